@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The configuration reader, the status codes and the clock. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "util/clock.h"
+#include "util/config.h"
+#include "util/status.h"
+
+START_TEST(bytes_have_units)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"0", 0},          {"4096", 4096},    {"64k", 65536},
+                {"1MiB", 1 << 20}, {"1.5m", 3 << 19}, {"2 g", UINT64_C(2) << 30}};
+    static const char *const bad[] = {"", "k", "-1", "1x", "1kk", "nan", "inf", "1 2"};
+    uint64_t bytes = 7;
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ck_assert_int_eq(themis_config_bytes(good[i].text, &bytes), THEMIS_OK);
+        ck_assert_uint_eq(bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        bytes = 7;
+        ck_assert_int_eq(themis_config_bytes(bad[i], &bytes), THEMIS_PARSE);
+        ck_assert_uint_eq(bytes, 7);
+    }
+    ck_assert_int_eq(themis_config_bytes("9999999999t", &bytes), THEMIS_RANGE);
+}
+END_TEST
+
+START_TEST(durations_have_units)
+{
+    uint64_t ns;
+
+    ck_assert_int_eq(themis_config_duration("500ms", &ns), THEMIS_OK);
+    ck_assert_uint_eq(ns, 500 * THEMIS_NS_PER_MS);
+    ck_assert_int_eq(themis_config_duration("2", &ns), THEMIS_OK);
+    ck_assert_uint_eq(ns, 2 * THEMIS_NS_PER_S);
+    ck_assert_int_eq(themis_config_duration("1m", &ns), THEMIS_OK);
+    ck_assert_uint_eq(ns, 60 * THEMIS_NS_PER_S);
+    ck_assert_int_eq(themis_config_duration("1 fortnight", &ns), THEMIS_PARSE);
+}
+END_TEST
+
+START_TEST(integers_are_bounded)
+{
+    int64_t value = 3;
+
+    ck_assert_int_eq(themis_config_integer("65535", 0, 65535, &value), THEMIS_OK);
+    ck_assert_int_eq(value, 65535);
+    ck_assert_int_eq(themis_config_integer("65536", 0, 65535, &value), THEMIS_RANGE);
+    ck_assert_int_eq(themis_config_integer("99999999999999999999", 0, INT64_MAX, &value), THEMIS_RANGE);
+    ck_assert_int_eq(themis_config_integer("1a", 0, 9, &value), THEMIS_PARSE);
+    ck_assert_int_eq(value, 65535);
+}
+END_TEST
+
+static themis_status_t collect(void *arg, const char *section, const char *key, const char *value, int line)
+{
+    char *all = arg;
+
+    if (strcmp(key, "bad") == 0)
+        return THEMIS_CONFIG;
+    sprintf(all + strlen(all), "%s/%s=%s@%d;", section, key, value, line);
+    return THEMIS_OK;
+}
+
+static themis_status_t read_text(const char *text, char *all, char *error, size_t size)
+{
+    char path[] = "/tmp/themis-test-XXXXXX";
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    themis_status_t status = themis_config_read(path, collect, all, error, size);
+    unlink(path);
+    return status;
+}
+
+START_TEST(a_file_is_read_with_line_numbers)
+{
+    char all[256] = "", error[256] = "";
+
+    ck_assert_int_eq(read_text("# c\n[a]\nx = 1\n\n[b]\ny=2 3\n", all, error, sizeof error), THEMIS_OK);
+    ck_assert_str_eq(all, "a/x=1@3;b/y=2 3@6;");
+}
+END_TEST
+
+START_TEST(errors_name_file_line_and_key)
+{
+    char all[256] = "", error[256] = "";
+
+    ck_assert_int_eq(read_text("[a]\nx = 1\nbad = 5\n", all, error, sizeof error), THEMIS_CONFIG);
+    ck_assert_ptr_nonnull(strstr(error, ":3: [a] bad = 5"));
+    ck_assert_int_eq(read_text("[a]\nno equals sign\n", all, error, sizeof error), THEMIS_PARSE);
+    ck_assert_ptr_nonnull(strstr(error, ":2: expected"));
+    ck_assert_int_eq(themis_config_read("/nowhere/at/all", collect, all, error, sizeof error), THEMIS_NO_ENTRY);
+    ck_assert_ptr_nonnull(strstr(error, "/nowhere/at/all"));
+}
+END_TEST
+
+START_TEST(statuses_convert)
+{
+    ck_assert_int_eq(themis_status_from_errno(ENOSPC), THEMIS_NO_SPACE);
+    ck_assert_int_eq(themis_status_to_errno(THEMIS_NO_SPACE), ENOSPC);
+    ck_assert_int_eq(themis_status_to_errno(THEMIS_CORRUPT), EIO);
+    ck_assert_str_eq(themis_status_string(THEMIS_NO_ENTRY), "no such file or directory");
+    ck_assert_str_eq(themis_status_string((themis_status_t)-999), "unknown status");
+    ck_assert_int_eq(themis_status_is_known(-999), 0);
+    ck_assert_int_eq(themis_status_is_known(THEMIS_STALE), 1);
+}
+END_TEST
+
+START_TEST(the_clock_can_be_driven)
+{
+    themis_clock_set_manual(5);
+    themis_clock_advance(7);
+    ck_assert_uint_eq(themis_clock_now(), 12);
+    themis_clock_set_real();
+    uint64_t now = themis_clock_now();
+    ck_assert_uint_le(now, themis_clock_now());
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("util");
+    TCase *tests = tcase_create("all");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_add_test(tests, bytes_have_units);
+    tcase_add_test(tests, durations_have_units);
+    tcase_add_test(tests, integers_are_bounded);
+    tcase_add_test(tests, a_file_is_read_with_line_numbers);
+    tcase_add_test(tests, errors_name_file_line_and_key);
+    tcase_add_test(tests, statuses_convert);
+    tcase_add_test(tests, the_clock_can_be_driven);
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

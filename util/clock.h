@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one source of time. Tests drive it with themis_clock_set_manual. All values are nanoseconds. */
+#ifndef THEMIS_UTIL_CLOCK_H
+#define THEMIS_UTIL_CLOCK_H
+#include <stdint.h>
+
+#define THEMIS_NS_PER_US UINT64_C(1000)
+#define THEMIS_NS_PER_MS UINT64_C(1000000)
+#define THEMIS_NS_PER_S UINT64_C(1000000000)
+
+/* Monotonic time since some fixed moment. */
+uint64_t themis_clock_now(void);
+
+/* Seconds and nanoseconds since 1970 as one number, for times that are stored or shown. */
+uint64_t themis_clock_wall(void);
+
+/* From now on themis_clock_now returns what themis_clock_set says, starting at `now`. For tests. */
+void themis_clock_set_manual(uint64_t now);
+void themis_clock_set(uint64_t now);
+void themis_clock_advance(uint64_t delta);
+/* Back to the machine's clock. */
+void themis_clock_set_real(void);
+#endif

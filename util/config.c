@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "util/config.h"
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "util/clock.h"
+#include "util/status.h"
+
+const char *themis_config_env(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+void themis_config_env_default(const char *name, const char *value)
+{
+    setenv(name, value, 0);
+}
+
+typedef struct reading {
+    const char *path;
+    FILE *file;
+    themis_config_entry_fn entry;
+    void *arg;
+    int line;
+    themis_status_t status;
+    char *error;
+    size_t size;
+} reading_t;
+
+/* inih reads through this, so that the number of the current line is known to the handler. */
+static char *next_line(char *buffer, int size, void *arg)
+{
+    reading_t *reading = arg;
+    char *line = fgets(buffer, size, reading->file);
+
+    reading->line += line != NULL;
+    return line;
+}
+
+static int on_entry(void *arg, const char *section, const char *key, const char *value)
+{
+    reading_t *reading = arg;
+
+    if (reading->status != THEMIS_OK)
+        return 0;
+    reading->status = reading->entry(reading->arg, section, key, value, reading->line);
+    if (reading->status == THEMIS_OK)
+        return 1;
+    snprintf(reading->error, reading->size, "%s:%d: [%s] %s = %s: %s", reading->path, reading->line, section, key,
+             value, themis_status_string(reading->status));
+    return 0;
+}
+
+themis_status_t themis_config_read(const char *path, themis_config_entry_fn entry, void *arg, char *error, size_t size)
+{
+    reading_t reading = {.path = path, .entry = entry, .arg = arg, .error = error, .size = size};
+
+    reading.file = fopen(path, "re");
+    if (!reading.file) {
+        int cause = errno;
+        snprintf(error, size, "%s: %s", path, strerror(cause));
+        return themis_status_from_errno(cause);
+    }
+    int line = ini_parse_stream(next_line, &reading, on_entry, &reading);
+    fclose(reading.file);
+    if (reading.status != THEMIS_OK)
+        return reading.status;
+    if (line == 0)
+        return THEMIS_OK;
+    snprintf(error, size, "%s:%d: expected [section] or key = value", path, line);
+    return THEMIS_PARSE;
+}
+
+/* A non-negative decimal number with optional fraction; `end` is set to the first byte behind it and white space. */
+static themis_status_t parse_number(const char *text, double *number, const char **end)
+{
+    char *behind;
+
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return THEMIS_PARSE;
+    errno = 0;
+    *number = strtod(text, &behind);
+    if (behind == text || !isfinite(*number))
+        return THEMIS_PARSE;
+    while (isspace((unsigned char)*behind))
+        behind++;
+    *end = behind;
+    return THEMIS_OK;
+}
+
+typedef struct unit {
+    const char *name;
+    double factor;
+} unit_t;
+
+static themis_status_t parse_with_unit(const char *text, const unit_t *units, uint64_t *result)
+{
+    const char *end;
+    double number;
+    themis_status_t status = parse_number(text, &number, &end);
+
+    if (status != THEMIS_OK)
+        return status;
+    for (; units->name; units++)
+        if (strcasecmp(end, units->name) == 0) {
+            number *= units->factor;
+            if (number >= 9.2e18)
+                return THEMIS_RANGE;
+            *result = (uint64_t)llround(number);
+            return THEMIS_OK;
+        }
+    return THEMIS_PARSE;
+}
+
+themis_status_t themis_config_bytes(const char *text, uint64_t *bytes)
+{
+    static const unit_t units[] = {{"", 1},         {"b", 1},       {"k", 0x1p10},   {"kb", 0x1p10},  {"kib", 0x1p10},
+                                   {"m", 0x1p20},   {"mb", 0x1p20}, {"mib", 0x1p20}, {"g", 0x1p30},   {"gb", 0x1p30},
+                                   {"gib", 0x1p30}, {"t", 0x1p40},  {"tb", 0x1p40},  {"tib", 0x1p40}, {NULL, 0}};
+    return parse_with_unit(text, units, bytes);
+}
+
+themis_status_t themis_config_duration(const char *text, uint64_t *ns)
+{
+    static const unit_t units[] = {{"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3}, {"ns", 1},
+                                   {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0}};
+    return parse_with_unit(text, units, ns);
+}
+
+themis_status_t themis_config_bool(const char *text, int *value)
+{
+    static const char *const words[] = {"no", "yes", "false", "true", "off", "on", "0", "1", "disable", "enable"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(text, words[i]) == 0) {
+            *value = (int)(i & 1);
+            return THEMIS_OK;
+        }
+    return THEMIS_PARSE;
+}
+
+themis_status_t themis_config_integer(const char *text, int64_t low, int64_t high, int64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    intmax_t number = strtoimax(text, &end, 10);
+    if (end == text || *end)
+        return THEMIS_PARSE;
+    if (errno == ERANGE || number < low || number > high)
+        return THEMIS_RANGE;
+    *value = number;
+    return THEMIS_OK;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "util/status.h"
+#include <errno.h>
+#include <stddef.h>
+
+static const struct {
+    int number;
+    const char *text;
+} texts[] = {
+#define TEXT(name, number, text) {number, text},
+    THEMIS_STATUS_MAP(TEXT)
+#undef TEXT
+};
+
+/* Both directions of the conversion; of several rows with the same code the first one counts. */
+static const struct {
+    int error;
+    themis_status_t status;
+} errors[] = {
+    {0, THEMIS_OK},
+    {EINVAL, THEMIS_INVALID},
+    {ENOMEM, THEMIS_NO_MEMORY},
+    {EOPNOTSUPP, THEMIS_UNSUPPORTED},
+    {ENOSYS, THEMIS_UNSUPPORTED},
+    {ECANCELED, THEMIS_CANCELED},
+    {ERANGE, THEMIS_RANGE},
+    {EOVERFLOW, THEMIS_RANGE},
+    {ENOENT, THEMIS_NO_ENTRY},
+    {EEXIST, THEMIS_EXISTS},
+    {ENOTDIR, THEMIS_NOT_DIRECTORY},
+    {EISDIR, THEMIS_IS_DIRECTORY},
+    {ENOTEMPTY, THEMIS_NOT_EMPTY},
+    {ENAMETOOLONG, THEMIS_NAME_TOO_LONG},
+    {EACCES, THEMIS_ACCESS},
+    {EPERM, THEMIS_ACCESS},
+    {EROFS, THEMIS_READ_ONLY},
+    {ESTALE, THEMIS_STALE},
+    {EAGAIN, THEMIS_LOCKED},
+    {EINVAL, THEMIS_BAD_NAME},
+    {EBUSY, THEMIS_BUSY},
+    {ENOSPC, THEMIS_NO_SPACE},
+    {EIO, THEMIS_IO},
+    {EDQUOT, THEMIS_QUOTA},
+    {EFBIG, THEMIS_FILE_TOO_BIG},
+    {EHOSTUNREACH, THEMIS_UNREACHABLE},
+    {ECONNRESET, THEMIS_DISCONNECTED},
+    {ENOTCONN, THEMIS_DISCONNECTED},
+    {EPIPE, THEMIS_DISCONNECTED},
+    {ETIMEDOUT, THEMIS_TIMED_OUT},
+    {EPROTO, THEMIS_PROTOCOL},
+    {ECONNREFUSED, THEMIS_REFUSED},
+    {ESHUTDOWN, THEMIS_SHUTTING_DOWN},
+};
+
+const char *themis_status_string(themis_status_t status)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].number == (int)status)
+            return texts[i].text;
+    return "unknown status";
+}
+
+int themis_status_is_known(int number)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].number == number)
+            return 1;
+    return 0;
+}
+
+themis_status_t themis_status_from_errno(int error)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == error)
+            return errors[i].status;
+    return THEMIS_IO;
+}
+
+int themis_status_to_errno(themis_status_t status)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].status == status)
+            return errors[i].error;
+    return EIO;
+}
