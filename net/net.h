@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages and bulk data between processes. UCX is behind this header and nowhere else.
+ *
+ * A themis_net_t is one UCX worker with its progress. Messages are UCX active messages; they arrive whole and in order
+ * per connection. Bulk data does not travel in messages: the client exposes memory and puts a small descriptor of it
+ * into its request; when the server serves the request it pulls from or pushes to that memory, any part of it, in any
+ * order. On one host the bytes are copied once, by process_vm_readv/writev in the calling thread, when both processes
+ * belong to one user (peer credentials of a local socket decide, never what the peer says of itself). Otherwise the
+ * server asks for the bytes, or sends them, with further active messages, for which UCX chooses rendezvous, and the
+ * client has to progress.
+ *
+ * Threads: every function may be called from any thread. Handlers run in the thread that calls themis_net_progress (or
+ * that waits in themis_net_connect), without internal locks held, one at a time; they may send, pull, push, expose and
+ * close. Nothing here sleeps while it holds a lock.
+ */
+#ifndef THEMIS_NET_H
+#define THEMIS_NET_H
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include "themis/status.h"
+
+typedef struct themis_net themis_net_t;
+typedef struct themis_net_conn themis_net_conn_t;
+typedef struct themis_net_exposed themis_net_exposed_t;
+
+enum { THEMIS_NET_DESCRIPTOR_BYTES = 40 };
+
+typedef struct themis_net_handlers {
+    /* A peer has connected to a listening net. May be NULL. */
+    void (*opened)(void *arg, themis_net_conn_t *conn);
+    /* A message has arrived; `bytes` are borrowed for the call. */
+    void (*message)(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length);
+    /* The connection is gone, for `why`; called once for each connection, and the last call for it. It is not called
+     * for a connection that this side closed. */
+    void (*closed)(void *arg, themis_net_conn_t *conn, themis_status_t why);
+} themis_net_handlers_t;
+
+typedef struct themis_net_options {
+    uint64_t spin;  /* ns that themis_net_progress polls before it sleeps */
+    int local_copy; /* 1: use process_vm_readv/writev between processes of one user on one host */
+    int yield;      /* 1: sched_yield between polls, for processes that share cores with their peers */
+} themis_net_options_t;
+
+/* Handlers and `arg` are kept until themis_net_destroy. Options NULL: 20 us, local copies, yield. */
+themis_status_t themis_net_create(const themis_net_options_t *options, const themis_net_handlers_t *handlers, void *arg,
+                                  themis_net_t **net);
+
+/* Closes what is open. No other thread may be in a call. NULL is allowed. */
+void themis_net_destroy(themis_net_t *net);
+
+/* Accepts connections at host (NULL or "": all addresses) and port (0: any; *bound is what was taken). IPv4. */
+themis_status_t themis_net_listen(themis_net_t *net, const char *host, uint16_t port, uint16_t *bound);
+
+/*
+ * Connects, progressing `net` meanwhile. THEMIS_UNREACHABLE or THEMIS_TIMED_OUT after at most `timeout` ns; never
+ * hangs. The caller owns one reference.
+ */
+themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t port, uint64_t timeout,
+                                   themis_net_conn_t **conn);
+
+/* Closes the connection; pending pulls and pushes end with THEMIS_DISCONNECTED. The object lives on until the last
+ * reference is dropped; calls on it then fail with THEMIS_DISCONNECTED. */
+void themis_net_conn_close(themis_net_conn_t *conn);
+void themis_net_conn_ref(themis_net_conn_t *conn);
+void themis_net_conn_unref(themis_net_conn_t *conn);
+
+/* A pointer of the caller's that goes with the connection; NULL at first. */
+void themis_net_conn_set_user(themis_net_conn_t *conn, void *user);
+void *themis_net_conn_user(const themis_net_conn_t *conn);
+
+/* "host:port" of the peer, for messages; lives as long as the connection. */
+const char *themis_net_conn_peer(const themis_net_conn_t *conn);
+
+/* Who the kernel says is on the other side. THEMIS_UNSUPPORTED when the peer is not on this host (or not known to be).
+ */
+typedef struct themis_net_peer_credentials {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+} themis_net_peer_credentials_t;
+themis_status_t themis_net_conn_credentials(const themis_net_conn_t *conn, themis_net_peer_credentials_t *credentials);
+
+/* Sends a message; the bytes are copied if they cannot leave at once. Up to 2 MiB. */
+themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size_t length);
+
+/*
+ * Makes progress and calls handlers. Polls for up to options.spin ns without an event, then sleeps until something
+ * arrives, themis_net_wake is called, or `timeout` ns are over (0: do not sleep, and do not spin either). Returns the
+ * number of events handled. Several threads may be in it: one polls, the others wait for it.
+ */
+unsigned themis_net_progress(themis_net_t *net, uint64_t timeout);
+
+/* Ends a sleep in themis_net_progress, now or the next one. Async-signal-safe. */
+void themis_net_wake(themis_net_t *net);
+
+/* --- client side of bulk data ------------------------------------------------------------------------------------ */
+
+/*
+ * Exposes `count` pieces of memory, in their order one range of bytes, to the peer of `conn`: for reading by it
+ * (writable 0), or for writing. The array is copied, the memory stays the caller's and must not move before
+ * themis_net_unexpose.
+ */
+themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *pieces, size_t count, int writable,
+                                  themis_net_exposed_t **exposed);
+
+/* The descriptor to put into a request. */
+void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,
+                                   unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES]);
+
+/* Ends the exposure: later the peer cannot reach the memory by messages any more. Waits for a transfer that is under
+ * way in this process. NULL is allowed. */
+void themis_net_unexpose(themis_net_exposed_t *exposed);
+
+/* --- server side of bulk data ------------------------------------------------------------------------------------ */
+
+/* Called from themis_net_progress when a transfer that returned THEMIS_IN_PROGRESS has ended. */
+typedef void (*themis_net_moved_fn)(void *arg, themis_status_t status);
+
+/*
+ * Moves bytes [offset, offset + sum of local lengths) of the peer's exposed range into (pull) or from (push) local
+ * memory. THEMIS_OK: done, `moved` will not be called. THEMIS_IN_PROGRESS: `moved` will be called once; until then the
+ * local memory and nothing else of the arguments must stay. Any other status: not started. THEMIS_RANGE: outside of
+ * what is exposed; THEMIS_PROTOCOL: not a descriptor; THEMIS_ACCESS: the other direction was exposed.
+ */
+themis_status_t themis_net_pull(themis_net_conn_t *conn, const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],
+                                uint64_t offset, const struct iovec *local, size_t count, themis_net_moved_fn moved,
+                                void *arg);
+themis_status_t themis_net_push(themis_net_conn_t *conn, const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],
+                                uint64_t offset, const struct iovec *local, size_t count, themis_net_moved_fn moved,
+                                void *arg);
+
+/* Bytes that the descriptor exposes. */
+themis_status_t themis_net_descriptor_bytes(const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],
+                                            uint64_t *bytes);
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The wire format: every request and reply as a C struct, and the functions that turn them into bytes and back.
+ *
+ * Pure computation: no UCX, no threads, no allocation. A message is a header of THEMIS_PROTO_HEADER_BYTES and a body
+ * whose layout follows from kind and opcode; all numbers are little-endian. Decoding trusts nothing: each length, count
+ * and enumeration is checked, and a message with bytes left over is refused. Decoded texts and lists are borrowed from
+ * the message's bytes and live as long as these. `doc/wire.md` describes the same for people.
+ */
+#ifndef THEMIS_PROTO_H
+#define THEMIS_PROTO_H
+#include <stddef.h>
+#include <stdint.h>
+#include "themis/status.h"
+
+enum {
+    THEMIS_PROTO_VERSION = 1,
+    THEMIS_PROTO_HEADER_BYTES = 32,
+    THEMIS_PROTO_MAX_MESSAGE = 1 << 20, /* bytes, header included; bulk data does not travel in messages */
+    THEMIS_PROTO_MAX_PATH = 4096,       /* bytes without a terminating NUL */
+    THEMIS_PROTO_MAX_NAME = 255,
+    THEMIS_PROTO_MAX_TEXT = 255, /* job ids, host names */
+    THEMIS_PROTO_MAX_POLICY = 1024,
+    THEMIS_PROTO_MAX_RUNS = 16384, /* of one READ or WRITE */
+    THEMIS_PROTO_MAX_SERVERS = 4096,
+    THEMIS_PROTO_DESCRIPTOR_BYTES = 40 /* a bulk descriptor as net/ makes it, opaque here */
+};
+
+/* X(name, number, request body, reply body) ; a body `none` is empty. Numbers never change. */
+#define THEMIS_PROTO_OPCODES(X)                                                                                        \
+    X(HELLO, 1, hello, welcome) /* first message of a connection: who is it, and for which job */                      \
+    X(HEARTBEAT, 2, none, none) /* the job is alive though it sends nothing else */                                    \
+    X(GOODBYE, 3, none, none)   /* the client leaves in order */                                                       \
+    X(LOOKUP, 16, path, attr)   /* attributes of a name, at the name's home server */                                  \
+    X(CREATE, 17, create, attr) /* a file or directory at the name's home server */                                    \
+    X(REMOVE, 18, remove, attr) /* removes a name; the reply tells what it was */                                      \
+    X(SETATTR, 19, setattr, attr)                                                                                      \
+    X(ENTRY_ADD, 20, entry, none) /* a name appears in its directory, at the directory's home server */                \
+    X(ENTRY_REMOVE, 21, entry, none)                                                                                   \
+    X(READDIR, 22, readdir, entries)                                                                                   \
+    X(READ, 32, io, io_done) /* object bytes into the client's buffer */                                               \
+    X(WRITE, 33, io, io_done)                                                                                          \
+    X(TRUNCATE, 34, resize, none) /* sets the object's end, cutting or growing by a hole */                            \
+    X(ALLOCATE, 35, range, none)  /* reserves space, leaves contents and never lowers the end */                       \
+    X(SIZE, 36, object, size)                                                                                          \
+    X(SYNC, 37, object, none)                                                                                          \
+    X(DESTROY, 38, object, none) /* frees an object; none there is success */                                          \
+    X(LOCK, 48, lock, none)      /* byte-range lock, at the file's first server; waits or refuses */                   \
+    X(UNLOCK, 49, lock, none)                                                                                          \
+    X(COUNTER, 50, counter, counter) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
+    X(STATUS, 64, text, text)        /* what: "server", "jobs", "metrics", "policy"; the reply is JSON or text */      \
+    X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
+    X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
+    X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */
+
+typedef enum themis_proto_opcode {
+#define THEMIS_PROTO_ENUM(name, number, request, reply) THEMIS_OP_##name = number,
+    THEMIS_PROTO_OPCODES(THEMIS_PROTO_ENUM)
+#undef THEMIS_PROTO_ENUM
+} themis_proto_opcode_t;
+
+typedef enum themis_proto_kind { THEMIS_PROTO_REQUEST = 1, THEMIS_PROTO_REPLY = 2 } themis_proto_kind_t;
+
+/*
+ * `id` is chosen by the client, grows by one for each request of a session and comes back in the reply; together with
+ * the session it makes a repeated request recognisable. A reply with a status below 0 has a `text` body that gives the
+ * cause.
+ */
+typedef struct themis_proto_header {
+    uint8_t version;
+    themis_proto_kind_t kind;
+    uint16_t opcode;
+    uint32_t flags; /* 0 in version 1 */
+    uint64_t id;
+    int32_t status; /* themis_status_t; 0 in requests */
+    uint32_t body;  /* bytes behind the header */
+} themis_proto_header_t;
+
+/* Borrowed text, not NUL-terminated. */
+typedef struct themis_proto_text {
+    const char *bytes;
+    uint32_t length;
+} themis_proto_text_t;
+
+/* How a file lies on the servers: stripe k is on server (first + k mod count) mod (number of servers). */
+typedef struct themis_proto_layout {
+    uint64_t stripe_size; /* bytes, 4 KiB to 4 GiB, a multiple of 4 KiB; 0 in a request: the server's default */
+    uint32_t count;       /* servers, at least 1; 0 in a request: all */
+    uint32_t first;       /* index of the server of stripe 0; UINT32_MAX in a request: by hash of the name */
+} themis_proto_layout_t;
+
+typedef enum themis_proto_type { THEMIS_PROTO_FILE = 1, THEMIS_PROTO_DIRECTORY = 2 } themis_proto_type_t;
+
+typedef struct themis_proto_hello {
+    uint64_t session; /* random, the same again after a reconnect */
+    themis_proto_text_t job;
+    uint32_t uid, gid; /* what the client claims; server/identity.c decides what counts */
+    uint32_t nodes;    /* of the job, at least 1 */
+    uint32_t priority; /* at least 1 */
+    themis_proto_text_t host;
+    uint32_t pid;
+    themis_proto_text_t policy; /* wish for the policy, empty for none */
+    uint8_t role;               /* 0 client, 1 server, 2 tool */
+} themis_proto_hello_t;
+
+typedef struct themis_proto_welcome {
+    uint64_t incarnation;         /* random, new at each start of the server */
+    uint32_t index;               /* of this server in the list of servers */
+    uint32_t servers;             /* length of the list */
+    uint64_t heartbeat;           /* ns between heartbeats that the server expects */
+    themis_proto_layout_t layout; /* the server's default for new files */
+    themis_proto_text_t name;
+    themis_proto_text_t policy; /* in force */
+    uint8_t policy_granted;     /* 1: the wish of the hello is in force (or there was none) */
+} themis_proto_welcome_t;
+
+typedef struct themis_proto_attr {
+    uint64_t id; /* of the object that holds the bytes, the same on all servers; 0 for a directory */
+    themis_proto_type_t type;
+    uint32_t mode, uid, gid;
+    uint64_t created, modified; /* ns since 1970 */
+    themis_proto_layout_t layout;
+    uint8_t fresh; /* 1: CREATE made it, 0: it was there */
+} themis_proto_attr_t;
+
+typedef struct themis_proto_path {
+    themis_proto_text_t path; /* absolute, normalised: no empty, "." or ".." component, no trailing slash but for "/" */
+} themis_proto_path_t;
+
+enum {
+    THEMIS_PROTO_CREATE_EXCLUSIVE = 1, /* THEMIS_EXISTS when it is there */
+    THEMIS_PROTO_CREATE_ADOPT = 2,     /* take all of `attr` over, object id included (rename) */
+    THEMIS_PROTO_CREATE_REPLACE =
+        4 /* with ADOPT: replace a file of that name; the reply's attr is then the old one's */
+};
+typedef struct themis_proto_create {
+    themis_proto_text_t path;
+    uint32_t flags;
+    themis_proto_attr_t attr; /* type, mode and layout count; the rest only with ADOPT */
+} themis_proto_create_t;
+
+typedef struct themis_proto_remove {
+    themis_proto_text_t path;
+    themis_proto_type_t type; /* NOT_DIRECTORY or IS_DIRECTORY if it is another; a directory must be empty */
+} themis_proto_remove_t;
+
+enum { THEMIS_PROTO_SET_MODE = 1, THEMIS_PROTO_SET_OWNER = 2, THEMIS_PROTO_SET_MODIFIED = 4 };
+typedef struct themis_proto_setattr {
+    themis_proto_text_t path;
+    uint32_t mask, mode, uid, gid;
+    uint64_t modified;
+} themis_proto_setattr_t;
+
+typedef struct themis_proto_entry {
+    themis_proto_text_t directory, name;
+    themis_proto_type_t type;
+} themis_proto_entry_t;
+
+typedef struct themis_proto_readdir {
+    themis_proto_text_t path;
+    themis_proto_text_t after; /* entries behind this name, in byte order; empty: from the start */
+    uint32_t limit;            /* entries wanted, 1 to 4096; the reply may hold fewer */
+} themis_proto_readdir_t;
+
+/* `count` entries as bytes; themis_proto_entries_next walks them. */
+typedef struct themis_proto_entries {
+    uint32_t count;
+    uint8_t more;
+    const uint8_t *bytes;
+    uint32_t length;
+} themis_proto_entries_t;
+
+/* `count` pieces of `length` bytes, `stride` bytes from start to start: one row of a vector. count 1: a plain extent.
+ */
+typedef struct themis_proto_run {
+    uint64_t offset; /* in the object */
+    uint64_t length;
+    uint64_t stride; /* at least `length` if count > 1 */
+    uint64_t count;
+} themis_proto_run_t;
+
+/*
+ * The bytes of all runs, in order, are the bytes of the client's buffer, in order. offset + length of every piece is
+ * below 2^63, and so is the sum of all lengths.
+ */
+typedef struct themis_proto_io {
+    uint64_t object;
+    uint8_t descriptor[THEMIS_PROTO_DESCRIPTOR_BYTES];
+    uint32_t runs;
+    const uint8_t
+        *run_bytes; /* decoded with themis_proto_run_get(io, i, &run); when encoding: themis_proto_run_t array */
+} themis_proto_io_t;
+
+typedef struct themis_proto_io_done {
+    uint64_t bytes; /* moved; a READ stops at the object's end only if nothing behind it is held: holes read as zeros */
+    uint64_t end;   /* the object's end after the operation */
+} themis_proto_io_done_t;
+
+typedef struct themis_proto_resize {
+    uint64_t object, size;
+} themis_proto_resize_t;
+
+typedef struct themis_proto_range {
+    uint64_t object, offset, length;
+} themis_proto_range_t;
+
+typedef struct themis_proto_object {
+    uint64_t object;
+} themis_proto_object_t;
+
+typedef struct themis_proto_size {
+    uint64_t end;       /* one behind the last byte that was written or set, in object offsets */
+    uint64_t allocated; /* bytes of the store */
+    uint64_t modified;  /* ns since 1970 */
+} themis_proto_size_t;
+
+typedef struct themis_proto_lock {
+    uint64_t object, offset, length; /* file offsets; length UINT64_MAX: to the end of all files */
+    uint64_t owner;                  /* distinguishes lock holders of one session */
+    uint8_t exclusive;
+    uint8_t wait; /* 0: THEMIS_LOCKED instead of waiting */
+} themis_proto_lock_t;
+
+enum { THEMIS_PROTO_COUNTER_GET, THEMIS_PROTO_COUNTER_SET, THEMIS_PROTO_COUNTER_ADD };
+typedef struct themis_proto_counter {
+    uint64_t object;
+    uint8_t action;
+    int64_t value; /* request: operand; reply: the value before the action */
+} themis_proto_counter_t;
+
+typedef struct themis_proto_text_body {
+    themis_proto_text_t text; /* here up to what a message holds */
+} themis_proto_text_body_t;
+
+/* One job as one server sees it. */
+typedef struct themis_proto_table_row {
+    themis_proto_text_t job;
+    uint32_t uid, gid, nodes, priority;
+    uint64_t demand; /* bytes queued and moved since the last exchange */
+    uint64_t served; /* bytes moved since the server started */
+} themis_proto_table_row_t;
+
+typedef struct themis_proto_table {
+    uint32_t index; /* of the sending server */
+    uint64_t incarnation;
+    uint64_t round;
+    uint64_t capacity; /* bytes per second that it can move; 0: unknown */
+    uint32_t rows;
+    const uint8_t *bytes; /* walked with themis_proto_table_next; when encoding: themis_proto_table_row_t array */
+    uint32_t length;
+} themis_proto_table_t;
+
+typedef struct themis_proto_none {
+    char unused;
+} themis_proto_none_t;
+
+/*
+ * Writes header and body of a request or reply to `out`, which holds `capacity` bytes, and stores the length. `body`
+ * points to the struct that THEMIS_PROTO_OPCODES names (themis_proto_text_body_t for a failed reply). THEMIS_RANGE: it
+ * does not fit or breaks a limit above.
+ */
+themis_status_t themis_proto_encode(const themis_proto_header_t *header, const void *body, void *out, size_t capacity,
+                                    size_t *length);
+
+/*
+ * Reads the header alone. THEMIS_VERSION: another version (header->version, opcode and id are set all the same, so that
+ * a refusal can be sent). THEMIS_OPCODE: likewise for an opcode that is not known. THEMIS_PROTOCOL: anything else.
+ */
+themis_status_t themis_proto_decode_header(const void *bytes, size_t length, themis_proto_header_t *header);
+
+/* Any body, decoded. Which member counts follows from kind, opcode and status of the header. */
+typedef union themis_proto_body {
+    themis_proto_none_t none;
+    themis_proto_hello_t hello;
+    themis_proto_welcome_t welcome;
+    themis_proto_path_t path;
+    themis_proto_attr_t attr;
+    themis_proto_create_t create;
+    themis_proto_remove_t remove;
+    themis_proto_setattr_t setattr;
+    themis_proto_entry_t entry;
+    themis_proto_readdir_t readdir;
+    themis_proto_entries_t entries;
+    themis_proto_io_t io;
+    themis_proto_io_done_t io_done;
+    themis_proto_resize_t resize;
+    themis_proto_range_t range;
+    themis_proto_object_t object;
+    themis_proto_size_t size;
+    themis_proto_lock_t lock;
+    themis_proto_counter_t counter;
+    themis_proto_text_body_t text;
+    themis_proto_table_t table;
+} themis_proto_body_t;
+
+/* Reads a whole message: header and body. Errors as of themis_proto_decode_header; `body` is written only on success.
+ */
+themis_status_t themis_proto_decode(const void *bytes, size_t length, themis_proto_header_t *header,
+                                    themis_proto_body_t *body);
+
+/* Run number `index` (below io->runs) of a decoded READ or WRITE; checked while decoding the message. */
+void themis_proto_run_get(const themis_proto_io_t *io, uint32_t index, themis_proto_run_t *run);
+
+/* Appends an entry to a buffer that becomes themis_proto_entries_t.bytes; THEMIS_RANGE when it does not fit. */
+themis_status_t themis_proto_entries_add(void *buffer, size_t capacity, size_t *used, const char *name,
+                                         size_t name_length, themis_proto_type_t type);
+
+/* The entry at *cursor (0 at first), which moves on; returns 0 behind the last one. */
+int themis_proto_entries_next(const themis_proto_entries_t *entries, uint32_t *cursor, themis_proto_text_t *name,
+                              themis_proto_type_t *type);
+
+/* The same for the rows of a table. */
+int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor, themis_proto_table_row_t *row);
+
+/* "READ", "HELLO", ...; "unknown" for a number that is no opcode. */
+const char *themis_proto_opcode_name(unsigned opcode);
+#endif
