@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Client API of Themis: files on Themis servers, for C programs, the MPI-IO driver and the tools.
+ *
+ * A session (themis_t) is this process's link to a list of servers and stands for one job. Connections are made on
+ * first use and again after a server went away: an operation that meets a lost server is retried for `timeout`, then
+ * fails with THEMIS_UNREACHABLE, THEMIS_DISCONNECTED or THEMIS_TIMED_OUT. Paths are absolute ("/a/b"), components up to
+ * 255 bytes, whole paths up to 4,096; "//", "." and ".." are resolved as text.
+ *
+ * Threads: every function may be called by several threads at once, on the same session or file. There is no thread of
+ * the library's own: operations progress in the thread that waits, and in themis_request_test. Where server and client
+ * are on one host the server moves the bytes by itself, so a request proceeds even if nobody calls.
+ *
+ * Errors: all functions return a status below 0 on failure; themis_last_error() then has the text that names file,
+ * server and cause. Results are written only on success.
+ */
+#ifndef THEMIS_THEMIS_H
+#define THEMIS_THEMIS_H
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+#include "themis/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define THEMIS_API __attribute__((visibility("default")))
+
+typedef struct themis themis_t;
+typedef struct themis_file themis_file_t;
+typedef struct themis_request themis_request_t;
+
+/* Fill with themis_options_init, then set what is to differ. Texts are borrowed for the call of themis_connect. */
+typedef struct themis_options {
+    const char *servers; /* "host:port,host:port"; the order is part of the identity of the file system. NULL: the
+                            environment (THEMIS_SERVERS), then the configuration file (THEMIS_CONFIG,
+                            ~/.config/themis.conf, /etc/themis/themis.conf: [client] servers = ...) */
+    const char *job;     /* NULL: from Slurm's, PBS's, Flux's or Hydra's environment, else "user@host/session id" */
+    uint32_t nodes;      /* of the job; 0: from the environment, else 1 */
+    uint32_t priority;   /* 0: from the environment (THEMIS_PRIORITY), else 1 */
+    const char *policy;  /* wish for the servers' policy; NULL: none */
+    uint64_t timeout;    /* ns; how long to try to reach a server; 0: THEMIS_TIMEOUT, else 10 s */
+} themis_options_t;
+
+THEMIS_API void themis_options_init(themis_options_t *options);
+
+/*
+ * Opens a session and reaches the first server that answers; the others are connected on first use. THEMIS_CONFIG: no
+ * or a wrong server list. THEMIS_UNREACHABLE: no server answered within the timeout. Options NULL: all defaults.
+ */
+THEMIS_API themis_status_t themis_connect(const themis_options_t *options, themis_t **session);
+
+/* Ends the session. All files are to be closed and all requests waited for before. NULL is allowed. */
+THEMIS_API void themis_disconnect(themis_t *session);
+
+/* Text of the last failure in this thread; "" at first. Valid until the next call in this thread. */
+THEMIS_API const char *themis_last_error(void);
+
+/* What is in force: number of servers, policy of the first server, whether the wish for a policy was granted. */
+typedef struct themis_session_info {
+    uint32_t servers;
+    const char *server_list; /* "host:port,..."; lives as long as the session */
+    const char *job;
+    const char *policy;
+    int policy_granted;
+    uint64_t stripe_size; /* of new files */
+    uint32_t stripe_count;
+    int all_local; /* 1: every server is on this host and copies directly */
+} themis_session_info_t;
+THEMIS_API themis_status_t themis_session_info(themis_t *session, themis_session_info_t *info);
+
+/* --- names ------------------------------------------------------------------------------------------------------- */
+
+typedef enum themis_type { THEMIS_TYPE_FILE = 1, THEMIS_TYPE_DIRECTORY = 2 } themis_type_t;
+
+/* Stripe k of a file is on server (first + k mod count) mod (number of servers); fixed at creation. */
+typedef struct themis_layout {
+    uint64_t stripe_size; /* bytes, a multiple of 4 KiB; 0 at creation: the server's default */
+    uint32_t count;       /* 0 at creation: all servers */
+    uint32_t first;       /* THEMIS_FIRST_ANY at creation: by hash of the path */
+} themis_layout_t;
+#define THEMIS_FIRST_ANY UINT32_MAX
+
+typedef struct themis_stat {
+    themis_type_t type;
+    uint32_t mode, uid, gid;
+    uint64_t size;              /* bytes; the largest end over the file's servers */
+    uint64_t allocated;         /* bytes of store in use */
+    uint64_t created, modified; /* ns since 1970 */
+    uint64_t id;
+    themis_layout_t layout;
+} themis_stat_t;
+
+THEMIS_API themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat);
+THEMIS_API themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode);
+THEMIS_API themis_status_t themis_rmdir(themis_t *session, const char *path);
+THEMIS_API themis_status_t themis_unlink(themis_t *session, const char *path);
+/* Replaces a file of the new name. A directory is moved with all below it, entry by entry: not atomic, but a crash
+ * leaves each entry under at least one of its names. */
+THEMIS_API themis_status_t themis_rename(themis_t *session, const char *from, const char *to);
+THEMIS_API themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode);
+
+/* Called for each entry, in byte order of names; a value other than 0 ends the listing, with success. */
+typedef int (*themis_entry_fn)(void *arg, const char *name, themis_type_t type);
+THEMIS_API themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry_fn entry, void *arg);
+
+/* --- files ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    THEMIS_OPEN_READ = 1,
+    THEMIS_OPEN_WRITE = 2,
+    THEMIS_OPEN_CREATE = 4,
+    THEMIS_OPEN_EXCLUSIVE = 8, /* with CREATE: THEMIS_EXISTS when it is there */
+    THEMIS_OPEN_TRUNCATE = 16
+};
+
+/* `layout` counts when the file is created; NULL: defaults. */
+THEMIS_API themis_status_t themis_open(themis_t *session, const char *path, int flags, uint32_t mode,
+                                       const themis_layout_t *layout, themis_file_t **file);
+
+/* Releases the handle, whatever the result; THEMIS_OK or the first failure of what was outstanding. Does not sync. */
+THEMIS_API themis_status_t themis_close(themis_file_t *file);
+
+/*
+ * A handle as bytes, so that one rank opens and the others get it by broadcast, without a message to any server. Pack
+ * writes at most `capacity` bytes and stores the length; THEMIS_HANDLE_BYTES always suffice.
+ */
+#define THEMIS_HANDLE_BYTES 4352
+THEMIS_API themis_status_t themis_file_pack(const themis_file_t *file, void *bytes, size_t capacity, size_t *length);
+THEMIS_API themis_status_t themis_file_unpack(themis_t *session, const void *bytes, size_t length,
+                                              themis_file_t **file);
+
+THEMIS_API void themis_file_layout(const themis_file_t *file, themis_layout_t *layout);
+THEMIS_API const char *themis_file_path(const themis_file_t *file); /* borrowed, as long as the file */
+THEMIS_API themis_t *themis_file_session(const themis_file_t *file);
+/* Size, times and attributes, asked from the servers. */
+THEMIS_API themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat);
+
+/* --- data -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * `count` pieces of `length` bytes each, `stride` bytes from start to start: one row of a vector. count 1 is a plain
+ * extent. Pieces of one list may come in any order; bytes written twice by one call have one of the values.
+ */
+typedef struct themis_run {
+    uint64_t offset, length, stride, count;
+} themis_run_t;
+
+/* Reads stop at the end of the file (fewer bytes, 0 at or behind it); holes read as zeros. *done: bytes moved. */
+THEMIS_API themis_status_t themis_read(themis_file_t *file, void *buffer, size_t bytes, uint64_t offset, size_t *done);
+THEMIS_API themis_status_t themis_write(themis_file_t *file, const void *buffer, size_t bytes, uint64_t offset,
+                                        size_t *done);
+
+/*
+ * List I/O: the bytes of `memory`, in order, are the bytes of `runs`, in order; both sums are equal (else
+ * THEMIS_INVALID). One request per server, however many pieces. In a read, bytes behind the end of the file are left
+ * untouched, and *done counts the bytes before the first of them.
+ */
+typedef struct themis_list {
+    const struct iovec *memory;
+    size_t memory_count;
+    const themis_run_t *runs;
+    size_t run_count;
+} themis_list_t;
+THEMIS_API themis_status_t themis_read_list(themis_file_t *file, const themis_list_t *list, size_t *done);
+THEMIS_API themis_status_t themis_write_list(themis_file_t *file, const themis_list_t *list, size_t *done);
+
+/*
+ * Non-blocking forms. The lists are copied; the memory they name must stay until the request has ended. Every request
+ * is ended by exactly one themis_request_wait, or by a themis_request_test that reports completion; both free it then.
+ */
+THEMIS_API themis_status_t themis_iread_list(themis_file_t *file, const themis_list_t *list,
+                                             themis_request_t **request);
+THEMIS_API themis_status_t themis_iwrite_list(themis_file_t *file, const themis_list_t *list,
+                                              themis_request_t **request);
+/* The status of the operation; *done as above. */
+THEMIS_API themis_status_t themis_request_wait(themis_request_t *request, size_t *done);
+/* THEMIS_IN_PROGRESS while it runs, else as wait. */
+THEMIS_API themis_status_t themis_request_test(themis_request_t *request, size_t *done);
+
+/* Waits until some request of the session has ended or `timeout` ns are over; for callers with several requests. */
+THEMIS_API themis_status_t themis_progress(themis_t *session, uint64_t timeout);
+
+THEMIS_API themis_status_t themis_truncate(themis_file_t *file, uint64_t size);
+/* Reserves space for [0, size) and makes the file at least that long. */
+THEMIS_API themis_status_t themis_allocate(themis_file_t *file, uint64_t size);
+/* Written bytes are durable in the sense of the servers' store when it returns. */
+THEMIS_API themis_status_t themis_sync(themis_file_t *file);
+
+/* --- locks and the shared file pointer ---------------------------------------------------------------------------- */
+
+enum { THEMIS_LOCK_SHARED = 0, THEMIS_LOCK_EXCLUSIVE = 1, THEMIS_LOCK_TRY = 2 };
+/* length UINT64_MAX: to the end of all files. With TRY: THEMIS_LOCKED instead of waiting. Locks belong to the file
+ * handle and end with it, with the session, or when its lease runs out because the client is gone. */
+THEMIS_API themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t length, int flags);
+THEMIS_API themis_status_t themis_unlock(themis_file_t *file, uint64_t offset, uint64_t length);
+
+/* One counter per file on its first server: the shared file pointer. *before: the value before the action. */
+THEMIS_API themis_status_t themis_counter_get(themis_file_t *file, int64_t *value);
+THEMIS_API themis_status_t themis_counter_set(themis_file_t *file, int64_t value);
+THEMIS_API themis_status_t themis_counter_add(themis_file_t *file, int64_t delta, int64_t *before);
+
+/* --- administration ----------------------------------------------------------------------------------------------- */
+
+/* Asks server `index` for "server", "jobs", "metrics" or "policy"; JSON (or OpenMetrics text) that the caller frees. */
+THEMIS_API themis_status_t themis_query(themis_t *session, uint32_t index, const char *what, char **text);
+/* Sets the policy of server `index`; *text (freed by the caller) is the policy in force, on failure themis_last_error()
+ * has the position of the fault. */
+THEMIS_API themis_status_t themis_policy_set(themis_t *session, uint32_t index, const char *policy, char **text);
+/* Asks server `index` to drain and stop. */
+THEMIS_API themis_status_t themis_shutdown(themis_t *session, uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
