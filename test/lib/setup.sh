@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Set-up for test/run.sh, bench/run.sh and examples/quickstart.sh; sourced, works under any POSIX shell.
+#
+#   themis_setup [--asan|--tsan|--clang] [CONFIGURE-OPTION...]
+#
+# installs the packages that are missing, configures, builds and installs into BUILD/inst, each only if needed.
+# Sets THEMIS_SRC (source tree), THEMIS_BUILD (build tree) and THEMIS_PREFIX (installed tree), and PATH.
+# The caller sets THEMIS_SRC before it sources this file.
+
+themis_say() { printf '%s\n' "== $*"; }
+
+themis_die() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# themis_packages_missing: names those packages of test/packages.txt that are not installed.
+themis_packages_missing() {
+    sed 's/#.*//; /^ *$/d; s/ //g' "$THEMIS_SRC/test/packages.txt" | while read -r package; do
+        case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) in
+        "install ok installed") ;;
+        *) printf '%s ' "$package" ;;
+        esac
+    done
+}
+
+# themis_as_root COMMAND...: runs it as root, through sudo if need be.
+themis_as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1; then
+        sudo "$@"
+    else
+        themis_die "Not root and no sudo here. As root, run: $*"
+    fi
+}
+
+themis_packages() {
+    command -v dpkg-query >/dev/null 2>&1 || {
+        themis_say "not a Debian system: the packages of test/packages.txt have to be there already"
+        return 0
+    }
+    missing=$(themis_packages_missing)
+    [ -n "$missing" ] || return 0
+    themis_say "installing packages: $missing"
+    # shellcheck disable=SC2086 # a list of words
+    set -- env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+    themis_as_root "$@" </dev/null >"$THEMIS_BUILD/apt.log" 2>&1 && return 0
+    # The lists are absent or too old: fetch them, then once more.
+    themis_as_root apt-get update -q </dev/null >"$THEMIS_BUILD/apt.log" 2>&1 || true
+    themis_as_root "$@" </dev/null >>"$THEMIS_BUILD/apt.log" 2>&1 || {
+        cat "$THEMIS_BUILD/apt.log" >&2
+        themis_die "The packages could not be installed."
+    }
+}
+
+# themis_quietly LOG COMMAND...: shows the output only if the command fails.
+themis_quietly() {
+    log=$1
+    shift
+    "$@" </dev/null >"$log" 2>&1 && return 0
+    cat "$log" >&2
+    themis_die "failed: $*"
+}
+
+# themis_configured OPTION...: true if the build tree was configured with all these options.
+themis_configured() {
+    [ -e "$THEMIS_BUILD/Makefile" ] && [ -e "$THEMIS_BUILD/.configured" ] || return 1
+    for option in "$@"; do
+        grep -qxF -e "$option" "$THEMIS_BUILD/.configured" || return 1
+    done
+}
+
+themis_configure() {
+    [ -e "$THEMIS_SRC/configure" ] || {
+        themis_say "autoreconf"
+        (cd "$THEMIS_SRC" && themis_quietly "$THEMIS_BUILD/autoreconf.log" autoreconf -fi) || exit 1
+    }
+    themis_configured "$@" && return 0
+    themis_say "configure $*"
+    (cd "$THEMIS_BUILD" && themis_quietly "$THEMIS_BUILD/configure.log" "$THEMIS_SRC/configure" "$@") || exit 1
+    printf '%s\n' "$@" >"$THEMIS_BUILD/.configured"
+}
+
+# themis_make TARGET...: make with as many jobs as there are processors.
+themis_make() {
+    themis_quietly "$THEMIS_BUILD/make.log" make -C "$THEMIS_BUILD" -j"$(nproc)" "$@"
+}
+
+# themis_install: make install, unless nothing was built since the last one.
+themis_install() {
+    stamp=$THEMIS_BUILD/.installed
+    if [ -e "$stamp" ]; then
+        newer=$(find "$THEMIS_BUILD" -path "$THEMIS_PREFIX" -prune -o -type f -newer "$stamp" \
+            \( -name '*.la' -o -name '*.o' -o -name '*.so*' -o -name '*.pc' -o -name Makefile \) -print | head -n 1)
+        sources=$(find "$THEMIS_SRC/include" "$THEMIS_SRC/doc" -type f -newer "$stamp" 2>/dev/null | head -n 1)
+        [ -n "$newer$sources" ] || return 0
+    fi
+    themis_say "make install"
+    themis_quietly "$THEMIS_BUILD/install.log" make -C "$THEMIS_BUILD" install
+    : >"$stamp"
+}
+
+# themis_build_name VARIANT: the name of a variant's build tree.
+themis_build_name() {
+    case $1 in
+    "") echo build ;;
+    *) echo "build-$1" ;;
+    esac
+}
+
+themis_setup() {
+    THEMIS_VARIANT=
+    case ${1-} in
+    --asan | --tsan | --clang)
+        THEMIS_VARIANT=${1#--}
+        shift
+        ;;
+    esac
+    THEMIS_BUILD=$THEMIS_SRC/$(themis_build_name "$THEMIS_VARIANT")
+    THEMIS_PREFIX=$THEMIS_BUILD/inst
+    PATH=$THEMIS_PREFIX/bin:$THEMIS_PREFIX/sbin:$PATH
+    export THEMIS_SRC THEMIS_BUILD THEMIS_PREFIX THEMIS_VARIANT PATH
+    mkdir -p "$THEMIS_BUILD"
+    themis_packages
+    compiler=gcc
+    [ "$THEMIS_VARIANT" != clang ] || compiler=clang
+    ! command -v ccache >/dev/null 2>&1 || compiler="ccache $compiler"
+    case $THEMIS_VARIANT in
+    asan | tsan) set -- "$@" "--enable-$THEMIS_VARIANT" "CFLAGS=-O1 -g" ;;
+    esac
+    themis_configure "--prefix=$THEMIS_PREFIX" "CC=$compiler" "$@"
+    themis_say "make in $THEMIS_BUILD"
+    themis_make all
+    [ "$THEMIS_VARIANT" = clang ] || themis_install
+}

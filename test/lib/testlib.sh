@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Helpers for integration scripts; sourced, works under any POSIX shell:
+#
+#   . "$(dirname "$0")/lib/testlib.sh"
+#   start_servers 2
+#   check "ranks read what they wrote" limit 60 ranks 4 "$THEMIS_BUILD/examples/cube" themis:/f
+#   finish
+#
+# ok TEXT, not_ok TEXT, skip TEXT REASON   one line a case
+# check TEXT COMMAND...                    ok if the command succeeds; otherwise not ok, and its output
+# limit SECONDS COMMAND...                 runs a program (not a shell function but for ranks) under a timeout
+# ranks N COMMAND...                       mpirun with the driver's library in front
+# start_servers N [KEY=VALUE...]           N servers in $T/srv0.., each in a directory of its own; exports THEMIS_SERVERS
+# stop_servers                             ends them
+# spawn COMMAND...                         in the background; ended with the script
+# finish                                   ends the script, with its status
+#
+# $T is a directory of the script's own. All of it goes when the script ends, however it ends.
+testlib_dir=$(cd "$(dirname "$0")" && pwd)
+THEMIS_SRC=${THEMIS_SRC:-$(cd "$testlib_dir/.." && pwd)}
+while [ ! -e "$THEMIS_SRC/configure.ac" ] && [ "$THEMIS_SRC" != / ]; do THEMIS_SRC=$(dirname "$THEMIS_SRC"); done
+THEMIS_BUILD=${THEMIS_BUILD:-$THEMIS_SRC/build}
+THEMIS_PREFIX=${THEMIS_PREFIX:-$THEMIS_BUILD/inst}
+PATH=$THEMIS_PREFIX/bin:$THEMIS_PREFIX/sbin:$PATH
+UCX_NET_DEVICES=lo
+# A warning that UCX gives about devices that other processes could use says nothing about us.
+UCX_WARN_UNUSED_ENV_VARS=n
+export THEMIS_SRC THEMIS_BUILD THEMIS_PREFIX PATH UCX_NET_DEVICES UCX_WARN_UNUSED_ENV_VARS
+T=$(mktemp -d "${TMPDIR:-/tmp}/themis-test.XXXXXX") || exit 1
+testlib_failed=0 testlib_servers= testlib_spawned=
+
+ok() { printf 'ok - %s\n' "$*"; }
+
+not_ok() {
+    testlib_failed=$((testlib_failed + 1))
+    printf 'not ok - %s\n' "$*"
+}
+
+skip() { printf 'skip - %s # %s\n' "$1" "$2"; }
+
+check() {
+    text=$1
+    shift
+    if "$@" </dev/null >"$T/check.out" 2>&1; then
+        ok "$text"
+    else
+        testlib_status=$?
+        not_ok "$text (status $testlib_status)"
+        sed 's/^/# /' "$T/check.out"
+        return 1
+    fi
+}
+
+limit() {
+    testlib_limit=$1
+    shift
+    case $1 in
+    ranks)
+        shift
+        testlib_mpirun=$(ranks_command "$@")
+        shift
+        # shellcheck disable=SC2086 # words of a command
+        timeout -k 5 "$testlib_limit" $testlib_mpirun "$@"
+        ;;
+    *) timeout -k 5 "$testlib_limit" "$@" ;;
+    esac
+}
+
+# preload: what goes into LD_PRELOAD of a rank.
+preload() {
+    case $THEMIS_VARIANT in
+    asan) printf '%s:' "$(gcc -print-file-name=libasan.so)" ;;
+    tsan) printf '%s:' "$(gcc -print-file-name=libtsan.so)" ;;
+    esac
+    printf '%s' "${EXTRA_PRELOAD:+$EXTRA_PRELOAD:}$THEMIS_PREFIX/lib/libthemis-mpiio.so"
+}
+
+# ranks_command N: mpirun and its options, without the program.
+ranks_command() {
+    printf '%s' "mpirun.mpich -n $1 -genv LD_PRELOAD=$(preload)"
+}
+
+ranks() {
+    testlib_mpirun=$(ranks_command "$@")
+    shift
+    # shellcheck disable=SC2086 # words of a command
+    $testlib_mpirun "$@"
+}
+
+# free_port: a TCP port that nobody listens on; starts at a place that differs from script to script.
+free_port() {
+    testlib_port=${testlib_port:-$((20000 + $$ % 10000))}
+    while :; do
+        testlib_port=$((testlib_port + 1))
+        [ "$testlib_port" -lt 32000 ] || testlib_port=20000
+        testlib_hex=$(printf ':%04X ' "$testlib_port")
+        grep -q "$testlib_hex" /proc/net/tcp /proc/net/tcp6 2>/dev/null || break
+    done
+}
+
+spawn() {
+    "$@" </dev/null &
+    testlib_spawned="$testlib_spawned $!"
+}
+
+# end_pids PID...: asks, waits up to 5 s, then insists.
+end_pids() {
+    for pid in "$@"; do kill "$pid" 2>/dev/null; done
+    testlib_wait=50
+    while [ "$testlib_wait" -gt 0 ]; do
+        testlib_alive=
+        for pid in "$@"; do
+            ! kill -0 "$pid" 2>/dev/null || testlib_alive=yes
+        done
+        [ -n "$testlib_alive" ] || break
+        testlib_wait=$((testlib_wait - 1))
+        sleep 0.1
+    done
+    for pid in "$@"; do
+        kill -9 "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+    done
+}
+
+testlib_clean() {
+    trap - EXIT INT TERM HUP
+    # shellcheck disable=SC2086 # lists of words
+    end_pids $testlib_servers $testlib_spawned
+    rm -rf "$T"
+}
+trap testlib_clean EXIT
+trap 'testlib_clean; exit 130' INT TERM HUP
+
+finish() {
+    testlib_clean
+    [ "$testlib_failed" = 0 ]
+    exit
+}

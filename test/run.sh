@@ -1,0 +1,194 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds Themis, with warnings as errors, and runs its tests.
+#
+#   sh test/run.sh [--asan|--tsan] [NAME...]     all tests, or those named
+#   sh test/run.sh --clang [NAME...]             the same with clang's build
+#   sh test/run.sh --list                        the names
+#
+# A NAME is a unit program (test_NAME or NAME), an integration script (test/NAME.sh), "unit" (all unit programs)
+# or "clang" (compile everything with clang). Each runs under a timeout. An integration script prints "ok - text", "not ok - text" or
+# "skip - text # reason" for each of its cases; a line "# timeout: SECONDS" in it gives its limit (default 300), and
+# "# on request" keeps it out of a run that names nothing.
+# Closes with "N passed, N failed" or "N passed, N failed, N skipped"; logs are kept in build/test-logs.
+THEMIS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+. "$THEMIS_SRC/test/lib/setup.sh"
+
+# Integration scripts run in this order; the others follow by name.
+first_scripts="layers format tool errors romio examples hdf5 collective"
+last_scripts="sharing cluster distcheck"
+unit_timeout=300
+passed=0 failed=0 skipped=0 failures=
+
+# header_timeout SCRIPT: the limit that a script states, or the default.
+header_timeout() {
+    seconds=$(sed -n 's/^# timeout: *\([0-9][0-9]*\).*/\1/p' "$1" | head -n 1)
+    # Sanitizers make everything a few times slower.
+    case $THEMIS_VARIANT in asan | tsan) factor=4 ;; *) factor=1 ;; esac
+    echo $((${seconds:-300} * factor))
+}
+
+on_request() { grep -q '^# on request' "$1"; }
+
+# script_names: all integration scripts in order, one a line.
+script_names() {
+    for name in $first_scripts; do
+        [ ! -e "$THEMIS_SRC/test/$name.sh" ] || echo "$name"
+    done
+    for path in "$THEMIS_SRC"/test/*.sh; do
+        name=$(basename "$path" .sh)
+        case " run $first_scripts $last_scripts " in
+        *" $name "*) ;;
+        *) on_request "$path" || echo "$name" ;;
+        esac
+    done
+    for name in $last_scripts; do
+        [ ! -e "$THEMIS_SRC/test/$name.sh" ] || echo "$name"
+    done
+}
+
+# unit_programs: paths of the unit programs, relative to the build tree, one a line.
+unit_programs() {
+    make -s -C "$THEMIS_BUILD" print-check-programs | tr ' ' '\n' | grep '/test_[^/]*$'
+}
+
+# tell PASSED FAILED SKIPPED NAME LOG STARTED: counts, one line a test, the whole log if something failed.
+tell() {
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+    took=$(($(date +%s) - $6))
+    if [ "$2" -gt 0 ]; then
+        failures="$failures $4"
+        printf '%s\n' "---- $4: log" && cat "$5" && printf '%s\n' "---- $4: end of log"
+    fi
+    printf '%-28s %5d passed %3d failed %3d skipped %5d s\n' "$4" "$1" "$2" "$3" "$took"
+}
+
+# run_unit PROGRAM: adds up the summary lines of check; a program that dies without one is one failure.
+run_unit() {
+    name=$(basename "$1") log=$logs/$(basename "$1").log started=$(date +%s) status=0
+    (cd "$THEMIS_BUILD" && CK_VERBOSITY=normal timeout -k 10 "$unit_timeout" "./$1") </dev/null >"$log" 2>&1 || status=$?
+    if [ "$status" = 77 ]; then
+        tell 0 0 1 "$name" "$log" "$started"
+        return
+    fi
+    counts=$(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2 \3/p' "$log" |
+        awk '{ all += $1; bad += $2 + $3 } END { print all - bad, bad + 0 }')
+    good=${counts% *} bad=${counts#* }
+    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+        bad=1
+        echo "$name ended with status $status" >>"$log"
+    elif [ "$good$bad" = 00 ]; then
+        bad=1
+        echo "$name ran no test" >>"$log"
+    fi
+    tell "$good" "$bad" 0 "$name" "$log" "$started"
+}
+
+# run_script NAME: counts the lines of an integration script; an end without "not ok" but with a bad status is one failure.
+run_script() {
+    script=$THEMIS_SRC/test/$1.sh log=$logs/$1.log started=$(date +%s) status=0 shell=sh
+    ! head -n 1 "$script" | grep -q bash || shell=bash
+    limit=$(header_timeout "$script")
+    timeout -k 30 "$limit" $shell "$script" </dev/null >"$log" 2>&1 || status=$?
+    good=$(grep -c '^ok - ' "$log") bad=$(grep -c '^not ok - ' "$log") left=$(grep -c '^skip - ' "$log")
+    if [ "$bad" = 0 ] && [ "$status" != 0 ]; then
+        bad=1
+        case $status in
+        124 | 137) echo "$1 did not end within $limit s" >>"$log" ;;
+        *) echo "$1 ended with status $status" >>"$log" ;;
+        esac
+    elif [ "$good$bad$left" = 000 ]; then
+        bad=1
+        echo "$1 ran no test" >>"$log"
+    fi
+    tell "$good" "$bad" "$left" "$1" "$log" "$started"
+    grep '^skip - ' "$log"
+}
+
+# run_clang: everything, test programs included, compiles with clang without a warning.
+run_clang() {
+    log=$logs/clang.log started=$(date +%s)
+    if (themis_setup --clang --enable-werror && themis_make $(clang_targets)) >"$log" 2>&1; then
+        tell 1 0 0 clang "$log" "$started"
+    else
+        tell 0 1 0 clang "$log" "$started"
+    fi
+}
+
+clang_targets() { make -s -C "$THEMIS_BUILD" print-check-programs; }
+
+run_units() {
+    for program in $(unit_programs); do run_unit "$program"; done
+}
+
+# run_named NAME: a script, a group or a unit program.
+run_named() {
+    case $1 in
+    unit) run_units && return ;;
+    clang) run_clang && return ;;
+    esac
+    if [ -e "$THEMIS_SRC/test/$1.sh" ] && [ "$1" != run ]; then
+        run_script "$1"
+        return
+    fi
+    program=$(unit_programs | grep -E "/(test_)?$1\$" | head -n 1)
+    [ -n "$program" ] || themis_die "No test is called $1; sh test/run.sh --list names them."
+    run_unit "$program"
+}
+
+run_all() {
+    run_units
+    case $THEMIS_VARIANT in
+    "") run_clang ;;
+    esac
+    for name in $(script_names); do run_script "$name"; done
+}
+
+# Sanitizer options: noise of MPICH and UCX is suppressed, each entry with its reason, in test/lib.
+sanitizer_options() {
+    supp=$THEMIS_SRC/test/lib
+    case $THEMIS_VARIANT in
+    asan)
+        export ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=1:${ASAN_OPTIONS-}"
+        export LSAN_OPTIONS="suppressions=$supp/lsan.supp:print_suppressions=0:${LSAN_OPTIONS-}"
+        export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS-}"
+        ;;
+    tsan)
+        export TSAN_OPTIONS="suppressions=$supp/tsan.supp:halt_on_error=0:second_deadlock_stack=1:history_size=4:${TSAN_OPTIONS-}"
+        ;;
+    esac
+}
+
+variant=
+case ${1-} in
+--asan | --tsan | --clang)
+    variant=$1
+    shift
+    ;;
+--list)
+    script_names
+    exit 0
+    ;;
+-*) themis_die "usage: sh test/run.sh [--asan|--tsan|--clang|--list] [NAME...]" ;;
+esac
+export UCX_NET_DEVICES=lo
+# shellcheck disable=SC2086 # empty or one word
+themis_setup $variant --enable-werror
+[ "$variant" != --clang ] || themis_install
+themis_make print-check-programs # so that a change of the makefiles is settled before its output is read
+sanitizer_options
+logs=$THEMIS_BUILD/test-logs
+mkdir -p "$logs"
+# shellcheck disable=SC2046 # a list of words
+themis_make $(make -s -C "$THEMIS_BUILD" print-check-programs)
+if [ $# -gt 0 ]; then
+    for name in "$@"; do run_named "$name"; done
+else
+    run_all
+fi
+
+[ -z "$failures" ] || printf '%s\n' "failed:$failures"
+summary="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || summary="$summary, $skipped skipped"
+printf '%s\n' "$summary"
+[ "$failed" = 0 ]
