@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Consistent hashing of paths over servers: which server is the home of a name. Clients compute it, servers need not.
+ *
+ * Every server has THEMIS_RING_POINTS points on a ring of 64-bit hashes (XXH3 of its index and the point's number), and
+ * a path belongs to the server of the first point at or behind the path's hash. The result depends on nothing but the
+ * path and the number of servers; with a server appended to the list, about 1/(n+1) of the names move, all of them to
+ * the new one.
+ *
+ * Threads: a ring does not change after its creation.
+ */
+#ifndef THEMIS_UTIL_RING_H
+#define THEMIS_UTIL_RING_H
+#include <stddef.h>
+#include <stdint.h>
+#include "themis/status.h"
+
+enum { THEMIS_RING_POINTS = 128 };
+
+typedef struct themis_ring themis_ring_t;
+
+/* THEMIS_INVALID: no servers. */
+themis_status_t themis_ring_create(uint32_t servers, themis_ring_t **ring);
+void themis_ring_destroy(themis_ring_t *ring); /* NULL is allowed */
+
+/* Index of the home server of a normalised path of `length` bytes. O(log servers). */
+uint32_t themis_ring_home(const themis_ring_t *ring, const char *path, size_t length);
+
+/* The hash behind it; also what chooses the first server of a new file whose layout leaves it open. */
+uint64_t themis_ring_hash(const char *path, size_t length);
+#endif
