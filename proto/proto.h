@@ -35,8 +35,9 @@ enum {
     X(CREATE, 17, create, attr) /* a file or directory at the name's home server */                                    \
     X(REMOVE, 18, remove, attr) /* removes a name; the reply tells what it was */                                      \
     X(SETATTR, 19, setattr, attr)                                                                                      \
-    X(ENTRY_ADD, 20, entry, none) /* a name appears in its directory, at the directory's home server */                \
-    X(ENTRY_REMOVE, 21, entry, none)                                                                                   \
+    X(ENTRY_ADD, 20, entry, none) /* a name appears in its directory, at the directory's home server, which fails with \
+                                     NO_ENTRY or NOT_DIRECTORY if that is none; an entry of the name is replaced */    \
+    X(ENTRY_REMOVE, 21, entry, none) /* none there is success */                                                       \
     X(READDIR, 22, readdir, entries)                                                                                   \
     X(READ, 32, io, io_done) /* object bytes into the client's buffer */                                               \
     X(WRITE, 33, io, io_done)                                                                                          \
@@ -192,8 +193,10 @@ typedef struct themis_proto_io {
 } themis_proto_io_t;
 
 typedef struct themis_proto_io_done {
-    uint64_t bytes; /* moved; a READ stops at the object's end only if nothing behind it is held: holes read as zeros */
-    uint64_t end;   /* the object's end after the operation */
+    /* Moved. In a READ each piece is cut at the object's end by itself: what lies before the end is moved (holes as
+     * zeros), what lies behind leaves its place in the client's buffer untouched, and later pieces keep theirs. */
+    uint64_t bytes;
+    uint64_t end; /* the object's end: after a WRITE; for a READ the one that decided which bytes were moved */
 } themis_proto_io_done_t;
 
 typedef struct themis_proto_resize {
@@ -214,6 +217,8 @@ typedef struct themis_proto_size {
     uint64_t modified;  /* ns since 1970 */
 } themis_proto_size_t;
 
+/* A range that the owner holds already is granted at once (a repeated request); UNLOCK frees whatever part of the range
+ * the owner holds, and none there is success. */
 typedef struct themis_proto_lock {
     uint64_t object, offset, length; /* file offsets; length UINT64_MAX: to the end of all files */
     uint64_t owner;                  /* distinguishes lock holders of one session */
