@@ -77,7 +77,10 @@ typedef struct themis_proto_header {
     uint32_t body;  /* bytes behind the header */
 } themis_proto_header_t;
 
-/* Borrowed text, not NUL-terminated. */
+/*
+ * Borrowed text, not NUL-terminated. Jobs, hosts, policies and server names hold no control characters: they are shown
+ * on terminals.
+ */
 typedef struct themis_proto_text {
     const char *bytes;
     uint32_t length;
@@ -125,7 +128,9 @@ typedef struct themis_proto_attr {
 } themis_proto_attr_t;
 
 typedef struct themis_proto_path {
-    themis_proto_text_t path; /* absolute, normalised: no empty, "." or ".." component, no trailing slash but for "/" */
+    /* Absolute, normalised: no empty, "." or ".." component, no trailing slash but for "/". All paths are refused
+     * otherwise; components longer than THEMIS_PROTO_MAX_NAME are for the server to refuse. */
+    themis_proto_text_t path;
 } themis_proto_path_t;
 
 enum {
@@ -175,9 +180,9 @@ typedef struct themis_proto_entries {
  */
 typedef struct themis_proto_run {
     uint64_t offset; /* in the object */
-    uint64_t length;
+    uint64_t length; /* at least 1: an empty piece is left out */
     uint64_t stride; /* at least `length` if count > 1 */
-    uint64_t count;
+    uint64_t count;  /* at least 1 */
 } themis_proto_run_t;
 
 /*
@@ -261,8 +266,8 @@ typedef struct themis_proto_none {
 
 /*
  * Writes header and body of a request or reply to `out`, which holds `capacity` bytes, and stores the length. `body`
- * points to the struct that THEMIS_PROTO_OPCODES names (themis_proto_text_body_t for a failed reply). THEMIS_RANGE: it
- * does not fit or breaks a limit above.
+ * points to the struct that THEMIS_PROTO_OPCODES names (themis_proto_text_body_t for a failed reply; unused for
+ * `none`). Of the header, kind, opcode, id and status count. THEMIS_RANGE: it does not fit or breaks a limit above.
  */
 themis_status_t themis_proto_encode(const themis_proto_header_t *header, const void *body, void *out, size_t capacity,
                                     size_t *length);

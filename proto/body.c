@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The layout of each body, one function for both directions; themis_proto_code_body chooses among them. */
+#include "proto/coder.h"
+
+enum {
+    STRIPE_UNIT = 4096,
+    MAX_ENTRIES = 4096,
+    CREATE_FLAGS = THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE,
+    SET_MASK = THEMIS_PROTO_SET_MODE | THEMIS_PROTO_SET_OWNER | THEMIS_PROTO_SET_MODIFIED,
+    LAST_ROLE = 2
+};
+#define MAX_STRIPE (UINT64_C(4) << 30)
+
+static void code_none(themis_proto_coder_t *coder, themis_proto_none_t *none)
+{
+    (void)coder;
+    (void)none;
+}
+
+static void code_flag(themis_proto_coder_t *coder, uint8_t *flag)
+{
+    themis_proto_code_u8(coder, flag);
+    themis_proto_check(coder, !coder->bad && *flag <= 1);
+}
+
+/* A text that people may see. */
+static void code_label(themis_proto_coder_t *coder, themis_proto_text_t *text, size_t max)
+{
+    themis_proto_code_text(coder, text, 0, max);
+    themis_proto_check(coder, !coder->bad && themis_proto_is_printable(text));
+}
+
+/* 1 for an absolute path without empty, "." or ".." components; how long a component may be is the server's matter. */
+static int is_path(const themis_proto_text_t *path)
+{
+    const char *at = path->bytes, *end = at + path->length;
+
+    if (path->length == 0 || *at != '/')
+        return 0;
+    if (path->length == 1)
+        return 1;
+    while (at < end) {
+        const char *slash = memchr(at + 1, '/', (size_t)(end - at - 1));
+        const char *stop = slash != NULL ? slash : end;
+        themis_proto_text_t name = {at + 1, (uint32_t)(stop - at - 1)};
+        if (!themis_proto_is_name(&name))
+            return 0;
+        at = stop;
+    }
+    return 1;
+}
+
+static void code_name_of(themis_proto_coder_t *coder, themis_proto_text_t *path)
+{
+    themis_proto_code_text(coder, path, 1, THEMIS_PROTO_MAX_PATH);
+    themis_proto_check(coder, !coder->bad && is_path(path));
+}
+
+static void code_layout(themis_proto_coder_t *coder, themis_proto_layout_t *layout)
+{
+    themis_proto_code_u64(coder, &layout->stripe_size);
+    themis_proto_code_u32(coder, &layout->count);
+    themis_proto_code_u32(coder, &layout->first);
+    if (coder->bad)
+        return;
+    themis_proto_check(coder, layout->stripe_size % STRIPE_UNIT == 0 && layout->stripe_size <= MAX_STRIPE);
+    themis_proto_check(coder, layout->count <= THEMIS_PROTO_MAX_SERVERS);
+    themis_proto_check(coder, layout->first < THEMIS_PROTO_MAX_SERVERS || layout->first == UINT32_MAX);
+}
+
+/* 1 if no field is left for the server to choose. */
+static int is_complete(const themis_proto_layout_t *layout)
+{
+    return layout->stripe_size > 0 && layout->count > 0 && layout->first != UINT32_MAX;
+}
+
+static void code_hello(themis_proto_coder_t *coder, themis_proto_hello_t *hello)
+{
+    themis_proto_code_u64(coder, &hello->session);
+    themis_proto_code_u32(coder, &hello->uid);
+    themis_proto_code_u32(coder, &hello->gid);
+    themis_proto_code_u32(coder, &hello->nodes);
+    themis_proto_code_u32(coder, &hello->priority);
+    themis_proto_code_u32(coder, &hello->pid);
+    themis_proto_code_u8(coder, &hello->role);
+    code_label(coder, &hello->job, THEMIS_PROTO_MAX_TEXT);
+    code_label(coder, &hello->host, THEMIS_PROTO_MAX_TEXT);
+    code_label(coder, &hello->policy, THEMIS_PROTO_MAX_POLICY);
+    themis_proto_check(coder, !coder->bad && hello->nodes > 0 && hello->priority > 0 && hello->role <= LAST_ROLE);
+}
+
+static void code_welcome(themis_proto_coder_t *coder, themis_proto_welcome_t *welcome)
+{
+    themis_proto_code_u64(coder, &welcome->incarnation);
+    themis_proto_code_u32(coder, &welcome->index);
+    themis_proto_code_u32(coder, &welcome->servers);
+    themis_proto_code_u64(coder, &welcome->heartbeat);
+    code_layout(coder, &welcome->layout);
+    code_flag(coder, &welcome->policy_granted);
+    code_label(coder, &welcome->name, THEMIS_PROTO_MAX_TEXT);
+    code_label(coder, &welcome->policy, THEMIS_PROTO_MAX_POLICY);
+    themis_proto_check(coder, !coder->bad && welcome->servers <= THEMIS_PROTO_MAX_SERVERS &&
+                                  welcome->index < welcome->servers);
+}
+
+static void code_path(themis_proto_coder_t *coder, themis_proto_path_t *path)
+{
+    code_name_of(coder, &path->path);
+}
+
+static void code_attr_fields(themis_proto_coder_t *coder, themis_proto_attr_t *attr)
+{
+    themis_proto_code_u64(coder, &attr->id);
+    themis_proto_code_type(coder, &attr->type);
+    code_flag(coder, &attr->fresh);
+    themis_proto_code_u32(coder, &attr->mode);
+    themis_proto_code_u32(coder, &attr->uid);
+    themis_proto_code_u32(coder, &attr->gid);
+    themis_proto_code_u64(coder, &attr->created);
+    themis_proto_code_u64(coder, &attr->modified);
+    code_layout(coder, &attr->layout);
+}
+
+static void code_attr(themis_proto_coder_t *coder, themis_proto_attr_t *attr)
+{
+    code_attr_fields(coder, attr);
+    themis_proto_check(coder, !coder->bad && (attr->type == THEMIS_PROTO_DIRECTORY || is_complete(&attr->layout)));
+}
+
+static void code_create(themis_proto_coder_t *coder, themis_proto_create_t *create)
+{
+    themis_proto_code_u32(coder, &create->flags);
+    code_attr_fields(coder, &create->attr);
+    code_name_of(coder, &create->path);
+    if (coder->bad)
+        return;
+    themis_proto_check(coder, (create->flags & ~(uint32_t)CREATE_FLAGS) == 0);
+    themis_proto_check(coder, (create->flags & THEMIS_PROTO_CREATE_ADOPT) == 0 ||
+                                  create->attr.type == THEMIS_PROTO_DIRECTORY || is_complete(&create->attr.layout));
+}
+
+static void code_remove(themis_proto_coder_t *coder, themis_proto_remove_t *remove)
+{
+    themis_proto_code_type(coder, &remove->type);
+    code_name_of(coder, &remove->path);
+}
+
+static void code_setattr(themis_proto_coder_t *coder, themis_proto_setattr_t *setattr)
+{
+    themis_proto_code_u32(coder, &setattr->mask);
+    themis_proto_code_u32(coder, &setattr->mode);
+    themis_proto_code_u32(coder, &setattr->uid);
+    themis_proto_code_u32(coder, &setattr->gid);
+    themis_proto_code_u64(coder, &setattr->modified);
+    code_name_of(coder, &setattr->path);
+    themis_proto_check(coder, !coder->bad && (setattr->mask & ~(uint32_t)SET_MASK) == 0);
+}
+
+static void code_entry(themis_proto_coder_t *coder, themis_proto_entry_t *entry)
+{
+    themis_proto_code_entry(coder, &entry->name, &entry->type);
+    code_name_of(coder, &entry->directory);
+}
+
+static void code_readdir(themis_proto_coder_t *coder, themis_proto_readdir_t *readdir)
+{
+    themis_proto_code_u32(coder, &readdir->limit);
+    themis_proto_code_text(coder, &readdir->after, 0, THEMIS_PROTO_MAX_NAME);
+    code_name_of(coder, &readdir->path);
+    themis_proto_check(coder, !coder->bad && readdir->limit > 0 && readdir->limit <= MAX_ENTRIES);
+}
+
+static void code_entries(themis_proto_coder_t *coder, themis_proto_entries_t *entries)
+{
+    themis_proto_code_u32(coder, &entries->count);
+    code_flag(coder, &entries->more);
+    if (!coder->bad)
+        themis_proto_code_entries(coder, entries);
+}
+
+static void code_io(themis_proto_coder_t *coder, themis_proto_io_t *io)
+{
+    themis_proto_code_u64(coder, &io->object);
+    themis_proto_code_bytes(coder, io->descriptor, sizeof io->descriptor);
+    themis_proto_code_u32(coder, &io->runs);
+    if (!coder->bad)
+        themis_proto_code_runs(coder, io);
+}
+
+static void code_io_done(themis_proto_coder_t *coder, themis_proto_io_done_t *done)
+{
+    themis_proto_code_u64(coder, &done->bytes);
+    themis_proto_code_u64(coder, &done->end);
+}
+
+static void code_resize(themis_proto_coder_t *coder, themis_proto_resize_t *resize)
+{
+    themis_proto_code_u64(coder, &resize->object);
+    themis_proto_code_u64(coder, &resize->size);
+    themis_proto_check(coder, !coder->bad && resize->size <= INT64_MAX);
+}
+
+static void code_range(themis_proto_coder_t *coder, themis_proto_range_t *range)
+{
+    themis_proto_code_u64(coder, &range->object);
+    themis_proto_code_u64(coder, &range->offset);
+    themis_proto_code_u64(coder, &range->length);
+    themis_proto_check(coder, !coder->bad && range->offset <= INT64_MAX && range->length <= INT64_MAX - range->offset);
+}
+
+static void code_object(themis_proto_coder_t *coder, themis_proto_object_t *object)
+{
+    themis_proto_code_u64(coder, &object->object);
+}
+
+static void code_size(themis_proto_coder_t *coder, themis_proto_size_t *size)
+{
+    themis_proto_code_u64(coder, &size->end);
+    themis_proto_code_u64(coder, &size->allocated);
+    themis_proto_code_u64(coder, &size->modified);
+}
+
+static void code_lock(themis_proto_coder_t *coder, themis_proto_lock_t *lock)
+{
+    themis_proto_code_u64(coder, &lock->object);
+    themis_proto_code_u64(coder, &lock->offset);
+    themis_proto_code_u64(coder, &lock->length);
+    themis_proto_code_u64(coder, &lock->owner);
+    code_flag(coder, &lock->exclusive);
+    code_flag(coder, &lock->wait);
+    if (coder->bad)
+        return;
+    themis_proto_check(coder, lock->length > 0 && lock->offset <= INT64_MAX &&
+                                  (lock->length == UINT64_MAX || lock->length <= INT64_MAX - lock->offset));
+}
+
+static void code_counter(themis_proto_coder_t *coder, themis_proto_counter_t *counter)
+{
+    uint64_t value = (uint64_t)counter->value;
+
+    themis_proto_code_u64(coder, &counter->object);
+    themis_proto_code_u8(coder, &counter->action);
+    themis_proto_code_u64(coder, &value);
+    themis_proto_check(coder, !coder->bad && counter->action <= THEMIS_PROTO_COUNTER_ADD);
+    if (!coder->bad && coder->out == NULL)
+        counter->value = (int64_t)value;
+}
+
+/* All that is left of the message. */
+static void code_text(themis_proto_coder_t *coder, themis_proto_text_body_t *body)
+{
+    const void *bytes = body->text.bytes;
+    size_t rest = coder->out != NULL ? body->text.length : coder->length - coder->used;
+
+    themis_proto_code_borrowed(coder, &bytes, rest);
+    if (coder->bad || coder->out != NULL)
+        return;
+    body->text.bytes = bytes;
+    body->text.length = (uint32_t)rest;
+}
+
+static void code_table(themis_proto_coder_t *coder, themis_proto_table_t *table)
+{
+    themis_proto_code_u32(coder, &table->index);
+    themis_proto_code_u64(coder, &table->incarnation);
+    themis_proto_code_u64(coder, &table->round);
+    themis_proto_code_u64(coder, &table->capacity);
+    themis_proto_code_u32(coder, &table->rows);
+    themis_proto_check(coder, !coder->bad && table->index < THEMIS_PROTO_MAX_SERVERS);
+    if (!coder->bad)
+        themis_proto_code_rows(coder, table);
+}
+
+void themis_proto_code_body(themis_proto_coder_t *coder, const themis_proto_header_t *header, void *body)
+{
+    if (header->kind == THEMIS_PROTO_REPLY && header->status < 0) {
+        code_text(coder, body);
+        return;
+    }
+    switch (header->opcode) {
+#define CASE(name, number, request, reply)                                                                             \
+    case THEMIS_OP_##name:                                                                                             \
+        if (header->kind == THEMIS_PROTO_REQUEST)                                                                      \
+            code_##request(coder, body);                                                                               \
+        else                                                                                                           \
+            code_##reply(coder, body);                                                                                 \
+        break;
+        THEMIS_PROTO_OPCODES(CASE)
+#undef CASE
+    default:
+        themis_proto_check(coder, 0);
+    }
+}

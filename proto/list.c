@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts, and the lists inside of messages: runs of an object, entries of a directory, rows of a job table. */
+#include "proto/coder.h"
+
+enum { RUN_BYTES = 32, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1 };
+
+void themis_proto_code_text(themis_proto_coder_t *coder, themis_proto_text_t *text, size_t min, size_t max)
+{
+    uint16_t length = (uint16_t)text->length;
+    const void *bytes = text->bytes;
+
+    themis_proto_check(coder, coder->out == NULL || text->length <= max);
+    themis_proto_code_u16(coder, &length);
+    themis_proto_check(coder, length >= min && length <= max);
+    themis_proto_code_borrowed(coder, &bytes, length);
+    if (coder->bad || coder->out != NULL)
+        return;
+    text->bytes = bytes;
+    text->length = length;
+}
+
+int themis_proto_is_printable(const themis_proto_text_t *text)
+{
+    for (uint32_t i = 0; i < text->length; i++)
+        if ((unsigned char)text->bytes[i] < ' ' || text->bytes[i] == 0x7f)
+            return 0;
+    return 1;
+}
+
+int themis_proto_is_name(const themis_proto_text_t *name)
+{
+    if (name->length == 0 || memchr(name->bytes, '/', name->length) != NULL ||
+        memchr(name->bytes, '\0', name->length) != NULL)
+        return 0;
+    return !(name->bytes[0] == '.' && (name->length == 1 || (name->length == 2 && name->bytes[1] == '.')));
+}
+
+void themis_proto_code_type(themis_proto_coder_t *coder, themis_proto_type_t *type)
+{
+    uint8_t number = (uint8_t)*type;
+
+    themis_proto_code_u8(coder, &number);
+    themis_proto_check(coder, number == THEMIS_PROTO_FILE || number == THEMIS_PROTO_DIRECTORY);
+    if (!coder->bad && coder->out == NULL)
+        *type = (themis_proto_type_t)number;
+}
+
+/* Bytes of all pieces of a run; 0 if an offset or the sum leaves 63 bits, or a piece overlaps the next. */
+static uint64_t run_total(const themis_proto_run_t *run)
+{
+    uint64_t last = 0, end, total;
+
+    if (run->count == 0 || run->length == 0 || (run->count > 1 && run->stride < run->length))
+        return 0;
+    if (run->count > 1 && __builtin_mul_overflow(run->count - 1, run->stride, &last))
+        return 0;
+    if (__builtin_add_overflow(last, run->offset, &end) || __builtin_add_overflow(end, run->length, &end) ||
+        end > INT64_MAX || __builtin_mul_overflow(run->count, run->length, &total) || total > INT64_MAX)
+        return 0;
+    return total;
+}
+
+void themis_proto_code_run(themis_proto_coder_t *coder, themis_proto_run_t *run)
+{
+    themis_proto_code_u64(coder, &run->offset);
+    themis_proto_code_u64(coder, &run->length);
+    themis_proto_code_u64(coder, &run->stride);
+    themis_proto_code_u64(coder, &run->count);
+}
+
+void themis_proto_code_runs(themis_proto_coder_t *coder, themis_proto_io_t *io)
+{
+    uint64_t sum = 0;
+    size_t start = coder->used;
+
+    themis_proto_check(coder, io->runs <= THEMIS_PROTO_MAX_RUNS);
+    for (uint32_t i = 0; !coder->bad && i < io->runs; i++) {
+        themis_proto_run_t run;
+        if (coder->out != NULL)
+            memcpy(&run, io->run_bytes + i * sizeof run, sizeof run);
+        themis_proto_code_run(coder, &run);
+        if (coder->bad)
+            return;
+        uint64_t total = run_total(&run);
+        themis_proto_check(coder, total > 0 && !__builtin_add_overflow(sum, total, &sum) && sum <= INT64_MAX);
+    }
+    if (!coder->bad && coder->out == NULL)
+        io->run_bytes = coder->in + start;
+}
+
+void themis_proto_run_get(const themis_proto_io_t *io, uint32_t index, themis_proto_run_t *run)
+{
+    themis_proto_coder_t coder = {.in = io->run_bytes + (size_t)index * RUN_BYTES, .length = RUN_BYTES};
+
+    themis_proto_code_run(&coder, run);
+}
+
+void themis_proto_code_entry(themis_proto_coder_t *coder, themis_proto_text_t *name, themis_proto_type_t *type)
+{
+    themis_proto_code_type(coder, type);
+    themis_proto_code_text(coder, name, 1, THEMIS_PROTO_MAX_NAME);
+    themis_proto_check(coder, !coder->bad && themis_proto_is_name(name));
+}
+
+themis_status_t themis_proto_entries_add(void *buffer, size_t capacity, size_t *used, const char *name,
+                                         size_t name_length, themis_proto_type_t type)
+{
+    themis_proto_coder_t coder = {.out = buffer, .length = capacity, .used = *used};
+    themis_proto_text_t text = {name, (uint32_t)name_length};
+
+    if (name_length > THEMIS_PROTO_MAX_NAME ||
+        capacity - *used < TYPE_BYTES + NAME_LENGTH_BYTES + name_length) /* before anything is written */
+        return THEMIS_RANGE;
+    themis_proto_code_entry(&coder, &text, &type);
+    if (coder.bad)
+        return THEMIS_RANGE;
+    *used = coder.used;
+    return THEMIS_OK;
+}
+
+int themis_proto_entries_next(const themis_proto_entries_t *entries, uint32_t *cursor, themis_proto_text_t *name,
+                              themis_proto_type_t *type)
+{
+    themis_proto_coder_t coder = {.in = entries->bytes, .length = entries->length, .used = *cursor};
+    themis_proto_text_t found = {NULL, 0};
+    themis_proto_type_t kind = THEMIS_PROTO_FILE;
+
+    if (*cursor >= entries->length)
+        return 0;
+    themis_proto_code_entry(&coder, &found, &kind);
+    if (coder.bad)
+        return 0;
+    *cursor = (uint32_t)coder.used;
+    *name = found;
+    *type = kind;
+    return 1;
+}
+
+/* Reads `count` entries to see that they are sound and are all there is. */
+static int entries_are_sound(const themis_proto_entries_t *entries)
+{
+    themis_proto_text_t name;
+    themis_proto_type_t type;
+    uint32_t cursor = 0, seen = 0;
+
+    while (themis_proto_entries_next(entries, &cursor, &name, &type))
+        seen++;
+    return seen == entries->count && cursor == entries->length;
+}
+
+void themis_proto_code_entries(themis_proto_coder_t *coder, themis_proto_entries_t *entries)
+{
+    const void *bytes = entries->bytes;
+    size_t rest = coder->out != NULL ? entries->length : coder->length - coder->used;
+
+    themis_proto_code_borrowed(coder, &bytes, rest);
+    if (coder->bad)
+        return;
+    if (coder->out == NULL) {
+        entries->bytes = bytes;
+        entries->length = (uint32_t)rest;
+    }
+    themis_proto_check(coder, entries_are_sound(entries));
+}
+
+void themis_proto_code_row(themis_proto_coder_t *coder, themis_proto_table_row_t *row)
+{
+    themis_proto_code_text(coder, &row->job, 0, THEMIS_PROTO_MAX_TEXT);
+    themis_proto_code_u32(coder, &row->uid);
+    themis_proto_code_u32(coder, &row->gid);
+    themis_proto_code_u32(coder, &row->nodes);
+    themis_proto_code_u32(coder, &row->priority);
+    themis_proto_code_u64(coder, &row->demand);
+    themis_proto_code_u64(coder, &row->served);
+    if (coder->bad)
+        return;
+    themis_proto_check(coder, themis_proto_is_printable(&row->job) && row->nodes > 0 && row->priority > 0);
+}
+
+int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor, themis_proto_table_row_t *row)
+{
+    themis_proto_coder_t coder = {.in = table->bytes, .length = table->length, .used = *cursor};
+    themis_proto_table_row_t found = {.nodes = 0};
+
+    if (*cursor >= table->length)
+        return 0;
+    themis_proto_code_row(&coder, &found);
+    if (coder.bad)
+        return 0;
+    *cursor = (uint32_t)coder.used;
+    *row = found;
+    return 1;
+}
+
+static void write_rows(themis_proto_coder_t *coder, const themis_proto_table_t *table)
+{
+    for (uint32_t i = 0; !coder->bad && i < table->rows; i++) {
+        themis_proto_table_row_t row;
+        memcpy(&row, table->bytes + i * sizeof row, sizeof row);
+        themis_proto_code_row(coder, &row);
+    }
+}
+
+static void read_rows(themis_proto_coder_t *coder, themis_proto_table_t *table)
+{
+    themis_proto_table_row_t row;
+    uint32_t cursor = 0, seen = 0;
+    const void *bytes = NULL;
+    size_t rest = coder->length - coder->used;
+
+    themis_proto_code_borrowed(coder, &bytes, rest);
+    if (coder->bad)
+        return;
+    table->bytes = bytes;
+    table->length = (uint32_t)rest;
+    while (themis_proto_table_next(table, &cursor, &row))
+        seen++;
+    themis_proto_check(coder, seen == table->rows && cursor == table->length);
+}
+
+void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *table)
+{
+    if (coder->out != NULL)
+        write_rows(coder, table);
+    else
+        read_rows(coder, table);
+}
