@@ -1,1 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Programs that only benchmarks need go into EXTRA_PROGRAMS, or, where automake has no rule for them, into BENCH_TARGETS.
+EXTRA_DIST += bench/run.sh bench/compare.sh bench/compare.c
+BENCH_TARGETS = bench/compare test/lib/yield_shim.so
+CLEANFILES += $(BENCH_TARGETS)
+
+.PHONY: bench-programs
+bench-programs: $(BENCH_TARGETS) $(EXTRA_PROGRAMS)
+
+bench/compare: $(srcdir)/bench/compare.c
+	$(AM_V_CC)$(MKDIR_P) bench && $(EXAMPLE_CC) -o $@ $(srcdir)/bench/compare.c -lm
+
+# Preloaded into ranks when they outnumber the processors; see bench/compare.sh.
+test/lib/yield_shim.so: $(srcdir)/test/lib/yield_shim.c
+	$(AM_V_CC)$(MKDIR_P) test/lib && $(CC) $(THEMIS_CFLAGS) $(UCX_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ \
+	    $(srcdir)/test/lib/yield_shim.c -ldl

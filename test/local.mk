@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-EXTRA_DIST += .ci/run test/run.sh test/packages.txt test/lib/setup.sh test/lib/testlib.sh test/lib/lsan.supp test/lib/tsan.supp test/layers.sh test/format.sh
+EXTRA_DIST += test/lib/yield_shim.c .ci/run test/run.sh test/packages.txt test/lib/setup.sh test/lib/testlib.sh test/lib/lsan.supp test/lib/tsan.supp test/layers.sh test/format.sh
 
 # Unit programs are those of check_PROGRAMS that are called test_*; others serve integration scripts.
 .PHONY: print-check-programs
