@@ -3,14 +3,24 @@
  * The scheduler: which job's request is served next, and how many bytes of it.
  *
  * Requests wait in one queue per job. A worker calls themis_sched_next, moves at most the bytes it is told, and calls
- * themis_sched_done; a request that is not finished goes back to the head of its job's queue. What a request costs is
- * charged to its job in bytes: moved bytes for data, service time x bandwidth for metadata and small requests
- * (themis_sched_done gets both). Work-conserving: next returns something whenever any queue holds a request and the
- * device limit allows it (the comparators gift and tbf are not, on purpose).
+ * themis_sched_done; a request that is not finished goes back to the head of its job's queue. A job is charged in
+ * bytes: what was moved; for metadata operations, and for data requests that move less than 4 KiB, service time x
+ * bandwidth. The charge is made in advance (an estimate for metadata) and put right by themis_sched_done, so that any
+ * number of workers shares one account per job.
  *
- * Behind this front stands a table of operations (themis_sched_ops_t, sched_ops.h): fifo, token (statistical or stride
- * draw over the shares of the policy), gift, tbf. Pure computation on the clock values that it is given; no allocation
- * in enqueue, next and done; O(log jobs) each.
+ * Work-conserving: next returns something whenever any queue holds a request and the device limit allows it (the
+ * comparators gift and tbf are not, on purpose). A job without requests leaves its share to the others in proportion;
+ * after a second without any it is left out of the policy's tree, so that its user's other jobs get its part.
+ *
+ * Starvation: under the draw `stride` a job of share s whose queue is not empty is served within
+ *     ((1/s + n - 1 + w) * quantum) / bandwidth + 2 * THEMIS_SCHED_GRACE,
+ * n jobs, w workers. (Start tags lie at most quantum/s behind the virtual time; each other job exceeds its own part by
+ * at most a quantum; and jobs that were idle for less than the grace may catch up what they were due meanwhile.) Under
+ * `statistical` it waits more than k slices with probability (1 - s)^k, slices being equal.
+ *
+ * Behind this front stands a table of operations (sched_ops.h): fifo, stride and statistical (draws over the shares of
+ * the policy), gift, tbf. Pure computation on the clock values that it is given; no allocation in enqueue, next, done
+ * and cancel; O(log jobs) each, but that shares are computed anew, in O(jobs), when jobs begin or cease to be active.
  *
  * Threads: the caller serialises all calls (one mutex of the engine); no call blocks.
  */
@@ -23,12 +33,19 @@
 
 typedef struct themis_sched themis_sched_t;
 
+/* ns: a job that was without requests for less than this loses nothing of its share, so that clients with one request
+ * at a time get theirs. */
+#define THEMIS_SCHED_GRACE UINT64_C(20000000)
+
 /* Embedded in each request of the engine. `bytes` is set before enqueue; the rest is the scheduler's. */
 typedef struct themis_sched_item {
     uint64_t bytes;    /* still to be moved; 0 for a metadata operation */
     themis_job_t *job; /* set by enqueue */
     uint64_t enqueued; /* ns */
-    uint64_t reserved; /* what the current slice was charged in advance */
+    uint64_t sequence; /* order of arrival over all jobs */
+    uint64_t total;    /* bytes at enqueue; 0: metadata */
+    uint64_t service;  /* ns so far */
+    uint64_t reserved; /* bytes that the current slice was charged in advance */
     struct themis_sched_item *next, *previous;
 } themis_sched_item_t;
 
@@ -56,11 +73,14 @@ themis_status_t themis_sched_set_policy(themis_sched_t *sched, const char *polic
 const char *themis_sched_policy(const themis_sched_t *sched);
 const char *themis_sched_draw(const themis_sched_t *sched);
 
-/* A job joins (before its first enqueue) and leaves (its queue is empty then; see themis_sched_drain). Changed
- * attributes of a job (nodes, priority, ...) count after themis_sched_refresh. */
+/* A job joins (before its first enqueue) and leaves (themis_sched_is_busy is 0 then). Changed attributes of jobs
+ * (nodes, priority) count after themis_sched_refresh. A job whose `active` is 0 and that has no request has no share.
+ */
 themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_job_t *job, uint64_t now);
 void themis_sched_remove_job(themis_sched_t *sched, themis_job_t *job, uint64_t now);
 void themis_sched_refresh(themis_sched_t *sched, uint64_t now);
+/* 1 while the job has requests that wait or are being served. */
+int themis_sched_is_busy(const themis_sched_t *sched, const themis_job_t *job);
 
 void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched_item_t *item, uint64_t now);
 
@@ -70,21 +90,31 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
  */
 themis_sched_item_t *themis_sched_next(themis_sched_t *sched, uint64_t now, uint64_t *slice, uint64_t *wake);
 
-/* A slice is over: `moved` bytes in `service` ns. item->bytes is what remains now: above 0, the item is queued again.
- */
+/* A slice is over: `moved` bytes in `service` ns. item->bytes is what remains now, set by the caller (0 ends a request
+ * early): above 0, the item is queued again. */
 void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_t moved, uint64_t service,
                        uint64_t now);
 
-/* Takes a queued item out, e.g. since its client is gone. */
-void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item);
+/* Takes a queued item out, e.g. since its client is gone; not one that is being served. */
+void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint64_t now);
 
 /* Requests that wait, over all jobs. */
 uint64_t themis_sched_queued(const themis_sched_t *sched);
 
-/* The job's share of this server among the jobs that are active now, 0 to 1; 0 for policies without shares. */
+/* The first queued item of a job, or NULL; for draining a queue with themis_sched_cancel. */
+themis_sched_item_t *themis_sched_first(const themis_sched_t *sched, const themis_job_t *job);
+
+/* The share of this server that the job is due now, 0 to 1, among the jobs that had requests within the last second; 0
+ * for policies without shares. */
 double themis_sched_share(const themis_sched_t *sched, const themis_job_t *job);
 
 /* Global allocation from the lambda exchange: this job's share here is to be `weight` (relative to the other jobs'); a
  * negative weight returns the job to its local share. */
 void themis_sched_set_weight(themis_sched_t *sched, themis_job_t *job, double weight);
+
+/* How much of the time since the last call the job had requests, 0 to 1; the lambda exchange asks once a round. */
+double themis_sched_busy_fraction(themis_sched_t *sched, themis_job_t *job, uint64_t now);
+
+/* The policy's tree over the active jobs, in words; owned by the caller (free), NULL when memory is short. */
+char *themis_sched_explain(themis_sched_t *sched, uint64_t now);
 #endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* First come, first served, over all jobs: the entry whose head came first. */
+#include <stdlib.h>
+#include "server/sched_ops.h"
+
+static themis_status_t fifo_create(themis_sched_t *sched, uint64_t now)
+{
+    sched->state = calloc(1, sizeof(themis_sched_heap_t));
+    return sched->state == NULL ? THEMIS_NO_MEMORY : THEMIS_OK;
+}
+
+static void fifo_destroy(themis_sched_t *sched)
+{
+    themis_sched_heap_release(sched->state);
+    free(sched->state);
+}
+
+static themis_status_t fifo_reserve(themis_sched_t *sched, uint32_t entries)
+{
+    return themis_sched_heap_reserve(sched->state, entries);
+}
+
+static void fifo_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+}
+
+static void fifo_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
+{
+}
+
+static void fifo_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+}
+
+static void fifo_charge(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes)
+{
+}
+
+static void fifo_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    if (entry->head == NULL) {
+        themis_sched_heap_remove(sched->state, entry);
+        return;
+    }
+    entry->key = 0;
+    entry->order = entry->head->sequence;
+    themis_sched_heap_set(sched->state, entry);
+}
+
+static themis_sched_entry_t *fifo_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
+{
+    return themis_sched_heap_least(sched->state);
+}
+
+const themis_sched_ops_t themis_sched_fifo = {
+    .name = "fifo",
+    .create = fifo_create,
+    .destroy = fifo_destroy,
+    .reserve = fifo_reserve,
+    .join = fifo_join,
+    .leave = fifo_leave,
+    .wake = fifo_wake,
+    .charge = fifo_charge,
+    .update = fifo_update,
+    .pick = fifo_pick,
+};

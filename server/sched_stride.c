@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The draw "stride": deterministic, by virtual time (start-time fair queueing). Each entry has a pass, which grows by
+ * bytes/share; the least pass is next. The virtual time is the pass of what was last picked. An entry that comes back
+ * after a pause starts from the virtual time of one to two graces ago, if it is behind that: what it was due in a short
+ * pause it still gets, what it was due in a long one it does not.
+ */
+#include <stdlib.h>
+#include "server/sched_ops.h"
+
+typedef struct stride {
+    themis_sched_heap_t heap;
+    double virtual_time;
+    double recent, older; /* virtual time at the last two snapshots */
+    uint64_t snapshot;    /* ns; of the last one */
+    uint64_t picks;
+} stride_t;
+
+static themis_status_t stride_create(themis_sched_t *sched, uint64_t now)
+{
+    stride_t *state = calloc(1, sizeof *state);
+
+    if (state == NULL)
+        return THEMIS_NO_MEMORY;
+    state->snapshot = now;
+    sched->state = state;
+    return THEMIS_OK;
+}
+
+static void stride_destroy(themis_sched_t *sched)
+{
+    stride_t *state = sched->state;
+
+    themis_sched_heap_release(&state->heap);
+    free(state);
+}
+
+static themis_status_t stride_reserve(themis_sched_t *sched, uint32_t entries)
+{
+    return themis_sched_heap_reserve(&((stride_t *)sched->state)->heap, entries);
+}
+
+static void stride_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    entry->pass = ((stride_t *)sched->state)->virtual_time;
+}
+
+static void stride_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
+{
+}
+
+static void take_snapshot(stride_t *state, uint64_t now)
+{
+    if (now - state->snapshot < THEMIS_SCHED_GRACE)
+        return;
+    state->older = now - state->snapshot < 2 * THEMIS_SCHED_GRACE ? state->recent : state->virtual_time;
+    state->recent = state->virtual_time;
+    state->snapshot = now;
+}
+
+static void stride_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    stride_t *state = sched->state;
+
+    take_snapshot(state, now);
+    if (entry->pass < state->older)
+        entry->pass = state->older;
+}
+
+static void stride_charge(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes)
+{
+    entry->pass += bytes / entry->share;
+}
+
+static void stride_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    stride_t *state = sched->state;
+
+    if (entry->head == NULL) {
+        themis_sched_heap_remove(&state->heap, entry);
+        return;
+    }
+    entry->key = entry->pass;
+    entry->order = ++state->picks;
+    themis_sched_heap_set(&state->heap, entry);
+}
+
+/* What an entry is ahead or behind counts in bytes, so its virtual length changes with the share. */
+static void stride_reshare(themis_sched_t *sched, themis_sched_entry_t *entry, double old)
+{
+    stride_t *state = sched->state;
+
+    if (old <= 0 || entry->share <= 0)
+        return;
+    entry->pass = state->virtual_time + (entry->pass - state->virtual_time) * (old / entry->share);
+    if (entry->heap != 0) {
+        entry->key = entry->pass;
+        themis_sched_heap_set(&state->heap, entry);
+    }
+}
+
+/* Moves the origin before doubles become coarse: at 2^50 they still tell quarters of a byte apart. */
+static void rebase(themis_sched_t *sched, stride_t *state)
+{
+    double origin = state->virtual_time;
+
+    if (origin < 0x1p50)
+        return;
+    for (uint32_t i = 0; i < sched->count; i++) {
+        sched->entries[i]->pass -= origin;
+        sched->entries[i]->key -= origin;
+    }
+    state->virtual_time = 0;
+    state->recent -= origin;
+    state->older -= origin;
+}
+
+static themis_sched_entry_t *stride_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
+{
+    stride_t *state = sched->state;
+
+    rebase(sched, state);
+    take_snapshot(state, now);
+    themis_sched_entry_t *least = themis_sched_heap_least(&state->heap);
+    if (least != NULL && least->pass > state->virtual_time)
+        state->virtual_time = least->pass;
+    return least;
+}
+
+const themis_sched_ops_t themis_sched_stride = {
+    .name = "stride",
+    .create = stride_create,
+    .destroy = stride_destroy,
+    .reserve = stride_reserve,
+    .join = stride_join,
+    .leave = stride_leave,
+    .wake = stride_wake,
+    .charge = stride_charge,
+    .update = stride_update,
+    .reshare = stride_reshare,
+    .pick = stride_pick,
+};
