@@ -9,3 +9,4 @@ check_PROGRAMS += test/server/test_store
 test_server_test_store_SOURCES = test/server/test_store.c
 test_server_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
+include server/sched.mk
