@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names: attributes live at the home server of the path, the entry of a name at the home of its directory.
+ *
+ * A name is made entry first and removed entry last, so a client that dies in between leaves an entry without a name,
+ * never a name that no listing shows. Such entries are tolerated, and removed with their directory.
+ *
+ * All paths are normalised. `attr` is written on success and may be NULL.
+ */
+#ifndef THEMIS_CLIENT_NAMES_H
+#define THEMIS_CLIENT_NAMES_H
+#include "client/path.h"
+#include "client/session.h"
+#include "proto/proto.h"
+
+/* themis_client_path_normalise with an error text. */
+themis_status_t themis_client_names_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES]);
+
+themis_status_t themis_client_names_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr);
+
+/* `wanted` has type, mode and layout. THEMIS_EXISTS only with THEMIS_PROTO_CREATE_EXCLUSIVE in `flags`. */
+themis_status_t themis_client_names_create(themis_t *session, const char *path, uint32_t flags,
+                                           const themis_proto_attr_t *wanted, themis_proto_attr_t *attr);
+
+/* A name and its entry; not the bytes. Fails as REMOVE does when it is of another type. */
+themis_status_t themis_client_names_remove(themis_t *session, const char *path, themis_proto_type_t type,
+                                           themis_proto_attr_t *attr);
+
+/* Frees the bytes of a file on all its servers. */
+themis_status_t themis_client_names_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
+
+themis_status_t themis_client_names_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
+                                         themis_stat_t *stat);
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connections to servers: made when a call wants them, greeted with HELLO, watched with heartbeats, made again when
+ * lost. All of it happens in the thread that polls; nothing here has a thread of its own.
+ */
+#ifndef THEMIS_CLIENT_PEER_H
+#define THEMIS_CLIENT_PEER_H
+#include "client/session.h"
+
+/* The handlers of the session's net; their argument is the session. */
+extern const themis_net_handlers_t themis_client_peer_handlers;
+
+/*
+ * Connects what calls wait for, sends heartbeats, gives up on servers that are gone too long. Called by the poller with
+ * the lock held; gives it up while it connects. Returns the ns after which it wants to be called again.
+ */
+uint64_t themis_client_peer_service(themis_t *session, uint64_t now);
+
+/* One attempt to reach a server, with at most `timeout` ns. Called by the poller with the lock held, given up
+ * meanwhile. */
+themis_status_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t timeout);
+
+/* With the lock held: the connection is of no more use. */
+void themis_client_peer_lose(themis_client_peer_t *peer, themis_status_t why);
+
+/* Sends a message, with the lock held; a failure makes the peer lost. */
+themis_status_t themis_client_peer_send(themis_client_peer_t *peer, const void *bytes, size_t length);
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Renaming. A file's new name takes the object over before the old name goes, so the bytes are reachable all the time.
+ * A directory moves entry by entry, since the names below it have other homes under their new paths.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "client/error.h"
+#include "client/names.h"
+#include "client/path.h"
+
+static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
+
+static themis_status_t rename_file(themis_t *session, const char *from, const char *to, const themis_proto_attr_t *attr)
+{
+    const uint32_t flags = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE;
+    themis_proto_attr_t old;
+    themis_status_t status = themis_client_names_create(session, to, flags, attr, &old);
+
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_names_remove(session, from, THEMIS_PROTO_FILE, NULL);
+    if (status == THEMIS_OK && !old.fresh && old.id != attr->id)
+        status = themis_client_names_destroy(session, to, &old);
+    return status;
+}
+
+/* Names of a directory, read before it changes. */
+typedef struct names {
+    char **array;
+    size_t count, capacity;
+    int failed;
+} names_t;
+
+static int collect(void *arg, const char *name, themis_type_t type)
+{
+    names_t *names = arg;
+
+    if (names->count == names->capacity) {
+        size_t capacity = names->capacity ? 2 * names->capacity : 64;
+        char **array = realloc(names->array, capacity * sizeof *array);
+        if (!array)
+            return names->failed = 1;
+        names->array = array;
+        names->capacity = capacity;
+    }
+    names->array[names->count] = strdup(name);
+    if (!names->array[names->count])
+        return names->failed = 1;
+    names->count++;
+    return 0;
+}
+
+static themis_status_t rename_below(themis_t *session, const char *from, const char *to, const char *name)
+{
+    char old_path[THEMIS_CLIENT_PATH_BYTES], new_path[THEMIS_CLIENT_PATH_BYTES];
+
+    if (themis_client_path_join(from, name, old_path) != THEMIS_OK ||
+        themis_client_path_join(to, name, new_path) != THEMIS_OK)
+        return themis_client_fail(THEMIS_NAME_TOO_LONG, "%s/%s: the path would be too long", to, name);
+    themis_status_t status = rename_any(session, old_path, new_path);
+    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status; /* a dangling entry */
+}
+
+static themis_status_t rename_directory(themis_t *session, const char *from, const char *to,
+                                        const themis_proto_attr_t *attr)
+{
+    names_t names = {0};
+    themis_status_t status = themis_mkdir(session, to, attr->mode);
+
+    if (status == THEMIS_OK)
+        status = themis_readdir(session, from, collect, &names);
+    if (status == THEMIS_OK && names.failed)
+        status = themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory for its names", from);
+    for (size_t i = 0; i < names.count; i++) {
+        if (status == THEMIS_OK)
+            status = rename_below(session, from, to, names.array[i]);
+        free(names.array[i]);
+    }
+    free(names.array);
+    return status == THEMIS_OK ? themis_rmdir(session, from) : status;
+}
+
+static themis_status_t rename_any(themis_t *session, const char *from, const char *to)
+{
+    themis_proto_attr_t attr, there;
+    themis_status_t status = themis_client_names_lookup(session, from, &attr);
+
+    if (status != THEMIS_OK || strcmp(from, to) == 0)
+        return status;
+    status = themis_client_names_lookup(session, to, &there);
+    if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
+        return status;
+    if (status == THEMIS_OK && there.type == THEMIS_PROTO_DIRECTORY) {
+        if (attr.type == THEMIS_PROTO_FILE)
+            return themis_client_fail(THEMIS_IS_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_IS_DIRECTORY));
+        if ((status = themis_rmdir(session, to)) != THEMIS_OK) /* as POSIX: an empty one may be replaced */
+            return status;
+    } else if (status == THEMIS_OK && attr.type == THEMIS_PROTO_DIRECTORY) {
+        return themis_client_fail(THEMIS_NOT_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_NOT_DIRECTORY));
+    }
+    if (attr.type == THEMIS_PROTO_FILE)
+        return rename_file(session, from, to, &attr);
+    return rename_directory(session, from, to, &attr);
+}
+
+themis_status_t themis_rename(themis_t *session, const char *from, const char *to)
+{
+    char old_path[THEMIS_CLIENT_PATH_BYTES], new_path[THEMIS_CLIENT_PATH_BYTES];
+    themis_status_t status = themis_client_names_normalise(from, old_path);
+
+    if (status != THEMIS_OK || (status = themis_client_names_normalise(to, new_path)) != THEMIS_OK)
+        return status;
+    if (strcmp(old_path, new_path) != 0 && themis_client_path_is_below(new_path, old_path))
+        return themis_client_fail(THEMIS_INVALID, "%s: cannot be moved below itself", old_path);
+    return rename_any(session, old_path, new_path);
+}

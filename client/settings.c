@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client/settings.h"
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "client/error.h"
+#include "proto/proto.h"
+#include "util/clock.h"
+#include "util/config.h"
+
+enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
+static const uint64_t default_timeout = 10 * THEMIS_NS_PER_S;
+
+/* Where batch systems say who we are. */
+static const struct {
+    const char *prefix, *job, *nodes;
+} batch_systems[] = {
+    {"", "THEMIS_JOB", "THEMIS_NODES"},
+    {"slurm:", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES"},
+    {"pbs:", "PBS_JOBID", "PBS_NUM_NODES"},
+    {"flux:", "FLUX_JOB_ID", "FLUX_JOB_NNODES"},
+};
+
+static themis_status_t no_memory(void)
+{
+    return themis_client_fail(THEMIS_NO_MEMORY, "out of memory while reading the settings");
+}
+
+/* The list of [client] servers, and nothing else of the file. */
+static themis_status_t take_entry(void *arg, const char *section, const char *key, const char *value, int line)
+{
+    char **list = arg;
+
+    if (strcmp(section, "client") != 0 || strcmp(key, "servers") != 0)
+        return THEMIS_OK;
+    free(*list);
+    *list = strdup(value);
+    return *list ? THEMIS_OK : THEMIS_NO_MEMORY;
+}
+
+/* *found stays NULL if the file is not there or names no servers. */
+static themis_status_t read_file(const char *path, int required, char **found)
+{
+    char error[ERROR_BYTES];
+    themis_status_t status = themis_config_read(path, take_entry, found, error, sizeof error);
+
+    if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && !required))
+        return THEMIS_OK;
+    free(*found);
+    *found = NULL;
+    return themis_client_fail(THEMIS_CONFIG, "%s", error);
+}
+
+static themis_status_t find_in_files(char **found)
+{
+    const char *named = themis_config_env("THEMIS_CONFIG"), *home = themis_config_env("HOME");
+    char path[4096];
+    themis_status_t status = THEMIS_OK;
+
+    if (named)
+        return read_file(named, 1, found);
+    if (home && snprintf(path, sizeof path, "%s/.config/themis.conf", home) < (int)sizeof path)
+        status = read_file(path, 0, found);
+    if (status == THEMIS_OK && !*found)
+        status = read_file("/etc/themis/themis.conf", 0, found);
+    return status;
+}
+
+static themis_status_t find_list(const themis_options_t *options, char **list)
+{
+    const char *given = options->servers && *options->servers ? options->servers : themis_config_env("THEMIS_SERVERS");
+    themis_status_t status;
+
+    *list = NULL;
+    if (given) {
+        *list = strdup(given);
+        return *list ? THEMIS_OK : no_memory();
+    }
+    if ((status = find_in_files(list)) != THEMIS_OK)
+        return status;
+    if (*list)
+        return THEMIS_OK;
+    return themis_client_fail(THEMIS_CONFIG,
+                              "no servers: set THEMIS_SERVERS=host:port,host:port, or start the program with "
+                              "'themis run'");
+}
+
+/* "host:port" into a server. */
+static themis_status_t parse_server(const char *text, themis_client_server_t *server)
+{
+    const char *colon = strrchr(text, ':');
+    int64_t port = 0;
+
+    if (!colon || colon == text || themis_config_integer(colon + 1, 1, UINT16_MAX, &port) != THEMIS_OK)
+        return themis_client_fail(THEMIS_CONFIG, "server list: '%s' is not host:port", text);
+    server->host = strndup(text, (size_t)(colon - text));
+    server->port = (uint16_t)port;
+    return server->host ? THEMIS_OK : no_memory();
+}
+
+static themis_status_t add_server(themis_client_settings_t *settings, const char *text)
+{
+    size_t bytes = (settings->server_count + 1) * sizeof *settings->servers;
+    themis_client_server_t *servers = realloc(settings->servers, bytes);
+
+    if (!servers)
+        return no_memory();
+    settings->servers = servers;
+    if (settings->server_count >= THEMIS_PROTO_MAX_SERVERS)
+        return themis_client_fail(THEMIS_CONFIG, "server list: more than %d servers", THEMIS_PROTO_MAX_SERVERS);
+    themis_status_t status = parse_server(text, &servers[settings->server_count]);
+    settings->server_count += status == THEMIS_OK;
+    return status;
+}
+
+/* Cuts the list at commas and blanks, and keeps it in one spelling. */
+static themis_status_t parse_list(themis_client_settings_t *settings, char *list)
+{
+    themis_status_t status = THEMIS_OK;
+    size_t used = 0;
+    char *rest;
+
+    settings->server_list = calloc(1, strlen(list) + 2);
+    if (!settings->server_list)
+        return no_memory();
+    for (char *word = strtok_r(list, ", \t", &rest); word && status == THEMIS_OK;
+         word = strtok_r(NULL, ", \t", &rest)) {
+        used += (size_t)sprintf(settings->server_list + used, "%s%s", used ? "," : "", word);
+        status = add_server(settings, word);
+    }
+    if (status == THEMIS_OK && settings->server_count == 0)
+        status = themis_client_fail(THEMIS_CONFIG, "the server list is empty");
+    return status;
+}
+
+/* Hydra names no job and makes a session of each rank, but the ranks of a host are children of one proxy. */
+static void own_name(char *text, size_t size)
+{
+    struct passwd entry, *found = NULL;
+    char buffer[1024], host[128] = "host";
+    int group = (int)(themis_config_env("PMI_RANK") ? getppid() : getsid(0));
+
+    gethostname(host, sizeof host - 1);
+    if (getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &found) == 0 && found)
+        snprintf(text, size, "%.100s@%.100s/%d", found->pw_name, host, group);
+    else
+        snprintf(text, size, "%u@%.100s/%d", (unsigned)geteuid(), host, group);
+}
+
+static uint32_t positive_env(const char *name)
+{
+    const char *text = themis_config_env(name);
+    int64_t value = 0;
+
+    if (!text || themis_config_integer(text, 1, UINT32_MAX, &value) != THEMIS_OK)
+        return 0;
+    return (uint32_t)value;
+}
+
+/* Job and number of nodes, as far as the options leave them open. */
+static themis_status_t find_job(const themis_options_t *options, themis_client_settings_t *settings)
+{
+    char text[TEXT_BYTES];
+    uint32_t nodes = 0;
+
+    own_name(text, sizeof text);
+    for (size_t i = 0; i < sizeof batch_systems / sizeof *batch_systems; i++) {
+        const char *job = themis_config_env(batch_systems[i].job);
+        if (!job)
+            continue;
+        snprintf(text, sizeof text, "%s%s", batch_systems[i].prefix, job);
+        nodes = positive_env(batch_systems[i].nodes);
+        break;
+    }
+    if (options->job && *options->job)
+        snprintf(text, sizeof text, "%s", options->job);
+    settings->nodes = options->nodes ? options->nodes : nodes ? nodes : 1;
+    settings->job = strdup(text);
+    return settings->job ? THEMIS_OK : no_memory();
+}
+
+static themis_status_t find_timeout(const themis_options_t *options, uint64_t *timeout)
+{
+    const char *text = themis_config_env("THEMIS_TIMEOUT");
+
+    *timeout = options->timeout ? options->timeout : default_timeout;
+    if (options->timeout || !text)
+        return THEMIS_OK;
+    if (themis_config_duration(text, timeout) != THEMIS_OK || *timeout == 0)
+        return themis_client_fail(THEMIS_CONFIG, "THEMIS_TIMEOUT=%s is not a time such as 10s", text);
+    return THEMIS_OK;
+}
+
+static themis_status_t load(const themis_options_t *options, themis_client_settings_t *settings)
+{
+    char *list;
+    uint32_t priority = positive_env("THEMIS_PRIORITY");
+    themis_status_t status = find_list(options, &list);
+
+    if (status != THEMIS_OK)
+        return status;
+    status = parse_list(settings, list);
+    free(list);
+    if (status != THEMIS_OK || (status = find_job(options, settings)) != THEMIS_OK ||
+        (status = find_timeout(options, &settings->timeout)) != THEMIS_OK)
+        return status;
+    settings->priority = options->priority ? options->priority : priority ? priority : 1;
+    settings->policy = strdup(options->policy ? options->policy : "");
+    return settings->policy ? THEMIS_OK : no_memory();
+}
+
+themis_status_t themis_client_settings_load(const themis_options_t *options, themis_client_settings_t *settings)
+{
+    *settings = (themis_client_settings_t){0};
+    themis_status_t status = load(options, settings);
+
+    if (status != THEMIS_OK)
+        themis_client_settings_free(settings);
+    return status;
+}
+
+void themis_client_settings_free(themis_client_settings_t *settings)
+{
+    for (uint32_t i = 0; i < settings->server_count; i++)
+        free(settings->servers[i].host);
+    free(settings->servers);
+    free(settings->server_list);
+    free(settings->job);
+    free(settings->policy);
+    *settings = (themis_client_settings_t){0};
+}
