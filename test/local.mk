@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-EXTRA_DIST += test/lib/yield_shim.c .ci/run test/run.sh test/packages.txt test/lib/setup.sh test/lib/testlib.sh test/lib/lsan.supp test/lib/tsan.supp test/layers.sh test/format.sh
+EXTRA_DIST += .ci/run test/packages.txt test/run.sh $(integration_scripts) test/lib/setup.sh test/lib/testlib.sh \
+	test/lib/yield_shim.c test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
+	test/cluster/fabric.sh test/cluster/finalize_shim.c
+# Integration scripts of this directory.
+integration_scripts = test/layers.sh test/format.sh
 
 # Unit programs are those of check_PROGRAMS that are called test_*; others serve integration scripts.
 .PHONY: print-check-programs
@@ -10,3 +14,11 @@ check-local: $(check_PROGRAMS)
 	@for program in $(check_PROGRAMS); do \
 	    case $$program in */test_*) echo "$$program" && timeout 300 "./$$program" || exit 1 ;; esac; \
 	done
+
+# Preloaded into ranks on the emulated cluster; see there.
+noinst_shims = test/cluster/finalize_shim.so
+CLEANFILES += $(noinst_shims)
+all-local: $(noinst_shims)
+test/cluster/finalize_shim.so: $(srcdir)/test/cluster/finalize_shim.c
+	$(AM_V_CC)$(MKDIR_P) test/cluster && $(CC) $(THEMIS_CFLAGS) $(UCX_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ \
+	    $(srcdir)/test/cluster/finalize_shim.c -ldl
