@@ -1,1 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# libthemis-mpiio: ROMIO, unmodified, with our glue and our driver; serves all of MPI-IO in front of libmpich.
+
+ROMIO_BUILD = adio/romio-build
+ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(ROMIO_BUILD)/adio/include \
+	-isystem $(ROMIO_BUILD)/src/mpl/include -isystem $(ROMIO_BUILD)/source/adio/include \
+	-isystem $(ROMIO_BUILD)/source/mpl/include $(MPI_CFLAGS)
+
+# MPI calls of ROMIO that can block: adio/glue/lock.c gives the lock away meanwhile.
+ROMIO_BLOCKING = Allgather Allreduce Alltoall Alltoallw Barrier Bcast Comm_create Comm_dup Comm_free Comm_split Gather \
+	Gatherv Recv Send Wait Waitall Waitany Win_create Win_free Win_unlock
+
+lib_LTLIBRARIES += adio/libthemis-mpiio.la
+adio_libthemis_mpiio_la_SOURCES = adio/glue/datatype.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c \
+	adio/glue/lock.c adio/glue/mpir_ext.h
+adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS)
+adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
+	$(ROMIO_BLOCKING:%=-Wl,--wrap=PMPI_%)
+adio_libthemis_mpiio_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
+	util/libthemis-util.la $(MPI_LIBS) -ldl
+EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map
+
+# ROMIO's source is fetched once; its build looks for itself whether anything has changed.
+romio-source.stamp: $(top_srcdir)/adio/romio/fetch
+	@if test -z "$(ROMIO_SOURCE)"; then echo "  FETCH    ROMIO" && $(top_srcdir)/adio/romio/fetch romio-src; fi
+	@touch $@
+
+adio/romio.stamp: romio-source.stamp config.status $(top_srcdir)/adio/romio/build $(top_srcdir)/adio/romio/probe \
+		$(top_srcdir)/adio/glue/mpir_ext.h
+	@echo "  BUILD    ROMIO"
+	+@source=$(ROMIO_SOURCE); source=$${source:-romio-src/mpich/src/mpi/romio}; \
+	CC="$(CC)" CFLAGS="$(CFLAGS) $(SANITIZER_CFLAGS)" MPI_CFLAGS="$(MPI_CFLAGS)" MAKE="$(MAKE)" \
+	    GLUE=$(abs_top_srcdir)/adio/glue $(top_srcdir)/adio/romio/build $$source $(ROMIO_BUILD)
+	@touch $@
+
+$(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la: adio/romio.stamp
+$(adio_libthemis_mpiio_la_OBJECTS): adio/romio.stamp
+
+EXTRA_DIST += adio/romio/build adio/romio/fetch adio/romio/probe adio/themis-mpiio.map
+AM_DISTCHECK_CONFIGURE_FLAGS = --with-romio-source=$(or $(ROMIO_SOURCE),$(abs_top_builddir)/romio-src/mpich)
+CLEANFILES += adio/romio.stamp romio-source.stamp
+
+clean-local: clean-romio
+.PHONY: clean-romio
+clean-romio:
+	rm -rf $(ROMIO_BUILD)

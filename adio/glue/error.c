@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error codes and error handlers of files. Codes come from MPICH itself, so that they carry its stack and text. A
+ * file's handler is kept in ROMIO's file object, where libmpich's MPI_File_set_errhandler and MPI_File_call_errhandler
+ * find it: they were built with the same ROMIO, and find the same field.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "adio.h"
+#include "adio_extern.h"
+#include "adio/glue/glue.h"
+#include "util/log.h"
+
+/* Exported by libmpich, in no header. */
+int MPIR_Err_create_code(int lastcode, int fatal, const char function[], int line, int error_class,
+                         const char generic_msg[], const char specific_msg[], ...);
+
+/* The letters of the conversions of a message, in order, at most 3. */
+static void message_conversions(const char *message, char letters[4])
+{
+    int n = 0;
+
+    for (const char *at = strchr(message, '%'); at && at[1] && n < 3; at = strchr(at + 2, '%'))
+        letters[n++] = at[1];
+    letters[n] = '\0';
+}
+
+/* MPICH offers no form with a va_list, so the arguments are taken from it by the message's letters. */
+int MPIR_Err_create_code_valist(int lastcode, int fatal, const char function[], int line, int error_class,
+                                const char generic_msg[], const char specific_msg[], va_list arguments)
+{
+    char letters[4] = "";
+    const char *text, *text2;
+    int number;
+
+    if (specific_msg)
+        message_conversions(specific_msg, letters);
+    if (specific_msg && !strcmp(letters, "s")) {
+        text = va_arg(arguments, const char *);
+        return MPIR_Err_create_code(lastcode, 0, function, line, error_class, generic_msg, specific_msg, text);
+    }
+    if (specific_msg && !strcmp(letters, "d")) {
+        number = va_arg(arguments, int);
+        return MPIR_Err_create_code(lastcode, 0, function, line, error_class, generic_msg, specific_msg, number);
+    }
+    if (specific_msg && !strcmp(letters, "sd")) {
+        text = va_arg(arguments, const char *);
+        number = va_arg(arguments, int);
+        return MPIR_Err_create_code(lastcode, 0, function, line, error_class, generic_msg, specific_msg, text, number);
+    }
+    if (specific_msg && !strcmp(letters, "ss")) {
+        text = va_arg(arguments, const char *);
+        text2 = va_arg(arguments, const char *);
+        return MPIR_Err_create_code(lastcode, 0, function, line, error_class, generic_msg, specific_msg, text, text2);
+    }
+    return MPIR_Err_create_code(lastcode, 0, function, line, error_class, generic_msg,
+                                letters[0] ? NULL : specific_msg);
+}
+
+int MPIR_Err_is_fatal(int code)
+{
+    return 0;
+}
+
+void MPIR_Err_get_string(int code, char *text, int length, MPIR_Err_get_class_string_func_t unused)
+{
+    char whole[MPI_MAX_ERROR_STRING];
+    int bytes;
+
+    if (PMPI_Error_string(code, whole, &bytes) != MPI_SUCCESS)
+        snprintf(whole, sizeof whole, "error code %d", code);
+    snprintf(text, (size_t)length, "%s", whole);
+}
+
+int MPIR_Abort(MPI_Comm comm, int code, int exit_code, const char *message)
+{
+    fprintf(stderr, "%s\n", message);
+    return PMPI_Abort(comm, exit_code);
+}
+
+int MPIR_Ext_assert_fail(const char *condition, const char *file, int line)
+{
+    themis_error("ROMIO: assertion failed in %s, line %d: %s", file, line, condition);
+    return PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* libmpich knows the handler's language and what it is to do. Other threads may use files meanwhile, and so may the
+ * handler. */
+static void handler_call(MPI_File *file, int *code, ...)
+{
+    int held = themis_glue_lock_release();
+
+    PMPI_File_call_errhandler(*file, *code);
+    themis_glue_lock_acquire(held);
+}
+
+void MPIR_Get_file_error_routine(MPI_Errhandler handler, void (**function)(MPI_File *, int *, ...), int *kind)
+{
+    *function = NULL;
+    *kind = 1;
+    if (handler == MPI_ERRORS_RETURN || !handler)
+        return;
+    *function = handler_call;
+    *kind = 2;
+}
+
+int MPIR_File_call_cxx_errhandler(MPI_File *file, int *code, void (*function)(MPI_File *, int *, ...))
+{
+    function(file, code, NULL);
+    return MPI_SUCCESS;
+}
+
+void themis_glue_error_init(void)
+{
+    ADIO_File file = calloc(1, sizeof *file);
+    MPI_Errhandler found = MPI_ERRHANDLER_NULL;
+
+    if (!file)
+        return;
+    file->cookie = ADIOI_FILE_COOKIE;
+    file->err_handler = MPI_ERRORS_ARE_FATAL;
+    if (PMPI_File_get_errhandler(file, &found) != MPI_SUCCESS || found != MPI_ERRORS_ARE_FATAL)
+        themis_warn("this ROMIO is not that of the MPI library in use: error handlers of files will not work");
+    free(file);
+}
+
+typedef int set_errhandler_fn(MPI_File, MPI_Errhandler);
+
+/* The default handler, that of MPI_FILE_NULL, is kept twice: by libmpich, and by the ROMIO here. */
+__attribute__((visibility("default"))) int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler handler)
+{
+    set_errhandler_fn *next = (set_errhandler_fn *)dlsym(RTLD_NEXT, "PMPI_File_set_errhandler");
+    int rc = next ? next(file, handler) : MPI_ERR_INTERN;
+
+    if (rc == MPI_SUCCESS && file == MPI_FILE_NULL)
+        ADIOI_DFLT_ERR_HANDLER = handler;
+    return rc;
+}
+
+#pragma weak MPI_File_set_errhandler = PMPI_File_set_errhandler

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the parts of the glue, and the driver in the stand-alone library, offer each other.
+ */
+#ifndef THEMIS_ADIO_GLUE_H
+#define THEMIS_ADIO_GLUE_H
+#include <mpi.h>
+
+/* Round anything that blocks inside an MPI_File_* call: gives ROMIO's lock to other threads if this thread has it.
+ * `release` returns what `acquire` wants back. Also for calls outside of ROMIO's lock. */
+int themis_glue_lock_release(void);
+void themis_glue_lock_acquire(int held);
+
+/* Learns whether MPI_THREAD_MULTIPLE was granted; without it the lock is nothing. */
+void themis_glue_lock_init(void);
+
+/* A communicator of this rank alone, with MPI_ERRORS_RETURN, for questions to MPI that may fail. Lives until
+ * MPI_Finalize; MPI_COMM_NULL before MPIR_Ext_init and after. */
+MPI_Comm themis_glue_self(void);
+
+/* Compares how libmpich and this ROMIO keep a file's error handler; warns once if they differ. */
+void themis_glue_error_init(void);
+#endif
