@@ -89,6 +89,9 @@ typedef struct themis_aggregation_domain_ops {
     uint64_t (*before)(const themis_aggregation_domains_t *domains, uint32_t domain, uint64_t unit);
     /* the domain's unit number i, 0 <= i < before(domain, units), in the order of the file */
     uint64_t (*at)(const themis_aggregation_domains_t *domains, uint32_t domain, uint64_t i);
+    /* adds to share[servers] in what proportion the domain's bytes lie on the servers (bytes, but whole units at the
+     * edges) */
+    void (*shares)(const themis_aggregation_domains_t *domains, uint32_t domain, uint64_t *share);
 } themis_aggregation_domain_ops_t;
 
 typedef struct themis_aggregation_extent {
@@ -98,8 +101,8 @@ typedef struct themis_aggregation_extent {
 /*
  * Cuts [first, last] for `aggregators` aggregators. group-cyclic goes down to the nearest factor or multiple of the
  * number of servers, which shows as count < requested. Domains can be empty when the range has fewer units than
- * domains. METHOD_AUTO chooses by themis_aggregation_method_choose. INVALID: last < first, no aggregators, a layout
- * without servers or stripes.
+ * domains. METHOD_AUTO chooses by themis_aggregation_method_choose. INVALID: last < first or >= 2^63, no aggregators, a
+ * layout without servers or stripes.
  */
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_domains_init(themis_aggregation_method_t method,
                                                                           const themis_aggregation_layout_t *layout,

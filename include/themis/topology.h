@@ -7,6 +7,7 @@
 #ifndef THEMIS_TOPOLOGY_H
 #define THEMIS_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -129,6 +130,8 @@ themis_aggregation_distances_fabric(const themis_aggregation_fabric_t *fabric, c
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_distances_file(const char *path, const char *const *name,
                                                                             uint32_t nodes,
                                                                             themis_aggregation_distances_t **distances);
+/* Whether a file looks like a hop file (and not like a fabric), by its first line that is no comment. */
+THEMIS_AGGREGATION_EXPORT bool themis_aggregation_distances_fits(const char *path);
 THEMIS_AGGREGATION_EXPORT void themis_aggregation_distances_destroy(themis_aggregation_distances_t *distances);
 
 static inline uint16_t themis_aggregation_distance(const themis_aggregation_distances_t *d, uint32_t m, uint32_t n)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The text form of a fabric, as ibsim reads and ibnetdiscover writes it: records of
+ *     caguid=0x... or switchguid=0x...
+ *     Hca|Ca|Switch PORTS "NAME" ...
+ *     [PORT] "PEER"[PEERPORT] ...
+ * Every cable stands in the records of both its ends, so each line adds half a link.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "aggregation/fabric.h"
+#include "util/log.h"
+
+typedef struct named {
+    char name[64];
+    uint32_t vertex;
+    UT_hash_handle hh;
+} named_t;
+
+typedef struct reader {
+    themis_aggregation_draft_t draft;
+    named_t *names;
+    uint32_t current; /* vertex of the record being read */
+    bool in_record;
+    uint64_t guid;
+} reader_t;
+
+static bool grow(void **array, uint32_t *room, uint32_t used, size_t size)
+{
+    uint32_t wanted = *room ? 2 * *room : 64;
+    void *larger;
+
+    if (used < *room)
+        return true;
+    larger = realloc(*array, wanted * size);
+    if (!larger)
+        return false;
+    *array = larger;
+    *room = wanted;
+    return true;
+}
+
+themis_status_t themis_aggregation_draft_vertex(themis_aggregation_draft_t *draft,
+                                                const themis_aggregation_vertex_t *vertex)
+{
+    void *array = draft->vertex;
+
+    if (!grow(&array, &draft->vertex_room, draft->vertices, sizeof *vertex))
+        return THEMIS_NO_MEMORY;
+    draft->vertex = array;
+    draft->vertex[draft->vertices++] = *vertex;
+    return THEMIS_OK;
+}
+
+themis_status_t themis_aggregation_draft_link(themis_aggregation_draft_t *draft, uint32_t first, uint32_t second)
+{
+    void *array = draft->link;
+
+    if (!grow(&array, &draft->link_room, draft->links, sizeof *draft->link))
+        return THEMIS_NO_MEMORY;
+    draft->link = array;
+    draft->link[draft->links++] = (themis_aggregation_link_t){first, second, 1};
+    return THEMIS_OK;
+}
+
+void themis_aggregation_draft_drop(themis_aggregation_draft_t *draft)
+{
+    free(draft->vertex);
+    free(draft->link);
+}
+
+/* The vertex of a name; a new one if it is met for the first time. */
+static themis_status_t vertex_named(reader_t *r, const char *name, uint32_t *vertex)
+{
+    themis_aggregation_vertex_t fresh = {0};
+    named_t *found;
+
+    HASH_FIND_STR(r->names, name, found);
+    if (!found) {
+        found = calloc(1, sizeof *found);
+        if (!found)
+            return THEMIS_NO_MEMORY;
+        snprintf(fresh.name, sizeof fresh.name, "%s", name);
+        snprintf(found->name, sizeof found->name, "%s", name);
+        found->vertex = r->draft.vertices;
+        HASH_ADD_STR(r->names, name, found);
+        if (themis_aggregation_draft_vertex(&r->draft, &fresh) != THEMIS_OK)
+            return THEMIS_NO_MEMORY;
+    }
+    *vertex = found->vertex;
+    return THEMIS_OK;
+}
+
+static themis_status_t read_record(reader_t *r, bool is_switch, const char *name)
+{
+    themis_status_t status = vertex_named(r, name, &r->current);
+
+    if (status != THEMIS_OK)
+        return status;
+    r->draft.vertex[r->current].is_switch = is_switch;
+    r->draft.vertex[r->current].guid = r->guid;
+    r->in_record = true;
+    r->guid = 0;
+    return THEMIS_OK;
+}
+
+static themis_status_t read_port(reader_t *r, const char *name)
+{
+    uint32_t peer;
+    themis_status_t status = r->in_record ? vertex_named(r, name, &peer) : THEMIS_PARSE;
+
+    if (status != THEMIS_OK || peer == r->current)
+        return status;
+    return themis_aggregation_draft_link(&r->draft, r->current, peer);
+}
+
+static themis_status_t read_line(reader_t *r, const char *line)
+{
+    char name[64], word[16];
+    unsigned long long guid;
+
+    line += strspn(line, " \t\r\n");
+    if (*line == '\0' || *line == '#')
+        return THEMIS_OK;
+    if (sscanf(line, "caguid=%llx", &guid) == 1 || sscanf(line, "switchguid=%llx", &guid) == 1) {
+        r->guid = guid;
+        r->in_record = false;
+        return THEMIS_OK;
+    }
+    if (sscanf(line, "[%*u]%*[^\"]\"%63[^\"]\"", name) == 1)
+        return read_port(r, name);
+    if (sscanf(line, "%15[A-Za-z] %*u \"%63[^\"]\"", word, name) == 2) {
+        if (strcmp(word, "Switch") == 0 || strcmp(word, "Hca") == 0 || strcmp(word, "Ca") == 0)
+            return read_record(r, word[0] == 'S', name);
+    }
+    /* other keys of a record: vendid=0x2c9 and the like */
+    return sscanf(line, "%15[a-z]=", word) == 1 && strchr(line, '=') ? THEMIS_OK : THEMIS_PARSE;
+}
+
+static void reader_drop(reader_t *r)
+{
+    named_t *name, *next;
+
+    HASH_ITER(hh, r->names, name, next)
+    {
+        HASH_DEL(r->names, name);
+        free(name);
+    }
+    themis_aggregation_draft_drop(&r->draft);
+}
+
+/* Both ends of a cable gave half of it. */
+static void halve(themis_aggregation_fabric_t *fabric)
+{
+    for (uint32_t i = 0; i < fabric->links; i++)
+        fabric->link[i].width = (fabric->link[i].width + 1) / 2;
+}
+
+themis_status_t themis_aggregation_fabric_parse(const char *path, themis_aggregation_fabric_t **fabric)
+{
+    reader_t r = {0};
+    char line[1024];
+    int number = 0;
+    FILE *file = fopen(path, "r");
+    themis_status_t status = THEMIS_OK;
+
+    if (!file)
+        return THEMIS_NO_ENTRY;
+    while (status == THEMIS_OK && fgets(line, sizeof line, file)) {
+        number++;
+        status = read_line(&r, line);
+    }
+    fclose(file);
+    if (status == THEMIS_OK && r.draft.vertices == 0)
+        status = THEMIS_PARSE;
+    if (status == THEMIS_PARSE)
+        themis_error("%s: line %d does not describe a fabric", path, number);
+    if (status == THEMIS_OK)
+        status =
+            themis_aggregation_fabric_create(r.draft.vertex, r.draft.vertices, r.draft.link, r.draft.links, fabric);
+    if (status == THEMIS_OK)
+        halve(*fabric);
+    reader_drop(&r);
+    return status;
+}
