@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a connection begins. The client says HELLO with its key, over an endpoint that the server knows it by; the server
+ * answers WELCOME with its own; the client says READY. Keys are random and known to the two sides only: later frames
+ * are taken from whoever knows the receiver's key. What connects and is not Themis never gets that far.
+ */
+#include <stdio.h>
+#include "net/internal.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#define WAIT_SLICE (20 * THEMIS_NS_PER_MS)
+
+void themis_net_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame)
+{
+    themis_net_frame_t welcome = {
+        .type = THEMIS_NET_WELCOME, .id = conn->key, .token = conn->cookie, .offset = conn->net->port};
+
+    if (!conn->server || conn->state != THEMIS_NET_ACCEPTED)
+        return;
+    conn->peer_key = frame->id;
+    conn->state = THEMIS_NET_GREETED;
+    if (frame->token != THEMIS_NET_WIRE) {
+        themis_warn("%s speaks version %llu of the transport, not %d", conn->peer, (unsigned long long)frame->token,
+                    THEMIS_NET_WIRE);
+        welcome.status = THEMIS_VERSION;
+    }
+    themis_net_post(conn, &welcome, NULL, 0, NULL, NULL);
+}
+
+void themis_net_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *frame)
+{
+    if (conn->server || conn->state != THEMIS_NET_CONNECTING)
+        return;
+    if (frame->status != THEMIS_OK) {
+        themis_net_conn_lose(conn, THEMIS_VERSION);
+        return;
+    }
+    conn->peer_key = frame->id;
+    conn->cookie = frame->token;
+    conn->peer_port = frame->offset;
+    conn->state = THEMIS_NET_GREETED;
+    conn->net->kick = 1;
+}
+
+void themis_net_on_ready(themis_net_conn_t *conn)
+{
+    if (conn->server && conn->state == THEMIS_NET_GREETED)
+        themis_net_conn_opened(conn);
+}
+
+/* Progresses until the state is another one than `state`. */
+static void await_change(themis_net_conn_t *conn, themis_net_state_t state, uint64_t deadline)
+{
+    uint64_t now;
+
+    while (conn->state == state && (now = themis_clock_now()) < deadline)
+        themis_net_progress(conn->net, deadline - now < WAIT_SLICE ? deadline - now : WAIT_SLICE);
+}
+
+static themis_status_t greet(themis_net_conn_t *conn, const char *host, uint16_t port, uint64_t deadline)
+{
+    themis_net_frame_t ready = {.type = THEMIS_NET_READY};
+
+    themis_status_t status = themis_net_worker_connect(conn, host, port);
+    if (status != THEMIS_OK)
+        return status;
+    await_change(conn, THEMIS_NET_CONNECTING, deadline);
+    if (conn->state == THEMIS_NET_CONNECTING)
+        return THEMIS_TIMED_OUT;
+    themis_net_lock(conn->net);
+    if (conn->state == THEMIS_NET_GREETED)
+        status = themis_net_post(conn, &ready, NULL, 0, NULL, NULL);
+    else
+        status = conn->why == THEMIS_VERSION ? THEMIS_VERSION : THEMIS_UNREACHABLE;
+    if (status == THEMIS_OK)
+        themis_net_conn_opened(conn);
+    themis_net_unlock(conn->net);
+    return status;
+}
+
+themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t port, uint64_t timeout,
+                                   themis_net_conn_t **conn)
+{
+    uint64_t deadline = themis_clock_now() + timeout;
+
+    if (port == 0 || host == NULL || themis_net_in_handler(net))
+        return THEMIS_INVALID;
+    themis_net_lock(net);
+    themis_net_conn_t *new = themis_net_conn_new(net, 0);
+    if (new != NULL) {
+        snprintf(new->peer, sizeof new->peer, "%.50s:%u", host, port);
+        themis_net_conn_ref(new); /* the caller's */
+    }
+    themis_net_unlock(net);
+    if (new == NULL)
+        return THEMIS_NO_MEMORY;
+    themis_status_t status = greet(new, host, port, deadline);
+    if (status == THEMIS_OK) {
+        *conn = new;
+        return THEMIS_OK;
+    }
+    themis_info("cannot connect to %s: %s", new->peer, themis_status_string(status));
+    themis_net_conn_close(new);
+    themis_net_conn_unref(new);
+    return status;
+}

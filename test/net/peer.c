@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "test/net/peer.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "util/clock.h"
+
+enum { MOST_PIECES = 4096 };
+
+typedef struct job {
+    themis_net_conn_t *conn;
+    test_request_t request;
+    unsigned char *bytes;
+} job_t;
+
+void test_fill(unsigned char *bytes, uint64_t start, uint64_t length, uint64_t seed)
+{
+    for (uint64_t i = 0; i < length; i++) {
+        uint64_t x = (start + i) * UINT64_C(0x9e3779b97f4a7c15) + seed;
+        bytes[i] = (unsigned char)((x >> 32) ^ (x >> 40));
+    }
+}
+
+uint64_t test_sum(const unsigned char *bytes, uint64_t length)
+{
+    return XXH3_64bits(bytes, length);
+}
+
+static void finish(void *arg, themis_status_t status)
+{
+    job_t *job = arg;
+
+    job->request.status = status;
+    if (job->request.ask == ASK_PULL && status == THEMIS_OK)
+        job->request.sum = test_sum(job->bytes, job->request.length);
+    themis_net_send(job->conn, &job->request, sizeof job->request);
+    themis_net_conn_unref(job->conn);
+    free(job->bytes);
+    free(job);
+}
+
+/* Cuts the job's memory into pieces that lie in order. */
+static size_t cut(const job_t *job, struct iovec *pieces)
+{
+    size_t count = job->request.pieces > 0 ? job->request.pieces : 1;
+    uint64_t step = job->request.length / count;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = i + 1 == count ? job->request.length : (i + 1) * step;
+        pieces[i] = (struct iovec){job->bytes + i * step, end - i * step};
+    }
+    return count;
+}
+
+static void move(themis_net_conn_t *conn, const test_request_t *request)
+{
+    job_t *job = calloc(1, sizeof *job);
+    struct iovec pieces[MOST_PIECES];
+    themis_status_t status;
+
+    job->conn = conn;
+    job->request = *request;
+    job->bytes = calloc(1, request->length + 1);
+    themis_net_conn_ref(conn);
+    size_t count = cut(job, pieces);
+    if (request->ask == ASK_PULL) {
+        status = themis_net_pull(conn, request->descriptor, request->offset, pieces, count, finish, job);
+    } else {
+        test_fill(job->bytes, request->offset, request->length, request->seed);
+        status = themis_net_push(conn, request->descriptor, request->offset, pieces, count, finish, job);
+    }
+    if (status != THEMIS_IN_PROGRESS)
+        finish(job, status);
+}
+
+static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    test_request_t request;
+
+    memcpy(&request, bytes, length < sizeof request ? length : sizeof request);
+    if (length < sizeof request || request.ask == ASK_ECHO)
+        themis_net_send(conn, bytes, length);
+    else if (request.ask == ASK_CLOSE)
+        themis_net_conn_close(conn);
+    else if (request.ask != ASK_NOTHING)
+        move(conn, &request);
+}
+
+static void on_opened(void *arg, themis_net_conn_t *conn)
+{
+    themis_net_conn_ref(conn);
+}
+
+static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
+{
+    themis_net_conn_unref(conn);
+}
+
+static void serve(const themis_net_options_t *options, uint16_t port, int out)
+{
+    themis_net_handlers_t handlers = {on_opened, on_message, on_closed};
+    themis_net_t *net;
+    uint16_t bound;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (themis_net_create(options, &handlers, NULL, &net) != THEMIS_OK ||
+        themis_net_listen(net, "127.0.0.1", port, &bound) != THEMIS_OK)
+        _exit(1);
+    if (write(out, &bound, sizeof bound) != sizeof bound)
+        _exit(1);
+    for (;;)
+        themis_net_progress(net, 10 * THEMIS_NS_PER_S);
+}
+
+test_peer_t test_peer_start(const themis_net_options_t *options, uint16_t port)
+{
+    test_peer_t peer = {.port = 0};
+    int ends[2];
+
+    if (pipe(ends) != 0)
+        return peer;
+    peer.pid = fork();
+    if (peer.pid == 0)
+        serve(options, port, ends[1]);
+    close(ends[1]);
+    if (read(ends[0], &peer.port, sizeof peer.port) != sizeof peer.port)
+        peer.port = 0;
+    close(ends[0]);
+    return peer;
+}
+
+uint64_t test_peer_end(test_peer_t *peer, int signal)
+{
+    struct rusage used;
+    int status;
+
+    kill(peer->pid, signal);
+    while (wait4(peer->pid, &status, 0, &used) < 0)
+        ;
+    return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * THEMIS_NS_PER_S +
+           (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * THEMIS_NS_PER_US;
+}

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages and bulk data between two processes. Each case runs with local copies and without: _i is the option. */
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "test/net/peer.h"
+#include "util/clock.h"
+
+#define SECOND THEMIS_NS_PER_S
+
+typedef struct client {
+    test_peer_t peer;
+    themis_net_t *net;
+    themis_net_conn_t *conn;
+    _Atomic unsigned got, closed;
+    themis_status_t why;
+    test_request_t answer; /* the last one */
+    unsigned char *bytes;  /* the last message, if `keep` */
+    size_t length;
+    int keep;
+    uint64_t next; /* the id that has to come next, for echoes */
+} client_t;
+
+static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    client_t *client = arg;
+
+    memcpy(&client->answer, bytes, length < sizeof client->answer ? length : sizeof client->answer);
+    if (client->keep) {
+        free(client->bytes);
+        client->bytes = malloc(length + 1);
+        memcpy(client->bytes, bytes, length);
+    }
+    client->length = length;
+    client->got++;
+}
+
+static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
+{
+    client_t *client = arg;
+
+    client->why = why;
+    client->closed++;
+}
+
+static client_t *client_new(int local_copy)
+{
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, local_copy, 1};
+    themis_net_handlers_t handlers = {.message = on_message, .closed = on_closed};
+    client_t *client = calloc(1, sizeof *client);
+
+    client->peer = test_peer_start(&options, 0);
+    ck_assert_uint_ne(client->peer.port, 0);
+    ck_assert_int_eq(themis_net_create(&options, &handlers, client, &client->net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", client->peer.port, 10 * SECOND, &client->conn),
+                     THEMIS_OK);
+    return client;
+}
+
+static void client_free(client_t *client)
+{
+    themis_net_conn_close(client->conn);
+    themis_net_conn_unref(client->conn);
+    themis_net_destroy(client->net);
+    test_peer_end(&client->peer, SIGKILL);
+    free(client->bytes);
+    free(client);
+}
+
+static void await(client_t *client, unsigned got)
+{
+    uint64_t until = themis_clock_now() + 20 * SECOND;
+
+    while (client->got < got && client->closed == 0) {
+        ck_assert_uint_lt(themis_clock_now(), until);
+        themis_net_progress(client->net, SECOND / 10);
+    }
+}
+
+START_TEST(echoes)
+{
+    static const size_t sizes[] = {0, 1, 8, 64, 1000, 4096, 8192, 65536, 100000, 1 << 20, 2 << 20};
+    client_t *client = client_new(_i);
+    unsigned char *bytes = malloc(2 << 20);
+
+    client->keep = 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        test_fill(bytes, 0, sizes[i], i);
+        memset(bytes, 0, sizes[i] < sizeof(test_request_t) ? sizes[i] : sizeof(test_request_t)); /* ASK_ECHO */
+        ck_assert_int_eq(themis_net_send(client->conn, bytes, sizes[i]), THEMIS_OK);
+        await(client, (unsigned)i + 1);
+        ck_assert_uint_eq(client->length, sizes[i]);
+        ck_assert(memcmp(client->bytes, bytes, sizes[i]) == 0);
+    }
+    ck_assert_int_eq(themis_net_send(client->conn, bytes, (2 << 20) + 1), THEMIS_RANGE);
+    free(bytes);
+    client_free(client);
+}
+END_TEST
+
+static void ordered(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    client_t *client = arg;
+    test_request_t request;
+
+    memcpy(&request, bytes, sizeof request);
+    ck_assert_uint_eq(request.id, client->next++);
+    client->got++;
+}
+
+/* Small and large messages mixed come back in the order in which they were sent. */
+START_TEST(order)
+{
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
+    themis_net_handlers_t handlers = {.message = ordered, .closed = on_closed};
+    client_t client = {.peer = test_peer_start(&options, 0)};
+    unsigned char *bytes = calloc(1, 1 << 20);
+
+    ck_assert_int_eq(themis_net_create(&options, &handlers, &client, &client.net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect(client.net, "127.0.0.1", client.peer.port, 10 * SECOND, &client.conn),
+                     THEMIS_OK);
+    for (unsigned i = 0; i < 2000; i++) {
+        test_request_t request = {.ask = ASK_ECHO, .id = i};
+        size_t length = i % 100 == 7 ? 1 << 20 : i % 10 == 3 ? 30000 : sizeof request;
+        memcpy(bytes, &request, sizeof request);
+        ck_assert_int_eq(themis_net_send(client.conn, bytes, length), THEMIS_OK);
+        if (i % 50 == 0)
+            themis_net_progress(client.net, 0);
+        while (client.got + 200 < i)
+            themis_net_progress(client.net, SECOND / 10);
+    }
+    await(&client, 2000);
+    themis_net_conn_close(client.conn);
+    themis_net_conn_unref(client.conn);
+    themis_net_destroy(client.net);
+    test_peer_end(&client.peer, SIGKILL);
+    free(bytes);
+}
+END_TEST
+
+/* --- bulk -------------------------------------------------------------------------------------------------------- */
+
+static themis_status_t ask(client_t *client, test_request_t *request)
+{
+    unsigned before = client->got;
+
+    ck_assert_int_eq(themis_net_send(client->conn, request, sizeof *request), THEMIS_OK);
+    await(client, before + 1);
+    ck_assert_uint_eq(client->closed, 0);
+    *request = client->answer;
+    return request->status;
+}
+
+/* Exposes `total` bytes in `count` pieces with gaps, moves [offset, offset + length) and compares everything. */
+static void move(client_t *client, int push, uint64_t total, size_t count, uint64_t offset, uint64_t length,
+                 uint32_t local_pieces)
+{
+    uint64_t step = total / count, gap = count > 1 ? 16 : 0;
+    unsigned char *memory = calloc(1, total + count * gap + 1), *expected = calloc(1, total + 1);
+    struct iovec *pieces = calloc(count, sizeof *pieces);
+    themis_net_exposed_t *exposed;
+    test_request_t request = {
+        .ask = push ? ASK_PUSH : ASK_PULL, .offset = offset, .length = length, .seed = 99, .pieces = local_pieces};
+
+    test_fill(expected, 0, total, 7);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = i + 1 == count ? total : (i + 1) * step;
+        pieces[i] = (struct iovec){memory + i * (step + gap), end - i * step};
+        memcpy(pieces[i].iov_base, expected + i * step, pieces[i].iov_len);
+    }
+    ck_assert_int_eq(themis_net_expose(client->conn, pieces, count, push, &exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(exposed, request.descriptor);
+    ck_assert_int_eq(ask(client, &request), THEMIS_OK);
+    themis_net_unexpose(exposed);
+    if (push)
+        test_fill(expected + offset, offset, length, 99);
+    else
+        ck_assert_uint_eq(request.sum, test_sum(expected + offset, length));
+    for (size_t i = 0; i < count; i++) {
+        ck_assert(memcmp(pieces[i].iov_base, expected + i * step, pieces[i].iov_len) == 0);
+        for (uint64_t j = 0; i + 1 < count && j < gap; j++)
+            ck_assert_uint_eq(memory[i * (step + gap) + step + j], 0);
+    }
+    free(pieces);
+    free(expected);
+    free(memory);
+}
+
+START_TEST(bulk)
+{
+    static const uint64_t sizes[] = {0, 1, 4096, 10000, 1 << 20, (5 << 20) + 13, 32 << 20};
+    client_t *client = client_new(_i);
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int push = 0; push < 2; push++) {
+            move(client, push, sizes[i], 1, 0, sizes[i], 1);
+            if (sizes[i] < 100)
+                continue;
+            move(client, push, sizes[i], 10, sizes[i] / 3, sizes[i] / 2, 3);
+            move(client, push, sizes[i], 1, sizes[i] - 1, 1, 1);
+        }
+    client_free(client);
+}
+END_TEST
+
+START_TEST(bulk_in_many_pieces)
+{
+    client_t *client = client_new(_i);
+
+    for (int push = 0; push < 2; push++) {
+        move(client, push, 16384 * 64, 16384, 0, 16384 * 64, 1);
+        move(client, push, 16384 * 100, 16384, 12345, 16384 * 50, 1000);
+        move(client, push, 16384 * 4096, 16384, 4096 * 100 + 17, 40 << 20, 4000);
+    }
+    client_free(client);
+}
+END_TEST
+
+/* 1 GiB, moved by 4 MiB as the server's scheduler would. */
+START_TEST(bulk_in_slices)
+{
+    client_t *client = client_new(_i);
+    uint64_t total = UINT64_C(1) << 30, slice = 4 << 20;
+    unsigned char *memory = malloc(total), *expected = malloc(slice);
+    themis_net_exposed_t *exposed;
+
+    for (int push = 1; push >= 0; push--) { /* so that pushed bytes are pulled */
+        struct iovec all = {memory, total};
+        ck_assert_int_eq(themis_net_expose(client->conn, &all, 1, push, &exposed), THEMIS_OK);
+        for (uint64_t offset = 0; offset < total; offset += slice) {
+            test_request_t request = {.ask = push ? ASK_PUSH : ASK_PULL, .offset = offset, .length = slice, .seed = 5};
+            themis_net_exposed_descriptor(exposed, request.descriptor);
+            ck_assert_int_eq(ask(client, &request), THEMIS_OK);
+            if (offset % (64 * slice) != 0)
+                continue;
+            test_fill(expected, offset, slice, 5);
+            ck_assert(memcmp(memory + offset, expected, slice) == 0);
+            if (!push)
+                ck_assert_uint_eq(request.sum, test_sum(expected, slice));
+        }
+        themis_net_unexpose(exposed);
+    }
+    free(memory);
+    free(expected);
+    client_free(client);
+}
+END_TEST
+
+START_TEST(bulk_refusals)
+{
+    client_t *client = client_new(_i);
+    unsigned char memory[100] = {0};
+    struct iovec all = {memory, sizeof memory};
+    themis_net_exposed_t *exposed;
+    test_request_t request = {.ask = ASK_PULL, .offset = 50, .length = 51}, again;
+    uint64_t bytes;
+
+    ck_assert_int_eq(themis_net_expose(client->conn, &all, 1, 0, &exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(exposed, request.descriptor);
+    ck_assert_int_eq(themis_net_descriptor_bytes(request.descriptor, &bytes), THEMIS_OK);
+    ck_assert_uint_eq(bytes, 100);
+    again = request;
+    ck_assert_int_eq(ask(client, &again), THEMIS_RANGE);
+    again = request;
+    again.offset = UINT64_MAX;
+    ck_assert_int_eq(ask(client, &again), THEMIS_RANGE);
+    again = request;
+    again.ask = ASK_PUSH;
+    again.length = 1;
+    ck_assert_int_eq(ask(client, &again), THEMIS_ACCESS);
+    again = request;
+    again.descriptor[3] ^= 1;
+    ck_assert_int_eq(ask(client, &again), THEMIS_PROTOCOL);
+    again = request;
+    again.length = 50;
+    ck_assert_int_eq(ask(client, &again), THEMIS_OK);
+    themis_net_unexpose(exposed);
+    if (_i == 0) { /* by messages it is out of reach now */
+        again = request;
+        again.length = 50;
+        ck_assert_int_eq(ask(client, &again), THEMIS_STALE);
+    }
+    client_free(client);
+}
+END_TEST
+
+/* --- failures ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(server_killed)
+{
+    client_t *client = client_new(_i);
+    uint64_t start = themis_clock_now();
+
+    test_peer_end(&client->peer, SIGKILL);
+    while (client->closed == 0 && themis_clock_now() - start < 10 * SECOND)
+        themis_net_progress(client->net, SECOND / 10);
+    ck_assert_uint_eq(client->closed, 1);
+    ck_assert_int_eq(client->why, THEMIS_DISCONNECTED);
+    ck_assert_int_eq(themis_net_send(client->conn, "x", 1), THEMIS_DISCONNECTED);
+    themis_net_conn_unref(client->conn);
+    themis_net_destroy(client->net);
+    free(client);
+}
+END_TEST
+
+/* The server dies while it pulls from us: memory is given back, the loss is told. */
+START_TEST(server_killed_while_moving)
+{
+    client_t *client = client_new(_i);
+    uint64_t total = 256 << 20, start = themis_clock_now();
+    unsigned char *memory = calloc(1, total);
+    struct iovec all = {memory, total};
+    themis_net_exposed_t *exposed;
+    test_request_t request = {.ask = ASK_PULL, .length = total};
+
+    ck_assert_int_eq(themis_net_expose(client->conn, &all, 1, 0, &exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(exposed, request.descriptor);
+    ck_assert_int_eq(themis_net_send(client->conn, &request, sizeof request), THEMIS_OK);
+    while (themis_clock_now() - start < SECOND / 50)
+        themis_net_progress(client->net, SECOND / 1000);
+    test_peer_end(&client->peer, SIGKILL);
+    while (client->closed == 0 && client->got == 0 && themis_clock_now() - start < 10 * SECOND)
+        themis_net_progress(client->net, SECOND / 10);
+    ck_assert_uint_eq(client->closed + client->got, 1);
+    themis_net_unexpose(exposed);
+    memset(memory, 1, total);
+    themis_net_conn_close(client->conn);
+    themis_net_conn_unref(client->conn);
+    themis_net_destroy(client->net);
+    free(memory);
+    free(client);
+}
+END_TEST
+
+/* Clients die while a server pulls from and pushes to them; the server goes on serving others. */
+START_TEST(clients_killed_while_moving)
+{
+    client_t *client = client_new(_i);
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
+    uint64_t total = 256 << 20;
+
+    for (int round = 0; round < 6; round++) {
+        int victim = fork();
+        if (victim == 0) {
+            themis_net_handlers_t handlers = {.message = NULL};
+            themis_net_t *net;
+            themis_net_conn_t *conn;
+            themis_net_exposed_t *exposed;
+            struct iovec all = {calloc(1, total), total};
+            test_request_t request = {.ask = round % 2 ? ASK_PUSH : ASK_PULL, .length = total};
+            if (themis_net_create(&options, &handlers, NULL, &net) != THEMIS_OK ||
+                themis_net_connect(net, "127.0.0.1", client->peer.port, 10 * SECOND, &conn) != THEMIS_OK ||
+                themis_net_expose(conn, &all, 1, round % 2, &exposed) != THEMIS_OK)
+                _exit(1);
+            themis_net_exposed_descriptor(exposed, request.descriptor);
+            themis_net_send(conn, &request, sizeof request);
+            uint64_t start = themis_clock_now();
+            while (themis_clock_now() - start < (uint64_t)(20 + 10 * round) * THEMIS_NS_PER_MS)
+                themis_net_progress(net, THEMIS_NS_PER_MS);
+            kill(getpid(), SIGKILL);
+        }
+        test_peer_t dead = {.pid = victim};
+        test_peer_end(&dead, 0);
+        move(client, 0, 5000, 1, 0, 5000, 1);
+        move(client, 1, 5000, 1, 0, 5000, 1);
+    }
+    client_free(client);
+}
+END_TEST
+
+START_TEST(reconnect)
+{
+    client_t *client = client_new(_i);
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
+    uint16_t port = client->peer.port;
+
+    for (int round = 0; round < 5; round++) {
+        test_peer_end(&client->peer, SIGKILL);
+        while (client->closed == 0)
+            themis_net_progress(client->net, SECOND / 10);
+        client->closed = 0;
+        themis_net_conn_unref(client->conn);
+        uint64_t start = themis_clock_now();
+        ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", port, 5 * SECOND, &client->conn),
+                         THEMIS_UNREACHABLE);
+        ck_assert_uint_lt(themis_clock_now() - start, 2 * SECOND);
+        client->peer = test_peer_start(&options, port);
+        ck_assert_uint_eq(client->peer.port, port);
+        ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", port, 10 * SECOND, &client->conn), THEMIS_OK);
+        move(client, 0, 5000, 1, 0, 5000, 1);
+    }
+    client_free(client);
+}
+END_TEST
+
+START_TEST(server_closes)
+{
+    client_t *client = client_new(_i);
+    test_request_t request = {.ask = ASK_CLOSE};
+
+    ck_assert_int_eq(themis_net_send(client->conn, &request, sizeof request), THEMIS_OK);
+    for (int i = 0; client->closed == 0 && i < 100; i++)
+        themis_net_progress(client->net, SECOND / 10);
+    ck_assert_uint_eq(client->closed, 1);
+    client_free(client);
+}
+END_TEST
+
+/* --- sleeping ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(idle_costs_nothing)
+{
+    client_t *client = client_new(_i);
+    struct timespec before, after;
+
+    for (int i = 0; i < 20; i++)
+        themis_net_progress(client->net, SECOND / 20);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    uint64_t start = themis_clock_now();
+    while (themis_clock_now() - start < 2 * SECOND)
+        themis_net_progress(client->net, SECOND);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    int64_t used = (after.tv_sec - before.tv_sec) * (int64_t)SECOND + after.tv_nsec - before.tv_nsec;
+    ck_assert_int_lt(used, (int64_t)(2 * SECOND / 200));
+    uint64_t peer = test_peer_end(&client->peer, SIGKILL);
+    ck_assert_uint_lt(peer, SECOND / 4); /* start-up included */
+    themis_net_conn_unref(client->conn);
+    themis_net_destroy(client->net);
+    free(client);
+}
+END_TEST
+
+static void *wake_later(void *arg)
+{
+    usleep(100000);
+    themis_net_wake(arg);
+    return NULL;
+}
+
+START_TEST(wake_ends_a_sleep)
+{
+    client_t *client = client_new(_i);
+    pthread_t thread;
+    uint64_t start = themis_clock_now();
+
+    themis_net_wake(client->net); /* before the sleep */
+    themis_net_progress(client->net, 5 * SECOND);
+    ck_assert_uint_lt(themis_clock_now() - start, SECOND);
+    pthread_create(&thread, NULL, wake_later, client->net);
+    start = themis_clock_now();
+    themis_net_progress(client->net, 5 * SECOND);
+    ck_assert_uint_lt(themis_clock_now() - start, SECOND);
+    pthread_join(thread, NULL);
+    start = themis_clock_now();
+    themis_net_progress(client->net, SECOND / 5);
+    ck_assert_uint_ge(themis_clock_now() - start, SECOND / 5);
+    client_free(client);
+}
+END_TEST
+
+/* --- threads ----------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 300 };
+
+typedef struct shared {
+    client_t client;
+    _Atomic unsigned answers[THREADS];
+    _Atomic int wrong;
+    test_request_t last[THREADS];
+} shared_t;
+
+typedef struct worker {
+    shared_t *shared;
+    unsigned index;
+} worker_t;
+
+static void on_shared(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    shared_t *shared = arg;
+    test_request_t answer;
+
+    memcpy(&answer, bytes, sizeof answer);
+    if (answer.id >= THREADS) {
+        shared->wrong = 1;
+        return;
+    }
+    shared->last[answer.id] = answer;
+    shared->answers[answer.id]++;
+}
+
+/* Pushes and pulls of its own, progressing until its answer has come. */
+static void *work(void *arg)
+{
+    worker_t *worker = arg;
+    shared_t *shared = worker->shared;
+    uint64_t length = 3000 + 70000 * worker->index;
+    unsigned char *memory = malloc(length), *expected = malloc(length);
+
+    for (unsigned round = 0; round < ROUNDS && !shared->wrong; round++) {
+        struct iovec all = {memory, length};
+        themis_net_exposed_t *exposed;
+        int push = round % 2 == 0;
+        test_request_t request = {
+            .ask = push ? ASK_PUSH : ASK_PULL, .id = worker->index, .length = length, .seed = round};
+        if (themis_net_expose(shared->client.conn, &all, 1, push, &exposed) != THEMIS_OK)
+            break;
+        themis_net_exposed_descriptor(exposed, request.descriptor);
+        if (themis_net_send(shared->client.conn, &request, sizeof request) != THEMIS_OK)
+            break;
+        uint64_t until = themis_clock_now() + 20 * SECOND;
+        while (shared->answers[worker->index] <= round && themis_clock_now() < until)
+            themis_net_progress(shared->client.net, SECOND);
+        themis_net_unexpose(exposed);
+        if (push)
+            test_fill(expected, 0, length, round);
+        if (shared->last[worker->index].status != THEMIS_OK || memcmp(memory, expected, length) != 0 ||
+            (!push && shared->last[worker->index].sum != test_sum(expected, length)))
+            shared->wrong = 2;
+    }
+    free(memory);
+    free(expected);
+    return NULL;
+}
+
+START_TEST(threads)
+{
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
+    themis_net_handlers_t handlers = {.message = on_shared};
+    shared_t *shared = calloc(1, sizeof *shared);
+    pthread_t ids[THREADS];
+    worker_t workers[THREADS];
+
+    shared->client.peer = test_peer_start(&options, 0);
+    ck_assert_int_eq(themis_net_create(&options, &handlers, shared, &shared->client.net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect(shared->client.net, "127.0.0.1", shared->client.peer.port, 10 * SECOND,
+                                        &shared->client.conn),
+                     THEMIS_OK);
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (worker_t){shared, i};
+        pthread_create(&ids[i], NULL, work, &workers[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(ids[i], NULL);
+        ck_assert_uint_eq(shared->answers[i], ROUNDS);
+    }
+    ck_assert_int_eq(shared->wrong, 0);
+    themis_net_conn_close(shared->client.conn);
+    themis_net_conn_unref(shared->client.conn);
+    themis_net_destroy(shared->client.net);
+    test_peer_end(&shared->client.peer, SIGKILL);
+    free(shared);
+}
+END_TEST
+
+#define CASE(name) add(suite, name, #name)
+
+/* Each test is a case of its own, so that CK_RUN_CASE can name it. */
+static void add(Suite *suite, const TTest *test, const char *name)
+{
+    TCase *one = tcase_create(name);
+
+    tcase_set_timeout(one, 120);
+    tcase_add_loop_test(one, test, 0, 2);
+    suite_add_tcase(suite, one);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("net");
+    SRunner *runner = srunner_create(suite);
+
+    setenv("UCX_NET_DEVICES", "lo", 1);
+    CASE(echoes);
+    CASE(order);
+    CASE(bulk);
+    CASE(bulk_in_many_pieces);
+    CASE(bulk_in_slices);
+    CASE(bulk_refusals);
+    CASE(server_killed);
+    CASE(server_killed_while_moving);
+    CASE(clients_killed_while_moving);
+    CASE(reconnect);
+    CASE(server_closes);
+    CASE(idle_costs_nothing);
+    CASE(wake_ends_a_sleep);
+    CASE(threads);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
