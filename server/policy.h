@@ -86,8 +86,8 @@ void themis_policy_tree_release(themis_policy_tree_t *tree);
 void themis_policy_tree_build(themis_policy_tree_t *tree, const themis_policy_t *policy,
                               const themis_job_identity_t *const *jobs, uint32_t count);
 
-/* The tree for people, one line for each entity with its share of the whole in percent; `jobs` as for the build. Owned by the
- * caller (free); NULL when memory is short. */
+/* The tree for people, one line for each entity with its share of the whole in percent; `jobs` as for the build. Owned
+ * by the caller (free); NULL when memory is short. */
 char *themis_policy_explain(const themis_policy_t *policy, const themis_policy_tree_t *tree,
                             const themis_job_identity_t *const *jobs);
 #endif

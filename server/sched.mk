@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The scheduler, the job table and the policies, apart from the server so that tests and benches link them alone.
 noinst_LTLIBRARIES += server/libthemis-sched.la
-server_libthemis_sched_la_SOURCES = server/jobtab.c server/jobtab.h server/policy.c server/policy.h server/policy_tree.c \
+server_libthemis_sched_la_SOURCES = server/jobtab.c server/jobtab.h server/lambda.c server/lambda.h server/policy.c server/policy.h server/policy_tree.c \
 	server/sched.c server/sched.h server/sched_fifo.c server/sched_heap.c server/sched_heap.h server/sched_ops.h \
 	server/sched_shares.c server/sched_shares.h server/sched_statistical.c server/sched_stride.c \
 	server/sched_gift.c server/sched_tbf.c
-server_libthemis_sched_la_LIBADD = util/libthemis-util.la
+server_libthemis_sched_la_LIBADD = util/libthemis-util.la -lm
 
-check_PROGRAMS += test/server/test_jobtab test/server/test_policy test/server/test_sched
+check_PROGRAMS += test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched
 test_server_test_jobtab_SOURCES = test/server/test_jobtab.c
 test_server_test_jobtab_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_jobtab_LDADD = server/libthemis-sched.la $(TEST_LIBS)
@@ -18,3 +18,6 @@ test_server_test_sched_SOURCES = test/server/test_sched.c test/server/sched_rig.
 test_server_test_sched_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_sched_LDADD = server/libthemis-sched.la $(TEST_LIBS)
 test_server_test_sched_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+test_server_test_lambda_SOURCES = test/server/test_lambda.c
+test_server_test_lambda_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_lambda_LDADD = server/libthemis-sched.la $(TEST_LIBS)
