@@ -6,13 +6,13 @@
 #include <uthash.h>
 #include "util/log.h"
 
-/* The key begins the entry: uid first, then the id, so that the key's length is that of the id plus four. */
+/* The key is uid and then the id, so that its length is that of the id plus four. */
 typedef struct entry {
+    _Alignas(64) themis_job_t job; /* its first fields are what every request touches */
     struct {
         uint32_t uid;
         char id[THEMIS_JOB_ID_BYTES];
     } key;
-    themis_job_t job;
     UT_hash_handle hh;
 } entry_t;
 
@@ -74,10 +74,11 @@ static uint32_t at_least_one(uint32_t value)
 
 static themis_job_t *insert(themis_jobtab_t *table, const themis_job_identity_t *identity)
 {
-    entry_t *entry = calloc(1, sizeof *entry);
+    entry_t *entry = aligned_alloc(64, sizeof *entry);
 
     if (entry == NULL)
         return NULL;
+    memset(entry, 0, sizeof *entry);
     themis_job_identity_t *copy = &entry->job.identity;
     memcpy(copy->id, identity->id, strnlen(identity->id, THEMIS_JOB_ID_BYTES - 1));
     copy->uid = identity->uid;

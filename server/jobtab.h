@@ -20,24 +20,24 @@ typedef struct themis_job_identity {
 
 /* Power-of-two buckets: counts[k] counts values in [2^k, 2^(k+1)) ns; 0 is counted with 1. */
 typedef struct themis_histogram {
-    uint64_t counts[THEMIS_HISTOGRAM_BUCKETS];
     uint64_t sum, count;
+    uint64_t counts[THEMIS_HISTOGRAM_BUCKETS];
 } themis_histogram_t;
 
 typedef struct themis_job {
-    themis_job_identity_t identity;
-    int active;
-    uint32_t clients;    /* connections */
-    uint64_t last_heard; /* ns */
+    void *sched; /* the scheduler's part, NULL outside of it */
     /* Counters since the job joined. The engine adds bytes_read and bytes_written, the scheduler all others. */
-    uint64_t bytes_read, bytes_written;
+    uint64_t queued; /* requests that wait, without those being served */
+    uint64_t queued_bytes;
     uint64_t requests; /* ended, metadata included */
     uint64_t metadata; /* ended requests that move no data */
     uint64_t cost;     /* bytes charged */
-    uint64_t queued;   /* requests that wait, without those being served */
-    uint64_t queued_bytes;
+    uint64_t bytes_read, bytes_written;
     themis_histogram_t wait, service; /* ns from arrival to the first slice; ns being served, one value a request */
-    void *sched;                      /* the scheduler's part, NULL outside of it */
+    int active;
+    uint32_t clients;    /* connections */
+    uint64_t last_heard; /* ns */
+    themis_job_identity_t identity;
 } themis_job_t;
 
 typedef struct themis_jobtab themis_jobtab_t;

@@ -42,6 +42,8 @@ static void fifo_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint
         themis_sched_heap_remove(sched->state, entry);
         return;
     }
+    if (entry->heap != 0 && entry->order == entry->head->sequence)
+        return;
     entry->key = 0;
     entry->order = entry->head->sequence;
     themis_sched_heap_set(sched->state, entry);

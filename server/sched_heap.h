@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A binary heap of scheduler entries, least (key, order) first; each entry knows its position. O(log n), and no
- * allocation but in reserve. */
+/* A heap of scheduler entries with four children a node, least (key, order) first; each entry knows its position. Keys
+ * are kept in the heap itself, so that sifting touches no entry but those that move. O(log n), and no allocation but in
+ * reserve. */
 #ifndef THEMIS_SERVER_SCHED_HEAP_H
 #define THEMIS_SERVER_SCHED_HEAP_H
 #include <stdint.h>
@@ -8,8 +9,14 @@
 
 struct themis_sched_entry;
 
+typedef struct themis_sched_heap_place {
+    double key;
+    uint64_t order;
+    struct themis_sched_entry *entry;
+} themis_sched_heap_place_t;
+
 typedef struct themis_sched_heap {
-    struct themis_sched_entry **at; /* 1 to count; owned */
+    themis_sched_heap_place_t *at; /* 0 to count - 1; owned */
     uint32_t count, capacity;
 } themis_sched_heap_t;
 

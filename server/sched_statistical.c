@@ -56,6 +56,8 @@ static void set_segment(statistical_t *state, uint32_t slot, double length)
 {
     uint32_t i = state->leaves + slot;
 
+    if (state->sum[i] == length)
+        return;
     state->sum[i] = length;
     for (i /= 2; i > 0; i /= 2)
         state->sum[i] = state->sum[2 * i] + state->sum[2 * i + 1];

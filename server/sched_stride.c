@@ -80,6 +80,8 @@ static void stride_update(themis_sched_t *sched, themis_sched_entry_t *entry, ui
         themis_sched_heap_remove(&state->heap, entry);
         return;
     }
+    if (entry->heap != 0 && entry->key == entry->pass)
+        return;
     entry->key = entry->pass;
     entry->order = ++state->picks;
     themis_sched_heap_set(&state->heap, entry);
@@ -106,10 +108,10 @@ static void rebase(themis_sched_t *sched, stride_t *state)
 
     if (origin < 0x1p50)
         return;
-    for (uint32_t i = 0; i < sched->count; i++) {
-        sched->entries[i]->pass -= origin;
-        sched->entries[i]->key -= origin;
-    }
+    for (uint32_t i = 0; i < sched->count; i++)
+        sched->entries[i]->pass = sched->entries[i]->key = sched->entries[i]->pass - origin;
+    for (uint32_t i = 0; i < state->heap.count; i++)
+        state->heap.at[i].key = state->heap.at[i].entry->key;
     state->virtual_time = 0;
     state->recent -= origin;
     state->older -= origin;
