@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Benchmarks of the scheduler and of the lambda exchange, and of sharing as a whole.
+EXTRA_DIST += bench/sched.sh bench/lambda.sh
+EXTRA_PROGRAMS += bench/sched bench/lambda
+CLEANFILES += bench/sched bench/lambda
+bench_sched_SOURCES = bench/sched.c
+bench_sched_LDADD = server/libthemis-sched.la
+bench_lambda_SOURCES = bench/lambda.c
+bench_lambda_LDADD = server/libthemis-sched.la proto/libthemis-proto.la
