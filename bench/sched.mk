@@ -6,4 +6,4 @@ CLEANFILES += bench/sched bench/lambda
 bench_sched_SOURCES = bench/sched.c
 bench_sched_LDADD = server/libthemis-sched.la
 bench_lambda_SOURCES = bench/lambda.c
-bench_lambda_LDADD = server/libthemis-sched.la proto/libthemis-proto.la
+bench_lambda_LDADD = server/libthemis-sched.la

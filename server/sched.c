@@ -433,19 +433,32 @@ void themis_sched_set_weight(themis_sched_t *sched, themis_job_t *job, double we
     sched->dirty = 1;
 }
 
-double themis_sched_busy_fraction(themis_sched_t *sched, themis_job_t *job, uint64_t now)
+uint64_t themis_sched_used(themis_sched_t *sched, themis_job_t *job, uint64_t now, double *busy)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
-    uint64_t since = entry->asked;
+    uint64_t used, since;
 
+    *busy = 0;
+    if (entry == NULL)
+        return 0;
     if (themis_sched_is_busy(sched, job)) {
         entry->busy += now - entry->busy_since;
         entry->busy_since = now;
     }
-    double fraction = now > since ? (double)entry->busy / (double)(now - since) : 0;
+    since = entry->asked;
+    if (now > since)
+        *busy = (double)entry->busy / (double)(now - since);
+    used = job->cost - entry->asked_cost;
     entry->busy = 0;
     entry->asked = now;
-    return fraction > 1 ? 1 : fraction;
+    entry->asked_cost = job->cost;
+    return used;
+}
+
+/* Jobs that never asked for anything, as those of administrators' tools, are left out. */
+static int is_shown(const themis_sched_entry_t *entry)
+{
+    return entry->job->active && (entry->job->requests > 0 || entry->head != NULL || entry->serving > 0);
 }
 
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
@@ -455,7 +468,7 @@ char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sched->count; i++)
-        if (sched->sorted[i]->job->active)
+        if (is_shown(sched->sorted[i]))
             jobs[count++] = &sched->sorted[i]->job->identity;
     if (themis_policy_tree_reserve(&tree, count) != THEMIS_OK) {
         themis_policy_tree_release(&tree);

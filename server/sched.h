@@ -112,8 +112,9 @@ double themis_sched_share(const themis_sched_t *sched, const themis_job_t *job);
  * negative weight returns the job to its local share. */
 void themis_sched_set_weight(themis_sched_t *sched, themis_job_t *job, double weight);
 
-/* How much of the time since the last call the job had requests, 0 to 1; the lambda exchange asks once a round. */
-double themis_sched_busy_fraction(themis_sched_t *sched, themis_job_t *job, uint64_t now);
+/* Bytes that the job was charged since the last call, and in *busy the part of that time in which it had requests, 0 to
+ * 1; the lambda exchange asks once a round. */
+uint64_t themis_sched_used(themis_sched_t *sched, themis_job_t *job, uint64_t now, double *busy);
 
 /* The policy's tree over the active jobs, in words; owned by the caller (free), NULL when memory is short. */
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now);

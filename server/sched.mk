@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The scheduler, the job table and the policies, apart from the server so that tests and benches link them alone.
 noinst_LTLIBRARIES += server/libthemis-sched.la
-server_libthemis_sched_la_SOURCES = server/jobtab.c server/jobtab.h server/lambda.c server/lambda.h server/policy.c server/policy.h server/policy_tree.c \
+server_libthemis_sched_la_SOURCES = server/exchange.c server/exchange.h server/jobtab.c server/jobtab.h server/lambda.c server/lambda.h server/policy.c server/policy.h server/policy_tree.c \
 	server/sched.c server/sched.h server/sched_fifo.c server/sched_heap.c server/sched_heap.h server/sched_ops.h \
 	server/sched_shares.c server/sched_shares.h server/sched_statistical.c server/sched_stride.c \
 	server/sched_gift.c server/sched_tbf.c
-server_libthemis_sched_la_LIBADD = util/libthemis-util.la -lm
+server_libthemis_sched_la_LIBADD = proto/libthemis-proto.la util/libthemis-util.la -lm
 
 check_PROGRAMS += test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched
 test_server_test_jobtab_SOURCES = test/server/test_jobtab.c
@@ -21,3 +21,7 @@ test_server_test_sched_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,-
 test_server_test_lambda_SOURCES = test/server/test_lambda.c
 test_server_test_lambda_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_lambda_LDADD = server/libthemis-sched.la $(TEST_LIBS)
+check_PROGRAMS += test/server/test_exchange
+test_server_test_exchange_SOURCES = test/server/test_exchange.c test/server/sched_rig.c test/server/sched_rig.h
+test_server_test_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_exchange_LDADD = server/libthemis-sched.la $(TEST_LIBS)

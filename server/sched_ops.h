@@ -15,23 +15,23 @@ typedef struct themis_sched_entry {
     /* what every decision needs, in two cache lines */
     themis_job_t *job;
     themis_sched_item_t *head, *tail;
-    double share;              /* in force; above 0 while counted, 0 otherwise */
-    double pass;               /* stride: virtual time up to which it is paid */
-    double key;                /* order in the heap */
-    uint64_t order;            /* breaks ties */
-    uint32_t heap;             /* position in a heap, counted from 1; 0: in none */
-    uint32_t slot;             /* index in sched->entries */
-    uint32_t serving;          /* slices being served */
-    int counted;               /* has a place in the policy's tree; 2: and its share is an estimate so far */
-    double metadata_cost;      /* bytes that one of its metadata operations is charged, smoothed */
-    uint64_t quiet_since;      /* ns; when it last ceased to have requests */
-    uint64_t busy, busy_since; /* ns with requests since the last question; start of the present period */
-    uint64_t asked;            /* ns; of the last question */
-    double weight;             /* from the lambda exchange; negative: none */
-    double deadline;           /* tbf: ns; when its next token is there */
-    int active;                /* tbf: has requests, and so uses its rate */
-    double low, high;          /* gift: the segment of [0,1) */
-    double issued, redeemed;   /* gift: coupons */
+    double share;               /* in force; above 0 while counted, 0 otherwise */
+    double pass;                /* stride: virtual time up to which it is paid */
+    double key;                 /* order in the heap */
+    uint64_t order;             /* breaks ties */
+    uint32_t heap;              /* position in a heap, counted from 1; 0: in none */
+    uint32_t slot;              /* index in sched->entries */
+    uint32_t serving;           /* slices being served */
+    int counted;                /* has a place in the policy's tree; 2: and its share is an estimate so far */
+    double metadata_cost;       /* bytes that one of its metadata operations is charged, smoothed */
+    uint64_t quiet_since;       /* ns; when it last ceased to have requests */
+    uint64_t busy, busy_since;  /* ns with requests since the last question; start of the present period */
+    uint64_t asked, asked_cost; /* ns and job->cost at the last question */
+    double weight;              /* from the lambda exchange; negative: none */
+    double deadline;            /* tbf: ns; when its next token is there */
+    int active;                 /* tbf: has requests, and so uses its rate */
+    double low, high;           /* gift: the segment of [0,1) */
+    double issued, redeemed;    /* gift: coupons */
 } themis_sched_entry_t;
 
 typedef struct themis_sched_ops {
