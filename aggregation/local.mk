@@ -6,21 +6,20 @@ aggregation_libthemis_aggregation_la_SOURCES = aggregation/cache.c aggregation/d
 	aggregation/links.c aggregation/local.c aggregation/matrix.c aggregation/methods.c aggregation/methods.h \
 	aggregation/plan.c aggregation/plan.h aggregation/slots.c
 aggregation_libthemis_aggregation_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) $(XXHASH_CFLAGS)
-aggregation_libthemis_aggregation_la_LIBADD = lap/libthemis-lap.la util/libthemis-util.la $(HWLOC_LIBS) $(IBNETDISC_LIBS) \
+aggregation_libthemis_aggregation_la_LIBADD = $(HWLOC_LIBS) $(IBNETDISC_LIBS) \
 	$(IBUMAD_LIBS) -lm
 
 # The one part that knows MPI.
 noinst_LTLIBRARIES += aggregation/libthemis-aggregation-mpi.la
 aggregation_libthemis_aggregation_mpi_la_SOURCES = aggregation/gather_mpi.c aggregation/gather_mpi.h
 aggregation_libthemis_aggregation_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-aggregation_libthemis_aggregation_mpi_la_LIBADD = aggregation/libthemis-aggregation.la
 
 check_PROGRAMS += test/aggregation/test_domains
 test_aggregation_test_domains_SOURCES = test/aggregation/test_domains.c test/aggregation/draw.h
 test_aggregation_test_domains_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_aggregation_test_domains_LDADD = aggregation/libthemis-aggregation.la $(TEST_LIBS)
+test_aggregation_test_domains_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/aggregation/test_judge
 test_aggregation_test_judge_SOURCES = test/aggregation/test_judge.c test/aggregation/draw.h
 test_aggregation_test_judge_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_aggregation_test_judge_LDADD = aggregation/libthemis-aggregation.la $(TEST_LIBS)
+test_aggregation_test_judge_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la util/libthemis-util.la $(TEST_LIBS)

@@ -5,8 +5,16 @@ client_libthemis_client_la_SOURCES = client/admin.c client/call.c client/call.h 
 	client/names.h client/path.c client/path.h client/peer.c client/peer.h client/placement.c client/placement.h \
 	client/rename.c client/runs.c client/runs.h client/session.c client/session.h client/settings.c \
 	client/settings.h
-client_libthemis_client_la_LIBADD = proto/libthemis-proto.la util/libthemis-util.la \
-	$(XXHASH_LIBS)
+client_libthemis_client_la_LIBADD = $(XXHASH_LIBS)
+# Convenience libraries do not contain each other, since a shared library takes all of each; this is what a user of the
+# client library needs.
+CLIENT_LIBS = client/libthemis-client.la proto/libthemis-proto.la net/libthemis-net.la util/libthemis-util.la
+
+# What programs link; exports the functions that are marked THEMIS_API, and nothing else.
+lib_LTLIBRARIES += client/libthemis.la
+client_libthemis_la_SOURCES =
+client_libthemis_la_LIBADD = $(CLIENT_LIBS)
+client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined
 
 pkgconfigdir = $(libdir)/pkgconfig
 nodist_pkgconfig_DATA = client/themis.pc

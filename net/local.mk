@@ -3,9 +3,9 @@ noinst_LTLIBRARIES += net/libthemis-net.la
 net_libthemis_net_la_SOURCES = net/conn.c net/connect.c net/expose.c net/frame.h net/internal.h net/message.c \
 	net/net.c net/net.h net/pieces.c net/progress.c net/transfer.c net/worker.c
 net_libthemis_net_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(XXHASH_CFLAGS)
-net_libthemis_net_la_LIBADD = util/libthemis-util.la $(UCX_LIBS) $(XXHASH_LIBS)
+net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 
 check_PROGRAMS += test/net/test_net
 test_net_test_net_SOURCES = test/net/test_net.c test/net/peer.c test/net/peer.h
 test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
-test_net_test_net_LDADD = net/libthemis-net.la $(TEST_LIBS) $(XXHASH_LIBS)
+test_net_test_net_LDADD = net/libthemis-net.la util/libthemis-util.la $(TEST_LIBS) $(XXHASH_LIBS)

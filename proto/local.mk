@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += proto/libthemis-proto.la
 proto_libthemis_proto_la_SOURCES = proto/body.c proto/coder.h proto/list.c proto/message.c proto/proto.h
-proto_libthemis_proto_la_LIBADD = util/libthemis-util.la
 
 check_PROGRAMS += test/proto/test_proto
 test_proto_test_proto_SOURCES = test/proto/test_proto.c
 test_proto_test_proto_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_proto_test_proto_LDADD = proto/libthemis-proto.la $(TEST_LIBS)
+test_proto_test_proto_LDADD = proto/libthemis-proto.la util/libthemis-util.la $(TEST_LIBS)
