@@ -87,6 +87,14 @@ themis_make() {
     themis_quietly "$THEMIS_BUILD/make.log" make -C "$THEMIS_BUILD" -j"$(nproc)" "$@"
 }
 
+# themis_borrow_romio: marks ROMIO as built in this tree; make then needs ROMIO_BUILD of the tree that has it.
+themis_borrow_romio() {
+    themis_make am--refresh
+    touch "$THEMIS_BUILD/romio-source.stamp"
+    mkdir -p "$THEMIS_BUILD/adio"
+    touch "$THEMIS_BUILD/adio/romio.stamp"
+}
+
 # themis_install: make install, unless nothing was built since the last one.
 themis_install() {
     stamp=$THEMIS_BUILD/.installed
@@ -109,7 +117,8 @@ themis_build_name() {
     esac
 }
 
-themis_setup() {
+# themis_tree [VARIANT] [OPTION...]: packages and configure, without the build.
+themis_tree() {
     THEMIS_VARIANT=
     case ${1-} in
     --asan | --tsan | --clang)
@@ -130,7 +139,11 @@ themis_setup() {
     asan | tsan) set -- "$@" "--enable-$THEMIS_VARIANT" "CFLAGS=-O1 -g" ;;
     esac
     themis_configure "--prefix=$THEMIS_PREFIX" "CC=$compiler" "$@"
+}
+
+themis_setup() {
+    themis_tree "$@"
     themis_say "make in $THEMIS_BUILD"
     themis_make all
-    [ "$THEMIS_VARIANT" = clang ] || themis_install
+    themis_install
 }
