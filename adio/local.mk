@@ -44,3 +44,5 @@ clean-local: clean-romio
 .PHONY: clean-romio
 clean-romio:
 	rm -rf $(ROMIO_BUILD)
+
+include adio/ad_themis/coll/local.mk

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The queue of calls of a file. Calls are taken up in the order in which they were begun, the same on all ranks; what
+ * ranks do together (agreements, planning, exchange) is done by the call at the head alone, so its messages never mix
+ * with those of another. List I/O needs nobody else and starts as soon as it can.
+ */
+#include "adio/ad_themis/coll/coll.h"
+#include <stdlib.h>
+#include <string.h>
+#include "adio/ad_themis/coll/op.h"
+
+static const uint64_t default_staging = UINT64_C(64) << 20;
+
+themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *config, const themis_coll_sink_t *sink,
+                                   themis_coll_t **result)
+{
+    themis_coll_t *coll = calloc(1, sizeof *coll);
+    int good = coll != NULL, all;
+    MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, comm);
+    if (!all) {
+        free(coll);
+        return THEMIS_NO_MEMORY;
+    }
+    coll->config = *config;
+    coll->sink = sink;
+    coll->direction = -1;
+    coll->cache = config->cache;
+    size_t staging = config->mode == THEMIS_COLL_LIST ? 0 : config->staging ? config->staging : default_staging;
+    themis_status_t status = themis_coll_group_create(comm, config->fake_nodes, staging, &coll->group);
+    if (status == THEMIS_OK) {
+        coll->always = themis_coll_model_always(config, coll->group->nodes);
+        if (coll->always != THEMIS_COLL_LIST)
+            status = themis_coll_topology_create(coll->group, config, &coll->topology);
+    }
+    if (status != THEMIS_OK) {
+        themis_coll_destroy(coll);
+        return status;
+    }
+    *result = coll;
+    return THEMIS_OK;
+}
+
+void themis_coll_destroy(themis_coll_t *coll)
+{
+    if (!coll)
+        return;
+    for (int i = 0; i < THEMIS_COLL_PLANS; i++)
+        themis_coll_plan_destroy(coll->plan[i]);
+    themis_coll_buffers_free(&coll->buffers);
+    themis_coll_topology_destroy(coll->topology);
+    themis_coll_group_destroy(coll->group);
+    free(coll->keep);
+    free(coll->shown);
+    free(coll);
+}
+
+void themis_coll_info(const themis_coll_t *coll, themis_coll_info_t *info)
+{
+    *info = coll->info;
+}
+
+/* --- stages that all calls have --- */
+
+int themis_coll_op_agree(themis_coll_op_t *op, const themis_coll_vote_t *vote)
+{
+    if (!op->agreeing) {
+        themis_coll_agree_start(op->coll->group, vote, &op->agreement);
+        op->agreeing = 1;
+    }
+    if (themis_coll_agree_test(&op->agreement, &op->result) != THEMIS_OK)
+        return 0;
+    op->agreeing = 0;
+    return 1;
+}
+
+static themis_coll_vote_t describe(const themis_coll_op_t *op)
+{
+    const themis_coll_runs_t *file = op->access.file;
+    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    vote.status = op->status;
+    vote.most = vote.bytes = file->bytes;
+    if (!file->bytes)
+        return vote;
+    vote.first = themis_coll_runs_first(file);
+    vote.end = file->end;
+    vote.pieces = themis_coll_runs_pieces(file);
+    vote.flags = file->ordered ? 0 : THEMIS_COLL_UNORDERED;
+    if (file->ordered)
+        themis_coll_twophase_describe(op, &vote);
+    return vote;
+}
+
+static void finish(themis_coll_op_t *op, themis_status_t status)
+{
+    op->status = status;
+    op->stage = THEMIS_COLL_ENDED;
+}
+
+static void go_direct(themis_coll_op_t *op)
+{
+    op->coll->info.mode = THEMIS_COLL_LIST;
+    op->stage = THEMIS_COLL_DIRECT;
+    if (op->status == THEMIS_OK)
+        op->status = themis_coll_direct_start(op);
+}
+
+static void decide_step(themis_coll_op_t *op)
+{
+    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    if (!op->agreeing)
+        vote = describe(op);
+    if (!themis_coll_op_agree(op, &vote))
+        return;
+    if (op->result.status != THEMIS_OK) {
+        finish(op, (themis_status_t)op->result.status);
+        return;
+    }
+    if (themis_coll_model_choose(&op->coll->config, op->coll->group->nodes, &op->result) == THEMIS_COLL_LIST)
+        go_direct(op);
+    else
+        themis_coll_twophase_begin(op);
+}
+
+/* What is left of a two-phase read in front of the end of the file. */
+static uint64_t bytes_read(const themis_coll_op_t *op)
+{
+    if (op->result.first == UINT64_MAX)
+        return op->access.file->bytes;
+    return themis_coll_runs_bytes_in(op->access.file, 0, op->result.first);
+}
+
+static void begin_streak(themis_coll_t *coll)
+{
+    coll->streak = THEMIS_COLL_STREAK;
+    coll->dirty = 1;
+}
+
+static void result_step(themis_coll_op_t *op)
+{
+    themis_coll_t *coll = op->coll;
+    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    vote.status = op->status < coll->pending ? op->status : coll->pending;
+    vote.most = op->access.file->bytes;
+    vote.first = op->exchange ? op->eof : UINT64_MAX;
+    if (!themis_coll_op_agree(op, &vote))
+        return;
+    coll->pending = THEMIS_OK;
+    if (op->exchange)
+        op->done = op->access.direction == THEMIS_COLL_READ ? bytes_read(op) : op->access.file->bytes;
+    else if (op == &coll->blocking && coll->cache && op->result.most <= THEMIS_COLL_SMALL &&
+             coll->always == THEMIS_COLL_LIST)
+        begin_streak(coll);
+    finish(op, (themis_status_t)op->result.status);
+}
+
+static void settle_step(themis_coll_op_t *op)
+{
+    themis_coll_t *coll = op->coll;
+    if (op->stage == THEMIS_COLL_SETTLE) {
+        themis_status_t status = themis_coll_settle(coll);
+        if (op->status == THEMIS_OK)
+            op->status = status;
+        op->stage = THEMIS_COLL_SETTLED;
+    }
+    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    vote.status = op->status < coll->pending ? op->status : coll->pending;
+    if (!themis_coll_op_agree(op, &vote))
+        return;
+    coll->pending = THEMIS_OK;
+    if (op->result.status != THEMIS_OK)
+        finish(op, (themis_status_t)op->result.status);
+    else if (coll->always == THEMIS_COLL_LIST)
+        go_direct(op);
+    else
+        op->stage = THEMIS_COLL_DECIDE;
+}
+
+static void direct_step(themis_coll_op_t *op)
+{
+    themis_status_t status = op->status;
+    if (op->request)
+        status = op->blocking ? themis_coll_direct_wait(op) : themis_coll_direct_test(op);
+    if (status == THEMIS_IN_PROGRESS)
+        return;
+    op->status = status;
+    op->stage = THEMIS_COLL_RESULT;
+}
+
+void themis_coll_op_step(themis_coll_op_t *op, int is_head)
+{
+    if (op->stage == THEMIS_COLL_DIRECT)
+        direct_step(op);
+    if (!is_head)
+        return;
+    switch (op->stage) {
+    case THEMIS_COLL_SETTLE:
+    case THEMIS_COLL_SETTLED:
+        settle_step(op);
+        break;
+    case THEMIS_COLL_DECIDE:
+        decide_step(op);
+        break;
+    case THEMIS_COLL_RESULT:
+        result_step(op);
+        break;
+    default:
+        themis_coll_twophase_step(op);
+    }
+}
+
+/* --- the queue --- */
+
+/* Lets every call go on; ended ones leave the queue. Returns how many stages were passed. */
+static int progress(themis_coll_t *coll)
+{
+    int passed = 0;
+    for (themis_coll_op_t *op = coll->head; op; op = op->next) {
+        themis_coll_stage_t before;
+        do {
+            before = op->stage;
+            themis_coll_op_step(op, op == coll->head);
+            passed += op->stage != before;
+        } while (op->stage != before && op->stage != THEMIS_COLL_ENDED);
+        if (op->stage == THEMIS_COLL_ENDED && op == coll->head) {
+            coll->head = op->next;
+            if (!coll->head)
+                coll->tail = NULL;
+        }
+    }
+    return passed;
+}
+
+static int may_be_quick(const themis_coll_t *coll, const themis_coll_access_t *access)
+{
+    return coll->cache && coll->sink->quick && access->file->bytes <= THEMIS_COLL_SMALL;
+}
+
+/* The last call of a streak is agreed on, but like those before it need not wait for the servers. */
+static void begin_quick(themis_coll_op_t *op)
+{
+    op->coll->info.mode = THEMIS_COLL_LIST;
+    if (op->status == THEMIS_OK)
+        op->status = themis_coll_direct_quick(op->coll, &op->access, &op->done);
+    op->stage = THEMIS_COLL_RESULT;
+}
+
+/* The first stage of a call. Whether the cache has to be emptied first is known to all ranks alike. */
+static void begin(themis_coll_op_t *op, int goes_on)
+{
+    themis_coll_t *coll = op->coll;
+    int turned = coll->dirty && coll->direction != (int)op->access.direction;
+    coll->direction = (int)op->access.direction;
+    coll->streak = 0;
+    if (turned) {
+        coll->dirty = 0;
+        op->stage = THEMIS_COLL_SETTLE;
+        return;
+    }
+    if (goes_on && may_be_quick(coll, &op->access)) {
+        begin_quick(op);
+        return;
+    }
+    themis_status_t status = coll->dirty ? themis_coll_settle(coll) : THEMIS_OK;
+    if (op->status == THEMIS_OK)
+        op->status = status;
+    if (coll->always == THEMIS_COLL_LIST)
+        go_direct(op);
+    else
+        op->stage = THEMIS_COLL_DECIDE;
+}
+
+static const themis_coll_runs_t nothing = {.ordered = 1};
+
+static void enqueue(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own, int goes_on,
+                    themis_coll_op_t *op)
+{
+    op->coll = coll;
+    op->access = *access;
+    op->status = own;
+    op->eof = UINT64_MAX;
+    if (own != THEMIS_OK)
+        op->access.file = op->access.memory = &nothing;
+    if (coll->tail)
+        coll->tail->next = op;
+    else
+        coll->head = op;
+    coll->tail = op;
+    begin(op, goes_on);
+}
+
+themis_coll_op_t *themis_coll_start(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own)
+{
+    themis_coll_op_t *op = calloc(1, sizeof *op);
+    if (!op)
+        return NULL;
+    enqueue(coll, access, own, 0, op);
+    progress(coll);
+    return op;
+}
+
+static themis_status_t end(themis_coll_op_t *op, uint64_t *done)
+{
+    themis_status_t status = op->status;
+    if (status == THEMIS_OK)
+        *done = op->done;
+    themis_coll_twophase_end(op);
+    free(op->packed);
+    if (op != &op->coll->blocking)
+        free(op);
+    return status;
+}
+
+static int has_left(const themis_coll_op_t *op)
+{
+    const themis_coll_op_t *queued = op->coll->head;
+    while (queued && queued != op)
+        queued = queued->next;
+    return !queued;
+}
+
+themis_status_t themis_coll_test(themis_coll_op_t *op, uint64_t *done)
+{
+    progress(op->coll);
+    return has_left(op) ? end(op, done) : THEMIS_IN_PROGRESS;
+}
+
+themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done)
+{
+    unsigned round = 0;
+    op->blocking = 1;
+    while (!has_left(op)) {
+        if (progress(op->coll))
+            round = 0;
+        else
+            themis_coll_relax(op->coll->group, &round);
+    }
+    return end(op, done);
+}
+
+/* --- blocking calls --- */
+
+/* A call that goes without agreement; a failure is this rank's alone until the next one. */
+static themis_status_t run_alone(themis_coll_t *coll, const themis_coll_access_t *access, uint64_t *done)
+{
+    if (may_be_quick(coll, access))
+        return themis_coll_direct_quick(coll, access, done);
+    themis_coll_op_t *op = &coll->blocking;
+    memset(op, 0, sizeof *op);
+    op->coll = coll;
+    op->access = *access;
+    themis_status_t status = access->direction == THEMIS_COLL_WRITE ? themis_coll_settle(coll) : THEMIS_OK;
+    if (status == THEMIS_OK)
+        status = themis_coll_direct_start(op);
+    if (status == THEMIS_OK)
+        status = themis_coll_direct_wait(op);
+    free(op->packed);
+    if (status == THEMIS_OK)
+        *done = op->done;
+    return status;
+}
+
+themis_status_t themis_coll_run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own,
+                                uint64_t *done)
+{
+    int goes_on = coll->dirty && coll->direction == (int)access->direction;
+    if (coll->streak && goes_on) {
+        coll->streak--;
+        themis_status_t status = own == THEMIS_OK ? run_alone(coll, access, done) : own;
+        coll->pending = status < coll->pending ? status : coll->pending;
+        return status;
+    }
+    memset(&coll->blocking, 0, sizeof coll->blocking);
+    coll->blocking.blocking = 1;
+    enqueue(coll, access, own, goes_on, &coll->blocking);
+    return themis_coll_wait(&coll->blocking, done);
+}
+
+themis_status_t themis_coll_settle(themis_coll_t *coll)
+{
+    return coll->sink->settle ? coll->sink->settle(coll->sink->arg) : THEMIS_OK;
+}
+
+themis_status_t themis_coll_sync(themis_coll_t *coll, themis_status_t own)
+{
+    unsigned round = 0;
+    while (coll->head) {
+        if (progress(coll))
+            round = 0;
+        else
+            themis_coll_relax(coll->group, &round);
+    }
+    themis_status_t status = themis_coll_settle(coll);
+    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    vote.status = own < status ? own : status;
+    vote.status = coll->pending < vote.status ? coll->pending : vote.status;
+    themis_coll_agreement_t agreement;
+    themis_coll_agree_start(coll->group, &vote, &agreement);
+    for (round = 0; themis_coll_agree_test(&agreement, &vote) != THEMIS_OK;)
+        themis_coll_relax(coll->group, &round);
+    coll->pending = THEMIS_OK;
+    coll->streak = 0;
+    coll->dirty = 0;
+    return (themis_status_t)vote.status;
+}
+
+void themis_coll_allow_cache(themis_coll_t *coll, int allowed)
+{
+    coll->cache = allowed && coll->config.cache;
+    coll->streak = 0;
+}

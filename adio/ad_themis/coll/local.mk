@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The collective path of the driver: needs MPI, but neither ROMIO nor a server.
+noinst_LTLIBRARIES += adio/libthemis-coll.la
+adio_libthemis_coll_la_SOURCES = adio/ad_themis/coll/coll.c adio/ad_themis/coll/coll.h adio/ad_themis/coll/config.c \
+	adio/ad_themis/coll/config.h adio/ad_themis/coll/direct.c adio/ad_themis/coll/exchange.c \
+	adio/ad_themis/coll/exchange.h adio/ad_themis/coll/group.c adio/ad_themis/coll/group.h adio/ad_themis/coll/lists.c \
+	adio/ad_themis/coll/lists.h adio/ad_themis/coll/model.c adio/ad_themis/coll/model.h adio/ad_themis/coll/op.h \
+	adio/ad_themis/coll/plan.c adio/ad_themis/coll/plan.h adio/ad_themis/coll/runs.c adio/ad_themis/coll/runs.h \
+	adio/ad_themis/coll/sink.h adio/ad_themis/coll/span.h adio/ad_themis/coll/tags.h adio/ad_themis/coll/topology.c \
+	adio/ad_themis/coll/topology.h adio/ad_themis/coll/twophase.c adio/ad_themis/coll/type.c \
+	adio/ad_themis/coll/type.h adio/ad_themis/coll/window.c adio/ad_themis/coll/window.h
+adio_libthemis_coll_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXHASH_CFLAGS)
+adio_libthemis_coll_la_LIBADD = aggregation/libthemis-aggregation.la util/libthemis-util.la $(XXHASH_LIBS)
+
+check_PROGRAMS += test/adio/collective_core
+test_adio_collective_core_SOURCES = test/adio/collective_core.c
+test_adio_collective_core_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+test_adio_collective_core_LDADD = adio/libthemis-coll.la $(MPI_LIBS)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cost model: how a call goes, from what all ranks agreed on, so that all decide alike. The numbers and why are in
+ * doc/collective.md.
+ */
+#ifndef THEMIS_COLL_MODEL_H
+#define THEMIS_COLL_MODEL_H
+#include "adio/ad_themis/coll/config.h"
+#include "adio/ad_themis/coll/group.h"
+
+/* Bits of a vote's flags. */
+enum {
+    THEMIS_COLL_UNORDERED = 1 /* a rank's list cannot be cut */
+};
+
+/* The mode that every call of the file will have, or AUTO if that depends on the call. */
+themis_coll_mode_t themis_coll_model_always(const themis_coll_config_t *config, uint32_t nodes);
+
+/* LIST or TWOPHASE for one call. */
+themis_coll_mode_t themis_coll_model_choose(const themis_coll_config_t *config, uint32_t nodes,
+                                            const themis_coll_vote_t *vote);
+
+/* After a call in which no rank had more than SMALL bytes, up to STREAK calls go without agreement. */
+#define THEMIS_COLL_SMALL (UINT64_C(128) << 10)
+#define THEMIS_COLL_STREAK 15
+#endif

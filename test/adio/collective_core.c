@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collective path of the driver against brute force, without ROMIO and without servers: random patterns, a local
+ * file behind the sink.
+ *
+ *     mpirun -n N collective_core FILE [SEED [CALLS]]
+ *
+ * Each call has its own random choice of mode, method, placement, number of aggregators, buffer size, stripes, and of
+ * blocking or not. Prints one line and returns 1 on the first byte that is wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "adio/ad_themis/coll/coll.h"
+#include "util/config.h"
+
+static int rank, ranks, failures;
+
+static uint64_t random_state;
+static uint64_t draw(uint64_t below)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return below ? (random_state >> 33) % below : 0;
+}
+
+/* --- a sink that finishes late --- */
+
+typedef struct file_sink {
+    int fd;
+    int fail_at; /* which start fails from now on; -1 never */
+} file_sink_t;
+
+typedef struct file_request {
+    themis_coll_direction_t direction;
+    struct iovec *memory;
+    themis_run_t *runs;
+    size_t memory_count, run_count;
+    int tests_left;
+    int fails;
+} file_request_t;
+
+static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, const themis_list_t *list,
+                                  void **request)
+{
+    file_sink_t *sink = arg;
+    file_request_t *r = calloc(1, sizeof *r);
+    r->direction = direction;
+    r->memory_count = list->memory_count;
+    r->run_count = list->run_count;
+    r->memory = malloc(list->memory_count * sizeof *r->memory);
+    r->runs = malloc(list->run_count * sizeof *r->runs);
+    memcpy(r->memory, list->memory, list->memory_count * sizeof *r->memory);
+    memcpy(r->runs, list->runs, list->run_count * sizeof *r->runs);
+    r->tests_left = (int)(list->run_count % 4);
+    if (sink->fail_at >= 0 && sink->fail_at-- == 0) {
+        r->fails = 1;
+        sink->fail_at = 0;
+    }
+    *request = r;
+    return THEMIS_OK;
+}
+
+/* Moves one piece; returns 0 at the end of the file. */
+static int move_piece(file_sink_t *sink, file_request_t *r, uint64_t offset, uint64_t length, size_t *iov, size_t *at,
+                      size_t *done)
+{
+    while (length) {
+        while (*at == r->memory[*iov].iov_len) {
+            ++*iov;
+            *at = 0;
+        }
+        size_t part = r->memory[*iov].iov_len - *at;
+        part = part < length ? part : length;
+        char *place = (char *)r->memory[*iov].iov_base + *at;
+        ssize_t n = r->direction == THEMIS_COLL_READ ? pread(sink->fd, place, part, (off_t)offset)
+                                                     : pwrite(sink->fd, place, part, (off_t)offset);
+        if (n <= 0)
+            return 0;
+        *at += (size_t)n;
+        *done += (size_t)n;
+        offset += (uint64_t)n;
+        length -= (uint64_t)n;
+    }
+    return 1;
+}
+
+static themis_status_t sink_test(void *arg, void *request, size_t *done)
+{
+    file_request_t *r = request;
+    if (r->tests_left-- > 0)
+        return THEMIS_IN_PROGRESS;
+    size_t iov = 0, at = 0;
+    int more = 1;
+    *done = 0;
+    for (size_t i = 0; i < r->run_count && more && !r->fails; i++)
+        for (uint64_t p = 0; p < r->runs[i].count && more; p++)
+            more = move_piece(arg, r, r->runs[i].offset + p * r->runs[i].stride, r->runs[i].length, &iov, &at, done);
+    themis_status_t status = r->fails ? THEMIS_DISCONNECTED : THEMIS_OK;
+    free(r->memory);
+    free(r->runs);
+    free(r);
+    return status;
+}
+
+static themis_status_t sink_wait(void *arg, void *request, size_t *done)
+{
+    themis_status_t status;
+    while ((status = sink_test(arg, request, done)) == THEMIS_IN_PROGRESS)
+        ;
+    return status;
+}
+
+/* --- random patterns, the same on all ranks --- */
+
+enum { SPACE = 1 << 20 };
+
+/* owner[i]: the rank that has byte i, or -1. */
+static void make_owners(int *owner)
+{
+    uint64_t kind = draw(4), piece = 1 + draw(kind == 0 ? 64 : kind == 1 ? 5000 : 70000), shift = draw(100000);
+    uint64_t holes = draw(3), space = piece < 64 ? SPACE / 16 : SPACE;
+    for (uint64_t i = 0; i < SPACE; i++)
+        owner[i] = -1;
+    for (uint64_t at = shift; at < space;) {
+        uint64_t length = kind == 3 ? 1 + draw(piece) : piece;
+        int who = kind == 3 ? (int)draw((uint64_t)ranks) : (int)((at - shift) / piece % (uint64_t)ranks);
+        if (holes && draw(4) == 0)
+            who = -1;
+        for (uint64_t i = at; i < at + length && i < space; i++)
+            owner[i] = who;
+        at += length;
+    }
+    if (draw(8) == 0)
+        for (uint64_t i = 0; i < SPACE; i++)
+            owner[i] = owner[i] == 0 ? -1 : owner[i];
+}
+
+static void take_own(const int *owner, uint64_t base, themis_coll_runs_t *runs)
+{
+    for (uint64_t i = 0; i < SPACE;) {
+        uint64_t from = i;
+        while (i < SPACE && owner[i] == owner[from])
+            i++;
+        if (owner[from] == rank)
+            themis_coll_runs_push(runs, base + from, i - from, i - from, 1);
+    }
+}
+
+/* Memory with gaps, or in one piece. */
+static void make_memory(uint64_t bytes, themis_coll_runs_t *memory)
+{
+    uint64_t piece = draw(2) ? 1 + draw(3000) : bytes, gap = draw(100), at = draw(50);
+    for (uint64_t left = bytes; left;) {
+        uint64_t part = piece < left ? piece : left;
+        themis_coll_runs_push(memory, at, part, part, 1);
+        at += part + gap;
+        left -= part;
+    }
+}
+
+static unsigned char content(uint64_t offset, unsigned call)
+{
+    return (unsigned char)(offset * 7 + offset / 251 + call * 13);
+}
+
+static void say(const char *what, unsigned call, uint64_t at)
+{
+    if (failures++ < 5)
+        fprintf(stderr, "rank %d: %s, call %u, byte %llu\n", rank, what, call, (unsigned long long)at);
+}
+
+/* --- one call --- */
+
+typedef struct call {
+    unsigned number;
+    themis_coll_direction_t direction;
+    uint64_t base, size; /* of the pattern; of the file */
+    int *owner;
+    themis_coll_runs_t file, memory;
+    unsigned char *buffer, *expected;
+    uint64_t buffer_bytes, done;
+} call_t;
+
+static void fill_memory(call_t *call)
+{
+    call->buffer_bytes = call->memory.end + 64;
+    call->buffer = malloc(call->buffer_bytes);
+    memset(call->buffer, 0xA5, call->buffer_bytes);
+    if (call->direction == THEMIS_COLL_READ)
+        return;
+    for (uint64_t p = 0; p < call->file.bytes; p++)
+        call->buffer[themis_coll_runs_offset(&call->memory, p)] =
+            content(themis_coll_runs_offset(&call->file, p), call->number);
+}
+
+static void check_read(call_t *call)
+{
+    uint64_t expected = 0;
+    unsigned char *copy = malloc(call->buffer_bytes);
+    memcpy(copy, call->buffer, call->buffer_bytes);
+    for (uint64_t p = 0; p < call->file.bytes; p++) {
+        uint64_t offset = themis_coll_runs_offset(&call->file, p), at = themis_coll_runs_offset(&call->memory, p);
+        if (offset < call->size) {
+            expected++;
+            if (copy[at] != call->expected[offset])
+                say("wrong byte read", call->number, offset);
+        }
+        copy[at] = 0xA5;
+    }
+    for (uint64_t i = 0; i < call->buffer_bytes; i++)
+        if (copy[i] != 0xA5)
+            say("memory between the pieces changed", call->number, i);
+    if (call->done != expected)
+        say("wrong count read", call->number, call->done);
+    free(copy);
+}
+
+static void check_written(call_t *call, int fd)
+{
+    unsigned char *found = calloc(1, call->size + 1);
+    if (pread(fd, found, call->size, 0) != (ssize_t)call->size)
+        say("short file", call->number, call->size);
+    for (uint64_t i = 0; i < call->size; i++)
+        if (found[i] != call->expected[i])
+            say("wrong byte in the file", call->number, i);
+    free(found);
+    if (call->done != call->file.bytes)
+        say("wrong count written", call->number, call->done);
+}
+
+static themis_coll_config_t draw_config(void)
+{
+    themis_coll_config_t config = {
+        .mode = (themis_coll_mode_t)draw(3),
+        .method = (themis_aggregation_method_t)draw(THEMIS_AGGREGATION_METHODS + 1),
+        .placement = (themis_aggregation_placement_t)draw(4),
+        .aggregators = (int64_t)draw(4),
+        .config_list = draw(2) ? "*:2" : NULL,
+        .buffer_size = UINT64_C(1) << (12 + draw(9)),
+        .layout = {.stripe_size = UINT64_C(4096) << draw(5), .servers = 1 + (uint32_t)draw(3)},
+        .fake_nodes = 1 + (int)draw((uint64_t)ranks),
+        .staging = UINT64_C(65536) << draw(6)};
+    return config;
+}
+
+static void describe(const themis_coll_config_t *config, const call_t *call, int blocking)
+{
+    fprintf(stderr,
+            "call %u: %s %s, mode %s, method %s, placement %s, aggregators %lld, buffer %llu, stripe %llu x %u, nodes "
+            "%d, base %llu\n",
+            call->number, blocking ? "blocking" : "non-blocking", call->direction ? "write" : "read",
+            themis_coll_mode_name(config->mode), themis_aggregation_method_name(config->method),
+            themis_aggregation_placement_name(config->placement), (long long)config->aggregators,
+            (unsigned long long)config->buffer_size, (unsigned long long)config->layout.stripe_size,
+            config->layout.servers, config->fake_nodes, (unsigned long long)call->base);
+}
+
+static themis_status_t perform(themis_coll_t *coll, call_t *call, int blocking, themis_status_t own)
+{
+    themis_coll_access_t access = {call->direction, &call->file, &call->memory, call->buffer};
+    if (blocking)
+        return themis_coll_run(coll, &access, own, &call->done);
+    themis_coll_op_t *op = themis_coll_start(coll, &access, own);
+    themis_status_t status = THEMIS_IN_PROGRESS;
+    for (int i = 0; i < 200 && status == THEMIS_IN_PROGRESS; i++)
+        status = themis_coll_test(op, &call->done);
+    return status == THEMIS_IN_PROGRESS ? themis_coll_wait(op, &call->done) : status;
+}
+
+static void update_expected(call_t *call)
+{
+    for (uint64_t i = 0; i < SPACE; i++) {
+        uint64_t offset = call->base + i;
+        if (call->direction == THEMIS_COLL_WRITE && call->owner[i] >= 0) {
+            call->expected[offset] = content(offset, call->number);
+            call->size = offset + 1 > call->size ? offset + 1 : call->size;
+        }
+    }
+}
+
+/* Some calls of one open file; patterns repeat at other places, as the time steps of a checkpoint do. */
+static void session(call_t *call, file_sink_t *files, const themis_coll_sink_t *sink, unsigned calls)
+{
+    themis_coll_config_t config = draw_config();
+    themis_coll_t *coll = NULL;
+    int blocking = 1, fresh = 1;
+    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK) {
+        say("create failed", call->number, 0);
+        return;
+    }
+    for (unsigned i = 0; i < calls && !failures; i++, call->number++) {
+        call->direction = draw(2) ? THEMIS_COLL_WRITE : THEMIS_COLL_READ;
+        blocking = draw(3) > 0;
+        if (fresh || draw(2))
+            make_owners(call->owner);
+        fresh = 0;
+        call->base = draw(2) ? draw(4) * 4096 * 16 * 6 * 4 : draw(2 * SPACE);
+        themis_coll_runs_clear(&call->file);
+        themis_coll_runs_clear(&call->memory);
+        take_own(call->owner, call->base, &call->file);
+        uint64_t state = random_state;
+        make_memory(call->file.bytes, &call->memory);
+        random_state = state;
+        draw(1);
+        fill_memory(call);
+        update_expected(call);
+        call->done = 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+        themis_status_t status = perform(coll, call, blocking, THEMIS_OK);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (status != THEMIS_OK)
+            say("call failed", call->number, (uint64_t)-status);
+        else if (call->direction == THEMIS_COLL_READ)
+            check_read(call);
+        else
+            check_written(call, files->fd);
+        free(call->buffer);
+        if (failures)
+            describe(&config, call, blocking);
+        MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    themis_coll_destroy(coll);
+}
+
+/* A rank that cannot take part, and one whose server is gone: all ranks get the same status, and the next call works.
+ */
+static void errors(call_t *call, file_sink_t *files, const themis_coll_sink_t *sink)
+{
+    themis_coll_config_t config = draw_config();
+    themis_coll_t *coll = NULL;
+    int victim = (int)draw((uint64_t)ranks), kind = (int)draw(2), blocking = (int)draw(2);
+    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
+        return;
+    make_owners(call->owner);
+    call->base = 0;
+    call->direction = THEMIS_COLL_WRITE;
+    themis_coll_runs_clear(&call->file);
+    themis_coll_runs_clear(&call->memory);
+    take_own(call->owner, 0, &call->file);
+    make_memory(call->file.bytes, &call->memory);
+    fill_memory(call);
+    themis_status_t own = kind == 0 && rank == victim ? THEMIS_INVALID : THEMIS_OK;
+    files->fail_at = kind == 1 ? 0 : -1;
+    themis_status_t status = perform(coll, call, blocking, own);
+    themis_status_t wanted = kind == 0 ? THEMIS_INVALID : THEMIS_DISCONNECTED;
+    int any = call->file.bytes > 0;
+    MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    if (status != (kind == 1 && !any ? THEMIS_OK : wanted)) {
+        say("not the error that was agreed on", call->number, (uint64_t)-status);
+        describe(&config, call, blocking);
+    }
+    files->fail_at = -1;
+    if (perform(coll, call, 1, THEMIS_OK) != THEMIS_OK)
+        say("the call after an error failed", call->number, 0);
+    free(call->buffer);
+    themis_coll_destroy(coll);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc < 2) {
+        MPI_Finalize();
+        return 2;
+    }
+    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    unsigned calls = argc > 3 ? (unsigned)atoi(argv[3]) : 100;
+    if (rank == 0)
+        unlink(argv[1]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    file_sink_t files = {open(argv[1], O_RDWR | O_CREAT, 0600), -1};
+    themis_coll_sink_t sink = {.arg = &files, .start = sink_start, .test = sink_test, .wait = sink_wait};
+    call_t call = {.owner = malloc(SPACE * sizeof(int)), .expected = calloc(1, 6 * SPACE)};
+    themis_coll_runs_init(&call.file);
+    themis_coll_runs_init(&call.memory);
+    while (call.number < calls && !failures)
+        session(&call, &files, &sink, 1 + (unsigned)draw(8));
+    for (unsigned i = 0; i < calls / 8 && !failures; i++)
+        errors(&call, &files, &sink);
+    if (rank == 0)
+        printf("%u calls, %d failures\n", call.number, failures);
+    close(files.fd);
+    themis_coll_runs_free(&call.file);
+    themis_coll_runs_free(&call.memory);
+    free(call.owner);
+    free(call.expected);
+    MPI_Finalize();
+    return failures != 0;
+}
