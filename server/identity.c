@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/identity.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Ids are shown in terminals and metrics: only printable bytes stay. */
+static void copy_id(char id[THEMIS_JOB_ID_BYTES], const themis_proto_text_t *text)
+{
+    size_t length = text->length < THEMIS_JOB_ID_BYTES - 1 ? text->length : THEMIS_JOB_ID_BYTES - 1;
+
+    for (size_t i = 0; i < length; i++)
+        id[i] = text->bytes[i] > ' ' && text->bytes[i] < 127 ? text->bytes[i] : '_';
+    id[length] = 0;
+}
+
+void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+                            themis_job_identity_t *identity)
+{
+    memset(identity, 0, sizeof *identity);
+    identity->uid = hello->uid;
+    identity->gid = hello->gid;
+    identity->nodes = hello->nodes ? hello->nodes : 1;
+    identity->priority = hello->priority ? hello->priority : 1;
+    (void)conn;
+    copy_id(identity->id, &hello->job);
+    if (!*identity->id)
+        snprintf(identity->id, sizeof identity->id, "%.*s:%u", (int)(hello->host.length % THEMIS_PROTO_MAX_TEXT),
+                 hello->host.length ? hello->host.bytes : "", hello->pid);
+}

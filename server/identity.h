@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who a client is: decided here and nowhere else. */
+#ifndef THEMIS_SERVER_IDENTITY_H
+#define THEMIS_SERVER_IDENTITY_H
+#include "net/net.h"
+#include "proto/proto.h"
+#include "server/jobtab.h"
+
+/*
+ * Job, user, group and size as they count, from what the client says and what the kernel knows of it. Where the peer's
+ * credentials are known, its uid and gid are theirs, whatever the hello claims; a peer on another host is believed,
+ * until credentials travel with the hello. A job without an id is one of its own per host and process.
+ */
+void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+                            themis_job_identity_t *identity);
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The names whose home is this server: attributes of paths, and the entries of directories, in RocksDB.
+ *
+ * Every operation is atomic on this server: a directory is removed only while it has no entries, and gets none after.
+ * "/" is always there. Paths are checked to be normalised. Results that have texts borrow nothing.
+ *
+ * Threads: all functions may be called from any thread; they may wait for the disk, so never from the one that polls
+ * the network. With a state directory every change is in the database's log when the function returns: it survives the
+ * end of the process, and a power failure once themis_namespace_sync was called.
+ */
+#ifndef THEMIS_SERVER_NAMESPACE_H
+#define THEMIS_SERVER_NAMESPACE_H
+#include <stddef.h>
+#include <stdint.h>
+#include "proto/proto.h"
+#include "server/jobtab.h"
+#include "themis/status.h"
+
+typedef struct themis_namespace themis_namespace_t;
+
+typedef struct themis_namespace_options {
+    const char *directory;        /* made if it is not there; NULL or "": in memory, gone with the process */
+    uint32_t index;               /* of this server: part of the ids of objects */
+    uint32_t servers;             /* number of servers, which bounds layouts */
+    themis_proto_layout_t layout; /* default for new files; count 0: all */
+} themis_namespace_options_t;
+
+themis_status_t themis_namespace_create(const themis_namespace_options_t *options, themis_namespace_t **names);
+void themis_namespace_destroy(themis_namespace_t *names); /* NULL is allowed */
+
+/* The default layout, for the welcome; changed by a reload of the configuration. */
+void themis_namespace_set_layout(themis_namespace_t *names, const themis_proto_layout_t *layout);
+
+themis_status_t themis_namespace_lookup(themis_namespace_t *names, const themis_proto_text_t *path,
+                                        themis_proto_attr_t *attr);
+themis_status_t themis_namespace_make(themis_namespace_t *names, const themis_job_identity_t *who,
+                                      const themis_proto_create_t *create, themis_proto_attr_t *attr);
+themis_status_t themis_namespace_remove(themis_namespace_t *names, const themis_job_identity_t *who,
+                                        const themis_proto_remove_t *remove, themis_proto_attr_t *attr);
+themis_status_t themis_namespace_setattr(themis_namespace_t *names, const themis_job_identity_t *who,
+                                         const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr);
+themis_status_t themis_namespace_entry_add(themis_namespace_t *names, const themis_job_identity_t *who,
+                                           const themis_proto_entry_t *entry);
+themis_status_t themis_namespace_entry_remove(themis_namespace_t *names, const themis_job_identity_t *who,
+                                              const themis_proto_entry_t *entry);
+/* Entries into `buffer`, which *entries borrows. */
+themis_status_t themis_namespace_readdir(themis_namespace_t *names, const themis_job_identity_t *who,
+                                         const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
+                                         themis_proto_entries_t *entries);
+
+/* What was changed survives a power failure when it returns. */
+themis_status_t themis_namespace_sync(themis_namespace_t *names);
+#endif
