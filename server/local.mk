@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
-server_libthemis_server_la_SOURCES = server/store.c server/store.h server/store_types.h server/arena.c \
-	server/posix_store.c server/space.c server/space.h
+server_libthemis_server_la_SOURCES = server/access.c server/access.h server/arena.c server/config.c server/config.h \
+	server/control.c server/cursor.c server/cursor.h server/data.c server/dispatch.c server/engine.c \
+	server/identity.c server/identity.h server/locks.c server/locks.h server/names.c server/namespace.c \
+	server/namespace.h server/objects.c server/peers.c server/peers.h server/posix_store.c server/reply.c \
+	server/server.h server/session.c server/session.h server/space.c server/space.h server/store.c \
+	server/store.h server/store_types.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-server_libthemis_server_la_LIBADD = util/libthemis-util.la
+server_libthemis_server_la_LIBADD = server/libthemis-sched.la proto/libthemis-proto.la net/libthemis-net.la \
+	util/libthemis-util.la $(JANSSON_LIBS) $(ROCKSDB_LIBS)
+
+sbin_PROGRAMS += server/themisd
+server_themisd_SOURCES = server/main.c
+server_themisd_LDADD = server/libthemis-server.la
 
 check_PROGRAMS += test/server/test_store
 test_server_test_store_SOURCES = test/server/test_store.c

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* STATUS, POLICY, SHUTDOWN and TABLE: what administers the server. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include "server/access.h"
+#include "server/server.h"
+#include "util/clock.h"
+
+#define S_PER_NS 1e-9
+
+static json_t *job_json(themis_server_t *server, const themis_job_t *job, uint64_t now)
+{
+    const themis_job_identity_t *who = &job->identity;
+
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}",
+                     "job", who->id, "uid", (json_int_t)who->uid, "gid", (json_int_t)who->gid, "nodes",
+                     (json_int_t)who->nodes, "priority", (json_int_t)who->priority, "active", job->active, "clients",
+                     (json_int_t)job->clients, "silent_s", (double)(now - job->last_heard) * S_PER_NS, "bytes_read",
+                     (json_int_t)job->bytes_read, "bytes_written", (json_int_t)job->bytes_written, "requests",
+                     (json_int_t)job->requests, "metadata", (json_int_t)job->metadata, "queued",
+                     (json_int_t)job->queued, "queued_bytes", (json_int_t)job->queued_bytes, "share",
+                     themis_sched_share(server->sched, job), "wait_s", (double)job->wait.sum * S_PER_NS, "service_s",
+                     (double)job->service.sum * S_PER_NS, "cost_bytes", (json_int_t)job->cost);
+}
+
+static json_t *jobs_json(themis_server_t *server)
+{
+    json_t *list = json_array();
+    uint64_t now = themis_clock_now();
+
+    for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = themis_jobtab_next(server->jobs, job))
+        json_array_append_new(list, job_json(server, job, now));
+    return list;
+}
+
+static json_t *policy_json(themis_server_t *server)
+{
+    return json_pack("{s:s, s:s, s:I, s:I}", "policy", themis_sched_policy(server->sched), "draw",
+                     themis_sched_draw(server->sched), "quantum_bytes", (json_int_t)server->config.quantum,
+                     "store_bandwidth_bytes_per_s", (json_int_t)server->config.store_bandwidth);
+}
+
+static json_t *server_json(themis_server_t *server)
+{
+    themis_store_usage_t usage = {0};
+    uint64_t read = 0, written = 0, held, waiting;
+
+    themis_store_usage(server->store, &usage);
+    pthread_mutex_lock(&server->lock);
+    for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = themis_jobtab_next(server->jobs, job)) {
+        read += job->bytes_read;
+        written += job->bytes_written;
+    }
+    themis_locks_usage(server->locks, &held, &waiting);
+    json_t *json = json_pack(
+        "{s:s, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "name",
+        server->config.name, "index", (json_int_t)server->config.index, "servers", (json_int_t)server->config.count,
+        "port", (json_int_t)server->port, "uptime_s", (double)(themis_clock_now() - server->began) * S_PER_NS, "store",
+        themis_store_type(server->store), "capacity_bytes", (json_int_t)usage.capacity, "used_bytes",
+        (json_int_t)usage.used, "warm_bytes", (json_int_t)usage.warm, "objects", (json_int_t)usage.objects,
+        "bytes_read", (json_int_t)read, "bytes_written", (json_int_t)written, "jobs",
+        (json_int_t)themis_jobtab_count(server->jobs), "sessions", (json_int_t)themis_sessions_count(server->sessions),
+        "queued", (json_int_t)themis_sched_queued(server->sched), "in_service", (json_int_t)server->in_service,
+        "locks_held", (json_int_t)held, "locks_waiting", (json_int_t)waiting, "draining", (int)server->draining);
+    json_object_set_new(json, "sharing", policy_json(server));
+    pthread_mutex_unlock(&server->lock);
+    return json;
+}
+
+static int is_text(const themis_proto_text_t *text, const char *word)
+{
+    return text->length == strlen(word) && memcmp(text->bytes, word, text->length) == 0;
+}
+
+static void answer_text(themis_request_t *request, char *text)
+{
+    themis_proto_text_body_t body;
+
+    if (text)
+        body.text = (themis_proto_text_t){.bytes = text, .length = (uint32_t)strlen(text)};
+    themis_request_reply(request, text ? THEMIS_OK : THEMIS_NO_MEMORY, &body, NULL);
+    free(text);
+}
+
+static void serve_status(themis_request_t *request)
+{
+    themis_server_t *server = request->server;
+    const themis_proto_text_t *what = &request->body.text.text;
+    json_t *json = NULL;
+
+    if (is_text(what, "server")) {
+        json = server_json(server);
+    } else if (is_text(what, "jobs") || is_text(what, "policy")) {
+        pthread_mutex_lock(&server->lock);
+        json = is_text(what, "jobs") ? jobs_json(server) : policy_json(server);
+        pthread_mutex_unlock(&server->lock);
+    } else {
+        themis_request_reply(request, THEMIS_INVALID, NULL, "STATUS knows \"server\", \"jobs\" and \"policy\"");
+        return;
+    }
+    answer_text(request, json ? json_dumps(json, JSON_COMPACT) : NULL);
+    json_decref(json);
+}
+
+static void serve_policy(themis_request_t *request)
+{
+    themis_server_t *server = request->server;
+    const themis_proto_text_t *wish = &request->body.text.text;
+    char policy[THEMIS_PROTO_MAX_POLICY + 1], error[512] = "";
+
+    themis_status_t status = themis_access_admin(&request->session->identity);
+    if (status == THEMIS_OK && wish->length > THEMIS_PROTO_MAX_POLICY)
+        status = THEMIS_RANGE;
+    if (status != THEMIS_OK) {
+        themis_request_reply(request, status, NULL, NULL);
+        return;
+    }
+    memcpy(policy, wish->bytes, wish->length);
+    policy[wish->length] = 0;
+    pthread_mutex_lock(&server->lock);
+    status =
+        themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), error, sizeof error);
+    if (status == THEMIS_OK)
+        snprintf(server->config.policy, sizeof server->config.policy, "%s", policy);
+    pthread_mutex_unlock(&server->lock);
+    if (status == THEMIS_OK)
+        answer_text(request, strdup(policy));
+    else
+        themis_request_reply(request, status, NULL, *error ? error : NULL);
+}
+
+static void serve_shutdown(themis_request_t *request)
+{
+    static const themis_proto_none_t none;
+    themis_status_t status = themis_access_admin(&request->session->identity);
+
+    themis_request_reply(request, status, &none, NULL);
+    if (status == THEMIS_OK)
+        themis_server_stop(request->server);
+}
+
+void themis_control_serve(themis_request_t *request)
+{
+    switch (request->header.opcode) {
+    case THEMIS_OP_STATUS:
+        serve_status(request);
+        return;
+    case THEMIS_OP_POLICY:
+        serve_policy(request);
+        return;
+    case THEMIS_OP_SHUTDOWN:
+        serve_shutdown(request);
+        return;
+    default:
+        themis_request_reply(request, THEMIS_UNSUPPORTED, NULL, NULL);
+    }
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From messages to requests: called by whoever polls the network, so nothing here waits for a disk. HELLO, HEARTBEAT
+ * and GOODBYE are answered at once, replays from the session's memory; everything else is queued.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+#include "server/identity.h"
+#include "server/server.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* --- requests ---------------------------------------------------------------------------------------------------- */
+
+static int is_data(unsigned opcode)
+{
+    return opcode == THEMIS_OP_READ || opcode == THEMIS_OP_WRITE;
+}
+
+/* Done twice, these would not have the same result. */
+static int is_remembered(unsigned opcode)
+{
+    switch (opcode) {
+    case THEMIS_OP_CREATE:
+    case THEMIS_OP_REMOVE:
+    case THEMIS_OP_ENTRY_ADD:
+    case THEMIS_OP_ENTRY_REMOVE:
+    case THEMIS_OP_LOCK:
+    case THEMIS_OP_UNLOCK:
+    case THEMIS_OP_COUNTER:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Served at once, whatever the queues: administration, and what unblocks others. */
+static int is_control(unsigned opcode)
+{
+    return opcode >= THEMIS_OP_STATUS || (opcode >= THEMIS_OP_LOCK && opcode <= THEMIS_OP_COUNTER);
+}
+
+static themis_status_t request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
+                                      size_t length, themis_request_t **result)
+{
+    themis_request_t *request = malloc(sizeof *request + length);
+
+    if (!request)
+        return THEMIS_NO_MEMORY;
+    memset(request, 0, offsetof(themis_request_t, body));
+    memcpy(request->bytes, bytes, length);
+    request->length = length;
+    themis_status_t status = themis_proto_decode(request->bytes, length, &request->header, &request->body);
+    if (status != THEMIS_OK) {
+        free(request);
+        return status;
+    }
+    request->server = server;
+    request->conn = conn;
+    themis_net_conn_ref(conn);
+    if (is_data(request->header.opcode)) {
+        themis_cursor_init(&request->cursor, &request->body.io);
+        request->item.bytes = themis_cursor_total(&request->body.io);
+    }
+    *result = request;
+    return THEMIS_OK;
+}
+
+static void session_release(themis_server_t *server, themis_session_t *session)
+{
+    if (!themis_session_unref(session))
+        return;
+    if (session->job)
+        themis_jobtab_leave(server->jobs, session->job, themis_clock_now());
+    themis_session_free(session);
+}
+
+void themis_request_free(themis_request_t *request)
+{
+    if (request->session)
+        session_release(request->server, request->session);
+    themis_net_conn_unref(request->conn);
+    free(request);
+}
+
+/* --- sessions ---------------------------------------------------------------------------------------------------- */
+
+/* Requests of the session that nobody has begun are taken back; the client sends them again if it comes back. */
+static void cancel_queued(themis_server_t *server, themis_session_t *session)
+{
+    while (session->queued) {
+        themis_request_t *request = session->queued;
+        themis_sched_cancel(server->sched, &request->item, themis_clock_now());
+        DL_DELETE(session->queued, request);
+        if (request->remembered)
+            themis_session_keep(session, request->header.id, NULL, 0);
+        themis_request_free(request);
+    }
+}
+
+void themis_server_end_session(themis_server_t *server, themis_session_t *session)
+{
+    session->references++; /* requests that end below may hold the last one */
+    cancel_queued(server, session);
+    themis_locks_end_session(server->locks, session->number);
+    if (session->conn) {
+        themis_net_conn_set_user(session->conn, NULL);
+        themis_net_conn_unref(session->conn);
+        session->conn = NULL;
+    }
+    if (session->listed) {
+        themis_sessions_unlist(server->sessions, session);
+        session_release(server, session);
+    }
+    session_release(server, session);
+}
+
+static void job_expired(void *arg, themis_job_t *job)
+{
+    themis_server_t *server = arg;
+
+    if (!server->config.drop)
+        return;
+    for (themis_session_t *session = themis_sessions_first(server->sessions); session; session = session->next)
+        if (session->job == job)
+            cancel_queued(server, session);
+}
+
+static void remove_left_jobs(themis_server_t *server, uint64_t now)
+{
+    themis_job_t *next;
+
+    for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = next) {
+        next = themis_jobtab_next(server->jobs, job);
+        if (job->active || job->clients || job->queued)
+            continue;
+        themis_sched_remove_job(server->sched, job, now);
+        themis_jobtab_remove(server->jobs, job);
+    }
+}
+
+void themis_server_expire(themis_server_t *server, uint64_t now)
+{
+    themis_session_t *next;
+
+    for (themis_session_t *session = themis_sessions_first(server->sessions); session; session = next) {
+        next = session->next;
+        if (session->conn || now - session->lost < server->config.lease)
+            continue;
+        themis_info("session %016llx of job %s ended: lost for %llu s", (unsigned long long)session->number,
+                    session->identity.id, (unsigned long long)((now - session->lost) / THEMIS_NS_PER_S));
+        themis_server_end_session(server, session);
+    }
+    themis_jobtab_expire(server->jobs, now, server->config.heartbeat * (uint64_t)server->config.heartbeat_limit,
+                         job_expired, server);
+    remove_left_jobs(server, now);
+}
+
+static themis_status_t join_job(themis_server_t *server, themis_session_t *session, uint64_t now)
+{
+    int fresh = 0, changed = 0;
+    themis_status_t status = themis_jobtab_join(server->jobs, &session->identity, now, &session->job, &fresh, &changed);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (fresh)
+        status = themis_sched_add_job(server->sched, session->job, now);
+    else if (changed)
+        themis_sched_refresh(server->sched, now);
+    if (status == THEMIS_OK)
+        return status;
+    themis_jobtab_leave(server->jobs, session->job, now);
+    if (fresh)
+        themis_jobtab_remove(server->jobs, session->job);
+    session->job = NULL;
+    return status;
+}
+
+static themis_status_t new_session(themis_server_t *server, uint64_t number, const themis_job_identity_t *identity,
+                                   themis_session_t **result)
+{
+    themis_session_t *session;
+    themis_status_t status = themis_sessions_add(server->sessions, number, &session);
+
+    if (status != THEMIS_OK)
+        return status;
+    session->identity = *identity;
+    status = join_job(server, session, themis_clock_now());
+    if (status == THEMIS_OK) {
+        *result = session;
+        return THEMIS_OK;
+    }
+    themis_sessions_unlist(server->sessions, session);
+    themis_session_free(session);
+    return status;
+}
+
+/* Binds the connection to its session, old or new. With the lock. */
+static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello)
+{
+    themis_job_identity_t identity;
+    themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
+
+    themis_identity_decide(conn, hello, &identity);
+    if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0))
+        return THEMIS_REFUSED;
+    if (!session) {
+        themis_status_t status = new_session(server, hello->session, &identity, &session);
+        if (status != THEMIS_OK)
+            return status;
+    }
+    if (session->conn) {
+        themis_net_conn_set_user(session->conn, NULL);
+        themis_net_conn_unref(session->conn);
+    }
+    session->role = hello->role;
+    session->conn = conn;
+    themis_net_conn_ref(conn);
+    themis_net_conn_set_user(conn, session);
+    themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
+    return THEMIS_OK;
+}
+
+/* --- messages ---------------------------------------------------------------------------------------------------- */
+
+static int wish_allowed(const char *allowed, const themis_proto_text_t *wish)
+{
+    while (*allowed) {
+        size_t length = strcspn(allowed, ", ");
+        if ((length == 3 && memcmp(allowed, "any", 3) == 0) ||
+            (length == wish->length && memcmp(allowed, wish->bytes, length) == 0))
+            return 1;
+        allowed += length;
+        allowed += strspn(allowed, ", ");
+    }
+    return 0;
+}
+
+/* Is the wish in force, or can it be made so? With the lock. */
+static int grant_policy(themis_server_t *server, const themis_proto_text_t *wish)
+{
+    const char *now = themis_sched_policy(server->sched);
+    char policy[THEMIS_PROTO_MAX_POLICY + 1], error[256];
+
+    if (wish->length == 0 || (strlen(now) == wish->length && memcmp(now, wish->bytes, wish->length) == 0))
+        return 1;
+    if (wish->length > THEMIS_PROTO_MAX_POLICY || !wish_allowed(server->config.policies, wish))
+        return 0;
+    memcpy(policy, wish->bytes, wish->length);
+    policy[wish->length] = 0;
+    return themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), error,
+                                   sizeof error) == THEMIS_OK;
+}
+
+static void on_hello(themis_server_t *server, themis_net_conn_t *conn, const themis_request_t *request)
+{
+    const themis_proto_hello_t *hello = &request->body.hello;
+    char policy[THEMIS_PROTO_MAX_POLICY + 1];
+    themis_proto_welcome_t welcome = {.incarnation = server->incarnation};
+
+    pthread_mutex_lock(&server->lock);
+    themis_status_t status = server->draining ? THEMIS_SHUTTING_DOWN : attach(server, conn, hello);
+    if (status == THEMIS_OK) {
+        welcome.index = (uint32_t)server->config.index;
+        welcome.servers = (uint32_t)server->config.count;
+        welcome.heartbeat = server->config.heartbeat;
+        welcome.layout = (themis_proto_layout_t){
+            .stripe_size = server->config.stripe_size,
+            .count = (uint32_t)(server->config.stripe_count ? server->config.stripe_count : server->config.count),
+            .first = UINT32_MAX};
+        welcome.name = (themis_proto_text_t){server->config.name, (uint32_t)strlen(server->config.name)};
+        welcome.policy_granted = (uint8_t)grant_policy(server, &hello->policy);
+        snprintf(policy, sizeof policy, "%s", themis_sched_policy(server->sched));
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (status != THEMIS_OK) {
+        themis_server_refuse(conn, &request->header, status, NULL);
+        return;
+    }
+    welcome.policy = (themis_proto_text_t){policy, (uint32_t)strlen(policy)};
+    themis_server_answer(conn, &request->header, &welcome);
+}
+
+static void on_goodbye(themis_server_t *server, themis_net_conn_t *conn, const themis_request_t *request,
+                       themis_session_t *session)
+{
+    static const themis_proto_none_t none;
+
+    themis_server_answer(conn, &request->header, &none);
+    pthread_mutex_lock(&server->lock);
+    themis_server_end_session(server, session);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* Sends what is remembered of a request; 0 if this is its first time. */
+static int replay(themis_net_conn_t *conn, themis_request_t *request)
+{
+    const themis_remembered_t *known = themis_session_recall(request->session, request->header.id);
+
+    if (known && known->done)
+        themis_net_send(conn, known->bytes, known->length);
+    if (!known)
+        request->remembered = themis_session_begin(request->session, request->header.id) != NULL;
+    return known != NULL;
+}
+
+/* Takes the request over; what is done with it is up to a worker. */
+static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
+                    themis_session_t *session)
+{
+    unsigned opcode = request->header.opcode;
+    uint64_t now = themis_clock_now();
+
+    pthread_mutex_lock(&server->lock);
+    request->session = session;
+    session->references++;
+    themis_jobtab_heard(server->jobs, session->job, now);
+    if (is_remembered(opcode) && replay(conn, request)) {
+        themis_request_free(request);
+    } else if (is_control(opcode)) {
+        themis_server_ready(server, request);
+    } else {
+        request->scheduled = 1;
+        request->state = THEMIS_REQUEST_QUEUED;
+        DL_APPEND(session->queued, request);
+        themis_sched_enqueue(server->sched, session->job, &request->item, now);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request)
+{
+    static const themis_proto_none_t none;
+    themis_session_t *session = themis_net_conn_user(conn);
+    unsigned opcode = request->header.opcode;
+    int keep = 0;
+
+    if (request->header.kind != THEMIS_PROTO_REQUEST)
+        themis_debug("%s sent a reply to nothing", themis_net_conn_peer(conn));
+    else if (opcode == THEMIS_OP_HELLO)
+        on_hello(server, conn, request);
+    else if (!session)
+        themis_server_refuse(conn, &request->header, THEMIS_REFUSED, "the first message is to be HELLO");
+    else if (opcode == THEMIS_OP_GOODBYE)
+        on_goodbye(server, conn, request, session);
+    else if (server->draining && !is_control(opcode))
+        themis_server_refuse(conn, &request->header, THEMIS_SHUTTING_DOWN, NULL);
+    else if (opcode == THEMIS_OP_HEARTBEAT) {
+        pthread_mutex_lock(&server->lock);
+        themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
+        pthread_mutex_unlock(&server->lock);
+        themis_server_answer(conn, &request->header, &none);
+    } else {
+        enqueue(server, conn, request, session);
+        keep = 1;
+    }
+    if (!keep) {
+        themis_net_conn_unref(request->conn);
+        free(request);
+    }
+}
+
+static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    themis_server_t *server = arg;
+    themis_request_t *request;
+    themis_proto_header_t header;
+    themis_status_t status = request_create(server, conn, bytes, length, &request);
+
+    if (status == THEMIS_OK) {
+        on_request(server, conn, request);
+        return;
+    }
+    themis_status_t readable = themis_proto_decode_header(bytes, length, &header);
+    if (readable == THEMIS_OK || readable == THEMIS_VERSION || readable == THEMIS_OPCODE) {
+        themis_server_refuse(conn, &header, status, NULL);
+        return;
+    }
+    themis_warn("%s sent a malformed message of %zu bytes", themis_net_conn_peer(conn), length);
+}
+
+static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
+{
+    themis_server_t *server = arg;
+
+    (void)why;
+    pthread_mutex_lock(&server->lock);
+    themis_session_t *session = themis_net_conn_user(conn);
+    if (session && session->conn == conn) {
+        cancel_queued(server, session);
+        session->conn = NULL;
+        session->lost = themis_clock_now();
+        themis_net_conn_set_user(conn, NULL);
+        themis_net_conn_unref(conn);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+const themis_net_handlers_t themis_server_handlers = {.message = on_message, .closed = on_closed};

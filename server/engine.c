@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The workers: who polls, who serves, who sleeps (see server.h), and the life of the server. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include <utlist.h>
+#include "server/server.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+enum { SLICES_PER_WORKER = 2, WAKE_BYTES = 64 << 10 };
+#define TICK (THEMIS_NS_PER_S / 2)
+#define LONG_SLEEP (60 * THEMIS_NS_PER_S)
+
+void themis_server_ready(themis_server_t *server, themis_request_t *request)
+{
+    request->state = THEMIS_REQUEST_READY;
+    DL_APPEND(server->ready, request);
+    if (server->idle_count)
+        pthread_cond_signal(&server->idle);
+    else if (server->polling)
+        themis_net_wake(server->net);
+}
+
+/* --- taking and ending requests; with the lock ---------------------------------------------------------------------
+ */
+
+static int is_data(const themis_request_t *request)
+{
+    return request->header.opcode == THEMIS_OP_READ || request->header.opcode == THEMIS_OP_WRITE;
+}
+
+static void begin_slice(themis_server_t *server, themis_request_t *request, uint64_t slice, uint64_t now)
+{
+    DL_DELETE(request->session->queued, request);
+    request->started = now;
+    request->moved = 0;
+    request->slice = slice;
+    server->in_service++;
+    if (!is_data(request))
+        return;
+    server->slices++;
+    request->window = server->windows[--server->window_count];
+}
+
+/* The next request to go on with, or NULL; *wake: when to ask again. */
+static themis_request_t *take(themis_server_t *server, uint64_t *wake)
+{
+    themis_request_t *request = server->ready;
+    uint64_t slice;
+
+    *wake = UINT64_MAX;
+    if (request) {
+        DL_DELETE(server->ready, request);
+        return request;
+    }
+    if (server->slices == server->slice_limit)
+        return NULL;
+    uint64_t now = themis_clock_now();
+    themis_sched_item_t *item = themis_sched_next(server->sched, now, &slice, wake);
+    if (!item)
+        return NULL;
+    request = (themis_request_t *)item;
+    begin_slice(server, request, slice, now);
+    return request;
+}
+
+/* Nobody can be answered any more: the client has gone, or come back by another connection and will ask again. */
+static int is_lost(const themis_request_t *request)
+{
+    return request->session->conn != request->conn;
+}
+
+static void end_slice(themis_server_t *server, themis_request_t *request)
+{
+    uint64_t now = themis_clock_now();
+    themis_job_t *job = request->session->job;
+
+    if (request->window) {
+        server->windows[server->window_count++] = request->window;
+        request->window = NULL;
+        server->slices--;
+    }
+    server->in_service--;
+    *(request->header.opcode == THEMIS_OP_READ ? &job->bytes_read : &job->bytes_written) += request->moved;
+    if (request->item.bytes && is_lost(request))
+        request->item.bytes = 0;
+    if (request->item.bytes) {
+        request->state = THEMIS_REQUEST_QUEUED;
+        DL_PREPEND(request->session->queued, request);
+    }
+    int over = request->item.bytes == 0;
+    themis_sched_done(server->sched, &request->item, request->moved, now - request->started, now);
+    if (over)
+        themis_request_free(request);
+}
+
+/* --- serving; without the lock -------------------------------------------------------------------------------------
+ */
+
+/* May take long, or wait for a disk: somebody else is to poll meanwhile. */
+static int is_slow(const themis_server_t *server, const themis_request_t *request)
+{
+    if (is_data(request))
+        return themis_store_blocking(server->store) || request->slice > WAKE_BYTES;
+    return request->scheduled;
+}
+
+static void serve_scheduled(themis_server_t *server, themis_request_t *request, int resumed)
+{
+    request->state = THEMIS_REQUEST_SERVED;
+    if (is_data(request)) {
+        if (themis_data_serve(request, resumed) == THEMIS_IN_PROGRESS)
+            return;
+        if (request->item.bytes == 0 && request->object) {
+            themis_store_close(server->store, request->object);
+            request->object = NULL;
+        }
+    } else if (request->header.opcode >= THEMIS_OP_READ) {
+        themis_objects_serve(request);
+    } else {
+        themis_names_serve(request);
+    }
+    pthread_mutex_lock(&server->lock);
+    end_slice(server, request);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void serve(themis_server_t *server, themis_request_t *request)
+{
+    unsigned opcode = request->header.opcode;
+    int resumed = request->state == THEMIS_REQUEST_READY;
+
+    if (request->scheduled) {
+        serve_scheduled(server, request, resumed);
+        return;
+    }
+    if (opcode >= THEMIS_OP_LOCK && opcode <= THEMIS_OP_COUNTER) {
+        if (themis_locking_serve(request) == THEMIS_IN_PROGRESS)
+            return;
+    } else {
+        themis_control_serve(request);
+    }
+    pthread_mutex_lock(&server->lock);
+    themis_request_free(request);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* --- waiting -------------------------------------------------------------------------------------------------------
+ */
+
+static int is_drained(themis_server_t *server)
+{
+    return server->draining && !server->ready && server->in_service == 0 &&
+           (themis_sched_queued(server->sched) == 0 || themis_clock_now() >= server->drain_end);
+}
+
+static void stop_workers(themis_server_t *server)
+{
+    server->stopped = 1;
+    pthread_cond_broadcast(&server->idle);
+    themis_net_wake(server->net);
+}
+
+/* What is to be done from time to time; returns when it is next, in ns from now. */
+static uint64_t tick(themis_server_t *server, uint64_t now)
+{
+    if (is_drained(server))
+        stop_workers(server);
+    if (now >= server->next_tick) {
+        themis_server_expire(server, now);
+        server->next_tick = now + TICK;
+    }
+    uint64_t peers = themis_peers_tick(server, now);
+    uint64_t own = themis_jobtab_count(server->jobs) || server->draining ? server->next_tick - now : LONG_SLEEP;
+    if (server->draining && own > 10 * THEMIS_NS_PER_MS)
+        own = 10 * THEMIS_NS_PER_MS;
+    return peers < own ? peers : own;
+}
+
+static void sleep_idle(themis_server_t *server, uint64_t wake)
+{
+    struct timespec until = {.tv_sec = (time_t)(wake / THEMIS_NS_PER_S), .tv_nsec = (long)(wake % THEMIS_NS_PER_S)};
+
+    server->idle_count++;
+    if (wake == UINT64_MAX)
+        pthread_cond_wait(&server->idle, &server->lock);
+    else
+        pthread_cond_clockwait(&server->idle, &server->lock, CLOCK_MONOTONIC, &until);
+    server->idle_count--;
+}
+
+/* Nothing to serve: polls if nobody does, else sleeps. With the lock, which is released meanwhile. */
+static void wait_for_work(themis_server_t *server, uint64_t wake)
+{
+    if (server->polling) {
+        sleep_idle(server, wake);
+        return;
+    }
+    uint64_t now = themis_clock_now();
+    uint64_t timeout = tick(server, now);
+    if (server->stopped)
+        return;
+    if (wake != UINT64_MAX && wake < now + timeout)
+        timeout = wake > now ? wake - now : 0;
+    server->polling = 1;
+    pthread_mutex_unlock(&server->lock);
+    themis_net_progress(server->net, timeout);
+    pthread_mutex_lock(&server->lock);
+    server->polling = 0;
+}
+
+static void *worker_main(void *arg)
+{
+    themis_server_t *server = arg;
+    uint64_t wake;
+
+    pthread_mutex_lock(&server->lock);
+    while (!server->stopped) {
+        themis_request_t *request = take(server, &wake);
+        if (!request) {
+            wait_for_work(server, wake);
+            continue;
+        }
+        int more =
+            server->ready || themis_sched_queued(server->sched) || (!server->polling && is_slow(server, request));
+        if (more && server->idle_count)
+            pthread_cond_signal(&server->idle);
+        pthread_mutex_unlock(&server->lock);
+        serve(server, request);
+        pthread_mutex_lock(&server->lock);
+    }
+    pthread_mutex_unlock(&server->lock);
+    return NULL;
+}
+
+/* --- life ----------------------------------------------------------------------------------------------------------
+ */
+
+static themis_status_t create_sched(themis_server_t *server)
+{
+    const themis_server_config_t *config = &server->config;
+    themis_sched_options_t options;
+    char error[512];
+
+    themis_sched_options_init(&options);
+    options.policy = config->policy;
+    options.draw = config->draw;
+    options.quantum = config->quantum;
+    options.bandwidth = config->store_bandwidth;
+    options.seed = server->incarnation;
+    options.gift_interval = config->gift_interval;
+    options.tbf_rate = (double)config->tbf_rate;
+    themis_status_t status = themis_sched_create(&options, themis_clock_now(), error, sizeof error, &server->sched);
+    if (status != THEMIS_OK)
+        themis_error("policy \"%s\": %s", config->policy, error);
+    return status;
+}
+
+static themis_status_t create_store(themis_server_t *server)
+{
+    const themis_server_config_t *config = &server->config;
+    int arena = strcmp(config->store, "arena") == 0;
+    themis_store_options_t options = {.type = config->store,
+                                      .size = config->size,
+                                      .path = arena ? config->file : config->directory,
+                                      .warm = config->warm};
+
+    return themis_store_create(&options, &server->store);
+}
+
+static themis_status_t create_names(themis_server_t *server)
+{
+    const themis_server_config_t *config = &server->config;
+    themis_namespace_options_t options = {
+        .directory = config->state,
+        .index = (uint32_t)config->index,
+        .servers = (uint32_t)config->count,
+        .layout = {.stripe_size = config->stripe_size, .count = (uint32_t)config->stripe_count, .first = UINT32_MAX}};
+
+    return themis_namespace_create(&options, &server->names);
+}
+
+static themis_status_t create_windows(themis_server_t *server)
+{
+    server->windows = calloc(server->slice_limit, sizeof *server->windows);
+    if (!server->windows)
+        return THEMIS_NO_MEMORY;
+    while (server->window_count < server->slice_limit) {
+        themis_status_t status = themis_window_create(&server->windows[server->window_count]);
+        if (status != THEMIS_OK)
+            return status;
+        server->window_count++;
+    }
+    return THEMIS_OK;
+}
+
+static themis_status_t create_net(themis_server_t *server)
+{
+    themis_server_config_t *config = &server->config;
+    themis_status_t status = themis_net_create(NULL, &themis_server_handlers, server, &server->net);
+
+    if (status == THEMIS_OK)
+        status = themis_net_listen(server->net, config->listen, (uint16_t)config->port, &server->port);
+    if (status == THEMIS_OK && !*config->name)
+        snprintf(config->name, sizeof config->name, "%.200s:%u", *config->listen ? config->listen : "localhost",
+                 server->port);
+    return status;
+}
+
+static uint32_t worker_count(const themis_server_config_t *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (config->workers)
+        return (uint32_t)config->workers;
+    return cores > 2 ? (uint32_t)cores : 2;
+}
+
+typedef themis_status_t (*create_fn)(themis_server_t *server);
+
+static themis_status_t create_parts(themis_server_t *server)
+{
+    static const create_fn parts[] = {create_sched,   create_store, create_names,
+                                      create_windows, create_net,   themis_peers_create};
+    themis_status_t status = themis_jobtab_create(&server->jobs);
+
+    if (status == THEMIS_OK)
+        status = themis_sessions_create(&server->sessions);
+    if (status == THEMIS_OK)
+        status = themis_locks_create(themis_server_lock_granted, server, &server->locks);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == THEMIS_OK; i++)
+        status = parts[i](server);
+    return status;
+}
+
+themis_status_t themis_server_create(const themis_server_config_t *config, themis_server_t **server)
+{
+    themis_server_t *made = calloc(1, sizeof *made);
+    ssize_t random;
+
+    if (!made)
+        return THEMIS_NO_MEMORY;
+    made->config = *config;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->idle, NULL);
+    random = getrandom(&made->incarnation, sizeof made->incarnation, 0);
+    if (random != sizeof made->incarnation)
+        made->incarnation = themis_clock_wall();
+    made->began = themis_clock_now();
+    made->thread_count = worker_count(config);
+    made->slice_limit = made->thread_count * SLICES_PER_WORKER;
+    made->threads = calloc(made->thread_count, sizeof *made->threads);
+    themis_status_t status = made->threads ? create_parts(made) : THEMIS_NO_MEMORY;
+    made->thread_count = made->threads ? made->thread_count : 0;
+    if (status != THEMIS_OK) {
+        made->thread_count = 0;
+        themis_server_destroy(made);
+        return status;
+    }
+    *server = made;
+    return THEMIS_OK;
+}
+
+themis_status_t themis_server_start(themis_server_t *server)
+{
+    uint32_t wanted = server->thread_count;
+
+    for (server->thread_count = 0; server->thread_count < wanted; server->thread_count++) {
+        int cause = pthread_create(&server->threads[server->thread_count], NULL, worker_main, server);
+        if (cause) {
+            themis_error("cannot start a worker: %s", strerror(cause));
+            return server->thread_count ? THEMIS_OK : THEMIS_NO_MEMORY;
+        }
+    }
+    return THEMIS_OK;
+}
+
+void themis_server_join(themis_server_t *server)
+{
+    for (uint32_t i = 0; i < server->thread_count; i++)
+        pthread_join(server->threads[i], NULL);
+}
+
+void themis_server_stop(themis_server_t *server)
+{
+    pthread_mutex_lock(&server->lock);
+    if (!server->draining) {
+        server->draining = 1;
+        server->drain_end = themis_clock_now() + server->config.drain;
+        themis_info("stopping; %llu requests wait", (unsigned long long)themis_sched_queued(server->sched));
+        if (server->idle_count)
+            pthread_cond_signal(&server->idle);
+        themis_net_wake(server->net);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+void themis_server_reload(themis_server_t *server, const themis_server_config_t *fresh)
+{
+    char kept[1024], error[512] = "";
+    themis_log_level_t level;
+
+    pthread_mutex_lock(&server->lock);
+    themis_server_config_reload(&server->config, fresh, kept, sizeof kept);
+    themis_status_t status = themis_sched_set_policy(server->sched, server->config.policy, server->config.draw,
+                                                     themis_clock_now(), error, sizeof error);
+    themis_proto_layout_t layout = {
+        .stripe_size = server->config.stripe_size, .count = (uint32_t)server->config.stripe_count, .first = UINT32_MAX};
+    pthread_mutex_unlock(&server->lock);
+    themis_namespace_set_layout(server->names, &layout);
+    if (themis_log_level_parse(fresh->log, &level) == 0)
+        themis_log_set_level(level);
+    if (status != THEMIS_OK)
+        themis_error("policy \"%s\": %s; the old one stays", fresh->policy, error);
+    if (*kept)
+        themis_warn("these keys count only after a restart: %s", kept);
+    themis_info("configuration read again");
+}
+
+static void end_sessions(themis_server_t *server)
+{
+    themis_session_t *session;
+
+    pthread_mutex_lock(&server->lock);
+    while ((session = themis_sessions_first(server->sessions)))
+        themis_server_end_session(server, session);
+    while (server->ready) {
+        themis_request_t *request = server->ready;
+        DL_DELETE(server->ready, request);
+        themis_request_free(request);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+void themis_server_destroy(themis_server_t *server)
+{
+    if (!server)
+        return;
+    if (server->sessions)
+        end_sessions(server);
+    themis_peers_destroy(server);
+    themis_net_destroy(server->net);
+    themis_sessions_destroy(server->sessions);
+    themis_locks_destroy(server->locks);
+    themis_sched_destroy(server->sched);
+    themis_jobtab_destroy(server->jobs);
+    themis_namespace_destroy(server->names);
+    for (uint32_t i = 0; i < server->window_count; i++)
+        themis_window_destroy(server->windows[i]);
+    free(server->windows);
+    themis_store_destroy(server->store);
+    pthread_cond_destroy(&server->idle);
+    pthread_mutex_destroy(&server->lock);
+    free(server->threads);
+    free(server);
+}

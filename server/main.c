@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* themisd: options, daemon, signals. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <config.h>
+#include "server/server.h"
+#include "util/config.h"
+#include "util/log.h"
+
+enum { MAX_OPTIONS = 128, ERROR_BYTES = 1024, EXIT_USAGE = 2 };
+
+typedef struct command_line {
+    const char *file, *pid_file, *port_file;
+    int daemon, check;
+    /* options of the configuration, in their order: set again after each reading of the file */
+    const char *names[MAX_OPTIONS], *values[MAX_OPTIONS];
+    int count;
+} command_line_t;
+
+static void usage(FILE *out)
+{
+    fprintf(out, "usage: themisd [-c FILE] [OPTION VALUE]...\n"
+                 "  -c, --config       file to read; options count more\n"
+                 "  --daemon           into the background once it listens\n"
+                 "  --pid-file         file for the process id\n"
+                 "  --port-file        file for the port that was bound, written when the server is ready\n"
+                 "  --check            checks the configuration and ends\n"
+                 "  --help, --version\n"
+                 "keys of the configuration file as options (doc/configuration.md):\n");
+    themis_server_config_help(out);
+}
+
+/* The value of an option: behind '=', or the next argument; NULL with a message if there is none. */
+static const char *value_of(char **argv, int *at, char *equals)
+{
+    if (equals)
+        return equals + 1;
+    if (!argv[*at + 1]) {
+        fprintf(stderr, "themisd: %s wants a value\n", argv[*at]);
+        return NULL;
+    }
+    return argv[++*at];
+}
+
+static int set_option(command_line_t *line, const char *name, const char *value)
+{
+    if (strcmp(name, "config") == 0)
+        line->file = value;
+    else if (strcmp(name, "pid-file") == 0)
+        line->pid_file = value;
+    else if (strcmp(name, "port-file") == 0)
+        line->port_file = value;
+    else if (line->count == MAX_OPTIONS)
+        return -1;
+    else {
+        line->names[line->count] = name;
+        line->values[line->count++] = value;
+    }
+    return 0;
+}
+
+/* 0: go on; above 0: that exit status plus 1. */
+static int parse(command_line_t *line, char **argv)
+{
+    for (int at = 1; argv[at]; at++) {
+        char *word = strcmp(argv[at], "-c") == 0 ? (char *)"--config" : argv[at];
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            usage(stdout);
+            return 1;
+        }
+        if (strcmp(word, "--version") == 0) {
+            printf("themisd %s\n", PACKAGE_VERSION);
+            return 1;
+        }
+        if (strcmp(word, "--daemon") == 0 || strcmp(word, "--check") == 0) {
+            *(word[2] == 'd' ? &line->daemon : &line->check) = 1;
+            continue;
+        }
+        if (strncmp(word, "--", 2) != 0) {
+            fprintf(stderr, "themisd: \"%s\" is no option; --help lists them\n", word);
+            return 1 + EXIT_USAGE;
+        }
+        char *equals = strchr(word, '=');
+        const char *value = value_of(argv, &at, equals);
+        if (equals)
+            *equals = 0;
+        if (!value || set_option(line, word + 2, value) < 0)
+            return 1 + EXIT_USAGE;
+    }
+    return 0;
+}
+
+static themis_status_t load(const command_line_t *line, themis_server_config_t *config, char error[ERROR_BYTES])
+{
+    themis_status_t status = THEMIS_OK;
+
+    themis_server_config_init(config);
+    if (line->file)
+        status = themis_server_config_read(config, line->file, error, ERROR_BYTES);
+    for (int i = 0; i < line->count && status == THEMIS_OK; i++)
+        status = themis_server_config_set(config, line->names[i], line->values[i], error, ERROR_BYTES);
+    if (status == THEMIS_OK)
+        status = themis_server_config_check(config, error, ERROR_BYTES);
+    return status;
+}
+
+/* Whole at once, since others wait for it to appear. */
+static int write_number(const char *path, long number)
+{
+    char fresh[4200];
+    int length = snprintf(fresh, sizeof fresh, "%s.new", path);
+
+    if (length >= (int)sizeof fresh)
+        return -1;
+    FILE *file = fopen(fresh, "we");
+    if (!file || fprintf(file, "%ld\n", number) < 0 || fclose(file) != 0 || rename(fresh, path) != 0) {
+        themis_error("cannot write %s: %s", path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/*
+ * The process that goes on is the child; the parent waits to hear from it, so that `themisd --daemon` ends when the
+ * server listens, with its success. Returns the pipe's end for the child, or the parent's exit status below 0, less 1.
+ */
+static int into_background(void)
+{
+    int ends[2];
+    char byte;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1 - EXIT_FAILURE;
+    pid_t child = fork();
+    if (child < 0)
+        return -1 - EXIT_FAILURE;
+    if (child > 0) {
+        close(ends[1]);
+        return read(ends[0], &byte, 1) == 1 ? -1 - EXIT_SUCCESS : -1 - EXIT_FAILURE;
+    }
+    close(ends[0]);
+    setsid();
+    return ends[1];
+}
+
+static void leave_terminal(int ready)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        close(null);
+    }
+    if (write(ready, "", 1) != 1)
+        themis_warn("nobody waited for the start");
+    close(ready);
+}
+
+static void reload(themis_server_t *server, const command_line_t *line)
+{
+    char error[ERROR_BYTES];
+    themis_server_config_t *fresh = malloc(sizeof *fresh);
+
+    if (fresh && load(line, fresh, error) == THEMIS_OK)
+        themis_server_reload(server, fresh);
+    else
+        themis_error("%s; the old configuration stays", fresh ? error : "out of memory");
+    free(fresh);
+}
+
+static void handled_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGUSR1);
+}
+
+typedef struct signals {
+    themis_server_t *server;
+    const command_line_t *line;
+    sigset_t set;
+} signals_t;
+
+/* Takes all signals of the process; ends with SIGUSR1, which nobody else sends. */
+static void *signals_main(void *arg)
+{
+    signals_t *signals = arg;
+    int number;
+
+    while (sigwait(&signals->set, &number) == 0 && number != SIGUSR1) {
+        if (number == SIGHUP)
+            reload(signals->server, signals->line);
+        else
+            themis_server_stop(signals->server);
+    }
+    return NULL;
+}
+
+static int run(themis_server_t *server, const command_line_t *line, int ready)
+{
+    signals_t signals = {.server = server, .line = line};
+    pthread_t thread;
+
+    handled_signals(&signals.set);
+    if (pthread_create(&thread, NULL, signals_main, &signals) != 0 || themis_server_start(server) != THEMIS_OK)
+        return EXIT_FAILURE;
+    int failed = (line->pid_file && write_number(line->pid_file, (long)getpid()) < 0) ||
+                 (line->port_file && write_number(line->port_file, server->port) < 0);
+    themis_info("%s listens at port %u, %s of %llu MiB, policy %s", server->config.name, server->port,
+                themis_store_type(server->store), (unsigned long long)(server->config.size >> 20),
+                server->config.policy);
+    if (failed)
+        themis_server_stop(server);
+    else if (ready >= 0)
+        leave_terminal(ready);
+    themis_server_join(server);
+    pthread_kill(thread, SIGUSR1);
+    pthread_join(thread, NULL);
+    if (line->pid_file)
+        unlink(line->pid_file);
+    if (line->port_file)
+        unlink(line->port_file);
+    themis_info("stopped");
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static void set_up_process(const themis_server_config_t *config)
+{
+    themis_log_level_t level;
+    sigset_t handled;
+
+    /* before there are threads, also those of libraries: only signals_main takes them */
+    handled_signals(&handled);
+    pthread_sigmask(SIG_BLOCK, &handled, NULL);
+    themis_log_set_name("themisd");
+    themis_log_set_timestamps(1);
+    if (themis_log_level_parse(config->log, &level) == 0)
+        themis_log_set_level(level);
+    /* memory that was used once is kept: mapping and unmapping stops every thread that moves bytes */
+    mallopt(M_MMAP_THRESHOLD, 64 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+    static themis_server_config_t config;
+    char error[ERROR_BYTES] = "";
+    command_line_t line = {0};
+    themis_server_t *server;
+    int ready = -1;
+
+    (void)argc;
+    int status = parse(&line, argv);
+    if (status)
+        return status - 1;
+    if (load(&line, &config, error) != THEMIS_OK) {
+        fprintf(stderr, "themisd: %s\n", error);
+        return EXIT_USAGE;
+    }
+    if (line.check) {
+        printf("configuration is valid\n");
+        return EXIT_SUCCESS;
+    }
+    set_up_process(&config);
+    if (line.daemon && (ready = into_background()) < 0)
+        return -1 - ready;
+    if (themis_server_create(&config, &server) != THEMIS_OK)
+        return EXIT_FAILURE;
+    status = run(server, &line, ready);
+    themis_server_destroy(server);
+    return status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests about whole objects, and about locks and counters of files. */
+#include "server/access.h"
+#include "server/server.h"
+
+/* An operation on an open object. */
+static themis_status_t on_object(themis_request_t *request, themis_store_object_t *object, themis_proto_body_t *reply)
+{
+    themis_store_t *store = request->server->store;
+    const themis_proto_body_t *body = &request->body;
+    themis_store_size_t size;
+    themis_extent_t range;
+    themis_status_t status;
+
+    switch (request->header.opcode) {
+    case THEMIS_OP_TRUNCATE:
+        return themis_store_truncate(store, object, body->resize.size);
+    case THEMIS_OP_ALLOCATE:
+        range = (themis_extent_t){body->range.offset, body->range.length};
+        return themis_store_allocate(store, object, &range);
+    case THEMIS_OP_SYNC:
+        return themis_store_sync(store, object);
+    case THEMIS_OP_SIZE:
+        status = themis_store_size(store, object, &size);
+        reply->size = (themis_proto_size_t){.end = size.end, .allocated = size.allocated, .modified = size.modified};
+        return status;
+    default:
+        return THEMIS_OPCODE;
+    }
+}
+
+static themis_status_t remove_object(themis_request_t *request, uint64_t id)
+{
+    themis_server_t *server = request->server;
+
+    pthread_mutex_lock(&server->lock);
+    themis_locks_forget(server->locks, id);
+    pthread_mutex_unlock(&server->lock);
+    return themis_store_remove(server->store, id);
+}
+
+void themis_objects_serve(themis_request_t *request)
+{
+    themis_server_t *server = request->server;
+    unsigned opcode = request->header.opcode;
+    int changes = opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE;
+    /* every body of these begins with the object's id */
+    uint64_t id = request->body.object.object;
+    themis_proto_body_t reply = {.size = {0}};
+    themis_store_object_t *object;
+
+    themis_status_t status =
+        themis_access_object(&request->session->identity, id,
+                             changes || opcode == THEMIS_OP_DESTROY ? THEMIS_ACCESS_WRITE : THEMIS_ACCESS_READ);
+    if (status == THEMIS_OK && opcode == THEMIS_OP_SYNC)
+        status = themis_namespace_sync(server->names);
+    if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
+        status = remove_object(request, id);
+    } else if (status == THEMIS_OK) {
+        status = themis_store_open(server->store, id, changes, &object);
+        if (status == THEMIS_OK) {
+            status = on_object(request, object, &reply);
+            themis_store_close(server->store, object);
+        } else if (status == THEMIS_NO_ENTRY) {
+            status = THEMIS_OK; /* nothing was written here: size 0, nothing to sync */
+        }
+    }
+    themis_request_reply(request, status, &reply, NULL);
+}
+
+void themis_server_lock_granted(void *arg, void *waiter, themis_status_t status)
+{
+    themis_server_t *server = arg;
+    themis_request_t *request = waiter;
+
+    request->status = status;
+    request->canceled = status == THEMIS_CANCELED;
+    themis_server_ready(server, request);
+}
+
+static themis_status_t lock_or_unlock(themis_request_t *request)
+{
+    themis_server_t *server = request->server;
+    const themis_proto_lock_t *lock = &request->body.lock;
+    themis_lock_range_t range = {lock->offset, lock->length};
+    themis_lock_owner_t owner = {request->session->number, lock->owner};
+    themis_status_t status;
+
+    pthread_mutex_lock(&server->lock);
+    request->state = THEMIS_REQUEST_WAITING; /* as it may be granted before this function returns */
+    if (request->header.opcode == THEMIS_OP_UNLOCK)
+        status = themis_locks_unlock(server->locks, lock->object, &range, &owner);
+    else if (!request->session->listed)
+        status = THEMIS_CANCELED;
+    else
+        status = themis_locks_lock(server->locks, lock->object, &range, &owner, lock->exclusive,
+                                   lock->wait ? request : NULL);
+    pthread_mutex_unlock(&server->lock);
+    return status;
+}
+
+themis_status_t themis_locking_serve(themis_request_t *request)
+{
+    themis_server_t *server = request->server;
+    const themis_proto_counter_t *counter = &request->body.counter;
+    themis_proto_body_t reply = {.counter = {0}};
+    themis_status_t status;
+
+    if (request->header.opcode == THEMIS_OP_COUNTER) {
+        reply.counter = *counter;
+        pthread_mutex_lock(&server->lock);
+        status =
+            themis_locks_counter(server->locks, counter->object, counter->action, counter->value, &reply.counter.value);
+        pthread_mutex_unlock(&server->lock);
+    } else if (request->opened) {
+        status = request->status; /* granted after a wait */
+    } else {
+        request->opened = 1;
+        status = lock_or_unlock(request);
+        if (status == THEMIS_IN_PROGRESS)
+            return status;
+    }
+    if (!request->canceled)
+        themis_request_reply(request, status, &reply, NULL);
+    return THEMIS_OK;
+}

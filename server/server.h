@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts of a running themisd, and how a request goes through them.
+ *
+ *   net -> dispatch.c (decode, session, job) -> scheduler -> engine.c (a worker) -> data.c | names.c | control.c ->
+ * reply
+ *
+ * One mutex (`lock`) guards job table, scheduler, sessions, locks and the lists of requests. It is held for bookkeeping
+ * only: never while bytes move, a store or the namespace is called, or a message is sent.
+ *
+ * Leader and followers: one worker at a time polls the network; what it receives is queued, and when polling returns
+ * the same worker serves it. Another is woken only if more waits or the work may take long.
+ */
+#ifndef THEMIS_SERVER_SERVER_H
+#define THEMIS_SERVER_SERVER_H
+#include <pthread.h>
+#include <stdint.h>
+#include "net/net.h"
+#include "proto/proto.h"
+#include "server/config.h"
+#include "server/cursor.h"
+#include "server/jobtab.h"
+#include "server/locks.h"
+#include "server/namespace.h"
+#include "server/peers.h"
+#include "server/sched.h"
+#include "server/session.h"
+#include "server/store.h"
+
+typedef enum themis_request_state {
+    THEMIS_REQUEST_QUEUED,  /* in the scheduler, and in its session's list */
+    THEMIS_REQUEST_READY,   /* in the server's list of what goes on without the scheduler */
+    THEMIS_REQUEST_SERVED,  /* a worker has it */
+    THEMIS_REQUEST_MOVING,  /* the network has it: a transfer is under way */
+    THEMIS_REQUEST_WAITING, /* the lock table has it */
+    THEMIS_REQUEST_ENDED
+} themis_request_state_t;
+
+typedef struct themis_request {
+    themis_sched_item_t item; /* first: the scheduler's handle on it */
+    struct themis_server *server;
+    themis_request_state_t state;
+    themis_session_t *session;          /* a reference */
+    themis_net_conn_t *conn;            /* that it came by; a reference */
+    struct themis_request *next, *prev; /* of one list at a time */
+    int scheduled;                      /* 1: by way of the scheduler, which is to be told of the end */
+    int remembered;                     /* 1: the session keeps the reply */
+    int canceled;                       /* 1: nobody waits for it any more */
+    uint64_t started;                   /* ns, of the slice */
+    uint64_t moved;                     /* bytes in this slice */
+    uint64_t slice;                     /* bytes left in this slice */
+    themis_status_t status;             /* of the transfer that has ended, or of the lock */
+    /* READ and WRITE */
+    themis_cursor_t cursor;
+    themis_store_object_t *object;
+    themis_window_t *window;
+    uint64_t end, total; /* the object's end that bounds a read; bytes moved in all */
+    int opened;
+    /* the message */
+    themis_proto_header_t header;
+    themis_proto_body_t body; /* borrows from bytes */
+    size_t length;
+    uint8_t bytes[];
+} themis_request_t;
+
+typedef struct themis_server {
+    themis_server_config_t config; /* what can be reloaded is guarded by lock */
+    themis_net_t *net;
+    themis_store_t *store;
+    themis_namespace_t *names;
+    struct themis_peers *peers; /* the other servers; peers.c */
+    struct themis_metrics_http *metrics;
+    uint64_t incarnation;
+    uint64_t began; /* ns */
+    uint16_t port;
+
+    pthread_mutex_t lock;
+    pthread_cond_t idle; /* workers that neither serve nor poll */
+    pthread_t *threads;
+    uint32_t thread_count; /* started */
+    uint32_t idle_count;
+    int polling; /* a worker is in themis_net_progress */
+    _Atomic int draining;
+    int stopped;
+    uint64_t drain_end; /* ns */
+    themis_jobtab_t *jobs;
+    themis_sched_t *sched;
+    themis_sessions_t *sessions;
+    themis_locks_t *locks;
+    themis_request_t *ready; /* list */
+    uint32_t in_service;     /* requests that a worker or the network has */
+    uint32_t slices;         /* of data under way */
+    uint32_t slice_limit;
+    themis_window_t **windows; /* free ones, a stack */
+    uint32_t window_count;
+    uint64_t next_tick; /* ns: expiry of jobs and leases */
+} themis_server_t;
+
+/* --- engine.c: threads, from start to stop ----------------------------------------------------------------------- */
+
+/* Makes all parts and listens; threads come with themis_server_run. `config` has been checked. */
+themis_status_t themis_server_create(const themis_server_config_t *config, themis_server_t **server);
+void themis_server_destroy(themis_server_t *server); /* NULL is allowed; not while it runs */
+/* Starts the workers and returns; themis_server_join waits for them to end. */
+themis_status_t themis_server_start(themis_server_t *server);
+void themis_server_join(themis_server_t *server);
+/* Refuses new requests, serves the queued ones for at most config.drain, then stops. From any thread. */
+void themis_server_stop(themis_server_t *server);
+/* Takes over what a running server can change; logs which other keys differ. */
+void themis_server_reload(themis_server_t *server, const themis_server_config_t *fresh);
+
+/* Puts a request to those that any worker goes on with. With the lock. */
+void themis_server_ready(themis_server_t *server, themis_request_t *request);
+
+/* --- dispatch.c: what arrives ------------------------------------------------------------------------------------- */
+
+extern const themis_net_handlers_t themis_server_handlers; /* arg: the server */
+
+/* Ends sessions whose lease is over and jobs that are silent. With the lock. */
+void themis_server_expire(themis_server_t *server, uint64_t now);
+/* Drops the session from the table with its locks. With the lock. */
+void themis_server_end_session(themis_server_t *server, themis_session_t *session);
+/* The lock table's callback: a request that waited goes on. With the lock. */
+void themis_server_lock_granted(void *server, void *request, themis_status_t status);
+/* Frees a request that has ended. With the lock. */
+void themis_request_free(themis_request_t *request);
+
+/* --- reply.c ------------------------------------------------------------------------------------------------------ */
+
+/* Answers; `body` is of the opcode's reply, or unused when status is below 0 and `text` says why (NULL: the status's
+ * own text). Without the lock. */
+void themis_request_reply(themis_request_t *request, themis_status_t status, const void *body, const char *text);
+/* Refuses a message that did not become a request. */
+void themis_server_refuse(themis_net_conn_t *conn, const themis_proto_header_t *header, themis_status_t status,
+                          const char *text);
+/* Sends an answer that belongs to no request: to HELLO, HEARTBEAT and GOODBYE. */
+void themis_server_answer(themis_net_conn_t *conn, const themis_proto_header_t *header, const void *body);
+
+/* --- what is done with a request; without the lock -----------------------------------------------------------------
+ */
+
+/* A slice of a READ or WRITE, from its start or, when `resumed`, from the end of a transfer. THEMIS_IN_PROGRESS: the
+ * network goes on with it. Otherwise the slice is over; item.bytes is what is left, and at 0 it has been answered. */
+themis_status_t themis_data_serve(themis_request_t *request, int resumed);
+/* Everything about names and whole objects. Answers. */
+void themis_names_serve(themis_request_t *request);
+void themis_objects_serve(themis_request_t *request);
+/* LOCK, UNLOCK and COUNTER. Answers, or leaves the request with the lock table (THEMIS_IN_PROGRESS). */
+themis_status_t themis_locking_serve(themis_request_t *request);
+/* STATUS, POLICY, SHUTDOWN and TABLE. Answers. */
+void themis_control_serve(themis_request_t *request);
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sessions: what the server knows of a client beyond one connection. A session is found again by its number when the
+ * client reconnects, keeps the replies of operations that must not happen twice, and holds the client's place in its
+ * job. A lost session lives on for a lease; then its locks end with it.
+ *
+ * Threads: the caller serialises (the server's mutex).
+ */
+#ifndef THEMIS_SERVER_SESSION_H
+#define THEMIS_SERVER_SESSION_H
+#include <stddef.h>
+#include <stdint.h>
+#include "net/net.h"
+#include "server/jobtab.h"
+#include "themis/status.h"
+
+struct themis_request;
+
+enum { THEMIS_SESSION_REPLIES = 64 };
+
+/* The reply to a request that must not be done twice. */
+typedef struct themis_remembered {
+    uint64_t id;
+    int used, done; /* not done: the request is under way */
+    void *bytes;    /* of the reply, owned */
+    size_t length;
+} themis_remembered_t;
+
+typedef struct themis_session {
+    uint64_t number;
+    uint32_t references; /* one for the table, one for each request */
+    int listed;
+    themis_net_conn_t *conn; /* the present one, a reference; NULL while it is lost */
+    uint64_t lost;           /* ns, when */
+    themis_job_identity_t identity;
+    themis_job_t *job;
+    uint8_t role;
+    struct themis_request *queued; /* that wait in the scheduler */
+    uint32_t next_reply;
+    themis_remembered_t replies[THEMIS_SESSION_REPLIES];
+    struct themis_session *next, *prev;
+} themis_session_t;
+
+typedef struct themis_sessions themis_sessions_t;
+themis_status_t themis_sessions_create(themis_sessions_t **sessions);
+/* Frees all that are listed, without their jobs. NULL is allowed. */
+void themis_sessions_destroy(themis_sessions_t *sessions);
+
+themis_session_t *themis_sessions_find(themis_sessions_t *sessions, uint64_t number);
+/* Makes a session of that number, listed. */
+themis_status_t themis_sessions_add(themis_sessions_t *sessions, uint64_t number, themis_session_t **session);
+/* Takes it out of the table; it lives until its last request has ended. */
+void themis_sessions_unlist(themis_sessions_t *sessions, themis_session_t *session);
+/* Drops a reference; returns 1 if it was the last: the caller then frees it with themis_session_free. */
+int themis_session_unref(themis_session_t *session);
+void themis_session_free(themis_session_t *session);
+
+themis_session_t *themis_sessions_first(themis_sessions_t *sessions);
+uint32_t themis_sessions_count(const themis_sessions_t *sessions);
+
+/* The memory of request `id`, or NULL. */
+themis_remembered_t *themis_session_recall(themis_session_t *session, uint64_t id);
+/* Begins to remember a request; the oldest finished one is forgotten for it. NULL: all are under way. */
+themis_remembered_t *themis_session_begin(themis_session_t *session, uint64_t id);
+/* Keeps a copy of the reply; without memory for it, or with bytes NULL, forgets the request. */
+void themis_session_keep(themis_session_t *session, uint64_t id, const void *bytes, size_t length);
+#endif
