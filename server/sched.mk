@@ -7,6 +7,13 @@ server_libthemis_sched_la_SOURCES = server/exchange.c server/exchange.h server/j
 	server/sched_gift.c server/sched_tbf.c
 server_libthemis_sched_la_LIBADD = proto/libthemis-proto.la util/libthemis-util.la -lm
 
+# What is told about jobs; apart, since it needs libraries that the scheduler does not.
+noinst_LTLIBRARIES += server/libthemis-report.la
+server_libthemis_report_la_SOURCES = server/metrics.c server/metrics.h server/report.c server/report.h \
+	server/report_metrics.c
+server_libthemis_report_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
+server_libthemis_report_la_LIBADD = server/libthemis-sched.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS)
+
 check_PROGRAMS += test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched
 test_server_test_jobtab_SOURCES = test/server/test_jobtab.c
 test_server_test_jobtab_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -25,3 +32,7 @@ check_PROGRAMS += test/server/test_exchange
 test_server_test_exchange_SOURCES = test/server/test_exchange.c test/server/sched_rig.c test/server/sched_rig.h
 test_server_test_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_exchange_LDADD = server/libthemis-sched.la $(TEST_LIBS)
+check_PROGRAMS += test/server/test_report
+test_server_test_report_SOURCES = test/server/test_report.c test/server/sched_rig.c test/server/sched_rig.h
+test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
+test_server_test_report_LDADD = server/libthemis-report.la $(TEST_LIBS)

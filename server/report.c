@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* JSON for the tools. */
+#include "server/report.h"
+#include <jansson.h>
+#include <stdlib.h>
+#include "util/clock.h"
+
+static double us(uint64_t ns)
+{
+    return (double)ns / 1000;
+}
+
+/* Sets a field; a NULL value, where memory was short, makes the whole fail. */
+static void set(json_t *object, const char *name, json_t *value, int *failed)
+{
+    if (json_object_set_new(object, name, value) != 0)
+        *failed = 1;
+}
+
+static json_t *integer(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static void set_identity(json_t *row, const themis_job_t *job, int *failed)
+{
+    set(row, "job", json_string_nocheck(job->identity.id), failed);
+    set(row, "user", integer(job->identity.uid), failed);
+    set(row, "group", integer(job->identity.gid), failed);
+    set(row, "nodes", integer(job->identity.nodes), failed);
+    set(row, "priority", integer(job->identity.priority), failed);
+    set(row, "active", json_boolean(job->active), failed);
+    set(row, "clients", integer(job->clients), failed);
+}
+
+static void set_counters(json_t *row, const themis_job_t *job, int *failed)
+{
+    double mean = job->wait.count == 0 ? 0 : us(job->wait.sum) / (double)job->wait.count;
+
+    set(row, "read_bytes", integer(job->bytes_read), failed);
+    set(row, "written_bytes", integer(job->bytes_written), failed);
+    set(row, "cost_bytes", integer(job->cost), failed);
+    set(row, "requests", integer(job->requests), failed);
+    set(row, "metadata", integer(job->metadata), failed);
+    set(row, "queued", integer(job->queued), failed);
+    set(row, "queued_bytes", integer(job->queued_bytes), failed);
+    set(row, "wait_mean_us", json_real(mean), failed);
+    set(row, "wait_p50_us", json_real(us(themis_histogram_quantile(&job->wait, 0.5))), failed);
+    set(row, "wait_p99_us", json_real(us(themis_histogram_quantile(&job->wait, 0.99))), failed);
+    set(row, "service_p50_us", json_real(us(themis_histogram_quantile(&job->service, 0.5))), failed);
+    set(row, "service_p99_us", json_real(us(themis_histogram_quantile(&job->service, 0.99))), failed);
+}
+
+static json_t *job_row(const themis_job_t *job, const themis_sched_t *sched, int *failed)
+{
+    json_t *row = json_object();
+
+    set_identity(row, job, failed);
+    set(row, "share", json_real(themis_sched_share(sched, job)), failed);
+    set_counters(row, job, failed);
+    return row;
+}
+
+static char *text_of(json_t *root, int failed)
+{
+    char *text = failed || root == NULL ? NULL : json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
+
+    json_decref(root);
+    return text;
+}
+
+char *themis_report_jobs(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched,
+                         uint64_t now)
+{
+    json_t *root = json_object(), *rows = json_array();
+    int failed = root == NULL || rows == NULL;
+
+    for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL && !failed; job = themis_jobtab_next(jobs, job))
+        failed |= json_array_append_new(rows, job_row(job, sched, &failed)) != 0;
+    set(root, "time_ns", integer(now), &failed);
+    set(root, "name", json_string(server->name), &failed);
+    set(root, "index", integer(server->index), &failed);
+    set(root, "policy", json_string(themis_sched_policy(sched)), &failed);
+    set(root, "draw", json_string(themis_sched_draw(sched)), &failed);
+    set(root, "queued", integer(themis_sched_queued(sched)), &failed);
+    set(root, "jobs", rows, &failed);
+    return text_of(root, failed);
+}
+
+char *themis_report_policy(themis_sched_t *sched, uint64_t now)
+{
+    json_t *root = json_object();
+    char *tree = themis_sched_explain(sched, now);
+    int failed = root == NULL || tree == NULL;
+
+    if (!failed) {
+        set(root, "policy", json_string(themis_sched_policy(sched)), &failed);
+        set(root, "draw", json_string(themis_sched_draw(sched)), &failed);
+        set(root, "tree", json_string_nocheck(tree), &failed);
+    }
+    free(tree);
+    return text_of(root, failed);
+}
+
+char *themis_report_server(const themis_report_server_t *server, const themis_jobtab_t *jobs,
+                           const themis_sched_t *sched)
+{
+    json_t *root = json_object();
+    int failed = root == NULL;
+
+    set(root, "name", json_string(server->name), &failed);
+    set(root, "index", integer(server->index), &failed);
+    set(root, "servers", integer(server->servers), &failed);
+    set(root, "servers_known", integer(server->known), &failed);
+    set(root, "exchange_rounds", integer(server->rounds), &failed);
+    set(root, "lambda_ms", json_real((double)server->lambda / (double)THEMIS_NS_PER_MS), &failed);
+    set(root, "uptime_s", json_real((double)server->uptime / (double)THEMIS_NS_PER_S), &failed);
+    set(root, "workers", integer(server->workers), &failed);
+    set(root, "sessions", integer(server->sessions), &failed);
+    set(root, "store", json_string(server->store), &failed);
+    set(root, "capacity_bytes", integer(server->capacity), &failed);
+    set(root, "used_bytes", integer(server->used), &failed);
+    set(root, "store_bandwidth", integer(server->bandwidth), &failed);
+    set(root, "policy", json_string(themis_sched_policy(sched)), &failed);
+    set(root, "draw", json_string(themis_sched_draw(sched)), &failed);
+    set(root, "jobs", integer(themis_jobtab_count(jobs)), &failed);
+    set(root, "queued", integer(themis_sched_queued(sched)), &failed);
+    return text_of(root, failed);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts about jobs, and their way over HTTP. */
+#include <arpa/inet.h>
+#include <check.h>
+#include <jansson.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "server/metrics.h"
+#include "server/report.h"
+#include "test/server/sched_rig.h"
+
+static const themis_report_server_t server = {.name = "a\"b",
+                                              .servers = 1,
+                                              .workers = 2,
+                                              .store = "arena",
+                                              .capacity = 1 << 30,
+                                              .used = 4096,
+                                              .uptime = 1500000000};
+
+static void create(rig_t *rig)
+{
+    themis_sched_options_t options;
+
+    themis_sched_options_init(&options);
+    options.policy = "size-fair";
+    rig_create(rig, &options, 2, 2);
+    rig_add(rig, "17", 1000, 100, 3, 1 << 20, 4);
+    rig_add(rig, "odd \"name\\", 1001, 100, 1, 4096, 4);
+    rig_run(rig, rig->now + 100000000);
+}
+
+START_TEST(json_tells_of_every_job)
+{
+    rig_t rig;
+
+    create(&rig);
+    char *text = themis_report_jobs(&server, rig.table, rig.sched, rig.now);
+    json_t *root = json_loads(text, 0, NULL), *jobs = json_object_get(root, "jobs");
+    ck_assert_uint_eq(json_array_size(jobs), 2);
+    json_t *job = json_array_get(jobs, 0);
+    ck_assert_str_eq(json_string_value(json_object_get(job, "job")), "17");
+    ck_assert_double_eq_tol(json_real_value(json_object_get(job, "share")), 0.75, 1e-9);
+    ck_assert_int_gt(json_integer_value(json_object_get(job, "requests")), 0);
+    ck_assert_double_gt(json_real_value(json_object_get(job, "wait_p50_us")), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(root, "policy")), "size-fair");
+    json_decref(root);
+    free(text);
+    text = themis_report_policy(rig.sched, rig.now);
+    root = json_loads(text, 0, NULL);
+    ck_assert_ptr_nonnull(strstr(json_string_value(json_object_get(root, "tree")), "75.00 %  job 17"));
+    json_decref(root);
+    free(text);
+    text = themis_report_server(&server, rig.table, rig.sched);
+    root = json_loads(text, 0, NULL);
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "jobs")), 2);
+    json_decref(root);
+    free(text);
+    rig_destroy(&rig);
+}
+END_TEST
+
+/* Every sample belongs to the family that was last announced, and the text ends as OpenMetrics wants. */
+START_TEST(metrics_are_open_metrics)
+{
+    char family[200] = "", line[400];
+    rig_t rig;
+
+    create(&rig);
+    char *text = themis_report_metrics(&server, rig.table, rig.sched);
+    ck_assert_ptr_nonnull(strstr(text, "themis_job_share_ratio{job_id=\"17\",uid=\"1000\",gid=\"100\"} 0.75\n"));
+    ck_assert_ptr_nonnull(strstr(text, "job_id=\"odd \\\"name\\\\\""));
+    ck_assert_ptr_nonnull(strstr(text, "name=\"a\\\"b\""));
+    size_t length = strlen(text);
+    ck_assert_str_eq(text + length - 6, "# EOF\n");
+    for (char *at = text; at < text + length;) {
+        size_t bytes = strcspn(at, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)bytes, at);
+        at += bytes + 1;
+        if (sscanf(line, "# TYPE %199s", family) == 1 || line[0] == '#')
+            continue;
+        ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s after %s", line, family);
+    }
+    free(text);
+    rig_destroy(&rig);
+}
+END_TEST
+
+static char *three_words(void *arg)
+{
+    ++*(int *)arg;
+    return strdup("a b c\n# EOF\n");
+}
+
+static void ask(uint16_t port, const char *request, char *answer, size_t size)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    size_t used = 0;
+    ssize_t got;
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(write(fd, request, strlen(request)), strlen(request));
+    while (used < size - 1 && (got = read(fd, answer + used, size - 1 - used)) > 0)
+        used += (size_t)got;
+    answer[used] = '\0';
+    close(fd);
+}
+
+START_TEST(http_gives_them)
+{
+    themis_metrics_http_t *http;
+    char answer[4096];
+    int calls = 0;
+
+    ck_assert_int_eq(themis_metrics_start("", 0, three_words, &calls, &http), THEMIS_OK);
+    uint16_t port = themis_metrics_port(http);
+    ck_assert_uint_gt(port, 0);
+    ask(port, "GET /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    ck_assert_ptr_nonnull(strstr(answer, " 200 OK"));
+    ck_assert_ptr_nonnull(strstr(answer, "application/openmetrics-text"));
+    ck_assert_ptr_nonnull(strstr(answer, "a b c\n# EOF\n"));
+    ck_assert_int_eq(calls, 1);
+    ask(port, "GET /other HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    ck_assert_ptr_nonnull(strstr(answer, " 404 "));
+    ask(port, "DELETE /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    ck_assert_ptr_nonnull(strstr(answer, " 405 "));
+    ck_assert_int_eq(calls, 1);
+    themis_metrics_stop(http);
+    ck_assert_int_eq(themis_metrics_start("nowhere", 0, three_words, &calls, &http), THEMIS_CONFIG);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("report");
+    TCase *tests = tcase_create("all");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tests, 30);
+    tcase_add_test(tests, json_tells_of_every_job);
+    tcase_add_test(tests, metrics_are_open_metrics);
+    tcase_add_test(tests, http_gives_them);
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
