@@ -2,7 +2,7 @@
 /*
  * The text form of a fabric, as ibsim reads and ibnetdiscover writes it: records of
  *     caguid=0x... or switchguid=0x...
- *     Hca|Ca|Switch PORTS "NAME" ...
+ *     Hca|Ca|Switch PORTS "NAME" [# "DESCRIPTION"]
  *     [PORT] "PEER"[PEERPORT] ...
  * Every cable stands in the records of both its ends, so each line adds half a link.
  */
@@ -94,12 +94,23 @@ static themis_status_t vertex_named(reader_t *r, const char *name, uint32_t *ver
     return THEMIS_OK;
 }
 
-static themis_status_t read_record(reader_t *r, bool is_switch, const char *name)
+/* ibnetdiscover names nodes by GUID and gives the description as a comment. */
+static void read_description(themis_aggregation_vertex_t *vertex, const char *line)
+{
+    char description[64];
+    const char *comment = strchr(line, '#');
+
+    if (comment && sscanf(comment, "# \"%63[^\"]\"", description) == 1)
+        snprintf(vertex->name, sizeof vertex->name, "%s", description);
+}
+
+static themis_status_t read_record(reader_t *r, bool is_switch, const char *name, const char *line)
 {
     themis_status_t status = vertex_named(r, name, &r->current);
 
     if (status != THEMIS_OK)
         return status;
+    read_description(&r->draft.vertex[r->current], line);
     r->draft.vertex[r->current].is_switch = is_switch;
     r->draft.vertex[r->current].guid = r->guid;
     r->in_record = true;
@@ -130,11 +141,11 @@ static themis_status_t read_line(reader_t *r, const char *line)
         r->in_record = false;
         return THEMIS_OK;
     }
-    if (sscanf(line, "[%*u]%*[^\"]\"%63[^\"]\"", name) == 1)
+    if (line[0] == '[' && sscanf(line, "[%*u]%*[^\"]\"%63[^\"]\"", name) == 1)
         return read_port(r, name);
     if (sscanf(line, "%15[A-Za-z] %*u \"%63[^\"]\"", word, name) == 2) {
         if (strcmp(word, "Switch") == 0 || strcmp(word, "Hca") == 0 || strcmp(word, "Ca") == 0)
-            return read_record(r, word[0] == 'S', name);
+            return read_record(r, word[0] == 'S', name, line);
     }
     /* other keys of a record: vendid=0x2c9 and the like */
     return sscanf(line, "%15[a-z]=", word) == 1 && strchr(line, '=') ? THEMIS_OK : THEMIS_PARSE;

@@ -14,12 +14,37 @@ noinst_LTLIBRARIES += aggregation/libthemis-aggregation-mpi.la
 aggregation_libthemis_aggregation_mpi_la_SOURCES = aggregation/gather_mpi.c aggregation/gather_mpi.h
 aggregation_libthemis_aggregation_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 
+AGGREGATION_LIBS = aggregation/libthemis-aggregation.la lap/libthemis-lap.la util/libthemis-util.la
+
 check_PROGRAMS += test/aggregation/test_domains
 test_aggregation_test_domains_SOURCES = test/aggregation/test_domains.c test/aggregation/draw.h
 test_aggregation_test_domains_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_aggregation_test_domains_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la util/libthemis-util.la $(TEST_LIBS)
+test_aggregation_test_domains_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
 check_PROGRAMS += test/aggregation/test_judge
 test_aggregation_test_judge_SOURCES = test/aggregation/test_judge.c test/aggregation/draw.h
 test_aggregation_test_judge_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_aggregation_test_judge_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la util/libthemis-util.la $(TEST_LIBS)
+test_aggregation_test_judge_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
+
+check_PROGRAMS += test/aggregation/test_plan
+test_aggregation_test_plan_SOURCES = test/aggregation/test_plan.c test/aggregation/draw.h
+test_aggregation_test_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_aggregation_test_plan_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
+
+check_PROGRAMS += test/aggregation/test_topology
+test_aggregation_test_topology_SOURCES = test/aggregation/test_topology.c
+test_aggregation_test_topology_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -DTHEMIS_TEST_SOURCE='"$(abs_top_srcdir)"'
+test_aggregation_test_topology_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
+
+# For test/topology.sh.
+check_PROGRAMS += test/aggregation/discover test/aggregation/gather
+test_aggregation_discover_SOURCES = test/aggregation/discover.c
+test_aggregation_discover_LDADD = $(AGGREGATION_LIBS)
+test_aggregation_gather_SOURCES = test/aggregation/gather.c
+test_aggregation_gather_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+test_aggregation_gather_LDADD = aggregation/libthemis-aggregation-mpi.la $(AGGREGATION_LIBS) $(MPI_LIBS)
+
+EXTRA_DIST += test/aggregation/fabric.sh test/topology.sh
+EXTRA_DIST += test/aggregation/data/four.xml test/aggregation/data/laptop.xml test/aggregation/data/pairs.hops \
+	test/aggregation/data/plain.xml test/aggregation/data/tree2x2.cache.hex test/aggregation/data/tree2x2.net \
+	test/aggregation/data/tree2x2.topo test/aggregation/data/two.xml
