@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command `themis`: finds the subcommand and runs it. */
+#include <stdio.h>
+#include <string.h>
+#include "tools/tool.h"
+
+static const themis_tools_command_t *const commands[] = {
+    &themis_tools_run, &themis_tools_start, &themis_tools_stop,  &themis_tools_status,
+    &themis_tools_ls,  &themis_tools_stat,  &themis_tools_cp,    &themis_tools_cat,
+    &themis_tools_mv,  &themis_tools_rm,    &themis_tools_mkdir, &themis_tools_rmdir,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_commands(FILE *out)
+{
+    fputs("usage: themis COMMAND [ARGUMENTS]\n\n", out);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\nPaths on servers are themis:/path or themis://host:port,host:port/path. 'themis COMMAND --help' tells "
+          "more.\n",
+          out);
+}
+
+static const themis_tools_command_t *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int wants_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+int main(int argc, char **argv)
+{
+    const themis_tools_command_t *command = argc > 1 ? find(argv[1]) : NULL;
+
+    if (argc > 1 && wants_help(argv[1])) {
+        print_commands(stdout);
+        return THEMIS_TOOLS_OK;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        puts("themis " THEMIS_VERSION_TEXT);
+        return THEMIS_TOOLS_OK;
+    }
+    if (!command) {
+        if (argc > 1)
+            fprintf(stderr, "themis: there is no command '%s'\n", argv[1]);
+        print_commands(stderr);
+        return THEMIS_TOOLS_USAGE;
+    }
+    if (argc > 2 && wants_help(argv[2])) {
+        printf("usage: themis %s %s\n%s\n%s", command->name, command->usage, command->summary,
+               command->options ? command->options : "");
+        return THEMIS_TOOLS_OK;
+    }
+    int status = command->run(command, argc - 1, argv + 1);
+    themis_tools_close();
+    if (fflush(stdout) != 0 && status == THEMIS_TOOLS_OK)
+        status = THEMIS_TOOLS_FAILED;
+    return status;
+}
