@@ -27,7 +27,7 @@ UCX_NET_DEVICES=lo
 UCX_WARN_UNUSED_ENV_VARS=n
 export THEMIS_SRC THEMIS_BUILD THEMIS_PREFIX PATH UCX_NET_DEVICES UCX_WARN_UNUSED_ENV_VARS
 T=$(mktemp -d "${TMPDIR:-/tmp}/themis-test.XXXXXX") || exit 1
-testlib_failed=0 testlib_servers= testlib_spawned=
+testlib_failed=0 testlib_servers='' testlib_spawned=''
 
 ok() { printf 'ok - %s\n' "$*"; }
 
@@ -103,10 +103,10 @@ spawn() {
     testlib_spawned="$testlib_spawned $!"
 }
 
-# end_pids PID...: asks, waits up to 5 s, then insists.
+# end_pids PID...: asks, waits up to 15 s, then insists.
 end_pids() {
     for pid in "$@"; do kill "$pid" 2>/dev/null; done
-    testlib_wait=50
+    testlib_wait=150
     while [ "$testlib_wait" -gt 0 ]; do
         testlib_alive=
         for pid in "$@"; do
@@ -122,17 +122,83 @@ end_pids() {
     done
 }
 
+# server_options INDEX LIST: the options of server INDEX of the list "host:port,...", but for those of the caller.
+server_options() {
+    printf '%s ' --listen 127.0.0.1 --port "$(echo "$2" | cut -d, -f$(($1 + 1)) | cut -d: -f2)" --servers "$2" --index "$1" \
+        --size 1g --port-file "$T/srv$1/port"
+}
+
+# await_files SECONDS FILE...: until all are there, or a server has died.
+await_files() {
+    testlib_tries=$(($1 * 20))
+    shift
+    for file in "$@"; do
+        until [ -s "$file" ]; do
+            testlib_tries=$((testlib_tries - 1))
+            [ "$testlib_tries" -gt 0 ] || return 1
+            for pid in $testlib_servers; do kill -0 "$pid" 2>/dev/null || return 1; done
+            sleep 0.05
+        done
+    done
+}
+
+# try_servers N [KEY=VALUE...]: one attempt; a port that was free may be taken by the time the server wants it.
+try_servers() {
+    testlib_count=$1 THEMIS_SERVERS='' testlib_wait_for=''
+    shift
+    for i in $(seq 0 $((testlib_count - 1))); do
+        free_port
+        THEMIS_SERVERS=$THEMIS_SERVERS${THEMIS_SERVERS:+,}127.0.0.1:$testlib_port
+        mkdir -p "$T/srv$i"
+        rm -f "$T/srv$i/port"
+        testlib_wait_for="$testlib_wait_for $T/srv$i/port"
+    done
+    export THEMIS_SERVERS
+    for i in $(seq 0 $((testlib_count - 1))); do
+        # shellcheck disable=SC2046 # words of a command
+        (cd "$T/srv$i" && exec themisd $(server_options "$i" "$THEMIS_SERVERS") $(printf ' --%s' "$@" | sed 's/--$//')) \
+            </dev/null >>"$T/srv$i/log" 2>&1 &
+        testlib_servers="$testlib_servers $!"
+    done
+    # shellcheck disable=SC2086 # a list of files
+    await_files 60 $testlib_wait_for
+}
+
+start_servers() {
+    for _ in 1 2 3; do
+        try_servers "$@" && return 0
+        stop_servers
+    done
+    not_ok "servers start"
+    sed 's/^/# /' "$T"/srv*/log
+    finish
+}
+
+stop_servers() {
+    # shellcheck disable=SC2086 # a list
+    end_pids $testlib_servers
+    testlib_servers=
+    grep -hE 'Sanitizer|runtime error:' "$T"/srv*/log >"$T/sanitizer" 2>/dev/null || return 0
+    not_ok "a sanitizer reported in a server"
+    show_servers
+    rm -f "$T"/srv*/log
+}
+
+# show_servers: what the servers wrote, as comments.
+show_servers() { sed 's/^/# /' "$T"/srv*/log; }
+
 testlib_clean() {
     trap - EXIT INT TERM HUP
-    # shellcheck disable=SC2086 # lists of words
-    end_pids $testlib_servers $testlib_spawned
+    stop_servers
+    # shellcheck disable=SC2086 # a list
+    end_pids $testlib_spawned
     rm -rf "$T"
 }
 trap testlib_clean EXIT
 trap 'testlib_clean; exit 130' INT TERM HUP
 
 finish() {
-    testlib_clean
+    testlib_clean # may find another failure
     [ "$testlib_failed" = 0 ]
     exit
 }
