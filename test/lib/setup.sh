@@ -59,7 +59,7 @@ themis_quietly() {
     log=$1
     shift
     "$@" </dev/null >"$log" 2>&1 && return 0
-    cat "$log" >&2
+    tail -n 100 "$log" >&2
     themis_die "failed: $*"
 }
 
