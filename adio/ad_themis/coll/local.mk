@@ -10,9 +10,9 @@ adio_libthemis_coll_la_SOURCES = adio/ad_themis/coll/coll.c adio/ad_themis/coll/
 	adio/ad_themis/coll/topology.h adio/ad_themis/coll/twophase.c adio/ad_themis/coll/type.c \
 	adio/ad_themis/coll/type.h adio/ad_themis/coll/window.c adio/ad_themis/coll/window.h
 adio_libthemis_coll_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXHASH_CFLAGS)
-adio_libthemis_coll_la_LIBADD = aggregation/libthemis-aggregation.la util/libthemis-util.la $(XXHASH_LIBS)
+adio_libthemis_coll_la_LIBADD = $(XXHASH_LIBS)
 
 check_PROGRAMS += test/adio/collective_core
 test_adio_collective_core_SOURCES = test/adio/collective_core.c
 test_adio_collective_core_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-test_adio_collective_core_LDADD = adio/libthemis-coll.la $(MPI_LIBS)
+test_adio_collective_core_LDADD = adio/libthemis-coll.la $(AGGREGATION_LIBS) $(MPI_LIBS)
