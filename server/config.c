@@ -228,9 +228,8 @@ themis_status_t themis_server_config_address(const themis_server_config_t *confi
     if (!colon || colon == at || colon - at > 255 || at + length - colon > 6)
         return THEMIS_PARSE;
     snprintf(digits, sizeof digits, "%.*s", (int)(at + length - colon - 1), colon + 1);
-    themis_status_t status = themis_config_integer(digits, 1, 65535, &number);
-    if (status != THEMIS_OK)
-        return status;
+    if (themis_config_integer(digits, 1, 65535, &number) != THEMIS_OK)
+        return THEMIS_PARSE;
     snprintf(host, 256, "%.*s", (int)(colon - at), at);
     *port = (uint16_t)number;
     return THEMIS_OK;

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The server's configuration: what is read, what is refused, and what an error says. Also the cursor over runs. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "server/config.h"
+#include "server/cursor.h"
+#include "util/clock.h"
+
+static char error[1024];
+
+static themis_status_t read_text(themis_server_config_t *config, const char *text)
+{
+    char path[] = "/tmp/themis-config-XXXXXX";
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    themis_server_config_init(config);
+    themis_status_t status = themis_server_config_read(config, path, error, sizeof error);
+    unlink(path);
+    return status;
+}
+
+START_TEST(a_file_sets_keys_of_every_kind)
+{
+    themis_server_config_t config;
+
+    ck_assert_int_eq(read_text(&config, "[server]\nport = 0\nlisten=127.0.0.1\n[client]\nservers = a:1\n[store]\n"
+                                        "size = 64MiB\n[sharing]\npolicy = size-fair\ndraw = statistical\n"
+                                        "lambda = 50ms\nexpired = drop\n"),
+                     THEMIS_OK);
+    ck_assert_int_eq(config.port, 0);
+    ck_assert_str_eq(config.listen, "127.0.0.1");
+    ck_assert_str_eq(config.servers, "");
+    ck_assert_uint_eq(config.size, 64 << 20);
+    ck_assert_str_eq(config.policy, "size-fair");
+    ck_assert_str_eq(config.draw, "statistical");
+    ck_assert_uint_eq(config.lambda, 50 * THEMIS_NS_PER_MS);
+    ck_assert_int_eq(config.drop, 1);
+    ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(config.index, 0);
+}
+END_TEST
+
+START_TEST(errors_name_file_line_and_key)
+{
+    static const struct {
+        const char *text, *line, *key;
+    } bad[] = {{"[server]\n\nport = 70000\n", ":3:", "port"},          {"[server]\nport = x\n", ":2:", "port"},
+               {"[store]\nsize = 5 bananas\n", ":2:", "size"},         {"[store]\nstore = tape\n", ":2:", "store"},
+               {"[sharing]\ndraw = lottery\n", ":2:", "draw"},         {"[server]\nsize = 1g\n", ":2:", "size"},
+               {"[sharing]\nlambda = soon\n", ":2:", "lambda"},        {"[servers]\na = b\n", ":2:", "servers"},
+               {"[layout]\nstripe_size = 1k\n", ":2:", "stripe_size"}, {"[server]\nnonsense\n", ":2:", "expected"}};
+    themis_server_config_t config;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_lt(read_text(&config, bad[i].text), 0);
+        ck_assert_msg(strstr(error, "/tmp/themis-config-") && strstr(error, bad[i].line) && strstr(error, bad[i].key),
+                      "%s", error);
+    }
+    ck_assert_int_eq(themis_server_config_read(&config, "/no/such/file", error, sizeof error), THEMIS_NO_ENTRY);
+    ck_assert_ptr_nonnull(strstr(error, "/no/such/file"));
+}
+END_TEST
+
+START_TEST(a_file_with_an_error_changes_nothing)
+{
+    themis_server_config_t config;
+
+    ck_assert_int_lt(read_text(&config, "[server]\nport = 1234\nindex = -5\n"), 0);
+    ck_assert_int_eq(config.port, 7711);
+}
+END_TEST
+
+START_TEST(options_override_and_are_checked)
+{
+    themis_server_config_t config;
+
+    themis_server_config_init(&config);
+    ck_assert_int_eq(themis_server_config_set(&config, "store-bandwidth", "10m", error, sizeof error), THEMIS_OK);
+    ck_assert_uint_eq(config.store_bandwidth, 10 << 20);
+    ck_assert_int_eq(themis_server_config_set(&config, "store-bandwith", "10m", error, sizeof error), THEMIS_NO_ENTRY);
+    ck_assert_ptr_nonnull(strstr(error, "--store-bandwith"));
+    ck_assert_int_eq(themis_server_config_set(&config, "workers", "-1", error, sizeof error), THEMIS_RANGE);
+    ck_assert_ptr_nonnull(strstr(error, "--workers -1"));
+}
+END_TEST
+
+static themis_status_t check(const char *servers, const char *port, const char *listen, themis_server_config_t *config)
+{
+    themis_server_config_init(config);
+    ck_assert_int_eq(themis_server_config_set(config, "servers", servers, error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(themis_server_config_set(config, "port", port, error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(themis_server_config_set(config, "listen", listen, error, sizeof error), THEMIS_OK);
+    return themis_server_config_check(config, error, sizeof error);
+}
+
+START_TEST(the_server_finds_its_place_in_the_list)
+{
+    themis_server_config_t config;
+    char host[256];
+    uint16_t port;
+
+    ck_assert_int_eq(check("io1:7711,io2:7711,io2:7712", "7711", "io2", &config), THEMIS_OK);
+    ck_assert_int_eq(config.index, 1);
+    ck_assert_int_eq(config.count, 3);
+    ck_assert_int_eq(themis_server_config_address(&config, 2, host, &port), THEMIS_OK);
+    ck_assert_str_eq(host, "io2");
+    ck_assert_uint_eq(port, 7712);
+    ck_assert_int_eq(check("io1:7711,io2:7711", "7711", "io3", &config), THEMIS_CONFIG);
+    ck_assert_ptr_nonnull(strstr(error, "index"));
+    ck_assert_int_eq(check("io1:7711,io2", "7711", "io1", &config), THEMIS_CONFIG);
+    ck_assert_ptr_nonnull(strstr(error, "entry 2"));
+    ck_assert_int_eq(check("io1:7711,io2:99999", "7711", "io1", &config), THEMIS_CONFIG);
+}
+END_TEST
+
+START_TEST(what_keys_want_of_each_other_is_checked)
+{
+    themis_server_config_t config;
+
+    ck_assert_int_eq(read_text(&config, "[store]\nstore = posix\n"), THEMIS_OK);
+    ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
+    ck_assert_ptr_nonnull(strstr(error, "directory"));
+    ck_assert_int_eq(read_text(&config, "[layout]\nstripe_size = 5000\n"), THEMIS_OK);
+    ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
+    ck_assert_int_eq(read_text(&config, "[server]\ncount = 2\nindex = 2\n"), THEMIS_OK);
+    ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
+}
+END_TEST
+
+START_TEST(a_reload_takes_what_can_change_and_names_the_rest)
+{
+    themis_server_config_t config, fresh;
+    char kept[256];
+
+    themis_server_config_init(&config);
+    ck_assert_int_eq(
+        read_text(&fresh, "[server]\nport = 1\nlog = debug\n[store]\nsize = 2g\n[sharing]\npolicy = fifo\n"),
+        THEMIS_OK);
+    themis_server_config_reload(&config, &fresh, kept, sizeof kept);
+    ck_assert_str_eq(config.policy, "fifo");
+    ck_assert_str_eq(config.log, "debug");
+    ck_assert_int_eq(config.port, 7711);
+    ck_assert_uint_eq(config.size, 1 << 30);
+    ck_assert_str_eq(kept, "port, size");
+}
+END_TEST
+
+/* --- the cursor ----------------------------------------------------------------------------------------------------
+ */
+
+static uint8_t message[1 << 16];
+static themis_proto_header_t header;
+static themis_proto_body_t body;
+
+static void make_io(const themis_proto_run_t *runs, uint32_t count)
+{
+    themis_proto_io_t io = {.object = 1, .runs = count, .run_bytes = (const uint8_t *)runs};
+    themis_proto_header_t request = {
+        .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = THEMIS_OP_READ, .id = 1};
+    size_t length;
+
+    ck_assert_int_eq(themis_proto_encode(&request, &io, message, sizeof message, &length), THEMIS_OK);
+    ck_assert_int_eq(themis_proto_decode(message, length, &header, &body), THEMIS_OK);
+}
+
+START_TEST(the_cursor_walks_runs)
+{
+    const themis_proto_run_t runs[] = {{.offset = 100, .length = 10, .stride = 50, .count = 3},
+                                       {.offset = 210, .length = 5, .stride = 5, .count = 1},
+                                       {.offset = 0, .length = 20, .stride = 20, .count = 2}};
+    themis_cursor_t cursor;
+    themis_extent_t extents[8];
+
+    make_io(runs, 3);
+    themis_cursor_init(&cursor, &body.io);
+    ck_assert_uint_eq(themis_cursor_total(&body.io), 75);
+    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 4);
+    ck_assert_uint_eq(extents[1].offset, 150);
+    ck_assert_uint_eq(extents[2].length, 15); /* 200 and 210 meet */
+    ck_assert_uint_eq(extents[3].length, 40);
+    ck_assert_uint_eq(themis_cursor_fill(&cursor, 15, UINT64_MAX, extents, 8), 2);
+    ck_assert_uint_eq(extents[1].length, 5);
+    themis_cursor_advance(&cursor, 15);
+    ck_assert_uint_eq(cursor.done, 15);
+    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 1), 1);
+    ck_assert_uint_eq(extents[0].offset, 155);
+    ck_assert_uint_eq(extents[0].length, 5);
+    themis_cursor_advance(&cursor, 60);
+    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 0);
+}
+END_TEST
+
+START_TEST(a_read_leaves_out_what_lies_behind_the_end)
+{
+    const themis_proto_run_t runs[] = {{.offset = 100, .length = 10, .stride = 50, .count = 5},
+                                       {.offset = 0, .length = 20, .stride = 20, .count = 1}};
+    themis_cursor_t cursor;
+    themis_extent_t extents[8];
+
+    make_io(runs, 2);
+    themis_cursor_init(&cursor, &body.io);
+    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, 155, extents, 8), 2);
+    ck_assert_uint_eq(extents[1].offset, 150);
+    ck_assert_uint_eq(extents[1].length, 5);
+    themis_cursor_advance(&cursor, 15);
+    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, 155, extents, 8), 1);
+    ck_assert_uint_eq(cursor.done, 50); /* the place of the second run in the buffer */
+    ck_assert_uint_eq(extents[0].offset, 0);
+    themis_cursor_advance(&cursor, 20);
+    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, 155, extents, 8), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *tests = tcase_create("configuration"), *cursor = tcase_create("cursor");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tests, 20);
+    tcase_add_test(tests, a_file_sets_keys_of_every_kind);
+    tcase_add_test(tests, errors_name_file_line_and_key);
+    tcase_add_test(tests, a_file_with_an_error_changes_nothing);
+    tcase_add_test(tests, options_override_and_are_checked);
+    tcase_add_test(tests, the_server_finds_its_place_in_the_list);
+    tcase_add_test(tests, what_keys_want_of_each_other_is_checked);
+    tcase_add_test(tests, a_reload_takes_what_can_change_and_names_the_rest);
+    tcase_add_test(cursor, the_cursor_walks_runs);
+    tcase_add_test(cursor, a_read_leaves_out_what_lies_behind_the_end);
+    suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, cursor);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Byte-range locks: who gets them, in which order, and who never waits. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "proto/proto.h"
+#include "server/locks.h"
+
+static themis_locks_t *locks;
+static char granted[256]; /* waiters in the order they were told, "a b! " with ! for canceled */
+
+static void on_granted(void *arg, void *waiter, themis_status_t status)
+{
+    (void)arg;
+    sprintf(granted + strlen(granted), "%s%s ", (const char *)waiter, status == THEMIS_OK ? "" : "!");
+}
+
+static void set_up(void)
+{
+    *granted = 0;
+    ck_assert_int_eq(themis_locks_create(on_granted, NULL, &locks), THEMIS_OK);
+}
+
+static void tear_down(void)
+{
+    themis_locks_destroy(locks);
+}
+
+enum { SHARED = 0, EXCLUSIVE = 1 };
+
+static themis_status_t lock(uint64_t object, uint64_t offset, uint64_t length, uint64_t session, int exclusive,
+                            const char *waiter)
+{
+    themis_lock_range_t range = {offset, length};
+    themis_lock_owner_t owner = {session, 1};
+
+    return themis_locks_lock(locks, object, &range, &owner, exclusive, (void *)(uintptr_t)waiter);
+}
+
+static void unlock(uint64_t object, uint64_t offset, uint64_t length, uint64_t session)
+{
+    themis_lock_range_t range = {offset, length};
+    themis_lock_owner_t owner = {session, 1};
+
+    ck_assert_int_eq(themis_locks_unlock(locks, object, &range, &owner), THEMIS_OK);
+}
+
+static void expect_usage(uint64_t held, uint64_t waiting)
+{
+    uint64_t h, w;
+
+    themis_locks_usage(locks, &h, &w);
+    ck_assert_uint_eq(h, held);
+    ck_assert_uint_eq(w, waiting);
+}
+
+START_TEST(ranges_conflict_where_they_overlap)
+{
+    ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 100, 100, 2, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 99, 2, 3, SHARED, NULL), THEMIS_LOCKED);
+    ck_assert_int_eq(lock(2, 99, 2, 3, SHARED, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 200, UINT64_MAX, 3, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, UINT64_MAX - 1, 1, 1, SHARED, NULL), THEMIS_LOCKED);
+    ck_assert_int_eq(lock(1, 50, 0, 5, EXCLUSIVE, NULL), THEMIS_OK);
+    expect_usage(4, 0);
+}
+END_TEST
+
+START_TEST(readers_share)
+{
+    ck_assert_int_eq(lock(1, 0, 100, 1, SHARED, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 50, 100, 2, SHARED, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 50, 10, 3, EXCLUSIVE, NULL), THEMIS_LOCKED);
+}
+END_TEST
+
+START_TEST(a_repeated_lock_is_granted_and_counts_once)
+{
+    ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 10, 20, 1, SHARED, NULL), THEMIS_OK);
+    expect_usage(1, 0);
+    unlock(1, 0, 100, 1);
+    expect_usage(0, 0);
+    unlock(1, 0, 100, 1);
+}
+END_TEST
+
+START_TEST(first_come_first_served)
+{
+    ck_assert_int_eq(lock(1, 0, 100, 1, SHARED, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 0, 100, 2, EXCLUSIVE, "writer"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 0, 100, 3, SHARED, "late"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 0, 100, 4, SHARED, "later"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 0, 100, 5, SHARED, NULL), THEMIS_LOCKED);
+    unlock(1, 0, 100, 1);
+    ck_assert_str_eq(granted, "writer ");
+    unlock(1, 0, 100, 2);
+    ck_assert_str_eq(granted, "writer late later ");
+    expect_usage(2, 0);
+}
+END_TEST
+
+START_TEST(who_is_in_nobodys_way_does_not_wait)
+{
+    ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 50, 100, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 200, 10, 3, EXCLUSIVE, "three"), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 140, 5, 4, EXCLUSIVE, "four"), THEMIS_IN_PROGRESS);
+    unlock(1, 0, 100, 1);
+    ck_assert_str_eq(granted, "two ");
+    unlock(1, 50, 90, 2);
+    unlock(1, 140, 10, 2);
+    ck_assert_str_eq(granted, "two four ");
+}
+END_TEST
+
+START_TEST(parts_can_be_freed)
+{
+    ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    unlock(1, 40, 20, 1);
+    expect_usage(2, 0);
+    ck_assert_int_eq(lock(1, 40, 20, 2, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 39, 1, 2, EXCLUSIVE, NULL), THEMIS_LOCKED);
+    ck_assert_int_eq(lock(1, 60, 1, 2, EXCLUSIVE, NULL), THEMIS_LOCKED);
+    unlock(1, 0, UINT64_MAX, 1);
+    expect_usage(1, 0);
+}
+END_TEST
+
+START_TEST(a_session_ends_with_all_it_has)
+{
+    ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(2, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 0, 100, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(2, 0, 100, 3, EXCLUSIVE, "three"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(2, 0, 100, 2, EXCLUSIVE, "two again"), THEMIS_IN_PROGRESS);
+    themis_locks_end_session(locks, 2);
+    ck_assert_str_eq(granted, "two! two again! ");
+    themis_locks_end_session(locks, 1);
+    ck_assert_str_eq(granted, "two! two again! three ");
+    expect_usage(1, 0);
+}
+END_TEST
+
+START_TEST(a_circle_is_refused)
+{
+    ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(2, 0, 10, 2, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(3, 0, 10, 3, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(2, 0, 10, 1, EXCLUSIVE, "one"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(3, 0, 10, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 0, 10, 3, EXCLUSIVE, "three"), THEMIS_LOCKED);
+    ck_assert_int_eq(lock(1, 0, 10, 4, EXCLUSIVE, "four"), THEMIS_IN_PROGRESS);
+    unlock(3, 0, 10, 3);
+    ck_assert_str_eq(granted, "two ");
+}
+END_TEST
+
+START_TEST(counters_count)
+{
+    int64_t before;
+
+    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, 5, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 0);
+    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_SET, 100, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 5);
+    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 1, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 100);
+    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, INT64_MAX, &before), THEMIS_RANGE);
+    ck_assert_int_eq(themis_locks_counter(locks, 8, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 0);
+    themis_locks_forget(locks, 7);
+    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 0);
+}
+END_TEST
+
+/* Many owners lock random ranges; a plain array of bytes says whether anybody got what another had. */
+START_TEST(nobody_gets_what_another_has)
+{
+    enum { BYTES = 200, OWNERS = 8, ROUNDS = 20000 };
+    int owner_of[BYTES] = {0};
+    unsigned seed = 7;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        int owner = 1 + rand_r(&seed) % OWNERS, from = rand_r(&seed) % BYTES, length = 1 + rand_r(&seed) % 40;
+        int behind = from + length < BYTES ? from + length : BYTES, free_for_me = 1;
+        if (rand_r(&seed) % 2) {
+            unlock(1, (uint64_t)from, (uint64_t)(behind - from), (uint64_t)owner);
+            for (int i = from; i < behind; i++)
+                owner_of[i] = owner_of[i] == owner ? 0 : owner_of[i];
+            continue;
+        }
+        for (int i = from; i < behind; i++)
+            free_for_me &= owner_of[i] == 0 || owner_of[i] == owner;
+        themis_status_t status = lock(1, (uint64_t)from, (uint64_t)(behind - from), (uint64_t)owner, EXCLUSIVE, NULL);
+        ck_assert_int_eq(status, free_for_me ? THEMIS_OK : THEMIS_LOCKED);
+        for (int i = from; i < behind && free_for_me; i++)
+            owner_of[i] = owner;
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("locks");
+    TCase *tests = tcase_create("all");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, ranges_conflict_where_they_overlap);
+    tcase_add_test(tests, readers_share);
+    tcase_add_test(tests, a_repeated_lock_is_granted_and_counts_once);
+    tcase_add_test(tests, first_come_first_served);
+    tcase_add_test(tests, who_is_in_nobodys_way_does_not_wait);
+    tcase_add_test(tests, parts_can_be_freed);
+    tcase_add_test(tests, a_session_ends_with_all_it_has);
+    tcase_add_test(tests, a_circle_is_refused);
+    tcase_add_test(tests, counters_count);
+    tcase_add_test(tests, nobody_gets_what_another_has);
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names, entries and rights, in memory and in a directory. */
+#define _GNU_SOURCE
+#include <check.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "server/namespace.h"
+
+static themis_namespace_t *names;
+static char directory[] = "/tmp/themis-names-XXXXXX";
+static const themis_job_identity_t alice = {.id = "a", .uid = 1000, .gid = 100, .nodes = 1, .priority = 1};
+static const themis_job_identity_t bob = {.id = "b", .uid = 1001, .gid = 101, .nodes = 1, .priority = 1};
+static const themis_job_identity_t root = {.id = "r"};
+
+static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
+{
+    (void)stat, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static void open_names(const char *where)
+{
+    themis_namespace_options_t options = {.directory = where,
+                                          .index = 2,
+                                          .servers = 4,
+                                          .layout = {.stripe_size = 65536, .count = 0, .first = UINT32_MAX}};
+
+    ck_assert_int_eq(themis_namespace_create(&options, &names), THEMIS_OK);
+}
+
+static void set_up(void)
+{
+    open_names(NULL);
+}
+
+static void tear_down(void)
+{
+    themis_namespace_destroy(names);
+}
+
+static themis_proto_text_t text(const char *bytes)
+{
+    return (themis_proto_text_t){.bytes = bytes, .length = (uint32_t)strlen(bytes)};
+}
+
+static themis_status_t make_as(const themis_job_identity_t *who, const char *path, themis_proto_type_t type,
+                               uint32_t flags, uint32_t mode, themis_proto_attr_t *attr)
+{
+    themis_proto_create_t create = {
+        .path = text(path), .flags = flags, .attr = {.type = type, .mode = mode, .layout = {.first = UINT32_MAX}}};
+
+    return themis_namespace_make(names, who, &create, attr);
+}
+
+static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t flags)
+{
+    themis_proto_attr_t attr;
+
+    return make_as(&alice, path, type, flags, 0755, &attr);
+}
+
+static themis_status_t lookup(const char *path, themis_proto_attr_t *attr)
+{
+    themis_proto_text_t name = text(path);
+
+    return themis_namespace_lookup(names, &name, attr);
+}
+
+static themis_status_t remove_as(const themis_job_identity_t *who, const char *path, themis_proto_type_t type)
+{
+    themis_proto_remove_t remove = {.path = text(path), .type = type};
+    themis_proto_attr_t attr;
+
+    return themis_namespace_remove(names, who, &remove, &attr);
+}
+
+static themis_status_t add(const themis_job_identity_t *who, const char *dir, const char *name,
+                           themis_proto_type_t type)
+{
+    themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = type};
+
+    return themis_namespace_entry_add(names, who, &entry);
+}
+
+static themis_status_t take(const char *dir, const char *name)
+{
+    themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = THEMIS_PROTO_FILE};
+
+    return themis_namespace_entry_remove(names, &alice, &entry);
+}
+
+START_TEST(a_file_gets_id_owner_and_layout)
+{
+    themis_proto_attr_t made, found, other;
+
+    ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0640, &made), THEMIS_OK);
+    ck_assert_uint_eq(made.fresh, 1);
+    ck_assert_uint_ne(made.id, 0);
+    ck_assert_uint_eq(made.uid, 1000);
+    ck_assert_uint_eq(made.gid, 100);
+    ck_assert_uint_eq(made.mode, 0640);
+    ck_assert_uint_eq(made.layout.stripe_size, 65536);
+    ck_assert_uint_eq(made.layout.count, 4);
+    ck_assert_uint_lt(made.layout.first, 4);
+    ck_assert_int_eq(lookup("/f", &found), THEMIS_OK);
+    ck_assert_uint_eq(found.id, made.id);
+    ck_assert_uint_eq(found.created, made.created);
+    ck_assert_int_eq(make_as(&alice, "/g", THEMIS_PROTO_FILE, 0, 0640, &other), THEMIS_OK);
+    ck_assert_uint_ne(other.id, made.id);
+    ck_assert_int_eq(make_as(&bob, "/f", THEMIS_PROTO_FILE, 0, 0600, &other), THEMIS_OK);
+    ck_assert_uint_eq(other.fresh, 0);
+    ck_assert_uint_eq(other.id, made.id);
+    ck_assert_int_eq(lookup("/h", &found), THEMIS_NO_ENTRY);
+}
+END_TEST
+
+START_TEST(creation_meets_what_is_there)
+{
+    ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_OK);
+    ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_EXISTS);
+    ck_assert_int_eq(make("/f", THEMIS_PROTO_DIRECTORY, 0), THEMIS_EXISTS);
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_FILE, 0), THEMIS_IS_DIRECTORY);
+    ck_assert_int_eq(make("/", THEMIS_PROTO_DIRECTORY, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_EXISTS);
+}
+END_TEST
+
+START_TEST(a_wished_layout_is_kept_within_the_servers)
+{
+    themis_proto_create_t create = {
+        .path = text("/f"),
+        .attr = {.type = THEMIS_PROTO_FILE, .layout = {.stripe_size = 8192, .count = 99, .first = 6}}};
+    themis_proto_attr_t attr;
+
+    ck_assert_int_eq(themis_namespace_make(names, &alice, &create, &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.layout.stripe_size, 8192);
+    ck_assert_uint_eq(attr.layout.count, 4);
+    ck_assert_uint_eq(attr.layout.first, 2);
+    create.path = text("/g");
+    create.attr.layout.stripe_size = 5000;
+    ck_assert_int_eq(themis_namespace_make(names, &alice, &create, &attr), THEMIS_INVALID);
+}
+END_TEST
+
+START_TEST(a_directory_is_removed_only_when_empty)
+{
+    ck_assert_int_eq(add(&alice, "/d", "x", THEMIS_PROTO_FILE), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/d", "x", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_NOT_EMPTY);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_FILE), THEMIS_IS_DIRECTORY);
+    ck_assert_int_eq(take("/d", "x"), THEMIS_OK);
+    ck_assert_int_eq(take("/d", "x"), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/d", "y", THEMIS_PROTO_FILE), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(remove_as(&root, "/", THEMIS_PROTO_DIRECTORY), THEMIS_BUSY);
+    ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, 0), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/f", THEMIS_PROTO_DIRECTORY), THEMIS_NOT_DIRECTORY);
+    ck_assert_int_eq(add(&alice, "/f", "y", THEMIS_PROTO_FILE), THEMIS_NOT_DIRECTORY);
+}
+END_TEST
+
+/* Prefixes that are no path boundaries: "/d" has an entry only if it is its own. */
+START_TEST(neighbouring_directories_do_not_mix)
+{
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    ck_assert_int_eq(make("/d2", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    ck_assert_int_eq(make("/d/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/d2", "x", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/d/d", "x", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/d2", THEMIS_PROTO_DIRECTORY), THEMIS_NOT_EMPTY);
+}
+END_TEST
+
+static uint32_t list(const char *dir, const char *after, uint32_t limit, char *all, int *more)
+{
+    themis_proto_readdir_t readdir = {.path = text(dir), .after = text(after), .limit = limit};
+    themis_proto_entries_t entries;
+    themis_proto_text_t name;
+    themis_proto_type_t type;
+    char buffer[65536];
+    uint32_t cursor = 0;
+
+    ck_assert_int_eq(themis_namespace_readdir(names, &alice, &readdir, buffer, sizeof buffer, &entries), THEMIS_OK);
+    *all = 0;
+    while (themis_proto_entries_next(&entries, &cursor, &name, &type))
+        sprintf(all + strlen(all), "%.*s%s ", (int)name.length, name.bytes, type == THEMIS_PROTO_DIRECTORY ? "/" : "");
+    *more = entries.more;
+    return entries.count;
+}
+
+START_TEST(listing_goes_in_order_and_in_parts)
+{
+    char all[4096];
+    int more;
+
+    ck_assert_uint_eq(list("/", "", 10, all, &more), 0);
+    ck_assert_int_eq(add(&alice, "/", "b", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/", "a", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/", "ba", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/", "\xff", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_uint_eq(list("/", "", 10, all, &more), 4);
+    ck_assert_str_eq(all, "a/ b ba \xff ");
+    ck_assert_int_eq(more, 0);
+    ck_assert_uint_eq(list("/", "", 2, all, &more), 2);
+    ck_assert_str_eq(all, "a/ b ");
+    ck_assert_int_eq(more, 1);
+    ck_assert_uint_eq(list("/", "b", 2, all, &more), 2);
+    ck_assert_str_eq(all, "ba \xff ");
+    ck_assert_int_eq(more, 0);
+    themis_proto_readdir_t readdir = {.path = text("/no"), .limit = 1};
+    themis_proto_entries_t entries;
+    ck_assert_int_eq(themis_namespace_readdir(names, &alice, &readdir, all, sizeof all, &entries), THEMIS_NO_ENTRY);
+}
+END_TEST
+
+START_TEST(bad_names_are_refused)
+{
+    static const char *const bad[] = {"", "f", "/f/", "//f", "/f//g", "/.", "/a/../b", "/a/./b"};
+    char path[THEMIS_PROTO_MAX_PATH + 2] = "/";
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(make(bad[i], THEMIS_PROTO_FILE, 0) == THEMIS_BAD_NAME, "%s", bad[i]);
+    memset(path + 1, 'x', 255);
+    ck_assert_int_eq(make(path, THEMIS_PROTO_FILE, 0), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/", path + 1, THEMIS_PROTO_FILE), THEMIS_OK);
+    path[256] = 'x';
+    ck_assert_int_eq(make(path, THEMIS_PROTO_FILE, 0), THEMIS_NAME_TOO_LONG);
+    ck_assert_int_eq(add(&alice, "/", path + 1, THEMIS_PROTO_FILE), THEMIS_NAME_TOO_LONG);
+    for (int i = 0; i < THEMIS_PROTO_MAX_PATH; i++)
+        path[i] = i % 200 ? 'y' : '/';
+    ck_assert_int_eq(make(path, THEMIS_PROTO_FILE, 0), THEMIS_OK);
+    path[THEMIS_PROTO_MAX_PATH] = 'y';
+    ck_assert_int_eq(make(path, THEMIS_PROTO_FILE, 0), THEMIS_NAME_TOO_LONG);
+    ck_assert_int_eq(add(&alice, "/", "a/b", THEMIS_PROTO_FILE), THEMIS_BAD_NAME);
+    ck_assert_int_eq(add(&alice, "/", "..", THEMIS_PROTO_FILE), THEMIS_BAD_NAME);
+}
+END_TEST
+
+START_TEST(rights_are_those_of_the_mode)
+{
+    themis_proto_attr_t attr;
+    themis_proto_setattr_t set = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0777};
+
+    ck_assert_int_eq(make_as(&alice, "/d", THEMIS_PROTO_DIRECTORY, 0, 0755, &attr), THEMIS_OK);
+    ck_assert_int_eq(add(&bob, "/d", "x", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(add(&root, "/d", "x", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(themis_namespace_setattr(names, &bob, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(themis_namespace_setattr(names, &alice, &set, &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.mode, 0777);
+    ck_assert_int_eq(add(&bob, "/d", "y", THEMIS_PROTO_FILE), THEMIS_OK);
+    set = (themis_proto_setattr_t){.path = text("/d"), .mask = THEMIS_PROTO_SET_OWNER, .uid = 1001, .gid = 101};
+    ck_assert_int_eq(themis_namespace_setattr(names, &alice, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(themis_namespace_setattr(names, &root, &set, &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.uid, 1001);
+    ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&bob, "/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(remove_as(&alice, "/f", THEMIS_PROTO_FILE), THEMIS_OK);
+}
+END_TEST
+
+START_TEST(renaming_takes_everything_over)
+{
+    themis_proto_attr_t from, attr;
+    themis_proto_create_t adopt = {.path = text("/new"), .flags = THEMIS_PROTO_CREATE_ADOPT};
+
+    ck_assert_int_eq(make_as(&alice, "/old", THEMIS_PROTO_FILE, 0, 0604, &from), THEMIS_OK);
+    adopt.attr = from;
+    ck_assert_int_eq(themis_namespace_make(names, &bob, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(themis_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.fresh, 1);
+    ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.id, from.id);
+    ck_assert_uint_eq(attr.mode, 0604);
+    ck_assert_int_eq(themis_namespace_make(names, &alice, &adopt, &attr), THEMIS_EXISTS);
+    ck_assert_int_eq(make_as(&alice, "/third", THEMIS_PROTO_FILE, 0, 0644, &from), THEMIS_OK);
+    adopt.attr = from;
+    adopt.flags |= THEMIS_PROTO_CREATE_REPLACE;
+    ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
+    uint64_t replaced = attr.id;
+    ck_assert_int_eq(themis_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.fresh, 0);
+    ck_assert_uint_eq(attr.id, replaced);
+    ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.id, from.id);
+}
+END_TEST
+
+START_TEST(a_directory_of_state_outlives_the_process)
+{
+    themis_proto_attr_t before, after, next;
+
+    strcpy(directory + sizeof directory - 7, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    open_names(directory);
+    ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0644, &before), THEMIS_OK);
+    ck_assert_int_eq(themis_namespace_sync(names), THEMIS_OK);
+    themis_namespace_destroy(names);
+    open_names(directory);
+    ck_assert_int_eq(lookup("/f", &after), THEMIS_OK);
+    ck_assert_uint_eq(after.id, before.id);
+    ck_assert_int_eq(make_as(&alice, "/g", THEMIS_PROTO_FILE, 0, 0644, &next), THEMIS_OK);
+    ck_assert_uint_gt(next.id, before.id);
+    themis_namespace_destroy(names);
+    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+END_TEST
+
+enum { ROUNDS = 500 };
+
+static void *adder_main(void *arg)
+{
+    int *orphans = arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        if (add(&alice, "/race", "x", THEMIS_PROTO_FILE) != THEMIS_OK)
+            continue;
+        themis_proto_attr_t attr;
+        *orphans += lookup("/race", &attr) != THEMIS_OK;
+        take("/race", "x");
+    }
+    return NULL;
+}
+
+START_TEST(adding_and_removing_exclude_each_other)
+{
+    pthread_t thread;
+    int orphans = 0;
+
+    ck_assert_int_eq(make("/race", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    ck_assert_int_eq(pthread_create(&thread, NULL, adder_main, &orphans), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        remove_as(&alice, "/race", THEMIS_PROTO_DIRECTORY);
+        make("/race", THEMIS_PROTO_DIRECTORY, 0);
+    }
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(orphans, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("namespace");
+    TCase *tests = tcase_create("in memory"), *disk = tcase_create("in a directory");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tests, 60);
+    tcase_set_timeout(disk, 60);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_file_gets_id_owner_and_layout);
+    tcase_add_test(tests, creation_meets_what_is_there);
+    tcase_add_test(tests, a_wished_layout_is_kept_within_the_servers);
+    tcase_add_test(tests, a_directory_is_removed_only_when_empty);
+    tcase_add_test(tests, neighbouring_directories_do_not_mix);
+    tcase_add_test(tests, listing_goes_in_order_and_in_parts);
+    tcase_add_test(tests, bad_names_are_refused);
+    tcase_add_test(tests, rights_are_those_of_the_mode);
+    tcase_add_test(tests, renaming_takes_everything_over);
+    tcase_add_test(tests, adding_and_removing_exclude_each_other);
+    tcase_add_test(disk, a_directory_of_state_outlives_the_process);
+    suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, disk);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
