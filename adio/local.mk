@@ -6,18 +6,25 @@ ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(RO
 	-isystem $(ROMIO_BUILD)/src/mpl/include -isystem $(ROMIO_BUILD)/source/adio/include \
 	-isystem $(ROMIO_BUILD)/source/mpl/include $(MPI_CFLAGS)
 
+# Where the driver comes in (adio/glue/driver.c).
+ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp
+
 # MPI calls of ROMIO that can block: adio/glue/lock.c gives the lock away meanwhile.
 ROMIO_BLOCKING = Allgather Allreduce Alltoall Alltoallw Barrier Bcast Comm_create Comm_dup Comm_free Comm_split Gather \
 	Gatherv Recv Send Wait Waitall Waitany Win_create Win_free Win_unlock
 
 lib_LTLIBRARIES += adio/libthemis-mpiio.la
-adio_libthemis_mpiio_la_SOURCES = adio/glue/datatype.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c \
-	adio/glue/lock.c adio/glue/mpir_ext.h
+adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
+	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_control.c \
+	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
+	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_session.c \
+	adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
+	adio/glue/mpir_ext.h
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
-	$(ROMIO_BLOCKING:%=-Wl,--wrap=PMPI_%)
+	$(ROMIO_HOOKS:%=-Wl,--wrap=%) $(ROMIO_BLOCKING:%=-Wl,--wrap=PMPI_%)
 adio_libthemis_mpiio_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
-	util/libthemis-util.la $(MPI_LIBS) -ldl
+	$(CLIENT_LIBS) $(MPI_LIBS) -ldl
 EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map
 
 # ROMIO's source is fetched once; its build looks for itself whether anything has changed.

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ROMIO driver "themis:". It overrides what servers can do better and leaves the rest to ADIOI_GEN_*:
+ *   open      one rank opens, the others get the handle by broadcast                        ad_themis_open.c
+ *   data      contiguous and, as lists in one request, noncontiguous; blocking and not      ad_themis_io.c, _list.c,
+ * _async.c coll      collective calls                                                              ad_themis_coll.c
+ *   control   size, sync, locks, delete                                                     ad_themis_control.c
+ *   hints     ad_themis_hints.c      errors      ad_themis_error.c      sessions      ad_themis_session.c
+ * Functions have the signatures of ROMIO's table of operations; *error_code is MPI_SUCCESS or a code of MPICH's.
+ */
+#ifndef AD_THEMIS_H
+#define AD_THEMIS_H
+#include "adio.h"
+#include "ad_themis_romio.h"
+#include "themis/themis.h"
+#ifndef AD_THEMIS_GRAFTED
+#include "adio/glue/glue.h"
+#endif
+
+#ifndef ADIO_THEMIS
+#define ADIO_THEMIS 190 /* in ROMIO's numbering of file systems */
+#endif
+
+extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
+
+/* --- hints ---------------------------------------------------------------------------------------------------------
+ * X(name, kind, choices): the hint is "themis_<name>"; its value is checked by its kind.
+ *   TEXT any text; DURATION "10s", "500ms"; CHOICE one of the words of `choices`, separated by '|'; COUNT an integer >
+ * 0 */
+#define AD_THEMIS_HINTS(X)                                                                                             \
+    X(servers, TEXT, NULL)                                                                                             \
+    X(policy, TEXT, NULL)                                                                                              \
+    X(timeout, DURATION, NULL)
+
+typedef enum ADIOI_THEMIS_Hint {
+#define AD_THEMIS_HINT_ENUM(name, kind, choices) AD_THEMIS_HINT_##name,
+    AD_THEMIS_HINTS(AD_THEMIS_HINT_ENUM)
+#undef AD_THEMIS_HINT_ENUM
+        AD_THEMIS_HINT_NUMBER
+} ADIOI_THEMIS_Hint;
+
+/* The driver's part of an open file (fd->fs_ptr); made by the first SetInfo, ended by Close. */
+typedef struct ADIOI_THEMIS_File {
+    themis_file_t *handle; /* owned; NULL while it is not open */
+    themis_t *session;     /* borrowed from the table of sessions */
+    themis_layout_t layout;
+    int everywhere;                      /* 1: all ranks of fd->comm have it open, so Close may communicate */
+    char *hint[AD_THEMIS_HINT_NUMBER];   /* owned; NULL: not given, or nonsense */
+    int striping_factor, start_iodevice; /* wishes for a new file; 0 and -1: none */
+} ADIOI_THEMIS_File;
+
+static inline ADIOI_THEMIS_File *ADIOI_THEMIS_file(ADIO_File fd)
+{
+    return fd->fs_ptr;
+}
+
+void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code);
+/* The checked text of a hint, or NULL. Borrowed. */
+const char *ADIOI_THEMIS_Hint_text(ADIO_File fd, ADIOI_THEMIS_Hint hint);
+/* Shows a hint's value in what MPI_File_get_info returns. */
+void ADIOI_THEMIS_Hint_show(ADIO_File fd, const char *key, const char *value);
+void ADIOI_THEMIS_Hint_show_number(ADIO_File fd, const char *key, long long value);
+/* The driver's part of the file; NULL: out of memory. */
+ADIOI_THEMIS_File *ADIOI_THEMIS_File_make(ADIO_File fd);
+void ADIOI_THEMIS_File_free(ADIO_File fd);
+
+/* --- errors --------------------------------------------------------------------------------------------------------*/
+
+enum { AD_THEMIS_TEXT = 512 };
+
+/* An MPI error code for `status`, whose text names the file `name` and the cause `text`; MPI_SUCCESS for THEMIS_OK. The
+ * only place where a status becomes an MPI error class. */
+int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, const char *name, const char *text);
+/* The same with the text of the client library's last failure in this thread. */
+#define ADIOI_THEMIS_FAILURE(status, name) ADIOI_THEMIS_Error(__func__, __LINE__, (status), (name), themis_last_error())
+
+/* Rank `root` tells all ranks of fd->comm the outcome of what it did alone; all get the same code. */
+void ADIOI_THEMIS_Agree(ADIO_File fd, int root, const char *function, themis_status_t status, int *error_code);
+
+/* Waiting for a server gives ROMIO's lock to other threads. */
+static inline int ADIOI_THEMIS_Lock_release(void)
+{
+#ifdef AD_THEMIS_GRAFTED
+    return 0;
+#else
+    return themis_glue_lock_release();
+#endif
+}
+
+static inline void ADIOI_THEMIS_Lock_acquire(int held)
+{
+#ifndef AD_THEMIS_GRAFTED
+    themis_glue_lock_acquire(held);
+#endif
+}
+
+/* status = THEMIS call, without ROMIO's lock. */
+#define AD_THEMIS_UNLOCKED(status, call)                                                                               \
+    do {                                                                                                               \
+        int held_ = ADIOI_THEMIS_Lock_release();                                                                       \
+        (status) = (call);                                                                                             \
+        ADIOI_THEMIS_Lock_acquire(held_);                                                                              \
+    } while (0)
+
+/* --- sessions and names --------------------------------------------------------------------------------------------*/
+
+/* What a session is asked for; texts borrowed, NULL: not given. Equal wishes share a session. */
+typedef struct ADIOI_THEMIS_Wish {
+    const char *servers, *job, *policy;
+    uint64_t timeout; /* ns, 0: default */
+    uint32_t nodes;   /* 0: unknown */
+} ADIOI_THEMIS_Wish;
+
+/* A session of this process, made if need be; it lives until MPI_Finalize. */
+themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *wish, themis_t **session);
+
+/* Splits "//host:port,host:port/path" or "/path" or "path" (what ROMIO leaves of the name given by the user). *servers
+ * (empty: none named) and *path, absolute, are owned by the caller (free). */
+themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char **path);
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+/* Bytes in the order of a datatype's map, repeated: where the next ones are. Contiguous bytes have no `flat`. */
+typedef struct ADIOI_THEMIS_Stream {
+    const ADIOI_Flatlist_node *flat;
+    int64_t base, extent; /* address or file offset of repetition 0; bytes from one to the next */
+    int64_t repetition;
+    MPI_Count block;
+    uint64_t at, left; /* of the current block */
+} ADIOI_THEMIS_Stream;
+
+/* An access that is worked off in batches, each a list for the client library. */
+typedef struct ADIOI_THEMIS_Access {
+    ADIOI_THEMIS_Stream memory, file;
+    uint64_t left; /* bytes that no batch has taken yet */
+    struct iovec *iov;
+    themis_run_t *runs;
+    size_t iov_count, run_count, iov_capacity, run_capacity;
+    uint64_t batch; /* bytes of the current batch */
+} ADIOI_THEMIS_Access;
+
+/* Prepares an access of `count` elements at `offset`: for ADIO_EXPLICIT_OFFSET in etypes of the view (bytes if the file
+ * type is contiguous), else at the individual file pointer. 0, or -1: out of memory. To be ended in any case. */
+int ADIOI_THEMIS_Access_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                              int file_ptr_type, ADIO_Offset offset, ADIOI_THEMIS_Access *access);
+/* The same for contiguous bytes at an absolute offset. */
+int ADIOI_THEMIS_Access_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_Access *access);
+/* The next batch; 0 bytes in access->batch at the end. 0, or -1: out of memory. */
+int ADIOI_THEMIS_Access_next(ADIOI_THEMIS_Access *access);
+/* The batch as the client library wants it; borrowed until the next batch. */
+themis_list_t ADIOI_THEMIS_Access_list(const ADIOI_THEMIS_Access *access);
+/* Before any batch: the offset of the byte that follows the whole access, where the individual file pointer goes. */
+ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access);
+void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access);
+
+/* --- operations --------------------------------------------------------------------------------------------------- */
+
+void ADIOI_THEMIS_Open(ADIO_File fd, int *error_code);
+void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_code);
+void ADIOI_THEMIS_Close(ADIO_File fd, int *error_code);
+void ADIOI_THEMIS_ReadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
+                             ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIOI_THEMIS_WriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                              int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIOI_THEMIS_ReadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
+                              ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIOI_THEMIS_WriteStrided(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                               int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIOI_THEMIS_ReadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                                  int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIOI_THEMIS_WriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                                   int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIOI_THEMIS_IreadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
+                              ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIOI_THEMIS_IwriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                               int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIOI_THEMIS_IreadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
+                               ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIOI_THEMIS_IwriteStrided(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                                int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIOI_THEMIS_IreadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                                   int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIOI_THEMIS_IwriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                                    int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIOI_THEMIS_Fcntl(ADIO_File fd, int flag, ADIO_Fcntl_t *arg, int *error_code);
+void ADIOI_THEMIS_Flush(ADIO_File fd, int *error_code);
+void ADIOI_THEMIS_Resize(ADIO_File fd, ADIO_Offset size, int *error_code);
+void ADIOI_THEMIS_Delete(const char *filename, int *error_code);
+int ADIOI_THEMIS_Feature(ADIO_File fd, int flag);
+int ADIOI_THEMIS_SetLock(ADIO_File fd, int cmd, int type, ADIO_Offset offset, int whence, ADIO_Offset len);
+
+/* The shared file pointer, in etypes: adds `increment` to the counter of the hidden file fd->shared_fp_fd, which is
+ * open, and gives what it was before; or sets it. */
+void ADIOI_THEMIS_Shared_add(ADIO_File fd, ADIO_Offset increment, ADIO_Offset *before, int *error_code);
+void ADIOI_THEMIS_Shared_set(ADIO_File fd, ADIO_Offset value, int *error_code);
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a themis_status_t to an MPI error class, with a text that names file, server and cause. */
+#include <stdio.h>
+#include <string.h>
+#include "ad_themis.h"
+
+/* The class of a status, and the short text of MPICH's table that goes with it. */
+typedef struct error_class {
+    themis_status_t status;
+    int class;
+    const char *generic;
+} error_class_t;
+
+static const error_class_t classes[] = {
+    {THEMIS_INVALID, MPI_ERR_ARG, "**arg"},
+    {THEMIS_RANGE, MPI_ERR_ARG, "**arg"},
+    {THEMIS_NO_MEMORY, MPI_ERR_NO_MEM, "**nomem"},
+    {THEMIS_UNSUPPORTED, MPI_ERR_UNSUPPORTED_OPERATION, "**io"},
+    {THEMIS_NO_ENTRY, MPI_ERR_NO_SUCH_FILE, "**filenoexist"},
+    {THEMIS_EXISTS, MPI_ERR_FILE_EXISTS, "**fileexist"},
+    {THEMIS_NOT_DIRECTORY, MPI_ERR_BAD_FILE, "**filenamedir"},
+    {THEMIS_IS_DIRECTORY, MPI_ERR_BAD_FILE, "**filename"},
+    {THEMIS_NAME_TOO_LONG, MPI_ERR_BAD_FILE, "**filenamelong"},
+    {THEMIS_BAD_NAME, MPI_ERR_BAD_FILE, "**filename"},
+    {THEMIS_ACCESS, MPI_ERR_ACCESS, "**fileaccess"},
+    {THEMIS_READ_ONLY, MPI_ERR_READ_ONLY, "**ioneedwr"},
+    {THEMIS_BUSY, MPI_ERR_FILE_IN_USE, "**fileinuse"},
+    {THEMIS_LOCKED, MPI_ERR_FILE_IN_USE, "**fileinuse"},
+    {THEMIS_NO_SPACE, MPI_ERR_NO_SPACE, "**filenospace"},
+    {THEMIS_QUOTA, MPI_ERR_QUOTA, "**filequota"},
+};
+
+static const error_class_t *class_of(themis_status_t status)
+{
+    static const error_class_t other = {THEMIS_IO, MPI_ERR_IO, "**io"};
+
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (classes[i].status == status)
+            return &classes[i];
+    return &other;
+}
+
+int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, const char *name, const char *text)
+{
+    const error_class_t *class = class_of(status);
+    const char *cause = text && *text ? text : themis_status_string(status);
+    char whole[AD_THEMIS_TEXT];
+
+    if (status == THEMIS_OK)
+        return MPI_SUCCESS;
+    snprintf(whole, sizeof whole, "themis:%s: %s", name, cause);
+    /* "%s" is not in MPICH's table of messages and so is the message itself. */
+    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, class->class, class->generic, "%s",
+                                whole);
+}
+
+/* What the acting rank tells the others. */
+typedef struct outcome {
+    int status;
+    char text[AD_THEMIS_TEXT];
+} outcome_t;
+
+void ADIOI_THEMIS_Agree(ADIO_File fd, int root, const char *function, themis_status_t status, int *error_code)
+{
+    outcome_t outcome = {.status = status};
+
+    if (status != THEMIS_OK)
+        snprintf(outcome.text, sizeof outcome.text, "%s", themis_last_error());
+    MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, root, fd->comm);
+    *error_code = ADIOI_THEMIS_Error(function, __LINE__, outcome.status, fd->filename, outcome.text);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocking independent reads and writes. */
+#include "ad_themis.h"
+
+typedef enum direction { READ, WRITE } direction_t;
+
+static void set_status(ADIO_Status *status, MPI_Datatype datatype, size_t bytes)
+{
+#ifdef HAVE_STATUS_SET_BYTES
+    if (status)
+        MPIR_Status_set_bytes(status, datatype, (MPI_Count)bytes);
+#endif
+}
+
+static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t bytes, ADIO_Offset offset, size_t *done,
+                       int *error_code)
+{
+    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
+    themis_status_t status = THEMIS_OK;
+
+    *done = 0;
+    if (direction == WRITE)
+        fd->dirty_write = 1;
+    if (bytes > 0)
+        AD_THEMIS_UNLOCKED(status, direction == WRITE ? themis_write(handle, buf, bytes, (uint64_t)offset, done)
+                                                      : themis_read(handle, buf, bytes, (uint64_t)offset, done));
+    *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
+}
+
+static void contiguous_at(ADIO_File fd, direction_t direction, void *buf, uint64_t bytes, int file_ptr_type,
+                          ADIO_Offset offset, size_t *done, int *error_code)
+{
+    if (file_ptr_type == ADIO_INDIVIDUAL)
+        offset = fd->fp_ind;
+    contiguous(fd, direction, buf, bytes, offset, done, error_code);
+    fd->fp_sys_posn = offset + (ADIO_Offset)*done;
+    if (file_ptr_type == ADIO_INDIVIDUAL)
+        fd->fp_ind += (ADIO_Offset)*done;
+}
+
+void ADIOI_THEMIS_ReadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
+                             ADIO_Offset offset, ADIO_Status *status, int *error_code)
+{
+    MPI_Count size;
+    size_t done;
+
+    MPI_Type_size_x(datatype, &size);
+    contiguous_at(fd, READ, buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done, error_code);
+    set_status(status, datatype, done);
+}
+
+void ADIOI_THEMIS_WriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                              int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
+{
+    MPI_Count size;
+    size_t done;
+
+    MPI_Type_size_x(datatype, &size);
+    contiguous_at(fd, WRITE, (void *)buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done, error_code);
+    set_status(status, datatype, done);
+}
+
+/* Batch by batch, until a read meets the end of the file. */
+static themis_status_t batches(ADIO_File fd, direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
+{
+    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
+
+    for (;;) {
+        themis_status_t status;
+        themis_list_t list;
+        size_t done = 0;
+
+        if (ADIOI_THEMIS_Access_next(access))
+            return THEMIS_NO_MEMORY;
+        if (access->batch == 0)
+            return THEMIS_OK;
+        list = ADIOI_THEMIS_Access_list(access);
+        AD_THEMIS_UNLOCKED(status, direction == WRITE ? themis_write_list(handle, &list, &done)
+                                                      : themis_read_list(handle, &list, &done));
+        if (status != THEMIS_OK)
+            return status;
+        *total += done;
+        if (done < access->batch) {
+            return THEMIS_OK;
+        }
+    }
+}
+
+/* Atomic mode: nothing else of the file's accesses in between, so all of the range is locked. */
+static themis_status_t atomic_range(ADIO_File fd, direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
+{
+    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
+    uint64_t start = access->file.at;
+    themis_status_t status, unlocked;
+
+    /* A type may go on far behind its start: the lock reaches to the end of the file. */
+    AD_THEMIS_UNLOCKED(status, themis_lock(handle, start, UINT64_MAX,
+                                           direction == WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED));
+    if (status != THEMIS_OK)
+        return status;
+    status = batches(fd, direction, access, total);
+    AD_THEMIS_UNLOCKED(unlocked, themis_unlock(handle, start, UINT64_MAX));
+    return status != THEMIS_OK ? status : unlocked;
+}
+
+static size_t strided(ADIO_File fd, direction_t direction, const void *buf, AD_THEMIS_COUNT count,
+                      MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, int *error_code)
+{
+    themis_status_t status = THEMIS_NO_MEMORY;
+    ADIOI_THEMIS_Access access;
+    size_t total = 0;
+    ADIO_Offset target = fd->fp_ind;
+
+    if (direction == WRITE)
+        fd->dirty_write = 1;
+    if (ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
+        target = ADIOI_THEMIS_Access_target(&access);
+        status = fd->atomicity ? atomic_range(fd, direction, &access, &total) : batches(fd, direction, &access, &total);
+    }
+    if (status == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
+        fd->fp_ind = target;
+    fd->fp_sys_posn = -1;
+    ADIOI_THEMIS_Access_end(&access);
+    *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
+    return total;
+}
+
+void ADIOI_THEMIS_ReadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
+                              ADIO_Offset offset, ADIO_Status *status, int *error_code)
+{
+    set_status(status, datatype, strided(fd, READ, buf, count, datatype, file_ptr_type, offset, error_code));
+}
+
+void ADIOI_THEMIS_WriteStrided(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                               int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
+{
+    set_status(status, datatype, strided(fd, WRITE, buf, count, datatype, file_ptr_type, offset, error_code));
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the driver gets into ROMIO without an edit of ROMIO's files: the linker sends ROMIO's calls of three functions to
+ * the __wrap_ functions here (--wrap in local.mk).
+ */
+#include <string.h>
+#include "adio/ad_themis/ad_themis.h"
+#include "util/config.h"
+
+#if AD_THEMIS_RESOLVE_RETURNS
+typedef int resolve_t;
+#define RESOLVED(value) return (value)
+#else
+typedef void resolve_t;
+#define RESOLVED(value) return
+#endif
+
+resolve_t __real_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code);
+resolve_t __wrap_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code);
+
+static int is_ours(const char *name)
+{
+    return strncmp(name, "themis:", 7) == 0;
+}
+
+/* ROMIO_FSTYPE_FORCE has the last word, as in ROMIO. */
+resolve_t __wrap_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code)
+{
+    const char *forced = themis_config_env("ROMIO_FSTYPE_FORCE");
+
+    if (!filename || !is_ours(forced ? forced : filename)) {
+#if AD_THEMIS_RESOLVE_RETURNS
+        return __real_ADIO_ResolveFileType(comm, filename, fstype, ops, code);
+#else
+        __real_ADIO_ResolveFileType(comm, filename, fstype, ops, code);
+        return;
+#endif
+    }
+    *fstype = ADIO_THEMIS;
+    *ops = &ADIO_THEMIS_operations;
+    *code = MPI_SUCCESS;
+    RESOLVED(is_ours(filename) || (forced && strchr(filename, ':')));
+}
+
+void __real_ADIO_Get_shared_fp(ADIO_File fd, ADIO_Offset increment, ADIO_Offset *before, int *code);
+void __wrap_ADIO_Get_shared_fp(ADIO_File fd, ADIO_Offset increment, ADIO_Offset *before, int *code);
+void __real_ADIO_Set_shared_fp(ADIO_File fd, ADIO_Offset value, int *code);
+void __wrap_ADIO_Set_shared_fp(ADIO_File fd, ADIO_Offset value, int *code);
+
+/* The hidden file is of this opening of the file alone; ROMIO opens it when the shared pointer is first used. */
+static int hidden_is_open(ADIO_File fd, int *code)
+{
+    ADIO_Offset ignored;
+
+    *code = MPI_SUCCESS;
+    if (fd->shared_fp_fd == ADIO_FILE_NULL)
+        __real_ADIO_Get_shared_fp(fd, 0, &ignored, code);
+    return fd->shared_fp_fd != ADIO_FILE_NULL && *code == MPI_SUCCESS;
+}
+
+/* A counter at the server instead of lock, read, write, unlock. */
+void __wrap_ADIO_Get_shared_fp(ADIO_File fd, ADIO_Offset increment, ADIO_Offset *before, int *code)
+{
+    *before = 0;
+    if (fd->file_system != ADIO_THEMIS)
+        __real_ADIO_Get_shared_fp(fd, increment, before, code);
+    else if (hidden_is_open(fd, code))
+        ADIOI_THEMIS_Shared_add(fd, increment, before, code);
+}
+
+void __wrap_ADIO_Set_shared_fp(ADIO_File fd, ADIO_Offset value, int *code)
+{
+    if (fd->file_system != ADIO_THEMIS)
+        __real_ADIO_Set_shared_fp(fd, value, code);
+    else if (hidden_is_open(fd, code))
+        ADIOI_THEMIS_Shared_set(fd, value, code);
+}
