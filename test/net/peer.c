@@ -108,7 +108,6 @@ static void serve(const themis_net_options_t *options, uint16_t port, int out)
     themis_net_t *net;
     uint16_t bound;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (themis_net_create(options, &handlers, NULL, &net) != THEMIS_OK ||
         themis_net_listen(net, "127.0.0.1", port, &bound) != THEMIS_OK)
         _exit(1);
@@ -118,7 +117,20 @@ static void serve(const themis_net_options_t *options, uint16_t port, int out)
         themis_net_progress(net, 10 * THEMIS_NS_PER_S);
 }
 
-test_peer_t test_peer_start(const themis_net_options_t *options, uint16_t port)
+/* A new program and not a mere fork: UCX does not survive a fork. */
+static void become(const char *role, const themis_net_options_t *options, unsigned number, int out)
+{
+    char numbers[4][24];
+
+    snprintf(numbers[0], sizeof numbers[0], "%u", number);
+    snprintf(numbers[1], sizeof numbers[1], "%d", out);
+    snprintf(numbers[2], sizeof numbers[2], "%d", options->local_copy);
+    snprintf(numbers[3], sizeof numbers[3], "%llu", (unsigned long long)options->spin);
+    execl("/proc/self/exe", "test_net", role, numbers[0], numbers[1], numbers[2], numbers[3], (char *)NULL);
+    _exit(1);
+}
+
+test_peer_t test_peer_spawn(const char *role, const themis_net_options_t *options, unsigned number)
 {
     test_peer_t peer = {.port = 0};
     int ends[2];
@@ -127,12 +139,31 @@ test_peer_t test_peer_start(const themis_net_options_t *options, uint16_t port)
         return peer;
     peer.pid = fork();
     if (peer.pid == 0)
-        serve(options, port, ends[1]);
+        become(role, options, number, ends[1]);
     close(ends[1]);
     if (read(ends[0], &peer.port, sizeof peer.port) != sizeof peer.port)
         peer.port = 0;
     close(ends[0]);
     return peer;
+}
+
+test_peer_t test_peer_start(const themis_net_options_t *options, uint16_t port)
+{
+    return test_peer_spawn("serve", options, port);
+}
+
+void test_peer_main(int count, char **words, test_role_fn other)
+{
+    if (count != 6)
+        return;
+    themis_net_options_t options = {strtoull(words[5], NULL, 10), atoi(words[4]), 1};
+    unsigned number = (unsigned)strtoul(words[2], NULL, 10);
+    int out = atoi(words[3]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (strcmp(words[1], "serve") == 0)
+        serve(&options, (uint16_t)number, out);
+    other(&options, number, out);
+    _exit(1);
 }
 
 uint64_t test_peer_end(test_peer_t *peer, int signal)

@@ -26,8 +26,15 @@ typedef struct test_peer {
     uint16_t port;
 } test_peer_t;
 
-/* Starts it in a new process; call before any net is made in this one. port 0: any. */
+/* Starts it in a new process. port 0: any. */
 test_peer_t test_peer_start(const themis_net_options_t *options, uint16_t port);
+
+/* Starts this program again in another role; waits until it has written two bytes (a port, say) to `out`. */
+typedef void (*test_role_fn)(const themis_net_options_t *options, unsigned number, int out);
+test_peer_t test_peer_spawn(const char *role, const themis_net_options_t *options, unsigned number);
+/* To be called first thing in main: does not return if the program was started in a role. `other`: all but serving. */
+void test_peer_main(int count, char **words, test_role_fn other);
+
 /* Ends it with the signal and waits. Returns the CPU time it used, in ns. */
 uint64_t test_peer_end(test_peer_t *peer, int signal);
 

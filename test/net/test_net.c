@@ -337,35 +337,40 @@ START_TEST(server_killed_while_moving)
 }
 END_TEST
 
+enum { VICTIM_BYTES = 256 << 20 };
+
+/* A client that dies while the server moves its bytes: `number` is ten times the port, and one to be pushed to. */
+static void victim(const themis_net_options_t *options, unsigned number, int out)
+{
+    themis_net_handlers_t handlers = {.message = NULL};
+    themis_net_t *net;
+    themis_net_conn_t *conn;
+    themis_net_exposed_t *exposed;
+    int push = (int)(number % 10);
+    struct iovec all = {calloc(1, VICTIM_BYTES), VICTIM_BYTES};
+    test_request_t request = {.ask = push ? ASK_PUSH : ASK_PULL, .length = VICTIM_BYTES};
+
+    if (themis_net_create(options, &handlers, NULL, &net) != THEMIS_OK ||
+        themis_net_connect(net, "127.0.0.1", (uint16_t)(number / 10), 10 * SECOND, &conn) != THEMIS_OK ||
+        themis_net_expose(conn, &all, 1, push, &exposed) != THEMIS_OK || write(out, &push, 2) != 2)
+        _exit(1);
+    themis_net_exposed_descriptor(exposed, request.descriptor);
+    themis_net_send(conn, &request, sizeof request);
+    for (;;)
+        themis_net_progress(net, SECOND);
+}
+
 /* Clients die while a server pulls from and pushes to them; the server goes on serving others. */
 START_TEST(clients_killed_while_moving)
 {
     client_t *client = client_new(_i);
     themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
-    uint64_t total = 256 << 20;
 
-    for (int round = 0; round < 6; round++) {
-        int victim = fork();
-        if (victim == 0) {
-            themis_net_handlers_t handlers = {.message = NULL};
-            themis_net_t *net;
-            themis_net_conn_t *conn;
-            themis_net_exposed_t *exposed;
-            struct iovec all = {calloc(1, total), total};
-            test_request_t request = {.ask = round % 2 ? ASK_PUSH : ASK_PULL, .length = total};
-            if (themis_net_create(&options, &handlers, NULL, &net) != THEMIS_OK ||
-                themis_net_connect(net, "127.0.0.1", client->peer.port, 10 * SECOND, &conn) != THEMIS_OK ||
-                themis_net_expose(conn, &all, 1, round % 2, &exposed) != THEMIS_OK)
-                _exit(1);
-            themis_net_exposed_descriptor(exposed, request.descriptor);
-            themis_net_send(conn, &request, sizeof request);
-            uint64_t start = themis_clock_now();
-            while (themis_clock_now() - start < (uint64_t)(20 + 10 * round) * THEMIS_NS_PER_MS)
-                themis_net_progress(net, THEMIS_NS_PER_MS);
-            kill(getpid(), SIGKILL);
-        }
-        test_peer_t dead = {.pid = victim};
-        test_peer_end(&dead, 0);
+    for (unsigned round = 0; round < 8; round++) {
+        test_peer_t peer = test_peer_spawn("victim", &options, client->peer.port * 10 + round % 2);
+        ck_assert_uint_eq(peer.port, round % 2);
+        usleep(1000 << round);
+        test_peer_end(&peer, SIGKILL);
         move(client, 0, 5000, 1, 0, 5000, 1);
         move(client, 1, 5000, 1, 0, 5000, 1);
     }
@@ -569,12 +574,13 @@ static void add(Suite *suite, const TTest *test, const char *name)
     suite_add_tcase(suite, one);
 }
 
-int main(void)
+int main(int count, char **words)
 {
+    setenv("UCX_NET_DEVICES", "lo", 1);
+    test_peer_main(count, words, victim);
     Suite *suite = suite_create("net");
     SRunner *runner = srunner_create(suite);
 
-    setenv("UCX_NET_DEVICES", "lo", 1);
     CASE(echoes);
     CASE(order);
     CASE(bulk);
