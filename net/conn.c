@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <sys/random.h>
-#include "net/internal.h"
+#include "net/local.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -16,11 +16,11 @@ enum { MAX_STRANGERS = 1024 };
 themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server)
 {
     themis_net_conn_t *conn = NULL;
-    uint64_t random[2];
+    uint64_t random;
 
     if (!server || net->strangers < MAX_STRANGERS)
         conn = calloc(1, sizeof *conn);
-    if (conn == NULL || getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+    if (conn == NULL || getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
         free(conn);
         return NULL;
     }
@@ -28,8 +28,7 @@ themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server)
     conn->server = server;
     atomic_init(&conn->refs, 1);
     atomic_init(&conn->state, server ? THEMIS_NET_ACCEPTED : THEMIS_NET_CONNECTING);
-    conn->key = random[0];
-    conn->cookie = random[1];
+    conn->key = random | UINT64_C(1) << 63; /* above what epoll uses for others */
     snprintf(conn->peer, sizeof conn->peer, "unknown");
     if (server) {
         conn->deadline = themis_clock_now() + STRANGER_TIMEOUT;
@@ -46,8 +45,10 @@ void themis_net_conn_ref(themis_net_conn_t *conn)
 
 void themis_net_conn_unref(themis_net_conn_t *conn)
 {
-    if (conn != NULL && atomic_fetch_sub(&conn->refs, 1) == 1)
-        free(conn);
+    if (conn == NULL || atomic_fetch_sub(&conn->refs, 1) != 1)
+        return;
+    themis_net_local_free(conn->local);
+    free(conn);
 }
 
 int themis_net_conn_is_dead(const themis_net_conn_t *conn)
@@ -70,10 +71,12 @@ static void retire(themis_net_conn_t *conn, themis_net_state_t state, themis_sta
     if (conn->state != THEMIS_NET_OPEN)
         conn->told = 1; /* its owner never had it */
     conn->doomed = 1;
+    net->near -= conn->near && conn->state == THEMIS_NET_OPEN;
     conn->state = state;
     conn->why = why;
     HASH_DEL(net->conns, conn);
     LL_PREPEND2(net->doomed, conn, doomed_next);
+    net->locals_version++;
     net->kick = 1;
 }
 
@@ -97,7 +100,7 @@ void themis_net_conn_close(themis_net_conn_t *conn)
     themis_net_unlock(conn->net);
 }
 
-void themis_net_conn_opened(themis_net_conn_t *conn)
+void themis_net_conn_opened(themis_net_conn_t *conn, int near)
 {
     if (conn->server) {
         themis_net_event_t *event = themis_net_event_new(conn, THEMIS_NET_EVENT_OPENED);
@@ -107,7 +110,11 @@ void themis_net_conn_opened(themis_net_conn_t *conn)
         }
         themis_net_event_queue(event);
         conn->net->strangers--;
+    } else {
+        conn->announced = 1;
     }
+    conn->near = near;
+    conn->net->near += (unsigned)near;
     conn->state = THEMIS_NET_OPEN;
 }
 
@@ -146,6 +153,7 @@ static void bury(themis_net_t *net)
         LL_DELETE2(net->doomed, conn, doomed_next);
         conn->doomed = 0;
         themis_net_worker_close(conn, conn->state == THEMIS_NET_CLOSED && conn->borrowed == 0);
+        themis_net_local_close(conn);
         themis_net_transfers_abandon(conn);
         drop_arrivals(conn);
         themis_net_conn_finish(conn);

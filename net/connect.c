@@ -5,7 +5,7 @@
  * are taken from whoever knows the receiver's key. What connects and is not Themis never gets that far.
  */
 #include <stdio.h>
-#include "net/internal.h"
+#include "net/local.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -13,8 +13,9 @@
 
 void themis_net_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame)
 {
+    const themis_net_t *net = conn->net;
     themis_net_frame_t welcome = {
-        .type = THEMIS_NET_WELCOME, .id = conn->key, .token = conn->cookie, .offset = conn->net->port};
+        .type = THEMIS_NET_WELCOME, .id = conn->key, .token = net->local_fd >= 0 ? net->cookie : 0};
 
     if (!conn->server || conn->state != THEMIS_NET_ACCEPTED)
         return;
@@ -38,15 +39,14 @@ void themis_net_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *fr
     }
     conn->peer_key = frame->id;
     conn->cookie = frame->token;
-    conn->peer_port = frame->offset;
     conn->state = THEMIS_NET_GREETED;
     conn->net->kick = 1;
 }
 
-void themis_net_on_ready(themis_net_conn_t *conn)
+void themis_net_on_ready(themis_net_conn_t *conn, int near)
 {
     if (conn->server && conn->state == THEMIS_NET_GREETED)
-        themis_net_conn_opened(conn);
+        themis_net_conn_opened(conn, near && conn->local != NULL);
 }
 
 /* Progresses until the state is another one than `state`. */
@@ -68,13 +68,15 @@ static themis_status_t greet(themis_net_conn_t *conn, const char *host, uint16_t
     await_change(conn, THEMIS_NET_CONNECTING, deadline);
     if (conn->state == THEMIS_NET_CONNECTING)
         return THEMIS_TIMED_OUT;
+    int near = conn->state == THEMIS_NET_GREETED && themis_net_local_connect(conn, deadline);
+    ready.token = (uint64_t)near;
     themis_net_lock(conn->net);
     if (conn->state == THEMIS_NET_GREETED)
         status = themis_net_post(conn, &ready, NULL, 0, NULL, NULL);
     else
         status = conn->why == THEMIS_VERSION ? THEMIS_VERSION : THEMIS_UNREACHABLE;
     if (status == THEMIS_OK)
-        themis_net_conn_opened(conn);
+        themis_net_conn_opened(conn, near);
     themis_net_unlock(conn->net);
     return status;
 }

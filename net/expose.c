@@ -60,7 +60,8 @@ themis_status_t themis_net_descriptor_read(const unsigned char bytes[THEMIS_NET_
                                            themis_net_descriptor_t *descriptor)
 {
     memcpy(descriptor, bytes, sizeof *descriptor);
-    if (descriptor->check != check_of(descriptor) || descriptor->total > INT64_MAX)
+    if (descriptor->check != check_of(descriptor) || descriptor->total > INT64_MAX ||
+        descriptor->count > THEMIS_NET_MAX_PIECES)
         return THEMIS_PROTOCOL;
     return THEMIS_OK;
 }
@@ -83,7 +84,7 @@ themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *p
 {
     themis_net_exposed_t *new;
 
-    if (count > UINT32_MAX)
+    if (count > THEMIS_NET_MAX_PIECES)
         return THEMIS_RANGE;
     new = calloc(1, sizeof *new + count * sizeof new->pieces[0]);
     if (new == NULL)

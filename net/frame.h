@@ -17,8 +17,8 @@ enum {
 
 typedef enum themis_net_frame_type {
     THEMIS_NET_HELLO = 1, /* client: id = its key, token = THEMIS_NET_WIRE */
-    THEMIS_NET_WELCOME,   /* server: id = its key, token = cookie, offset = port; status not 0: refused */
-    THEMIS_NET_READY,     /* client: no local socket is coming (any more), the connection is open */
+    THEMIS_NET_WELCOME,   /* server: id = its key, token = cookie of its local socket; status not 0: refused */
+    THEMIS_NET_READY,     /* client: the connection is open; token = 1: messages go by the local side */
     THEMIS_NET_MESSAGE,   /* id = sequence number; payload */
     THEMIS_NET_PULL,      /* id = chunk, token, offset, length */
     THEMIS_NET_DATA,      /* answer: id = chunk, status; payload */

@@ -6,6 +6,7 @@
  *   worker.c    UCX: context, worker, listener, endpoints, active messages
  *   conn.c      a connection's life, the message queue of each, events
  *   connect.c   how two sides find out that they may talk
+ *   meet.c, local.c, ring.c, copy.c   what processes of one host have besides UCX
  *   progress.c  polling, sleeping, who does it, and the calls of handlers
  *   expose.c    client side of bulk data     transfer.c  server side of bulk data
  *
@@ -65,9 +66,12 @@ struct themis_net_conn {
 
     ucp_ep_h ep; /* NULL: closed, or about to be */
     int server;  /* 1: the peer connected to us */
-    uint64_t key, peer_key, cookie;
-    uint64_t peer_port; /* client: where the server's local socket is named after */
-    uint64_t deadline;  /* server: when a peer that has not introduced itself is dropped */
+    uint64_t key, peer_key;
+    uint64_t cookie;                /* client: in the name of the server's local socket; 0: it has none */
+    struct themis_net_local *local; /* NULL: another host, or none; set before `state` is OPEN */
+    atomic_int near;                /* messages go by `local` */
+    atomic_int announced;           /* the owner knows it */
+    uint64_t deadline;              /* server: when a peer that has not introduced itself is dropped */
     themis_status_t why;
     int doomed;        /* in net->doomed: to be closed by the progressing thread */
     int told;          /* the closed event is queued */
@@ -78,6 +82,23 @@ struct themis_net_conn {
     themis_net_event_t *arrivals; /* messages that came too early or are not complete, by sequence */
     UT_hash_handle hh;            /* net->conns, by key */
     struct themis_net_conn *doomed_next;
+};
+
+/* Somebody at the local socket who has not said yet who he is. */
+typedef struct themis_net_stranger {
+    int fd; /* -1: free */
+    uint64_t deadline;
+} themis_net_stranger_t;
+
+enum { THEMIS_NET_STRANGERS = 64 };
+
+/* What epoll_event.data.u64 says; anything else is the key of a connection. */
+enum {
+    THEMIS_NET_EPOLL_BELL,
+    THEMIS_NET_EPOLL_UCX,
+    THEMIS_NET_EPOLL_LISTENER,
+    THEMIS_NET_EPOLL_STRANGER = 16,
+    THEMIS_NET_EPOLL_KEYS = THEMIS_NET_EPOLL_STRANGER + THEMIS_NET_STRANGERS
 };
 
 struct themis_net {
@@ -102,14 +123,29 @@ struct themis_net {
     ucp_listener_h listener;
     uint16_t port;
     int ucx_fd;
-    unsigned closing;   /* endpoints whose close has not completed */
-    unsigned strangers; /* connections in state ACCEPTED or, at a server, GREETED */
-    uint64_t next_id;   /* of exposures and chunks */
+    unsigned closing;      /* endpoints whose close has not completed */
+    unsigned strangers;    /* connections in state ACCEPTED or, at a server, GREETED */
+    uint64_t next_id;      /* of exposures and chunks */
+    unsigned near;         /* open connections whose messages do not go by UCX */
+    unsigned ops;          /* sends and fetches under way in UCX */
+    uint64_t cookie;       /* in the name of the local socket */
+    int local_fd;          /* -1: not listening */
+    uint64_t accept_again; /* when accepting goes on; 0: it does */
+    themis_net_stranger_t local_strangers[THEMIS_NET_STRANGERS];
+    atomic_uint locals_version; /* grows when a connection gets a local side or ends */
     themis_net_conn_t *conns;
     themis_net_conn_t *doomed;
     themis_net_event_t *events;
     themis_net_exposed_t *exposures;
     themis_net_chunk_t *chunks;
+
+    /* of the progressing thread */
+    themis_net_conn_t **polled; /* connections with a local side, each with a reference */
+    size_t polled_count;
+    unsigned polled_version;
+    unsigned tick;
+    int soon; /* somebody's time is running */
+    unsigned char *scratch;
 };
 
 /* Takes and releases net->lock; releasing wakes the sleeper if there is something for it to do. */
@@ -157,7 +193,8 @@ void themis_net_conn_lose(themis_net_conn_t *conn, themis_status_t why);
 void themis_net_conns_tend(themis_net_t *net);
 /* Nothing can come for this connection any more: ends its transfers and tells the owner. */
 void themis_net_conn_finish(themis_net_conn_t *conn);
-void themis_net_conn_opened(themis_net_conn_t *conn);
+/* Both sides may talk now; `near`: by the local side. */
+void themis_net_conn_opened(themis_net_conn_t *conn, int near);
 int themis_net_conn_is_dead(const themis_net_conn_t *conn);
 
 /* A new event, not yet queued, with a reference to `conn`; NULL without memory. */
@@ -169,7 +206,7 @@ void themis_net_event_free(themis_net_event_t *event); /* lock held */
 
 void themis_net_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame);
 void themis_net_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *frame);
-void themis_net_on_ready(themis_net_conn_t *conn);
+void themis_net_on_ready(themis_net_conn_t *conn, int near);
 void themis_net_on_message(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload);
 void themis_net_on_pull(themis_net_conn_t *conn, const themis_net_frame_t *frame);
 void themis_net_on_push(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload);
@@ -184,7 +221,7 @@ typedef struct themis_net_piece {
     uint64_t end;
 } themis_net_piece_t;
 
-enum { THEMIS_NET_WRITABLE = 1, THEMIS_NET_PLAIN = 2 };
+enum { THEMIS_NET_WRITABLE = 1, THEMIS_NET_PLAIN = 2, THEMIS_NET_MAX_PIECES = 1 << 22 };
 
 /* What a descriptor says, THEMIS_NET_DESCRIPTOR_BYTES as it travels. */
 typedef struct themis_net_descriptor {

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "net/internal.h"
+#include "net/local.h"
 #include "util/log.h"
 
 /* What a peer that does not read, or one that only talks, can make us hold. */
@@ -19,6 +19,8 @@ themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size
 
     if (length > THEMIS_NET_MAX_MESSAGE)
         return THEMIS_RANGE;
+    if (conn->state == THEMIS_NET_OPEN && conn->near)
+        return themis_net_local_send(conn, bytes, length);
     themis_net_lock(conn->net);
     if (conn->state != THEMIS_NET_OPEN) {
         status = THEMIS_DISCONNECTED;
@@ -111,7 +113,7 @@ void themis_net_on_message(themis_net_conn_t *conn, const themis_net_frame_t *fr
     themis_net_event_t *event = NULL;
 
     if (conn->server && conn->state == THEMIS_NET_GREETED)
-        themis_net_on_ready(conn);
+        themis_net_on_ready(conn, 0);
     if (conn->state != THEMIS_NET_OPEN && conn->server)
         return;
     if (payload->length <= THEMIS_NET_MAX_MESSAGE && conn->queued_in + payload->length <= MAX_QUEUED)

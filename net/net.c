@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
-#include "net/internal.h"
+#include "net/local.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"
@@ -13,18 +14,21 @@
 #define DEFAULT_SPIN (20 * THEMIS_NS_PER_US)
 #define FAREWELL (200 * THEMIS_NS_PER_MS) /* for peers to take what was sent to them last */
 
-static int watch(themis_net_t *net, int *fd)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = fd};
+enum { SCRATCH_BYTES = 64 << 10 };
 
-    return epoll_ctl(net->epoll_fd, EPOLL_CTL_ADD, *fd, &event);
+static int watch(themis_net_t *net, int fd, uint64_t what)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
+
+    return epoll_ctl(net->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 static themis_status_t open_fds(themis_net_t *net)
 {
     net->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     net->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (net->epoll_fd < 0 || net->wake_fd < 0 || watch(net, &net->wake_fd) != 0 || watch(net, &net->ucx_fd) != 0) {
+    if (net->epoll_fd < 0 || net->wake_fd < 0 || watch(net, net->wake_fd, THEMIS_NET_EPOLL_BELL) != 0 ||
+        watch(net, net->ucx_fd, THEMIS_NET_EPOLL_UCX) != 0) {
         themis_error("cannot make an event queue: %m");
         return themis_status_from_errno(errno);
     }
@@ -53,9 +57,14 @@ themis_status_t themis_net_create(const themis_net_options_t *options, const the
     new->options = options != NULL ? *options : (themis_net_options_t){DEFAULT_SPIN, 1, 1};
     new->handlers = *handlers;
     new->arg = arg;
-    new->epoll_fd = new->wake_fd = -1;
+    new->epoll_fd = new->wake_fd = new->local_fd = -1;
+    for (int i = 0; i < THEMIS_NET_STRANGERS; i++)
+        new->local_strangers[i].fd = -1;
     sync_create(new);
-    themis_status_t status = themis_net_worker_create(new);
+    new->scratch = malloc(SCRATCH_BYTES);
+    themis_status_t status = new->scratch != NULL &&getrandom(&new->cookie, sizeof new->cookie, 0) > 0
+                                 ? themis_net_worker_create(new)
+                                 : THEMIS_NO_MEMORY;
     if (status == THEMIS_OK)
         status = open_fds(new);
     if (status != THEMIS_OK) {
@@ -70,6 +79,8 @@ themis_status_t themis_net_listen(themis_net_t *net, const char *host, uint16_t 
 {
     themis_net_lock(net);
     themis_status_t status = net->listener != NULL ? THEMIS_INVALID : themis_net_worker_listen(net, host, port);
+    if (status == THEMIS_OK && net->options.local_copy)
+        themis_net_local_listen(net);
     if (status == THEMIS_OK && bound != NULL)
         *bound = net->port;
     themis_net_unlock(net);
@@ -118,6 +129,11 @@ void themis_net_destroy(themis_net_t *net)
         return;
     if (net->worker != NULL)
         farewell(net);
+    themis_net_local_unlisten(net);
+    for (size_t i = 0; i < net->polled_count; i++)
+        themis_net_conn_unref(net->polled[i]);
+    free(net->polled);
+    free(net->scratch);
     themis_net_worker_destroy(net);
     if (net->epoll_fd >= 0)
         close(net->epoll_fd);

@@ -7,13 +7,14 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include "net/internal.h"
+#include "net/local.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { POLLS = 16, EVENTS = 256, MAX_READY = 16, STRANGERS_SLEEP_MS = 500 };
+enum { POLLS = 16, EVENTS = 256, MAX_READY = 16, SHORT_SLEEP_MS = 200, SELDOM = 32 };
 
 void themis_net_lock(themis_net_t *net)
 {
@@ -28,6 +29,14 @@ static void ring_bell(themis_net_t *net)
     ssize_t written = write(net->wake_fd, &one, sizeof one);
     (void)written; /* fails only when the bell is rung already */
     errno = error;
+}
+
+static void empty_bell(themis_net_t *net)
+{
+    uint64_t count;
+    ssize_t got = read(net->wake_fd, &count, sizeof count);
+
+    (void)got; /* another wake may have emptied it */
 }
 
 void themis_net_unlock(themis_net_t *net)
@@ -113,6 +122,7 @@ static void tell(themis_net_event_t *event)
 
     switch (event->type) {
     case THEMIS_NET_EVENT_OPENED:
+        conn->announced = 1;
         if (net->handlers.opened != NULL && conn->state != THEMIS_NET_CLOSED)
             net->handlers.opened(net->arg, conn);
         break;
@@ -147,68 +157,145 @@ static unsigned hand_out(themis_net_t *net)
     return handled;
 }
 
-/* One look at everything; *active tells that UCX did something. */
-static unsigned pass(themis_net_t *net, int *active)
+/* Brings net->polled up to date. */
+static void list_locals(themis_net_t *net)
 {
-    *active = 0;
+    themis_net_conn_t *conn, *next, **list;
+    size_t count = 0;
+
     themis_net_lock(net);
+    net->polled_version = net->locals_version;
+    list = calloc(HASH_COUNT(net->conns) + 1, sizeof *list);
+    if (list == NULL)
+        net->polled_version--; /* again next time */
+    HASH_ITER(hh, net->conns, conn, next)
+    {
+        if (list == NULL || conn->local == NULL)
+            continue;
+        themis_net_conn_ref(conn);
+        list[count++] = conn;
+    }
+    themis_net_unlock(net);
+    if (list == NULL)
+        return;
+    for (size_t i = 0; i < net->polled_count; i++)
+        themis_net_conn_unref(net->polled[i]);
+    free(net->polled);
+    net->polled = list;
+    net->polled_count = count;
+}
+
+static unsigned poll_locals(themis_net_t *net)
+{
+    unsigned handled = 0;
+
+    if (net->polled_version != net->locals_version)
+        list_locals(net);
+    for (size_t i = 0; i < net->polled_count; i++)
+        handled += themis_net_local_poll(net->polled[i]);
+    return handled;
+}
+
+/*
+ * What the sockets say. A key may be that of a connection that has just gone. While we spin this is looked at now and
+ * then only: a system call costs more than a message.
+ */
+static void look_at_sockets(themis_net_t *net, int timeout_ms)
+{
+    struct epoll_event ready[MAX_READY];
+    themis_net_conn_t *conn;
+
+    int count = epoll_wait(net->epoll_fd, ready, MAX_READY, timeout_ms);
+    if (count <= 0)
+        return;
+    themis_net_lock(net);
+    for (int i = 0; i < count; i++) {
+        uint64_t what = ready[i].data.u64;
+        if (what == THEMIS_NET_EPOLL_BELL) {
+            empty_bell(net);
+        } else if (what == THEMIS_NET_EPOLL_LISTENER) {
+            themis_net_local_accept(net);
+        } else if (what >= THEMIS_NET_EPOLL_STRANGER && what < THEMIS_NET_EPOLL_KEYS) {
+            themis_net_local_identify(net, (unsigned)(what - THEMIS_NET_EPOLL_STRANGER));
+        } else if (what != THEMIS_NET_EPOLL_UCX) {
+            HASH_FIND(hh, net->conns, &what, sizeof what, conn);
+            if (conn != NULL && conn->local != NULL)
+                themis_net_local_event(conn);
+        }
+    }
+    themis_net_unlock(net);
+}
+
+/* UCX costs a system call for each look: only when something can come from there, else now and then. */
+static int progress_ucx(themis_net_t *net, int now)
+{
+    int active = 0;
+
+    if (!now && net->ops == 0 && net->closing == 0 && HASH_COUNT(net->conns) == net->near)
+        return 0;
     for (int i = 0; i < POLLS && ucp_worker_progress(net->worker) > 0; i++)
-        *active = 1;
-    if (net->doomed != NULL || net->strangers > 0)
+        active = 1;
+    return active;
+}
+
+/* One look at everything; *active tells that UCX did something. */
+static unsigned pass(themis_net_t *net, int thorough, int *active)
+{
+    thorough |= net->tick++ % SELDOM == 0;
+    if (thorough)
+        look_at_sockets(net, 0);
+    themis_net_lock(net);
+    *active = progress_ucx(net, thorough);
+    if (net->doomed != NULL || (thorough && net->strangers > 0))
         themis_net_conns_tend(net);
+    if (thorough)
+        net->soon = themis_net_local_tend(net) || net->strangers > 0;
     unsigned handled = hand_out(net);
     themis_net_unlock(net);
-    return handled;
+    return handled + poll_locals(net);
 }
 
 /* --- sleeping ---------------------------------------------------------------------------------------------------- */
 
-static int armed(themis_net_t *net, int *strangers)
+/* Asks everybody to ring. Returns 0 if something is there already. */
+static int arm(themis_net_t *net)
 {
+    int good = net->polled_version == net->locals_version;
+
+    for (size_t i = 0; good && i < net->polled_count; i++)
+        good = themis_net_local_doze(net->polled[i]);
+    if (!good)
+        return 0;
     themis_net_lock(net);
-    int good = net->events == NULL && net->doomed == NULL && ucp_worker_arm(net->worker) == UCS_OK;
-    *strangers = net->strangers > 0;
+    good = net->events == NULL && net->doomed == NULL && ucp_worker_arm(net->worker) == UCS_OK;
     net->kick = 0;
     themis_net_unlock(net);
     return good;
 }
 
-static void empty_bell(themis_net_t *net)
-{
-    uint64_t count;
-    ssize_t got = read(net->wake_fd, &count, sizeof count);
-
-    (void)got; /* another wake may have emptied it */
-}
-
 /* Sleeps until something is to be done, at most `timeout` ns. */
 static void doze(themis_net_t *net, uint64_t timeout)
 {
-    struct epoll_event ready[MAX_READY];
-    int strangers;
     uint64_t ms = (timeout + THEMIS_NS_PER_MS - 1) / THEMIS_NS_PER_MS;
 
+    if (net->soon && ms > SHORT_SLEEP_MS)
+        ms = SHORT_SLEEP_MS;
     atomic_store(&net->sleeping, 1);
-    if (!atomic_load(&net->wake_pending) && armed(net, &strangers)) {
-        if (strangers && ms > STRANGERS_SLEEP_MS)
-            ms = STRANGERS_SLEEP_MS;
-        int count = epoll_wait(net->epoll_fd, ready, MAX_READY, ms > INT32_MAX ? INT32_MAX : (int)ms);
-        for (int i = 0; i < count; i++)
-            if (ready[i].data.ptr == &net->wake_fd)
-                empty_bell(net);
-    }
+    if (!atomic_load(&net->wake_pending) && arm(net))
+        look_at_sockets(net, ms > INT32_MAX ? INT32_MAX : (int)ms);
     atomic_store(&net->sleeping, 0);
+    for (size_t i = 0; i < net->polled_count; i++)
+        themis_net_local_awake(net->polled[i]);
 }
 
 /* Returns when something was handled, the time is over, or somebody calls themis_net_wake. */
 static unsigned lead(themis_net_t *net, uint64_t timeout)
 {
     uint64_t start = themis_clock_now(), now = start, quiet = start;
-    unsigned handled;
-    int active;
+    int active, thorough = timeout == 0;
 
     for (;;) {
-        handled = pass(net, &active);
+        unsigned handled = pass(net, thorough, &active);
         if (handled > 0 || timeout == 0 || atomic_exchange(&net->wake_pending, 0))
             return handled;
         now = themis_clock_now();
@@ -216,7 +303,8 @@ static unsigned lead(themis_net_t *net, uint64_t timeout)
             return 0;
         if (active)
             quiet = now;
-        if (now - quiet >= net->options.spin)
+        thorough = now - quiet >= net->options.spin;
+        if (thorough)
             doze(net, timeout - (now - start));
         else if (net->options.yield)
             sched_yield();

@@ -6,7 +6,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "net/internal.h"
+#include "net/copy.h"
+#include "net/local.h"
 #include "util/log.h"
 
 enum { WINDOW = 4 };
@@ -295,6 +296,26 @@ static themis_status_t start(const order_t *order, uint64_t token)
     return THEMIS_IN_PROGRESS;
 }
 
+/* By one copy between the processes; THEMIS_UNSUPPORTED: not with this peer. */
+static themis_status_t copy(const order_t *order, const themis_net_descriptor_t *said, uint64_t total)
+{
+    struct themis_net_local *local = order->conn->local;
+    themis_net_copy_t what = {.remote = said,
+                              .offset = order->offset,
+                              .local = order->local,
+                              .count = order->count,
+                              .total = total,
+                              .push = order->push};
+
+    if (local == NULL || !local->may_copy)
+        return THEMIS_UNSUPPORTED;
+    what.pid = local->peer.pid;
+    themis_status_t status = themis_net_copy(&what);
+    if (status == THEMIS_UNSUPPORTED)
+        local->may_copy = 0; /* the kernel will not change its mind */
+    return status;
+}
+
 static themis_status_t move(const order_t *order, const unsigned char *descriptor)
 {
     themis_net_descriptor_t said;
@@ -309,7 +330,8 @@ static themis_status_t move(const order_t *order, const unsigned char *descripto
         return THEMIS_DISCONNECTED;
     if (total == 0)
         return THEMIS_OK;
-    return start(order, said.token);
+    status = copy(order, &said, total);
+    return status == THEMIS_UNSUPPORTED ? start(order, said.token) : status;
 }
 
 themis_status_t themis_net_pull(themis_net_conn_t *conn, const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "net/internal.h"
+#include "net/local.h"
 #include "util/log.h"
 
 enum { AM_ID = 1 };
@@ -84,7 +84,7 @@ static void hand_over(themis_net_conn_t *conn, const themis_net_frame_t *frame, 
         themis_net_on_welcome(conn, frame);
         break;
     case THEMIS_NET_READY:
-        themis_net_on_ready(conn);
+        themis_net_on_ready(conn, frame->token == 1);
         break;
     case THEMIS_NET_MESSAGE:
         themis_net_on_message(conn, frame, payload);
@@ -141,12 +141,14 @@ static void op_end(op_t *op, ucs_status_t status)
 
 static void on_sent(void *request, ucs_status_t status, void *arg)
 {
+    ((op_t *)arg)->conn->net->ops--;
     op_end(arg, status);
     ucp_request_free(request);
 }
 
 static void on_fetched(void *request, ucs_status_t status, size_t length, void *arg)
 {
+    ((op_t *)arg)->conn->net->ops--;
     op_end(arg, status);
     ucp_request_free(request);
 }
@@ -177,6 +179,7 @@ themis_status_t themis_net_post(themis_net_conn_t *conn, const themis_net_frame_
     ucs_status_ptr_t request =
         ucp_am_send_nbx(conn->ep, AM_ID, &op->frame, sizeof op->frame, length > 0 ? payload : NULL, length, &param);
     if (UCS_PTR_IS_PTR(request)) {
+        conn->net->ops++;
         conn->net->kick = 1;
         return THEMIS_OK;
     }
@@ -208,10 +211,12 @@ void themis_net_fetch(themis_net_conn_t *conn, const themis_net_payload_t *paylo
     themis_net_conn_ref(conn);
     conn->borrowed++;
     ucs_status_ptr_t request = ucp_am_recv_data_nbx(conn->net->worker, payload->data, buffer, payload->length, &param);
-    if (UCS_PTR_IS_PTR(request))
+    if (UCS_PTR_IS_PTR(request)) {
+        conn->net->ops++;
         conn->net->kick = 1;
-    else
+    } else {
         op_end(op, UCS_PTR_STATUS(request));
+    }
 }
 
 /* --- endpoints --------------------------------------------------------------------------------------------------- */
@@ -220,7 +225,11 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     themis_net_conn_t *conn = arg;
 
-    if (conn->ep == ep)
+    if (conn->ep != ep)
+        return;
+    if (conn->near && conn->state == THEMIS_NET_OPEN)
+        themis_net_local_hang_up(conn);
+    else
         themis_net_conn_lose(conn, status_from_ucx(status));
 }
 

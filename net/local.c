@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A local connection in use: messages through the rings, the socket as a bell.
+ *
+ * A message in the ring is its length in 8 bytes, then its bytes, padded to 8. The bell rings only for a peer that has
+ * said that it sleeps, or that it waits for room; so two busy processes exchange messages without system calls.
+ */
+#include "net/local.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "util/log.h"
+
+enum { HEADER = 8, BUDGET = 64, MAX_WAITING = 64 << 20, LAST_READING = 1 << 20, SCRATCH = 64 << 10 };
+
+static size_t padding(size_t length)
+{
+    return (HEADER - length % HEADER) % HEADER;
+}
+
+static void ring_peer(const themis_net_local_t *local)
+{
+    ssize_t sent = send(local->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    (void)sent; /* full of rings that it has not heard yet, or it is gone, which the socket will tell */
+}
+
+static void ring_reader(themis_net_local_t *local)
+{
+    if (atomic_load(&local->out.shared->reader_sleeps) && atomic_exchange(&local->out.shared->reader_sleeps, 0))
+        ring_peer(local);
+}
+
+/* --- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Writes as much as there is room for; returns that, or -1 if the reader cheats. */
+static long put(themis_net_local_t *local, const unsigned char *bytes, size_t length)
+{
+    long room = themis_net_ring_room(&local->out);
+
+    if (room <= 0)
+        return room;
+    if ((size_t)room < length)
+        length = (size_t)room;
+    themis_net_ring_write(&local->out, bytes, length);
+    return (long)length;
+}
+
+/* Makes room for `length` more bytes to wait; 0 without memory. */
+static int reserve(themis_net_local_t *local, size_t length)
+{
+    size_t held = local->waiting_end - local->waiting_start, room = 2 * (held + length);
+
+    if (local->waiting_end + length <= local->waiting_room)
+        return 1;
+    unsigned char *bigger = malloc(room);
+    if (bigger == NULL)
+        return 0;
+    if (held > 0)
+        memcpy(bigger, local->waiting + local->waiting_start, held);
+    free(local->waiting);
+    local->waiting = bigger;
+    local->waiting_room = room;
+    local->waiting_start = 0;
+    local->waiting_end = held;
+    return 1;
+}
+
+static void keep(themis_net_local_t *local, const void *bytes, size_t length)
+{
+    memcpy(local->waiting + local->waiting_end, bytes, length);
+    local->waiting_end += length;
+}
+
+/* Moves waiting bytes to the ring as long as there is room. The reader is asked to ring when it has made more. */
+static int flush(themis_net_local_t *local)
+{
+    while (local->waiting_start < local->waiting_end) {
+        long put_now = put(local, local->waiting + local->waiting_start, local->waiting_end - local->waiting_start);
+        if (put_now < 0)
+            return 0;
+        local->waiting_start += (size_t)put_now;
+        if (put_now > 0) {
+            themis_net_ring_publish(&local->out);
+            continue;
+        }
+        if (atomic_exchange(&local->out.shared->writer_waits, 1))
+            break; /* it had been asked before the last look at the room */
+    }
+    if (local->waiting_start == local->waiting_end) {
+        local->waiting_start = local->waiting_end = 0;
+        local->has_waiting = 0;
+    }
+    return 1;
+}
+
+/* A message that may not fit as a whole. */
+static themis_status_t send_slowly(themis_net_local_t *local, uint64_t header, const void *bytes, size_t length)
+{
+    static const unsigned char zeros[HEADER];
+    size_t held = local->waiting_end - local->waiting_start, whole = HEADER + length + padding(length);
+
+    if (held + whole > MAX_WAITING)
+        return THEMIS_BUSY;
+    if (!reserve(local, whole))
+        return THEMIS_NO_MEMORY;
+    keep(local, &header, HEADER);
+    keep(local, bytes, length);
+    keep(local, zeros, padding(length));
+    local->has_waiting = 1;
+    return flush(local) ? THEMIS_OK : THEMIS_PROTOCOL;
+}
+
+static themis_status_t send_locked(themis_net_local_t *local, const void *bytes, size_t length)
+{
+    static const unsigned char zeros[HEADER];
+    uint64_t header = length;
+    long room = local->has_waiting ? 0 : themis_net_ring_room(&local->out);
+
+    if (room < 0)
+        return THEMIS_PROTOCOL;
+    if ((size_t)room < HEADER + length + padding(length))
+        return send_slowly(local, header, bytes, length);
+    themis_net_ring_write(&local->out, &header, HEADER);
+    themis_net_ring_write(&local->out, bytes, length);
+    themis_net_ring_write(&local->out, zeros, padding(length));
+    themis_net_ring_publish(&local->out);
+    return THEMIS_OK;
+}
+
+themis_status_t themis_net_local_send(themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    themis_net_local_t *local = conn->local;
+
+    pthread_mutex_lock(&local->out_lock);
+    themis_status_t status = send_locked(local, bytes, length);
+    pthread_mutex_unlock(&local->out_lock);
+    ring_reader(local);
+    if (status != THEMIS_PROTOCOL)
+        return status;
+    themis_net_lock(conn->net);
+    themis_net_conn_lose(conn, THEMIS_PROTOCOL);
+    themis_net_unlock(conn->net);
+    return THEMIS_DISCONNECTED;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+static void lose(themis_net_conn_t *conn, themis_status_t why)
+{
+    themis_net_lock(conn->net);
+    themis_net_conn_lose(conn, why);
+    themis_net_unlock(conn->net);
+}
+
+/* Begins a message when its length is there. Returns 0 if not, or if it is too long (the connection is lost then). */
+static int begin(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+    uint64_t length;
+
+    long filled = themis_net_ring_filled(&local->in);
+    if (filled < 0) {
+        lose(conn, THEMIS_PROTOCOL);
+        return 0;
+    }
+    if (filled < HEADER)
+        return 0;
+    themis_net_ring_read(&local->in, &length, HEADER);
+    if (length > THEMIS_NET_MAX_MESSAGE) {
+        lose(conn, THEMIS_PROTOCOL);
+        return 0;
+    }
+    size_t whole = (size_t)length + padding((size_t)length);
+    local->message = whole <= SCRATCH ? conn->net->scratch : malloc(whole);
+    local->message_length = (size_t)length;
+    local->message_have = 0;
+    if (local->message == NULL)
+        lose(conn, THEMIS_NO_MEMORY);
+    return local->message != NULL;
+}
+
+/* A message that has begun in the scratch buffer and is not whole moves out: others use the buffer too. */
+static void move_out(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+
+    if (local->message != conn->net->scratch)
+        return;
+    local->message = malloc(local->message_length + HEADER);
+    if (local->message == NULL)
+        lose(conn, THEMIS_NO_MEMORY);
+    else
+        memcpy(local->message, conn->net->scratch, local->message_have);
+}
+
+/* Reads what is there of the message; 1 when it is whole. */
+static int proceed(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+    size_t whole = local->message_length + padding(local->message_length), want = whole - local->message_have;
+
+    long filled = themis_net_ring_filled(&local->in);
+    if (filled < 0) {
+        lose(conn, THEMIS_PROTOCOL);
+        return 0;
+    }
+    if ((size_t)filled < want)
+        want = (size_t)filled;
+    themis_net_ring_read(&local->in, local->message + local->message_have, want);
+    local->message_have += want;
+    return local->message_have == whole;
+}
+
+static void release(themis_net_local_t *local)
+{
+    themis_net_ring_release(&local->in);
+    if (atomic_load(&local->in.shared->writer_waits) && atomic_exchange(&local->in.shared->writer_waits, 0))
+        ring_peer(local);
+}
+
+static void forget_message(themis_net_conn_t *conn)
+{
+    if (conn->local->message != conn->net->scratch)
+        free(conn->local->message);
+    conn->local->message = NULL;
+}
+
+/* One message; returns 0 when there is none (that is whole). */
+static int read_one(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+
+    if (local->message == NULL && !begin(conn))
+        return 0;
+    int whole = proceed(conn);
+    release(local);
+    if (!whole) {
+        move_out(conn);
+        return 0;
+    }
+    if (conn->net->handlers.message != NULL)
+        conn->net->handlers.message(conn->net->arg, conn, local->message, local->message_length);
+    forget_message(conn);
+    return 1;
+}
+
+static unsigned read_some(themis_net_conn_t *conn, unsigned budget)
+{
+    unsigned count = 0;
+
+    while (count < budget && conn->state == THEMIS_NET_OPEN && read_one(conn))
+        count++;
+    return count;
+}
+
+unsigned themis_net_local_poll(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+    int hung_up = local->hung_up; /* before the last look at the ring */
+
+    if (local->has_waiting) {
+        pthread_mutex_lock(&local->out_lock);
+        flush(local);
+        pthread_mutex_unlock(&local->out_lock);
+        ring_reader(local);
+    }
+    if (!hung_up && atomic_load_explicit(&local->in.shared->written, memory_order_acquire) == local->in.own)
+        return 0;
+    if (!conn->announced && !hung_up) {
+        themis_net_lock(conn->net);
+        themis_net_on_ready(conn, 1); /* its READY may come later than its first message */
+        themis_net_unlock(conn->net);
+        return 0;
+    }
+    if (!conn->announced || !conn->near)
+        return 0;
+    unsigned count = read_some(conn, hung_up ? LAST_READING : BUDGET);
+    if (hung_up)
+        lose(conn, THEMIS_DISCONNECTED);
+    return count;
+}
+
+/* --- sleeping ---------------------------------------------------------------------------------------------------- */
+
+int themis_net_local_doze(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+
+    atomic_store(&local->in.shared->reader_sleeps, 1);
+    if (conn->announced && !conn->near)
+        return 1;
+    if (conn->announced && local->hung_up)
+        return 0;
+    return atomic_load(&local->in.shared->written) == local->in.own;
+}
+
+void themis_net_local_awake(themis_net_conn_t *conn)
+{
+    atomic_store_explicit(&conn->local->in.shared->reader_sleeps, 0, memory_order_relaxed);
+}
+
+void themis_net_local_event(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+    char bells[64];
+    ssize_t got = recv(local->fd, bells, sizeof bells, MSG_DONTWAIT);
+    struct pollfd ended = {.fd = local->pid_fd, .events = POLLIN};
+
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || poll(&ended, 1, 0) > 0)
+        themis_net_local_hang_up(conn);
+}
+
+void themis_net_local_hang_up(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+
+    local->hung_up = 1;
+    local->may_copy = 0;
+    conn->net->kick = 1;
+    epoll_ctl(conn->net->epoll_fd, EPOLL_CTL_DEL, local->fd, NULL); /* or they would wake us for ever */
+    if (local->pid_fd >= 0)
+        epoll_ctl(conn->net->epoll_fd, EPOLL_CTL_DEL, local->pid_fd, NULL);
+}
+
+/* --- the end ----------------------------------------------------------------------------------------------------- */
+
+void themis_net_local_close(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+
+    if (local == NULL)
+        return;
+    if (local->has_waiting) {
+        pthread_mutex_lock(&local->out_lock);
+        flush(local);
+        pthread_mutex_unlock(&local->out_lock);
+    }
+    local->may_copy = 0;
+    epoll_ctl(conn->net->epoll_fd, EPOLL_CTL_DEL, local->fd, NULL);
+    if (local->pid_fd >= 0)
+        epoll_ctl(conn->net->epoll_fd, EPOLL_CTL_DEL, local->pid_fd, NULL);
+    shutdown(local->fd, SHUT_RDWR); /* closed with the last reference: others may be ringing it */
+}
+
+void themis_net_local_free(themis_net_local_t *local)
+{
+    if (local == NULL)
+        return;
+    if (local->fd >= 0)
+        close(local->fd);
+    if (local->pid_fd >= 0)
+        close(local->pid_fd);
+    if (local->memory != NULL)
+        munmap(local->memory, 2 * sizeof(themis_net_ring_shared_t));
+    pthread_mutex_destroy(&local->out_lock);
+    free(local->waiting);
+    free(local->message);
+    free(local);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What two processes on one host share besides UCX: a local socket, which tells who the other is, that it lives, and
+ * wakes it; two rings of memory for messages; and, between processes of one user, the right to copy bulk data.
+ */
+#ifndef THEMIS_NET_LOCAL_H
+#define THEMIS_NET_LOCAL_H
+#include "net/internal.h"
+#include "net/ring.h"
+
+typedef struct themis_net_local {
+    int fd;     /* the socket; -1 none */
+    int pid_fd; /* readable when the process has ended; -1 none */
+    themis_net_peer_credentials_t peer;
+    atomic_int may_copy;
+    atomic_int hung_up; /* the peer is gone, what it has written is still to be read */
+    void *memory;       /* both rings */
+
+    pthread_mutex_t out_lock; /* guards the next five */
+    themis_net_ring_t out;
+    unsigned char *waiting; /* bytes for which the ring had no room: [waiting_start, waiting_end) */
+    size_t waiting_start, waiting_end, waiting_room;
+    atomic_int has_waiting;
+
+    themis_net_ring_t in; /* the rest belongs to the progressing thread */
+    unsigned char *message;
+    size_t message_length, message_have;
+} themis_net_local_t;
+
+/* The listening socket of a net. Failing is not an error: everything goes by UCX then. */
+void themis_net_local_listen(themis_net_t *net);
+void themis_net_local_unlisten(themis_net_t *net);
+/* Accepts, identifies, drops those who do not speak in time. Lock held, progressing thread. */
+void themis_net_local_accept(themis_net_t *net);
+void themis_net_local_identify(themis_net_t *net, unsigned stranger);
+/* Returns 1 if it has to be called again soon. */
+int themis_net_local_tend(themis_net_t *net);
+
+/* Client: asks the server for a local connection until `deadline`; 1 with one. Lock not held. */
+int themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline);
+
+/* Sends by the ring. Any thread, lock not held. */
+themis_status_t themis_net_local_send(themis_net_conn_t *conn, const void *bytes, size_t length);
+
+/* Sends what is waiting and hands out what has come, as the progressing thread. Returns the number of messages. */
+unsigned themis_net_local_poll(themis_net_conn_t *conn);
+
+/* Before and after a sleep: asks the peer to ring. Returns 0 if there is something to read already. */
+int themis_net_local_doze(themis_net_conn_t *conn);
+void themis_net_local_awake(themis_net_conn_t *conn);
+/* The socket or the process has an event. Lock held. */
+void themis_net_local_event(themis_net_conn_t *conn);
+
+/* The peer is gone: what it has written is read, then the connection is lost. Lock held. */
+void themis_net_local_hang_up(themis_net_conn_t *conn);
+
+/* Stops watching (lock held); frees (last reference). */
+void themis_net_local_close(themis_net_conn_t *conn);
+void themis_net_local_free(themis_net_local_t *local);
+#endif
