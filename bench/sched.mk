@@ -7,3 +7,9 @@ bench_sched_SOURCES = bench/sched.c
 bench_sched_LDADD = server/libthemis-sched.la
 bench_lambda_SOURCES = bench/lambda.c
 bench_lambda_LDADD = server/libthemis-sched.la
+
+EXTRA_PROGRAMS += bench/sharing_client
+CLEANFILES += bench/sharing_client
+bench_sharing_client_SOURCES = bench/sharing_client.c
+bench_sharing_client_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+bench_sharing_client_LDADD = client/libthemis.la $(JANSSON_LIBS)

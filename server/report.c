@@ -3,7 +3,6 @@
 #include "server/report.h"
 #include <jansson.h>
 #include <stdlib.h>
-#include "util/clock.h"
 
 static double us(uint64_t ns)
 {
@@ -35,8 +34,6 @@ static void set_identity(json_t *row, const themis_job_t *job, int *failed)
 
 static void set_counters(json_t *row, const themis_job_t *job, int *failed)
 {
-    double mean = job->wait.count == 0 ? 0 : us(job->wait.sum) / (double)job->wait.count;
-
     set(row, "read_bytes", integer(job->bytes_read), failed);
     set(row, "written_bytes", integer(job->bytes_written), failed);
     set(row, "cost_bytes", integer(job->cost), failed);
@@ -44,7 +41,8 @@ static void set_counters(json_t *row, const themis_job_t *job, int *failed)
     set(row, "metadata", integer(job->metadata), failed);
     set(row, "queued", integer(job->queued), failed);
     set(row, "queued_bytes", integer(job->queued_bytes), failed);
-    set(row, "wait_mean_us", json_real(mean), failed);
+    set(row, "waits", integer(job->wait.count), failed);
+    set(row, "wait_s", json_real(us(job->wait.sum) / 1e6), failed);
     set(row, "wait_p50_us", json_real(us(themis_histogram_quantile(&job->wait, 0.5))), failed);
     set(row, "wait_p99_us", json_real(us(themis_histogram_quantile(&job->wait, 0.99))), failed);
     set(row, "service_p50_us", json_real(us(themis_histogram_quantile(&job->service, 0.5))), failed);
@@ -99,31 +97,5 @@ char *themis_report_policy(themis_sched_t *sched, uint64_t now)
         set(root, "tree", json_string_nocheck(tree), &failed);
     }
     free(tree);
-    return text_of(root, failed);
-}
-
-char *themis_report_server(const themis_report_server_t *server, const themis_jobtab_t *jobs,
-                           const themis_sched_t *sched)
-{
-    json_t *root = json_object();
-    int failed = root == NULL;
-
-    set(root, "name", json_string(server->name), &failed);
-    set(root, "index", integer(server->index), &failed);
-    set(root, "servers", integer(server->servers), &failed);
-    set(root, "servers_known", integer(server->known), &failed);
-    set(root, "exchange_rounds", integer(server->rounds), &failed);
-    set(root, "lambda_ms", json_real((double)server->lambda / (double)THEMIS_NS_PER_MS), &failed);
-    set(root, "uptime_s", json_real((double)server->uptime / (double)THEMIS_NS_PER_S), &failed);
-    set(root, "workers", integer(server->workers), &failed);
-    set(root, "sessions", integer(server->sessions), &failed);
-    set(root, "store", json_string(server->store), &failed);
-    set(root, "capacity_bytes", integer(server->capacity), &failed);
-    set(root, "used_bytes", integer(server->used), &failed);
-    set(root, "store_bandwidth", integer(server->bandwidth), &failed);
-    set(root, "policy", json_string(themis_sched_policy(sched)), &failed);
-    set(root, "draw", json_string(themis_sched_draw(sched)), &failed);
-    set(root, "jobs", integer(themis_jobtab_count(jobs)), &failed);
-    set(root, "queued", integer(themis_sched_queued(sched)), &failed);
     return text_of(root, failed);
 }

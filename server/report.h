@@ -19,21 +19,16 @@ typedef struct themis_report_server {
     uint64_t lambda; /* ns */
     uint64_t uptime; /* ns */
     uint32_t workers, sessions;
-    const char *store;
     uint64_t capacity, used; /* bytes of the store */
-    uint64_t bandwidth;      /* bytes/s, the device limit; 0: none */
 } themis_report_server_t;
 
 /* {"time_ns", "name", "index", "policy", "draw", "queued", "jobs": [{"job", "user", "group", "nodes", "priority",
  * "active", "clients", "share", "read_bytes", "written_bytes", "cost_bytes", "requests", "metadata", "queued",
- * "queued_bytes", "wait_mean_us", "wait_p50_us", "wait_p99_us", "service_p50_us", "service_p99_us"}]} */
+ * "queued_bytes", "waits", "wait_s", "wait_p50_us", "wait_p99_us", "service_p50_us", "service_p99_us"}]} */
 char *themis_report_jobs(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched,
                          uint64_t now);
 /* {"policy", "draw", "tree": the tree in words, a line each} */
 char *themis_report_policy(themis_sched_t *sched, uint64_t now);
-/* {"name", "index", ...: the fields above with their units, "policy", "draw", "jobs", "queued"} */
-char *themis_report_server(const themis_report_server_t *server, const themis_jobtab_t *jobs,
-                           const themis_sched_t *sched);
 /* OpenMetrics 1.0, "# EOF" included. */
 char *themis_report_metrics(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched);
 #endif
