@@ -295,12 +295,12 @@ static int print_sample(const char *text, uint32_t server, double when)
     json_t *root = json_loads(text, 0, NULL), *row;
     size_t i;
 
-    json_array_foreach(json_object_get(root, "jobs"), i, row)
+    json_array_foreach(root, i, row)
     {
         if (number(row, "requests") + number(row, "queued") == 0)
             continue;
         printf("%.4f,%u,%s,%lld,%lld,%lld,%lld,%.6f\n", when, server, json_string_value(json_object_get(row, "job")),
-               (long long)(number(row, "read_bytes") + number(row, "written_bytes")),
+               (long long)(number(row, "bytes_read") + number(row, "bytes_written")),
                (long long)number(row, "requests"), (long long)number(row, "metadata"), (long long)number(row, "queued"),
                json_number_value(json_object_get(row, "share")));
     }

@@ -4,41 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include "server/access.h"
+#include "server/report.h"
 #include "server/server.h"
+#include "server/watch.h"
 #include "util/clock.h"
 
 #define S_PER_NS 1e-9
-
-static json_t *job_json(themis_server_t *server, const themis_job_t *job, uint64_t now)
-{
-    const themis_job_identity_t *who = &job->identity;
-
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}",
-                     "job", who->id, "uid", (json_int_t)who->uid, "gid", (json_int_t)who->gid, "nodes",
-                     (json_int_t)who->nodes, "priority", (json_int_t)who->priority, "active", job->active, "clients",
-                     (json_int_t)job->clients, "silent_s", (double)(now - job->last_heard) * S_PER_NS, "bytes_read",
-                     (json_int_t)job->bytes_read, "bytes_written", (json_int_t)job->bytes_written, "requests",
-                     (json_int_t)job->requests, "metadata", (json_int_t)job->metadata, "queued",
-                     (json_int_t)job->queued, "queued_bytes", (json_int_t)job->queued_bytes, "share",
-                     themis_sched_share(server->sched, job), "wait_s", (double)job->wait.sum * S_PER_NS, "service_s",
-                     (double)job->service.sum * S_PER_NS, "cost_bytes", (json_int_t)job->cost);
-}
-
-static json_t *jobs_json(themis_server_t *server)
-{
-    json_t *list = json_array();
-    uint64_t now = themis_clock_now();
-
-    for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = themis_jobtab_next(server->jobs, job))
-        json_array_append_new(list, job_json(server, job, now));
-    return list;
-}
 
 static json_t *policy_json(themis_server_t *server)
 {
     return json_pack("{s:s, s:s, s:I, s:I}", "policy", themis_sched_policy(server->sched), "draw",
                      themis_sched_draw(server->sched), "quantum_bytes", (json_int_t)server->config.quantum,
                      "store_bandwidth_bytes_per_s", (json_int_t)server->config.store_bandwidth);
+}
+
+/* The same with the tree of shares, in words. */
+static json_t *policy_tree_json(themis_server_t *server)
+{
+    char *tree = themis_sched_explain(server->sched, themis_clock_now());
+    json_t *json = policy_json(server);
+
+    json_object_set_new(json, "tree", json_string_nocheck(tree ? tree : ""));
+    free(tree);
+    return json;
 }
 
 static json_t *server_json(themis_server_t *server)
@@ -88,18 +76,26 @@ static void serve_status(themis_request_t *request)
     themis_server_t *server = request->server;
     const themis_proto_text_t *what = &request->body.text.text;
     json_t *json = NULL;
+    char *text = NULL;
 
     if (is_text(what, "server")) {
         json = server_json(server);
-    } else if (is_text(what, "jobs") || is_text(what, "policy")) {
+    } else if (is_text(what, "policy")) {
         pthread_mutex_lock(&server->lock);
-        json = is_text(what, "jobs") ? jobs_json(server) : policy_json(server);
+        json = policy_tree_json(server);
         pthread_mutex_unlock(&server->lock);
+    } else if (is_text(what, "jobs")) {
+        pthread_mutex_lock(&server->lock);
+        text = themis_report_jobs(server->jobs, server->sched);
+        pthread_mutex_unlock(&server->lock);
+    } else if (is_text(what, "metrics")) {
+        text = themis_watch_metrics(server);
     } else {
-        themis_request_reply(request, THEMIS_INVALID, NULL, "STATUS knows \"server\", \"jobs\" and \"policy\"");
+        themis_request_reply(request, THEMIS_INVALID, NULL,
+                             "STATUS knows \"server\", \"jobs\", \"policy\" and \"metrics\"");
         return;
     }
-    answer_text(request, json ? json_dumps(json, JSON_COMPACT) : NULL);
+    answer_text(request, json ? json_dumps(json, JSON_COMPACT) : text);
     json_decref(json);
 }
 

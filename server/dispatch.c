@@ -133,7 +133,7 @@ static void remove_left_jobs(themis_server_t *server, uint64_t now)
 
     for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = next) {
         next = themis_jobtab_next(server->jobs, job);
-        if (job->active || job->clients || job->queued)
+        if (job->active || job->clients || themis_sched_is_busy(server->sched, job))
             continue;
         themis_sched_remove_job(server->sched, job, now);
         themis_jobtab_remove(server->jobs, job);

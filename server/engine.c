@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <utlist.h>
 #include "server/server.h"
+#include "server/watch.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -325,8 +326,8 @@ typedef themis_status_t (*create_fn)(themis_server_t *server);
 
 static themis_status_t create_parts(themis_server_t *server)
 {
-    static const create_fn parts[] = {create_sched,   create_store, create_names,
-                                      create_windows, create_net,   themis_peers_create};
+    static const create_fn parts[] = {create_sched, create_store,        create_names,      create_windows,
+                                      create_net,   themis_peers_create, themis_watch_start};
     themis_status_t status = themis_jobtab_create(&server->jobs);
 
     if (status == THEMIS_OK)
@@ -443,6 +444,7 @@ void themis_server_destroy(themis_server_t *server)
         return;
     if (server->sessions)
         end_sessions(server);
+    themis_watch_stop(server);
     themis_peers_destroy(server);
     themis_net_destroy(server->net);
     themis_sessions_destroy(server->sessions);

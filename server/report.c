@@ -24,8 +24,8 @@ static json_t *integer(uint64_t value)
 static void set_identity(json_t *row, const themis_job_t *job, int *failed)
 {
     set(row, "job", json_string_nocheck(job->identity.id), failed);
-    set(row, "user", integer(job->identity.uid), failed);
-    set(row, "group", integer(job->identity.gid), failed);
+    set(row, "uid", integer(job->identity.uid), failed);
+    set(row, "gid", integer(job->identity.gid), failed);
     set(row, "nodes", integer(job->identity.nodes), failed);
     set(row, "priority", integer(job->identity.priority), failed);
     set(row, "active", json_boolean(job->active), failed);
@@ -34,8 +34,8 @@ static void set_identity(json_t *row, const themis_job_t *job, int *failed)
 
 static void set_counters(json_t *row, const themis_job_t *job, int *failed)
 {
-    set(row, "read_bytes", integer(job->bytes_read), failed);
-    set(row, "written_bytes", integer(job->bytes_written), failed);
+    set(row, "bytes_read", integer(job->bytes_read), failed);
+    set(row, "bytes_written", integer(job->bytes_written), failed);
     set(row, "cost_bytes", integer(job->cost), failed);
     set(row, "requests", integer(job->requests), failed);
     set(row, "metadata", integer(job->metadata), failed);
@@ -43,6 +43,7 @@ static void set_counters(json_t *row, const themis_job_t *job, int *failed)
     set(row, "queued_bytes", integer(job->queued_bytes), failed);
     set(row, "waits", integer(job->wait.count), failed);
     set(row, "wait_s", json_real(us(job->wait.sum) / 1e6), failed);
+    set(row, "service_s", json_real(us(job->service.sum) / 1e6), failed);
     set(row, "wait_p50_us", json_real(us(themis_histogram_quantile(&job->wait, 0.5))), failed);
     set(row, "wait_p99_us", json_real(us(themis_histogram_quantile(&job->wait, 0.99))), failed);
     set(row, "service_p50_us", json_real(us(themis_histogram_quantile(&job->service, 0.5))), failed);
@@ -59,43 +60,14 @@ static json_t *job_row(const themis_job_t *job, const themis_sched_t *sched, int
     return row;
 }
 
-static char *text_of(json_t *root, int failed)
+char *themis_report_jobs(themis_jobtab_t *jobs, const themis_sched_t *sched)
 {
-    char *text = failed || root == NULL ? NULL : json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
-
-    json_decref(root);
-    return text;
-}
-
-char *themis_report_jobs(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched,
-                         uint64_t now)
-{
-    json_t *root = json_object(), *rows = json_array();
-    int failed = root == NULL || rows == NULL;
+    json_t *rows = json_array();
+    int failed = rows == NULL;
 
     for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL && !failed; job = themis_jobtab_next(jobs, job))
         failed |= json_array_append_new(rows, job_row(job, sched, &failed)) != 0;
-    set(root, "time_ns", integer(now), &failed);
-    set(root, "name", json_string(server->name), &failed);
-    set(root, "index", integer(server->index), &failed);
-    set(root, "policy", json_string(themis_sched_policy(sched)), &failed);
-    set(root, "draw", json_string(themis_sched_draw(sched)), &failed);
-    set(root, "queued", integer(themis_sched_queued(sched)), &failed);
-    set(root, "jobs", rows, &failed);
-    return text_of(root, failed);
-}
-
-char *themis_report_policy(themis_sched_t *sched, uint64_t now)
-{
-    json_t *root = json_object();
-    char *tree = themis_sched_explain(sched, now);
-    int failed = root == NULL || tree == NULL;
-
-    if (!failed) {
-        set(root, "policy", json_string(themis_sched_policy(sched)), &failed);
-        set(root, "draw", json_string(themis_sched_draw(sched)), &failed);
-        set(root, "tree", json_string_nocheck(tree), &failed);
-    }
-    free(tree);
-    return text_of(root, failed);
+    char *text = failed ? NULL : json_dumps(rows, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(rows);
+    return text;
 }

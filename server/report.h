@@ -22,13 +22,11 @@ typedef struct themis_report_server {
     uint64_t capacity, used; /* bytes of the store */
 } themis_report_server_t;
 
-/* {"time_ns", "name", "index", "policy", "draw", "queued", "jobs": [{"job", "user", "group", "nodes", "priority",
- * "active", "clients", "share", "read_bytes", "written_bytes", "cost_bytes", "requests", "metadata", "queued",
- * "queued_bytes", "waits", "wait_s", "wait_p50_us", "wait_p99_us", "service_p50_us", "service_p99_us"}]} */
-char *themis_report_jobs(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched,
-                         uint64_t now);
-/* {"policy", "draw", "tree": the tree in words, a line each} */
-char *themis_report_policy(themis_sched_t *sched, uint64_t now);
+/* An array with an object for each job: "job", "uid", "gid", "nodes", "priority", "active", "clients", "share",
+ * "bytes_read", "bytes_written", "cost_bytes", "requests", "metadata", "queued", "queued_bytes", "waits" (requests
+ * whose waiting is over), "wait_s" and "service_s" (sums), and of the latency histograms "wait_p50_us", "wait_p99_us",
+ * "service_p50_us", "service_p99_us". */
+char *themis_report_jobs(themis_jobtab_t *jobs, const themis_sched_t *sched);
 /* OpenMetrics 1.0, "# EOF" included. */
 char *themis_report_metrics(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched);
 #endif

@@ -12,7 +12,7 @@ noinst_LTLIBRARIES += server/libthemis-report.la
 server_libthemis_report_la_SOURCES = server/metrics.c server/metrics.h server/report.c server/report.h \
 	server/report_metrics.c
 server_libthemis_report_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
-server_libthemis_report_la_LIBADD = server/libthemis-sched.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS)
+server_libthemis_report_la_LIBADD = $(JANSSON_LIBS) $(MICROHTTPD_LIBS)
 
 check_PROGRAMS += test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched
 test_server_test_jobtab_SOURCES = test/server/test_jobtab.c
@@ -35,4 +35,4 @@ test_server_test_exchange_LDADD = server/libthemis-sched.la $(TEST_LIBS)
 check_PROGRAMS += test/server/test_report
 test_server_test_report_SOURCES = test/server/test_report.c test/server/sched_rig.c test/server/sched_rig.h
 test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
-test_server_test_report_LDADD = server/libthemis-report.la $(TEST_LIBS)
+test_server_test_report_LDADD = server/libthemis-report.la server/libthemis-sched.la $(TEST_LIBS)

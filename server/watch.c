@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/watch.h"
+#include "server/metrics.h"
+#include "server/report.h"
+#include "util/clock.h"
+
+char *themis_watch_metrics(themis_server_t *server)
+{
+    themis_store_usage_t usage = {0};
+
+    themis_store_usage(server->store, &usage);
+    pthread_mutex_lock(&server->lock);
+    themis_report_server_t about = {.name = server->config.name,
+                                    .index = (uint32_t)server->config.index,
+                                    .servers = (uint32_t)server->config.count,
+                                    .uptime = themis_clock_now() - server->began,
+                                    .workers = server->thread_count,
+                                    .sessions = themis_sessions_count(server->sessions),
+                                    .capacity = usage.capacity,
+                                    .used = usage.used};
+    char *text = themis_report_metrics(&about, server->jobs, server->sched);
+    pthread_mutex_unlock(&server->lock);
+    return text;
+}
+
+static char *metrics_text(void *server)
+{
+    return themis_watch_metrics(server);
+}
+
+themis_status_t themis_watch_start(themis_server_t *server)
+{
+    const themis_server_config_t *config = &server->config;
+
+    if (config->metrics_port == 0)
+        return THEMIS_OK;
+    return themis_metrics_start(config->metrics_listen, (uint16_t)config->metrics_port, metrics_text, server,
+                                &server->metrics);
+}
+
+void themis_watch_stop(themis_server_t *server)
+{
+    themis_metrics_stop(server->metrics);
+    server->metrics = NULL;
+}
