@@ -43,7 +43,7 @@ adio/romio.stamp: romio-source.stamp config.status $(top_srcdir)/adio/romio/buil
 $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la: adio/romio.stamp
 $(adio_libthemis_mpiio_la_OBJECTS): adio/romio.stamp
 
-EXTRA_DIST += adio/romio/build adio/romio/fetch adio/romio/probe adio/themis-mpiio.map
+EXTRA_DIST += test/romio.sh adio/romio/build adio/romio/fetch adio/romio/probe adio/themis-mpiio.map
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-romio-source=$(or $(ROMIO_SOURCE),$(abs_top_builddir)/romio-src/mpich)
 CLEANFILES += adio/romio.stamp romio-source.stamp
 

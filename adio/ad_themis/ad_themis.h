@@ -30,7 +30,9 @@ extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
 #define AD_THEMIS_HINTS(X)                                                                                             \
     X(servers, TEXT, NULL)                                                                                             \
     X(policy, TEXT, NULL)                                                                                              \
-    X(timeout, DURATION, NULL)
+    X(timeout, DURATION, NULL)                                                                                         \
+    X(stripe_count, SHOWN, NULL)                                                                                       \
+    X(stripe_first, SHOWN, NULL)
 
 typedef enum ADIOI_THEMIS_Hint {
 #define AD_THEMIS_HINT_ENUM(name, kind, choices) AD_THEMIS_HINT_##name,

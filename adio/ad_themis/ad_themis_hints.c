@@ -10,7 +10,7 @@
 #include "util/config.h"
 #include "util/log.h"
 
-typedef enum hint_kind { TEXT, DURATION, CHOICE, COUNT } hint_kind_t;
+typedef enum hint_kind { TEXT, DURATION, CHOICE, COUNT, SHOWN } hint_kind_t;
 
 static const struct {
     const char *key;
@@ -112,6 +112,8 @@ static void take_ours(ADIO_File fd, const char *key, const char *value)
     for (int i = 0; i < AD_THEMIS_HINT_NUMBER; i++) {
         if (strcmp(key, known[i].key) != 0)
             continue;
+        if (known[i].kind == SHOWN)
+            return;
         if (!is_sound(i, value)) {
             warn(fd, key, value, known[i].choices ? known[i].choices : "the value makes no sense");
             return;
@@ -130,7 +132,8 @@ static void take_layout(ADIO_File fd, const char *key, const char *value)
     int factor = strcmp(key, "striping_factor") == 0;
     int64_t number;
 
-    if (themis_config_integer(value, factor ? 1 : 0, INT32_MAX, &number) != THEMIS_OK) {
+    /* A striping factor of 0 is ROMIO's way to leave it open. */
+    if (themis_config_integer(value, 0, INT32_MAX, &number) != THEMIS_OK) {
         warn(fd, key, value, "not a number in range");
         return;
     }

@@ -233,8 +233,13 @@ static void show(ADIO_File fd)
     fd->hints->start_iodevice = (int)file->layout.first;
     fd->blksize = (long)file->layout.stripe_size;
     ADIOI_THEMIS_Hint_show_number(fd, "striping_unit", (long long)file->layout.stripe_size);
-    ADIOI_THEMIS_Hint_show_number(fd, "striping_factor", file->layout.count);
-    ADIOI_THEMIS_Hint_show_number(fd, "start_iodevice", file->layout.first);
+    ADIOI_THEMIS_Hint_show_number(fd, "themis_stripe_count", file->layout.count);
+    ADIOI_THEMIS_Hint_show_number(fd, "themis_stripe_first", file->layout.first);
+    /* Programs take what is shown under the standard names for a wish of their own. */
+    if (file->striping_factor > 0)
+        ADIOI_THEMIS_Hint_show_number(fd, "striping_factor", file->layout.count);
+    if (file->start_iodevice >= 0)
+        ADIOI_THEMIS_Hint_show_number(fd, "start_iodevice", file->layout.first);
     if (themis_session_info(file->session, &info) != THEMIS_OK)
         return;
     name_in_full(fd, info.server_list);

@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# ROMIO's own test programs, from the source that libthemis-mpiio was built from: with the library on ufs: and on themis:
+# files of 2 servers, 4 ranks where a program allows it. One that fails on ufs: runs with the MPI library alone too, to
+# tell whose failure it is.
+# timeout: 400
+. "$(dirname "$0")/lib/testlib.sh"
+
+romio=$(readlink -f "$THEMIS_BUILD/adio/romio-build/source/adio")/..
+configured=$THEMIS_BUILD/adio/romio-build/test
+programs=$THEMIS_BUILD/test/romio
+mkdir -p "$programs"
+
+# compile NAME SOURCE: if the program is not there yet.
+compile() {
+    [ "$programs/$1" -nt "$2" ] && return 0
+    case $2 in
+    *.f) mpifort.mpich -w -o "$programs/$1" "$2" ;;
+    *) mpicc.mpich -w -O1 -o "$programs/$1" "$2" ;;
+    esac >"$programs/$1.log" 2>&1 && return 0
+    not_ok "$1 compiles"
+    sed 's/^/# /' "$programs/$1.log"
+    return 1
+}
+
+# The array of coll_perf has 14 GB; the pattern is the same with 28 MB.
+mkdir -p "$T/src"
+sed 's/128 \* /16 * /' "$romio/test/coll_perf.c" >"$T/src/coll_perf.c"
+touch -r "$romio/test/coll_perf.c" "$T/src/coll_perf.c"
+for path in "$romio"/test/*.c "$configured"/*.c "$configured"/*.f; do
+    case $path in
+    */coll_perf.c) path=$T/src/coll_perf.c ;;
+    esac
+    name=$(basename "$path" | sed 's/\.[cf]$//')
+    compile "$name" "$path"
+done
+
+# Ranks outnumber the processors here: a poll that finds nothing gives the processor away.
+cc_shim() { gcc -O2 -fPIC -shared -o "$programs/yield_shim.so" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl; }
+[ "$programs/yield_shim.so" -nt "$THEMIS_SRC/test/lib/yield_shim.c" ] || cc_shim || exit 1
+EXTRA_PRELOAD=$programs/yield_shim.so
+
+# quiet NAME: programs that do not say "No Errors" when all went well.
+quiet() { case $1 in perf | fperf | coll_perf | large_file | big_extents | external32) ;; *) return 1 ;; esac }
+
+# verdict NAME STATUS OUTPUT
+verdict() {
+    [ "$2" = 0 ] || return 1
+    ! grep -qE 'Found +[0-9]+ +error|is wrong|should be' "$3" || return 1
+    quiet "$1" || grep -q 'No Errors' "$3"
+}
+
+# program NAME RANKS ARGUMENT...
+program() {
+    name=$1 n=$2
+    shift 2
+    status=0
+    limit 120 ranks "$n" "$programs/$name" "$@" </dev/null >"$T/out" 2>&1 || status=$?
+    verdict "$name" "$status" "$T/out"
+}
+
+stock() {
+    name=$1 n=$2
+    shift 2
+    status=0
+    timeout -k 5 120 mpirun.mpich -n "$n" -genv LD_PRELOAD="$EXTRA_PRELOAD" "$programs/$name" "$@" </dev/null \
+        >"$T/out.stock" 2>&1 || status=$?
+    verdict "$name" "$status" "$T/out.stock"
+}
+
+# case_on PREFIX NAME RANKS ARGUMENT...
+case_on() {
+    prefix=$1 text="$2 on $1 ($3 ranks)"
+    shift
+    if program "$@"; then
+        ok "$text"
+    elif [ "$prefix" = ufs: ] && ! stock "$@"; then
+        skip "$text" "fails with the MPI library alone as well"
+    else
+        not_ok "$text (status $status)"
+        head -n 30 "$T/out" | sed 's/^/# /'
+    fi
+}
+
+# all_on PREFIX FILE
+all_on() {
+    for name in simple async async-multiple atomicity coll_test excl file_info noncontig_coll2 misc shared_fp ordered_fp \
+        split_coll psimple perf creat_excl fmisc fcoll_test pfcoll_test fperf; do
+        case_on "$1" "$name" 4 -fname "$2.$name"
+    done
+    for name in noncontig i_noncontig noncontig_coll; do
+        case_on "$1" "$name" 2 -fname "$2.$name"
+    done
+    for name in aggregation2 hindexed darray_read big_extents; do
+        case_on "$1" "$name" 4 "$2.$name"
+    done
+    case_on "$1" aggregation1 4 -h -f "$2.aggregation1"
+    case_on "$1" types_with_zeros 2 "$2.types_with_zeros"
+    case_on "$1" coll_perf 2 -fname "$2.coll_perf"
+    for name in error status; do
+        case_on "$1" "$name" 1 -fname "$2.$name"
+    done
+}
+
+free_gib() { awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo; }
+
+# Where 4 GiB of a file fit.
+local_dir() {
+    if [ "$(df -BG --output=avail /dev/shm 2>/dev/null | tail -n 1 | tr -dc 0-9)" -ge 5 ] && [ "$(free_gib)" -ge 8 ]; then
+        echo /dev/shm
+    else
+        echo "$T"
+    fi
+}
+ufs=$(mktemp -d "$(local_dir)/themis-romio.XXXXXX")
+trap 'rm -rf "$ufs"; testlib_clean' EXIT
+
+all_on ufs: "ufs:$ufs/f"
+case_on ufs: large_file 1 -fname "ufs:$ufs/large"
+case_on ufs: external32 1
+(cd "$ufs" && cp "$romio/test/test_hintfile" hints && chmod u+w hints)
+case_on ufs: syshints 1 "$ufs/hints"
+rm -rf "$ufs"
+
+start_servers 2 size=3g
+all_on themis: themis:/f
+case_on themis: large_file 1 -fname themis:/large
+skip "external32 on themis:" "it opens the file with fopen; test/errors.sh has a check of external32"
+skip "syshints on themis:" "it wants one name for the MPI file and for a file on disk"
+if [ "$(free_gib)" -ge 20 ]; then
+    case_on themis: large_array 4 -fname themis:/large
+else
+    skip "large_array on themis:" "its ranks want 16 GiB of memory"
+fi
+remove_all() { themis ls themis:/ | while read -r name; do limit 20 themis rm "themis:/$name" || return 1; done; }
+check "all that is left can be removed" remove_all
+finish
