@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "test/client/servers.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+char test_server_list[256];
+static pid_t pids[TEST_SERVERS];
+static int ports[TEST_SERVERS];
+
+static void choose_ports(void)
+{
+    int sockets[TEST_SERVERS];
+    size_t used = 0;
+
+    for (int i = 0; i < TEST_SERVERS; i++) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t length = sizeof address;
+        sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
+        if (bind(sockets[i], (struct sockaddr *)&address, length) != 0 ||
+            getsockname(sockets[i], (struct sockaddr *)&address, &length) != 0)
+            perror("bind");
+        ports[i] = ntohs(address.sin_port);
+        used += (size_t)snprintf(test_server_list + used, sizeof test_server_list - used, "%s127.0.0.1:%d",
+                                 i ? "," : "", ports[i]);
+    }
+    for (int i = 0; i < TEST_SERVERS; i++)
+        close(sockets[i]);
+}
+
+void test_server_start(int index)
+{
+    char port[16], number[16], stripe[16];
+
+    snprintf(port, sizeof port, "%d", ports[index]);
+    snprintf(number, sizeof number, "%d", index);
+    snprintf(stripe, sizeof stripe, "%d", TEST_STRIPE);
+    pids[index] = fork();
+    if (pids[index] != 0)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execl("server/themisd", "themisd", "--listen", "127.0.0.1", "--port", port, "--servers", test_server_list,
+          "--index", number, "--size", "256m", "--warm", "0", "--stripe-size", stripe, "--log", "error", "--heartbeat",
+          "200ms", (char *)NULL);
+    _exit(127);
+}
+
+int test_servers_start(void)
+{
+    if (access("server/themisd", X_OK) != 0)
+        return -1;
+    setenv("UCX_NET_DEVICES", "lo", 0);
+    choose_ports();
+    for (int i = 0; i < TEST_SERVERS; i++)
+        test_server_start(i);
+    return 0;
+}
+
+void test_server_signal(int index, int signal)
+{
+    if (pids[index] > 0)
+        kill(pids[index], signal);
+}
+
+void test_server_kill(int index)
+{
+    test_server_signal(index, SIGKILL);
+    if (pids[index] > 0)
+        waitpid(pids[index], NULL, 0);
+    pids[index] = 0;
+}
+
+void test_servers_stop(void)
+{
+    for (int i = 0; i < TEST_SERVERS; i++)
+        test_server_signal(i, SIGTERM);
+    for (int i = 0; i < TEST_SERVERS; i++)
+        if (pids[i] > 0)
+            waitpid(pids[i], NULL, 0);
+}
