@@ -15,16 +15,17 @@ ROMIO_BLOCKING = Allgather Allreduce Alltoall Alltoallw Barrier Bcast Comm_creat
 
 lib_LTLIBRARIES += adio/libthemis-mpiio.la
 adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
-	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_control.c \
+	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h \
+	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
 	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
 	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_session.c \
 	adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
 	adio/glue/mpir_ext.h
-adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS)
+adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
 	$(ROMIO_HOOKS:%=-Wl,--wrap=%) $(ROMIO_BLOCKING:%=-Wl,--wrap=PMPI_%)
 adio_libthemis_mpiio_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
-	$(CLIENT_LIBS) $(MPI_LIBS) -ldl
+	adio/libthemis-coll.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(MPI_LIBS) -ldl
 EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map
 
 # ROMIO's source is fetched once; its build looks for itself whether anything has changed.

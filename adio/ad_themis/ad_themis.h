@@ -31,6 +31,12 @@ extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
     X(servers, TEXT, NULL)                                                                                             \
     X(policy, TEXT, NULL)                                                                                              \
     X(timeout, DURATION, NULL)                                                                                         \
+    X(collective, CHOICE, "auto|twophase|list")                                                                        \
+    X(fd_method, CHOICE, "auto|even|aligned|stripe-size|static-cyclic|group-cyclic|transpose")                         \
+    X(placement, CHOICE, "auto|default|locality|topology")                                                             \
+    X(aggregators, TEXT, NULL)                                                                                         \
+    X(topology, TEXT, NULL)                                                                                            \
+    X(cache, CHOICE, "auto|off")                                                                                       \
     X(stripe_count, SHOWN, NULL)                                                                                       \
     X(stripe_first, SHOWN, NULL)
 
@@ -49,6 +55,8 @@ typedef struct ADIOI_THEMIS_File {
     int everywhere;                      /* 1: all ranks of fd->comm have it open, so Close may communicate */
     char *hint[AD_THEMIS_HINT_NUMBER];   /* owned; NULL: not given, or nonsense */
     int striping_factor, start_iodevice; /* wishes for a new file; 0 and -1: none */
+    int cb_nodes;                        /* given by the user; 0: not */
+    struct ADIOI_THEMIS_Coll *coll;      /* the collective path; owned; NULL until it is needed */
 } ADIOI_THEMIS_File;
 
 static inline ADIOI_THEMIS_File *ADIOI_THEMIS_file(ADIO_File fd)
@@ -154,6 +162,19 @@ themis_list_t ADIOI_THEMIS_Access_list(const ADIOI_THEMIS_Access *access);
 /* Before any batch: the offset of the byte that follows the whole access, where the individual file pointer goes. */
 ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access);
 void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access);
+
+/* --- collective calls ---------------------------------------------------------------------------------------------*/
+
+/* Local: what this rank's collective calls have kept back goes to the servers, before an independent access. */
+themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd);
+/* Collective: the same on all ranks, and the first failure of what was kept back; an MPI error code. */
+int ADIOI_THEMIS_Coll_sync(ADIO_File fd);
+/* Collective: sets up the collective path, so that later calls need not. All ranks get the same code. */
+int ADIOI_THEMIS_Coll_open(ADIO_File fd);
+/* Collective: ends the collective path; what was kept back is lost unless sync came before. */
+void ADIOI_THEMIS_Coll_close(ADIO_File fd);
+/* Local, called by all ranks alike: nothing is kept back from now on (0), or again as the hints say (1). */
+void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed);
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 

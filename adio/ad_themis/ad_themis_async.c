@@ -150,7 +150,9 @@ static void start(async_t *async, ADIO_Request *request, int *error_code)
     ADIO_File fd = async->fd;
     int held = ADIOI_THEMIS_Lock_release();
 
-    next_batch(async);
+    async->status = ADIOI_THEMIS_Coll_settle(fd);
+    if (async->status == THEMIS_OK)
+        next_batch(async);
     ADIOI_THEMIS_Lock_acquire(held);
     *error_code = ADIOI_THEMIS_FAILURE(async->status, fd->filename);
     if (async->status != THEMIS_OK || !async->request) {

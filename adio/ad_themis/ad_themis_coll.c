@@ -1,27 +1,242 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective reads and writes: ROMIO's generic two-phase I/O. */
-#include "ad_themis.h"
+/* Collective reads and writes: from ROMIO's arguments to coll/ and back. */
+#include <stdlib.h>
+#include "ad_themis_coll.h"
+
+static uint64_t bytes_of(AD_THEMIS_COUNT count, MPI_Datatype datatype)
+{
+    MPI_Count size;
+
+    MPI_Type_size_x(datatype, &size);
+    return (uint64_t)size * (uint64_t)count;
+}
+
+static void set_status(ADIO_Status *status, MPI_Datatype datatype, uint64_t bytes)
+{
+#ifdef HAVE_STATUS_SET_BYTES
+    if (status)
+        MPIR_Status_set_bytes(status, datatype, (MPI_Count)bytes);
+#endif
+}
+
+/* In atomic mode each rank's access is one under a lock; then all agree on how it went. */
+static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_coll_direction_t direction, void *buf,
+                       AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset,
+                       ADIO_Status *status, int *error_code)
+{
+    themis_status_t own, all;
+
+    if (direction == THEMIS_COLL_WRITE)
+        ADIOI_THEMIS_WriteStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
+    else
+        ADIOI_THEMIS_ReadStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
+    own = *error_code == MPI_SUCCESS ? THEMIS_OK : THEMIS_IO;
+    AD_THEMIS_UNLOCKED(all, themis_coll_sync(coll->coll, own));
+    if (own == THEMIS_OK)
+        *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, all);
+}
+
+static void run(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+                MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
+{
+    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_Coll_get(fd);
+    themis_coll_access_t access;
+    themis_status_t own, result;
+    uint64_t position, done = 0;
+
+    if (!coll) {
+        *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, NULL);
+        return;
+    }
+    if (fd->atomicity) {
+        run_atomic(fd, coll, direction, buf, count, datatype, file_ptr_type, offset, status, error_code);
+        return;
+    }
+    position = ADIOI_THEMIS_Coll_position(fd, coll, file_ptr_type, offset);
+    own = ADIOI_THEMIS_Coll_describe(fd, coll, count, datatype, position, &coll->file, &coll->memory);
+    access = (themis_coll_access_t){direction, &coll->file, &coll->memory, buf};
+    fd->dirty_write |= direction == THEMIS_COLL_WRITE;
+    AD_THEMIS_UNLOCKED(result, themis_coll_run(coll->coll, &access, own, &done));
+    fd->fp_sys_posn = -1;
+    if (result == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
+        fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + done);
+    set_status(status, datatype, done);
+    ADIOI_THEMIS_Coll_show(fd, coll);
+    *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, result);
+}
 
 void ADIOI_THEMIS_ReadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                   int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    ADIOI_GEN_ReadStridedColl(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
+    run(fd, THEMIS_COLL_READ, buf, count, datatype, file_ptr_type, offset, status, error_code);
 }
 
 void ADIOI_THEMIS_WriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                    int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    ADIOI_GEN_WriteStridedColl(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
+    run(fd, THEMIS_COLL_WRITE, (void *)buf, count, datatype, file_ptr_type, offset, status, error_code);
+}
+
+/* --- non-blocking --- */
+
+/* A call behind an MPI request. */
+typedef struct pending {
+    ADIO_File fd;
+    themis_coll_op_t *op; /* NULL: ended */
+    themis_coll_runs_t file, memory;
+    uint64_t done;
+    MPI_Request mpi;
+    int code;
+} pending_t;
+
+static int ended(pending_t *pending, themis_status_t status)
+{
+    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(pending->fd)->coll;
+
+    pending->op = NULL;
+    pending->code = ADIOI_THEMIS_Coll_code(pending->fd, coll, __func__, status);
+    ADIOI_THEMIS_Coll_show(pending->fd, coll);
+    return MPI_Grequest_complete(pending->mpi);
+}
+
+static int poll_fn(void *state, MPI_Status *status)
+{
+    pending_t *pending = state;
+    themis_status_t now;
+
+    if (!pending->op)
+        return MPI_SUCCESS;
+    now = themis_coll_test(pending->op, &pending->done);
+    return now == THEMIS_IN_PROGRESS ? MPI_SUCCESS : ended(pending, now);
+}
+
+static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
+{
+    int code = MPI_SUCCESS;
+
+    for (int i = 0; i < count; i++) {
+        pending_t *pending = states[i];
+
+        if (pending->op && ended(pending, themis_coll_wait(pending->op, &pending->done)) != MPI_SUCCESS)
+            code = MPI_ERR_OTHER;
+    }
+    return code;
+}
+
+static int query_fn(void *state, MPI_Status *status)
+{
+    pending_t *pending = state;
+
+    MPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)pending->done);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return pending->code;
+}
+
+static int free_fn(void *state)
+{
+    pending_t *pending = state;
+
+    themis_coll_runs_free(&pending->file);
+    themis_coll_runs_free(&pending->memory);
+    free(pending);
+    return MPI_SUCCESS;
+}
+
+/* What other ranks take part in cannot be taken back. */
+static int cancel_fn(void *state, int done)
+{
+    return MPI_SUCCESS;
+}
+
+static MPIX_Grequest_class request_class(void)
+{
+    static MPIX_Grequest_class class;
+    static int made;
+
+    if (!made)
+        MPIX_Grequest_class_create(query_fn, free_fn, cancel_fn, poll_fn, wait_fn, &class);
+    made = 1;
+    return class;
+}
+
+/* Begins a call; the caller's `pending` has its lists afterwards. */
+static themis_status_t begin(pending_t *pending, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+                             MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset)
+{
+    ADIO_File fd = pending->fd;
+    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
+    uint64_t position = ADIOI_THEMIS_Coll_position(fd, coll, file_ptr_type, offset);
+    themis_status_t own =
+        ADIOI_THEMIS_Coll_describe(fd, coll, count, datatype, position, &pending->file, &pending->memory);
+    themis_coll_access_t access = {direction, &pending->file, &pending->memory, buf};
+    int held = ADIOI_THEMIS_Lock_release();
+
+    pending->op = themis_coll_start(coll->coll, &access, own);
+    if (!pending->op)
+        own = themis_coll_run(coll->coll, &access, THEMIS_NO_MEMORY, &pending->done);
+    ADIOI_THEMIS_Lock_acquire(held);
+    if (file_ptr_type == ADIO_INDIVIDUAL)
+        fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + bytes_of(count, datatype));
+    fd->fp_sys_posn = -1;
+    fd->dirty_write |= direction == THEMIS_COLL_WRITE;
+    return pending->op ? THEMIS_OK : own;
+}
+
+static void start(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+                  MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
+{
+    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_Coll_get(fd);
+    pending_t *pending = coll ? calloc(1, sizeof *pending) : NULL;
+    themis_status_t status = THEMIS_NO_MEMORY;
+    themis_coll_access_t nothing = {.direction = direction};
+    uint64_t done;
+
+    if (pending) {
+        pending->fd = fd;
+        themis_coll_runs_init(&pending->file);
+        themis_coll_runs_init(&pending->memory);
+        status = begin(pending, direction, buf, count, datatype, file_ptr_type, offset);
+    } else if (coll) {
+        AD_THEMIS_UNLOCKED(status, themis_coll_run(coll->coll, &nothing, THEMIS_NO_MEMORY, &done));
+    }
+    *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, status, fd->filename, NULL);
+    if (status != THEMIS_OK) {
+        if (pending)
+            free_fn(pending);
+        return;
+    }
+    MPIX_Grequest_class_allocate(request_class(), pending, request);
+    pending->mpi = *request;
+}
+
+/* In atomic mode the access happens under a lock, so it is over when the call returns. */
+static void at_once(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+                    MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                    int *error_code)
+{
+    ADIO_Status status;
+    MPI_Count moved;
+
+    run(fd, direction, buf, count, datatype, file_ptr_type, offset, &status, error_code);
+    if (*error_code != MPI_SUCCESS)
+        return;
+    if (MPI_Get_elements_x(&status, MPI_BYTE, &moved) != MPI_SUCCESS)
+        moved = (MPI_Count)bytes_of(count, datatype);
+    MPIO_Completed_request_create(&fd, moved, error_code, request);
 }
 
 void ADIOI_THEMIS_IreadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                    int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    ADIOI_GEN_IreadStridedColl(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);
+    (fd->atomicity ? at_once : start)(fd, THEMIS_COLL_READ, buf, count, datatype, file_ptr_type, offset, request,
+                                      error_code);
 }
 
 void ADIOI_THEMIS_IwriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                     int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    ADIOI_GEN_IwriteStridedColl(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);
+    (fd->atomicity ? at_once : start)(fd, THEMIS_COLL_WRITE, (void *)buf, count, datatype, file_ptr_type, offset,
+                                      request, error_code);
 }

@@ -10,7 +10,9 @@ static themis_status_t file_size(ADIO_File fd, ADIO_Offset *size)
     themis_stat_t stat;
     themis_status_t status;
 
-    AD_THEMIS_UNLOCKED(status, themis_file_stat(ADIOI_THEMIS_file(fd)->handle, &stat));
+    status = ADIOI_THEMIS_Coll_settle(fd);
+    if (status == THEMIS_OK)
+        AD_THEMIS_UNLOCKED(status, themis_file_stat(ADIOI_THEMIS_file(fd)->handle, &stat));
     if (status == THEMIS_OK)
         *size = (ADIO_Offset)stat.size;
     return status;
@@ -29,7 +31,9 @@ void ADIOI_THEMIS_Fcntl(ADIO_File fd, int flag, ADIO_Fcntl_t *arg, int *error_co
         AD_THEMIS_UNLOCKED(status, themis_allocate(ADIOI_THEMIS_file(fd)->handle, (uint64_t)arg->diskspace));
         break;
     case ADIO_FCNTL_SET_ATOMICITY:
+        status = ADIOI_THEMIS_Coll_settle(fd);
         fd->atomicity = arg->atomicity != 0;
+        ADIOI_THEMIS_Coll_allow_cache(fd, !fd->atomicity);
         break;
     default:
         *error_code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG, "**flag",
@@ -45,7 +49,9 @@ void ADIOI_THEMIS_Flush(ADIO_File fd, int *error_code)
     int dirty = fd->dirty_write, any = 0, rank;
     themis_status_t status = THEMIS_OK;
 
-    *error_code = MPI_SUCCESS;
+    *error_code = ADIOI_THEMIS_Coll_sync(fd);
+    if (*error_code != MPI_SUCCESS)
+        return;
     MPI_Comm_rank(fd->comm, &rank);
     MPI_Allreduce(&dirty, &any, 1, MPI_INT, MPI_MAX, fd->comm);
     if (!any)
@@ -62,6 +68,9 @@ void ADIOI_THEMIS_Resize(ADIO_File fd, ADIO_Offset size, int *error_code)
     int rank, root = fd->hints->ranklist[0];
     themis_status_t status = THEMIS_OK;
 
+    *error_code = ADIOI_THEMIS_Coll_sync(fd);
+    if (*error_code != MPI_SUCCESS)
+        return;
     MPI_Comm_rank(fd->comm, &rank);
     fd->dirty_write = 1;
     if (rank == root)

@@ -156,6 +156,8 @@ static void take_all(ADIO_File fd, MPI_Info info)
             continue;
         if (strncmp(key, "themis_", 7) == 0)
             take_ours(fd, key, value);
+        else if (strcmp(key, "cb_nodes") == 0)
+            ADIOI_THEMIS_file(fd)->cb_nodes = fd->hints->cb_nodes > 0 ? fd->hints->cb_nodes : 0;
         else if (strcmp(key, "striping_factor") == 0 || strcmp(key, "start_iodevice") == 0)
             take_layout(fd, key, value);
     }

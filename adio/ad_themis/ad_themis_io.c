@@ -16,12 +16,12 @@ static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t 
                        int *error_code)
 {
     themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
-    themis_status_t status = THEMIS_OK;
+    themis_status_t status = ADIOI_THEMIS_Coll_settle(fd);
 
     *done = 0;
     if (direction == WRITE)
         fd->dirty_write = 1;
-    if (bytes > 0)
+    if (status == THEMIS_OK && bytes > 0)
         AD_THEMIS_UNLOCKED(status, direction == WRITE ? themis_write(handle, buf, bytes, (uint64_t)offset, done)
                                                       : themis_read(handle, buf, bytes, (uint64_t)offset, done));
     *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
@@ -115,7 +115,10 @@ static size_t strided(ADIO_File fd, direction_t direction, const void *buf, AD_T
         fd->dirty_write = 1;
     if (ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
         target = ADIOI_THEMIS_Access_target(&access);
-        status = fd->atomicity ? atomic_range(fd, direction, &access, &total) : batches(fd, direction, &access, &total);
+        status = ADIOI_THEMIS_Coll_settle(fd);
+        if (status == THEMIS_OK)
+            status =
+                fd->atomicity ? atomic_range(fd, direction, &access, &total) : batches(fd, direction, &access, &total);
     }
     if (status == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = target;

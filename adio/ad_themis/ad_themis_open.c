@@ -328,6 +328,9 @@ void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_c
     }
     opened(fd, access_mode, said.end);
     ADIOI_THEMIS_file(fd)->everywhere = 1;
+    *error_code = ADIOI_THEMIS_Coll_open(fd);
+    if (*error_code != MPI_SUCCESS)
+        discard(fd);
 }
 
 /* What was written is durable when the file is closed. */
@@ -341,6 +344,7 @@ void ADIOI_THEMIS_Close(ADIO_File fd, int *error_code)
         return;
     if (file->everywhere && !(fd->access_mode & ADIO_RDONLY))
         ADIOI_THEMIS_Flush(fd, error_code);
+    ADIOI_THEMIS_Coll_close(fd);
     if (file->handle)
         AD_THEMIS_UNLOCKED(status, themis_close(file->handle));
     file->handle = NULL;

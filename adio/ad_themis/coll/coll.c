@@ -115,7 +115,9 @@ static void decide_step(themis_coll_op_t *op)
         finish(op, (themis_status_t)op->result.status);
         return;
     }
-    if (themis_coll_model_choose(&op->coll->config, op->coll->group->nodes, &op->result) == THEMIS_COLL_LIST)
+    const themis_coll_config_t *config = &op->coll->config;
+    if (config->list_only[op->access.direction] ||
+        themis_coll_model_choose(config, op->coll->group->nodes, &op->result) == THEMIS_COLL_LIST)
         go_direct(op);
     else
         themis_coll_twophase_begin(op);

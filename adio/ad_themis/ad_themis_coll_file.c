@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a file's collective path is made of: its configuration from the hints, the servers as its sink, its life. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ad_themis_coll.h"
+#include "util/config.h"
+#include "util/log.h"
+
+/* --- the servers as a sink --- */
+
+static themis_status_t note(ADIOI_THEMIS_Coll *coll, themis_status_t status)
+{
+    if (status < THEMIS_OK) {
+        coll->failed = status;
+        snprintf(coll->failure, sizeof coll->failure, "%s", themis_last_error());
+    }
+    return status;
+}
+
+static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, const themis_list_t *list,
+                                  void **request)
+{
+    ADIOI_THEMIS_Coll *coll = arg;
+    themis_request_t *made;
+    themis_status_t status = direction == THEMIS_COLL_WRITE ? themis_iwrite_list(coll->handle, list, &made)
+                                                            : themis_iread_list(coll->handle, list, &made);
+
+    if (status == THEMIS_OK)
+        *request = made;
+    return note(coll, status);
+}
+
+static themis_status_t sink_test(void *arg, void *request, size_t *done)
+{
+    return note(arg, themis_request_test(request, done));
+}
+
+static themis_status_t sink_wait(void *arg, void *request, size_t *done)
+{
+    return note(arg, themis_request_wait(request, done));
+}
+
+/* --- hints --- */
+
+static void ignored(ADIO_File fd, const char *key, const char *value)
+{
+    int rank;
+
+    MPI_Comm_rank(fd->comm, &rank);
+    if (rank == 0)
+        themis_warn("%s: hint %s = \"%s\" is ignored: not a value that it can have", fd->filename, key, value);
+}
+
+/* A number, "per-server" or "auto". */
+static int64_t wanted_aggregators(ADIO_File fd)
+{
+    const char *text = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_aggregators);
+    int64_t number = THEMIS_AGGREGATION_COUNT_AUTO;
+
+    if (!text || strcmp(text, "auto") == 0)
+        return THEMIS_AGGREGATION_COUNT_AUTO;
+    if (strcmp(text, "per-server") == 0)
+        return THEMIS_AGGREGATION_PER_SERVER;
+    if (themis_config_integer(text, 1, INT32_MAX, &number) != THEMIS_OK) {
+        ignored(fd, "themis_aggregators", text);
+        ADIOI_THEMIS_Hint_show(fd, "themis_aggregators", "auto");
+    }
+    return number;
+}
+
+static int fake_nodes(void)
+{
+    const char *text = themis_config_env("THEMIS_FAKE_NODES");
+    int64_t nodes = 0;
+
+    if (text && themis_config_integer(text, 1, INT32_MAX, &nodes) != THEMIS_OK)
+        nodes = 0;
+    return (int)nodes;
+}
+
+/* The words of these hints have been checked when they were given. */
+static void read_hints(ADIO_File fd, themis_coll_config_t *config)
+{
+    const char *mode = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_collective);
+    const char *method = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_fd_method);
+    const char *placement = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_placement);
+    const char *cache = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_cache);
+    const char *topology = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_topology);
+
+    config->method = THEMIS_AGGREGATION_METHOD_AUTO;
+    config->placement = THEMIS_AGGREGATION_AUTO;
+    if (mode)
+        themis_coll_mode_parse(mode, &config->mode);
+    if (method)
+        themis_aggregation_method_parse(method, &config->method);
+    if (placement)
+        themis_aggregation_placement_parse(placement, &config->placement);
+    config->cache = !cache || strcmp(cache, "off") != 0;
+    config->topology = topology ? topology : themis_config_env("THEMIS_TOPOLOGY");
+    config->aggregators = wanted_aggregators(fd);
+    config->list_only[THEMIS_COLL_READ] = fd->hints->cb_read == ADIOI_HINT_DISABLE;
+    config->list_only[THEMIS_COLL_WRITE] = fd->hints->cb_write == ADIOI_HINT_DISABLE;
+}
+
+static void configure(ADIO_File fd, themis_coll_config_t *config)
+{
+    ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
+    themis_session_info_t info = {0};
+
+    memset(config, 0, sizeof *config);
+    read_hints(fd, config);
+    if (themis_session_info(file->session, &info) == THEMIS_OK) {
+        config->servers_local = info.all_local;
+        config->server_list = info.server_list;
+    }
+    config->most = (uint32_t)file->cb_nodes;
+    config->config_list = fd->hints->cb_config_list;
+    config->buffer_size = (uint64_t)fd->hints->cb_buffer_size;
+    config->layout.stripe_size = file->layout.stripe_size;
+    config->layout.servers = file->layout.count;
+    config->first_server = file->layout.first;
+    config->fake_nodes = fake_nodes();
+}
+
+/* --- life --- */
+
+static void discard(ADIOI_THEMIS_Coll *coll)
+{
+    if (!coll)
+        return;
+    themis_coll_destroy(coll->coll);
+    themis_coll_type_free(&coll->view.type);
+    themis_coll_type_free(&coll->buffer.type);
+    themis_coll_runs_free(&coll->file);
+    themis_coll_runs_free(&coll->memory);
+    free(coll);
+}
+
+ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
+{
+    ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
+    ADIOI_THEMIS_Coll *coll = file->coll;
+    themis_status_t status = THEMIS_NO_MEMORY;
+    int good, all;
+
+    if (coll)
+        return coll;
+    coll = calloc(1, sizeof *coll);
+    good = coll != NULL;
+    MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, fd->comm);
+    if (all) {
+        configure(fd, &coll->config);
+        coll->handle = file->handle;
+        coll->sink = (themis_coll_sink_t){.arg = coll, .start = sink_start, .test = sink_test, .wait = sink_wait};
+        themis_coll_runs_init(&coll->file);
+        themis_coll_runs_init(&coll->memory);
+        AD_THEMIS_UNLOCKED(status, themis_coll_create(fd->comm, &coll->config, &coll->sink, &coll->coll));
+    }
+    if (status != THEMIS_OK) {
+        discard(coll);
+        return NULL;
+    }
+    file->coll = coll;
+    ADIOI_THEMIS_Hint_show(fd, "themis_collective", themis_coll_mode_name(coll->config.mode));
+    ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(coll->config.method));
+    ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(coll->config.placement));
+    ADIOI_THEMIS_Hint_show(fd, "themis_cache", coll->config.cache ? "auto" : "off");
+    return coll;
+}
+
+themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd)
+{
+    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
+
+    return coll ? themis_coll_settle(coll->coll) : THEMIS_OK;
+}
+
+int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
+{
+    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
+    themis_status_t status;
+
+    if (!coll)
+        return MPI_SUCCESS;
+    AD_THEMIS_UNLOCKED(status, themis_coll_sync(coll->coll, THEMIS_OK));
+    return ADIOI_THEMIS_Coll_code(fd, coll, __func__, status);
+}
+
+void ADIOI_THEMIS_Coll_close(ADIO_File fd)
+{
+    ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
+    int held = ADIOI_THEMIS_Lock_release();
+
+    discard(file->coll);
+    ADIOI_THEMIS_Lock_acquire(held);
+    file->coll = NULL;
+}
+
+int ADIOI_THEMIS_Coll_open(ADIO_File fd)
+{
+    int size;
+
+    MPI_Comm_size(fd->comm, &size);
+    if (size == 1 || ADIOI_THEMIS_Coll_get(fd))
+        return MPI_SUCCESS;
+    return ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");
+}
+
+void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed)
+{
+    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
+
+    if (coll)
+        themis_coll_allow_cache(coll->coll, allowed);
+}
+
+/* --- results --- */
+
+int ADIOI_THEMIS_Coll_code(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const char *function, themis_status_t status)
+{
+    char text[AD_THEMIS_TEXT];
+
+    if (status == THEMIS_OK)
+        return MPI_SUCCESS;
+    if (coll->failed != THEMIS_OK)
+        snprintf(text, sizeof text, "%s", coll->failure);
+    else
+        snprintf(text, sizeof text, "another rank: %s", themis_status_string(status));
+    coll->failed = THEMIS_OK;
+    return ADIOI_THEMIS_Error(function, __LINE__, status, fd->filename, text);
+}
+
+static void show_aggregators(ADIO_File fd, const themis_coll_info_t *info)
+{
+    char list[MPI_MAX_INFO_VAL];
+    size_t used = 0;
+
+    list[0] = '\0';
+    for (uint32_t i = 0; i < info->aggregators && used + 12 < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, i ? " %u" : "%u", info->aggregator[i]);
+    ADIOI_THEMIS_Hint_show(fd, "romio_aggregator_list", list);
+}
+
+/* Costs nothing while nothing changes. */
+void ADIOI_THEMIS_Coll_show(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
+{
+    themis_coll_info_t info;
+    char number[32];
+
+    themis_coll_info(coll->coll, &info);
+    if (info.mode != coll->shown_mode)
+        ADIOI_THEMIS_Hint_show(fd, "themis_collective_used", themis_coll_mode_name(info.mode));
+    coll->shown_mode = info.mode;
+    if (info.plans_made + info.plans_reused == coll->shown_plans || !info.aggregator)
+        return;
+    coll->shown_plans = info.plans_made + info.plans_reused;
+    ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(info.method));
+    ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(info.placement));
+    snprintf(number, sizeof number, "%.0f", info.hop_bytes);
+    ADIOI_THEMIS_Hint_show(fd, "themis_hop_bytes", number);
+    snprintf(number, sizeof number, "%.0f", info.default_hop_bytes);
+    ADIOI_THEMIS_Hint_show(fd, "themis_hop_bytes_default", number);
+    ADIOI_THEMIS_Hint_show_number(fd, "themis_moved_bytes", (long long)info.moved_bytes);
+    ADIOI_THEMIS_Hint_show_number(fd, "themis_plans_made", (long long)info.plans_made);
+    show_aggregators(fd, &info);
+}
