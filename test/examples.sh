@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The examples on themis: with two servers: several sizes, numbers of ranks and stripes, every byte compared; and the same
+# binaries on ufs:, with and without the library in front.
+# timeout: 400
+. "$(dirname "$0")/lib/testlib.sh"
+
+bin=$THEMIS_BUILD/examples
+
+# on_ufs TEXT PROGRAM ARGUMENTS...: without and with the library.
+on_ufs() {
+    text=$1
+    shift
+    check "$text, plain MPICH" limit 60 mpirun.mpich -n 4 "$@" "ufs:$T/file"
+    check "$text, library in front" limit 60 ranks 4 "$@" "ufs:$T/file"
+    rm -f "$T/file"
+}
+
+on_ufs "hello on ufs:" "$bin/hello_mpiio"
+on_ufs "cube on ufs:" "$bin/cube" --size 31
+on_ufs "btio on ufs:" "$bin/btio" --size 30
+
+start_servers 2
+check "hello on themis:" limit 60 ranks 4 "$bin/hello_mpiio" themis:/hello
+for n in 1 2 3 4; do
+    check "cube, $n ranks" limit 90 ranks $n "$bin/cube" --size 48 themis:/cube
+done
+for n in 1 4 9; do
+    check "btio, $n ranks" limit 120 ranks $n "$bin/btio" --size 37 themis:/btio
+done
+check "cube, sides that are not equal" limit 90 ranks 4 "$bin/cube" --size 17,33,65 themis:/cube
+check "cube, 64 KiB stripes" limit 90 ranks 4 "$bin/cube" --size 64 --hint striping_unit=65536 themis:/cube64
+check "cube, 4 KiB stripes on one server" limit 90 ranks 4 "$bin/cube" --size 32 --hint striping_unit=4096 \
+    --hint striping_factor=1 themis:/cube1
+check "cube, written again over itself" limit 90 ranks 4 "$bin/cube" --size 40 --repeats 4 themis:/again
+
+# A program whose file names are fixed and have no prefix.
+forced() (
+    export ROMIO_FSTYPE_FORCE=themis:
+    limit 60 ranks 4 "$bin/hello_mpiio" /fixed
+)
+check "fixed file names, with ROMIO_FSTYPE_FORCE" forced
+check "the file is on the servers" limit 30 themis stat themis:/fixed
+check "themis run starts servers of its own" limit 90 env -u THEMIS_SERVERS themis run -s 2 -- mpirun.mpich -n 4 \
+    "$bin/hello_mpiio" themis:/hello
+finish
