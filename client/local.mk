@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += client/libthemis-client.la
-client_libthemis_client_la_SOURCES = client/admin.c client/call.c client/call.h client/error.c client/error.h \
+client_libthemis_client_la_SOURCES = client/admin.c client/ahead.c client/ahead.h client/behind.c \
+	client/behind.h client/cache.c client/cache.h client/call.c client/call.h client/error.c client/error.h \
 	client/fan.c client/fan.h client/file.c client/file.h client/io.c client/io.h client/lock.c client/names.c \
 	client/names.h client/path.c client/path.h client/peer.c client/peer.h client/placement.c client/placement.h \
 	client/rename.c client/runs.c client/runs.h client/session.c client/session.h client/settings.c \
-	client/settings.h
+	client/settings.h client/span.h
 client_libthemis_client_la_LIBADD = $(XXHASH_LIBS)
 # Convenience libraries do not contain each other, since a shared library takes all of each; this is what a user of the
 # client library needs.
@@ -31,3 +32,9 @@ test_client_test_live_SOURCES = test/client/test_live.c test/client/servers.c te
 test_client_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_live_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_live_DEPENDENCIES = server/themisd
+
+check_PROGRAMS += test/client/test_cache
+test_client_test_cache_SOURCES = test/client/test_cache.c test/client/servers.c test/client/servers.h
+test_client_test_cache_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_client_test_cache_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
+EXTRA_test_client_test_cache_DEPENDENCIES = server/themisd
