@@ -14,7 +14,7 @@ sbin_PROGRAMS += server/themisd
 server_themisd_SOURCES = server/main.c
 server_themisd_LDADD = server/libthemis-server.la
 
-check_PROGRAMS += test/server/test_store test/server/test_namespace test/server/test_locks test/server/test_config
+check_PROGRAMS += test/server/test_store test/server/test_namespace test/server/test_locks test/server/test_config test/server/test_engine
 test_server_test_store_SOURCES = test/server/test_store.c
 test_server_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
@@ -27,4 +27,7 @@ test_server_test_locks_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_config_SOURCES = test/server/test_config.c
 test_server_test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_config_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_engine_SOURCES = test/server/test_engine.c test/server/engine_rig.c test/server/engine_rig.h
+test_server_test_engine_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_engine_LDADD = server/libthemis-server.la $(TEST_LIBS)
 include server/sched.mk

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "test/server/engine_rig.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "util/clock.h"
+#include "util/log.h"
+
+themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config))
+{
+    static themis_server_config_t config;
+    themis_server_t *server;
+    char error[1024];
+
+    themis_log_set_level(THEMIS_LOG_ERROR);
+    themis_server_config_init(&config);
+    config.port = 0;
+    config.size = 64 << 20;
+    config.warm = 0;
+    config.drain = 2 * THEMIS_NS_PER_S;
+    strcpy(config.listen, "127.0.0.1");
+    if (change)
+        change(&config);
+    ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(themis_server_create(&config, &server), THEMIS_OK);
+    ck_assert_int_eq(themis_server_start(server), THEMIS_OK);
+    return server;
+}
+
+void rig_server_stop(themis_server_t *server)
+{
+    themis_server_stop(server);
+    themis_server_join(server);
+    themis_server_destroy(server);
+}
+
+static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    rig_client_t *client = arg;
+
+    (void)conn;
+    ck_assert_uint_le(length, sizeof client->bytes);
+    memcpy(client->bytes, bytes, length);
+    client->length = length;
+    client->replied = 1;
+}
+
+static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
+{
+    (void)conn, (void)why;
+    ((rig_client_t *)arg)->closed = 1;
+}
+
+static const themis_net_handlers_t handlers = {.message = on_message, .closed = on_closed};
+
+themis_proto_text_t rig_text(const char *bytes)
+{
+    return (themis_proto_text_t){.bytes = bytes, .length = (uint32_t)strlen(bytes)};
+}
+
+static void say_hello(rig_client_t *client, const char *job)
+{
+    themis_proto_hello_t hello = {.session = client->session,
+                                  .job = rig_text(job),
+                                  .uid = getuid(),
+                                  .gid = getgid(),
+                                  .nodes = 1,
+                                  .priority = 1,
+                                  .host = rig_text("here"),
+                                  .pid = (uint32_t)getpid(),
+                                  .policy = rig_text("")};
+
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HELLO, &hello), THEMIS_OK);
+    ck_assert_uint_eq(client->body.welcome.servers, 1);
+}
+
+rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, const char *job)
+{
+    rig_client_t *client = calloc(1, sizeof *client);
+
+    client->session = session;
+    client->next_id = 1;
+    ck_assert_int_eq(themis_net_create(NULL, &handlers, client, &client->net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", server->port, 10 * THEMIS_NS_PER_S, &client->conn),
+                     THEMIS_OK);
+    if (session)
+        say_hello(client, job);
+    return client;
+}
+
+void rig_client_close(rig_client_t *client, int goodbye)
+{
+    static const themis_proto_none_t none;
+
+    if (goodbye)
+        rig_call(client, THEMIS_OP_GOODBYE, &none);
+    themis_net_conn_close(client->conn);
+    themis_net_conn_unref(client->conn);
+    themis_net_destroy(client->net);
+    free(client);
+}
+
+void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id)
+{
+    themis_proto_header_t header = {
+        .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = (uint16_t)opcode, .id = id};
+    static _Thread_local uint8_t bytes[THEMIS_PROTO_MAX_MESSAGE];
+    size_t length;
+
+    ck_assert_int_eq(themis_proto_encode(&header, body, bytes, sizeof bytes, &length), THEMIS_OK);
+    ck_assert_int_eq(themis_net_send(client->conn, bytes, length), THEMIS_OK);
+}
+
+uint64_t rig_send(rig_client_t *client, themis_proto_opcode_t opcode, const void *body)
+{
+    uint64_t id = client->next_id++;
+
+    rig_send_as(client, opcode, body, id);
+    return id;
+}
+
+themis_status_t rig_wait(rig_client_t *client, uint64_t id, unsigned ms)
+{
+    uint64_t until = themis_clock_now() + ms * THEMIS_NS_PER_MS;
+
+    for (;;) {
+        if (client->replied) {
+            client->replied = 0;
+            themis_status_t status = themis_proto_decode(client->bytes, client->length, &client->header, &client->body);
+            ck_assert_int_eq(status, THEMIS_OK);
+            if (client->header.id == id)
+                return (themis_status_t)client->header.status;
+        }
+        uint64_t now = themis_clock_now();
+        if (client->closed)
+            return THEMIS_DISCONNECTED;
+        if (now >= until)
+            return THEMIS_TIMED_OUT;
+        themis_net_progress(client->net, until - now < THEMIS_NS_PER_MS ? until - now : THEMIS_NS_PER_MS);
+    }
+}
+
+themis_status_t rig_call(rig_client_t *client, themis_proto_opcode_t opcode, const void *body)
+{
+    return rig_wait(client, rig_send(client, opcode, body), 20000);
+}
+
+themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint64_t object,
+                       const themis_proto_run_t *runs, uint32_t count, void *memory, size_t length)
+{
+    themis_proto_io_t io = {.object = object, .runs = count, .run_bytes = (const uint8_t *)runs};
+    struct iovec piece = {.iov_base = memory, .iov_len = length};
+    themis_net_exposed_t *exposed;
+
+    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, opcode == THEMIS_OP_READ, &exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(exposed, io.descriptor);
+    themis_status_t status = rig_call(client, opcode, &io);
+    themis_net_unexpose(exposed);
+    return status;
+}
+
+themis_status_t rig_write(rig_client_t *client, uint64_t object, uint64_t offset, const void *memory, size_t length)
+{
+    themis_proto_run_t run = {.offset = offset, .length = length, .stride = length, .count = 1};
+
+    return rig_io(client, THEMIS_OP_WRITE, object, &run, 1, (void *)(uintptr_t)memory, length);
+}
+
+themis_status_t rig_read(rig_client_t *client, uint64_t object, uint64_t offset, void *memory, size_t length)
+{
+    themis_proto_run_t run = {.offset = offset, .length = length, .stride = length, .count = 1};
+
+    return rig_io(client, THEMIS_OP_READ, object, &run, 1, memory, length);
+}
+
+themis_status_t rig_create(rig_client_t *client, const char *path, uint32_t flags, uint64_t *object)
+{
+    themis_proto_create_t create = {.path = rig_text(path),
+                                    .flags = flags,
+                                    .attr = {.type = THEMIS_PROTO_FILE, .mode = 0644, .layout = {.first = UINT32_MAX}}};
+    themis_status_t status = rig_call(client, THEMIS_OP_CREATE, &create);
+
+    if (status == THEMIS_OK)
+        *object = client->body.attr.id;
+    return status;
+}

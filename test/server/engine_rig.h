@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A server in this process and clients that speak the wire format to it, over loopback. */
+#ifndef THEMIS_TEST_ENGINE_RIG_H
+#define THEMIS_TEST_ENGINE_RIG_H
+#include "net/net.h"
+#include "proto/proto.h"
+#include "server/server.h"
+
+typedef struct rig_client {
+    themis_net_t *net;
+    themis_net_conn_t *conn;
+    uint64_t session, next_id;
+    /* the last reply */
+    int replied, closed;
+    size_t length;
+    uint8_t bytes[1 << 16];
+    themis_proto_header_t header;
+    themis_proto_body_t body;
+} rig_client_t;
+
+/* A running server; `change` (may be NULL) alters the configuration before. */
+themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config));
+void rig_server_stop(themis_server_t *server);
+
+/* A client with its own net; `session` 0: none, and no HELLO is said. */
+rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, const char *job);
+/* With GOODBYE, or just gone. */
+void rig_client_close(rig_client_t *client, int goodbye);
+
+/* Sends a request and returns its id; the reply comes by rig_wait. */
+uint64_t rig_send(rig_client_t *client, themis_proto_opcode_t opcode, const void *body);
+/* The same with an id of an earlier request. */
+void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id);
+/* Waits for the reply to `id`: its status; THEMIS_TIMED_OUT after `ms`. */
+themis_status_t rig_wait(rig_client_t *client, uint64_t id, unsigned ms);
+/* Both. */
+themis_status_t rig_call(rig_client_t *client, themis_proto_opcode_t opcode, const void *body);
+
+/* READ or WRITE of runs. */
+themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint64_t object,
+                       const themis_proto_run_t *runs, uint32_t count, void *memory, size_t length);
+themis_status_t rig_write(rig_client_t *client, uint64_t object, uint64_t offset, const void *memory, size_t length);
+themis_status_t rig_read(rig_client_t *client, uint64_t object, uint64_t offset, void *memory, size_t length);
+
+themis_proto_text_t rig_text(const char *bytes);
+/* CREATE of a file. */
+themis_status_t rig_create(rig_client_t *client, const char *path, uint32_t flags, uint64_t *object);
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The server as a whole, by way of the network. */
+#define _GNU_SOURCE
+#include <check.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "test/server/engine_rig.h"
+#include "util/clock.h"
+#include "util/config.h"
+#include "util/log.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static themis_server_t *server;
+static char directory[] = "/tmp/themis-engine-XXXXXX";
+
+static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
+{
+    (void)stat, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static void posix_config(themis_server_config_t *config)
+{
+    strcpy(directory + sizeof directory - 7, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    strcpy(config->store, "posix");
+    strcpy(config->directory, directory);
+    snprintf(config->state, sizeof config->state, "%s/state", directory);
+}
+
+static void start(int posix)
+{
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(posix ? posix_config : NULL);
+}
+
+static void stop(int posix)
+{
+    rig_server_stop(server);
+    if (posix)
+        nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void fill(uint8_t *bytes, size_t length, unsigned seed)
+{
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (uint8_t)(rand_r(&seed) >> 7);
+}
+
+START_TEST(bytes_go_there_and_back)
+{
+    uint8_t *out = malloc(5 * MIB), *in = calloc(1, 5 * MIB);
+    uint64_t object;
+
+    start(_i);
+    rig_client_t *client = rig_client_open(server, 11, "job");
+    fill(out, 5 * MIB, 1);
+    ck_assert_int_eq(rig_create(client, "/f", 0, &object), THEMIS_OK);
+    ck_assert_int_eq(rig_write(client, object, 3, out, 5 * MIB), THEMIS_OK);
+    ck_assert_uint_eq(client->body.io_done.bytes, 5 * MIB);
+    ck_assert_uint_eq(client->body.io_done.end, 5 * MIB + 3);
+    ck_assert_int_eq(rig_read(client, object, 3, in, 5 * MIB), THEMIS_OK);
+    ck_assert_uint_eq(client->body.io_done.bytes, 5 * MIB);
+    ck_assert_mem_eq(in, out, 5 * MIB);
+    ck_assert_int_eq(rig_read(client, object, 0, in, 3), THEMIS_OK);
+    ck_assert_mem_eq(in, "\0\0\0", 3);
+    themis_proto_object_t which = {object};
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_SIZE, &which), THEMIS_OK);
+    ck_assert_uint_eq(client->body.size.end, 5 * MIB + 3);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_SYNC, &which), THEMIS_OK);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_DESTROY, &which), THEMIS_OK);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_SIZE, &which), THEMIS_OK);
+    ck_assert_uint_eq(client->body.size.end, 0);
+    rig_client_close(client, 1);
+    stop(_i);
+    free(out);
+    free(in);
+}
+END_TEST
+
+START_TEST(vectors_are_scattered_and_gathered)
+{
+    enum { PIECES = 5000, PIECE = 64, STRIDE = 200 };
+    themis_proto_run_t run = {.offset = 10, .length = PIECE, .stride = STRIDE, .count = PIECES};
+    uint8_t *out = malloc(PIECES * PIECE), *in = calloc(1, PIECES * PIECE), *flat = malloc(PIECES * STRIDE);
+    uint64_t object;
+
+    start(_i);
+    rig_client_t *client = rig_client_open(server, 11, "job");
+    fill(out, PIECES * PIECE, 2);
+    ck_assert_int_eq(rig_create(client, "/v", 0, &object), THEMIS_OK);
+    ck_assert_int_eq(rig_io(client, THEMIS_OP_WRITE, object, &run, 1, out, PIECES * PIECE), THEMIS_OK);
+    ck_assert_int_eq(rig_io(client, THEMIS_OP_READ, object, &run, 1, in, PIECES * PIECE), THEMIS_OK);
+    ck_assert_mem_eq(in, out, PIECES * PIECE);
+    ck_assert_int_eq(rig_read(client, object, 10, flat, (PIECES - 1) * STRIDE + PIECE), THEMIS_OK);
+    for (int i = 0; i < PIECES; i++)
+        ck_assert_mem_eq(flat + i * STRIDE, out + i * PIECE, PIECE);
+    rig_client_close(client, 1);
+    stop(_i);
+    free(out);
+    free(in);
+    free(flat);
+}
+END_TEST
+
+START_TEST(a_read_ends_at_the_end)
+{
+    themis_proto_run_t runs[] = {{90, 20, 20, 1}, {200, 10, 10, 1}, {0, 10, 10, 1}};
+    uint8_t bytes[100], in[40];
+    uint64_t object;
+
+    start(_i);
+    rig_client_t *client = rig_client_open(server, 11, "job");
+    fill(bytes, sizeof bytes, 3);
+    ck_assert_int_eq(rig_create(client, "/e", 0, &object), THEMIS_OK);
+    ck_assert_int_eq(rig_read(client, object, 0, in, sizeof in), THEMIS_OK);
+    ck_assert_uint_eq(client->body.io_done.bytes, 0);
+    ck_assert_int_eq(rig_write(client, object, 0, bytes, sizeof bytes), THEMIS_OK);
+    memset(in, 'x', sizeof in);
+    ck_assert_int_eq(rig_io(client, THEMIS_OP_READ, object, runs, 3, in, 40), THEMIS_OK);
+    ck_assert_uint_eq(client->body.io_done.bytes, 20);
+    ck_assert_uint_eq(client->body.io_done.end, 100);
+    ck_assert_mem_eq(in, bytes + 90, 10);
+    ck_assert_mem_eq(in + 10, "xxxxxxxxxxxxxxxxxxxx", 20);
+    ck_assert_mem_eq(in + 30, bytes, 10);
+    rig_client_close(client, 1);
+    stop(_i);
+}
+END_TEST
+
+START_TEST(nonsense_is_refused_and_harms_nobody)
+{
+    themis_proto_path_t path = {rig_text("/")};
+    uint8_t bytes[256] = {0};
+    unsigned seed = 5;
+
+    start(0);
+    rig_client_t *stranger = rig_client_open(server, 0, NULL), *client = rig_client_open(server, 12, "job");
+    ck_assert_int_eq(rig_call(stranger, THEMIS_OP_LOOKUP, &path), THEMIS_REFUSED);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    for (int i = 0; i < 1000; i++) {
+        fill(bytes, sizeof bytes, seed++);
+        if (i % 2)
+            memcpy(bytes, client->bytes, 8); /* version, kind and opcode of a real message */
+        ck_assert_int_eq(themis_net_send(stranger->conn, bytes, (size_t)i % sizeof bytes), THEMIS_OK);
+    }
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    rig_client_close(stranger, 0);
+    rig_client_close(client, 1);
+    stop(0);
+}
+END_TEST
+
+/* The reply was lost with the connection; the client asks again by a new one. */
+START_TEST(a_repeated_request_is_done_once)
+{
+    themis_proto_create_t create = {.path = rig_text("/once"),
+                                    .flags = THEMIS_PROTO_CREATE_EXCLUSIVE,
+                                    .attr = {.type = THEMIS_PROTO_FILE, .layout = {.first = UINT32_MAX}}};
+    themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 7};
+
+    start(0);
+    rig_client_t *client = rig_client_open(server, 77, "job");
+    uint64_t id = rig_send(client, THEMIS_OP_CREATE, &create);
+    ck_assert_int_eq(rig_wait(client, id, 5000), THEMIS_OK);
+    uint64_t object = client->body.attr.id, count = rig_send(client, THEMIS_OP_COUNTER, &add);
+    ck_assert_int_eq(rig_wait(client, count, 5000), THEMIS_OK);
+    rig_client_close(client, 0);
+
+    client = rig_client_open(server, 77, "job");
+    rig_send_as(client, THEMIS_OP_CREATE, &create, id);
+    ck_assert_int_eq(rig_wait(client, id, 5000), THEMIS_OK);
+    ck_assert_uint_eq(client->body.attr.id, object);
+    ck_assert_uint_eq(client->body.attr.fresh, 1);
+    rig_send_as(client, THEMIS_OP_COUNTER, &add, count);
+    ck_assert_int_eq(rig_wait(client, count, 5000), THEMIS_OK);
+    ck_assert_int_eq(client->body.counter.value, 0);
+    client->next_id = 1000;
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_COUNTER, &add), THEMIS_OK);
+    ck_assert_int_eq(client->body.counter.value, 7);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_CREATE, &create), THEMIS_EXISTS);
+    rig_client_close(client, 1);
+    stop(0);
+}
+END_TEST
+
+static void short_lease(themis_server_config_t *config)
+{
+    config->lease = 300 * THEMIS_NS_PER_MS;
+}
+
+START_TEST(locks_wait_and_end_with_goodbye_or_lease)
+{
+    themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(short_lease);
+    rig_client_t *a = rig_client_open(server, 1, "a"), *b = rig_client_open(server, 2, "b");
+    ck_assert_int_eq(rig_call(a, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    uint64_t waits = rig_send(b, THEMIS_OP_LOCK, &lock);
+    ck_assert_int_eq(rig_wait(b, waits, 100), THEMIS_TIMED_OUT);
+    ck_assert_int_eq(rig_call(a, THEMIS_OP_UNLOCK, &lock), THEMIS_OK);
+    ck_assert_int_eq(rig_wait(b, waits, 5000), THEMIS_OK);
+    lock.wait = 0;
+    ck_assert_int_eq(rig_call(a, THEMIS_OP_LOCK, &lock), THEMIS_LOCKED);
+    lock.wait = 1;
+    waits = rig_send(a, THEMIS_OP_LOCK, &lock);
+    rig_client_close(b, 1);
+    ck_assert_int_eq(rig_wait(a, waits, 5000), THEMIS_OK);
+    b = rig_client_open(server, 3, "b");
+    waits = rig_send(b, THEMIS_OP_LOCK, &lock);
+    rig_client_close(a, 0);
+    ck_assert_int_eq(rig_wait(b, waits, 10000), THEMIS_OK);
+    rig_client_close(b, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* A session of another user or job is not to be had by its number. */
+START_TEST(a_session_belongs_to_its_job)
+{
+    themis_proto_hello_t hello = {
+        .session = 21, .job = rig_text("other"), .uid = getuid(), .gid = getgid(), .nodes = 1, .priority = 1};
+
+    start(0);
+    rig_client_t *owner = rig_client_open(server, 21, "job"), *thief = rig_client_open(server, 0, NULL);
+    hello.host = hello.policy = rig_text("");
+    ck_assert_int_eq(rig_call(thief, THEMIS_OP_HELLO, &hello), THEMIS_REFUSED);
+    rig_client_close(thief, 0);
+    rig_client_close(owner, 1);
+    stop(0);
+}
+END_TEST
+
+static void slow_store(themis_server_config_t *config)
+{
+    config->store_bandwidth = 20 << 20;
+    config->lease = 100 * THEMIS_NS_PER_MS;
+}
+
+/* Clients go away in the middle of what they asked for; the next one is served as if nothing had been. */
+START_TEST(clients_may_vanish_at_any_time)
+{
+    uint8_t *bytes = calloc(1, 4 * MIB);
+    uint64_t object;
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(slow_store);
+    for (int round = 0; round < 5; round++) {
+        rig_client_t *client = rig_client_open(server, 100 + (uint64_t)round, "gone");
+        ck_assert_int_eq(rig_create(client, "/g", 0, &object), THEMIS_OK);
+        struct iovec piece = {bytes, 4 * MIB};
+        themis_proto_run_t run = {0, 4 * MIB, 4 * MIB, 1};
+        themis_proto_io_t io = {.object = object, .runs = 1, .run_bytes = (const uint8_t *)&run};
+        themis_net_exposed_t *exposed;
+        ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &exposed), THEMIS_OK);
+        themis_net_exposed_descriptor(exposed, io.descriptor);
+        for (int i = 0; i < 10; i++)
+            rig_send(client, THEMIS_OP_WRITE, &io);
+        usleep(20000);
+        themis_net_unexpose(exposed);
+        rig_client_close(client, 0);
+    }
+    rig_client_t *client = rig_client_open(server, 7, "stays");
+    ck_assert_int_eq(rig_write(client, object, 0, bytes, 100), THEMIS_OK);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(the_device_limit_holds)
+{
+    uint8_t *bytes = calloc(1, 4 * MIB);
+    uint64_t object;
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(slow_store);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/l", 0, &object), THEMIS_OK);
+    uint64_t began = themis_clock_now();
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(rig_write(client, object, 0, bytes, 4 * MIB), THEMIS_OK);
+    double seconds = (double)(themis_clock_now() - began) * 1e-9;
+    ck_assert_msg(seconds > 0.6 && seconds < 1.6, "16 MiB at 20 MiB/s took %.3f s", seconds);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(a_server_without_work_uses_no_processor)
+{
+    struct rusage before, after;
+    uint64_t object;
+
+    start(0);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/i", 0, &object), THEMIS_OK);
+    usleep(100000);
+    getrusage(RUSAGE_SELF, &before);
+    sleep(2);
+    getrusage(RUSAGE_SELF, &after);
+    long used =
+        (after.ru_utime.tv_sec - before.ru_utime.tv_sec + after.ru_stime.tv_sec - before.ru_stime.tv_sec) * 1000000 +
+        after.ru_utime.tv_usec - before.ru_utime.tv_usec + after.ru_stime.tv_usec - before.ru_stime.tv_usec;
+    ck_assert_msg(used < 20000, "%ld us in 2 s", used);
+    rig_client_close(client, 1);
+    stop(0);
+}
+END_TEST
+
+START_TEST(administration_answers)
+{
+    themis_proto_text_body_t what = {rig_text("server")}, policy = {rig_text("size-fair")};
+    themis_proto_none_t none = {0};
+
+    start(0);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_STATUS, &what), THEMIS_OK);
+    ck_assert_ptr_nonnull(
+        memmem(client->body.text.text.bytes, client->body.text.text.length, "\"arena\"", strlen("\"arena\"")));
+    what.text = rig_text("weather");
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_STATUS, &what), THEMIS_INVALID);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_POLICY, &policy), THEMIS_OK);
+    policy.text = rig_text("size-unfair");
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_POLICY, &policy), THEMIS_PARSE);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &none), THEMIS_OK);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_SHUTDOWN, &none), THEMIS_OK);
+    themis_server_join(server);
+    themis_server_destroy(server);
+    rig_client_close(client, 0);
+}
+END_TEST
+
+enum { THREADS = 4 };
+
+typedef struct worker {
+    int number, rounds;
+    uint64_t shared;
+} worker_t;
+
+/* Files of its own, and its part of a file that all write. */
+static void *worker_main(void *arg)
+{
+    worker_t *worker = arg;
+    unsigned seed = (unsigned)worker->number;
+    uint8_t *out = malloc(MIB), *in = malloc(MIB);
+    char path[64], job[16];
+    uint64_t object;
+
+    snprintf(job, sizeof job, "job%d", worker->number % 2);
+    rig_client_t *client = rig_client_open(server, 1000 + (uint64_t)worker->number, job);
+    for (int round = 0; round < worker->rounds; round++) {
+        size_t length = 1 + (size_t)rand_r(&seed) % (round % 5 ? 20000 : MIB);
+        uint64_t offset = (uint64_t)rand_r(&seed) % 100000;
+        snprintf(path, sizeof path, "/w%d.%d", worker->number, round);
+        fill(out, length, seed);
+        ck_assert_int_eq(rig_create(client, path, THEMIS_PROTO_CREATE_EXCLUSIVE, &object), THEMIS_OK);
+        ck_assert_int_eq(rig_write(client, object, offset, out, length), THEMIS_OK);
+        ck_assert_int_eq(rig_read(client, object, offset, in, length), THEMIS_OK);
+        ck_assert_mem_eq(in, out, length);
+        length = 5000;
+        offset = (uint64_t)(round * THREADS + worker->number) * length;
+        ck_assert_int_eq(rig_write(client, worker->shared, offset, out, length), THEMIS_OK);
+        ck_assert_int_eq(rig_read(client, worker->shared, offset, in, length), THEMIS_OK);
+        ck_assert_mem_eq(in, out, length);
+        themis_proto_remove_t gone = {.path = rig_text(path), .type = THEMIS_PROTO_FILE};
+        ck_assert_int_eq(rig_call(client, THEMIS_OP_REMOVE, &gone), THEMIS_OK);
+        themis_proto_object_t which = {object};
+        ck_assert_int_eq(rig_call(client, THEMIS_OP_DESTROY, &which), THEMIS_OK);
+    }
+    rig_client_close(client, 1);
+    free(out);
+    free(in);
+    return NULL;
+}
+
+START_TEST(many_clients_at_once)
+{
+    pthread_t threads[THREADS];
+    worker_t workers[THREADS];
+    uint64_t shared;
+
+    start(_i);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/shared", 0, &shared), THEMIS_OK);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker_t){.number = i, .rounds = 60, .shared = shared};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, worker_main, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    rig_client_close(client, 1);
+    stop(_i);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("engine");
+    TCase *both = tcase_create("both stores"), *one = tcase_create("arena");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(both, 120);
+    tcase_set_timeout(one, 60);
+    tcase_add_loop_test(both, bytes_go_there_and_back, 0, 2);
+    tcase_add_loop_test(both, vectors_are_scattered_and_gathered, 0, 2);
+    tcase_add_loop_test(both, a_read_ends_at_the_end, 0, 2);
+    tcase_add_loop_test(both, many_clients_at_once, 0, 2);
+    tcase_add_test(one, nonsense_is_refused_and_harms_nobody);
+    tcase_add_test(one, a_repeated_request_is_done_once);
+    tcase_add_test(one, locks_wait_and_end_with_goodbye_or_lease);
+    tcase_add_test(one, a_session_belongs_to_its_job);
+    tcase_add_test(one, clients_may_vanish_at_any_time);
+    tcase_add_test(one, the_device_limit_holds);
+    tcase_add_test(one, a_server_without_work_uses_no_processor);
+    tcase_add_test(one, administration_answers);
+    suite_add_tcase(suite, both);
+    suite_add_tcase(suite, one);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
