@@ -9,6 +9,11 @@ ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(RO
 # Where the driver comes in (adio/glue/driver.c).
 ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp
 
+# Calls of ROMIO in front of which adio/glue/collective.c stands: renamed in ROMIO's objects.
+ROMIO_COLLECTIVES = set_view $(foreach call,read_all write_all read_at_all write_at_all read_ordered write_ordered \
+	read_all_begin write_all_begin read_at_all_begin write_at_all_begin read_ordered_begin write_ordered_begin \
+	iread_all iwrite_all iread_at_all iwrite_at_all,$(call) $(call)_c)
+
 # MPI calls of ROMIO that can block: adio/glue/lock.c gives the lock away meanwhile.
 ROMIO_BLOCKING = Allgather Allreduce Alltoall Alltoallw Barrier Bcast Comm_create Comm_dup Comm_free Comm_split Gather \
 	Gatherv Recv Send Wait Waitall Waitany Win_create Win_free Win_unlock
@@ -19,7 +24,7 @@ adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_t
 	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
 	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
 	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_session.c \
-	adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
+	adio/glue/collective.c adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
 	adio/glue/mpir_ext.h
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
@@ -38,13 +43,14 @@ adio/romio.stamp: romio-source.stamp config.status $(top_srcdir)/adio/romio/buil
 	@echo "  BUILD    ROMIO"
 	+@source=$(ROMIO_SOURCE); source=$${source:-romio-src/mpich/src/mpi/romio}; \
 	CC="$(CC)" CFLAGS="$(CFLAGS) $(SANITIZER_CFLAGS)" MPI_CFLAGS="$(MPI_CFLAGS)" MAKE="$(MAKE)" \
-	    GLUE=$(abs_top_srcdir)/adio/glue $(top_srcdir)/adio/romio/build $$source $(ROMIO_BUILD)
+	    GLUE=$(abs_top_srcdir)/adio/glue OBJCOPY="$(OBJCOPY)" COLLECTIVES="$(ROMIO_COLLECTIVES)" \
+	    $(top_srcdir)/adio/romio/build $$source $(ROMIO_BUILD)
 	@touch $@
 
 $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la: adio/romio.stamp
 $(adio_libthemis_mpiio_la_OBJECTS): adio/romio.stamp
 
-EXTRA_DIST += test/romio.sh adio/romio/build adio/romio/fetch adio/romio/probe adio/themis-mpiio.map
+EXTRA_DIST += test/romio.sh test/mpich-tree.sh adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/themis-mpiio.map
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-romio-source=$(or $(ROMIO_SOURCE),$(abs_top_builddir)/romio-src/mpich)
 CLEANFILES += adio/romio.stamp romio-source.stamp
 

@@ -52,6 +52,8 @@ typedef struct ADIOI_THEMIS_File {
     themis_file_t *handle; /* owned; NULL while it is not open */
     themis_t *session;     /* borrowed from the table of sessions */
     themis_layout_t layout;
+    unsigned collective_calls;           /* that have reached the driver */
+    int shared_failed;                   /* 1: the last access to the shared file pointer failed */
     int everywhere;                      /* 1: all ranks of fd->comm have it open, so Close may communicate */
     char *hint[AD_THEMIS_HINT_NUMBER];   /* owned; NULL: not given, or nonsense */
     int striping_factor, start_iodevice; /* wishes for a new file; 0 and -1: none */
@@ -175,6 +177,9 @@ int ADIOI_THEMIS_Coll_open(ADIO_File fd);
 void ADIOI_THEMIS_Coll_close(ADIO_File fd);
 /* Local, called by all ranks alike: nothing is kept back from now on (0), or again as the hints say (1). */
 void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed);
+
+/* 1: a null pointer where bytes are to be (an absolute type has none of that). */
+int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datatype);
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 

@@ -129,6 +129,7 @@ void ADIOI_THEMIS_Shared_add(ADIO_File fd, ADIO_Offset increment, ADIO_Offset *b
     AD_THEMIS_UNLOCKED(status,
                        increment ? themis_counter_add(hidden, increment, &value) : themis_counter_get(hidden, &value));
     *before = value;
+    ADIOI_THEMIS_file(fd)->shared_failed = status != THEMIS_OK;
     *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
 }
 

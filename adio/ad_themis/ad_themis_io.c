@@ -4,12 +4,32 @@
 
 typedef enum direction { READ, WRITE } direction_t;
 
+enum { LOWEST_ADDRESS = 4096 };
+
 static void set_status(ADIO_Status *status, MPI_Datatype datatype, size_t bytes)
 {
 #ifdef HAVE_STATUS_SET_BYTES
     if (status)
         MPIR_Status_set_bytes(status, datatype, (MPI_Count)bytes);
 #endif
+}
+
+int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    MPI_Count lb, extent, size;
+
+    if (buf != NULL || count <= 0 || datatype == MPI_DATATYPE_NULL ||
+        MPIR_Ext_datatype_iscommitted(datatype) != MPI_SUCCESS)
+        return 0;
+    MPI_Type_size_x(datatype, &size);
+    MPI_Type_get_true_extent_x(datatype, &lb, &extent);
+    /* A type of addresses, to be used with MPI_BOTTOM, starts far from 0. */
+    return size > 0 && lb < LOWEST_ADDRESS;
+}
+
+static int buffer_error(const char *function)
+{
+    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, __LINE__, MPI_ERR_BUFFER, "**bufnull", 0);
 }
 
 static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t bytes, ADIO_Offset offset, size_t *done,
@@ -111,6 +131,10 @@ static size_t strided(ADIO_File fd, direction_t direction, const void *buf, AD_T
     size_t total = 0;
     ADIO_Offset target = fd->fp_ind;
 
+    if (ADIOI_THEMIS_Buffer_bad(buf, count, datatype)) {
+        *error_code = buffer_error(__func__);
+        return 0;
+    }
     if (direction == WRITE)
         fd->dirty_write = 1;
     if (ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
