@@ -16,6 +16,12 @@ aggregation_libthemis_aggregation_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 
 AGGREGATION_LIBS = aggregation/libthemis-aggregation.la lap/libthemis-lap.la util/libthemis-util.la
 
+# What other programs link: assignment, file domains, topology and plans, without MPI.
+lib_LTLIBRARIES += aggregation/libthemis-plan.la
+aggregation_libthemis_plan_la_SOURCES =
+aggregation_libthemis_plan_la_LIBADD = $(AGGREGATION_LIBS)
+aggregation_libthemis_plan_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined
+
 check_PROGRAMS += test/aggregation/test_domains
 test_aggregation_test_domains_SOURCES = test/aggregation/test_domains.c test/aggregation/draw.h
 test_aggregation_test_domains_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

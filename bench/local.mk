@@ -15,3 +15,4 @@ test/lib/yield_shim.so: $(srcdir)/test/lib/yield_shim.c
 	$(AM_V_CC)$(MKDIR_P) test/lib && $(CC) $(THEMIS_CFLAGS) $(UCX_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ \
 	    $(srcdir)/test/lib/yield_shim.c -ldl
 include bench/sched.mk
+include bench/plan.mk

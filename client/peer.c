@@ -203,6 +203,7 @@ themis_status_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t 
     themis_t *session = peer->session;
     const themis_client_server_t *server = &session->settings.servers[peer->index];
     uint64_t until = themis_clock_now() + timeout;
+    themis_net_peer_credentials_t credentials;
     themis_net_conn_t *conn;
 
     peer->refused = 0;
@@ -213,7 +214,7 @@ themis_status_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t 
     if (status == THEMIS_OK) {
         peer->conn = conn;
         themis_net_conn_set_user(conn, peer);
-        peer->local = strncmp(server->host, "127.", 4) == 0;
+        peer->local = themis_net_conn_credentials(conn, &credentials) == THEMIS_OK && credentials.uid == geteuid();
         status = greet(peer, until);
     }
     if (status != THEMIS_OK)

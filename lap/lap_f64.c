@@ -16,6 +16,8 @@ static themis_status_t lap_f64_admit(size_t rows, size_t columns, const double *
 
     if (status != THEMIS_OK)
         return status;
+    if (!lap_scans()->outside(cost, rows * columns, THEMIS_LAP_MAX_F64))
+        return THEMIS_OK;
     for (size_t k = 0; k < rows * columns; k++) {
         if (!(fabs(cost[k]) <= THEMIS_LAP_MAX_F64)) {
             themis_error("assignment: cost %g of row %zu, column %zu is not a number up to 1e300", cost[k], k / columns,
@@ -28,14 +30,13 @@ static themis_status_t lap_f64_admit(size_t rows, size_t columns, const double *
 
 themis_status_t themis_lap_f64_solve(size_t rows, size_t columns, const double *cost, themis_lap_f64_t *solution)
 {
-    lap_solver_t solver = {.rows = (int64_t)rows, .columns = (int64_t)columns, .cost = cost, .v = solution->v};
-    lap_wide_t total;
+    lap_result_t result = {.column = solution->column, .u = solution->u, .v = solution->v};
     themis_status_t status = lap_f64_admit(rows, columns, cost);
 
     if (status == THEMIS_OK)
-        status = lap_solve(&solver, solution->column, solution->u, &total);
+        status = lap_solve(rows, columns, cost, &result);
     if (status == THEMIS_OK)
-        solution->total = total;
+        solution->total = result.total;
     return status;
 }
 

@@ -15,6 +15,8 @@ static themis_status_t lap_i64_admit(size_t rows, size_t columns, const int64_t 
 
     if (status != THEMIS_OK)
         return status;
+    if (!lap_scans()->outside(cost, rows * columns, THEMIS_LAP_MAX_I64))
+        return THEMIS_OK;
     for (size_t k = 0; k < rows * columns; k++) {
         if (cost[k] > THEMIS_LAP_MAX_I64 || cost[k] < -THEMIS_LAP_MAX_I64) {
             themis_error("assignment: cost %lld of row %zu, column %zu is beyond 2^56", (long long)cost[k], k / columns,
@@ -27,19 +29,18 @@ static themis_status_t lap_i64_admit(size_t rows, size_t columns, const int64_t 
 
 themis_status_t themis_lap_i64_solve(size_t rows, size_t columns, const int64_t *cost, themis_lap_i64_t *solution)
 {
-    lap_solver_t solver = {.rows = (int64_t)rows, .columns = (int64_t)columns, .cost = cost, .v = solution->v};
-    lap_wide_t total;
+    lap_result_t result = {.column = solution->column, .u = solution->u, .v = solution->v};
     themis_status_t status = lap_i64_admit(rows, columns, cost);
 
     if (status == THEMIS_OK)
-        status = lap_solve(&solver, solution->column, solution->u, &total);
+        status = lap_solve(rows, columns, cost, &result);
     if (status != THEMIS_OK)
         return status;
-    if (total > INT64_MAX || total < INT64_MIN) {
+    if (result.total > INT64_MAX || result.total < INT64_MIN) {
         themis_error("assignment: the total does not fit into 64 bits");
         return THEMIS_RANGE;
     }
-    solution->total = (int64_t)total;
+    solution->total = (int64_t)result.total;
     return THEMIS_OK;
 }
 

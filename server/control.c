@@ -52,6 +52,10 @@ static json_t *server_json(themis_server_t *server)
         "queued", (json_int_t)themis_sched_queued(server->sched), "in_service", (json_int_t)server->in_service,
         "locks_held", (json_int_t)held, "locks_waiting", (json_int_t)waiting, "draining", (int)server->draining);
     json_object_set_new(json, "sharing", policy_json(server));
+    themis_report_server_t about = {0};
+    themis_peers_report(server, &about);
+    json_object_set_new(json, "servers_known", json_integer(about.known));
+    json_object_set_new(json, "exchange_rounds", json_integer((json_int_t)about.rounds));
     pthread_mutex_unlock(&server->lock);
     return json;
 }
@@ -136,6 +140,18 @@ static void serve_shutdown(themis_request_t *request)
         themis_server_stop(request->server);
 }
 
+static void serve_table(themis_request_t *request)
+{
+    static const themis_proto_none_t none;
+    themis_status_t status = themis_access_admin(&request->session->identity);
+
+    if (status == THEMIS_OK && request->session->role != THEMIS_ROLE_SERVER)
+        status = THEMIS_ACCESS;
+    if (status == THEMIS_OK)
+        status = themis_peers_take(request->server, &request->body.table);
+    themis_request_reply(request, status, &none, NULL);
+}
+
 void themis_control_serve(themis_request_t *request)
 {
     switch (request->header.opcode) {
@@ -147,6 +163,9 @@ void themis_control_serve(themis_request_t *request)
         return;
     case THEMIS_OP_SHUTDOWN:
         serve_shutdown(request);
+        return;
+    case THEMIS_OP_TABLE:
+        serve_table(request);
         return;
     default:
         themis_request_reply(request, THEMIS_UNSUPPORTED, NULL, NULL);

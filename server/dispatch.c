@@ -165,6 +165,8 @@ static themis_status_t join_job(themis_server_t *server, themis_session_t *sessi
     if (status != THEMIS_OK)
         return status;
     if (fresh)
+        themis_peers_kick(server);
+    if (fresh)
         status = themis_sched_add_job(server->sched, session->job, now);
     else if (changed)
         themis_sched_refresh(server->sched, now);
@@ -177,16 +179,18 @@ static themis_status_t join_job(themis_server_t *server, themis_session_t *sessi
     return status;
 }
 
-static themis_status_t new_session(themis_server_t *server, uint64_t number, const themis_job_identity_t *identity,
-                                   themis_session_t **result)
+static themis_status_t new_session(themis_server_t *server, const themis_proto_hello_t *hello,
+                                   const themis_job_identity_t *identity, themis_session_t **result)
 {
     themis_session_t *session;
-    themis_status_t status = themis_sessions_add(server->sessions, number, &session);
+    themis_status_t status = themis_sessions_add(server->sessions, hello->session, &session);
 
     if (status != THEMIS_OK)
         return status;
     session->identity = *identity;
-    status = join_job(server, session, themis_clock_now());
+    /* servers have no job: they only bring tables */
+    if (hello->role != THEMIS_ROLE_SERVER)
+        status = join_job(server, session, themis_clock_now());
     if (status == THEMIS_OK) {
         *result = session;
         return THEMIS_OK;
@@ -206,7 +210,7 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
     if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0))
         return THEMIS_REFUSED;
     if (!session) {
-        themis_status_t status = new_session(server, hello->session, &identity, &session);
+        themis_status_t status = new_session(server, hello, &identity, &session);
         if (status != THEMIS_OK)
             return status;
     }
@@ -218,7 +222,8 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
     session->conn = conn;
     themis_net_conn_ref(conn);
     themis_net_conn_set_user(conn, session);
-    themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
+    if (session->job)
+        themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
     return THEMIS_OK;
 }
 
@@ -282,6 +287,18 @@ static void on_hello(themis_server_t *server, themis_net_conn_t *conn, const the
     themis_server_answer(conn, &request->header, &welcome);
 }
 
+static void on_heartbeat(themis_server_t *server, themis_net_conn_t *conn, const themis_request_t *request,
+                         themis_session_t *session)
+{
+    static const themis_proto_none_t none;
+
+    pthread_mutex_lock(&server->lock);
+    if (session->job)
+        themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
+    pthread_mutex_unlock(&server->lock);
+    themis_server_answer(conn, &request->header, &none);
+}
+
 static void on_goodbye(themis_server_t *server, themis_net_conn_t *conn, const themis_request_t *request,
                        themis_session_t *session)
 {
@@ -315,7 +332,8 @@ static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_req
     pthread_mutex_lock(&server->lock);
     request->session = session;
     session->references++;
-    themis_jobtab_heard(server->jobs, session->job, now);
+    if (session->job)
+        themis_jobtab_heard(server->jobs, session->job, now);
     if (is_remembered(opcode) && replay(conn, request)) {
         themis_request_free(request);
     } else if (is_control(opcode)) {
@@ -325,13 +343,13 @@ static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_req
         request->state = THEMIS_REQUEST_QUEUED;
         DL_APPEND(session->queued, request);
         themis_sched_enqueue(server->sched, session->job, &request->item, now);
+        themis_server_rouse(server);
     }
     pthread_mutex_unlock(&server->lock);
 }
 
 static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request)
 {
-    static const themis_proto_none_t none;
     themis_session_t *session = themis_net_conn_user(conn);
     unsigned opcode = request->header.opcode;
     int keep = 0;
@@ -344,14 +362,13 @@ static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_
         themis_server_refuse(conn, &request->header, THEMIS_REFUSED, "the first message is to be HELLO");
     else if (opcode == THEMIS_OP_GOODBYE)
         on_goodbye(server, conn, request, session);
+    else if (opcode == THEMIS_OP_HEARTBEAT)
+        on_heartbeat(server, conn, request, session);
+    else if (!session->job && !is_control(opcode))
+        themis_server_refuse(conn, &request->header, THEMIS_REFUSED, "a server has no files here");
     else if (server->draining && !is_control(opcode))
         themis_server_refuse(conn, &request->header, THEMIS_SHUTTING_DOWN, NULL);
-    else if (opcode == THEMIS_OP_HEARTBEAT) {
-        pthread_mutex_lock(&server->lock);
-        themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
-        pthread_mutex_unlock(&server->lock);
-        themis_server_answer(conn, &request->header, &none);
-    } else {
+    else {
         enqueue(server, conn, request, session);
         keep = 1;
     }

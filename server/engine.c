@@ -17,14 +17,21 @@ enum { SLICES_PER_WORKER = 2, WAKE_BYTES = 64 << 10 };
 #define TICK (THEMIS_NS_PER_S / 2)
 #define LONG_SLEEP (60 * THEMIS_NS_PER_S)
 
-void themis_server_ready(themis_server_t *server, themis_request_t *request)
+void themis_server_rouse(themis_server_t *server)
 {
-    request->state = THEMIS_REQUEST_READY;
-    DL_APPEND(server->ready, request);
+    if (server->polling && pthread_equal(server->poller, pthread_self()))
+        return; /* this thread looks when it has polled */
     if (server->idle_count)
         pthread_cond_signal(&server->idle);
     else if (server->polling)
         themis_net_wake(server->net);
+}
+
+void themis_server_ready(themis_server_t *server, themis_request_t *request)
+{
+    request->state = THEMIS_REQUEST_READY;
+    DL_APPEND(server->ready, request);
+    themis_server_rouse(server);
 }
 
 /* --- taking and ending requests; with the lock ---------------------------------------------------------------------
@@ -176,11 +183,10 @@ static uint64_t tick(themis_server_t *server, uint64_t now)
         themis_server_expire(server, now);
         server->next_tick = now + TICK;
     }
-    uint64_t peers = themis_peers_tick(server, now);
     uint64_t own = themis_jobtab_count(server->jobs) || server->draining ? server->next_tick - now : LONG_SLEEP;
     if (server->draining && own > 10 * THEMIS_NS_PER_MS)
         own = 10 * THEMIS_NS_PER_MS;
-    return peers < own ? peers : own;
+    return own;
 }
 
 static void sleep_idle(themis_server_t *server, uint64_t wake)
@@ -209,6 +215,7 @@ static void wait_for_work(themis_server_t *server, uint64_t wake)
     if (wake != UINT64_MAX && wake < now + timeout)
         timeout = wake > now ? wake - now : 0;
     server->polling = 1;
+    server->poller = pthread_self();
     pthread_mutex_unlock(&server->lock);
     themis_net_progress(server->net, timeout);
     pthread_mutex_lock(&server->lock);
@@ -378,7 +385,7 @@ themis_status_t themis_server_start(themis_server_t *server)
             return server->thread_count ? THEMIS_OK : THEMIS_NO_MEMORY;
         }
     }
-    return THEMIS_OK;
+    return themis_peers_start(server);
 }
 
 void themis_server_join(themis_server_t *server)
@@ -442,10 +449,10 @@ void themis_server_destroy(themis_server_t *server)
 {
     if (!server)
         return;
-    if (server->sessions)
-        end_sessions(server);
     themis_watch_stop(server);
     themis_peers_destroy(server);
+    if (server->sessions)
+        end_sessions(server);
     themis_net_destroy(server->net);
     themis_sessions_destroy(server->sessions);
     themis_locks_destroy(server->locks);

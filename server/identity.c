@@ -16,12 +16,17 @@ static void copy_id(char id[THEMIS_JOB_ID_BYTES], const themis_proto_text_t *tex
 void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
                             themis_job_identity_t *identity)
 {
+    themis_net_peer_credentials_t peer;
+
     memset(identity, 0, sizeof *identity);
     identity->uid = hello->uid;
     identity->gid = hello->gid;
     identity->nodes = hello->nodes ? hello->nodes : 1;
     identity->priority = hello->priority ? hello->priority : 1;
-    (void)conn;
+    if (conn && themis_net_conn_credentials(conn, &peer) == THEMIS_OK) {
+        identity->uid = peer.uid;
+        identity->gid = peer.gid;
+    }
     copy_id(identity->id, &hello->job);
     if (!*identity->id)
         snprintf(identity->id, sizeof identity->id, "%.*s:%u", (int)(hello->host.length % THEMIS_PROTO_MAX_TEXT),

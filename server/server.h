@@ -27,6 +27,9 @@
 #include "server/session.h"
 #include "server/store.h"
 
+/* What a hello says of its sender. */
+enum { THEMIS_ROLE_CLIENT = 0, THEMIS_ROLE_SERVER = 1, THEMIS_ROLE_TOOL = 2 };
+
 typedef enum themis_request_state {
     THEMIS_REQUEST_QUEUED,  /* in the scheduler, and in its session's list */
     THEMIS_REQUEST_READY,   /* in the server's list of what goes on without the scheduler */
@@ -68,8 +71,8 @@ typedef struct themis_server {
     themis_net_t *net;
     themis_store_t *store;
     themis_namespace_t *names;
-    struct themis_peers *peers; /* the other servers; peers.c */
-    struct themis_metrics_http *metrics;
+    struct themis_peers *peers;          /* the other servers; peers.c */
+    struct themis_metrics_http *metrics; /* NULL: off */
     uint64_t incarnation;
     uint64_t began; /* ns */
     uint16_t port;
@@ -79,7 +82,8 @@ typedef struct themis_server {
     pthread_t *threads;
     uint32_t thread_count; /* started */
     uint32_t idle_count;
-    int polling; /* a worker is in themis_net_progress */
+    int polling;      /* a worker is in themis_net_progress */
+    pthread_t poller; /* which */
     _Atomic int draining;
     int stopped;
     uint64_t drain_end; /* ns */
@@ -111,6 +115,8 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
 
 /* Puts a request to those that any worker goes on with. With the lock. */
 void themis_server_ready(themis_server_t *server, themis_request_t *request);
+/* Something was queued: makes sure that a worker looks. With the lock. */
+void themis_server_rouse(themis_server_t *server);
 
 /* --- dispatch.c: what arrives ------------------------------------------------------------------------------------- */
 

@@ -18,6 +18,8 @@ char *themis_watch_metrics(themis_server_t *server)
                                     .sessions = themis_sessions_count(server->sessions),
                                     .capacity = usage.capacity,
                                     .used = usage.used};
+    themis_peers_report(server, &about);
+    about.lambda = server->config.lambda;
     char *text = themis_report_metrics(&about, server->jobs, server->sched);
     pthread_mutex_unlock(&server->lock);
     return text;

@@ -21,6 +21,7 @@ typedef struct themis_tools_command {
 
 extern const themis_tools_command_t themis_tools_run, themis_tools_start, themis_tools_stop, themis_tools_status;
 extern const themis_tools_command_t themis_tools_ls, themis_tools_stat, themis_tools_cp, themis_tools_cat;
+extern const themis_tools_command_t themis_tools_jobs, themis_tools_policy, themis_tools_top;
 extern const themis_tools_command_t themis_tools_rm, themis_tools_mkdir, themis_tools_rmdir, themis_tools_mv;
 
 /* "themis NAME: text" on standard error; returns THEMIS_TOOLS_FAILED. */

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* themis top: jobs and servers as they are now, every second anew. */
+#include <curses.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "tools/sample.h"
+
+enum { LINE_BYTES = 256 };
+
+/* One line of the picture, wherever it goes: the screen or standard output. */
+typedef struct page {
+    int on_screen, row, rows;
+} page_t;
+
+static void put_line(page_t *page, int attributes, const char *line)
+{
+    if (!page->on_screen) {
+        puts(line);
+        return;
+    }
+    if (page->row >= page->rows)
+        return;
+    attron(attributes);
+    mvaddnstr(page->row++, 0, line, COLS);
+    attroff(attributes);
+}
+
+static void put_head(page_t *page, const themis_tools_sample_t *sample)
+{
+    char line[LINE_BYTES], clock[16];
+    time_t now = time(NULL);
+    struct tm local;
+    const char *policy = "no server answers", *draw = "";
+    uint32_t up = 0;
+
+    for (uint32_t s = sample->servers; s-- > 0;)
+        if (sample->server[s].reachable) {
+            policy = sample->server[s].policy;
+            draw = sample->server[s].draw;
+            up++;
+        }
+    strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&now, &local));
+    snprintf(line, sizeof line, "themis  %s  %u of %u server%s  %u job%s  %.40s%s%s", clock, up, sample->servers,
+             sample->servers == 1 ? "" : "s", sample->count, sample->count == 1 ? "" : "s", policy, *draw ? ", " : "",
+             draw);
+    put_line(page, page->on_screen ? (int)A_BOLD : 0, line);
+}
+
+static void put_servers(page_t *page, const themis_tools_sample_t *sample, uint32_t most)
+{
+    char line[LINE_BYTES], read[8], written[8], used[8], size[8];
+
+    snprintf(line, sizeof line, "%3s %-26s %5s %7s %8s %8s %15s", "NO", "SERVER", "JOBS", "QUEUED", "READ/S", "WRITE/S",
+             "STORE USED");
+    put_line(page, page->on_screen ? (int)A_REVERSE : 0, line);
+    for (uint32_t s = 0; s < sample->servers && s < most; s++) {
+        const themis_tools_server_t *server = &sample->server[s];
+        if (!server->reachable)
+            snprintf(line, sizeof line, "%3u %s", s, server->error);
+        else
+            snprintf(line, sizeof line, "%3u %-26.26s %5.0f %7.0f %8s %8s %7s of %-5s", s, server->name, server->jobs,
+                     server->queued, themis_tools_bytes(server->read_s, read),
+                     themis_tools_bytes(server->written_s, written), themis_tools_bytes(server->used, used),
+                     themis_tools_bytes(server->capacity, size));
+        put_line(page, 0, line);
+    }
+    if (sample->servers > most) {
+        snprintf(line, sizeof line, "    and %u more", sample->servers - most);
+        put_line(page, 0, line);
+    }
+}
+
+static void put_jobs(page_t *page, const themis_tools_sample_t *sample)
+{
+    char line[LINE_BYTES], read[8], written[8];
+
+    snprintf(line, sizeof line, "%-20s %8s %5s %6s %6s %7s %7s %6s %7s", "JOB", "UID", "NODES", "DUE%", "GOT%",
+             "READ/S", "WRITE/S", "QUEUED", "WAIT ms");
+    put_line(page, page->on_screen ? (int)A_REVERSE : 0, line);
+    for (uint32_t i = 0; i < sample->count; i++) {
+        const themis_tools_job_t *job = &sample->job[i];
+        snprintf(line, sizeof line, "%-20.20s %8u %5u %6.1f %6.1f %7s %7s %6.0f %7.1f", job->id, job->uid, job->nodes,
+                 100 * job->due, 100 * job->got, themis_tools_bytes(job->read_s, read),
+                 themis_tools_bytes(job->written_s, written), job->queued, job->wait_ms);
+        /* A job that wants more and gets clearly less than its due stands out. */
+        int bad = job->queued > 0 && job->got < 0.9 * job->due;
+        put_line(page, page->on_screen && bad ? (int)A_BOLD : 0, line);
+    }
+}
+
+static void put_page(page_t *page, const themis_tools_sample_t *sample)
+{
+    uint32_t most = page->on_screen ? (uint32_t)(page->rows > 20 ? page->rows / 3 : 4) : UINT32_MAX;
+
+    put_head(page, sample);
+    put_line(page, 0, "");
+    put_servers(page, sample, most);
+    put_line(page, 0, "");
+    put_jobs(page, sample);
+}
+
+static void put_json(const themis_tools_sample_t *sample)
+{
+    json_t *json = themis_tools_sample_json(sample);
+
+    json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    fflush(stdout);
+    json_decref(json);
+}
+
+static void show_screen(const themis_tools_sample_t *sample)
+{
+    page_t page = {.on_screen = 1, .rows = LINES - 1};
+
+    erase();
+    put_page(&page, sample);
+    attron(A_DIM);
+    mvaddnstr(LINES - 1, 0, "q: quit   space: now", COLS);
+    attroff(A_DIM);
+    refresh();
+}
+
+static void open_screen(double interval)
+{
+    setlocale(LC_ALL, "");
+    initscr();
+    cbreak();
+    noecho();
+    curs_set(0);
+    keypad(stdscr, TRUE);
+    timeout((int)(interval * 1000));
+}
+
+typedef struct top {
+    int once, as_json;
+    double interval;
+} top_t;
+
+/* Waits for the next picture; returns 0 when there is to be none. */
+static int next_picture(const top_t *top)
+{
+    if (top->once || top->as_json) {
+        usleep((useconds_t)(top->interval * 1e6));
+        return !top->once;
+    }
+    int key = getch();
+    return key != 'q' && key != 'Q' && key != 27;
+}
+
+static int watch(const themis_tools_command_t *self, themis_t *session, const top_t *top)
+{
+    themis_tools_sample_t before = {0}, sample;
+    int on_screen = !top->once && !top->as_json, failed = themis_tools_sample_take(session, NULL, &before), goes_on = 1;
+
+    /* Rates need two samples: the first picture comes early. */
+    usleep(top->once ? (useconds_t)(top->interval * 1e6) : 200000);
+    if (on_screen)
+        open_screen(top->interval);
+    while (!failed && goes_on) {
+        page_t page = {0};
+        failed = themis_tools_sample_take(session, &before, &sample);
+        if (failed)
+            break;
+        if (top->as_json)
+            put_json(&sample);
+        else if (top->once)
+            put_page(&page, &sample);
+        else
+            show_screen(&sample);
+        themis_tools_sample_release(&before);
+        before = sample;
+        goes_on = !top->once && next_picture(top);
+    }
+    if (on_screen)
+        endwin();
+    themis_tools_sample_release(&before);
+    return failed ? themis_tools_complain(self, "out of memory") : THEMIS_TOOLS_OK;
+}
+
+static int run_top(const themis_tools_command_t *self, int argc, char **argv)
+{
+    const char *servers = NULL, *interval = "1";
+    top_t top = {0};
+    const themis_tools_option_t options[] = {{0, "once", &top.once, NULL},
+                                             {0, "json", &top.as_json, NULL},
+                                             {'d', "delay", NULL, &interval},
+                                             {'s', "servers", NULL, &servers},
+                                             {0}};
+    themis_t *session;
+    char *end;
+
+    if (themis_tools_options(self, argc, argv, options) != argc)
+        return themis_tools_usage(self);
+    top.interval = strtod(interval, &end);
+    if (*end != '\0' || !(top.interval >= 0.1 && top.interval <= 3600))
+        return themis_tools_complain(self, "-d wants seconds, 0.1 to 3600");
+    if (themis_tools_session(self, servers, &session) != THEMIS_TOOLS_OK)
+        return THEMIS_TOOLS_FAILED;
+    return watch(self, session, &top);
+}
+
+const themis_tools_command_t themis_tools_top = {
+    "top", "[--once] [--json] [-d SECONDS] [-s HOST:PORT,...]",
+    "Shows jobs and servers live: share due and got, bytes/s, queues, waiting times.",
+    "  --once      one picture, as plain text (with --json one object)\n"
+    "  --json      an object a line instead of pictures\n"
+    "  -d SECONDS  between pictures (1)\n"
+    "  -s LIST     these servers instead of those configured\n",
+    run_top};
