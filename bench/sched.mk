@@ -8,8 +8,10 @@ bench_sched_LDADD = server/libthemis-sched.la
 bench_lambda_SOURCES = bench/lambda.c
 bench_lambda_LDADD = server/libthemis-sched.la
 
-EXTRA_PROGRAMS += bench/sharing_client
-CLEANFILES += bench/sharing_client
+# Tests need it, too.
+check_PROGRAMS += bench/sharing_client
+bench-programs: bench/sharing_client
 bench_sharing_client_SOURCES = bench/sharing_client.c
 bench_sharing_client_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-bench_sharing_client_LDADD = client/libthemis.la $(JANSSON_LIBS)
+bench_sharing_client_LDADD = $(CLIENT_LIBS) $(JANSSON_LIBS)
+EXTRA_DIST += test/sharing.sh test/lib/sharing.sh

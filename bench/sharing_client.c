@@ -5,10 +5,11 @@
  *   sharing_client job [OPTION=VALUE...]      processes that write a file and read it back, again and again
  *   sharing_client sample [OPTION=VALUE...]   counters of all jobs at all servers, as CSV
  *
- * Both take servers=LIST, start=S (seconds from now) and seconds=S. A job takes job=NAME nodes=N priority=N uid=N gid=N
- * processes=N depth=N (requests outstanding) request=BYTES file=BYTES mode=rw|write|stat|bsp think=US (pause after each
- * request) server=N (its files are on that server alone) check=0|1 (fill before writing, compare after reading)
- * rounds=N (of mode bsp: pause `think`, then write the file; ends after them). The sampler takes every=MS.
+ * Both take servers=LIST, start=S (seconds from now, or from the monotonic time at=T) and seconds=S. A job takes
+ * job=NAME nodes=N priority=N uid=N gid=N processes=N depth=N (requests outstanding) request=BYTES file=BYTES
+ * mode=rw|write|stat|bsp think=US (pause after each request) server=N (its files are on that server alone) check=0|1
+ * (fill before writing, compare after reading) rounds=N (of mode bsp: pause `think`, then write the file; ends after
+ * them). The sampler takes every=MS.
  *
  * A job prints "NAME bytes=N operations=N seconds=S" when it ends. The sampler prints
  * "time_s,server,job,bytes,requests, metadata,queued,share" with times from its start.
@@ -30,7 +31,7 @@ enum { MAX_DEPTH = 256 };
 
 typedef struct settings {
     const char *servers, *job, *mode;
-    double start, seconds;
+    double at, start, seconds;
     long nodes, priority, uid, gid, processes, depth, request, file, think, server, check, rounds, every;
 } settings_t;
 
@@ -63,15 +64,25 @@ static int take_option(settings_t *settings, const char *option)
         long *number;
         double *real;
     } known[] = {
-        {"servers", &settings->servers, NULL, NULL},   {"job", &settings->job, NULL, NULL},
-        {"mode", &settings->mode, NULL, NULL},         {"start", NULL, NULL, &settings->start},
-        {"seconds", NULL, NULL, &settings->seconds},   {"nodes", NULL, &settings->nodes, NULL},
-        {"priority", NULL, &settings->priority, NULL}, {"uid", NULL, &settings->uid, NULL},
-        {"gid", NULL, &settings->gid, NULL},           {"processes", NULL, &settings->processes, NULL},
-        {"depth", NULL, &settings->depth, NULL},       {"request", NULL, &settings->request, NULL},
-        {"file", NULL, &settings->file, NULL},         {"think", NULL, &settings->think, NULL},
-        {"server", NULL, &settings->server, NULL},     {"check", NULL, &settings->check, NULL},
-        {"rounds", NULL, &settings->rounds, NULL},     {"every", NULL, &settings->every, NULL},
+        {"servers", &settings->servers, NULL, NULL},
+        {"job", &settings->job, NULL, NULL},
+        {"mode", &settings->mode, NULL, NULL},
+        {"start", NULL, NULL, &settings->start},
+        {"seconds", NULL, NULL, &settings->seconds},
+        {"at", NULL, NULL, &settings->at},
+        {"nodes", NULL, &settings->nodes, NULL},
+        {"priority", NULL, &settings->priority, NULL},
+        {"uid", NULL, &settings->uid, NULL},
+        {"gid", NULL, &settings->gid, NULL},
+        {"processes", NULL, &settings->processes, NULL},
+        {"depth", NULL, &settings->depth, NULL},
+        {"request", NULL, &settings->request, NULL},
+        {"file", NULL, &settings->file, NULL},
+        {"think", NULL, &settings->think, NULL},
+        {"server", NULL, &settings->server, NULL},
+        {"check", NULL, &settings->check, NULL},
+        {"rounds", NULL, &settings->rounds, NULL},
+        {"every", NULL, &settings->every, NULL},
     };
     const char *equals = strchr(option, '=');
 
@@ -245,7 +256,7 @@ static int run_process(const settings_t *settings, totals_t *totals, int rank, d
     options.nodes = (uint32_t)settings->nodes;
     options.priority = (uint32_t)settings->priority;
     process.buffer = malloc((size_t)settings->file);
-    snprintf(path, sizeof path, "/%s.%d", settings->job, rank);
+    snprintf(path, sizeof path, "/%s.%u.%ld.%d", settings->job, (unsigned)getuid(), settings->server, rank);
     if (process.buffer == NULL || themis_connect(&options, &process.session) != THEMIS_OK)
         return fail(&process, "connect");
     if (themis_open(process.session, path, THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE, 0644, &layout,
@@ -263,7 +274,7 @@ static int run_process(const settings_t *settings, totals_t *totals, int rank, d
 static int run_job(const settings_t *settings)
 {
     totals_t *totals = mmap(NULL, sizeof *totals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    double start = now() + settings->start;
+    double start = (settings->at > 0 ? settings->at : now()) + settings->start;
     int status, failed = 0;
 
     if (totals == MAP_FAILED)
@@ -299,7 +310,8 @@ static int print_sample(const char *text, uint32_t server, double when)
     {
         if (number(row, "requests") + number(row, "queued") == 0)
             continue;
-        printf("%.4f,%u,%s,%lld,%lld,%lld,%lld,%.6f\n", when, server, json_string_value(json_object_get(row, "job")),
+        printf("%.4f,%u,%s@%lld,%lld,%lld,%lld,%lld,%.6f\n", when, server,
+               json_string_value(json_object_get(row, "job")), (long long)number(row, "uid"),
                (long long)(number(row, "bytes_read") + number(row, "bytes_written")),
                (long long)number(row, "requests"), (long long)number(row, "metadata"), (long long)number(row, "queued"),
                json_number_value(json_object_get(row, "share")));
@@ -323,7 +335,7 @@ static int run_sampler(const settings_t *settings)
         return 1;
     }
     printf("time_s,server,job,bytes,requests,metadata,queued,share\n");
-    double start = now() + settings->start;
+    double start = (settings->at > 0 ? settings->at : now()) + settings->start;
     for (long tick = 0; status == 0 && (double)tick * (double)settings->every / 1000 <= settings->seconds; tick++) {
         sleep_until(start + (double)tick * (double)settings->every / 1000);
         for (uint32_t server = 0; server < info.servers && status == 0; server++) {
