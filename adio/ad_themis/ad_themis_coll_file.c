@@ -141,26 +141,26 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
     ADIOI_THEMIS_Coll *coll = file->coll;
-    themis_status_t status = THEMIS_NO_MEMORY;
-    int good, all;
+    themis_coll_t *made = NULL;
+    themis_status_t status;
 
     if (coll)
         return coll;
     coll = calloc(1, sizeof *coll);
-    good = coll != NULL;
-    MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, fd->comm);
-    if (all) {
+    if (coll) {
         configure(fd, &coll->config);
         coll->handle = file->handle;
         coll->sink = (themis_coll_sink_t){.arg = coll, .start = sink_start, .test = sink_test, .wait = sink_wait};
         themis_coll_runs_init(&coll->file);
         themis_coll_runs_init(&coll->memory);
-        AD_THEMIS_UNLOCKED(status, themis_coll_create(fd->comm, &coll->config, &coll->sink, &coll->coll));
     }
+    AD_THEMIS_UNLOCKED(status,
+                       themis_coll_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->sink : NULL, &made));
     if (status != THEMIS_OK) {
         discard(coll);
         return NULL;
     }
+    coll->coll = made;
     file->coll = coll;
     ADIOI_THEMIS_Hint_show(fd, "themis_collective", themis_coll_mode_name(coll->config.mode));
     ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(coll->config.method));

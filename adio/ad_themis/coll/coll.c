@@ -14,19 +14,21 @@ static const uint64_t default_staging = UINT64_C(64) << 20;
 themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *config, const themis_coll_sink_t *sink,
                                    themis_coll_t **result)
 {
-    themis_coll_t *coll = calloc(1, sizeof *coll);
-    int good = coll != NULL, all;
-    MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, comm);
-    if (!all) {
+    themis_coll_t *coll = config ? calloc(1, sizeof *coll) : NULL;
+    themis_coll_group_t *group = NULL;
+    int never = config && config->mode == THEMIS_COLL_LIST;
+    size_t staging = !config || never ? 0 : config->staging ? config->staging : default_staging;
+    themis_status_t status = themis_coll_group_acquire(comm, config ? config->fake_nodes : 0, staging,
+                                                       coll ? THEMIS_OK : THEMIS_NO_MEMORY, &group);
+    if (status != THEMIS_OK) {
         free(coll);
-        return THEMIS_NO_MEMORY;
+        return status;
     }
+    coll->group = group;
     coll->config = *config;
     coll->sink = sink;
     coll->direction = -1;
     coll->cache = config->cache;
-    size_t staging = config->mode == THEMIS_COLL_LIST ? 0 : config->staging ? config->staging : default_staging;
-    themis_status_t status = themis_coll_group_create(comm, config->fake_nodes, staging, &coll->group);
     if (status == THEMIS_OK) {
         coll->always = themis_coll_model_always(config, coll->group->nodes);
         if (coll->always != THEMIS_COLL_LIST)
@@ -48,7 +50,7 @@ void themis_coll_destroy(themis_coll_t *coll)
         themis_coll_plan_destroy(coll->plan[i]);
     themis_coll_buffers_free(&coll->buffers);
     themis_coll_topology_destroy(coll->topology);
-    themis_coll_group_destroy(coll->group);
+    themis_coll_group_release(coll->group);
     free(coll->keep);
     free(coll->shown);
     free(coll);

@@ -21,7 +21,10 @@
 typedef struct themis_coll themis_coll_t;
 typedef struct themis_coll_op themis_coll_op_t;
 
-/* Collective. Config is copied, its texts and the sink are borrowed until destroy. */
+/*
+ * Collective. Config is copied, its texts and the sink are borrowed until destroy. A rank that has no memory to
+ * describe its file takes part with NULL for both; all ranks get the same status.
+ */
 themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *config, const themis_coll_sink_t *sink,
                                    themis_coll_t **coll);
 /* Collective; no call may be under way. NULL is allowed. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "adio/ad_themis/coll/group.h"
+#include "adio/ad_themis/coll/pool.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,39 +101,24 @@ static int share_memory(themis_coll_group_t *group, size_t staging_bytes)
 }
 
 themis_status_t themis_coll_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
-                                         themis_coll_group_t **result)
+                                         themis_coll_group_t *group)
 {
-    themis_coll_group_t *group = calloc(1, sizeof *group);
-    int good = group != NULL, all = 0;
-    MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, comm);
-    if (!all) {
-        free(group);
-        return THEMIS_NO_MEMORY;
-    }
     group->node = group->leaders = MPI_COMM_NULL;
     group->window = MPI_WIN_NULL;
-    if (MPI_Comm_dup(comm, &group->comm) != MPI_SUCCESS) {
-        free(group);
+    group->fake_nodes = fake_nodes;
+    if (MPI_Comm_dup(comm, &group->comm) != MPI_SUCCESS)
         return THEMIS_INTERNAL;
-    }
     MPI_Comm_set_errhandler(group->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(group->comm, &group->rank);
     MPI_Comm_size(group->comm, &group->size);
-    MPI_Type_contiguous(sizeof(themis_coll_vote_t), MPI_BYTE, &group->vote);
-    MPI_Type_commit(&group->vote);
     MPI_Op_create(combine_op, 1, &group->combine);
-    if (!split_nodes(group, fake_nodes) || !number_nodes(group) || !share_memory(group, staging_bytes)) {
-        themis_coll_group_destroy(group);
-        return THEMIS_NO_MEMORY;
-    }
-    *result = group;
-    return THEMIS_OK;
+    return split_nodes(group, fake_nodes) && number_nodes(group) && share_memory(group, staging_bytes)
+               ? THEMIS_OK
+               : THEMIS_NO_MEMORY;
 }
 
 void themis_coll_group_destroy(themis_coll_group_t *group)
 {
-    if (!group)
-        return;
     if (group->window != MPI_WIN_NULL)
         MPI_Win_free(&group->window);
     if (group->leaders != MPI_COMM_NULL)
@@ -140,7 +126,6 @@ void themis_coll_group_destroy(themis_coll_group_t *group)
     if (group->node != MPI_COMM_NULL)
         MPI_Comm_free(&group->node);
     MPI_Op_free(&group->combine);
-    MPI_Type_free(&group->vote);
     MPI_Comm_free(&group->comm);
     free(group->node_of_rank);
     free(group->names);
@@ -181,6 +166,17 @@ static void publish(themis_coll_agreement_t *agreement)
     atomic_store_explicit(&slot->turn, agreement->group->turn, memory_order_release);
 }
 
+/* The type lives for the call only: a group is kept to the end, where MPICH complains of types that are left. */
+static void between_nodes(themis_coll_agreement_t *agreement)
+{
+    const themis_coll_group_t *group = agreement->group;
+    MPI_Datatype type;
+    MPI_Type_contiguous(sizeof agreement->vote, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_Iallreduce(MPI_IN_PLACE, &agreement->vote, 1, type, group->combine, group->leaders, &agreement->request);
+    MPI_Type_free(&type);
+}
+
 static themis_status_t leader_test(themis_coll_agreement_t *agreement)
 {
     themis_coll_group_t *group = agreement->group;
@@ -191,8 +187,7 @@ static themis_status_t leader_test(themis_coll_agreement_t *agreement)
             themis_coll_vote_combine(&agreement->vote, &group->slot[i].vote);
         agreement->stage = BETWEEN_NODES;
         if (group->nodes > 1)
-            MPI_Iallreduce(MPI_IN_PLACE, &agreement->vote, 1, group->vote, group->combine, group->leaders,
-                           &agreement->request);
+            between_nodes(agreement);
     }
     int done = 1;
     if (group->nodes > 1)

@@ -36,6 +36,9 @@ typedef struct themis_coll_slot {
 } themis_coll_slot_t;
 
 typedef struct themis_coll_group {
+    struct themis_coll_group *next; /* among those that are kept (pool.c) */
+    int64_t id;                     /* the same on all ranks; larger for later ones */
+    int fake_nodes;
     MPI_Comm comm;    /* private duplicate */
     MPI_Comm node;    /* the ranks of this node; rank 0 is the leader */
     MPI_Comm leaders; /* leaders in the order of nodes; MPI_COMM_NULL on others */
@@ -45,7 +48,6 @@ typedef struct themis_coll_group {
     uint32_t *node_of_rank; /* [size] on rank 0, else NULL */
     char *names;            /* [nodes] host names of MPI_MAX_PROCESSOR_NAME bytes on rank 0, else NULL */
     MPI_Op combine;         /* of votes */
-    MPI_Datatype vote;
     MPI_Win window;
     themis_coll_slot_t *slot; /* [local_size + 1] in shared memory; the last one is the leader's answer */
     uint64_t turn;            /* agreements begun */
@@ -55,14 +57,16 @@ typedef struct themis_coll_group {
 } themis_coll_group_t;
 
 /*
- * Collective over `comm`. fake_nodes > 0: pretend that the ranks of a host are on that many nodes (for tests), dealt
- * out in blocks. staging_bytes: memory that the ranks of a node share, the same on all ranks; pages are taken on first
- * use. On failure all ranks get a status below 0.
+ * A group for the ranks of `comm`, for one open file at a time. Making one takes a dozen collective calls, so a
+ * released group is kept and serves the next open of the same ranks, which then takes one. Collective. `own`: this
+ * rank's status so far; all ranks get the least of them. fake_nodes > 0: pretend that the ranks of a host are on that
+ * many nodes (for tests), dealt out in blocks. staging_bytes: memory that the ranks of a node share; pages are taken on
+ * first use. Both are the same on all ranks.
  */
-themis_status_t themis_coll_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
-                                         themis_coll_group_t **group);
-/* Collective. NULL is allowed. */
-void themis_coll_group_destroy(themis_coll_group_t *group);
+themis_status_t themis_coll_group_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes, themis_status_t own,
+                                          themis_coll_group_t **group);
+/* Does not communicate, unless too many are kept already. NULL is allowed. All ranks of a group release it. */
+void themis_coll_group_release(themis_coll_group_t *group);
 
 /*
  * Agreement: every rank starts it with its vote, and all get the same result. Within a node through shared memory,
