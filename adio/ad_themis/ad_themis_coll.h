@@ -5,6 +5,7 @@
 #include "ad_themis.h"
 #include "coll/coll.h"
 #include "coll/type.h"
+#include "client/cache.h"
 
 /* A datatype's runs, kept until another one is used in its place. */
 typedef struct ADIOI_THEMIS_Flat {
@@ -17,6 +18,7 @@ typedef struct ADIOI_THEMIS_Coll {
     themis_coll_config_t config;
     themis_coll_sink_t sink;
     themis_file_t *handle;
+    themis_cache_t *cache; /* made at the first small call of a row; owned */
     ADIOI_THEMIS_Flat view, buffer;
     themis_coll_runs_t file, memory; /* of the blocking call */
     themis_coll_mode_t shown_mode;   /* what MPI_File_get_info says */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis_coll.h"
+#include "coll/model.h"
 #include "util/config.h"
 #include "util/log.h"
 
@@ -39,6 +40,31 @@ static themis_status_t sink_test(void *arg, void *request, size_t *done)
 static themis_status_t sink_wait(void *arg, void *request, size_t *done)
 {
     return note(arg, themis_request_wait(request, done));
+}
+
+static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, const themis_list_t *list, size_t *done)
+{
+    static const themis_cache_options_t options = {
+        .write_bytes = 8 << 20, .read_bytes = 8 << 20, .small = THEMIS_COLL_SMALL};
+    ADIOI_THEMIS_Coll *coll = arg;
+    themis_status_t status = THEMIS_OK;
+
+    if (!coll->cache)
+        status = themis_cache_create(coll->handle, &options, &coll->cache);
+    if (status == THEMIS_OK)
+        status = direction == THEMIS_COLL_WRITE ? themis_cache_write(coll->cache, list, done)
+                                                : themis_cache_read(coll->cache, list, done);
+    return note(coll, status);
+}
+
+static themis_status_t sink_settle(void *arg)
+{
+    ADIOI_THEMIS_Coll *coll = arg;
+
+    if (!coll->cache)
+        return THEMIS_OK;
+    themis_cache_invalidate(coll->cache);
+    return note(coll, themis_cache_flush(coll->cache));
 }
 
 /* --- hints --- */
@@ -129,6 +155,7 @@ static void discard(ADIOI_THEMIS_Coll *coll)
 {
     if (!coll)
         return;
+    themis_cache_destroy(coll->cache);
     themis_coll_destroy(coll->coll);
     themis_coll_type_free(&coll->view.type);
     themis_coll_type_free(&coll->buffer.type);
@@ -150,7 +177,12 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     if (coll) {
         configure(fd, &coll->config);
         coll->handle = file->handle;
-        coll->sink = (themis_coll_sink_t){.arg = coll, .start = sink_start, .test = sink_test, .wait = sink_wait};
+        coll->sink = (themis_coll_sink_t){.arg = coll,
+                                          .start = sink_start,
+                                          .test = sink_test,
+                                          .wait = sink_wait,
+                                          .quick = sink_quick,
+                                          .settle = sink_settle};
         themis_coll_runs_init(&coll->file);
         themis_coll_runs_init(&coll->memory);
     }
