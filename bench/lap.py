@@ -76,7 +76,10 @@ def growth(path, n):
     library = ctypes.CDLL(path)
     run = solver(library, "i64")
     run(np.ones((8, 8), np.int64))
-    cost = uniform(n, np.random.default_rng(1)).astype(np.int64)
+    cost = np.zeros((n, n), np.int64)
+    rng = np.random.default_rng(1)
+    for row in cost:
+        row[:] = rng.integers(0, 1_000_000, size=n)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run(cost)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
