@@ -3,7 +3,7 @@ nobase_include_HEADERS += include/themis/aggregation.h include/themis/topology.h
 noinst_LTLIBRARIES += aggregation/libthemis-aggregation.la
 aggregation_libthemis_aggregation_la_SOURCES = aggregation/cache.c aggregation/distances.c aggregation/domains.c \
 	aggregation/fabric.c aggregation/fabric.h aggregation/fabric_ib.c aggregation/fabric_text.c aggregation/judge.c \
-	aggregation/links.c aggregation/local.c aggregation/matrix.c aggregation/methods.c aggregation/methods.h \
+	aggregation/links.c aggregation/local.c aggregation/matrix.c aggregation/methods.c aggregation/methods.h aggregation/pattern.c aggregation/pattern.h \
 	aggregation/plan.c aggregation/plan.h aggregation/slots.c
 aggregation_libthemis_aggregation_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) $(XXHASH_CFLAGS)
 aggregation_libthemis_aggregation_la_LIBADD = $(HWLOC_LIBS) $(IBNETDISC_LIBS) \

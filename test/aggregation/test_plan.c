@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregation/pattern.h"
 #include "test/aggregation/draw.h"
 #include "themis/aggregation.h"
 
@@ -346,6 +347,55 @@ START_TEST(counts_follow_the_lists)
 }
 END_TEST
 
+/* Every byte of the array belongs to one rank; the fast way of counting agrees with one by one. */
+START_TEST(patterns_cover_the_array)
+{
+    const uint64_t edge = 13, element = 3, size = edge * edge * edge * element;
+    themis_aggregation_layout_t layout = {100, 3, 0};
+    themis_aggregation_pattern_t *p;
+    themis_aggregation_domains_t d;
+    unsigned char *seen = calloc(size, 1);
+    uint64_t fast[5] = {0}, slow[5] = {0};
+
+    ck_assert_int_eq(_i ? themis_aggregation_pattern_cube(27, edge, element, &p)
+                        : themis_aggregation_pattern_btio(16, edge, element, &p),
+                     THEMIS_OK);
+    ck_assert_uint_eq(p->bytes, size);
+    ck_assert_uint_eq(p->first, 0);
+    ck_assert_uint_eq(p->last, size - 1);
+    ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, 0, size - 1, 5, &d), THEMIS_OK);
+    for (size_t b = 0; b < p->start[p->ranks]; b++) {
+        themis_aggregation_pattern_count(&d, &p->block[b], 1, fast);
+        for (uint64_t r = 0; r < p->block[b].rows; r++) {
+            themis_aggregation_extent_t e = {p->block[b].offset + r * p->block[b].stride, p->block[b].length};
+
+            themis_aggregation_count(&d, &e, 1, slow);
+            for (uint64_t at = 0; at < e.length; at++)
+                ck_assert_int_eq(seen[e.offset + at]++, 0);
+        }
+    }
+    ck_assert_mem_eq(fast, slow, sizeof fast);
+    ck_assert_ptr_null(memchr(seen, 0, size));
+    free(seen);
+    themis_aggregation_pattern_destroy(p);
+    ck_assert_int_eq(themis_aggregation_pattern_cube(26, edge, element, &p), THEMIS_INVALID);
+    ck_assert_int_eq(themis_aggregation_pattern_btio(17, edge, element, &p), THEMIS_INVALID);
+}
+END_TEST
+
+/* Figure 8(b): with nine processes, process 6 has row 2, column 0 of slice 0, then row 1, column 1. */
+START_TEST(btio_is_that_of_the_figure)
+{
+    themis_aggregation_pattern_t *p;
+
+    ck_assert_int_eq(themis_aggregation_pattern_btio(9, 3, 1, &p), THEMIS_OK);
+    ck_assert_uint_eq(p->block[p->start[6]].offset, 6);
+    ck_assert_uint_eq(p->block[p->start[6] + 1].offset, 9 + 4);
+    ck_assert_uint_eq(p->block[p->start[6] + 2].offset, 18 + 2);
+    themis_aggregation_pattern_destroy(p);
+}
+END_TEST
+
 START_TEST(matrix_merges_cells)
 {
     const themis_aggregation_cell_t cell[5] = {{1, 1, 5}, {0, 2, 1}, {1, 1, 6}, {1, 0, 0}, {0, 0, 3}};
@@ -503,6 +553,8 @@ int main(void)
     tcase_add_test(tcase, link_loads_add_up_to_hop_bytes);
     tcase_add_test(tcase, link_loads_of_a_tree);
     tcase_add_test(tcase, counts_follow_the_lists);
+    tcase_add_loop_test(tcase, patterns_cover_the_array, 0, 2);
+    tcase_add_test(tcase, btio_is_that_of_the_figure);
     tcase_add_test(tcase, matrix_merges_cells);
     tcase_add_test(tcase, config_lists);
     tcase_add_test(tcase, slots_prefer_and_limit);
