@@ -330,6 +330,18 @@ static double choice_cost(const themis_aggregation_choice_t *choice)
     return choice->hop_bytes + choice->server_hop_bytes;
 }
 
+/*
+ * Whether the placement by topology is worth it: hop-bytes say nothing about where the bytes meet, and for patterns
+ * that touch everything alike the least sum can put all aggregators behind one cable.
+ */
+static bool choice_pays(const themis_aggregation_choice_t *chosen, const themis_aggregation_choice_t *otp)
+{
+    double saved = 1 - choice_cost(chosen) / choice_cost(otp);
+    double raised = (double)chosen->max_link_load / (double)otp->max_link_load - 1;
+
+    return choice_cost(otp) > 0 && saved >= 0.01 && !(otp->max_link_load > 0 && raised > saved);
+}
+
 static themis_status_t plan_fill(const request_t *r, const themis_aggregation_distances_t *d,
                                  themis_aggregation_plan_t *plan)
 {
@@ -342,7 +354,7 @@ static themis_status_t plan_fill(const request_t *r, const themis_aggregation_di
     status = choice_make(&free_request, d, THEMIS_AGGREGATION_DEFAULT, &plan->otp, &unused);
     if (status == THEMIS_OK)
         status = choice_make(r, d, plan->placement, &plan->chosen, &plan->certified);
-    if (status == THEMIS_OK && automatic && !r->keep && choice_cost(&plan->chosen) > 0.99 * choice_cost(&plan->otp)) {
+    if (status == THEMIS_OK && automatic && !r->keep && !choice_pays(&plan->chosen, &plan->otp)) {
         plan->placement = THEMIS_AGGREGATION_DEFAULT;
         status = choice_make(r, d, THEMIS_AGGREGATION_DEFAULT, &plan->chosen, &plan->certified);
     }

@@ -266,7 +266,8 @@ typedef enum themis_aggregation_placement {
     THEMIS_AGGREGATION_DEFAULT,  /* domain k goes to slot k (OTP) */
     THEMIS_AGGREGATION_LOCALITY, /* assignment that keeps most bytes on their node (LATP) */
     THEMIS_AGGREGATION_TOPOLOGY, /* assignment with the least hop-bytes (TATP) */
-    THEMIS_AGGREGATION_AUTO,     /* topology where it saves at least 1 % of the default's hop-bytes, else default */
+    THEMIS_AGGREGATION_AUTO, /* topology where it saves at least 1 % of the default's hop-bytes and does not raise the
+                                load of the busiest link by a greater part than it saves; else default */
     THEMIS_AGGREGATION_PLACEMENTS = THEMIS_AGGREGATION_AUTO
 } themis_aggregation_placement_t;
 

@@ -201,7 +201,8 @@ START_TEST(topology_is_never_worse)
         ck_assert_double_le(c[THEMIS_AGGREGATION_TOPOLOGY], c[THEMIS_AGGREGATION_DEFAULT]);
         ck_assert_double_le(c[THEMIS_AGGREGATION_TOPOLOGY], c[THEMIS_AGGREGATION_LOCALITY]);
         ck_assert_double_le(c[THEMIS_AGGREGATION_AUTO], c[THEMIS_AGGREGATION_DEFAULT]);
-        ck_assert_double_le(c[THEMIS_AGGREGATION_AUTO], 1.011 * c[THEMIS_AGGREGATION_TOPOLOGY]);
+        if (p[2]->chosen.max_link_load <= p[0]->chosen.max_link_load)
+            ck_assert_double_le(c[THEMIS_AGGREGATION_AUTO], 1.011 * c[THEMIS_AGGREGATION_TOPOLOGY]);
         for (uint32_t k = 0; k < domains; k++)
             ck_assert_uint_eq(p[0]->chosen.slot[k], k);
         for (int k = 0; k <= THEMIS_AGGREGATION_AUTO; k++)
