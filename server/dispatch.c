@@ -200,13 +200,27 @@ static themis_status_t new_session(themis_server_t *server, const themis_proto_h
     return status;
 }
 
+/* The client has come back before its old connection was seen to be lost: what it asked there it will ask again, and
+ * the memory it named may be in other use by then. */
+static void leave_connection(themis_server_t *server, themis_session_t *session)
+{
+    cancel_queued(server, session);
+    themis_net_conn_set_user(session->conn, NULL);
+    themis_net_conn_close(session->conn);
+    themis_net_conn_unref(session->conn);
+    session->conn = NULL;
+}
+
 /* Binds the connection to its session, old or new. With the lock. */
 static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello)
 {
     themis_job_identity_t identity;
     themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
+    const themis_session_t *bound = themis_net_conn_user(conn);
 
     themis_identity_decide(conn, hello, &identity);
+    if (bound && bound != session)
+        return THEMIS_REFUSED; /* one session for each connection */
     if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0))
         return THEMIS_REFUSED;
     if (!session) {
@@ -214,10 +228,10 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
         if (status != THEMIS_OK)
             return status;
     }
-    if (session->conn) {
-        themis_net_conn_set_user(session->conn, NULL);
-        themis_net_conn_unref(session->conn);
-    }
+    if (session->conn && session->conn != conn)
+        leave_connection(server, session);
+    if (session->conn == conn)
+        return THEMIS_OK; /* a second HELLO changes nothing */
     session->role = hello->role;
     session->conn = conn;
     themis_net_conn_ref(conn);

@@ -286,6 +286,7 @@ static themis_status_t create_names(themis_server_t *server)
     const themis_server_config_t *config = &server->config;
     themis_namespace_options_t options = {
         .directory = config->state,
+        .fresh = strcmp(config->store, "arena") == 0, /* its bytes end with the server */
         .index = (uint32_t)config->index,
         .servers = (uint32_t)config->count,
         .layout = {.stripe_size = config->stripe_size, .count = (uint32_t)config->stripe_count, .first = UINT32_MAX}};

@@ -269,7 +269,7 @@ static void load_ids(themis_namespace_t *names)
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
 
-static themis_status_t open_db(themis_namespace_t *names, const char *directory)
+static themis_status_t open_db(themis_namespace_t *names, const char *directory, int fresh)
 {
     char *error = NULL;
 
@@ -288,6 +288,10 @@ static themis_status_t open_db(themis_namespace_t *names, const char *directory)
     } else if (mkdir(directory, 0700) < 0) {
         /* rocksdb_open tells what is wrong with it */
     }
+    if (fresh && !names->memory)
+        rocksdb_destroy_db(names->options, directory, &error);
+    if (error)
+        return failed(error);
     names->db = rocksdb_open(names->options, directory, &error);
     if (!error)
         return THEMIS_OK;
@@ -307,7 +311,7 @@ themis_status_t themis_namespace_create(const themis_namespace_options_t *option
     made->index = options->index;
     made->servers = options->servers;
     made->layout = options->layout;
-    themis_status_t status = open_db(made, options->directory ? options->directory : "");
+    themis_status_t status = open_db(made, options->directory ? options->directory : "", options->fresh);
     if (status != THEMIS_OK) {
         themis_namespace_destroy(made);
         return status;

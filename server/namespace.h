@@ -21,6 +21,7 @@ typedef struct themis_namespace themis_namespace_t;
 
 typedef struct themis_namespace_options {
     const char *directory;        /* made if it is not there; NULL or "": in memory, gone with the process */
+    int fresh;                    /* 1: what the directory holds is removed, as the bytes that it names are gone */
     uint32_t index;               /* of this server: part of the ids of objects */
     uint32_t servers;             /* number of servers, which bounds layouts */
     themis_proto_layout_t layout; /* default for new files; count 0: all */
