@@ -92,10 +92,12 @@ void themis_net_conn_close(themis_net_conn_t *conn)
         return;
     themis_net_lock(conn->net);
     if (conn->state != THEMIS_NET_CLOSED) {
-        if (conn->state == THEMIS_NET_LOST)
+        if (conn->state == THEMIS_NET_LOST) {
             conn->state = THEMIS_NET_CLOSED; /* the owner does not want to be told any more */
-        else
+        } else {
+            conn->flush = conn->state == THEMIS_NET_OPEN && !conn->near;
             retire(conn, THEMIS_NET_CLOSED, THEMIS_DISCONNECTED);
+        }
     }
     themis_net_unlock(conn->net);
 }
@@ -152,7 +154,7 @@ static void bury(themis_net_t *net)
     while ((conn = net->doomed) != NULL) {
         LL_DELETE2(net->doomed, conn, doomed_next);
         conn->doomed = 0;
-        themis_net_worker_close(conn, conn->state == THEMIS_NET_CLOSED && conn->borrowed == 0);
+        themis_net_worker_close(conn, conn->flush && conn->borrowed == 0);
         themis_net_local_close(conn);
         themis_net_transfers_abandon(conn);
         drop_arrivals(conn);

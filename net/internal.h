@@ -73,6 +73,7 @@ struct themis_net_conn {
     atomic_int announced;           /* the owner knows it */
     uint64_t deadline;              /* server: when a peer that has not introduced itself is dropped */
     themis_status_t why;
+    int flush;         /* closing: what was sent is to arrive */
     int doomed;        /* in net->doomed: to be closed by the progressing thread */
     int told;          /* the closed event is queued */
     unsigned running;  /* transfers that have not ended */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { THEMIS_NET_RING_BYTES = 64 << 10 };
+enum { THEMIS_NET_RING_BYTES = 128 << 10 };
 
 /* The shared part, all zero at first. Positions count all bytes ever written or read. */
 typedef struct themis_net_ring_shared {
