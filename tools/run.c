@@ -67,6 +67,8 @@ static void become_command(const themis_tools_command_t *self, const char *list,
         setenv("THEMIS_SERVERS", list, 1);
     if (private_servers)
         themis_config_env_default("UCX_NET_DEVICES", "lo");
+    /* UCX would take SIGHUP for itself in every program that it is loaded into */
+    themis_config_env_default("UCX_DEBUG_SIGNO", "0");
     execvp(command[0], command);
     themis_tools_complain(self, "%s: %s", command[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);

@@ -1,0 +1,182 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The command `themis`: servers that stay, servers of one command, and files on them.
+# timeout: 240
+. "$(dirname "$0")/lib/testlib.sh"
+unset THEMIS_SERVERS THEMIS_CONFIG
+HOME=$T # no configuration of the user's
+TMPDIR=$T
+export HOME TMPDIR
+
+themis() { timeout -k 5 60 themis "$@"; }
+
+# outcome STATUS COMMAND...: true if the command ends with that status; its output is in $T/out and $T/err.
+outcome() {
+    wanted=$1
+    shift
+    got=0
+    "$@" </dev/null >"$T/out" 2>"$T/err" || got=$?
+    [ "$got" = "$wanted" ] && return 0
+    echo "status $got, not $wanted"
+    cat "$T/out" "$T/err"
+    return 1
+}
+
+# refused WORDS COMMAND...: true if it fails and says these words.
+refused() {
+    words=$1
+    shift
+    outcome 1 "$@" && grep -q -e "$words" "$T/err" && return 0
+    cat "$T/err"
+    return 1
+}
+
+prints() {
+    lines=$1
+    shift
+    outcome 0 "$@" && [ "$(cat "$T/out")" = "$lines" ] && return 0
+    cat "$T/out"
+    return 1
+}
+
+# json FILTER COMMAND...: true if the output is JSON for which the filter of jq holds.
+json() {
+    filter=$1
+    shift
+    outcome 0 "$@" && jq -e "$filter" "$T/out" && return 0
+    cat "$T/out"
+    return 1
+}
+
+# nothing_left LIST: no server of that list runs any more, and no directory of a run is there.
+nothing_left() {
+    ! pgrep -f -- "--servers $1 " && ! ls -d "$T"/themis-run-* 2>/dev/null
+}
+
+# --- without servers
+
+check "--help names the commands" outcome 0 themis --help
+check "an unknown command is a wrong usage" outcome 2 themis no-such-command
+check "an unknown option is a wrong usage" outcome 2 themis ls --no-such-option
+check "no servers configured" refused "THEMIS_SERVERS" themis ls
+check "a wrong server list" refused "host:port" env THEMIS_SERVERS=nonsense themis ls
+check "a configuration that is not there" refused "no-such" env THEMIS_CONFIG=$T/no-such-file themis ls
+free_port
+check "no server there: said within the timeout, with its name" refused "127.0.0.1:$testlib_port" \
+    env THEMIS_SERVERS=127.0.0.1:$testlib_port THEMIS_TIMEOUT=1s timeout 8 themis ls
+
+# --- servers that stay
+
+check "start" outcome 0 themis start -s 2 -d "$T/servers" --size 256m
+eval "$(cat "$T/out")"
+list=$THEMIS_SERVERS
+spawned=$(pgrep -f -- "--servers $list ")
+testlib_servers=$spawned # ended with this script, whatever happens
+check "start does not start twice" refused "already" themis start -d "$T/servers"
+check "status names both" outcome 0 themis status
+check "status as JSON" json 'length == 2 and all(.reachable)' themis status --json
+printf '[client]\nservers = %s\n' "$list" >"$T/themis.conf"
+check "servers from a configuration file" env -u THEMIS_SERVERS THEMIS_CONFIG="$T/themis.conf" timeout 20 themis ls
+
+# --- files
+
+mkdir -p "$T/tree/sub/deeper" "$T/back"
+: >"$T/tree/empty"
+echo hello >"$T/tree/hello"
+head -c 4194304 /dev/urandom >"$T/tree/block"
+head -c 20000001 /dev/urandom >"$T/tree/sub/large"
+echo deep >"$T/tree/sub/deeper/name with blanks"
+
+check "mkdir" outcome 0 themis mkdir themis:/d
+check "mkdir of what is there" refused "exists" themis mkdir themis:/d
+check "mkdir below nothing" refused "no such" themis mkdir themis:/x/y/z
+check "mkdir -p" outcome 0 themis mkdir -p themis:/x/y/z
+check "mkdir -p again" outcome 0 themis mkdir -p themis:/x/y/z
+check "cp into a directory" outcome 0 themis cp "$T/tree/hello" themis:/d
+check "cat" prints hello themis cat themis:/d/hello
+check "cp -r to servers" outcome 0 themis cp -r "$T/tree" themis:/
+check "cp of a directory without -r" refused "-r" themis cp "$T/tree" themis:/d
+check "cp -r from servers" outcome 0 themis cp -r themis:/tree "$T/back"
+check "all came back as it was" diff -r "$T/tree" "$T/back/tree"
+check "cp from server to server" outcome 0 themis cp "themis://$list/tree/sub/large" themis:/copy
+themis cat themis:/copy >"$T/copy"
+check "its bytes" cmp "$T/copy" "$T/tree/sub/large"
+check "cp over a longer file" outcome 0 themis cp "$T/tree/hello" themis:/copy
+check "leaves the new one only" prints hello themis cat themis:/copy
+check "ls" prints "block
+empty
+hello
+sub/" themis ls themis:/tree
+check "ls -l shows sizes" sh -c 'themis ls -l themis:/tree/sub | grep -q " 20000001 "'
+check "ls --json" json 'map(select(.name == "sub").type) == ["directory"]' themis ls --json themis:/tree
+check "stat" outcome 0 themis stat themis:/tree/sub/large
+check "stat --json" json '.[0].size_bytes == 20000001 and .[0].layout.count == 2' themis stat --json themis:/tree/sub/large
+check "mv of a file" outcome 0 themis mv themis:/copy themis:/moved
+check "mv into a directory" outcome 0 themis mv themis:/moved themis:/d
+check "it is there" prints hello themis cat themis:/d/moved
+check "mv of a directory" outcome 0 themis mv themis:/tree themis:/d
+check "with all below it" prints deep themis cat "themis:/d/tree/sub/deeper/name with blanks"
+check "rm" outcome 0 themis rm themis:/d/moved
+check "rm again" refused "no such" themis rm themis:/d/moved
+check "rm -f again" outcome 0 themis rm -f themis:/d/moved
+check "rm of a directory" refused "directory" themis rm themis:/d
+check "rmdir of a full one" refused "not empty" themis rmdir themis:/d
+check "rm -r" outcome 0 themis rm -r themis:/d themis:/x
+check "nothing is left" prints "" themis ls
+check "and its space is free" json 'all(.server.used_bytes == 0)' themis status --json
+check "ls of what is not there" refused "/nothing" themis ls themis:/nothing
+check "a local path where one on servers is wanted" refused "themis:" themis ls /tmp
+check "a name of 256 bytes" refused "too long" themis mkdir "themis:/$(printf '%256s' '' | tr ' ' x)"
+
+# --- run with servers that are configured
+
+check "run uses configured servers" prints "$list" themis run -- sh -c 'echo "$THEMIS_SERVERS"'
+check "run preloads the driver before what is there" prints "$THEMIS_PREFIX/lib/libthemis-mpiio.so:/lib/x86_64-linux-gnu/libm.so.6" \
+    env LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6 timeout 60 themis run -- sh -c 'echo "$LD_PRELOAD"'
+
+# --- stop
+
+check "stop" outcome 0 themis stop -d "$T/servers"
+check "the servers are gone" sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do ps -o stat= -p '$(echo "$spawned" | tr '\n' ',' | sed 's/,$//')' | grep -q '^[^Z]' || exit 0; sleep 0.5; done; exit 1"
+check "stop again" refused "." env THEMIS_TIMEOUT=1s timeout 20 themis stop -d "$T/servers"
+unset THEMIS_SERVERS
+
+# --- run with servers of its own
+
+check "run ends with the status of its command" outcome 7 themis run -s 2 --size 64m -- sh -c 'echo "$THEMIS_SERVERS"; exit 7'
+check "and leaves nothing" nothing_left "$(cat "$T/out")"
+check "run of what is not there" outcome 127 themis run --size 64m -- ./no-such-program
+check "run without -s starts one server" prints 1 themis run --size 64m -- sh -c 'echo "$THEMIS_SERVERS" | tr , "\n" | wc -l'
+check "run keeps -s beside configured servers" prints 2 \
+    env THEMIS_SERVERS=127.0.0.1:1 timeout 60 themis run -s 2 --size 64m -- sh -c 'echo "$THEMIS_SERVERS" | tr , "\n" | wc -l'
+check "run passes settings on" prints 65536 themis run --size 64m -o stripe_size=64k -- \
+    sh -c 'echo x >"$1" && themis cp "$1" themis:/f && themis stat --json themis:/f | jq .[0].layout.stripe_size_bytes' sh "$T/x"
+check "a wrong setting is an error, and leaves nothing" refused "." themis run --size 64m -o no-such=1 -- true
+
+# interrupted SIGNAL: the command gets the signal, and the servers end as well.
+interrupted() {
+    rm -f "$T/list"
+    themis_program=$(command -v themis)
+    "$themis_program" run -s 2 --size 64m -- sh -c 'echo "$THEMIS_SERVERS" >"$1.new"; mv "$1.new" "$1"; exec sleep 60' sh "$T/list" &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    for _ in $(seq 200); do
+        [ ! -s "$T/list" ] || break
+        sleep 0.1
+    done
+    kill "-$1" "$pid"
+    got=0
+    wait "$pid" || got=$?
+    [ "$got" = "$2" ] || echo "status $got, not $2"
+    [ "$got" = "$2" ] && nothing_left "$(cat "$T/list")"
+}
+unalias themis 2>/dev/null
+unset -f themis
+check "SIGTERM" interrupted TERM 143
+check "SIGHUP" interrupted HUP 129
+if [ -x "$THEMIS_BUILD/examples/hello_mpiio" ]; then
+    check "an MPI program under run" timeout 60 themis run -s 2 --size 256m -- mpirun.mpich -n 2 "$THEMIS_BUILD/examples/hello_mpiio" themis:/f
+else
+    not_ok "an MPI program under run: examples/hello_mpiio is not built"
+fi
+finish
