@@ -11,7 +11,7 @@
 
 /* Bytes below which a data request is charged by time, as metadata is, but never more than this. */
 enum { SMALL_BYTES = 4096 };
-/* ns of unused time of the device that a late worker may still use. */
+/* ns of the device's time that a late worker may still use; only where there was work, see enqueue. */
 static const double limit_burst = 20e6;
 
 void themis_sched_options_init(themis_sched_options_t *options)
@@ -262,6 +262,8 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
         entry->busy_since = now;
         sched->ops->wake(sched, entry, now);
     }
+    if (sched->queued == 0 && sched->serving == 0 && sched->limit_free < (double)now)
+        sched->limit_free = (double)now; /* a device without work saves nothing up */
     push_tail(entry, item);
     count_in(sched, item);
     if (first)
@@ -323,6 +325,7 @@ static themis_sched_item_t *dispatch(themis_sched_t *sched, themis_sched_entry_t
     take_out(entry, item);
     item->reserved = (uint64_t)cost;
     entry->serving++;
+    sched->serving++;
     limit_charge(sched, (double)*slice);
     sched->ops->charge(sched, entry, (double)item->reserved);
     sched->ops->update(sched, entry, now);
@@ -384,6 +387,7 @@ void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_
     job->cost += (uint64_t)cost;
     item->service += service;
     entry->serving--;
+    sched->serving--;
     if (item->bytes > 0) {
         push_head(entry, item);
         count_in(sched, item);

@@ -73,6 +73,7 @@ struct themis_sched {
     uint64_t scanned;  /* ns; when quiet entries were last looked for */
     uint64_t sequence; /* of the last item */
     uint64_t queued;   /* items */
+    uint64_t serving;  /* slices being served */
     double bandwidth;  /* bytes per ns of one worker, measured; of the device if it is limited */
     double limit_free; /* ns; when the device has done what it was given */
     uint64_t random;   /* state of the generator */
