@@ -124,7 +124,7 @@ typedef struct ADIOI_THEMIS_Wish {
 } ADIOI_THEMIS_Wish;
 
 /* A session of this process, made if need be; it lives until MPI_Finalize. */
-themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *wish, themis_t **session);
+themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **session);
 
 /* Splits "//host:port,host:port/path" or "/path" or "path" (what ROMIO leaves of the name given by the user). *servers
  * (empty: none named) and *path, absolute, are owned by the caller (free). */

@@ -4,6 +4,9 @@
 #include <string.h>
 #include "ad_themis.h"
 
+/* MPICH keeps 256 bytes of a message. */
+enum { LONGEST_NAME = 100, LONGEST_CAUSE = 150 };
+
 /* The class of a status, and the short text of MPICH's table that goes with it. */
 typedef struct error_class {
     themis_status_t status;
@@ -43,12 +46,17 @@ static const error_class_t *class_of(themis_status_t status)
 int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, const char *name, const char *text)
 {
     const error_class_t *class = class_of(status);
-    const char *cause = text && *text ? text : themis_status_string(status);
+    const char *cause = text && *text && strlen(text) < LONGEST_CAUSE ? text : themis_status_string(status);
+    size_t length = strlen(name);
     char whole[AD_THEMIS_TEXT];
 
     if (status == THEMIS_OK)
         return MPI_SUCCESS;
-    snprintf(whole, sizeof whole, "themis:%s: %s", name, cause);
+    if (length <= LONGEST_NAME)
+        snprintf(whole, sizeof whole, "themis:%s: %s", name, cause);
+    else
+        snprintf(whole, sizeof whole, "themis:%.*s...%s: %s", LONGEST_NAME / 2, name, name + length - LONGEST_NAME / 2,
+                 cause);
     /* "%s" is not in MPICH's table of messages and so is the message itself. */
     return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, class->class, class->generic, "%s",
                                 whole);

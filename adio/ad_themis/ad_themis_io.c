@@ -39,6 +39,10 @@ static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t 
     themis_status_t status = ADIOI_THEMIS_Coll_settle(fd);
 
     *done = 0;
+    if (!buf && bytes > 0) {
+        *error_code = buffer_error(__func__);
+        return;
+    }
     if (direction == WRITE)
         fd->dirty_write = 1;
     if (status == THEMIS_OK && bytes > 0)

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis.h"
+#include "util/config.h"
+
+/* An open that finds no server has failed on all ranks before 10 s are over. */
+#define DEFAULT_TIMEOUT (UINT64_C(9000000000)) /* ns */
 
 typedef struct session_entry {
     themis_t *session;
@@ -112,12 +116,15 @@ static themis_status_t entry_make(const ADIOI_THEMIS_Wish *wish, session_entry_t
     return THEMIS_OK;
 }
 
-themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *wish, themis_t **session)
+themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **session)
 {
+    ADIOI_THEMIS_Wish own = *asked, *wish = &own;
     themis_status_t status = THEMIS_OK;
     int held = ADIOI_THEMIS_Lock_release();
     session_entry_t *entry;
 
+    if (!own.timeout && !themis_config_env("THEMIS_TIMEOUT"))
+        own.timeout = DEFAULT_TIMEOUT;
     pthread_mutex_lock(&table.lock);
     entry = find(wish);
     if (!entry) {

@@ -12,12 +12,13 @@ int MPIR_Err_create_code(int lastcode, int fatal, const char function[], int lin
 /* A message to nobody: MPI checks its arguments and does nothing. */
 int MPIR_Ext_datatype_iscommitted(MPI_Datatype datatype)
 {
+    static const char nothing;
     MPI_Comm self = themis_glue_self();
     const char *why = "**dtypecommit";
 
     if (datatype == MPI_DATATYPE_NULL)
         why = "**dtypenull";
-    else if (self == MPI_COMM_NULL || PMPI_Send(NULL, 0, datatype, MPI_PROC_NULL, 0, self) == MPI_SUCCESS)
+    else if (self == MPI_COMM_NULL || PMPI_Send(&nothing, 1, datatype, MPI_PROC_NULL, 0, self) == MPI_SUCCESS)
         return MPI_SUCCESS;
     return MPIR_Err_create_code(MPI_SUCCESS, 0, __func__, __LINE__, MPI_ERR_TYPE, why, NULL);
 }

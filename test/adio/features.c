@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of MPI-IO that ROMIO's own programs leave out: features CASE FILE. Ends with 0 if all was right on all ranks.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks, faults;
+
+static void expect(int condition, const char *what)
+{
+    if (!condition) {
+        __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
+        fprintf(stderr, "rank %d: not so: %s\n", rank, what);
+    }
+}
+
+static MPI_File open_mode(const char *name, int amode)
+{
+    MPI_File file;
+
+    if (MPI_File_open(MPI_COMM_WORLD, name, amode, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    return file;
+}
+
+static MPI_File open_file(const char *name)
+{
+    return open_mode(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+}
+
+/* Big-endian bytes in the file, whatever the machine has. */
+static void external32(const char *name)
+{
+    MPI_File file = open_file(name);
+    int32_t value = 0x01020304 + rank, back = 0;
+    unsigned char bytes[4];
+
+    MPI_File_set_view(file, 0, MPI_INT32_T, MPI_INT32_T, "external32", MPI_INFO_NULL);
+    expect(MPI_File_write_at_all(file, rank, &value, 1, MPI_INT32_T, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
+    expect(MPI_File_read_at_all(file, rank, &back, 1, MPI_INT32_T, MPI_STATUS_IGNORE) == MPI_SUCCESS, "read");
+    expect(back == value, "the value comes back");
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    expect(MPI_File_read_at(file, 4 * rank, bytes, 4, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "raw read");
+    expect(bytes[0] == 1 && bytes[1] == 2 && bytes[2] == 3 && bytes[3] == 4 + rank, "its bytes are big-endian");
+    MPI_File_close(&file);
+}
+
+/* Offsets behind 2^40, and the holes before them. */
+static void sparse(const char *name)
+{
+    MPI_File file = open_file(name);
+    MPI_Offset far = ((MPI_Offset)1 << 41) + 4096 * rank, size = 0;
+    int value = 77 + rank, back = 0, hole = -1;
+
+    expect(MPI_File_write_at_all(file, far, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
+    MPI_File_sync(file);
+    expect(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == ((MPI_Offset)1 << 41) + 4096 * (ranks - 1) + 4,
+           "the size is the largest end");
+    expect(MPI_File_read_at(file, far, &back, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS && back == value, "read");
+    expect(MPI_File_read_at(file, (MPI_Offset)1 << 40, &hole, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+               hole == 0,
+           "a hole is zeros");
+    MPI_File_close(&file);
+}
+
+/* More than 2 GiB in one call, from a small buffer: all elements of the type lie in the same 1 MiB. */
+static void large_count(const char *name)
+{
+    enum { MIB = 1 << 20, BLOCKS = 2100 };
+    MPI_File file = open_file(name);
+    char *block = malloc(MIB), *back = malloc(MIB);
+    MPI_Datatype mib, again;
+    MPI_Status status;
+    MPI_Count bytes = 0;
+
+    memset(block, 'a' + rank, MIB);
+    MPI_Type_contiguous(MIB, MPI_BYTE, &mib);
+    MPI_Type_create_resized(mib, 0, 0, &again);
+    MPI_Type_commit(&again);
+    if (rank == 0) {
+        expect(MPI_File_write_at(file, 0, block, BLOCKS, again, &status) == MPI_SUCCESS, "write");
+        MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+        expect(bytes == (MPI_Count)MIB * BLOCKS, "the status counts more than 2 GiB");
+        expect(MPI_File_read_at(file, (MPI_Offset)MIB * (BLOCKS - 1), back, MIB, MPI_BYTE, &status) == MPI_SUCCESS &&
+                   memcmp(block, back, MIB) == 0,
+               "the last block");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Type_free(&again);
+    MPI_Type_free(&mib);
+    MPI_File_close(&file);
+    free(block);
+    free(back);
+}
+
+static void modes(const char *name)
+{
+    MPI_File file = open_mode(name, MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    MPI_Offset position = 0, size = 0;
+    int value = rank, amode = 0;
+
+    MPI_File_write_at_all(file, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_get_amode(file, &amode);
+    expect(amode == (MPI_MODE_CREATE | MPI_MODE_WRONLY), "the mode is the one that was asked for");
+    MPI_File_close(&file);
+    file = open_mode(name, MPI_MODE_RDWR | MPI_MODE_APPEND);
+    MPI_File_get_position(file, &position);
+    expect(position == 4 * ranks, "append begins at the end");
+    expect(MPI_File_preallocate(file, 1 << 20) == MPI_SUCCESS, "preallocate");
+    MPI_File_get_size(file, &size);
+    expect(size == 1 << 20, "it makes the file longer");
+    expect(MPI_File_set_size(file, 6) == MPI_SUCCESS, "set_size");
+    MPI_File_get_size(file, &size);
+    expect(size == 6, "the file is cut");
+    MPI_File_close(&file);
+    file = open_mode(name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    MPI_File_close(&file);
+    expect(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS,
+           "a file that is deleted on close is gone");
+}
+
+/* Gaps in memory and in the file, at several places of the view, blocking and not. */
+static void gaps(const char *name)
+{
+    enum { ROWS = 50, WIDTH = 7, STRIDE = 11 };
+    MPI_File file = open_file(name);
+    int *memory = calloc(ROWS * STRIDE, sizeof *memory), *back = calloc(ROWS * STRIDE, sizeof *back);
+    MPI_Datatype rows, view;
+    MPI_Request request;
+    MPI_Status status;
+    int count = 0;
+
+    for (int i = 0; i < ROWS * STRIDE; i++)
+        memory[i] = 1000000 * rank + i;
+    MPI_Type_vector(ROWS, WIDTH, STRIDE, MPI_INT, &rows);
+    MPI_Type_commit(&rows);
+    MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * ranks, &view);
+    MPI_Type_commit(&view);
+    MPI_File_set_view(file, (MPI_Offset)sizeof(int) * rank, MPI_INT, view, "native", MPI_INFO_NULL);
+    expect(MPI_File_write(file, memory, 1, rows, &status) == MPI_SUCCESS, "write");
+    MPI_Get_count(&status, rows, &count);
+    expect(count == 1, "all was written");
+    expect(MPI_File_iwrite(file, memory, 1, rows, &request) == MPI_SUCCESS, "iwrite behind it");
+    MPI_Wait(&request, &status);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int part = 0; part < 2; part++) {
+        memset(back, 0, ROWS * STRIDE * sizeof *back);
+        expect(MPI_File_iread_at(file, ROWS * WIDTH * part, back, 1, rows, &request) == MPI_SUCCESS, "iread_at");
+        MPI_Wait(&request, &status);
+        for (int i = 0; i < ROWS * STRIDE; i++)
+            if (back[i] != (i % STRIDE < WIDTH ? memory[i] : 0)) {
+                expect(0, "what is read is what was written, and nothing between");
+                break;
+            }
+    }
+    MPI_Type_free(&rows);
+    MPI_Type_free(&view);
+    MPI_File_close(&file);
+    free(memory);
+    free(back);
+}
+
+/* --- threads --- */
+
+static void *write_both(void *arg)
+{
+    MPI_File *file = arg;
+    int values[256];
+
+    for (int i = 0; i < 256; i++)
+        values[i] = rank;
+    for (int i = 0; i < 10; i++) {
+        expect(MPI_File_write_at_all(*file, 1024 * rank, values, 256, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+               "a collective write of a thread");
+        expect(MPI_File_write_at(*file, 1024 * rank, values, 256, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+               "an independent write of a thread");
+    }
+    return NULL;
+}
+
+/* Two threads, each with collectives on a file of its own; on odd ranks the other one starts first. */
+static void threads(const char *name)
+{
+    char other[256];
+    MPI_File a = open_file(name), b;
+    pthread_t thread;
+
+    snprintf(other, sizeof other, "%s.other", name);
+    b = open_file(other);
+    pthread_create(&thread, NULL, write_both, rank % 2 ? &b : &a);
+    write_both(rank % 2 ? &a : &b);
+    pthread_join(thread, NULL);
+    MPI_File_close(&a);
+    MPI_File_close(&b);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const char *name);
+} cases[] = {{"external32", external32}, {"sparse", sparse}, {"large-count", large_count},
+             {"modes", modes},           {"gaps", gaps},     {"threads", threads}};
+
+int main(int argc, char **argv)
+{
+    int all = 1, known = 0, level;
+
+    MPI_Init_thread(&argc, &argv,
+                    argc == 3 && strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof *cases; i++)
+        if (strcmp(cases[i].name, argv[1]) == 0) {
+            known = 1;
+            cases[i].run(argv[2]);
+        }
+    MPI_Allreduce(&faults, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return known && all == 0 ? 0 : 1;
+}

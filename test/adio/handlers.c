@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error handlers of files: handlers CASE FILE, on any file system. "fatal" ends by MPI_ERRORS_ARE_FATAL, so it must not
+ * end with 0; the others end with 0 if all was right.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int called, code_seen, faults;
+static MPI_File file_seen;
+
+static void handler(MPI_File *file, int *code, ...)
+{
+    called++;
+    code_seen = *code;
+    file_seen = *file;
+}
+
+static void expect(int condition, const char *what)
+{
+    if (!condition) {
+        faults++;
+        fprintf(stderr, "not so: %s\n", what);
+    }
+}
+
+static MPI_File open_file(const char *name)
+{
+    MPI_File file;
+
+    if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    return file;
+}
+
+/* A wrong call: a count below 0. */
+static int wrong(MPI_File file)
+{
+    char byte = 0;
+
+    return MPI_File_write_at(file, 0, &byte, -1, MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
+static void own_handler(const char *name)
+{
+    MPI_File file = open_file(name);
+    MPI_Errhandler own, found;
+    int code, class;
+
+    MPI_File_create_errhandler(handler, &own);
+    MPI_File_set_errhandler(file, own);
+    MPI_File_get_errhandler(file, &found);
+    expect(found == own, "the handler is the file's");
+    MPI_Errhandler_free(&found);
+    code = wrong(file);
+    MPI_Error_class(code, &class);
+    expect(called == 1 && code_seen == code && file_seen == file, "it is called once, with file and code");
+    expect(class == MPI_ERR_COUNT, "and the call returns the code");
+    expect(MPI_File_call_errhandler(file, MPI_ERR_IO) == MPI_SUCCESS && called == 2, "it can be called");
+    MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    expect(wrong(file) != MPI_SUCCESS && called == 2, "MPI_ERRORS_RETURN only returns");
+    MPI_Errhandler_free(&own);
+    MPI_File_close(&file);
+}
+
+/* What MPI_FILE_NULL has is in force for calls without a file, and passes to files that are opened. */
+static void default_handler(const char *name)
+{
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Errhandler own, found;
+
+    MPI_File_create_errhandler(handler, &own);
+    MPI_File_set_errhandler(MPI_FILE_NULL, own);
+    expect(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS,
+           "a wrong mode is an error");
+    expect(called == 1 && file_seen == MPI_FILE_NULL, "the handler of MPI_FILE_NULL is called");
+    file = open_file(name);
+    MPI_File_get_errhandler(file, &found);
+    expect(found == own, "a file inherits it");
+    MPI_Errhandler_free(&found);
+    wrong(file);
+    expect(called == 2, "and calls it");
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+    /* MPICH counts no reference for a handler that is inherited, and gives one back: the program keeps its own. */
+    MPI_File_close(&file);
+}
+
+static void fatal(const char *name)
+{
+    MPI_File file = open_file(name);
+
+    MPI_File_set_errhandler(file, MPI_ERRORS_ARE_FATAL);
+    wrong(file);
+    fprintf(stderr, "MPI_ERRORS_ARE_FATAL came back\n");
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    if (argc != 3)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (strcmp(argv[1], "own") == 0)
+        own_handler(argv[2]);
+    else if (strcmp(argv[1], "default") == 0)
+        default_handler(argv[2]);
+    else
+        fatal(argv[2]);
+    MPI_Finalize();
+    return faults != 0;
+}

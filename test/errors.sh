@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What programs see when something is wrong, and parts of MPI-IO that ROMIO's own programs leave out; 4 ranks, 2 servers.
+# timeout: 300
+. "$(dirname "$0")/lib/testlib.sh"
+
+programs=$THEMIS_BUILD/test/adio
+mkdir -p "$programs"
+for name in errors handlers features; do
+    mpicc.mpich -Wall -Werror -pthread -o "$programs/$name" "$THEMIS_SRC/test/adio/$name.c" || exit 1
+done
+gcc -O2 -fPIC -shared -o "$T/yield_shim.so" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl || exit 1
+EXTRA_PRELOAD=$T/yield_shim.so
+
+error_case() { limit 40 ranks 4 "$programs/errors" "$1" "$2"; }
+feature() { limit 60 ranks 4 "$programs/features" "$1" "$2"; }
+
+# quick SECONDS COMMAND...
+no_server() {
+    # A port of ours that nobody listens on.
+    free_port
+    THEMIS_SERVERS=127.0.0.1:$testlib_port limit 30 ranks 4 "$programs/errors" no-server themis:/f
+}
+
+check "no server: MPI_ERR_IO that names it, on all ranks within 10 s" no_server
+no_servers_named() {
+    ! env -u THEMIS_SERVERS HOME="$T" LD_PRELOAD="$(preload)" timeout 30 "$programs/features" modes themis:/f &&
+        env -u THEMIS_SERVERS HOME="$T" LD_PRELOAD="$(preload)" timeout 30 "$programs/errors" no-file themis:/f 2>&1 |
+        grep -q THEMIS_SERVERS
+}
+check "no servers named: the text says how to name them" no_servers_named
+
+start_servers 2 size=3g
+check "no such file: MPI_ERR_NO_SUCH_FILE" error_case no-file themis:/missing
+check "MPI_MODE_EXCL on a file that is there: MPI_ERR_FILE_EXISTS" error_case exclusive themis:/exclusive
+check "a file taken for a directory: MPI_ERR_BAD_FILE" error_case not-directory themis:/plain
+check "names that are too long: MPI_ERR_BAD_FILE" error_case long-name themis:/
+check "impossible and differing modes: MPI_ERR_AMODE, MPI_ERR_NOT_SAME" error_case bad-amode themis:/amode
+check "writes to a file opened for reading: MPI_ERR_READ_ONLY" error_case read-only themis:/read-only
+check "hints that make no sense are ignored" error_case nonsense themis:/hints
+
+# one_warning HINT: among all ranks' messages.
+one_warning() {
+    limit 40 ranks 4 "$programs/errors" nonsense themis:/hints >"$T/warnings" 2>&1
+    [ "$(grep -c "hint $1 " "$T/warnings")" = 1 ]
+}
+check "with one warning for a bad value" one_warning themis_timeout
+check "with one warning for an unknown name" one_warning themis_no_such_thing
+check "one rank with a wrong buffer or type hangs nobody" error_case wrong-buffer themis:/wrong-buffer
+check "one rank with a wrong view hangs nobody" error_case wrong-view themis:/wrong-view
+
+for where in themis: "ufs:$T"; do
+    name=${where%%:*}:
+    check "a handler of the program's own on $name" limit 30 ranks 2 "$programs/handlers" own "$where/own"
+    check "the handler of MPI_FILE_NULL on $name" limit 30 ranks 2 "$programs/handlers" default "$where/default"
+    is_fatal() {
+        ! limit 30 ranks 2 "$programs/handlers" fatal "$where/fatal" >"$T/fatal" 2>&1 &&
+            ! grep -q 'came back' "$T/fatal" && grep -qi 'fatal error' "$T/fatal"
+    }
+    check "MPI_ERRORS_ARE_FATAL on $name" is_fatal
+done
+
+for name in external32 sparse modes gaps threads; do
+    check "$name on themis:" feature "$name" "themis:/$name"
+    check "$name on ufs:" feature "$name" "ufs:$T/$name"
+done
+check "more than 2 GiB in one call" limit 60 ranks 2 "$programs/features" large-count themis:/large
+
+# names of files, as programs have them
+forced() { ROMIO_FSTYPE_FORCE=themis: limit 30 ranks 4 "$programs/features" gaps /forced && themis stat themis:/forced; }
+check "ROMIO_FSTYPE_FORCE=themis: for fixed names" forced
+explicit() {
+    servers=$THEMIS_SERVERS
+    env -u THEMIS_SERVERS sh -c "$(ranks_command 4 | sed 's/^/exec timeout 30 /') '$programs/features' gaps 'themis://$servers/explicit'" &&
+        themis stat themis:/explicit
+}
+check "servers named in the path" explicit
+finish
