@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Servers that stop answering, end, and come back, as a client sees it. */
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "test/client/servers.h"
+#include "themis/themis.h"
+#include "util/clock.h"
+
+static const int create = THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE;
+static themis_t *session;
+
+#define ck_ok(call) ck_assert_msg((call) == THEMIS_OK, "%s", themis_last_error())
+
+static themis_status_t connect_to(const char *list, uint64_t timeout)
+{
+    themis_options_t options;
+
+    themis_options_init(&options);
+    options.servers = list;
+    options.timeout = timeout;
+    return themis_connect(&options, &session);
+}
+
+/* Stripes on all servers, beginning with the first. */
+static themis_file_t *open_file(const char *path)
+{
+    themis_layout_t layout = {TEST_STRIPE, TEST_SERVERS, 0};
+    themis_file_t *file;
+
+    ck_ok(themis_open(session, path, create, 0644, &layout, &file));
+    return file;
+}
+
+static themis_status_t write_all(themis_file_t *file)
+{
+    static unsigned char bytes[TEST_SERVERS * TEST_STRIPE];
+    size_t done;
+
+    return themis_write(file, bytes, sizeof bytes, 0, &done);
+}
+
+static void *restart(void *arg)
+{
+    usleep(500000);
+    test_server_start(TEST_SERVERS - 1);
+    return NULL;
+}
+
+/* Each test is a process of its own, which starts its servers. */
+static void start_servers(void)
+{
+    ck_assert_int_eq(test_servers_start(), 0);
+    ck_ok(connect_to(test_server_list, 10 * THEMIS_NS_PER_S));
+    themis_file_t *file = open_file("/warm"); /* all are up and connected */
+    ck_ok(write_all(file));
+    ck_ok(themis_close(file));
+}
+
+static void stop_servers(void)
+{
+    themis_disconnect(session);
+    for (int i = 0; i < TEST_SERVERS; i++)
+        test_server_kill(i);
+}
+
+START_TEST(requests_wait_for_a_server_that_comes_back)
+{
+    themis_file_t *file = open_file("/back");
+    pthread_t thread;
+
+    ck_ok(write_all(file));
+    test_server_kill(TEST_SERVERS - 1);
+    pthread_create(&thread, NULL, restart, NULL);
+    ck_ok(write_all(file));
+    pthread_join(thread, NULL);
+    ck_ok(write_all(file));
+    themis_close(file);
+}
+END_TEST
+
+START_TEST(a_server_that_is_gone_is_named_in_time)
+{
+    themis_session_info_t info;
+
+    themis_disconnect(session);
+    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
+    ck_ok(themis_session_info(session, &info));
+    themis_file_t *file = open_file("/gone");
+    ck_ok(write_all(file));
+    test_server_kill(TEST_SERVERS - 1);
+    uint64_t start = themis_clock_now();
+    themis_status_t status = write_all(file);
+    ck_assert_int_lt(status, 0);
+    ck_assert_uint_lt(themis_clock_now() - start, 5 * THEMIS_NS_PER_S);
+    ck_assert_ptr_nonnull(strstr(themis_last_error(), "/gone: server 127.0.0.1:"));
+    start = themis_clock_now();
+    ck_assert_int_lt(write_all(file), 0); /* known by now */
+    ck_assert_uint_lt(themis_clock_now() - start, 2 * THEMIS_NS_PER_S);
+    themis_close(file);
+}
+END_TEST
+
+START_TEST(a_server_that_pauses_is_waited_for)
+{
+    themis_file_t *file = open_file("/pause");
+
+    ck_ok(write_all(file));
+    test_server_signal(1, SIGSTOP);
+    pid_t child = fork();
+    if (child == 0) {
+        sleep(2);
+        test_server_signal(1, SIGCONT);
+        _exit(0);
+    }
+    ck_ok(write_all(file));
+    themis_close(file);
+}
+END_TEST
+
+START_TEST(a_server_that_hangs_is_given_up)
+{
+    themis_disconnect(session);
+    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
+    themis_file_t *file = open_file("/hang");
+    ck_ok(write_all(file));
+    test_server_signal(1, SIGSTOP);
+    uint64_t start = themis_clock_now();
+    ck_assert_int_lt(write_all(file), 0);
+    ck_assert_uint_lt(themis_clock_now() - start, 15 * THEMIS_NS_PER_S);
+    themis_close(file);
+}
+END_TEST
+
+START_TEST(a_list_in_another_order_is_refused)
+{
+    char other[256];
+    const char *comma = strchr(test_server_list, ',');
+
+    themis_disconnect(session);
+    snprintf(other, sizeof other, "%s,%.*s", comma + 1, (int)(comma - test_server_list), test_server_list);
+    ck_assert_int_eq(connect_to(other, THEMIS_NS_PER_S), THEMIS_CONFIG);
+    ck_assert_ptr_nonnull(strstr(themis_last_error(), "number"));
+    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
+}
+END_TEST
+
+START_TEST(nobody_answers)
+{
+    uint64_t start = themis_clock_now();
+    themis_t *kept = session;
+
+    ck_assert_int_eq(connect_to("127.0.0.1:1", THEMIS_NS_PER_S), THEMIS_UNREACHABLE);
+    ck_assert_uint_lt(themis_clock_now() - start, 4 * THEMIS_NS_PER_S);
+    ck_assert_ptr_nonnull(strstr(themis_last_error(), "127.0.0.1:1"));
+    ck_assert_int_eq(connect_to("no-port", THEMIS_NS_PER_S), THEMIS_CONFIG);
+    ck_assert_int_eq(connect_to("host:99999", THEMIS_NS_PER_S), THEMIS_CONFIG);
+    ck_assert_int_eq(connect_to(",", THEMIS_NS_PER_S), THEMIS_CONFIG);
+    session = kept;
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("client faults");
+    TCase *tcase = tcase_create("all");
+
+    if (access("server/themisd", X_OK) != 0) {
+        fputs("server/themisd is not built\n", stderr);
+        return 77;
+    }
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, start_servers, stop_servers);
+    tcase_add_test(tcase, requests_wait_for_a_server_that_comes_back);
+    tcase_add_test(tcase, a_server_that_is_gone_is_named_in_time);
+    tcase_add_test(tcase, a_server_that_pauses_is_waited_for);
+    tcase_add_test(tcase, a_server_that_hangs_is_given_up);
+    tcase_add_test(tcase, a_list_in_another_order_is_refused);
+    tcase_add_test(tcase, nobody_answers);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
