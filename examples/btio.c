@@ -59,9 +59,8 @@ static int square_side(const example_options_t *options)
 static size_t cells_make(const example_options_t *options, cells_t *cells)
 {
     size_t count = 0;
-    int rank, q = square_side(options);
+    int rank = example_part_of_rank(options), q = square_side(options);
 
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     cells->q = q;
     cells->cells = calloc((size_t)q, sizeof(*cells->cells));
     if (cells->cells == NULL)

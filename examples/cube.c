@@ -25,9 +25,8 @@ static MPI_Offset block_index(const void *context, size_t i)
 /* Cuts the array over a grid of ranks that is as close to a cube as their number allows. */
 static void block_make(const example_options_t *options, block_t *block)
 {
-    int rank, ranks, grid[3] = {0, 0, 0}, at[3];
+    int rank = example_part_of_rank(options), ranks, grid[3] = {0, 0, 0}, at[3];
 
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Dims_create(ranks, 3, grid);
     at[0] = rank / (grid[1] * grid[2]);

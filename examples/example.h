@@ -13,8 +13,10 @@ typedef struct {
     int size[3];      /* elements in each dimension, slowest first */
     int repeats;      /* each writes and reads the whole array */
     bool show_hints;
-    bool keep;     /* leave the file there */
-    bool json;     /* the report as one JSON object */
+    bool keep; /* leave the file there */
+    bool json; /* the report as one JSON object */
+    bool write_only;
+    int shift;     /* rank r takes the part of rank r + shift, around the end */
     MPI_Info info; /* from --hint; owned, free with example_options_free */
 } example_options_t;
 
@@ -27,6 +29,9 @@ void example_options_free(example_options_t *options);
 
 /* begin and length of part `index` of `parts` when n elements are dealt out as evenly as possible. */
 void example_part(int n, int parts, int index, int *begin, int *length);
+
+/* The rank whose part of the array this process has. */
+int example_part_of_rank(const example_options_t *options);
 
 /* What element `index` (row-major over the global array) holds in a given repeat; never 0. */
 double example_value(MPI_Offset index, int repeat);
