@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that only benchmarks need go into EXTRA_PROGRAMS, or, where automake has no rule for them, into BENCH_TARGETS.
 EXTRA_DIST += bench/run.sh bench/compare.sh bench/compare.c
-BENCH_TARGETS = bench/compare test/lib/yield_shim.so
+BENCH_TARGETS = bench/compare
 CLEANFILES += $(BENCH_TARGETS)
 
 .PHONY: bench-programs
@@ -10,9 +10,5 @@ bench-programs: $(BENCH_TARGETS) $(EXTRA_PROGRAMS)
 bench/compare: $(srcdir)/bench/compare.c
 	$(AM_V_CC)$(MKDIR_P) bench && $(EXAMPLE_CC) -o $@ $(srcdir)/bench/compare.c -lm
 
-# Preloaded into ranks when they outnumber the processors; see bench/compare.sh.
-test/lib/yield_shim.so: $(srcdir)/test/lib/yield_shim.c
-	$(AM_V_CC)$(MKDIR_P) test/lib && $(CC) $(THEMIS_CFLAGS) $(UCX_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ \
-	    $(srcdir)/test/lib/yield_shim.c -ldl
 include bench/sched.mk
 include bench/plan.mk

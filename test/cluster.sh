@@ -14,7 +14,7 @@
 . "$(dirname "$0")/lib/testlib.sh"
 
 racks=4 hosts=2 ranks=16 aggregators=4
-side=${CLUSTER_SIDE:-192} repeats=${CLUSTER_REPEATS:-3}
+side=192 timed_side=${CLUSTER_SIDE:-256} repeats=${CLUSTER_REPEATS:-5}
 export CLUSTER_DIR="$T/cluster"
 cluster=$THEMIS_SRC/test/cluster/cluster.sh
 
@@ -223,9 +223,9 @@ compare_bytes() {
 
 # compare_times: medians; the machine's own noise is large, so a run that is slow is measured once more.
 compare_times() {
-    for _ in 1 2; do
+    for _ in 1 2 3; do
         for selection in default topology; do
-            job scattered cube --size "$side" --write-only --repeats "$repeats" --json --hint striping_unit=65536 \
+            job scattered cube --size "$timed_side" --write-only --repeats "$repeats" --json --hint striping_unit=65536 \
                 --hint themis_fd_method=aligned --hint themis_placement=$selection
             eval "speed_$selection=\$(sed -n 's/.*\"write_mib_s\": \([0-9.]*\).*/\1/p' \"\$T/job\")"
         done

@@ -3,7 +3,7 @@ EXTRA_DIST += .ci/run test/packages.txt test/run.sh $(integration_scripts) test/
 	test/lib/yield_shim.c test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
 	test/cluster/fabric.sh test/cluster/finalize_shim.c
 # Integration scripts of this directory.
-integration_scripts = test/layers.sh test/format.sh test/docs.sh test/examples.sh test/hdf5.sh
+integration_scripts = test/layers.sh test/format.sh test/docs.sh test/examples.sh test/hdf5.sh test/cluster.sh
 
 # Unit programs are those of check_PROGRAMS that are called test_*; others serve integration scripts.
 .PHONY: print-check-programs
@@ -17,10 +17,14 @@ check-local: $(check_PROGRAMS)
 	    case $$program in */test_*) echo "$$program" && timeout 300 "./$$program" || exit 1 ;; esac; \
 	done
 
-# Preloaded into ranks on the emulated cluster; see there.
-noinst_shims = test/cluster/finalize_shim.so
+# Preloaded into ranks; each says why.
+noinst_shims = test/cluster/finalize_shim.so test/lib/yield_shim.so
 CLEANFILES += $(noinst_shims)
 all-local: $(noinst_shims)
 test/cluster/finalize_shim.so: $(srcdir)/test/cluster/finalize_shim.c
 	$(AM_V_CC)$(MKDIR_P) test/cluster && $(CC) $(THEMIS_CFLAGS) $(UCX_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ \
 	    $(srcdir)/test/cluster/finalize_shim.c -ldl
+
+test/lib/yield_shim.so: $(srcdir)/test/lib/yield_shim.c
+	$(AM_V_CC)$(MKDIR_P) test/lib && $(CC) $(THEMIS_CFLAGS) $(UCX_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ \
+	    $(srcdir)/test/lib/yield_shim.c -ldl
