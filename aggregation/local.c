@@ -201,3 +201,40 @@ themis_status_t themis_aggregation_local_order(const uint16_t *distance, uint32_
     free(nearest);
     return THEMIS_OK;
 }
+
+static uint32_t inside(const machine_t *m, hwloc_obj_t within, hwloc_obj_type_t type)
+{
+    hwloc_obj_t obj = NULL;
+    uint32_t count = 0;
+
+    while ((obj = hwloc_get_next_obj_by_type(m->topology, type, obj))) {
+        if (type == HWLOC_OBJ_NUMANODE ? hwloc_bitmap_intersects(obj->nodeset, within->nodeset)
+                                       : hwloc_bitmap_isincluded(obj->cpuset, within->cpuset))
+            count++;
+    }
+    return count;
+}
+
+themis_status_t themis_aggregation_local_packages(const char *xml, themis_aggregation_package_t **package,
+                                                  uint32_t *packages)
+{
+    machine_t m;
+    int known;
+    themis_status_t status = machine_load(xml, &m);
+
+    if (status != THEMIS_OK)
+        return status;
+    known = hwloc_get_nbobjs_by_type(m.topology, HWLOC_OBJ_PACKAGE);
+    *package = calloc(known > 0 ? (size_t)known : 1, sizeof **package);
+    *packages = known > 0 ? (uint32_t)known : 1;
+    for (uint32_t i = 0; *package && i < *packages; i++) {
+        hwloc_obj_t obj =
+            known > 0 ? hwloc_get_obj_by_type(m.topology, HWLOC_OBJ_PACKAGE, i) : hwloc_get_root_obj(m.topology);
+
+        (*package)[i] =
+            (themis_aggregation_package_t){inside(&m, obj, HWLOC_OBJ_NUMANODE), inside(&m, obj, HWLOC_OBJ_L3CACHE),
+                                           inside(&m, obj, HWLOC_OBJ_CORE), inside(&m, obj, HWLOC_OBJ_PU)};
+    }
+    machine_drop(&m);
+    return *package ? THEMIS_OK : THEMIS_NO_MEMORY;
+}

@@ -151,6 +151,17 @@ static inline uint16_t themis_aggregation_distance(const themis_aggregation_dist
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_local_distances(const char *xml, const int *cpu,
                                                                              uint32_t count, uint16_t *distance);
 
+/* What one package of a machine has. */
+typedef struct themis_aggregation_package {
+    uint32_t numa_nodes, l3_caches, cores, cpus;
+} themis_aggregation_package_t;
+
+/* The packages of a machine, xml as above; one package with everything where hwloc knows of none. *package is allocated
+ * and handed over: free it. */
+THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_local_packages(const char *xml,
+                                                                            themis_aggregation_package_t **package,
+                                                                            uint32_t *packages);
+
 /*
  * The order in which the processes of a node should become aggregators: the first is the one closest to all others,
  * each next the one farthest from those before it (lower index on ties), so that they do not share a cache or memory.

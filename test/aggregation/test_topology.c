@@ -252,6 +252,27 @@ START_TEST(order_spreads_over_packages)
 }
 END_TEST
 
+START_TEST(packages_of_a_node)
+{
+    static const struct {
+        const char *xml;
+        uint32_t packages;
+        themis_aggregation_package_t each;
+    } want[] = {{"laptop.xml", 1, {1, 1, 4, 8}},
+                {"two.xml", 2, {2, 4, 16, 16}},
+                {"four.xml", 4, {1, 1, 2, 2}},
+                {"plain.xml", 1, {1, 0, 4, 4}}};
+    themis_aggregation_package_t *package;
+    uint32_t packages;
+
+    ck_assert_int_eq(themis_aggregation_local_packages(data(want[_i].xml), &package, &packages), THEMIS_OK);
+    ck_assert_uint_eq(packages, want[_i].packages);
+    for (uint32_t p = 0; p < packages; p++)
+        ck_assert_mem_eq(&package[p], &want[_i].each, sizeof *package);
+    free(package);
+}
+END_TEST
+
 START_TEST(this_machine_is_known)
 {
     const int cpu[2] = {-1, -1};
@@ -281,6 +302,7 @@ int main(void)
     tcase_add_test(tcase, distances_of_a_hop_file);
     tcase_add_loop_test(tcase, distances_inside_a_node, 0, (int)(sizeof machines / sizeof *machines));
     tcase_add_test(tcase, order_spreads_over_packages);
+    tcase_add_loop_test(tcase, packages_of_a_node, 0, 4);
     tcase_add_test(tcase, this_machine_is_known);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

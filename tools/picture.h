@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A picture of a fabric with the load on each link, before and after, as SVG. */
+#ifndef THEMIS_TOOLS_PICTURE_H
+#define THEMIS_TOOLS_PICTURE_H
+#include <stdint.h>
+#include "tools/fabric.h"
+
+/* One of the two fabrics drawn. load as from themis_aggregation_link_loads, in bytes. */
+typedef struct themis_tools_panel {
+    const char *title;
+    const double *load;
+    const uint32_t *aggregator; /* [aggregators] vertices */
+    uint32_t aggregators;
+} themis_tools_panel_t;
+
+typedef struct themis_tools_picture {
+    const themis_aggregation_fabric_t *fabric;
+    const uint32_t *node; /* [nodes] vertices of the job's nodes */
+    uint32_t nodes;
+    const uint32_t *server; /* [servers] vertices */
+    uint32_t servers;
+    themis_tools_panel_t panel[2];
+} themis_tools_picture_t;
+
+/* Writes the file; complains by itself. */
+int themis_tools_picture_write(const themis_tools_command_t *self, const themis_tools_picture_t *picture,
+                               const char *path);
+#endif

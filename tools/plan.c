@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* themis plan: what collective I/O would choose for a job, without the job. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "aggregation/pattern.h"
+#include "tools/fabric.h"
+#include "tools/picture.h"
+#include "util/config.h"
+
+enum { PLACEMENTS = THEMIS_AGGREGATION_PLACEMENTS, SHOWN = 6, MOST_RANKS = 10000000 };
+
+/* The options as given. */
+typedef struct wishes {
+    const char *ranks, *pattern, *fabric, *edge, *element, *per_node, *aggregators, *aggregators_per_node, *method;
+    const char *stripe, *servers, *nodes, *svg;
+    int json;
+} wishes_t;
+
+/* The job that they describe, and its plans. */
+typedef struct job {
+    const themis_tools_command_t *self;
+    const wishes_t *wishes;
+    int64_t ranks, per_node, edge, element, limit;
+    uint64_t stripe;
+    uint32_t nodes, servers;
+    themis_aggregation_fabric_t *fabric;
+    themis_aggregation_pattern_t *pattern;
+    themis_aggregation_domains_t domains;
+    themis_aggregation_distances_t *distances;
+    themis_aggregation_slots_t *slots;
+    themis_aggregation_matrix_t *matrix;
+    uint32_t *vertex, *node_of_rank, *server_vertex;
+    uint16_t *server_distance;
+    themis_aggregation_request_t request;
+    themis_aggregation_plan_t *plan[PLACEMENTS + 1];
+} job_t;
+
+static int failed(const job_t *job, themis_status_t status)
+{
+    return status == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_complain(job->self, "%s", themis_status_string(status));
+}
+
+static int read_number(const job_t *job, const char *name, const char *text, int64_t most, int64_t *value)
+{
+    if (!text || themis_config_integer(text, 1, most, value) == THEMIS_OK)
+        return THEMIS_TOOLS_OK;
+    return themis_tools_complain(job->self, "--%s %s: a number from 1 to %lld is wanted", name, text, (long long)most);
+}
+
+static int read_numbers(job_t *job)
+{
+    const wishes_t *w = job->wishes;
+
+    if (read_number(job, "ranks", w->ranks, MOST_RANKS, &job->ranks) ||
+        read_number(job, "per-node", w->per_node, 4096, &job->per_node) ||
+        read_number(job, "edge", w->edge, 1 << 19, &job->edge) ||
+        read_number(job, "element", w->element, 1 << 20, &job->element) ||
+        read_number(job, "aggregators-per-node", w->aggregators_per_node, 4096, &job->limit))
+        return THEMIS_TOOLS_FAILED;
+    if (w->stripe && (themis_config_bytes(w->stripe, &job->stripe) != THEMIS_OK || job->stripe == 0))
+        return themis_tools_complain(job->self, "--stripe %s: a number of bytes is wanted", w->stripe);
+    job->nodes = (uint32_t)((job->ranks + job->per_node - 1) / job->per_node);
+    return THEMIS_TOOLS_OK;
+}
+
+/* ---- which hosts ---- */
+
+/* The hosts of the fabric that are no servers, in their order; returns how many. */
+static uint32_t free_hosts(const job_t *job, uint32_t *host)
+{
+    uint32_t count = 0;
+
+    for (uint32_t v = 0; v < job->fabric->vertices; v++) {
+        int taken = job->fabric->vertex[v].is_switch;
+
+        for (uint32_t s = 0; job->server_vertex && s < job->servers; s++)
+            taken |= job->server_vertex[s] == v;
+        if (!taken)
+            host[count++] = v;
+    }
+    return count;
+}
+
+/* A shuffle that is the same for the same seed (splitmix64). */
+static void scatter(uint32_t *host, uint32_t count, uint64_t seed)
+{
+    for (uint32_t h = count; h > 1; h--) {
+        uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        z = (z ^ (z >> 31)) % h;
+        uint32_t kept = host[h - 1];
+        host[h - 1] = host[z];
+        host[z] = kept;
+    }
+}
+
+static int find_host(const job_t *job, const char *name, uint32_t *vertex)
+{
+    if (themis_aggregation_fabric_find(job->fabric, 0, name, vertex) == THEMIS_OK)
+        return THEMIS_TOOLS_OK;
+    return themis_tools_complain(job->self, "there is no host %s in the fabric", name);
+}
+
+static int named_hosts(const job_t *job, const char *list, uint32_t *vertex, uint32_t room, uint32_t *count)
+{
+    char name[256];
+
+    *count = 0;
+    while (themis_tools_next_host(&list, name, sizeof name)) {
+        if (*count == room)
+            return THEMIS_TOOLS_OK;
+        if (find_host(job, name, &vertex[(*count)++]) != THEMIS_TOOLS_OK)
+            return THEMIS_TOOLS_FAILED;
+    }
+    return THEMIS_TOOLS_OK;
+}
+
+static int place_nodes(job_t *job)
+{
+    const char *how = job->wishes->nodes ? job->wishes->nodes : "packed";
+    uint32_t count, *host = malloc(((size_t)job->fabric->vertices + 1) * sizeof *host);
+    unsigned long long seed = 1;
+    int result = THEMIS_TOOLS_OK;
+
+    job->vertex = host;
+    if (!host)
+        return failed(job, THEMIS_NO_MEMORY);
+    if (strcmp(how, "packed") == 0) {
+        count = free_hosts(job, host);
+    } else if (strcmp(how, "scattered") == 0 || sscanf(how, "scattered:%llu", &seed) == 1) {
+        count = free_hosts(job, host);
+        scatter(host, count, seed);
+    } else {
+        result = named_hosts(job, how, host, job->fabric->vertices, &count);
+    }
+    if (result == THEMIS_TOOLS_OK && count < job->nodes)
+        result = themis_tools_complain(job->self, "%lld ranks at %lld a node need %u hosts, but there are %u",
+                                       (long long)job->ranks, (long long)job->per_node, job->nodes, count);
+    return result;
+}
+
+/* --servers is a number, or hosts in the fabric; distances count only for the latter. */
+static int place_servers(job_t *job)
+{
+    int64_t number;
+
+    if (!job->wishes->servers)
+        return THEMIS_TOOLS_OK;
+    if (themis_config_integer(job->wishes->servers, 1, 65536, &number) == THEMIS_OK) {
+        job->servers = (uint32_t)number;
+        return THEMIS_TOOLS_OK;
+    }
+    job->server_vertex = malloc(((size_t)job->fabric->vertices + 1) * sizeof *job->server_vertex);
+    if (!job->server_vertex)
+        return failed(job, THEMIS_NO_MEMORY);
+    return named_hosts(job, job->wishes->servers, job->server_vertex, job->fabric->vertices, &job->servers);
+}
+
+static int server_distances(job_t *job)
+{
+    uint16_t *hops = malloc(((size_t)job->fabric->vertices + 1) * sizeof *hops);
+    int result = THEMIS_TOOLS_OK;
+
+    job->server_distance = malloc((size_t)job->nodes * job->servers * sizeof *job->server_distance);
+    if (!hops || !job->server_distance)
+        result = failed(job, THEMIS_NO_MEMORY);
+    for (uint32_t s = 0; result == THEMIS_TOOLS_OK && s < job->servers; s++) {
+        result = failed(job, themis_aggregation_fabric_hops(job->fabric, job->server_vertex[s], hops));
+        for (uint32_t n = 0; result == THEMIS_TOOLS_OK && n < job->nodes; n++)
+            job->server_distance[(size_t)n * job->servers + s] =
+                (uint16_t)(hops[job->vertex[n]] ? hops[job->vertex[n]] * THEMIS_AGGREGATION_HOP
+                                                : THEMIS_AGGREGATION_HOP);
+    }
+    free(hops);
+    return result;
+}
+
+/* ---- the call ---- */
+
+static int open_pattern(job_t *job)
+{
+    const char *name = job->wishes->pattern ? job->wishes->pattern : "cube";
+    uint32_t ranks = (uint32_t)job->ranks;
+    themis_status_t status;
+
+    if (strcmp(name, "cube") == 0)
+        status = themis_aggregation_pattern_cube(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
+    else if (strcmp(name, "btio") == 0)
+        status = themis_aggregation_pattern_btio(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
+    else
+        status = themis_aggregation_pattern_load(name, ranks, &job->pattern);
+    return failed(job, status);
+}
+
+static int make_slots(job_t *job)
+{
+    uint32_t *limit = malloc(((size_t)job->nodes + 1) * sizeof *limit);
+    themis_status_t status = THEMIS_NO_MEMORY;
+
+    job->node_of_rank = malloc((size_t)job->ranks * sizeof *job->node_of_rank);
+    if (limit && job->node_of_rank) {
+        for (int64_t r = 0; r < job->ranks; r++)
+            job->node_of_rank[r] = (uint32_t)(r / job->per_node);
+        for (uint32_t n = 0; n < job->nodes; n++)
+            limit[n] = (uint32_t)job->limit;
+        status = themis_aggregation_slots_create(job->node_of_rank, (uint32_t)job->ranks, job->nodes, limit, NULL,
+                                                 &job->slots);
+    }
+    free(limit);
+    return failed(job, status);
+}
+
+/* How many aggregators: a number, per-server, auto, or all that the nodes may have. */
+static int count_aggregators(const job_t *job, uint32_t *count)
+{
+    const char *text = job->wishes->aggregators;
+    themis_aggregation_load_t load = {.bytes = job->pattern->bytes,
+                                      .nodes = job->nodes,
+                                      .slots = job->slots->count,
+                                      .servers = job->servers,
+                                      .stripe_size = job->stripe,
+                                      .buffer_size = 16 << 20};
+    int64_t wanted = job->slots->count;
+
+    if (text && strcmp(text, "per-server") == 0)
+        wanted = THEMIS_AGGREGATION_PER_SERVER;
+    else if (text && strcmp(text, "auto") == 0)
+        wanted = THEMIS_AGGREGATION_COUNT_AUTO;
+    else if (read_number(job, "aggregators", text, job->slots->count, &wanted) != THEMIS_TOOLS_OK)
+        return THEMIS_TOOLS_FAILED;
+    *count = themis_aggregation_count_choose(wanted, &load);
+    return THEMIS_TOOLS_OK;
+}
+
+static int cut_domains(job_t *job)
+{
+    themis_aggregation_layout_t layout = {job->stripe, job->servers, 0};
+    themis_aggregation_method_t method = THEMIS_AGGREGATION_EVEN;
+    uint32_t count;
+
+    if (job->wishes->method && themis_aggregation_method_parse(job->wishes->method, &method) != THEMIS_OK)
+        return themis_tools_complain(job->self, "there is no file-domain method %s", job->wishes->method);
+    if (count_aggregators(job, &count) != THEMIS_TOOLS_OK)
+        return THEMIS_TOOLS_FAILED;
+    return failed(job, themis_aggregation_domains_init(method, &layout, job->pattern->first, job->pattern->last, count,
+                                                       &job->domains));
+}
+
+static int make_plans(job_t *job)
+{
+    themis_status_t status = themis_aggregation_distances_fabric(job->fabric, job->vertex, job->nodes, &job->distances);
+
+    if (status == THEMIS_OK)
+        status =
+            themis_aggregation_pattern_matrix(job->pattern, &job->domains, job->node_of_rank, job->nodes, &job->matrix);
+    job->request = (themis_aggregation_request_t){.domains = &job->domains,
+                                                  .matrix = job->matrix,
+                                                  .slots = job->slots,
+                                                  .distances = job->distances,
+                                                  .server_distance = job->server_distance,
+                                                  .fabric = job->fabric,
+                                                  .vertex = job->vertex,
+                                                  .server_vertex = job->server_vertex};
+    for (int p = 0; status == THEMIS_OK && p <= PLACEMENTS; p++) {
+        job->request.placement = (themis_aggregation_placement_t)p;
+        status = themis_aggregation_plan_create(&job->request, &job->plan[p]);
+    }
+    return failed(job, status);
+}
+
+static void job_drop(job_t *job)
+{
+    for (int p = 0; p <= PLACEMENTS; p++)
+        themis_aggregation_plan_destroy(job->plan[p]);
+    themis_aggregation_matrix_destroy(job->matrix);
+    themis_aggregation_slots_destroy(job->slots);
+    themis_aggregation_distances_destroy(job->distances);
+    themis_aggregation_pattern_destroy(job->pattern);
+    themis_aggregation_fabric_destroy(job->fabric);
+    free(job->vertex);
+    free(job->node_of_rank);
+    free(job->server_vertex);
+    free(job->server_distance);
+}
+
+/* ---- output ---- */
+
+static double bytes_at(const job_t *job, uint32_t node, uint32_t domain)
+{
+    for (size_t c = 0; c < job->matrix->cells; c++)
+        if (job->matrix->cell[c].node == node && job->matrix->cell[c].domain == domain)
+            return (double)job->matrix->cell[c].bytes;
+    return 0;
+}
+
+static double hops(const job_t *job, uint32_t m, uint32_t n)
+{
+    return (double)themis_aggregation_distance(job->distances, m, n) / THEMIS_AGGREGATION_HOP;
+}
+
+static double work(const job_t *job, uint32_t node, uint32_t domain)
+{
+    double sum = 0;
+
+    for (size_t c = 0; c < job->matrix->cells; c++)
+        if (job->matrix->cell[c].domain == domain)
+            sum += (double)job->matrix->cell[c].bytes * hops(job, job->matrix->cell[c].node, node);
+    return sum;
+}
+
+/* The corner of a matrix whose rows are nodes. */
+static void print_corner(const job_t *job, const char *title, uint32_t columns, double scale,
+                         double (*value)(const job_t *, uint32_t, uint32_t))
+{
+    uint32_t rows = job->nodes < SHOWN ? job->nodes : SHOWN, shown = columns < SHOWN ? columns : SHOWN;
+
+    printf("\n%s", title);
+    if (rows < job->nodes || shown < columns)
+        printf(", the first of %u x %u", job->nodes, columns);
+    putchar('\n');
+    for (uint32_t r = 0; r < rows; r++) {
+        printf("  %-12.12s", job->fabric->vertex[job->vertex[r]].name);
+        for (uint32_t c = 0; c < shown; c++)
+            printf(" %9.3f", value(job, r, c) / scale);
+        puts(shown < columns ? "  ..." : "");
+    }
+}
+
+static const char *aggregator_host(const job_t *job, int placement, uint32_t domain)
+{
+    return job->fabric->vertex[job->vertex[job->slots->node[job->plan[placement]->chosen.slot[domain]]]].name;
+}
+
+static void print_assignment(const job_t *job)
+{
+    uint32_t shown = job->domains.count < 4 * SHOWN ? job->domains.count : 4 * SHOWN;
+
+    printf("\nassignment (rank on host)\n  %6s %24s %24s %24s\n", "domain", "default", "locality", "topology");
+    for (uint32_t k = 0; k < shown; k++) {
+        printf("  %6u", k);
+        for (int p = 0; p < PLACEMENTS; p++)
+            printf(" %9u on %-11.11s", job->plan[p]->aggregator[k], aggregator_host(job, p, k));
+        putchar('\n');
+    }
+    if (shown < job->domains.count)
+        printf("  ... %u domains in all (--json has them)\n", job->domains.count);
+}
+
+static void print_summary(const job_t *job)
+{
+    printf("\n%-10s %16s %16s %12s %16s\n", "placement", "hop-GB shuffle", "hop-GB servers", "GB moved",
+           "busiest link GB");
+    for (int p = 0; p < PLACEMENTS; p++) {
+        const themis_aggregation_choice_t *c = &job->plan[p]->chosen;
+
+        printf("%-10s %16.3f %16.3f %12.3f %16.3f\n",
+               themis_aggregation_placement_name((themis_aggregation_placement_t)p), c->hop_bytes / 1e9,
+               c->server_hop_bytes / 1e9, (double)c->moved_bytes / 1e9, (double)c->max_link_load / 1e9);
+    }
+    printf("\nauto takes %s; topology is %sproved optimal\n",
+           themis_aggregation_placement_name(job->plan[PLACEMENTS]->placement),
+           job->plan[THEMIS_AGGREGATION_TOPOLOGY]->certified ? "" : "not ");
+}
+
+static void print_text(const job_t *job)
+{
+    const themis_aggregation_domains_t *d = &job->domains;
+
+    printf("%lld ranks on %u nodes, %.3f GB in bytes %llu to %llu\n", (long long)job->ranks, job->nodes,
+           (double)job->pattern->bytes / 1e9, (unsigned long long)d->first, (unsigned long long)d->last);
+    printf("file domains: %s, %u aggregators", themis_aggregation_method_name(d->method), d->count);
+    if (d->count != d->requested)
+        printf(" (%u asked for, which the method cannot use with %u servers)", d->requested, job->servers);
+    printf(", stripes of %llu bytes on %u servers\n", (unsigned long long)job->stripe, job->servers);
+    print_corner(job, "C: GB of each domain on each node", d->count, 1e9, bytes_at);
+    print_corner(job, "D: hops between nodes", job->nodes, 1, hops);
+    print_corner(job, "W: hop-GB of each domain at each node", d->count, 1e9, work);
+    print_assignment(job);
+    print_summary(job);
+}
+
+static json_t *placement_json(const job_t *job, int p)
+{
+    const themis_aggregation_choice_t *c = &job->plan[p]->chosen;
+    json_t *rank = json_array(), *host = json_array();
+
+    for (uint32_t k = 0; k < job->domains.count; k++) {
+        json_array_append_new(rank, json_integer(job->plan[p]->aggregator[k]));
+        json_array_append_new(host, json_string(aggregator_host(job, p, k)));
+    }
+    return json_pack("{s:f, s:f, s:I, s:I, s:b, s:o, s:o}", "hop_bytes", c->hop_bytes, "server_hop_bytes",
+                     c->server_hop_bytes, "moved_bytes", (json_int_t)c->moved_bytes, "max_link_load_bytes",
+                     (json_int_t)c->max_link_load, "certified", job->plan[p]->certified, "aggregators", rank, "hosts",
+                     host);
+}
+
+static void print_json(const job_t *job)
+{
+    json_t *placements = json_object();
+    json_t *all = json_pack("{s:I, s:I, s:s, s:I, s:I, s:I, s:s}", "ranks", (json_int_t)job->ranks, "nodes",
+                            (json_int_t)job->nodes, "method", themis_aggregation_method_name(job->domains.method),
+                            "domains", (json_int_t)job->domains.count, "domains_requested",
+                            (json_int_t)job->domains.requested, "bytes", (json_int_t)job->pattern->bytes, "auto",
+                            themis_aggregation_placement_name(job->plan[PLACEMENTS]->placement));
+
+    for (int p = 0; p < PLACEMENTS; p++)
+        json_object_set_new(placements, themis_aggregation_placement_name((themis_aggregation_placement_t)p),
+                            placement_json(job, p));
+    json_object_set_new(all, "placements", placements);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(all);
+}
+
+/* ---- picture ---- */
+
+static int fill_panel(const job_t *job, int placement, themis_tools_panel_t *panel, char *title, size_t size)
+{
+    const themis_aggregation_plan_t *plan = job->plan[placement];
+    double *load = malloc((2 * (size_t)job->fabric->links + 1) * sizeof *load);
+    uint32_t *aggregator = malloc(((size_t)plan->domains + 1) * sizeof *aggregator);
+
+    *panel = (themis_tools_panel_t){title, load, aggregator, plan->domains};
+    if (!load || !aggregator)
+        return failed(job, THEMIS_NO_MEMORY);
+    for (uint32_t k = 0; k < plan->domains; k++)
+        aggregator[k] = job->vertex[job->slots->node[plan->chosen.slot[k]]];
+    snprintf(title, size, "%s: placement %s, %.4g hop-GB, busiest link %.3g GB", placement == 0 ? "Before" : "After",
+             themis_aggregation_placement_name((themis_aggregation_placement_t)placement),
+             (plan->chosen.hop_bytes + plan->chosen.server_hop_bytes) / 1e9, (double)plan->chosen.max_link_load / 1e9);
+    return failed(job, themis_aggregation_link_loads(&job->request, plan->chosen.slot, load));
+}
+
+static int draw(const job_t *job)
+{
+    char title[2][160];
+    themis_tools_picture_t picture = {.fabric = job->fabric,
+                                      .node = job->vertex,
+                                      .nodes = job->nodes,
+                                      .server = job->server_vertex,
+                                      .servers = job->server_vertex ? job->servers : 0};
+    int result = fill_panel(job, THEMIS_AGGREGATION_DEFAULT, &picture.panel[0], title[0], sizeof title[0]);
+
+    if (result == THEMIS_TOOLS_OK)
+        result = fill_panel(job, THEMIS_AGGREGATION_TOPOLOGY, &picture.panel[1], title[1], sizeof title[1]);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_picture_write(job->self, &picture, job->wishes->svg);
+    for (int p = 0; p < 2; p++) {
+        free((void *)picture.panel[p].load);
+        free((void *)picture.panel[p].aggregator);
+    }
+    return result;
+}
+
+static int plan_job(job_t *job)
+{
+    if (read_numbers(job) || themis_tools_fabric_open(job->self, job->wishes->fabric, &job->fabric) ||
+        place_servers(job) || place_nodes(job) || (job->server_vertex && server_distances(job)) || open_pattern(job) ||
+        make_slots(job) || cut_domains(job) || make_plans(job))
+        return THEMIS_TOOLS_FAILED;
+    if (job->wishes->json)
+        print_json(job);
+    else
+        print_text(job);
+    return job->wishes->svg ? draw(job) : THEMIS_TOOLS_OK;
+}
+
+static int run_plan(const themis_tools_command_t *self, int argc, char **argv)
+{
+    wishes_t w = {0};
+    const themis_tools_option_t options[] = {{'n', "ranks", NULL, &w.ranks},
+                                             {'p', "pattern", NULL, &w.pattern},
+                                             {'f', "fabric", NULL, &w.fabric},
+                                             {0, "edge", NULL, &w.edge},
+                                             {0, "element", NULL, &w.element},
+                                             {0, "per-node", NULL, &w.per_node},
+                                             {'a', "aggregators", NULL, &w.aggregators},
+                                             {0, "aggregators-per-node", NULL, &w.aggregators_per_node},
+                                             {'m', "method", NULL, &w.method},
+                                             {0, "stripe", NULL, &w.stripe},
+                                             {'s', "servers", NULL, &w.servers},
+                                             {0, "nodes", NULL, &w.nodes},
+                                             {0, "svg", NULL, &w.svg},
+                                             {0, "json", &w.json, NULL},
+                                             {0}};
+    job_t job = {.self = self,
+                 .wishes = &w,
+                 .per_node = 12,
+                 .edge = 2000,
+                 .element = 8,
+                 .limit = 1,
+                 .stripe = 1 << 20,
+                 .servers = 4};
+    int result;
+
+    if (themis_tools_options(self, argc, argv, options) != argc || !w.ranks)
+        return themis_tools_usage(self);
+    result = plan_job(&job);
+    job_drop(&job);
+    return result;
+}
+
+const themis_tools_command_t themis_tools_plan = {
+    "plan", "-n RANKS [-p cube|btio|FILE] [-f FABRIC] [OPTION]...",
+    "Shows which processes would aggregate a collective call, and what that costs on the network.",
+    "  -n RANKS                   processes of the job\n"
+    "  -p cube | btio | FILE      what they access: a 3-D array in cubes or as BTIO does, or lines RANK OFFSET LENGTH\n"
+    "                             [ROWS STRIDE]; --edge N elements along an edge (2000) of --element N bytes (8)\n"
+    "  -f FABRIC                  as for 'themis topo'\n"
+    "  --nodes packed | scattered[:SEED] | HOST,...   the job's hosts (packed); --per-node N processes on each (12)\n"
+    "  -a N | per-server | auto   aggregators (all that may); --aggregators-per-node N may on each node (1)\n"
+    "  -m METHOD                  file domains: even (default), aligned, stripe-size, static-cyclic, group-cyclic,\n"
+    "                             transpose, auto; --stripe SIZE (1MiB)\n"
+    "  -s N | HOST,...            I/O servers (4); with hosts, the way to them counts too\n"
+    "  --svg FILE                 a picture of the fabric with the load of each link, before and after\n"
+    "  --json                     as JSON\n",
+    run_plan};

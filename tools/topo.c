@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* themis topo: the fabric as a tree of racks and hosts, this host's packages, and the distance between two hosts. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "tools/fabric.h"
+#include "util/config.h"
+
+typedef struct view {
+    const themis_tools_command_t *self;
+    const themis_aggregation_fabric_t *fabric;
+    themis_tools_levels_t levels;
+    const char *servers; /* list, or NULL */
+    uint32_t here;       /* this host's vertex, or UINT32_MAX */
+} view_t;
+
+static int is_server(const view_t *view, uint32_t v)
+{
+    const char *list = view->servers;
+    char name[256];
+
+    while (themis_tools_next_host(&list, name, sizeof name)) {
+        uint32_t found;
+
+        if (themis_aggregation_fabric_find(view->fabric, 0, name, &found) == THEMIS_OK && found == v)
+            return 1;
+    }
+    return 0;
+}
+
+static uint32_t find_here(const themis_aggregation_fabric_t *fabric)
+{
+    char name[256] = "";
+    uint64_t guid = 0;
+    uint32_t here = UINT32_MAX;
+
+    gethostname(name, sizeof name - 1);
+    if (themis_aggregation_adapter_guid(&guid) != THEMIS_OK)
+        guid = 0;
+    if (themis_aggregation_fabric_find(fabric, guid, name, &here) != THEMIS_OK)
+        return UINT32_MAX;
+    return here;
+}
+
+/* ["top0", ...]: the switches that a switch is connected to, once for each cable. */
+static json_t *uplinks(const view_t *view, uint32_t v)
+{
+    const themis_aggregation_fabric_t *f = view->fabric;
+    json_t *list = json_array();
+
+    for (uint32_t k = f->start[v]; k < f->start[v + 1]; k++) {
+        uint32_t w = f->neighbor[k];
+
+        if (f->vertex[w].is_switch)
+            json_array_append_new(list, json_pack("{s:s, s:i}", "switch", f->vertex[w].name, "cables",
+                                                  (int)f->link[f->neighbor_link[k]].width));
+    }
+    return list;
+}
+
+static json_t *hosts_of(const view_t *view, uint32_t v)
+{
+    json_t *list = json_array();
+
+    for (uint32_t h = 0; h < view->fabric->vertices; h++) {
+        if (view->levels.parent[h] != v)
+            continue;
+        json_array_append_new(list, json_pack("{s:s, s:b, s:b}", "name", view->fabric->vertex[h].name, "server",
+                                              is_server(view, h), "here", h == view->here));
+    }
+    return list;
+}
+
+static json_t *switches(const view_t *view)
+{
+    json_t *list = json_array();
+
+    for (uint32_t level = 1; level < view->levels.levels; level++)
+        for (uint32_t v = 0; v < view->fabric->vertices; v++)
+            if (view->levels.level[v] == level)
+                json_array_append_new(list,
+                                      json_pack("{s:s, s:i, s:o, s:o}", "name", view->fabric->vertex[v].name, "level",
+                                                (int)level, "links", uplinks(view, v), "hosts", hosts_of(view, v)));
+    return list;
+}
+
+static json_t *machine(const char *xml)
+{
+    themis_aggregation_package_t *package;
+    uint32_t packages;
+    json_t *list = json_array();
+
+    if (themis_aggregation_local_packages(xml, &package, &packages) != THEMIS_OK)
+        return list;
+    for (uint32_t p = 0; p < packages; p++)
+        json_array_append_new(list, json_pack("{s:i, s:i, s:i, s:i}", "numa_nodes", (int)package[p].numa_nodes,
+                                              "l3_caches", (int)package[p].l3_caches, "cores", (int)package[p].cores,
+                                              "cpus", (int)package[p].cpus));
+    free(package);
+    return list;
+}
+
+/* Hops between two hosts, or -1 after a complaint. */
+static int distance(const view_t *view, const char *from, const char *to)
+{
+    const char *name[2] = {from, to};
+    uint32_t vertex[2];
+    uint16_t *hops;
+    int result = -1;
+
+    for (int i = 0; i < 2; i++) {
+        if (themis_aggregation_fabric_find(view->fabric, 0, name[i], &vertex[i]) != THEMIS_OK) {
+            themis_tools_complain(view->self, "there is no host %s in the fabric", name[i]);
+            return -1;
+        }
+    }
+    hops = malloc(((size_t)view->fabric->vertices + 1) * sizeof *hops);
+    if (hops && themis_aggregation_fabric_hops(view->fabric, vertex[0], hops) == THEMIS_OK &&
+        hops[vertex[1]] != THEMIS_AGGREGATION_UNREACHABLE)
+        result = hops[vertex[1]];
+    else
+        themis_tools_complain(view->self, "there is no path from %s to %s", from, to);
+    free(hops);
+    return result;
+}
+
+static void print_switch(const json_t *row)
+{
+    size_t i;
+    json_t *item;
+
+    printf("%s", json_string_value(json_object_get(row, "name")));
+    json_array_foreach(json_object_get(row, "links"), i, item)
+    {
+        printf("%s %s", i ? "," : "  --", json_string_value(json_object_get(item, "switch")));
+        if (json_integer_value(json_object_get(item, "cables")) > 1)
+            printf(" x%lld", (long long)json_integer_value(json_object_get(item, "cables")));
+    }
+    putchar('\n');
+    json_array_foreach(json_object_get(row, "hosts"), i, item)
+    {
+        printf("    %s%s%s\n", json_string_value(json_object_get(item, "name")),
+               json_is_true(json_object_get(item, "server")) ? "  (I/O server)" : "",
+               json_is_true(json_object_get(item, "here")) ? "  (this host)" : "");
+    }
+}
+
+static void print_all(const json_t *all)
+{
+    const json_t *to = json_object_get(all, "distance");
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(json_object_get(all, "switches"), i, row)
+    {
+        print_switch(row);
+    }
+    json_array_foreach(json_object_get(all, "packages"), i, row)
+    {
+        printf("this host, package %zu: %lld NUMA nodes, %lld level-3 caches, %lld cores, %lld CPUs\n", i,
+               (long long)json_integer_value(json_object_get(row, "numa_nodes")),
+               (long long)json_integer_value(json_object_get(row, "l3_caches")),
+               (long long)json_integer_value(json_object_get(row, "cores")),
+               (long long)json_integer_value(json_object_get(row, "cpus")));
+    }
+    if (to)
+        printf("%s to %s: %lld hops\n", json_string_value(json_object_get(to, "from")),
+               json_string_value(json_object_get(to, "to")),
+               (long long)json_integer_value(json_object_get(to, "hops")));
+}
+
+/* Adds what needs a fabric; argv has no operand or two hosts. */
+static int add_fabric(view_t *view, int operands, char **argv, json_t *all)
+{
+    int hops;
+
+    if (themis_tools_levels_make(view->self, view->fabric, &view->levels) != THEMIS_TOOLS_OK)
+        return THEMIS_TOOLS_FAILED;
+    view->here = find_here(view->fabric);
+    json_object_set_new(all, "switches", switches(view));
+    themis_tools_levels_drop(&view->levels);
+    if (operands == 0)
+        return THEMIS_TOOLS_OK;
+    hops = distance(view, argv[0], argv[1]);
+    if (hops < 0)
+        return THEMIS_TOOLS_FAILED;
+    json_object_set_new(all, "distance", json_pack("{s:s, s:s, s:i}", "from", argv[0], "to", argv[1], "hops", hops));
+    return THEMIS_TOOLS_OK;
+}
+
+static int run_topo(const themis_tools_command_t *self, int argc, char **argv)
+{
+    int as_json = 0, result = THEMIS_TOOLS_OK, first;
+    const char *name = NULL, *xml = NULL, *servers = themis_config_env("THEMIS_SERVERS");
+    const themis_tools_option_t options[] = {{0, "json", &as_json, NULL},
+                                             {'f', "fabric", NULL, &name},
+                                             {0, "machine", NULL, &xml},
+                                             {'s', "servers", NULL, &servers},
+                                             {0}};
+    themis_aggregation_fabric_t *fabric = NULL;
+
+    first = themis_tools_options(self, argc, argv, options);
+    if (first < 0 || (argc - first != 0 && argc - first != 2))
+        return themis_tools_usage(self);
+    json_t *all = json_pack("{s:o}", "packages", machine(xml));
+    /* a host without a fabric can still show itself, but not tell distances */
+    if (name || argc > first || themis_aggregation_fabric_discover(&fabric) == THEMIS_OK) {
+        view_t view = {.self = self, .servers = servers};
+
+        if (!fabric)
+            result = themis_tools_fabric_open(self, name, &fabric);
+        view.fabric = fabric;
+        if (result == THEMIS_TOOLS_OK)
+            result = add_fabric(&view, argc - first, argv + first, all);
+        themis_aggregation_fabric_destroy(fabric);
+    } else if (!as_json) {
+        puts("no InfiniBand fabric: all hosts are taken to be 2 hops apart");
+    }
+    if (result == THEMIS_TOOLS_OK && as_json) {
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+    } else if (result == THEMIS_TOOLS_OK) {
+        print_all(all);
+    }
+    json_decref(all);
+    return result;
+}
+
+const themis_tools_command_t themis_tools_topo = {
+    "topo", "[--json] [-f FABRIC] [--machine XML] [-s HOST:PORT,...] [HOST HOST]",
+    "Shows racks, hosts and servers of the fabric, this host's packages, and the hops between two hosts.",
+    "  -f FABRIC      a file recorded with ibnetdiscover (--cache or text), tree:RACKS:NODES:UPLINKS or\n"
+    "                 fat:LEAVES:NODES:SPINES; without it, the InfiniBand fabric of this host\n"
+    "  --machine XML  a machine recorded with lstopo instead of this one\n"
+    "  -s LIST        hosts of I/O servers, to mark them; by default THEMIS_SERVERS\n"
+    "  --json         as JSON\n",
+    run_topo};
