@@ -30,4 +30,5 @@ test_server_test_config_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_engine_SOURCES = test/server/test_engine.c test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_engine_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_engine_LDADD = server/libthemis-server.la $(TEST_LIBS)
+EXTRA_DIST += examples/themisd.service
 include server/sched.mk
