@@ -16,3 +16,8 @@ check_PROGRAMS += test/adio/collective_core
 test_adio_collective_core_SOURCES = test/adio/collective_core.c
 test_adio_collective_core_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 test_adio_collective_core_LDADD = adio/libthemis-coll.la $(AGGREGATION_LIBS) $(MPI_LIBS)
+
+check_PROGRAMS += test/adio/collective_mpi
+test_adio_collective_mpi_SOURCES = test/adio/collective_mpi.c
+test_adio_collective_mpi_CPPFLAGS = $(MPI_CFLAGS)
+test_adio_collective_mpi_LDADD = $(MPI_LIBS)

@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The collective path: its core against brute force on a local file, then MPI-IO with every mode, method and placement on
+# live servers, with one host pretending to be several nodes; errors of one rank, and a server that is killed.
+# timeout: 400
+. "$(dirname "$0")/lib/testlib.sh"
+programs=$THEMIS_BUILD/test/adio
+
+# Ranks outnumber the processors here: a poll that finds nothing gives the processor away.
+EXTRA_PRELOAD=$THEMIS_BUILD/test/lib/yield_shim.so
+[ -e "$EXTRA_PRELOAD" ] || {
+    EXTRA_PRELOAD=$T/yield_shim.so
+    gcc -O2 -fPIC -shared -o "$EXTRA_PRELOAD" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl
+}
+
+# core N SEED CALLS
+core() {
+    case $THEMIS_VARIANT in
+    asan | tsan) with=$(preload) ;;
+    *) with=$EXTRA_PRELOAD ;;
+    esac
+    limit 120 mpirun.mpich -n "$1" -genv LD_PRELOAD="$with" "$programs/collective_core" "$T/core" "$2" "$3"
+}
+for n in 1 2 3 4 6; do
+    check "core: random patterns, modes, methods, placements and nodes, $n ranks" core "$n" "$n" 60
+done
+
+start_servers 2
+
+# hints KEY VALUE...: what ROMIO gives to every file from now on.
+hints() {
+    : >"$T/hints"
+    while [ $# -gt 1 ]; do
+        echo "$1 $2" >>"$T/hints"
+        shift 2
+    done
+    export ROMIO_HINTS="$T/hints"
+}
+
+# random N NODES SEED CALLS
+random() {
+    THEMIS_FAKE_NODES=$2
+    export THEMIS_FAKE_NODES
+    limit 60 ranks "$1" "$programs/collective_mpi" random themis:/random "$3" "$4"
+}
+
+seed=0
+for method in even aligned stripe-size static-cyclic group-cyclic transpose; do
+    for placement in default locality topology; do
+        seed=$((seed + 1))
+        hints themis_collective twophase themis_fd_method $method themis_placement $placement cb_buffer_size 65536 \
+            striping_unit 16384 themis_aggregators $((1 + seed % 3))
+        check "two phases, $method, $placement: random calls, 4 ranks on $((1 + seed % 3)) nodes" \
+            random 4 $((1 + seed % 3)) $seed 6
+    done
+done
+for n in 2 3 6; do
+    hints themis_collective twophase cb_config_list '*:*' cb_buffer_size 32768 striping_unit 16384
+    check "two phases, several aggregators on a node: random calls, $n ranks" random $n 2 $((20 + n)) 8
+    hints themis_collective list
+    check "lists: random calls, $n ranks" random $n 1 $((30 + n)) 8
+    hints themis_cache off
+    check "no cache: random calls, $n ranks" random $n 2 $((40 + n)) 8
+done
+hints romio_cb_write disable romio_cb_read disable
+check "collective buffering disabled: random calls, 3 ranks" random 3 2 50 6
+
+THEMIS_FAKE_NODES=2
+info() { limit 60 ranks 4 "$programs/collective_mpi" info themis:/info >"$T/info"; }
+hints themis_collective twophase themis_fd_method static-cyclic themis_placement topology striping_unit 65536
+check "info: a program with two-phase calls ends" info
+# shown KEY PATTERN
+shown() { grep -qxE "$1 = $2" "$T/info" || { cat "$T/info" && return 1; }; }
+check "info: mode" shown themis_collective_used twophase
+check "info: file domains" shown themis_fd_method static-cyclic
+check "info: placement" shown themis_placement topology
+check "info: aggregators" shown romio_aggregator_list '[0-3]( [0-3])*'
+check "info: hop-bytes of the plan" shown themis_hop_bytes '[0-9]+'
+check "info: hop-bytes of the default" shown themis_hop_bytes_default '[0-9]+'
+check "info: a repeated pattern is planned once" shown themis_plans_made 1
+
+printf '* * 4\n' >"$T/hops"
+hints themis_collective twophase themis_topology "$T/hops" themis_placement topology
+check "info: a hop file" info
+hints themis_collective twophase themis_topology "$T/missing"
+missing() { info 2>"$T/warning" && grep -q 'topology.*missing' "$T/warning"; }
+check "a topology that is not there is warned about" missing
+
+unset ROMIO_HINTS
+for mode in list twophase; do
+    hints themis_collective $mode
+    check "$mode: one rank gives a bad argument, it gets an error, none hangs, the next call works" \
+        limit 30 ranks 3 "$programs/collective_mpi" invalid themis:/invalid
+done
+
+# killed MODE: ends the second server in the middle; all ranks get the same class.
+killed() {
+    hints themis_collective "$1" striping_unit 65536 themis_timeout 2s
+    limit 60 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 >"$T/killed.out" 2>&1 &
+    program=$!
+    tries=100
+    until grep -q running "$T/killed.out" || [ $tries = 0 ]; do
+        sleep 0.1
+        tries=$((tries - 1))
+    done
+    sleep 0.5
+    # shellcheck disable=SC2086 # a list of process ids
+    set -- $testlib_servers
+    eval "victim=\${$#}"
+    kill -9 "$victim"
+    wait "$program" && return 0
+    cat "$T/killed.out"
+    return 1
+}
+for mode in list twophase; do
+    check "$mode: a server is killed, all ranks return the same error" killed $mode
+    stop_servers
+    start_servers 2
+done
+finish
