@@ -68,8 +68,10 @@ static void retire(themis_net_conn_t *conn, themis_net_state_t state, themis_sta
 
     if (is_stranger(conn))
         net->strangers--;
-    if (conn->state != THEMIS_NET_OPEN)
+    if (conn->state != THEMIS_NET_OPEN) {
         conn->told = 1; /* its owner never had it */
+        net->wake_pending = 1;
+    }
     conn->doomed = 1;
     net->near -= conn->near && conn->state == THEMIS_NET_OPEN;
     conn->state = state;

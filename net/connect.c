@@ -40,7 +40,7 @@ void themis_net_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *fr
     conn->peer_key = frame->id;
     conn->cookie = frame->token;
     conn->state = THEMIS_NET_GREETED;
-    conn->net->kick = 1;
+    conn->net->wake_pending = 1; /* whoever connects is not waiting for an event */
 }
 
 void themis_net_on_ready(themis_net_conn_t *conn, int near)

@@ -337,7 +337,7 @@ START_TEST(server_killed_while_moving)
 }
 END_TEST
 
-enum { VICTIM_BYTES = 256 << 20 };
+enum { VICTIM_BYTES = 64 << 20 };
 
 /* A client that dies while the server moves its bytes: `number` is ten times the port, and one to be pushed to. */
 static void victim(const themis_net_options_t *options, unsigned number, int out)
