@@ -41,6 +41,11 @@ static uint64_t check_of(const themis_net_descriptor_t *descriptor)
     return XXH3_64bits(descriptor, offsetof(themis_net_descriptor_t, check));
 }
 
+void themis_net_descriptor_seal(themis_net_descriptor_t *descriptor)
+{
+    descriptor->check = check_of(descriptor);
+}
+
 void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,
                                    unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES])
 {
@@ -52,7 +57,7 @@ void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,
                                     .flags =
                                         (exposed->writable ? THEMIS_NET_WRITABLE : 0) | (plain ? THEMIS_NET_PLAIN : 0)};
 
-    said.check = check_of(&said);
+    themis_net_descriptor_seal(&said);
     memcpy(descriptor, &said, sizeof said);
 }
 

@@ -234,6 +234,9 @@ typedef struct themis_net_descriptor {
     uint64_t check; /* a hash of the rest: finds mistakes, not malice */
 } themis_net_descriptor_t;
 
+/* Sets `check`. */
+void themis_net_descriptor_seal(themis_net_descriptor_t *descriptor);
+
 /* THEMIS_PROTOCOL: not a descriptor. */
 themis_status_t themis_net_descriptor_read(const unsigned char bytes[THEMIS_NET_DESCRIPTOR_BYTES],
                                            themis_net_descriptor_t *descriptor);

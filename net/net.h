@@ -12,7 +12,10 @@
  *
  * Threads: every function may be called from any thread. Handlers run in the thread that calls themis_net_progress (or
  * that waits in themis_net_connect), without internal locks held, one at a time; they may send, pull, push, expose and
- * close. Nothing here sleeps while it holds a lock.
+ * close, but not connect. Nothing here sleeps while it holds a lock.
+ *
+ * Processes: UCX does not survive a fork. A child may start programs, but must not use a net or make one if its parent
+ * has had one; a daemon forks first.
  */
 #ifndef THEMIS_NET_H
 #define THEMIS_NET_H
@@ -40,7 +43,8 @@ typedef struct themis_net_handlers {
 
 typedef struct themis_net_options {
     uint64_t spin;  /* ns that themis_net_progress polls before it sleeps */
-    int local_copy; /* 1: use process_vm_readv/writev between processes of one user on one host */
+    int local_copy; /* 1: on one host, messages by shared memory, and bulk data by process_vm_readv/writev if both
+                       processes belong to one user; 0: all by UCX */
     int yield;      /* 1: sched_yield between polls, for processes that share cores with their peers */
 } themis_net_options_t;
 
@@ -83,7 +87,8 @@ typedef struct themis_net_peer_credentials {
 } themis_net_peer_credentials_t;
 themis_status_t themis_net_conn_credentials(const themis_net_conn_t *conn, themis_net_peer_credentials_t *credentials);
 
-/* Sends a message; the bytes are copied if they cannot leave at once. Up to 2 MiB. */
+/* Sends a message of up to 2 MiB (THEMIS_RANGE); the bytes are copied if they cannot leave at once. THEMIS_BUSY: 64 MiB
+ * wait already for a peer that does not read. What is sent just before a close may be lost. */
 themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size_t length);
 
 /*

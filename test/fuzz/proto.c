@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libFuzzer: any bytes are refused or decoded, what was decoded can be walked, and encodes to the same bytes again. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "proto/proto.h"
+
+static void require(int good)
+{
+    if (!good)
+        abort();
+}
+
+/* Lists are given to the encoder as arrays of structs, unlike what the decoder gives. */
+static void encode_runs(const themis_proto_io_t *io, themis_proto_io_t *out)
+{
+    themis_proto_run_t *runs = calloc(io->runs + 1, sizeof *runs);
+
+    for (uint32_t i = 0; i < io->runs; i++) {
+        themis_proto_run_get(io, i, &runs[i]);
+        require(runs[i].length > 0 && runs[i].count > 0);
+        require(runs[i].offset + (runs[i].count - 1) * (runs[i].count > 1 ? runs[i].stride : 0) + runs[i].length <=
+                INT64_MAX);
+    }
+    *out = *io;
+    out->run_bytes = (const uint8_t *)runs;
+}
+
+static void encode_rows(const themis_proto_table_t *table, themis_proto_table_t *out)
+{
+    themis_proto_table_row_t *rows = calloc(table->rows + 1, sizeof *rows);
+    uint32_t cursor = 0, count = 0;
+
+    while (count < table->rows && themis_proto_table_next(table, &cursor, &rows[count]))
+        count++;
+    require(count == table->rows);
+    *out = *table;
+    out->bytes = (const uint8_t *)rows;
+}
+
+static void walk_entries(const themis_proto_entries_t *entries)
+{
+    themis_proto_text_t name;
+    themis_proto_type_t type;
+    uint32_t cursor = 0, count = 0;
+
+    while (themis_proto_entries_next(entries, &cursor, &name, &type)) {
+        require(name.length > 0 && memchr(name.bytes, '/', name.length) == NULL);
+        count++;
+    }
+    require(count == entries->count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static uint8_t again[THEMIS_PROTO_MAX_MESSAGE];
+    themis_proto_header_t header;
+    themis_proto_body_t body, given;
+    const void *list = NULL;
+    size_t length;
+
+    if (themis_proto_decode(bytes, size, &header, &body) != THEMIS_OK)
+        return 0;
+    given = body;
+    int request = header.kind == THEMIS_PROTO_REQUEST, good = request || header.status == THEMIS_OK;
+    if (request && (header.opcode == THEMIS_OP_READ || header.opcode == THEMIS_OP_WRITE)) {
+        encode_runs(&body.io, &given.io);
+        list = given.io.run_bytes;
+    } else if (request && header.opcode == THEMIS_OP_TABLE) {
+        encode_rows(&body.table, &given.table);
+        list = given.table.bytes;
+    } else if (!request && good && header.opcode == THEMIS_OP_READDIR) {
+        walk_entries(&body.entries);
+    }
+    require(themis_proto_encode(&header, &given, again, sizeof again, &length) == THEMIS_OK);
+    require(length == size && memcmp(again, bytes, size) == 0);
+    free((void *)(uintptr_t)list);
+    return 0;
+}
