@@ -12,3 +12,9 @@ test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
 test_net_test_net_LDADD = net/libthemis-net.la util/libthemis-util.la $(TEST_LIBS) $(XXHASH_LIBS)
 
 EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/proto.c test/fuzz/proto.seeds test/fuzz/ring.c
+
+EXTRA_DIST += bench/net.sh
+EXTRA_PROGRAMS += bench/net
+CLEANFILES += bench/net
+bench_net_SOURCES = bench/net.c
+bench_net_LDADD = net/libthemis-net.la util/libthemis-util.la
