@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Benchmarks of the scheduler and of the lambda exchange, and of sharing as a whole.
-EXTRA_DIST += bench/sched.sh bench/lambda.sh
+EXTRA_DIST += bench/sched.sh bench/lambda.sh bench/sharing.sh
 EXTRA_PROGRAMS += bench/sched bench/lambda
 CLEANFILES += bench/sched bench/lambda
 bench_sched_SOURCES = bench/sched.c

@@ -14,14 +14,14 @@ scene() {
     scene_name=$1 scene_seconds=$2 scene_pids='' scene_failed=0
     scene_at=$(awk '{ print $1 + 1 }' /proc/uptime)
     : >"$T/$1.out"
-    timeout $(($2 + 30)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
+    timeout $((${2%.*} + 30)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
     scene_pids=$!
 }
 
 job() {
     job_name=$1
     shift
-    timeout $((scene_seconds + 60)) "$client" job "servers=$THEMIS_SERVERS" "at=$scene_at" "job=$job_name" \
+    timeout $((${scene_seconds%.*} + 60)) "$client" job "servers=$THEMIS_SERVERS" "at=$scene_at" "job=$job_name" \
         "seconds=$scene_seconds" "$@" >>"$T/$scene_name.out" 2>>"$T/$scene_name.err" &
     scene_pids="$scene_pids $!"
     testlib_spawned="$testlib_spawned $!"

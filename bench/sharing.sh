@@ -1,0 +1,274 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# sharing: real servers and real client processes (each writes 10 MB and reads it back, again and again) that come and go,
+# as in figures 8, 9, 10, 12 and 14 of the paper; under a device limit, so that the numbers are those of the scheduler.
+#
+#   --quick          windows of 3 s, once
+#   --seconds S      length of the window in which all jobs have requests (10)
+#   --repeats N      medians of N (5)
+#   --figures LIST   some of 8,9,10,12,14 (all)
+#   --limit MIB      MiB/s of each server (160)
+#
+# Pictures of the first repeat and the page sharing.html with all of them are in $BENCH_DIR, and so are the series as CSV.
+. "$(dirname "$0")/../test/lib/testlib.sh"
+. "$(dirname "$0")/../test/lib/sharing.sh"
+
+seconds=10 repeats=5 figures=8,9,10,12,14 limit_mib=160
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) seconds=3 repeats=1 ;;
+    --seconds | --repeats | --figures | --limit)
+        name=${1#--}
+        shift
+        case $name in
+        seconds) seconds=$1 ;;
+        repeats) repeats=$1 ;;
+        figures) figures=$1 ;;
+        limit) limit_mib=$1 ;;
+        esac
+        ;;
+    *)
+        sed -n '3,12p' "$0"
+        exit 2
+        ;;
+    esac
+    shift
+done
+BENCH_DIR=${BENCH_DIR:-$THEMIS_BUILD/bench}
+BENCH_JSON=${BENCH_JSON:-$BENCH_DIR/sharing.json}
+pictures=$BENCH_DIR/sharing
+mkdir -p "$pictures"
+: >"$T/values"
+[ "$(id -u)" = 0 ] || {
+    echo "Jobs of several users need root; figures 8 (c), 9 and 10 are left out."
+    figures=$(echo "$figures" | tr , '\n' | grep -vE '^(9|10)$' | tr '\n' ,)
+}
+# A scene: the first jobs run all of it, the others `seconds` in the middle. The window leaves out half a second at each end.
+eval "$(awk -v s="$seconds" 'BEGIN { l = s / 3; printf "lead=%.2f all=%.2f middle=%.2f from=%.2f to=%.2f", l, s + 2 * l + 1, s + 1, l + 0.5, l + s + 0.5 }')"
+limit=$((limit_mib * 1048576))
+
+wanted() { case ,$figures, in *,$1,*) ;; *) return 1 ;; esac }
+
+# value NAME WANTED NUMBER: remembered for the medians.
+value() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$T/values"; }
+
+# servers N POLICY [KEY=VALUE...]
+servers() {
+    stop_servers
+    count=$1 policy=$2
+    shift 2
+    start_servers "$count" store-bandwidth=${limit_mib}m workers=2 size=1g log=warn "policy=$policy" "$@"
+}
+
+# series FILE STEP: time and MiB/s of each job, by tabs, a column for each job in order of names.
+series() {
+    awk -F, -v step="$2" '
+        NR > 1 { k = $2 SUBSEP $3; jobs[$3] = 1; slot = int($1 / step)
+                 if (k in last) { moved[slot, $3] += $4 - last[k] } ; last[k] = $4; if (slot > most) most = slot }
+        END {
+            n = 0; for (job in jobs) name[++n] = job
+            for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (name[j] < name[i]) { t = name[i]; name[i] = name[j]; name[j] = t }
+            printf "time"; for (i = 1; i <= n; i++) { split(name[i], part, "@"); printf "\t%s", part[1] } ; print ""
+            for (s = 0; s < most; s++) {
+                printf "%.3f", (s + 0.5) * step
+                for (i = 1; i <= n; i++) printf "\t%.3f", moved[s, name[i]] / step / 1048576
+                print ""
+            }
+        }' "$1"
+}
+
+# picture NAME TITLE [STEP]: the scene NAME as SVG, PNG and CSV; once.
+picture() {
+    [ "$repeat" = 1 ] || return 0
+    series "$T/$1.csv" "${3:-0.25}" >"$pictures/$1.tsv"
+    tr '\t' , <"$pictures/$1.tsv" >"$pictures/$1.csv"
+    columns=$(head -n 1 "$pictures/$1.tsv" | awk -F'\t' '{ print NF }')
+    for terminal in svg png; do
+        case $terminal in
+        svg) setup="svg size 560,300 font 'sans,11' background 'white'" ;;
+        png) setup="pngcairo size 840,450 font 'sans,11'" ;;
+        esac
+        gnuplot <<END
+set terminal $setup
+set output '$pictures/$1.$terminal'
+set title "$2" noenhanced
+set xlabel 'time, s'
+set ylabel 'MiB/s'
+set key outside right noenhanced
+set grid ytics lc rgb '#dddddd'
+set yrange [0:*]
+set datafile separator "\t"
+plot for [i=2:$columns] '$pictures/$1.tsv' using 1:i with lines lw 2 title columnheader(i)
+END
+    done
+    printf '%s\t%s\n' "$1" "$2" >>"$T/pictures"
+}
+
+figure_8() {
+    servers 1 size-fair
+    scene fig8a "$all" 100
+    job four nodes=4 processes=8
+    job one nodes=1 processes=2 start="$lead" seconds="$middle"
+    curtain
+    picture fig8a "8 (a): size-fair, 4 nodes against 1"
+    value "8a: 4 nodes over 1 node" "4.0 within 1 %" "$(divide "$(rate "$T/fig8a.csv" "$from" "$to" four)" "$(rate "$T/fig8a.csv" "$from" "$to" one)")"
+    servers 1 job-fair
+    scene fig8b "$all" 100
+    job four nodes=4 processes=8
+    job one nodes=1 processes=2 start="$lead" seconds="$middle"
+    curtain
+    picture fig8b "8 (b): job-fair, four times the processes"
+    value "8b: four times the processes" "1.0 within 1 %" "$(divide "$(rate "$T/fig8b.csv" "$from" "$to" four)" "$(rate "$T/fig8b.csv" "$from" "$to" one)")"
+    [ "$(id -u)" = 0 ] || return 0
+    servers 1 user-fair
+    scene fig8c "$all" 100
+    job A1 uid=1001 nodes=2 processes=4
+    job A2 uid=1001 nodes=2 processes=4
+    job B uid=1002 nodes=1 processes=2 start="$lead" seconds="$middle"
+    curtain
+    picture fig8c "8 (c): user-fair, two jobs of A against one of B"
+    a=$(($(rate "$T/fig8c.csv" "$from" "$to" A1) + $(rate "$T/fig8c.csv" "$from" "$to" A2)))
+    value "8c: user A over user B" "1.0 within 1 %" "$(divide $a "$(rate "$T/fig8c.csv" "$from" "$to" B)")"
+}
+
+# leaves NAME JOB=SHARE...: the largest deviation of a leaf, and how much of the limit is used in the first second.
+leaves() {
+    leaf_scene=$1 worst=0
+    shift
+    rates "$T/$leaf_scene.csv" 0.5 "$(awk -v s="$seconds" 'BEGIN { print s + 0.5 }')" >"$T/rates"
+    for leaf in "$@"; do
+        worst=$(awk -v job="${leaf%=*}" -v due="${leaf#*=}" -v worst="$worst" 'index($1, job "@") == 1 { d = $3 / due - 1; if (d < 0) d = -d; if (d > worst) worst = d } END { printf "%.5f\n", worst }' "$T/rates")
+    done
+    value "$leaf_scene: worst leaf, part of its share" "at most 0.02" "$worst"
+    value "$leaf_scene: part of the limit used from 0.2 to 1.2 s" "no slow start-up" "$(divide "$(total_rate "$T/$leaf_scene.csv" 0.2 1.2)" $limit)"
+}
+
+figure_9() {
+    servers 1 user-then-size-fair quantum=256k
+    scene fig9 "$middle" 100
+    job u1-j1 uid=1001 nodes=1 processes=2
+    job u1-j2 uid=1001 nodes=2 processes=2
+    job u2-j3 uid=1002 nodes=4 processes=2
+    job u2-j4 uid=1002 nodes=6 processes=2
+    curtain
+    picture fig9 "9: user-then-size-fair, four jobs of two users"
+    leaves fig9 u1-j1=0.166667 u1-j2=0.333333 u2-j3=0.2 u2-j4=0.3
+}
+
+figure_10() {
+    servers 1 group-then-user-then-size-fair quantum=256k
+    scene fig10 "$middle" 100
+    number=0
+    for one in 1:1:1 2:2:2 2:2:3 2:2:2 2:3:3 2:3:2 2:4:1 2:4:2; do
+        number=$((number + 1))
+        job "j$number" "gid=200${one%%:*}" "uid=100$(echo $one | cut -d: -f2)" "nodes=${one##*:}" processes=2 request=2500000
+    done
+    curtain
+    picture fig10 "10: group-then-user-then-size-fair, eight jobs"
+    leaves fig10 j1=0.5 j2=0.047619 j3=0.071429 j4=0.047619 j5=0.1 j6=0.066667 j7=0.055556 j8=0.111111
+}
+
+# comparison LABEL PROCESSES POLICY [KEY=VALUE...]: two single-node jobs, one outstanding request a process.
+comparison() {
+    label=$1 processes=$2
+    shift 2
+    servers 1 "$@"
+    scene "fig12-$label" "$all" 100
+    job job1 processes="$processes"
+    job job2 processes="$processes" start="$lead" seconds="$middle"
+    curtain
+    file=$T/fig12-$label.csv
+    value "12 $label: sustained, MiB/s" "" "$(awk -v b="$(total_rate "$file" "$from" "$to")" 'BEGIN { printf "%.2f", b / 1048576 }')"
+    value "12 $label: over the whole scene, MiB/s" "" "$(awk -v b="$(total_rate "$file" 0.5 "$(awk -v a="$all" 'BEGIN { print a - 0.5 }')")" 'BEGIN { printf "%.2f", b / 1048576 }')"
+    value "12 $label: deviation of job 2, MiB/s" "" "$(sigma "$file" "$(awk -v f="$from" 'BEGIN { print int(f + 0.99) }')" "$(awk -v t="$to" 'BEGIN { print int(t) }')" job2 | awk '{ printf "%.3f", $2 / 1048576 }')"
+    value "12 $label: share error over 100 ms" "" "$(calm_error "$file" "$from" "$to" job2 0.5)"
+}
+
+figure_12() {
+    full=$((limit_mib)) half=$((limit_mib / 2))
+    for processes in $comparison_processes; do
+        comparison "stride-$processes" "$processes" job-fair draw=stride
+        comparison "statistical-$processes" "$processes" job-fair draw=statistical
+        comparison "gift-$processes" "$processes" gift
+        comparison "tbf-$processes" "$processes" tbf tbf-rate=$half
+        comparison "tbf-full-$processes" "$processes" tbf tbf-rate=$full
+    done
+    for label in stride statistical gift tbf tbf-full; do
+        picture "fig12-$label-${comparison_processes%% *}" "12: $label, two jobs of ${comparison_processes%% *} process(es)"
+    done
+}
+
+figure_14() {
+    for lambda in 10 50 200 500; do
+        servers 2 size-fair quantum=128k lambda=${lambda}ms
+        scene "fig14-$lambda" 4 20
+        for server in 0 1; do job wide nodes=16 server=$server processes=2 request=1000000; done
+        job left nodes=8 server=0 processes=2 request=1000000
+        job right nodes=8 server=1 processes=2 request=1000000
+        curtain
+        picture "fig14-$lambda" "14: lambda $lambda ms, 16:8:8 nodes on two servers" 0.05
+        begin=$(awk -v l="$lambda" 'BEGIN { print (l < 50 ? 5 : 2) * l / 1000 + 0.05 }')
+        rates "$T/fig14-$lambda.csv" "$begin" "$(awk -v b="$begin" -v l="$lambda" 'BEGIN { print b + (l < 500 ? 0.5 : l / 1000) }')" >"$T/rates"
+        value "14: lambda $lambda ms, worst share after the $([ $lambda -lt 50 ] && echo fifth || echo second) interval" "at most 0.05" \
+            "$(awk '{ due = $1 ~ /^wide/ ? 0.5 : 0.25; d = $3 / due - 1; if (d < 0) d = -d; if (d > w) w = d } END { printf "%.5f", w }' "$T/rates")"
+    done
+}
+
+# Medians as rows, and what follows from two of them.
+rows() {
+    sort -t "$(printf '\t')" -k1,1 -s "$T/values" | awk -F'\t' '
+        function row(name, wanted, value) { printf "%s{\"case\": \"%s\", \"median\": %s, \"wanted\": \"%s\", \"repeats\": %d}", sep, name, value, wanted, n; sep = ",\n " }
+        function flush_case(   i, j, t) {
+            if (n == 0) return
+            for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
+            median[name] = v[int((n + 1) / 2)]; row(name, wanted, median[name])
+        }
+        function quotient(a, b, wanted) { if (median[a] > 0 && median[b] > 0) row(a " / " b, wanted, sprintf("%.4f", median[a] / median[b])) }
+        BEGIN { printf "[" }
+        $1 != name { flush_case(); n = 0; name = $1; wanted = $2 }
+        { v[++n] = $3 + 0 }
+        END {
+            flush_case()
+            for (p = 1; p <= 8; p *= 2) {
+                for (i = split("gift tbf tbf-full", other, " "); i >= 1; i--) {
+                    quotient("12 stride-" p ": sustained, MiB/s", "12 " other[i] "-" p ": sustained, MiB/s", "at least 1.13")
+                    quotient("12 stride-" p ": deviation of job 2, MiB/s", "12 " other[i] "-" p ": deviation of job 2, MiB/s", "at most 0.8")
+                }
+                quotient("12 stride-" p ": share error over 100 ms", "12 statistical-" p ": share error over 100 ms", "at most 0.333")
+            }
+            print "]"
+        }'
+}
+
+# One page: the pictures inside, then the table.
+page() {
+    cat <<'END'
+<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Themis: sharing</title><style>
+body { font-family: sans-serif; margin: 1.5em; max-width: 1200px } .figures { display: flex; flex-wrap: wrap; gap: 1em }
+table { border-collapse: collapse } td, th { border: 1px solid #ccc; padding: .2em .6em; text-align: left }
+</style></head><body><h1>Sharing by policy</h1>
+END
+    echo "<p>Device limit $limit_mib MiB/s a server; windows of $seconds s; medians of $repeats; pictures of the first repeat.</p><div class=\"figures\">"
+    while IFS="$(printf '\t')" read -r name title; do
+        echo "<figure title=\"$title\">"
+        sed '1,/<svg/{/<svg/!d}' "$pictures/$name.svg"
+        echo "</figure>"
+    done <"$T/pictures"
+    echo "</div><table><tr><th>case</th><th>median</th><th>wanted</th></tr>"
+    jq -r '.[] | "<tr><td>\(.case)</td><td>\(.median)</td><td>\(.wanted)</td></tr>"' "$BENCH_JSON"
+    echo "</table></body></html>"
+}
+
+: >"$T/pictures"
+for repeat in $(seq 1 "$repeats"); do
+    # All numbers of processes once, afterwards the one in which a queue runs empty now and then.
+    comparison_processes="1 2 4 8"
+    [ "$repeat" = 1 ] || comparison_processes="1 2"
+    for figure in 8 9 10 12 14; do
+        ! wanted $figure || "figure_$figure"
+    done
+    rows <"$T/values" >"$BENCH_JSON"
+done
+page >"$BENCH_DIR/sharing.html"
+echo "pictures and series in $pictures, all on $BENCH_DIR/sharing.html"
+finish
