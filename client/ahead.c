@@ -113,7 +113,8 @@ static void fetch(themis_client_ahead_t *ahead, themis_client_ahead_window_t *wi
     window->count = count;
     window->filled = 1;
     window->span = span;
-    ahead->reads *= GROWTH;
+    if (ahead->reads < ahead->capacity / ahead->bytes)
+        ahead->reads *= GROWTH;
 }
 
 /* 1 if the read at `offset` is in the window. */

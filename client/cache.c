@@ -13,6 +13,7 @@ struct themis_cache {
     size_t small;
     themis_client_behind_t behind;
     themis_client_ahead_t ahead;
+    themis_cache_counts_t counts;
 };
 
 void themis_cache_options_init(themis_cache_options_t *options)
@@ -94,12 +95,30 @@ themis_status_t themis_cache_write(themis_cache_t *cache, const themis_list_t *l
     if (bytes <= cache->small && themis_client_behind_takes(&cache->behind, bytes)) {
         if ((status = themis_client_behind_add(&cache->behind, list, &span)) == THEMIS_OK)
             *done = (size_t)bytes;
+        cache->counts.writes_behind++;
         return status;
     }
     if (themis_client_behind_touches(&cache->behind, &span) &&
         (status = themis_client_behind_flush(&cache->behind)) != THEMIS_OK)
         return status;
+    cache->counts.writes_direct++;
     return themis_write_list(cache->file, list, done);
+}
+
+static themis_status_t read_direct(themis_cache_t *cache, const themis_list_t *list, uint64_t bytes, size_t *done)
+{
+    size_t got;
+    themis_status_t status = themis_read_list(cache->file, list, &got);
+
+    cache->counts.reads_direct++;
+    if (status == THEMIS_OK && got < bytes && themis_client_behind_is_dirty(&cache->behind)) {
+        /* what waits here may move the end of the file behind these bytes */
+        if ((status = themis_client_behind_flush(&cache->behind)) == THEMIS_OK)
+            status = themis_read_list(cache->file, list, &got);
+    }
+    if (status == THEMIS_OK)
+        *done = got;
+    return status;
 }
 
 themis_status_t themis_cache_read(themis_cache_t *cache, const themis_list_t *list, size_t *done)
@@ -113,16 +132,14 @@ themis_status_t themis_cache_read(themis_cache_t *cache, const themis_list_t *li
     if (themis_client_behind_touches(&cache->behind, &span) &&
         (status = themis_client_behind_flush(&cache->behind)) != THEMIS_OK)
         return status;
-    if (bytes <= cache->small && themis_client_ahead_read(&cache->ahead, list, bytes, done))
+    if (bytes <= cache->small && themis_client_ahead_read(&cache->ahead, list, bytes, done)) {
+        cache->counts.reads_ahead++;
         return THEMIS_OK;
-    size_t got;
-    status = themis_read_list(cache->file, list, &got);
-    if (status == THEMIS_OK && got < bytes && themis_client_behind_is_dirty(&cache->behind)) {
-        /* what waits here may move the end of the file behind these bytes */
-        if ((status = themis_client_behind_flush(&cache->behind)) == THEMIS_OK)
-            status = themis_read_list(cache->file, list, &got);
     }
-    if (status == THEMIS_OK)
-        *done = got;
-    return status;
+    return read_direct(cache, list, bytes, done);
+}
+
+void themis_cache_counts(const themis_cache_t *cache, themis_cache_counts_t *counts)
+{
+    *counts = cache->counts;
 }

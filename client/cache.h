@@ -46,6 +46,12 @@ themis_status_t themis_cache_flush(themis_cache_t *cache);
 /* Forgets what was read ahead. */
 void themis_cache_invalidate(themis_cache_t *cache);
 
+/* How accesses were served since the cache was made: by it, or by a request of their own. */
+typedef struct themis_cache_counts {
+    uint64_t writes_behind, writes_direct, reads_ahead, reads_direct;
+} themis_cache_counts_t;
+void themis_cache_counts(const themis_cache_t *cache, themis_cache_counts_t *counts);
+
 /* 1 if written bytes may not be at the servers yet. */
 int themis_cache_is_dirty(const themis_cache_t *cache);
 #endif

@@ -7,7 +7,7 @@
 #include "client/cache.h"
 #include "test/client/servers.h"
 
-enum { FILE_BYTES = 1 << 18, ROUNDS = 4000 };
+enum { FILE_BYTES = 1 << 18, ROUNDS = 600 };
 
 static themis_t *session;
 static themis_file_t *file;
@@ -184,6 +184,33 @@ START_TEST(others_see_it_after_flush_and_we_see_them_after_invalidate)
 }
 END_TEST
 
+START_TEST(a_long_pattern_is_read_ahead_to_its_end)
+{
+    enum { READS = 3000, BYTES = 2048 }; /* many windows */
+    static unsigned char bytes[READS * BYTES];
+    struct iovec memory = {bytes, sizeof bytes};
+    themis_run_t run = {0, sizeof bytes, sizeof bytes, 1};
+    themis_list_t list = {&memory, 1, &run, 1};
+    themis_cache_counts_t counts;
+    size_t done;
+
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i / 3);
+    ck_ok(themis_cache_write(cache, &list, &done));
+    memory.iov_len = run.length = run.stride = BYTES;
+    for (run.offset = 0; run.offset < sizeof bytes; run.offset += BYTES) {
+        unsigned char back[BYTES];
+        memory.iov_base = back;
+        ck_ok(themis_cache_read(cache, &list, &done));
+        ck_assert_uint_eq(done, BYTES);
+        ck_assert_mem_eq(back, bytes + run.offset, BYTES);
+    }
+    themis_cache_counts(cache, &counts);
+    ck_assert_uint_ge(counts.reads_ahead, READS - 3);
+    ck_assert_uint_eq(counts.writes_direct, 1);
+}
+END_TEST
+
 START_TEST(a_lost_write_is_reported_once)
 {
     unsigned char bytes[1024];
@@ -227,6 +254,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, open_all, close_all);
     tcase_add_test(tcase, the_cache_is_the_file);
     tcase_add_test(tcase, others_see_it_after_flush_and_we_see_them_after_invalidate);
+    tcase_add_test(tcase, a_long_pattern_is_read_ahead_to_its_end);
     tcase_add_test(tcase, a_lost_write_is_reported_once); /* the last: it ends the servers */
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
