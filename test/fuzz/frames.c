@@ -361,7 +361,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         themis_net_listen(world->net, NULL, 0, NULL) != THEMIS_OK)
         abort();
     fake.next_endpoint = 2;
-    if (themis_net_connect(world->net, "127.0.0.1", 1, 1000000000, &world->conns[2]) != THEMIS_OK)
+    if (themis_net_connect(world->net, "127.0.0.1", 1, UINT64_C(1000000000000), &world->conns[2]) != THEMIS_OK)
         abort();
     fake.next_endpoint = 1;
     fake.requested((ucp_conn_request_h)&fake, fake.listener_arg);
