@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages and bulk data between two processes. Each case runs with local copies and without: _i is the option. */
 #include <check.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "test/net/peer.h"
 #include "util/clock.h"
@@ -403,6 +405,41 @@ START_TEST(reconnect)
 }
 END_TEST
 
+/* What listens is not Themis: it says nothing, or something else, or closes. */
+START_TEST(not_a_server)
+{
+    static const char noise[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+    themis_net_handlers_t handlers = {.message = NULL};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    themis_net_t *net;
+    themis_net_conn_t *conn;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listener, 5), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    ck_assert_int_eq(themis_net_create(NULL, &handlers, NULL, &net), THEMIS_OK);
+    int other = fork();
+    if (other == 0) {
+        for (;;) {
+            int fd = accept(listener, NULL, NULL);
+            if (_i > 0 && write(fd, noise, sizeof noise) < 0)
+                _exit(1);
+            if (_i == 0)
+                close(fd);
+        }
+    }
+    uint64_t start = themis_clock_now();
+    themis_status_t status = themis_net_connect(net, "127.0.0.1", ntohs(address.sin_port), SECOND, &conn);
+    ck_assert(status == THEMIS_UNREACHABLE || status == THEMIS_TIMED_OUT);
+    ck_assert_uint_lt(themis_clock_now() - start, 5 * SECOND);
+    kill(other, SIGKILL);
+    close(listener);
+    themis_net_destroy(net);
+}
+END_TEST
+
 START_TEST(server_closes)
 {
     client_t *client = client_new(_i);
@@ -591,6 +628,7 @@ int main(int count, char **words)
     CASE(server_killed_while_moving);
     CASE(clients_killed_while_moving);
     CASE(reconnect);
+    CASE(not_a_server);
     CASE(server_closes);
     CASE(idle_costs_nothing);
     CASE(wake_ends_a_sleep);
