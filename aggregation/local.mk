@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-nobase_include_HEADERS += include/themis/aggregation.h include/themis/topology.h
+themisinclude_HEADERS += include/themis/aggregation.h include/themis/topology.h
 noinst_LTLIBRARIES += aggregation/libthemis-aggregation.la
 aggregation_libthemis_aggregation_la_SOURCES = aggregation/cache.c aggregation/distances.c aggregation/domains.c \
 	aggregation/fabric.c aggregation/fabric.h aggregation/fabric_ib.c aggregation/fabric_text.c aggregation/judge.c \

@@ -68,6 +68,8 @@ int themis_client_poll(themis_t *session, const uint32_t *remaining)
 
 void themis_client_nudge(themis_t *session)
 {
+    if (!session->attention)
+        return;
     pthread_mutex_lock(&session->lock);
     if (session->attention && !session->polling)
         poll_once(session, 0);

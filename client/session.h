@@ -63,7 +63,7 @@ struct themis {
     pthread_cond_t changed; /* a call has ended, or nobody polls any more */
     int polling;            /* 1: some thread is the poller */
     unsigned waiting;       /* threads that wait on `changed` */
-    int attention;          /* 1: some peer wants to be connected */
+    _Atomic int attention;  /* 1: some peer wants to be connected; may be read without the lock */
     uint64_t next_tick;     /* ns; when peers are looked at the next time */
     uint64_t last_tick;
     uint64_t next_id, next_owner;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-nobase_include_HEADERS += include/themis/lap.h
+themisinclude_HEADERS += include/themis/lap.h
 noinst_LTLIBRARIES += lap/libthemis-lap.la
 lap_libthemis_lap_la_SOURCES = lap/certify.h lap/jv.h lap/lap.c lap/lap_f64.c lap/lap_i64.c lap/lap_internal.h lap/scan.h \
 	lap/scan_kernels.h

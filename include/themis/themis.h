@@ -36,8 +36,9 @@ typedef struct themis_options {
     const char *servers; /* "host:port,host:port"; the order is part of the identity of the file system. NULL: the
                             environment (THEMIS_SERVERS), then the configuration file (THEMIS_CONFIG,
                             ~/.config/themis.conf, /etc/themis/themis.conf: [client] servers = ...) */
-    const char *job;     /* NULL: from Slurm's, PBS's, Flux's or Hydra's environment, else "user@host/session id" */
-    uint32_t nodes;      /* of the job; 0: from the environment, else 1 */
+    const char *job;     /* NULL: THEMIS_JOB, then what Slurm, PBS or Flux says, else "user@host/number", where the
+                            number is that of Hydra's proxy on this host or of the login session */
+    uint32_t nodes;      /* of the job; 0: THEMIS_NODES or the batch system's number, else 1 */
     uint32_t priority;   /* 0: from the environment (THEMIS_PRIORITY), else 1 */
     const char *policy;  /* wish for the servers' policy; NULL: none */
     uint64_t timeout;    /* ns; how long to try to reach a server; 0: THEMIS_TIMEOUT, else 10 s */
