@@ -299,6 +299,8 @@ void themis_server_config_reload(themis_server_config_t *config, const themis_se
         int text = keys[i].kind == TEXT || (keys[i].kind == CHOICE && keys[i].size != sizeof(int));
         if (text ? strcmp(to, from) == 0 : memcmp(to, from, keys[i].size) == 0)
             continue;
+        if (to == config->name && !*fresh->name)
+            continue; /* the name was made from the address */
         if (keys[i].reload)
             memcpy(to, from, keys[i].size);
         else if (used < size)

@@ -265,7 +265,7 @@ static themis_status_t create_sched(themis_server_t *server)
     options.tbf_rate = (double)config->tbf_rate;
     themis_status_t status = themis_sched_create(&options, themis_clock_now(), error, sizeof error, &server->sched);
     if (status != THEMIS_OK)
-        themis_error("policy \"%s\": %s", config->policy, error);
+        themis_error("%s", error);
     return status;
 }
 
@@ -411,21 +411,28 @@ void themis_server_stop(themis_server_t *server)
 
 void themis_server_reload(themis_server_t *server, const themis_server_config_t *fresh)
 {
-    char kept[1024], error[512] = "";
+    char kept[1024], error[512] = "", policy[sizeof server->config.policy], draw[sizeof server->config.draw];
     themis_log_level_t level;
 
     pthread_mutex_lock(&server->lock);
+    memcpy(policy, server->config.policy, sizeof policy);
+    memcpy(draw, server->config.draw, sizeof draw);
     themis_server_config_reload(&server->config, fresh, kept, sizeof kept);
     themis_status_t status = themis_sched_set_policy(server->sched, server->config.policy, server->config.draw,
                                                      themis_clock_now(), error, sizeof error);
+    if (status != THEMIS_OK) {
+        memcpy(server->config.policy, policy, sizeof policy);
+        memcpy(server->config.draw, draw, sizeof draw);
+    }
     themis_proto_layout_t layout = {
         .stripe_size = server->config.stripe_size, .count = (uint32_t)server->config.stripe_count, .first = UINT32_MAX};
+    themis_peers_kick(server); /* lambda may be another */
     pthread_mutex_unlock(&server->lock);
     themis_namespace_set_layout(server->names, &layout);
     if (themis_log_level_parse(fresh->log, &level) == 0)
         themis_log_set_level(level);
     if (status != THEMIS_OK)
-        themis_error("policy \"%s\": %s; the old one stays", fresh->policy, error);
+        themis_error("%s; the old policy stays", error);
     if (*kept)
         themis_warn("these keys count only after a restart: %s", kept);
     themis_info("configuration read again");
