@@ -63,13 +63,23 @@ servers() {
 # series FILE STEP: time and MiB/s of each job, by tabs, a column for each job in order of names.
 series() {
     awk -F, -v step="$2" '
-        NR > 1 { k = $2 SUBSEP $3; jobs[$3] = 1; slot = int($1 / step)
-                 if (k in last) { moved[slot, $3] += $4 - last[k] } ; last[k] = $4; if (slot > most) most = slot }
+        # What was moved between two samples is spread evenly over that time.
+        NR > 1 { k = $2 SUBSEP $3; jobs[$3] = 1
+                 if (k in last) {
+                     speed = ($4 - last[k]) / ($1 - time[k])
+                     for (slot = int(time[k] / step); slot * step < $1; slot++) {
+                         begin = slot * step > time[k] ? slot * step : time[k]
+                         end = (slot + 1) * step < $1 ? (slot + 1) * step : $1
+                         moved[slot, $3] += speed * (end - begin)
+                     }
+                     if (slot > most) most = slot
+                 }
+                 last[k] = $4; time[k] = $1 }
         END {
             n = 0; for (job in jobs) name[++n] = job
             for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (name[j] < name[i]) { t = name[i]; name[i] = name[j]; name[j] = t }
             printf "time"; for (i = 1; i <= n; i++) { split(name[i], part, "@"); printf "\t%s", part[1] } ; print ""
-            for (s = 0; s < most; s++) {
+            for (s = 0; s < most - 1; s++) {
                 printf "%.3f", (s + 0.5) * step
                 for (i = 1; i <= n; i++) printf "\t%.3f", moved[s, name[i]] / step / 1048576
                 print ""

@@ -261,6 +261,8 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
     if (wakes) {
         entry->busy_since = now;
         sched->ops->wake(sched, entry, now);
+    } else {
+        entry->crowded = now;
     }
     if (sched->queued == 0 && sched->serving == 0 && sched->limit_free < (double)now)
         sched->limit_free = (double)now; /* a device without work saves nothing up */

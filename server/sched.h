@@ -13,10 +13,11 @@
  * after a second without any it is left out of the policy's tree, so that its user's other jobs get its part.
  *
  * Starvation: under the draw `stride` a job of share s whose queue is not empty is served within
- *     ((1/s + n - 1 + w) * quantum) / bandwidth + 2 * THEMIS_SCHED_GRACE,
- * n jobs, w workers. (Start tags lie at most quantum/s behind the virtual time; each other job exceeds its own part by
- * at most a quantum; and jobs that were idle for less than the grace may catch up what they were due meanwhile.) Under
- * `statistical` it waits more than k slices with probability (1 - s)^k, slices being equal.
+ *     ((q / s) + (n - 1) * q + w * quantum) / bandwidth + 2 * THEMIS_SCHED_GRACE,
+ * n jobs, w workers, q the quantum, or 1 + THEMIS_SCHED_TURN quanta where jobs have but one request at a time. (Start
+ * tags lie at most q/s behind the virtual time; each other job exceeds its own part by at most q; and jobs that were
+ * idle for less than the grace may catch up what they were due meanwhile.) Under `statistical` it waits more than k
+ * slices with probability (1 - s)^k, slices being equal.
  *
  * Behind this front stands a table of operations (sched_ops.h): fifo, stride and statistical (draws over the shares of
  * the policy), gift, tbf. Pure computation on the clock values that it is given; no allocation in enqueue, next, done
@@ -36,6 +37,9 @@ typedef struct themis_sched themis_sched_t;
 /* ns: a job that was without requests for less than this loses nothing of its share, so that clients with one request
  * at a time get theirs. */
 #define THEMIS_SCHED_GRACE UINT64_C(20000000)
+
+/* Quanta that a job with one request at a time may be served ahead of what it is due, under `stride`. */
+enum { THEMIS_SCHED_TURN = 16 };
 
 /* Embedded in each request of the engine. `bytes` is set before enqueue; the rest is the scheduler's. */
 typedef struct themis_sched_item {

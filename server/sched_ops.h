@@ -25,6 +25,7 @@ typedef struct themis_sched_entry {
     int counted;                /* has a place in the policy's tree; 2: and its share is an estimate so far */
     double metadata_cost;       /* bytes that one of its metadata operations is charged, smoothed */
     uint64_t quiet_since;       /* ns; when it last ceased to have requests */
+    uint64_t crowded;           /* ns; when it last had more than one request */
     uint64_t busy, busy_since;  /* ns with requests since the last question; start of the present period */
     uint64_t asked, asked_cost; /* ns and job->cost at the last question */
     double weight;              /* from the lambda exchange; negative: none */

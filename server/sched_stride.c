@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause *
+ * Turns: clients that have one request at a time would, served slice by slice in exact turns, end together and then
+ * leave the device idle together. So a request of a job that had one at a time for a second goes on, ahead of its due
+ * by at most THEMIS_SCHED_TURN quanta; then its client prepares the next one while others are served.
+ */
 /*
  * The draw "stride": deterministic, by virtual time (start-time fair queueing). Each entry has a pass, which grows by
  * bytes/share; the least pass is next. The virtual time is the pass of what was last picked. An entry that comes back
@@ -7,12 +11,14 @@
  */
 #include <stdlib.h>
 #include "server/sched_ops.h"
+#include "util/clock.h"
 
 typedef struct stride {
     themis_sched_heap_t heap;
     double virtual_time;
-    double recent, older; /* virtual time at the last two snapshots */
-    uint64_t snapshot;    /* ns; of the last one */
+    double recent, older;       /* virtual time at the last two snapshots */
+    uint64_t snapshot;          /* ns; of the last one */
+    themis_sched_entry_t *turn; /* last picked, or NULL */
     uint64_t picks;
 } stride_t;
 
@@ -47,6 +53,10 @@ static void stride_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint
 
 static void stride_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
 {
+    stride_t *state = sched->state;
+
+    if (state->turn == entry)
+        state->turn = NULL;
 }
 
 static void take_snapshot(stride_t *state, uint64_t now)
@@ -117,6 +127,16 @@ static void rebase(themis_sched_t *sched, stride_t *state)
     state->older -= origin;
 }
 
+/* Does the entry that was served last go on? */
+static int has_turn(const themis_sched_t *sched, const themis_sched_entry_t *entry, const themis_sched_entry_t *least,
+                    uint64_t now)
+{
+    if (entry == NULL || entry->head == NULL || now - entry->crowded < THEMIS_NS_PER_S)
+        return 0;
+    double ahead = (entry->pass - least->pass) * entry->share;
+    return entry->head->bytes < entry->head->total && ahead <= THEMIS_SCHED_TURN * (double)sched->options.quantum;
+}
+
 static themis_sched_entry_t *stride_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
     stride_t *state = sched->state;
@@ -124,9 +144,13 @@ static themis_sched_entry_t *stride_pick(themis_sched_t *sched, uint64_t now, ui
     rebase(sched, state);
     take_snapshot(state, now);
     themis_sched_entry_t *least = themis_sched_heap_least(&state->heap);
-    if (least != NULL && least->pass > state->virtual_time)
+    if (least == NULL)
+        return NULL;
+    if (least->pass > state->virtual_time)
         state->virtual_time = least->pass;
-    return least;
+    if (!has_turn(sched, state->turn, least, now))
+        state->turn = least;
+    return state->turn;
 }
 
 const themis_sched_ops_t themis_sched_stride = {

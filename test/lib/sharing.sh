@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Scenes of jobs that share servers; sourced after testlib.sh by test/sharing.sh and bench/sharing.sh.
 #
-#   scene NAME SECONDS EVERY     begins a scene: time 0 is a second from now; counters every EVERY ms into $T/NAME.csv
+#   scene NAME SECONDS EVERY     begins a scene: time 0 is two seconds from now; counters every EVERY ms into $T/NAME.csv
 #   job NAME [OPTION=VALUE...]   a job of bench/sharing_client; start and seconds count from the scene's time 0
 #   curtain                      waits for all, and puts what the jobs printed into $T/NAME.out; fails if one failed
 #   rates FILE FROM TO           "JOB BYTES_PER_S SHARE" of each job between two times, over all servers
@@ -12,7 +12,7 @@ client=$THEMIS_BUILD/bench/sharing_client
 
 scene() {
     scene_name=$1 scene_seconds=$2 scene_pids='' scene_failed=0
-    scene_at=$(awk '{ print $1 + 1 }' /proc/uptime)
+    scene_at=$(awk '{ print $1 + 2 }' /proc/uptime)
     : >"$T/$1.out"
     timeout $((${2%.*} + 30)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
     scene_pids=$!

@@ -117,6 +117,27 @@ START_TEST(short_pauses_cost_nothing)
 }
 END_TEST
 
+/* Two clients with one request each, which think after it: while one thinks the other is served. */
+START_TEST(lone_requests_do_not_end_together)
+{
+    themis_sched_options_t chosen = options("job-fair", "stride");
+    rig_t rig;
+
+    chosen.bandwidth = 160 * MIB;
+    rig_create(&rig, &chosen, 2, 2);
+    for (int i = 0; i < 2; i++) {
+        rig_job_t *job = rig_add(&rig, i == 0 ? "a" : "b", 1, 1, 1, 10000000, 1);
+        job->think = 20000000;
+    }
+    run_seconds(&rig, 1);
+    rig_reset(&rig);
+    run_seconds(&rig, 10);
+    ck_assert_double_ge((double)(rig.jobs[0].moved + rig.jobs[1].moved), 0.98 * 1600 * (double)MIB);
+    expect_part(&rig, &rig.jobs[0], 0.5, 0.02);
+    rig_destroy(&rig);
+}
+END_TEST
+
 START_TEST(nothing_is_idle_while_a_request_waits)
 {
     themis_sched_options_t chosen = options("user-then-size-fair", draws[_i]);
@@ -147,6 +168,7 @@ START_TEST(starvation_is_bounded)
 {
     themis_sched_options_t chosen = options("size-fair", "stride");
     enum { JOBS = 24, WORKERS = 4 };
+    int single = _i % 2; /* some jobs have one request at a time */
     rig_t rig;
 
     srand((unsigned)_i + 1);
@@ -154,9 +176,10 @@ START_TEST(starvation_is_bounded)
     for (int i = 0; i < JOBS; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
-        rig_job_t *job = rig_add(&rig, id, 1, 1, 1 + (uint32_t)(i == 0 ? 0 : rand() % 16),
-                                 1 + (uint64_t)rand() % (4 * MIB), 1 + rand() % 16);
-        if (i % 3 == 1)
+        rig_job_t *job =
+            rig_add(&rig, id, 1, 1, 1 + (uint32_t)(i == 0 ? 0 : rand() % 16), 1 + (uint64_t)rand() % (4 * MIB),
+                    single && i % 2 == 0 ? 1 : WORKERS + 2 + rand() % 16);
+        if (i % 3 == 1 && single)
             job->think = (uint64_t)rand() % 60000000;
     }
     run_seconds(&rig, 0.1);
@@ -165,7 +188,9 @@ START_TEST(starvation_is_bounded)
     double bandwidth = rig.speed * WORKERS, quantum = (double)chosen.quantum;
     for (int i = 0; i < JOBS; i++) {
         double share = themis_sched_share(rig.sched, rig.jobs[i].job);
-        double bound = (1 / share + JOBS - 1 + WORKERS) * quantum / bandwidth + 2.0 * (double)THEMIS_SCHED_GRACE;
+        double excess = single ? (1 + THEMIS_SCHED_TURN) * quantum : quantum;
+        double bound =
+            (excess / share + (JOBS - 1) * excess + WORKERS * quantum) / bandwidth + 2.0 * (double)THEMIS_SCHED_GRACE;
         ck_assert_msg((double)rig.jobs[i].longest <= bound, "job %d of share %.3f waited %.1f ms, the bound is %.1f ms",
                       i, share, (double)rig.jobs[i].longest / 1e6, bound / 1e6);
         ck_assert_uint_gt(rig.jobs[i].moved, 0);
@@ -543,6 +568,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     add_draw_tests(tests);
     tcase_add_test(tests, short_pauses_cost_nothing);
+    tcase_add_test(tests, lone_requests_do_not_end_together);
     tcase_add_loop_test(tests, starvation_is_bounded, 0, 5);
     tcase_add_test(tests, tiny_requests_pay_for_their_time);
     tcase_add_test(tests, policies_change_without_loss);
