@@ -46,6 +46,7 @@ void themis_coll_destroy(themis_coll_t *coll)
 {
     if (!coll)
         return;
+    themis_coll_late_wait(coll);
     for (int i = 0; i < THEMIS_COLL_PLANS; i++)
         themis_coll_plan_destroy(coll->plan[i]);
     themis_coll_buffers_free(&coll->buffers);
@@ -65,8 +66,14 @@ void themis_coll_info(const themis_coll_t *coll, themis_coll_info_t *info)
 
 int themis_coll_op_agree(themis_coll_op_t *op, const themis_coll_vote_t *vote)
 {
+    themis_coll_t *coll = op->coll;
     if (!op->agreeing) {
-        themis_coll_agree_start(op->coll->group, vote, &op->agreement);
+        if (!themis_coll_late_ended(coll))
+            return 0;
+        themis_coll_vote_t own = *vote;
+        themis_coll_remember(coll, themis_coll_late_take(coll));
+        themis_coll_take_pending(coll, &own);
+        themis_coll_agree_start(coll->group, &own, &op->agreement);
         op->agreeing = 1;
     }
     if (themis_coll_agree_test(&op->agreement, &op->result) != THEMIS_OK)
@@ -133,27 +140,20 @@ static uint64_t bytes_read(const themis_coll_op_t *op)
     return themis_coll_runs_bytes_in(op->access.file, 0, op->result.first);
 }
 
-static void begin_streak(themis_coll_t *coll)
-{
-    coll->streak = THEMIS_COLL_STREAK;
-    coll->dirty = 1;
-}
-
 static void result_step(themis_coll_op_t *op)
 {
     themis_coll_t *coll = op->coll;
     themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
-    vote.status = op->status < coll->pending ? op->status : coll->pending;
+    vote.status = op->status;
     vote.most = op->access.file->bytes;
     vote.first = op->exchange ? op->eof : UINT64_MAX;
     if (!themis_coll_op_agree(op, &vote))
         return;
-    coll->pending = THEMIS_OK;
     if (op->exchange)
         op->done = op->access.direction == THEMIS_COLL_READ ? bytes_read(op) : op->access.file->bytes;
     else if (op == &coll->blocking && coll->cache && op->result.most <= THEMIS_COLL_SMALL &&
              coll->always == THEMIS_COLL_LIST)
-        begin_streak(coll);
+        themis_coll_streak_begin(coll);
     finish(op, (themis_status_t)op->result.status);
 }
 
@@ -167,10 +167,9 @@ static void settle_step(themis_coll_op_t *op)
         op->stage = THEMIS_COLL_SETTLED;
     }
     themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
-    vote.status = op->status < coll->pending ? op->status : coll->pending;
+    vote.status = op->status;
     if (!themis_coll_op_agree(op, &vote))
         return;
-    coll->pending = THEMIS_OK;
     if (op->result.status != THEMIS_OK)
         finish(op, (themis_status_t)op->result.status);
     else if (coll->always == THEMIS_COLL_LIST)
@@ -234,34 +233,16 @@ static int progress(themis_coll_t *coll)
     return passed;
 }
 
-static int may_be_quick(const themis_coll_t *coll, const themis_coll_access_t *access)
-{
-    return coll->cache && coll->sink->quick && access->file->bytes <= THEMIS_COLL_SMALL;
-}
-
-/* The last call of a streak is agreed on, but like those before it need not wait for the servers. */
-static void begin_quick(themis_coll_op_t *op)
-{
-    op->coll->info.mode = THEMIS_COLL_LIST;
-    if (op->status == THEMIS_OK)
-        op->status = themis_coll_direct_quick(op->coll, &op->access, &op->done);
-    op->stage = THEMIS_COLL_RESULT;
-}
-
 /* The first stage of a call. Whether the cache has to be emptied first is known to all ranks alike. */
-static void begin(themis_coll_op_t *op, int goes_on)
+static void begin(themis_coll_op_t *op)
 {
     themis_coll_t *coll = op->coll;
     int turned = coll->dirty && coll->direction != (int)op->access.direction;
     coll->direction = (int)op->access.direction;
-    coll->streak = 0;
+    themis_coll_streak_break(coll);
     if (turned) {
         coll->dirty = 0;
         op->stage = THEMIS_COLL_SETTLE;
-        return;
-    }
-    if (goes_on && may_be_quick(coll, &op->access)) {
-        begin_quick(op);
         return;
     }
     themis_status_t status = coll->dirty ? themis_coll_settle(coll) : THEMIS_OK;
@@ -275,8 +256,7 @@ static void begin(themis_coll_op_t *op, int goes_on)
 
 static const themis_coll_runs_t nothing = {.ordered = 1};
 
-static void enqueue(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own, int goes_on,
-                    themis_coll_op_t *op)
+static void enqueue(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own, themis_coll_op_t *op)
 {
     op->coll = coll;
     op->access = *access;
@@ -289,7 +269,7 @@ static void enqueue(themis_coll_t *coll, const themis_coll_access_t *access, the
     else
         coll->head = op;
     coll->tail = op;
-    begin(op, goes_on);
+    begin(op);
 }
 
 themis_coll_op_t *themis_coll_start(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own)
@@ -297,7 +277,7 @@ themis_coll_op_t *themis_coll_start(themis_coll_t *coll, const themis_coll_acces
     themis_coll_op_t *op = calloc(1, sizeof *op);
     if (!op)
         return NULL;
-    enqueue(coll, access, own, 0, op);
+    enqueue(coll, access, own, op);
     progress(coll);
     return op;
 }
@@ -343,39 +323,14 @@ themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done)
 
 /* --- blocking calls --- */
 
-/* A call that goes without agreement; a failure is this rank's alone until the next one. */
-static themis_status_t run_alone(themis_coll_t *coll, const themis_coll_access_t *access, uint64_t *done)
-{
-    if (may_be_quick(coll, access))
-        return themis_coll_direct_quick(coll, access, done);
-    themis_coll_op_t *op = &coll->blocking;
-    memset(op, 0, sizeof *op);
-    op->coll = coll;
-    op->access = *access;
-    themis_status_t status = access->direction == THEMIS_COLL_WRITE ? themis_coll_settle(coll) : THEMIS_OK;
-    if (status == THEMIS_OK)
-        status = themis_coll_direct_start(op);
-    if (status == THEMIS_OK)
-        status = themis_coll_direct_wait(op);
-    free(op->packed);
-    if (status == THEMIS_OK)
-        *done = op->done;
-    return status;
-}
-
 themis_status_t themis_coll_run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own,
                                 uint64_t *done)
 {
-    int goes_on = coll->dirty && coll->direction == (int)access->direction;
-    if (coll->streak && goes_on) {
-        coll->streak--;
-        themis_status_t status = own == THEMIS_OK ? run_alone(coll, access, done) : own;
-        coll->pending = status < coll->pending ? status : coll->pending;
-        return status;
-    }
+    if (themis_coll_streak_has(coll, access->direction))
+        return themis_coll_streak_run(coll, access, own, done);
     memset(&coll->blocking, 0, sizeof coll->blocking);
     coll->blocking.blocking = 1;
-    enqueue(coll, access, own, goes_on, &coll->blocking);
+    enqueue(coll, access, own, &coll->blocking);
     return themis_coll_wait(&coll->blocking, done);
 }
 
@@ -393,16 +348,17 @@ themis_status_t themis_coll_sync(themis_coll_t *coll, themis_status_t own)
         else
             themis_coll_relax(coll->group, &round);
     }
-    themis_status_t status = themis_coll_settle(coll);
+    themis_coll_late_wait(coll);
+    themis_coll_remember(coll, themis_coll_late_take(coll));
+    themis_coll_remember(coll, own);
+    themis_coll_remember(coll, themis_coll_settle(coll));
     themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
-    vote.status = own < status ? own : status;
-    vote.status = coll->pending < vote.status ? coll->pending : vote.status;
+    themis_coll_take_pending(coll, &vote);
     themis_coll_agreement_t agreement;
     themis_coll_agree_start(coll->group, &vote, &agreement);
     for (round = 0; themis_coll_agree_test(&agreement, &vote) != THEMIS_OK;)
         themis_coll_relax(coll->group, &round);
-    coll->pending = THEMIS_OK;
-    coll->streak = 0;
+    themis_coll_streak_break(coll);
     coll->dirty = 0;
     return (themis_status_t)vote.status;
 }
@@ -410,5 +366,5 @@ themis_status_t themis_coll_sync(themis_coll_t *coll, themis_status_t own)
 void themis_coll_allow_cache(themis_coll_t *coll, int allowed)
 {
     coll->cache = allowed && coll->config.cache;
-    coll->streak = 0;
+    themis_coll_streak_break(coll);
 }

@@ -22,5 +22,5 @@ themis_coll_mode_t themis_coll_model_choose(const themis_coll_config_t *config, 
 
 /* After a call in which no rank had more than SMALL bytes, up to STREAK calls go without agreement. */
 #define THEMIS_COLL_SMALL (UINT64_C(128) << 10)
-#define THEMIS_COLL_STREAK 15
+#define THEMIS_COLL_STREAK 31
 #endif

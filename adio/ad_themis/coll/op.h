@@ -58,10 +58,15 @@ struct themis_coll {
     themis_coll_op_t *head, *tail;
     themis_coll_op_t blocking; /* the blocking call: there is one at a time, and it must not lack memory */
     unsigned streak;           /* calls that still go without agreement */
-    themis_status_t pending;   /* failure that the next agreement will tell the others */
-    int direction;             /* of the last call; -1 before the first */
-    int dirty;                 /* the cache of some rank may hold something */
-    int cache;                 /* allowed */
+    int streaking;             /* small calls follow one another: agreements are only collected one streak later */
+    uint64_t streak_most;      /* largest access of this rank since the last agreement */
+    enum { THEMIS_COLL_NOT_LATE, THEMIS_COLL_LATE, THEMIS_COLL_LATE_ENDED } late; /* of a streak's agreement */
+    themis_coll_agreement_t late_agreement;
+    themis_coll_vote_t late_result;
+    themis_status_t pending; /* failure that the next agreement will tell the others */
+    int direction;           /* of the last call; -1 before the first */
+    int dirty;               /* the cache of some rank may hold something */
+    int cache;               /* allowed */
 };
 
 /* One step of a call at the head of the queue, or of a later one as far as it needs nobody else. */
@@ -81,6 +86,22 @@ void themis_coll_twophase_describe(const themis_coll_op_t *op, themis_coll_vote_
 void themis_coll_twophase_begin(themis_coll_op_t *op);
 void themis_coll_twophase_step(themis_coll_op_t *op);
 void themis_coll_twophase_end(themis_coll_op_t *op);
+
+/* Small calls in a row (streak.c): begin after a call that was agreed on; one call of the row; what is left of the
+ * row's last agreement, which late_wait waits for and late_take takes, on all ranks at the same place in their row of
+ * calls. */
+void themis_coll_streak_begin(themis_coll_t *coll);
+void themis_coll_streak_break(themis_coll_t *coll);
+int themis_coll_streak_has(const themis_coll_t *coll, themis_coll_direction_t direction);
+themis_status_t themis_coll_streak_run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own,
+                                       uint64_t *done);
+int themis_coll_late_ended(themis_coll_t *coll);
+void themis_coll_late_wait(themis_coll_t *coll);
+themis_status_t themis_coll_late_take(themis_coll_t *coll);
+
+/* A failure that this rank's next vote is to tell; and what such a vote says. */
+void themis_coll_remember(themis_coll_t *coll, themis_status_t status);
+void themis_coll_take_pending(themis_coll_t *coll, themis_coll_vote_t *vote);
 
 /*
  * The agreement of a stage: 0 while it is under way; then op->result is what was agreed on. The vote's status is this
