@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# To see what is shared: themis jobs, policy and top, the metrics over HTTP, and a real Prometheus that scrapes them.
+# timeout: 150
+. "$(dirname "$0")/lib/testlib.sh"
+. "$(dirname "$0")/lib/sharing.sh"
+
+free_port
+metrics_port=$testlib_port
+start_servers 1 store-bandwidth=80m workers=2 size=512m policy=size-fair metrics-port=$metrics_port
+scene seen 25 500
+job "four" nodes=4 processes=2
+job "one" nodes=1 processes=2
+sleep 4
+
+# json FILTER COMMAND...: the command's JSON fulfils the filter.
+json() {
+    filter=$1
+    shift
+    "$@" >"$T/out.json" 2>"$T/out.err" && jq -e "$filter" "$T/out.json" >/dev/null || {
+        cat "$T/out.json" "$T/out.err"
+        return 1
+    }
+}
+
+check "themis jobs --json has both jobs with the shares they are due" \
+    json 'length == 2 and ([.[] | select(.job == "four")][0].share_due | . > 0.79 and . < 0.81)' limit 20 themis jobs --json
+check "themis jobs prints a line a job" sh -c 'timeout 20 themis jobs | grep -Eq "^four .* 80.00 "'
+check "themis top --once --json tells what jobs get" \
+    json '.servers[0].reachable and ([.jobs[] | select(.job == "four")][0].share_got | . > 0.7 and . < 0.9)' \
+    limit 20 themis top --once --json
+check "themis top --once fits into 80 columns" \
+    sh -c 'timeout 20 themis top --once | tee "$0" | awk "length(\$0) > 80 { exit 1 }" && grep -q "DUE%" "$0"' "$T/top"
+check "themis top draws a screen" sh -c '
+    script -qec "stty rows 24 cols 80; TERM=xterm timeout 3 themis top" /dev/null >"$0" 2>&1; grep -q "GOT%" "$0"' "$T/screen"
+check "themis policy explain prints the tree" sh -c 'timeout 20 themis policy explain | grep -q " 80.00 %  job four "'
+check "a wrong policy is refused with the place of the fault" \
+    sh -c '! timeout 20 themis policy set user-than-size-fair 2>"$0" && grep -q "character 5" "$0"' "$T/refused"
+check "and the old one stays" sh -c 'timeout 20 themis policy get | grep -q size-fair'
+check "themis policy set changes it" sh -c 'timeout 20 themis policy set job-fair && timeout 20 themis policy | grep -q job-fair'
+
+url=http://127.0.0.1:$metrics_port
+check "metrics over HTTP are OpenMetrics" sh -c '
+    curl -sfi --max-time 10 "$0/metrics" >"$1" && grep -qi "^content-type: application/openmetrics-text; version=1.0.0" "$1" &&
+    tail -n 1 "$1" | grep -q "^# EOF" && grep -q "^themis_job_written_bytes_total{job_id=\"four\"," "$1"' "$url" "$T/metrics"
+check "they are on loopback only" sh -c '! ss -ltn "sport = :$0" | awk "NR > 1 { print \$4 }" | grep -qv "^127\.0\.0\.1:"' "$metrics_port"
+# Prometheus itself, on loopback, with storage of its own.
+if command -v prometheus >/dev/null 2>&1; then
+    free_port
+    prometheus_port=$testlib_port
+    cat >"$T/prometheus.yml" <<END
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs:
+  - job_name: themis
+    static_configs: [{targets: ["127.0.0.1:$metrics_port"]}]
+END
+    spawn timeout 90 prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" \
+        --web.listen-address="127.0.0.1:$prometheus_port" --log.level=error
+    # query EXPRESSION: its first value, or nothing.
+    query() {
+        curl -sf --max-time 5 "http://127.0.0.1:$prometheus_port/api/v1/query" --data-urlencode "query=$1" 2>/dev/null |
+            jq -r '.data.result[0].value[1] // empty'
+    }
+    # eventually EXPRESSION: has a value within 40 s.
+    eventually() {
+        for _ in $(seq 40); do
+            [ -z "$(query "$1")" ] || return 0
+            sleep 1
+        done
+        return 1
+    }
+    check "Prometheus scrapes the server" eventually 'up{job="themis"} == 1'
+    check "and computes rates of a job" eventually 'sum(rate(themis_job_written_bytes_total{job_id="four"}[10s])) > 1e6'
+    check "and quantiles of its waiting" \
+        eventually 'histogram_quantile(0.99, sum by (le) (rate(themis_job_wait_seconds_bucket{job_id="four"}[10s]))) > 0'
+    # Every expression of the dashboard means something to Prometheus.
+    jq -r '.. | objects | select(has("expr")) | .expr' "$THEMIS_SRC/doc/grafana.json" |
+        sed 's/\$__rate_interval/10s/g; s/\$job/.*/g; s/\$instance/.*/g' >"$T/expressions"
+    while read -r expression; do
+        check "dashboard: $expression" eventually "$expression"
+    done <"$T/expressions"
+else
+    skip "a real Prometheus" "prometheus is not installed"
+fi
+curtain || not_ok "the jobs end well"
+finish
