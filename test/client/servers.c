@@ -65,8 +65,11 @@ int test_servers_start(void)
 
 void test_server_signal(int index, int signal)
 {
-    if (pids[index] > 0)
-        kill(pids[index], signal);
+    if (pids[index] <= 0)
+        return;
+    kill(pids[index], signal);
+    if (signal == SIGSTOP) /* all of its threads have stopped when this returns */
+        waitpid(pids[index], NULL, WUNTRACED);
 }
 
 void test_server_kill(int index)
