@@ -41,6 +41,7 @@ forced() (
 )
 check "fixed file names, with ROMIO_FSTYPE_FORCE" forced
 check "the file is on the servers" limit 30 themis stat themis:/fixed
-check "themis run starts servers of its own" limit 90 env -u THEMIS_SERVERS themis run -s 2 -- mpirun.mpich -n 4 \
+# shellcheck disable=SC2046 # words
+check "themis run starts servers of its own" limit 90 env -u THEMIS_SERVERS $(run_env) themis run -s 2 -- mpirun.mpich -n 4 \
     "$bin/hello_mpiio" themis:/hello
 finish

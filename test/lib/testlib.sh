@@ -12,6 +12,7 @@
 # ranks N COMMAND...                       mpirun with the driver's library in front
 # start_servers N [KEY=VALUE...]           N servers in $T/srv0.., each in a directory of its own; exports THEMIS_SERVERS
 # stop_servers                             ends them
+# run_env                                  words to put before "themis run", for the sanitizers
 # spawn COMMAND...                         in the background; ended with the script
 # finish                                   ends the script, with its status
 #
@@ -66,13 +67,23 @@ limit() {
     esac
 }
 
+# sanitizer_library: what has to come first in a program that was not built with the sanitizer; empty in a normal build.
+sanitizer_library() {
+    case $THEMIS_VARIANT in
+    asan | tsan) gcc -print-file-name="lib$THEMIS_VARIANT.so" ;;
+    esac
+}
+
+# run_env: put before "themis run", whose command inherits the preload; shells and mpirun are not looked at for leaks.
+run_env() {
+    library=$(sanitizer_library)
+    echo "env${library:+ LD_PRELOAD=$library ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0}"
+}
+
 # preload: what goes into LD_PRELOAD of a rank.
 preload() {
-    case $THEMIS_VARIANT in
-    asan) printf '%s:' "$(gcc -print-file-name=libasan.so)" ;;
-    tsan) printf '%s:' "$(gcc -print-file-name=libtsan.so)" ;;
-    esac
-    printf '%s' "${EXTRA_PRELOAD:+$EXTRA_PRELOAD:}$THEMIS_PREFIX/lib/libthemis-mpiio.so"
+    library=$(sanitizer_library)
+    printf '%s' "${library:+$library:}${EXTRA_PRELOAD:+$EXTRA_PRELOAD:}$THEMIS_PREFIX/lib/libthemis-mpiio.so"
 }
 
 # ranks_command N: mpirun and its options, without the program.
