@@ -226,7 +226,7 @@ int themis_coll_all_done(MPI_Request *requests, int count)
 }
 
 /* Rounds of waiting: below SPIN without a system call, below YIELD giving the processor away, then asleep. */
-enum { SPIN = 400, YIELD = 1000, MPI_EVERY = 64 };
+enum { SPIN = 300, YIELD = 500, MPI_EVERY = 64 };
 
 void themis_coll_relax(themis_coll_group_t *group, unsigned *round)
 {
