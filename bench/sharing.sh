@@ -7,17 +7,18 @@
 #   --seconds S      length of the window in which all jobs have requests (10)
 #   --repeats N      medians of N (5)
 #   --figures LIST   some of 8,9,10,12,14 (all)
+#   --processes LIST processes of each job of figure 12, "1 2 4 8"; repeats take the first two of them
 #   --limit MIB      MiB/s of each server (160)
 #
 # Pictures of the first repeat and the page sharing.html with all of them are in $BENCH_DIR, and so are the series as CSV.
 . "$(dirname "$0")/../test/lib/testlib.sh"
 . "$(dirname "$0")/../test/lib/sharing.sh"
 
-seconds=10 repeats=5 figures=8,9,10,12,14 limit_mib=160
+seconds=10 repeats=5 figures=8,9,10,12,14 limit_mib=160 process_counts="1 2 4 8"
 while [ $# -gt 0 ]; do
     case $1 in
     --quick) seconds=3 repeats=1 ;;
-    --seconds | --repeats | --figures | --limit)
+    --seconds | --repeats | --figures | --limit | --processes)
         name=${1#--}
         shift
         case $name in
@@ -25,10 +26,11 @@ while [ $# -gt 0 ]; do
         repeats) repeats=$1 ;;
         figures) figures=$1 ;;
         limit) limit_mib=$1 ;;
+        processes) process_counts=$1 ;;
         esac
         ;;
     *)
-        sed -n '3,12p' "$0"
+        sed -n '3,13p' "$0"
         exit 2
         ;;
     esac
@@ -272,8 +274,8 @@ END
 : >"$T/pictures"
 for repeat in $(seq 1 "$repeats"); do
     # All numbers of processes once, afterwards the one in which a queue runs empty now and then.
-    comparison_processes="1 2 4 8"
-    [ "$repeat" = 1 ] || comparison_processes="1 2"
+    comparison_processes=$process_counts
+    [ "$repeat" = 1 ] || comparison_processes=$(echo "$process_counts" | cut -d' ' -f1,2)
     for figure in 8 9 10 12 14; do
         ! wanted $figure || "figure_$figure"
     done
