@@ -21,3 +21,8 @@ check_PROGRAMS += test/adio/collective_mpi
 test_adio_collective_mpi_SOURCES = test/adio/collective_mpi.c
 test_adio_collective_mpi_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_collective_mpi_LDADD = $(MPI_LIBS)
+
+check_PROGRAMS += test/adio/test_runs
+test_adio_test_runs_SOURCES = test/adio/test_runs.c
+test_adio_test_runs_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(CHECK_CFLAGS)
+test_adio_test_runs_LDADD = adio/libthemis-coll.la util/libthemis-util.la $(TEST_LIBS)
