@@ -114,6 +114,19 @@ static themis_status_t sink_wait(void *arg, void *request, size_t *done)
     return status;
 }
 
+/* The cache of a rank: here the file itself. */
+static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, const themis_list_t *list, size_t *done)
+{
+    void *request;
+    themis_status_t status = sink_start(arg, direction, list, &request);
+    return status == THEMIS_OK ? sink_wait(arg, request, done) : status;
+}
+
+static themis_status_t sink_settle(void *arg)
+{
+    return THEMIS_OK;
+}
+
 /* --- random patterns, the same on all ranks --- */
 
 enum { SPACE = 1 << 20 };
@@ -361,6 +374,56 @@ static void errors(call_t *call, file_sink_t *files, const themis_coll_sink_t *s
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* Calls of a row in which `victim` fails from call `bad` on, a larger one at `large`; how many calls gave the error. */
+static int row_of_calls(themis_coll_t *coll, file_sink_t *files, int victim, int calls, int bad, int large)
+{
+    enum { SMALL = 64, LARGE = 200 << 10 };
+    static char buffer[LARGE];
+    int errors = 0;
+    for (int i = 0; i < calls; i++) {
+        uint64_t bytes = i == large && rank == victim ? LARGE : SMALL, done = 0;
+        themis_coll_runs_t file, memory;
+        themis_coll_runs_init(&file);
+        themis_coll_runs_init(&memory);
+        themis_coll_runs_push(&file, (uint64_t)rank * LARGE, bytes, bytes, 1);
+        themis_coll_runs_push(&memory, 0, bytes, bytes, 1);
+        if (rank == victim && i == bad)
+            files->fail_at = 0;
+        themis_coll_access_t access = {THEMIS_COLL_WRITE, &file, &memory, buffer};
+        themis_status_t status = themis_coll_run(coll, &access, THEMIS_OK, &done);
+        files->fail_at = -1;
+        if (status != THEMIS_OK && status != THEMIS_DISCONNECTED)
+            say("another error than that of the row", (unsigned)i, (uint64_t)-status);
+        errors += status != THEMIS_OK;
+        themis_coll_runs_free(&file);
+        themis_coll_runs_free(&memory);
+    }
+    return errors;
+}
+
+/* An error in a row of small calls reaches every rank, by the end of the row at the latest, and then is over. */
+static void rows(file_sink_t *files, const themis_coll_sink_t *sink)
+{
+    themis_coll_config_t config = draw_config();
+    themis_coll_t *coll = NULL;
+    config.mode = THEMIS_COLL_LIST;
+    config.cache = 1;
+    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
+        return;
+    for (int round = 0; round < 20; round++) {
+        int victim = (int)draw((uint64_t)ranks), calls = 20 + (int)draw(150);
+        int bad = draw(2) ? (int)draw((uint64_t)calls) : -1, large = draw(2) ? (int)draw((uint64_t)calls) : -1;
+        int errors = row_of_calls(coll, files, victim, calls, bad, large);
+        errors += themis_coll_sync(coll, THEMIS_OK) != THEMIS_OK;
+        if ((errors > 0) != (bad >= 0))
+            say(bad >= 0 ? "no error from a row that failed" : "an error from nowhere", (unsigned)round, 0);
+        if (themis_coll_sync(coll, THEMIS_OK) != THEMIS_OK)
+            say("the error is not over", (unsigned)round, 0);
+    }
+    themis_coll_destroy(coll);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -384,6 +447,10 @@ int main(int argc, char **argv)
         session(&call, &files, &sink, 1 + (unsigned)draw(8));
     for (unsigned i = 0; i < calls / 8 && !failures; i++)
         errors(&call, &files, &sink);
+    sink.quick = sink_quick;
+    sink.settle = sink_settle;
+    if (!failures)
+        rows(&files, &sink);
     if (rank == 0)
         printf("%u calls, %d failures\n", call.number, failures);
     close(files.fd);
