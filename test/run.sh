@@ -23,9 +23,7 @@ passed=0 failed=0 skipped=0 failures=
 # header_timeout SCRIPT: the limit that a script states, or the default.
 header_timeout() {
     seconds=$(sed -n 's/^# timeout: *\([0-9][0-9]*\).*/\1/p' "$1" | head -n 1)
-    # Sanitizers make everything a few times slower.
-    case $THEMIS_VARIANT in asan | tsan) factor=4 ;; *) factor=1 ;; esac
-    echo $((${seconds:-300} * factor))
+    echo $((${seconds:-300} * slower))
 }
 
 on_request() { grep -q '^# on request' "$1"; }
@@ -66,7 +64,8 @@ tell() {
 # run_unit PROGRAM: adds up the summary lines of check; a program that dies without one is one failure.
 run_unit() {
     name=$(basename "$1") log=$logs/$(basename "$1").log started=$(date +%s) status=0
-    (cd "$THEMIS_BUILD" && CK_VERBOSITY=normal timeout -k 10 "$unit_timeout" "./$1") </dev/null >"$log" 2>&1 || status=$?
+    (cd "$THEMIS_BUILD" && CK_VERBOSITY=normal CK_TIMEOUT_MULTIPLIER=$slower timeout -k 10 $((unit_timeout * slower)) "./$1") \
+        </dev/null >"$log" 2>&1 || status=$?
     if [ "$status" = 77 ]; then
         tell 0 0 1 "$name" "$log" "$started"
         return
@@ -162,6 +161,8 @@ sanitizer_options() {
         export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS-}"
         ;;
     tsan)
+        # UCX patches mmap and its like in memory to see what they do; under TSan, which intercepts them, it crashes.
+        export UCX_MEM_EVENTS=n
         export TSAN_OPTIONS="suppressions=$supp/tsan.supp:halt_on_error=0:second_deadlock_stack=1:history_size=4:${TSAN_OPTIONS-}"
         ;;
     esac
@@ -183,6 +184,8 @@ export UCX_NET_DEVICES=lo
 # shellcheck disable=SC2086 # empty or one word
 themis_setup $variant --enable-werror
 themis_make print-check-programs # so that a change of the makefiles is settled before its output is read
+# Sanitizers make everything a few times slower; so all limits are longer there.
+case $THEMIS_VARIANT in asan | tsan) slower=4 ;; *) slower=1 ;; esac
 sanitizer_options
 logs=$THEMIS_BUILD/test-logs
 mkdir -p "$logs"

@@ -8,7 +8,8 @@
 #
 # ok TEXT, not_ok TEXT, skip TEXT REASON   one line a case
 # check TEXT COMMAND...                    ok if the command succeeds; otherwise not ok, and its output
-# limit SECONDS COMMAND...                 runs a program (not a shell function but for ranks) under a timeout
+# limit SECONDS COMMAND...                 runs a program (not a shell function but for ranks) under a timeout, which is
+#                                          longer under sanitizers
 # ranks N COMMAND...                       mpirun with the driver's library in front
 # start_servers N [KEY=VALUE...]           N servers in $T/srv0.., each in a directory of its own; exports THEMIS_SERVERS
 # stop_servers                             ends them
@@ -29,6 +30,8 @@ UCX_WARN_UNUSED_ENV_VARS=n
 export THEMIS_SRC THEMIS_BUILD THEMIS_PREFIX PATH UCX_NET_DEVICES UCX_WARN_UNUSED_ENV_VARS
 T=$(mktemp -d "${TMPDIR:-/tmp}/themis-test.XXXXXX") || exit 1
 testlib_failed=0 testlib_servers='' testlib_spawned=''
+# Sanitizers make everything a few times slower.
+case ${THEMIS_VARIANT-} in asan | tsan) testlib_slower=4 ;; *) testlib_slower=1 ;; esac
 
 ok() { printf 'ok - %s\n' "$*"; }
 
@@ -53,7 +56,7 @@ check() {
 }
 
 limit() {
-    testlib_limit=$1
+    testlib_limit=$(($1 * testlib_slower))
     shift
     case $1 in
     ranks)
