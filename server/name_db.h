@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The database below the namespace: attributes by path, entries by directory, and the ids of objects, in RocksDB.
+ *
+ * Nothing is checked here, neither paths nor rights; each function is one atomic step, and what takes several is locked
+ * by the namespace. Texts are borrowed for the call. Errors of the database are logged here and become THEMIS_IO,
+ * records that cannot be read THEMIS_CORRUPT.
+ *
+ * Threads: all functions but open and close may be called from any thread; they may wait for the disk.
+ */
+#ifndef THEMIS_SERVER_NAME_DB_H
+#define THEMIS_SERVER_NAME_DB_H
+#include <stddef.h>
+#include <stdint.h>
+#include "proto/proto.h"
+#include "themis/status.h"
+
+typedef struct themis_name_db themis_name_db_t;
+
+/*
+ * `directory` is made if it is not there; "": in memory, gone with the process. `fresh`: what it holds is removed.
+ * `index` of this server: part of the ids of objects. THEMIS_CONFIG: the directory cannot be opened.
+ */
+themis_status_t themis_name_db_open(const char *directory, int fresh, uint32_t index, themis_name_db_t **db);
+void themis_name_db_close(themis_name_db_t *db); /* NULL is allowed */
+
+/* THEMIS_NO_ENTRY: there is nothing of that path, as of "/" until it is put. */
+themis_status_t themis_name_db_get(themis_name_db_t *db, const themis_proto_text_t *path, themis_proto_attr_t *attr);
+themis_status_t themis_name_db_put(themis_name_db_t *db, const themis_proto_text_t *path,
+                                   const themis_proto_attr_t *attr);
+themis_status_t themis_name_db_remove(themis_name_db_t *db, const themis_proto_text_t *path);
+
+themis_status_t themis_name_db_entry_put(themis_name_db_t *db, const themis_proto_entry_t *entry);
+themis_status_t themis_name_db_entry_remove(themis_name_db_t *db, const themis_proto_entry_t *entry);
+int themis_name_db_has_entries(themis_name_db_t *db, const themis_proto_text_t *directory);
+/* Entries into `buffer`, which *entries borrows. */
+void themis_name_db_list(themis_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
+                         themis_proto_entries_t *entries);
+
+/* An id that no object ever had. */
+themis_status_t themis_name_db_new_id(themis_name_db_t *db, uint64_t *id);
+
+/* What was changed survives a power failure when it returns. */
+themis_status_t themis_name_db_sync(themis_name_db_t *db);
+#endif
