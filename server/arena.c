@@ -2,55 +2,37 @@
 /*
  * The arena store: objects as extents of a mapped region.
  *
- * An object has a sorted list of extents, each one block of its space, at an offset that is a multiple of the page. A
- * page counts as valid once bytes were put into it; the others read as zeros, whatever the block holds. A window for
- * writing claims the pages that it covers as a whole, and they become valid when it finishes well; of pages that it
- * covers in part, those not yet valid are cleared and made valid at prepare, unless another window has claimed them:
- * the bytes of both are the same place then, and that other window decides. Thus nothing stale is ever seen, nothing is
- * cleared that is written anyway, and the object's lock is held for bookkeeping only.
+ * A window for writing claims the pages that it covers as a whole, and they become valid when it finishes well; of
+ * pages that it covers in part, those not yet valid are cleared and made valid at prepare, unless another window has
+ * claimed them: the bytes of both are the same place then, and that other window decides. Thus nothing stale is ever
+ * seen, nothing is cleared that is written anyway, and the object's lock is held for bookkeeping only.
  *
  * Extents that a truncation or removal takes away are given back when no window is under way on the object.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "server/arena_extents.h"
 #include "server/space.h"
 #include "server/store_types.h"
 #include "util/clock.h"
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-enum {
-    PAGE = THEMIS_SPACE_UNIT,
-    SHARDS = 64,
-    ZEROS = 64 << 10,
-    GROWTH_SHIFT = 2, /* a new extent is at most a quarter of what the object has */
-    VALID = 1 << 15   /* in a page's state; the bits below count the windows that claim it */
-};
-
-typedef struct extent {
-    uint64_t offset; /* in the object */
-    uint32_t unit, pages, valid;
-    uint8_t order;
-    struct extent *next; /* among the retired */
-    uint16_t state[];
-} extent_t;
+enum { PAGE = THEMIS_ARENA_PAGE, SHARDS = 64, ZEROS = 64 << 10 };
 
 struct themis_store_object {
     uint64_t id;
     uint32_t references; /* of the shard's lock; one for being in the table */
-    int listed;          /* is in the table; of the shard's lock */
     UT_hash_handle hh;
     pthread_mutex_t lock; /* of all below */
-    uint64_t end, allocated, modified, generation;
+    uint64_t end, modified, generation;
     uint32_t windows; /* under way */
-    uint32_t count, capacity;
-    extent_t **extents; /* by offset */
-    extent_t *retired;
+    themis_arena_extents_t extents;
 };
 typedef themis_store_object_t object_t;
+typedef themis_arena_extent_t extent_t;
 
 typedef struct shard {
     pthread_mutex_t lock;
@@ -80,7 +62,6 @@ static object_t *object_create(shard_t *shard, uint64_t id)
         return NULL;
     object->id = id;
     object->references = 1;
-    object->listed = 1;
     object->modified = themis_clock_wall();
     pthread_mutex_init(&object->lock, NULL);
     HASH_ADD(hh, shard->objects, id, sizeof id, object);
@@ -91,27 +72,9 @@ static object_t *object_create(shard_t *shard, uint64_t id)
     return NULL;
 }
 
-static void extent_free(arena_t *arena, extent_t *extent)
-{
-    themis_space_give(arena->space, extent->unit, extent->order);
-    free(extent);
-}
-
-static void free_retired(arena_t *arena, object_t *object)
-{
-    while (object->retired) {
-        extent_t *extent = object->retired;
-        object->retired = extent->next;
-        extent_free(arena, extent);
-    }
-}
-
 static void object_free(arena_t *arena, object_t *object)
 {
-    free_retired(arena, object);
-    for (uint32_t i = 0; i < object->count; i++)
-        extent_free(arena, object->extents[i]);
-    free(object->extents);
+    themis_arena_extents_release(&object->extents, arena->space);
     pthread_mutex_destroy(&object->lock);
     free(object);
 }
@@ -157,110 +120,11 @@ static themis_status_t arena_remove(themis_store_t *store, uint64_t id)
     HASH_FIND(hh, shard->objects, &id, sizeof id, object);
     if (object) {
         HASH_DELETE(hh, shard->objects, object);
-        object->listed = 0;
     }
     pthread_mutex_unlock(&shard->lock);
     if (object)
         arena_close(store, object);
     return THEMIS_OK;
-}
-
-/* --- extents ----------------------------------------------------------------------------------------------------- */
-
-static uint64_t extent_end(const extent_t *extent)
-{
-    return extent->offset + (uint64_t)extent->pages * PAGE;
-}
-
-/* Index of the first extent that ends behind `offset`. `hint`: where the last search ended. */
-static uint32_t find(const object_t *object, uint64_t offset, uint32_t hint)
-{
-    uint32_t low = 0, high = object->count;
-
-    for (uint32_t i = hint; i < high && i < hint + 2; i++)
-        if (extent_end(object->extents[i]) > offset && (i == 0 || extent_end(object->extents[i - 1]) <= offset))
-            return i;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (extent_end(object->extents[middle]) <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static unsigned floor_order(uint64_t pages)
-{
-    unsigned order = 63 - (unsigned)__builtin_clzll(pages | 1);
-
-    return order < THEMIS_SPACE_MAX_ORDER ? order : THEMIS_SPACE_MAX_ORDER;
-}
-
-/*
- * How large an extent at `offset` should be: what is asked for, more where the object grows at an extent's end, and
- * never into the next extent. `index` is where it will be in the list.
- */
-static unsigned wanted_order(const object_t *object, uint32_t index, uint64_t offset, uint64_t length)
-{
-    uint64_t pages = (length + PAGE - 1) / PAGE;
-    uint64_t room = index < object->count ? (object->extents[index]->offset - offset) / PAGE : UINT64_MAX;
-    int grows = index > 0 ? extent_end(object->extents[index - 1]) == offset : offset == 0;
-    uint64_t growth = (object->allocated / PAGE) >> GROWTH_SHIFT;
-
-    if (grows && growth > pages)
-        pages = growth;
-    return floor_order(pages < room ? pages : room);
-}
-
-static int make_room(object_t *object)
-{
-    if (object->count < object->capacity)
-        return 1;
-    uint32_t capacity = object->capacity ? object->capacity * 2 : 1;
-    extent_t **grown = realloc(object->extents, capacity * sizeof *grown);
-    if (!grown)
-        return 0;
-    object->extents = grown;
-    object->capacity = capacity;
-    return 1;
-}
-
-/* Adds an extent that begins at the page of `offset`, where there is none, for about `length` bytes. */
-static themis_status_t add_extent(arena_t *arena, object_t *object, uint32_t index, uint64_t offset, uint64_t length)
-{
-    uint64_t start = offset / PAGE * PAGE;
-    unsigned order;
-    uint32_t unit;
-
-    if (!make_room(object))
-        return THEMIS_NO_MEMORY;
-    themis_status_t status =
-        themis_space_take(arena->space, wanted_order(object, index, start, offset - start + length), 0, &order, &unit);
-    if (status != THEMIS_OK)
-        return status;
-    extent_t *extent = calloc(1, sizeof *extent + (sizeof *extent->state << order));
-    if (!extent) {
-        themis_space_give(arena->space, unit, order);
-        return THEMIS_NO_MEMORY;
-    }
-    *extent = (extent_t){.offset = start, .unit = unit, .pages = UINT32_C(1) << order, .order = (uint8_t)order};
-    memmove(object->extents + index + 1, object->extents + index, (object->count - index) * sizeof *object->extents);
-    object->extents[index] = extent;
-    object->count++;
-    object->allocated += (uint64_t)extent->pages * PAGE;
-    return THEMIS_OK;
-}
-
-static uint8_t *page_address(const arena_t *arena, const extent_t *extent, uint32_t page)
-{
-    return themis_space_address(arena->space, extent->unit + page);
-}
-
-static void make_valid(extent_t *extent, uint32_t page)
-{
-    extent->valid += !(extent->state[page] & VALID);
-    extent->state[page] |= VALID;
 }
 
 /* --- windows ----------------------------------------------------------------------------------------------------- */
@@ -285,8 +149,8 @@ static void clear_unless_claimed(const arena_t *arena, extent_t *extent, uint32_
 {
     if (extent->state[page])
         return;
-    memset(page_address(arena, extent, page), 0, PAGE);
-    make_valid(extent, page);
+    memset(themis_arena_extent_page(arena->space, extent, page), 0, PAGE);
+    themis_arena_extent_make_valid(extent, page);
 }
 
 static void claim(themis_window_t *window, extent_t *extent, uint32_t first, uint32_t behind)
@@ -305,7 +169,7 @@ static int write_part(const arena_t *arena, themis_window_t *window, extent_t *e
     int starts_inside = from % PAGE != 0, ends_inside = behind % PAGE != 0;
 
     if (window->mark_count == THEMIS_WINDOW_PIECES ||
-        !add_piece(window, page_address(arena, extent, 0) + from, behind - from))
+        !add_piece(window, themis_arena_extent_page(arena->space, extent, 0) + from, behind - from))
         return 0;
     if (extent->valid == extent->pages)
         return 1;
@@ -333,14 +197,14 @@ static int zeros_part(const arena_t *arena, themis_window_t *window, uint64_t le
 static int read_part(const arena_t *arena, themis_window_t *window, const extent_t *extent, uint64_t from,
                      uint64_t behind)
 {
-    uint8_t *base = page_address(arena, extent, 0);
+    uint8_t *base = themis_arena_extent_page(arena->space, extent, 0);
 
     if (extent->valid == extent->pages)
         return add_piece(window, base + from, behind - from);
     while (from < behind) {
-        int valid = (extent->state[from / PAGE] & VALID) != 0;
+        int valid = (extent->state[from / PAGE] & THEMIS_ARENA_VALID) != 0;
         uint64_t page = from / PAGE;
-        while (page * PAGE < behind && ((extent->state[page] & VALID) != 0) == valid)
+        while (page * PAGE < behind && ((extent->state[page] & THEMIS_ARENA_VALID) != 0) == valid)
             page++;
         uint64_t to = page * PAGE < behind ? page * PAGE : behind;
         if (!(valid ? add_piece(window, base + from, to - from) : zeros_part(arena, window, to - from)))
@@ -358,8 +222,8 @@ static themis_status_t prepare_extent(arena_t *arena, themis_window_t *window, c
     uint64_t at = want->offset, end = want->offset + want->length;
 
     while (at < end && !*full) {
-        uint32_t index = *hint = find(object, at, *hint);
-        extent_t *extent = index < object->count ? object->extents[index] : NULL;
+        uint32_t index = *hint = themis_arena_extents_find(&object->extents, at, *hint);
+        extent_t *extent = index < object->extents.count ? object->extents.extent[index] : NULL;
         if (!extent || extent->offset > at) {
             uint64_t behind = extent && extent->offset < end ? extent->offset : end;
             if (window->direction == THEMIS_STORE_READ) {
@@ -367,12 +231,12 @@ static themis_status_t prepare_extent(arena_t *arena, themis_window_t *window, c
                 at = behind;
                 continue;
             }
-            themis_status_t status = add_extent(arena, object, index, at, behind - at);
+            themis_status_t status = themis_arena_extents_add(&object->extents, arena->space, index, at, behind - at);
             if (status != THEMIS_OK)
                 return status;
             continue;
         }
-        uint64_t behind = extent_end(extent) < end ? extent_end(extent) : end;
+        uint64_t behind = themis_arena_extent_end(extent) < end ? themis_arena_extent_end(extent) : end;
         uint64_t from = at - extent->offset, to = behind - extent->offset;
         *full = !(window->direction == THEMIS_STORE_WRITE ? write_part(arena, window, extent, from, to)
                                                           : read_part(arena, window, extent, from, to));
@@ -424,7 +288,7 @@ static void release_marks(themis_window_t *window, int ok, uint64_t limit)
         for (uint32_t page = mark->first; page < mark->behind; page++) {
             extent->state[page]--;
             if (ok && extent->offset + (uint64_t)(page + 1) * PAGE <= limit)
-                make_valid(extent, page);
+                themis_arena_extent_make_valid(extent, page);
         }
     }
 }
@@ -453,51 +317,21 @@ static themis_status_t arena_finish(themis_store_t *store, themis_window_t *wind
         object->modified = themis_clock_wall();
     }
     if (--object->windows == 0)
-        free_retired((arena_t *)store, object);
+        themis_arena_extents_free_retired(&object->extents, ((arena_t *)store)->space);
     pthread_mutex_unlock(&object->lock);
     return moved;
 }
 
 /* --- whole objects ----------------------------------------------------------------------------------------------- */
 
-static void retire(object_t *object, extent_t *extent)
-{
-    object->allocated -= (uint64_t)extent->pages * PAGE;
-    extent->next = object->retired;
-    object->retired = extent;
-}
-
-/* Forgets the bytes of an extent from `offset`, which lies inside of it. */
-static void cut_extent(const arena_t *arena, extent_t *extent, uint64_t offset)
-{
-    uint32_t page = (uint32_t)((offset - extent->offset) / PAGE);
-    uint64_t inside = offset % PAGE;
-
-    if (inside && (extent->state[page] & VALID))
-        memset(page_address(arena, extent, page) + inside, 0, PAGE - inside);
-    for (page += inside != 0; page < extent->pages; page++)
-        if (extent->state[page] & VALID) {
-            extent->state[page] &= (uint16_t)~VALID;
-            extent->valid--;
-        }
-}
-
 static themis_status_t arena_truncate(themis_store_t *store, object_t *object, uint64_t size)
 {
     arena_t *arena = (arena_t *)store;
 
     pthread_mutex_lock(&object->lock);
-    uint32_t index = find(object, size, 0);
-    if (index < object->count) {
-        object->generation++;
-        if (object->extents[index]->offset < size)
-            cut_extent(arena, object->extents[index++], size);
-        for (uint32_t i = index; i < object->count; i++)
-            retire(object, object->extents[i]);
-        object->count = index;
-        if (object->windows == 0)
-            free_retired(arena, object);
-    }
+    object->generation += (uint64_t)themis_arena_extents_cut(&object->extents, arena->space, size);
+    if (object->windows == 0)
+        themis_arena_extents_free_retired(&object->extents, arena->space);
     object->end = size;
     object->modified = themis_clock_wall();
     pthread_mutex_unlock(&object->lock);
@@ -511,14 +345,14 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
 
     pthread_mutex_lock(&object->lock);
     for (uint32_t index = 0; at < end && status == THEMIS_OK;) {
-        index = find(object, at, index);
-        const extent_t *extent = index < object->count ? object->extents[index] : NULL;
+        index = themis_arena_extents_find(&object->extents, at, index);
+        const extent_t *extent = index < object->extents.count ? object->extents.extent[index] : NULL;
         if (extent && extent->offset <= at) {
-            at = extent_end(extent);
+            at = themis_arena_extent_end(extent);
             continue;
         }
         uint64_t behind = extent && extent->offset < end ? extent->offset : end;
-        status = add_extent((arena_t *)store, object, index, at, behind - at);
+        status = themis_arena_extents_add(&object->extents, ((arena_t *)store)->space, index, at, behind - at);
     }
     if (status == THEMIS_OK && object->end < end)
         object->end = end;
@@ -530,7 +364,8 @@ static themis_status_t arena_size(themis_store_t *store, object_t *object, themi
 {
     (void)store;
     pthread_mutex_lock(&object->lock);
-    *size = (themis_store_size_t){.end = object->end, .allocated = object->allocated, .modified = object->modified};
+    *size =
+        (themis_store_size_t){.end = object->end, .allocated = object->extents.allocated, .modified = object->modified};
     pthread_mutex_unlock(&object->lock);
     return THEMIS_OK;
 }
@@ -544,9 +379,9 @@ static themis_status_t arena_sync(themis_store_t *store, object_t *object)
     if (!arena->mapped_file)
         return THEMIS_OK;
     pthread_mutex_lock(&object->lock);
-    for (uint32_t i = 0; i < object->count && status == THEMIS_OK; i++) {
-        const extent_t *extent = object->extents[i];
-        if (msync(page_address(arena, extent, 0), (size_t)extent->pages * PAGE, MS_SYNC) < 0)
+    for (uint32_t i = 0; i < object->extents.count && status == THEMIS_OK; i++) {
+        const extent_t *extent = object->extents.extent[i];
+        if (msync(themis_arena_extent_page(arena->space, extent, 0), (size_t)extent->pages * PAGE, MS_SYNC) < 0)
             status = THEMIS_IO;
     }
     pthread_mutex_unlock(&object->lock);
