@@ -4,6 +4,7 @@
  * itself; the others send PULL and PUSH frames, which are served here. `busy` counts the sends and fetches that touch
  * the memory.
  */
+#include <endian.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,22 @@ _Static_assert(sizeof(themis_net_descriptor_t) == THEMIS_NET_DESCRIPTOR_BYTES, "
 
 /* --- descriptors ------------------------------------------------------------------------------------------------- */
 
-static uint64_t check_of(const themis_net_descriptor_t *descriptor)
+static uint64_t check_of(const unsigned char bytes[THEMIS_NET_DESCRIPTOR_BYTES])
 {
-    return XXH3_64bits(descriptor, offsetof(themis_net_descriptor_t, check));
+    return XXH3_64bits(bytes, offsetof(themis_net_descriptor_t, check));
 }
 
-void themis_net_descriptor_seal(themis_net_descriptor_t *descriptor)
+void themis_net_descriptor_write(const themis_net_descriptor_t *said, unsigned char bytes[THEMIS_NET_DESCRIPTOR_BYTES])
 {
-    descriptor->check = check_of(descriptor);
+    themis_net_descriptor_t wire = {.token = htole64(said->token),
+                                    .total = htole64(said->total),
+                                    .address = htole64(said->address),
+                                    .count = htole32(said->count),
+                                    .flags = htole32(said->flags)};
+
+    memcpy(bytes, &wire, sizeof wire);
+    wire.check = htole64(check_of(bytes));
+    memcpy(bytes, &wire, sizeof wire);
 }
 
 void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,
@@ -57,17 +66,23 @@ void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,
                                     .flags =
                                         (exposed->writable ? THEMIS_NET_WRITABLE : 0) | (plain ? THEMIS_NET_PLAIN : 0)};
 
-    themis_net_descriptor_seal(&said);
-    memcpy(descriptor, &said, sizeof said);
+    themis_net_descriptor_write(&said, descriptor);
 }
 
 themis_status_t themis_net_descriptor_read(const unsigned char bytes[THEMIS_NET_DESCRIPTOR_BYTES],
                                            themis_net_descriptor_t *descriptor)
 {
-    memcpy(descriptor, bytes, sizeof *descriptor);
-    if (descriptor->check != check_of(descriptor) || descriptor->total > INT64_MAX ||
-        descriptor->count > THEMIS_NET_MAX_PIECES)
+    themis_net_descriptor_t wire;
+
+    memcpy(&wire, bytes, sizeof wire);
+    if (le64toh(wire.check) != check_of(bytes) || le64toh(wire.total) > INT64_MAX ||
+        le32toh(wire.count) > THEMIS_NET_MAX_PIECES)
         return THEMIS_PROTOCOL;
+    *descriptor = (themis_net_descriptor_t){.token = le64toh(wire.token),
+                                            .total = le64toh(wire.total),
+                                            .address = le64toh(wire.address),
+                                            .count = le32toh(wire.count),
+                                            .flags = le32toh(wire.flags)};
     return THEMIS_OK;
 }
 

@@ -224,7 +224,7 @@ typedef struct themis_net_piece {
 
 enum { THEMIS_NET_WRITABLE = 1, THEMIS_NET_PLAIN = 2, THEMIS_NET_MAX_PIECES = 1 << 22 };
 
-/* What a descriptor says, THEMIS_NET_DESCRIPTOR_BYTES as it travels. */
+/* What a descriptor says. As it travels it has the same shape, THEMIS_NET_DESCRIPTOR_BYTES in little-endian order. */
 typedef struct themis_net_descriptor {
     uint64_t token;
     uint64_t total;   /* bytes */
@@ -234,8 +234,8 @@ typedef struct themis_net_descriptor {
     uint64_t check; /* a hash of the rest: finds mistakes, not malice */
 } themis_net_descriptor_t;
 
-/* Sets `check`. */
-void themis_net_descriptor_seal(themis_net_descriptor_t *descriptor);
+/* `check` is set here. */
+void themis_net_descriptor_write(const themis_net_descriptor_t *said, unsigned char bytes[THEMIS_NET_DESCRIPTOR_BYTES]);
 
 /* THEMIS_PROTOCOL: not a descriptor. */
 themis_status_t themis_net_descriptor_read(const unsigned char bytes[THEMIS_NET_DESCRIPTOR_BYTES],

@@ -287,8 +287,7 @@ static void move(world_t *world, int push)
     uint64_t cut = take(world, 1);
     struct iovec local[2] = {{world->local, cut}, {world->local + 4096, take(world, 2) % 4096}};
 
-    themis_net_descriptor_seal(&said);
-    memcpy(descriptor, &said, sizeof descriptor);
+    themis_net_descriptor_write(&said, descriptor);
     if (world->conns[1] != NULL &&
         (push ? themis_net_push : themis_net_pull)(world->conns[1], descriptor, take(world, 1), local, 2, on_moved,
                                                    world) == THEMIS_IN_PROGRESS)

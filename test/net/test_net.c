@@ -266,6 +266,11 @@ START_TEST(bulk_refusals)
     themis_net_exposed_descriptor(exposed, request.descriptor);
     ck_assert_int_eq(themis_net_descriptor_bytes(request.descriptor, &bytes), THEMIS_OK);
     ck_assert_uint_eq(bytes, 100);
+    uint64_t place = (uintptr_t)memory;
+    for (int i = 0; i < 8; i++) { /* as doc/wire.md has it, whatever the host */
+        ck_assert_uint_eq(request.descriptor[8 + i], i ? 0 : 100);
+        ck_assert_uint_eq(request.descriptor[16 + i], place >> 8 * i & 0xff);
+    }
     again = request;
     ck_assert_int_eq(ask(client, &again), THEMIS_RANGE);
     again = request;
