@@ -281,7 +281,11 @@ themis_status_t themis_allocate(themis_file_t *file, uint64_t size)
     return on_all(file, THEMIS_OP_ALLOCATE, size, fill_range);
 }
 
+/* A SYNC also makes the names durable that are kept by the server that gets it; those with the path's get it, too. */
 themis_status_t themis_sync(themis_file_t *file)
 {
-    return on_all(file, THEMIS_OP_SYNC, 0, fill_object);
+    themis_status_t status = on_all(file, THEMIS_OP_SYNC, 0, fill_object);
+
+    return status == THEMIS_OK ? themis_client_names_sync(file->session, file->path, file->object, &file->layout)
+                               : status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/names.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "client/call.h"
 #include "client/error.h"
@@ -176,6 +177,48 @@ themis_status_t themis_client_names_stat(themis_t *session, const char *path, co
 
     if (status == THEMIS_OK)
         *stat = found;
+    return status;
+}
+
+/* --- durable names -------------------------------------------------------------------------------------------------
+ */
+
+/* Servers that are not of the layout; `asked` has a byte for each. */
+static themis_status_t sync_home(themis_t *session, const char *path, uint64_t object, unsigned char *asked)
+{
+    uint32_t home = home_of(session, path);
+    themis_proto_object_t request = {object};
+    themis_proto_body_t body;
+    themis_client_call_t *call;
+
+    if (asked[home])
+        return THEMIS_OK;
+    asked[home] = 1;
+    themis_status_t status = themis_client_call_do(session, home, THEMIS_OP_SYNC, &request, path, &call, &body);
+    if (status == THEMIS_OK)
+        themis_client_call_put(call);
+    return status;
+}
+
+themis_status_t themis_client_names_sync(themis_t *session, const char *path, uint64_t object,
+                                         const themis_layout_t *layout)
+{
+    uint32_t servers = session->settings.server_count;
+    char at[THEMIS_CLIENT_PATH_BYTES], above[THEMIS_CLIENT_PATH_BYTES];
+    const char *name;
+    unsigned char *asked = calloc(servers, 1);
+
+    if (!asked)
+        return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", path);
+    for (uint32_t slot = 0; slot < layout->count; slot++)
+        asked[themis_client_place_server(layout, slot, servers)] = 1;
+    snprintf(at, sizeof at, "%s", path);
+    themis_status_t status = sync_home(session, at, object, asked);
+    while (status == THEMIS_OK && themis_client_path_split(at, above, &name) == THEMIS_OK) {
+        strcpy(at, above);
+        status = sync_home(session, at, object, asked);
+    }
+    free(asked);
     return status;
 }
 

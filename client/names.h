@@ -26,6 +26,11 @@ themis_status_t themis_client_names_create(themis_t *session, const char *path, 
 themis_status_t themis_client_names_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                            themis_proto_attr_t *attr);
 
+/* Makes the name of the file `object` durable, and those of the directories above it, at the servers that keep them but
+ * for those in `layout`, which had a SYNC. */
+themis_status_t themis_client_names_sync(themis_t *session, const char *path, uint64_t object,
+                                         const themis_layout_t *layout);
+
 /* Frees the bytes of a file on all its servers. */
 themis_status_t themis_client_names_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
 

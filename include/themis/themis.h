@@ -102,7 +102,11 @@ THEMIS_API themis_status_t themis_unlink(themis_t *session, const char *path);
 THEMIS_API themis_status_t themis_rename(themis_t *session, const char *from, const char *to);
 THEMIS_API themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode);
 
-/* Called for each entry, in byte order of names; a value other than 0 ends the listing, with success. */
+/*
+ * Called for each entry, in byte order of names; a value other than 0 ends the listing, with success. The listing is
+ * what the directory's server has: every name that exists all the while is in it once. A name whose maker died half-way
+ * may be in it, too, and themis_stat then says THEMIS_NO_ENTRY; who shows names to people leaves such out.
+ */
 typedef int (*themis_entry_fn)(void *arg, const char *name, themis_type_t type);
 THEMIS_API themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry_fn entry, void *arg);
 
@@ -186,7 +190,8 @@ THEMIS_API themis_status_t themis_progress(themis_t *session, uint64_t timeout);
 THEMIS_API themis_status_t themis_truncate(themis_file_t *file, uint64_t size);
 /* Reserves space for [0, size) and makes the file at least that long. */
 THEMIS_API themis_status_t themis_allocate(themis_file_t *file, uint64_t size);
-/* Written bytes are durable in the sense of the servers' store when it returns. */
+/* Written bytes, the file's name and those of the directories above it are durable in the sense of the servers' store
+ * when it returns. */
 THEMIS_API themis_status_t themis_sync(themis_file_t *file);
 
 /* --- locks and the shared file pointer ---------------------------------------------------------------------------- */

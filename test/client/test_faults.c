@@ -136,6 +136,33 @@ START_TEST(a_server_that_hangs_is_given_up)
 }
 END_TEST
 
+/* The bytes are on the first server alone; the names are where their hash says. */
+START_TEST(sync_reaches_the_homes_of_the_names)
+{
+    themis_layout_t layout = {TEST_STRIPE, 1, 0};
+    themis_file_t *files[8];
+    char path[32];
+    size_t done;
+    int failed = 0;
+
+    themis_disconnect(session);
+    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
+    for (int i = 0; i < 8; i++) {
+        snprintf(path, sizeof path, "/sync%d", i);
+        ck_ok(themis_open(session, path, create, 0644, &layout, &files[i]));
+        ck_ok(themis_write(files[i], "x", 1, 0, &done));
+        ck_ok(themis_sync(files[i]));
+    }
+    test_server_kill(1);
+    test_server_kill(2);
+    for (int i = 0; i < 8; i++) {
+        failed += themis_sync(files[i]) != THEMIS_OK;
+        themis_close(files[i]);
+    }
+    ck_assert_int_gt(failed, 0);
+}
+END_TEST
+
 START_TEST(a_list_in_another_order_is_refused)
 {
     char other[256];
@@ -179,6 +206,7 @@ int main(void)
     tcase_add_test(tcase, a_server_that_is_gone_is_named_in_time);
     tcase_add_test(tcase, a_server_that_pauses_is_waited_for);
     tcase_add_test(tcase, a_server_that_hangs_is_given_up);
+    tcase_add_test(tcase, sync_reaches_the_homes_of_the_names);
     tcase_add_test(tcase, a_list_in_another_order_is_refused);
     tcase_add_test(tcase, nobody_answers);
     suite_add_tcase(suite, tcase);
