@@ -166,6 +166,9 @@ static int copy_entry(void *arg, const char *name, themis_type_t type)
         return 0;
     }
     place_t source = {from, descent->from->session, from}, target = {to, descent->to->session, to};
+    attributes_t attributes;
+    if (source.session && look(&source, &attributes) == THEMIS_NO_ENTRY)
+        return 0; /* its making was cut short: it is not there */
     descent->result |= copy_any(descent->copying, &source, &target);
     return 0;
 }

@@ -69,10 +69,6 @@ static int show_entry(void *arg, const char *name, themis_type_t type)
     char path[8192];
     themis_stat_t stat;
 
-    if (!listing->detailed && !listing->json) {
-        printf("%s%s\n", name, type == THEMIS_TYPE_DIRECTORY ? "/" : "");
-        return 0;
-    }
     snprintf(path, sizeof path, "%s/%s", listing->directory, name);
     themis_status_t status = themis_stat(listing->session, path, &stat);
     if (status == THEMIS_NO_ENTRY)
@@ -81,8 +77,10 @@ static int show_entry(void *arg, const char *name, themis_type_t type)
         listing->failed = themis_tools_failed(listing->self);
     else if (listing->json)
         json_array_append_new(listing->json, stat_json(name, &stat));
-    else
+    else if (listing->detailed)
         print_line(name, &stat);
+    else
+        printf("%s%s\n", name, type == THEMIS_TYPE_DIRECTORY ? "/" : "");
     return 0;
 }
 
