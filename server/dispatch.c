@@ -86,6 +86,13 @@ void themis_request_free(themis_request_t *request)
 
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
 
+static void cancel(themis_request_t *request)
+{
+    if (request->remembered)
+        themis_session_keep(request->session, request->header.id, NULL, 0);
+    themis_request_free(request);
+}
+
 /* Requests of the session that nobody has begun are taken back; the client sends them again if it comes back. */
 static void cancel_queued(themis_server_t *server, themis_session_t *session)
 {
@@ -93,10 +100,25 @@ static void cancel_queued(themis_server_t *server, themis_session_t *session)
         themis_request_t *request = session->queued;
         themis_sched_cancel(server->sched, &request->item, themis_clock_now());
         DL_DELETE(session->queued, request);
-        if (request->remembered)
-            themis_session_keep(session, request->header.id, NULL, 0);
-        themis_request_free(request);
+        cancel(request);
     }
+    while (session->held) {
+        themis_request_t *request = session->held;
+        DL_DELETE(session->held, request);
+        cancel(request);
+    }
+}
+
+/* The connection is gone. What came by it and is in service goes on to touch the file and the client's memory for a
+ * moment: what comes by the next connection, replays among it, waits for that. */
+static void lose_connection(themis_server_t *server, themis_session_t *session)
+{
+    cancel_queued(server, session);
+    session->epoch++;
+    session->behind = session->in_service;
+    themis_net_conn_set_user(session->conn, NULL);
+    themis_net_conn_unref(session->conn);
+    session->conn = NULL;
 }
 
 void themis_server_end_session(themis_server_t *server, themis_session_t *session)
@@ -104,11 +126,8 @@ void themis_server_end_session(themis_server_t *server, themis_session_t *sessio
     session->references++; /* requests that end below may hold the last one */
     cancel_queued(server, session);
     themis_locks_end_session(server->locks, session->number);
-    if (session->conn) {
-        themis_net_conn_set_user(session->conn, NULL);
-        themis_net_conn_unref(session->conn);
-        session->conn = NULL;
-    }
+    if (session->conn)
+        lose_connection(server, session);
     if (session->listed) {
         themis_sessions_unlist(server->sessions, session);
         session_release(server, session);
@@ -204,11 +223,8 @@ static themis_status_t new_session(themis_server_t *server, const themis_proto_h
  * the memory it named may be in other use by then. */
 static void leave_connection(themis_server_t *server, themis_session_t *session)
 {
-    cancel_queued(server, session);
-    themis_net_conn_set_user(session->conn, NULL);
     themis_net_conn_close(session->conn);
-    themis_net_conn_unref(session->conn);
-    session->conn = NULL;
+    lose_connection(server, session);
 }
 
 /* Binds the connection to its session, old or new. With the lock. */
@@ -336,6 +352,33 @@ static int replay(themis_net_conn_t *conn, themis_request_t *request)
     return known != NULL;
 }
 
+/* To the scheduler, or to wait for what an earlier connection left in service. */
+static void queue(themis_server_t *server, themis_request_t *request, uint64_t now)
+{
+    themis_session_t *session = request->session;
+
+    if (session->behind) {
+        request->state = THEMIS_REQUEST_HELD;
+        DL_APPEND(session->held, request);
+        return;
+    }
+    request->state = THEMIS_REQUEST_QUEUED;
+    DL_APPEND(session->queued, request);
+    themis_sched_enqueue(server->sched, session->job, &request->item, now);
+    themis_server_rouse(server);
+}
+
+void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
+{
+    uint64_t now = themis_clock_now();
+
+    while (session->held) {
+        themis_request_t *request = session->held;
+        DL_DELETE(session->held, request);
+        queue(server, request, now);
+    }
+}
+
 /* Takes the request over; what is done with it is up to a worker. */
 static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
                     themis_session_t *session)
@@ -345,6 +388,7 @@ static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_req
 
     pthread_mutex_lock(&server->lock);
     request->session = session;
+    request->epoch = session->epoch;
     session->references++;
     if (session->job)
         themis_jobtab_heard(server->jobs, session->job, now);
@@ -354,10 +398,7 @@ static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_req
         themis_server_ready(server, request);
     } else {
         request->scheduled = 1;
-        request->state = THEMIS_REQUEST_QUEUED;
-        DL_APPEND(session->queued, request);
-        themis_sched_enqueue(server->sched, session->job, &request->item, now);
-        themis_server_rouse(server);
+        queue(server, request, now);
     }
     pthread_mutex_unlock(&server->lock);
 }
@@ -419,11 +460,8 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
     pthread_mutex_lock(&server->lock);
     themis_session_t *session = themis_net_conn_user(conn);
     if (session && session->conn == conn) {
-        cancel_queued(server, session);
-        session->conn = NULL;
+        lose_connection(server, session);
         session->lost = themis_clock_now();
-        themis_net_conn_set_user(conn, NULL);
-        themis_net_conn_unref(conn);
     }
     pthread_mutex_unlock(&server->lock);
 }

@@ -49,6 +49,7 @@ static void begin_slice(themis_server_t *server, themis_request_t *request, uint
     request->moved = 0;
     request->slice = slice;
     server->in_service++;
+    request->session->in_service++;
     if (!is_data(request))
         return;
     server->slices++;
@@ -94,6 +95,9 @@ static void end_slice(themis_server_t *server, themis_request_t *request)
         server->slices--;
     }
     server->in_service--;
+    request->session->in_service--;
+    if (request->epoch != request->session->epoch && --request->session->behind == 0)
+        themis_server_caught_up(server, request->session);
     *(request->header.opcode == THEMIS_OP_READ ? &job->bytes_read : &job->bytes_written) += request->moved;
     if (request->item.bytes && is_lost(request))
         request->item.bytes = 0;

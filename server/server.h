@@ -31,6 +31,7 @@
 enum { THEMIS_ROLE_CLIENT = 0, THEMIS_ROLE_SERVER = 1, THEMIS_ROLE_TOOL = 2 };
 
 typedef enum themis_request_state {
+    THEMIS_REQUEST_HELD,    /* in its session's list of those that wait for an earlier connection's */
     THEMIS_REQUEST_QUEUED,  /* in the scheduler, and in its session's list */
     THEMIS_REQUEST_READY,   /* in the server's list of what goes on without the scheduler */
     THEMIS_REQUEST_SERVED,  /* a worker has it */
@@ -45,6 +46,7 @@ typedef struct themis_request {
     themis_request_state_t state;
     themis_session_t *session;          /* a reference */
     themis_net_conn_t *conn;            /* that it came by; a reference */
+    uint32_t epoch;                     /* of the session, when it came */
     struct themis_request *next, *prev; /* of one list at a time */
     int scheduled;                      /* 1: by way of the scheduler, which is to be told of the end */
     int remembered;                     /* 1: the session keeps the reply */
@@ -128,6 +130,8 @@ void themis_server_expire(themis_server_t *server, uint64_t now);
 void themis_server_end_session(themis_server_t *server, themis_session_t *session);
 /* The lock table's callback: a request that waited goes on. With the lock. */
 void themis_server_lock_granted(void *server, void *request, themis_status_t status);
+/* A request of an earlier connection is in service no more: those that waited for it are queued. With the lock. */
+void themis_server_caught_up(themis_server_t *server, themis_session_t *session);
 /* Frees a request that has ended. With the lock. */
 void themis_request_free(themis_request_t *request);
 

@@ -36,6 +36,10 @@ typedef struct themis_session {
     themis_job_t *job;
     uint8_t role;
     struct themis_request *queued; /* that wait in the scheduler */
+    struct themis_request *held;   /* that wait until no request of an earlier connection is in service */
+    uint32_t epoch;                /* connections lost so far */
+    uint32_t in_service;           /* scheduled requests that a worker or the network has */
+    uint32_t behind;               /* those of them that came by an earlier connection */
     uint32_t next_reply;
     themis_remembered_t replies[THEMIS_SESSION_REPLIES];
     struct themis_session *next, *prev;

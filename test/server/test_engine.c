@@ -2,12 +2,17 @@
 /* The server as a whole, by way of the network. */
 #define _GNU_SOURCE
 #include <check.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "test/server/engine_rig.h"
 #include "util/clock.h"
@@ -222,6 +227,91 @@ START_TEST(locks_wait_and_end_with_goodbye_or_lease)
 }
 END_TEST
 
+/* Memory that nobody can read until it is filled: who copies from it waits. */
+static uint8_t *stuck_memory(size_t length, int *uffd)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    uint8_t *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct uffdio_register range = {.range = {(uintptr_t)memory, length}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+
+    *uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    if (memory == MAP_FAILED || *uffd < 0 || ioctl(*uffd, UFFDIO_API, &api) != 0 ||
+        ioctl(*uffd, UFFDIO_REGISTER, &range) != 0)
+        return NULL;
+    return memory;
+}
+
+static void fill_stuck(int uffd, uint8_t *memory, size_t length, int value)
+{
+    uint8_t *bytes = malloc(length);
+    struct uffdio_copy copy = {.dst = (uintptr_t)memory, .src = (uintptr_t)bytes, .len = length};
+
+    memset(bytes, value, length);
+    ck_assert_int_eq(ioctl(uffd, UFFDIO_COPY, &copy), 0);
+    free(bytes);
+}
+
+static uint64_t send_write(rig_client_t *client, uint64_t object, void *memory, size_t length,
+                           themis_net_exposed_t **exposed)
+{
+    struct iovec piece = {memory, length};
+    themis_proto_run_t run = {0, length, length, 1};
+    themis_proto_io_t io = {.object = object, .runs = 1, .run_bytes = (const uint8_t *)&run};
+
+    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(*exposed, io.descriptor);
+    return rig_send(client, THEMIS_OP_WRITE, &io);
+}
+
+static uint32_t in_service(void)
+{
+    pthread_mutex_lock(&server->lock);
+    uint32_t count = server->in_service;
+    pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+/* A write is being copied when its client comes back by another connection: what comes by that waits for it. */
+START_TEST(a_replay_waits_for_what_is_in_service)
+{
+    enum { LENGTH = 256 << 10 }; /* as much as makes another worker poll meanwhile */
+    uint8_t *fresh = malloc(LENGTH), *seen = malloc(LENGTH);
+    themis_net_exposed_t *old_exposed, *exposed;
+    uint64_t object;
+    int uffd;
+    uint8_t *stuck = stuck_memory(LENGTH, &uffd);
+
+    if (!stuck)
+        return; /* the kernel does not let us */
+    start(0);
+    rig_client_t *first = rig_client_open(server, 31, "job"), *other = rig_client_open(server, 32, "job");
+    ck_assert_int_eq(rig_create(first, "/r", 0, &object), THEMIS_OK);
+    send_write(first, object, stuck, LENGTH, &old_exposed);
+    for (int i = 0; i < 5000 && !in_service(); i++)
+        usleep(1000);
+    usleep(20000);
+    ck_assert_uint_eq(in_service(), 1);
+    rig_client_t *again = rig_client_open(server, 31, "job");
+    memset(fresh, 2, LENGTH);
+    uint64_t id = send_write(again, object, fresh, LENGTH, &exposed);
+    ck_assert_int_eq(rig_wait(again, id, 200), THEMIS_TIMED_OUT);
+    ck_assert_int_eq(rig_read(other, object, 0, seen, LENGTH), THEMIS_OK); /* others go on */
+    fill_stuck(uffd, stuck, LENGTH, 1);
+    ck_assert_int_eq(rig_wait(again, id, 20000), THEMIS_OK);
+    ck_assert_int_eq(rig_read(again, object, 0, seen, LENGTH), THEMIS_OK);
+    ck_assert_mem_eq(seen, fresh, LENGTH);
+    themis_net_unexpose(exposed);
+    themis_net_unexpose(old_exposed);
+    rig_client_close(first, 0);
+    rig_client_close(other, 1);
+    rig_client_close(again, 1);
+    stop(0);
+    close(uffd);
+    free(fresh);
+    free(seen);
+}
+END_TEST
+
 /* A session of another user or job is not to be had by its number. */
 START_TEST(a_session_belongs_to_its_job)
 {
@@ -417,6 +507,7 @@ int main(void)
     tcase_add_test(one, nonsense_is_refused_and_harms_nobody);
     tcase_add_test(one, a_repeated_request_is_done_once);
     tcase_add_test(one, locks_wait_and_end_with_goodbye_or_lease);
+    tcase_add_test(one, a_replay_waits_for_what_is_in_service);
     tcase_add_test(one, a_session_belongs_to_its_job);
     tcase_add_test(one, clients_may_vanish_at_any_time);
     tcase_add_test(one, the_device_limit_holds);
