@@ -50,7 +50,8 @@ static themis_status_t open_object(themis_request_t *request)
         &request->session->identity, id, direction == THEMIS_STORE_WRITE ? THEMIS_ACCESS_WRITE : THEMIS_ACCESS_READ);
     if (status != THEMIS_OK)
         return status;
-    status = themis_store_open(store, id, direction == THEMIS_STORE_WRITE, &request->object);
+    status = direction == THEMIS_STORE_WRITE ? themis_objects_open(request->server, id, &request->object)
+                                             : themis_store_open(store, id, 0, &request->object);
     if (status == THEMIS_NO_ENTRY)
         return THEMIS_OK; /* nothing was written here: an end of 0 */
     if (status != THEMIS_OK || direction == THEMIS_STORE_WRITE)

@@ -345,6 +345,8 @@ static themis_status_t create_parts(themis_server_t *server)
     if (status == THEMIS_OK)
         status = themis_sessions_create(&server->sessions);
     if (status == THEMIS_OK)
+        status = themis_removed_create(&server->removed);
+    if (status == THEMIS_OK)
         status = themis_locks_create(themis_server_lock_granted, server, &server->locks);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == THEMIS_OK; i++)
         status = parts[i](server);
@@ -470,6 +472,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_locks_destroy(server->locks);
     themis_sched_destroy(server->sched);
     themis_jobtab_destroy(server->jobs);
+    themis_removed_destroy(server->removed);
     themis_namespace_destroy(server->names);
     for (uint32_t i = 0; i < server->window_count; i++)
         themis_window_destroy(server->windows[i]);

@@ -29,6 +29,22 @@ static themis_status_t on_object(themis_request_t *request, themis_store_object_
     }
 }
 
+themis_status_t themis_objects_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
+{
+    themis_store_object_t *opened;
+    themis_status_t status = themis_store_open(server->store, id, 1, &opened);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (!themis_removed_has(server->removed, id)) {
+        *object = opened;
+        return THEMIS_OK;
+    }
+    themis_store_remove(server->store, id);
+    themis_store_close(server->store, opened);
+    return THEMIS_STALE;
+}
+
 static themis_status_t remove_object(themis_request_t *request, uint64_t id)
 {
     themis_server_t *server = request->server;
@@ -36,6 +52,7 @@ static themis_status_t remove_object(themis_request_t *request, uint64_t id)
     pthread_mutex_lock(&server->lock);
     themis_locks_forget(server->locks, id);
     pthread_mutex_unlock(&server->lock);
+    themis_removed_add(server->removed, id);
     return themis_store_remove(server->store, id);
 }
 
@@ -57,7 +74,7 @@ void themis_objects_serve(themis_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
         status = remove_object(request, id);
     } else if (status == THEMIS_OK) {
-        status = themis_store_open(server->store, id, changes, &object);
+        status = changes ? themis_objects_open(server, id, &object) : themis_store_open(server->store, id, 0, &object);
         if (status == THEMIS_OK) {
             status = on_object(request, object, &reply);
             themis_store_close(server->store, object);

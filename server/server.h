@@ -23,6 +23,7 @@
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/peers.h"
+#include "server/removed.h"
 #include "server/sched.h"
 #include "server/session.h"
 #include "server/store.h"
@@ -73,6 +74,7 @@ typedef struct themis_server {
     themis_net_t *net;
     themis_store_t *store;
     themis_namespace_t *names;
+    themis_removed_t *removed;
     struct themis_peers *peers;          /* the other servers; peers.c */
     struct themis_metrics_http *metrics; /* NULL: off */
     uint64_t incarnation;
@@ -155,6 +157,8 @@ themis_status_t themis_data_serve(themis_request_t *request, int resumed);
 /* Everything about names and whole objects. Answers. */
 void themis_names_serve(themis_request_t *request);
 void themis_objects_serve(themis_request_t *request);
+/* Opens an object to change it; it is made if it is not there. THEMIS_STALE: it was destroyed. */
+themis_status_t themis_objects_open(themis_server_t *server, uint64_t id, themis_store_object_t **object);
 /* LOCK, UNLOCK and COUNTER. Answers, or leaves the request with the lock table (THEMIS_IN_PROGRESS). */
 themis_status_t themis_locking_serve(themis_request_t *request);
 /* STATUS, POLICY, SHUTDOWN and TABLE. Answers. */

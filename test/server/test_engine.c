@@ -227,6 +227,35 @@ START_TEST(locks_wait_and_end_with_goodbye_or_lease)
 }
 END_TEST
 
+/* What comes for an object behind its removal is refused, and takes no space. */
+START_TEST(a_destroyed_object_stays_away)
+{
+    uint64_t object, other;
+    themis_store_usage_t usage;
+    uint8_t bytes[5000] = {1};
+
+    start(_i);
+    rig_client_t *client = rig_client_open(server, 11, "job");
+    ck_assert_int_eq(rig_create(client, "/d", 0, &object), THEMIS_OK);
+    ck_assert_int_eq(rig_create(client, "/e", 0, &other), THEMIS_OK);
+    ck_assert_int_eq(rig_write(client, object, 0, bytes, sizeof bytes), THEMIS_OK);
+    themis_proto_object_t which = {object};
+    themis_proto_resize_t resize = {.object = object, .size = 10000};
+    themis_proto_range_t range = {.object = object, .offset = 0, .length = 10000};
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(rig_call(client, THEMIS_OP_DESTROY, &which), THEMIS_OK);
+    ck_assert_int_eq(rig_write(client, object, 0, bytes, sizeof bytes), THEMIS_STALE);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_TRUNCATE, &resize), THEMIS_STALE);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_ALLOCATE, &range), THEMIS_STALE);
+    ck_assert_int_eq(themis_store_usage(server->store, &usage), THEMIS_OK);
+    if (_i == 0) /* the other tells the file system's */
+        ck_assert_uint_eq(usage.used, 0);
+    ck_assert_int_eq(rig_write(client, other, 0, bytes, sizeof bytes), THEMIS_OK);
+    rig_client_close(client, 1);
+    stop(_i);
+}
+END_TEST
+
 /* Memory that nobody can read until it is filled: who copies from it waits. */
 static uint8_t *stuck_memory(size_t length, int *uffd)
 {
@@ -503,6 +532,7 @@ int main(void)
     tcase_add_loop_test(both, bytes_go_there_and_back, 0, 2);
     tcase_add_loop_test(both, vectors_are_scattered_and_gathered, 0, 2);
     tcase_add_loop_test(both, a_read_ends_at_the_end, 0, 2);
+    tcase_add_loop_test(both, a_destroyed_object_stays_away, 0, 2);
     tcase_add_loop_test(both, many_clients_at_once, 0, 2);
     tcase_add_test(one, nonsense_is_refused_and_harms_nobody);
     tcase_add_test(one, a_repeated_request_is_done_once);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/removed.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { GROUP_BITS = 13, GROUPS = 1 << GROUP_BITS, WAYS = 8 };
+
+typedef struct group {
+    _Atomic uint64_t ids[WAYS]; /* 0: none */
+    atomic_uint next;           /* to be taken */
+} group_t;
+
+struct themis_removed {
+    group_t groups[GROUPS];
+};
+
+themis_status_t themis_removed_create(themis_removed_t **removed)
+{
+    themis_removed_t *made = calloc(1, sizeof *made);
+
+    if (!made)
+        return THEMIS_NO_MEMORY;
+    *removed = made;
+    return THEMIS_OK;
+}
+
+void themis_removed_destroy(themis_removed_t *removed)
+{
+    free(removed);
+}
+
+static size_t group_of(uint64_t id)
+{
+    return (id * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - GROUP_BITS);
+}
+
+void themis_removed_add(themis_removed_t *removed, uint64_t id)
+{
+    group_t *group = &removed->groups[group_of(id)];
+
+    if (!themis_removed_has(removed, id))
+        atomic_store(&group->ids[atomic_fetch_add(&group->next, 1) % WAYS], id);
+}
+
+int themis_removed_has(const themis_removed_t *removed, uint64_t id)
+{
+    const group_t *group = &removed->groups[group_of(id)];
+
+    for (int i = 0; i < WAYS; i++)
+        if (atomic_load_explicit(&group->ids[i], memory_order_acquire) == id)
+            return 1;
+    return 0;
+}

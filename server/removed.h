@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ids of objects that were destroyed at this server. An object comes to be with the first write to it, at any server of
+ * its layout, so a write that comes late would make it again, and nobody could ever remove it. Ids are never used
+ * twice, so it is enough to remember them: some 65,000, in groups of eight that forget their oldest.
+ *
+ * Threads: all functions may be called from any thread. Add goes before the removal and has after the opening, so
+ * that one of the two sees the other.
+ */
+#ifndef THEMIS_SERVER_REMOVED_H
+#define THEMIS_SERVER_REMOVED_H
+#include <stdint.h>
+#include "themis/status.h"
+
+typedef struct themis_removed themis_removed_t;
+
+themis_status_t themis_removed_create(themis_removed_t **removed);
+void themis_removed_destroy(themis_removed_t *removed); /* NULL is allowed */
+
+void themis_removed_add(themis_removed_t *removed, uint64_t id);
+int themis_removed_has(const themis_removed_t *removed, uint64_t id);
+#endif
