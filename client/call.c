@@ -259,6 +259,7 @@ int themis_client_call_answer(themis_client_peer_t *peer, const themis_proto_hea
     if (status == THEMIS_OK) {
         memcpy(call->reply.bytes, bytes, length);
         call->reply.length = length;
+        call->incarnation = peer->incarnation;
     }
     end(call, status);
     return 1;

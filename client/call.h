@@ -32,6 +32,7 @@ typedef struct themis_client_call {
     int once;            /* 1: fails instead of being sent again */
     uint32_t *remaining; /* counted down when the call ends; NULL: nobody waits, and the end puts the call */
     themis_status_t status;
+    uint64_t incarnation; /* of the session at the server that answered */
     themis_client_bytes_t message, reply;
 
     /* of a READ or WRITE */

@@ -258,6 +258,8 @@ static themis_status_t start(themis_file_t *file, const themis_list_t *list, the
     uint64_t bytes;
     themis_status_t status = check(file, list, opcode == THEMIS_OP_WRITE, &bytes);
 
+    if (status == THEMIS_OK)
+        status = themis_client_file_check_locks(file);
     if (status != THEMIS_OK)
         return status;
     themis_request_t *request = take_request(file->session);
@@ -437,6 +439,8 @@ static themis_status_t end(themis_request_t *request, size_t *done)
 {
     themis_status_t status = request->status;
 
+    if (status == THEMIS_OK) /* they may have been lost meanwhile */
+        status = themis_client_file_check_locks(request->file);
     if (status == THEMIS_OK && done)
         *done = (size_t)request->moved;
     put_request(request);

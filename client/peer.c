@@ -90,6 +90,7 @@ static void take_welcome(themis_client_peer_t *peer, const void *bytes, size_t l
     }
     peer->cause[0] = '\0';
     peer->hello_id = 0;
+    peer->incarnation = body.welcome.incarnation;
     peer->heartbeat = body.welcome.heartbeat ? body.welcome.heartbeat : tick_limit;
     peer->layout =
         (themis_layout_t){body.welcome.layout.stripe_size, body.welcome.layout.count, body.welcome.layout.first};

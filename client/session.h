@@ -32,6 +32,7 @@ typedef struct themis_client_peer {
     char *name; /* "host:port" */
     themis_client_peer_state_t state;
     themis_net_conn_t *conn;                 /* NULL: none; one reference is ours */
+    uint64_t incarnation;                    /* of our session at the server */
     uint64_t hello_id;                       /* of the HELLO that waits for its WELCOME; 0: none */
     uint64_t lost;                           /* ns; since when calls fail to get through; 0: they do */
     uint64_t retry_at;                       /* ns; the next attempt to connect */

@@ -108,7 +108,7 @@ typedef struct themis_proto_hello {
 } themis_proto_hello_t;
 
 typedef struct themis_proto_welcome {
-    uint64_t incarnation;         /* random, new at each start of the server */
+    uint64_t incarnation;         /* of the session at this server: another one when locks and replies were lost */
     uint32_t index;               /* of this server in the list of servers */
     uint32_t servers;             /* length of the list */
     uint64_t heartbeat;           /* ns between heartbeats that the server expects */

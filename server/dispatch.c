@@ -207,6 +207,7 @@ static themis_status_t new_session(themis_server_t *server, const themis_proto_h
     if (status != THEMIS_OK)
         return status;
     session->identity = *identity;
+    session->incarnation = server->incarnation + ++server->sessions_made;
     /* servers have no job: they only bring tables */
     if (hello->role != THEMIS_ROLE_SERVER)
         status = join_job(server, session, themis_clock_now());
@@ -292,11 +293,12 @@ static void on_hello(themis_server_t *server, themis_net_conn_t *conn, const the
 {
     const themis_proto_hello_t *hello = &request->body.hello;
     char policy[THEMIS_PROTO_MAX_POLICY + 1];
-    themis_proto_welcome_t welcome = {.incarnation = server->incarnation};
+    themis_proto_welcome_t welcome = {0};
 
     pthread_mutex_lock(&server->lock);
     themis_status_t status = server->draining ? THEMIS_SHUTTING_DOWN : attach(server, conn, hello);
     if (status == THEMIS_OK) {
+        welcome.incarnation = themis_sessions_find(server->sessions, hello->session)->incarnation;
         welcome.index = (uint32_t)server->config.index;
         welcome.servers = (uint32_t)server->config.count;
         welcome.heartbeat = server->config.heartbeat;

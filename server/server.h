@@ -78,6 +78,7 @@ typedef struct themis_server {
     struct themis_peers *peers;          /* the other servers; peers.c */
     struct themis_metrics_http *metrics; /* NULL: off */
     uint64_t incarnation;
+    uint64_t sessions_made;
     uint64_t began; /* ns */
     uint16_t port;
 

@@ -28,7 +28,8 @@ typedef struct themis_remembered {
 
 typedef struct themis_session {
     uint64_t number;
-    uint32_t references; /* one for the table, one for each request */
+    uint64_t incarnation; /* another one for each session made, so that a client sees that its old one has ended */
+    uint32_t references;  /* one for the table, one for each request */
     int listed;
     themis_net_conn_t *conn; /* the present one, a reference; NULL while it is lost */
     uint64_t lost;           /* ns, when */

@@ -198,7 +198,11 @@ THEMIS_API themis_status_t themis_sync(themis_file_t *file);
 
 enum { THEMIS_LOCK_SHARED = 0, THEMIS_LOCK_EXCLUSIVE = 1, THEMIS_LOCK_TRY = 2 };
 /* length UINT64_MAX: to the end of all files. With TRY: THEMIS_LOCKED instead of waiting. Locks belong to the file
- * handle and end with it, with the session, or when its lease runs out because the client is gone. */
+ * handle and end with it, with the session, or when its lease runs out because the client is gone. Each lock is given
+ * back by one unlock of the same range, or all of them by one of the whole file.
+ *
+ * When the server that keeps them has restarted, or took the client for gone, locks are lost. All reads, writes and
+ * locks by the handle then fail with THEMIS_STALE until it has given back what it held; those unlocks fail so, too. */
 THEMIS_API themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t length, int flags);
 THEMIS_API themis_status_t themis_unlock(themis_file_t *file, uint64_t offset, uint64_t length);
 

@@ -163,6 +163,33 @@ START_TEST(sync_reaches_the_homes_of_the_names)
 }
 END_TEST
 
+/* The server that kept the locks comes back without them: nobody goes on as if they held. */
+START_TEST(lost_locks_are_told)
+{
+    themis_file_t *file = open_file("/locks");
+
+    ck_ok(themis_lock(file, 0, 100, THEMIS_LOCK_EXCLUSIVE));
+    ck_ok(themis_unlock(file, 0, 100));
+    test_server_kill(0);
+    test_server_start(0);
+    ck_ok(write_all(file)); /* none was held */
+    ck_ok(themis_lock(file, 0, 100, THEMIS_LOCK_EXCLUSIVE));
+    ck_ok(write_all(file));
+    test_server_kill(0);
+    test_server_start(0);
+    ck_assert_int_eq(write_all(file), THEMIS_STALE);
+    ck_assert_ptr_nonnull(strstr(themis_last_error(), "/locks: server 127.0.0.1:"));
+    ck_assert_int_eq(write_all(file), THEMIS_STALE);
+    ck_assert_int_eq(themis_lock(file, 100, 100, THEMIS_LOCK_EXCLUSIVE), THEMIS_STALE);
+    ck_assert_int_eq(themis_unlock(file, 0, 100), THEMIS_STALE);
+    ck_ok(write_all(file));
+    ck_ok(themis_lock(file, 0, 100, THEMIS_LOCK_EXCLUSIVE));
+    ck_ok(write_all(file));
+    ck_ok(themis_unlock(file, 0, 100));
+    ck_ok(themis_close(file));
+}
+END_TEST
+
 START_TEST(a_list_in_another_order_is_refused)
 {
     char other[256];
@@ -207,6 +234,7 @@ int main(void)
     tcase_add_test(tcase, a_server_that_pauses_is_waited_for);
     tcase_add_test(tcase, a_server_that_hangs_is_given_up);
     tcase_add_test(tcase, sync_reaches_the_homes_of_the_names);
+    tcase_add_test(tcase, lost_locks_are_told);
     tcase_add_test(tcase, a_list_in_another_order_is_refused);
     tcase_add_test(tcase, nobody_answers);
     suite_add_tcase(suite, tcase);

@@ -227,6 +227,24 @@ START_TEST(locks_wait_and_end_with_goodbye_or_lease)
 }
 END_TEST
 
+/* A client learns from the welcome whether its session lived on. */
+START_TEST(a_session_that_was_lost_is_another)
+{
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(short_lease);
+    rig_client_t *client = rig_client_open(server, 41, "job"), *again = rig_client_open(server, 41, "job");
+    uint64_t first = client->body.welcome.incarnation;
+    ck_assert_uint_eq(again->body.welcome.incarnation, first);
+    rig_client_close(again, 0);
+    rig_client_close(client, 0);
+    sleep(2);
+    client = rig_client_open(server, 41, "job");
+    ck_assert_uint_ne(client->body.welcome.incarnation, first);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
 /* What comes for an object behind its removal is refused, and takes no space. */
 START_TEST(a_destroyed_object_stays_away)
 {
@@ -537,6 +555,7 @@ int main(void)
     tcase_add_test(one, nonsense_is_refused_and_harms_nobody);
     tcase_add_test(one, a_repeated_request_is_done_once);
     tcase_add_test(one, locks_wait_and_end_with_goodbye_or_lease);
+    tcase_add_test(one, a_session_that_was_lost_is_another);
     tcase_add_test(one, a_replay_waits_for_what_is_in_service);
     tcase_add_test(one, a_session_belongs_to_its_job);
     tcase_add_test(one, clients_may_vanish_at_any_time);
