@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "adio/ad_themis/coll/type.h"
+#include "test/lib/run.h"
 
 enum { SPACE = 3000 };
 
@@ -177,9 +178,5 @@ int main(void)
     tcase_add_test(tcase, types_are_tiled);
     tcase_add_test(tcase, a_type_without_data_has_no_bytes);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

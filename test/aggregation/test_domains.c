@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "test/aggregation/draw.h"
+#include "test/lib/run.h"
 #include "themis/aggregation.h"
 
 typedef themis_aggregation_domains_t domains_t;
@@ -242,8 +243,6 @@ int main(void)
 {
     Suite *suite = suite_create("domains");
     TCase *tcase = tcase_create("domains");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, operations_agree, 0, THEMIS_AGGREGATION_METHODS);
@@ -253,9 +252,5 @@ int main(void)
     tcase_add_test(tcase, group_cyclic_adjusts_and_says_so);
     tcase_add_test(tcase, bad_cuts_are_refused);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

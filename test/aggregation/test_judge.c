@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "test/aggregation/draw.h"
+#include "test/lib/run.h"
 #include "themis/aggregation.h"
 
 static themis_aggregation_verdict_t judge(themis_aggregation_method_t method, uint32_t servers, uint32_t aggregators)
@@ -125,8 +126,6 @@ int main(void)
 {
     Suite *suite = suite_create("judge");
     TCase *tcase = tcase_create("judge");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, cyclic_methods_keep_to_few_servers, 0, 7);
@@ -136,9 +135,5 @@ int main(void)
     tcase_add_test(tcase, limit_bounds_the_work);
     tcase_add_test(tcase, automatic_choice_follows_the_counts);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

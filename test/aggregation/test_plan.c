@@ -7,6 +7,7 @@
 
 #include "aggregation/pattern.h"
 #include "test/aggregation/draw.h"
+#include "test/lib/run.h"
 #include "themis/aggregation.h"
 
 enum { HOP = THEMIS_AGGREGATION_HOP, SERVERS = 2, STRIPE = 64 };
@@ -543,8 +544,6 @@ int main(void)
 {
     Suite *suite = suite_create("plan");
     TCase *tcase = tcase_create("plan");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, small_plans_equal_brute_force, 0, 2);
@@ -563,9 +562,5 @@ int main(void)
     tcase_add_test(tcase, time_steps_share_a_plan);
     tcase_add_test(tcase, cache_drops_the_least_used);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "test/lib/run.h"
 #include "themis/topology.h"
 
 typedef themis_aggregation_fabric_t fabric_t;
@@ -288,8 +289,6 @@ int main(void)
 {
     Suite *suite = suite_create("topology");
     TCase *tcase = tcase_create("topology");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, made_up_fabrics);
@@ -305,9 +304,5 @@ int main(void)
     tcase_add_loop_test(tcase, packages_of_a_node, 0, 4);
     tcase_add_test(tcase, this_machine_is_known);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

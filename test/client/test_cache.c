@@ -6,6 +6,7 @@
 #include <string.h>
 #include "client/cache.h"
 #include "test/client/servers.h"
+#include "test/lib/run.h"
 
 enum { FILE_BYTES = 1 << 18, ROUNDS = 600 };
 
@@ -257,10 +258,7 @@ int main(void)
     tcase_add_test(tcase, a_long_pattern_is_read_ahead_to_its_end);
     tcase_add_test(tcase, a_lost_write_is_reported_once); /* the last: it ends the servers */
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int failed = test_run(suite);
     test_servers_stop();
-    return failed != 0;
+    return failed;
 }

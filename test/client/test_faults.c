@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "test/client/servers.h"
+#include "test/lib/run.h"
 #include "themis/themis.h"
 #include "util/clock.h"
 
@@ -238,9 +239,5 @@ int main(void)
     tcase_add_test(tcase, a_list_in_another_order_is_refused);
     tcase_add_test(tcase, nobody_answers);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "test/client/servers.h"
+#include "test/lib/run.h"
 #include "themis/themis.h"
 
 enum { FILE_BYTES = 100000, MAX_PIECES = 12, ROUNDS = 150, READ_WRITE = THEMIS_OPEN_READ | THEMIS_OPEN_WRITE };
@@ -571,10 +572,7 @@ int main(void)
     tcase_add_test(tcase, counters_count);
     tcase_add_test(tcase, sessions_tell_about_themselves);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int failed = test_run(suite);
     test_servers_stop();
-    return failed != 0;
+    return failed;
 }

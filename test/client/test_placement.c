@@ -6,6 +6,7 @@
 #include "client/path.h"
 #include "client/placement.h"
 #include "client/runs.h"
+#include "test/lib/run.h"
 
 enum { ROUNDS = 3000, MAX_SLOTS = 5, MAX_BYTES = 4096 };
 
@@ -304,9 +305,5 @@ int main(void)
     tcase_add_test(tcase, long_names_are_refused);
     tcase_add_test(tcase, paths_are_cut_and_joined);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

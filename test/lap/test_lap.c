@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/lib/run.h"
 #include "themis/lap.h"
 #include "util/log.h"
 
@@ -246,8 +247,6 @@ int main(void)
 {
     Suite *suite = suite_create("lap");
     TCase *tcase = tcase_create("lap");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, small_equal_brute_force);
@@ -258,9 +257,5 @@ int main(void)
     tcase_add_test(tcase, total_beyond_64_bits_is_refused);
     tcase_add_test(tcase, certificate_finds_every_lie);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return test_run(suite);
 }

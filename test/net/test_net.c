@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "test/lib/run.h"
 #include "test/net/peer.h"
 #include "util/clock.h"
 
@@ -621,7 +622,6 @@ int main(int count, char **words)
     setenv("UCX_NET_DEVICES", "lo", 1);
     test_peer_main(count, words, victim);
     Suite *suite = suite_create("net");
-    SRunner *runner = srunner_create(suite);
 
     CASE(echoes);
     CASE(order);
@@ -638,8 +638,5 @@ int main(int count, char **words)
     CASE(idle_costs_nothing);
     CASE(wake_ends_a_sleep);
     CASE(threads);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

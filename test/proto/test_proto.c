@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "proto/proto.h"
+#include "test/lib/run.h"
 
 #define TEXT(literal)                                                                                                  \
     {                                                                                                                  \
@@ -507,7 +508,6 @@ int main(void)
 {
     Suite *suite = suite_create("proto");
     TCase *cases = tcase_create("messages");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, hello_and_welcome);
@@ -525,8 +525,5 @@ int main(void)
     tcase_add_test(cases, small_buffers);
     tcase_add_test(cases, damaged_messages);
     suite_add_tcase(suite, cases);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "server/config.h"
 #include "server/cursor.h"
+#include "test/lib/run.h"
 #include "util/clock.h"
 
 static char error[1024];
@@ -221,7 +222,6 @@ int main(void)
 {
     Suite *suite = suite_create("config");
     TCase *tests = tcase_create("configuration"), *cursor = tcase_create("cursor");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, a_file_sets_keys_of_every_kind);
@@ -235,8 +235,5 @@ int main(void)
     tcase_add_test(cursor, a_read_leaves_out_what_lies_behind_the_end);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, cursor);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "test/lib/run.h"
 #include "test/server/engine_rig.h"
 #include "util/clock.h"
 #include "util/config.h"
@@ -543,7 +544,6 @@ int main(void)
 {
     Suite *suite = suite_create("engine");
     TCase *both = tcase_create("both stores"), *one = tcase_create("arena");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(both, 120);
     tcase_set_timeout(one, 60);
@@ -564,8 +564,5 @@ int main(void)
     tcase_add_test(one, administration_answers);
     suite_add_tcase(suite, both);
     suite_add_tcase(suite, one);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

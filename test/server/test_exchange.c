@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "server/exchange.h"
+#include "test/lib/run.h"
 #include "test/server/sched_rig.h"
 
 #define MIB UINT64_C(1048576)
@@ -178,7 +179,6 @@ int main(void)
 {
     Suite *suite = suite_create("exchange");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, global_shares_by_the_second_interval, 0, 4);
@@ -186,8 +186,5 @@ int main(void)
     tcase_add_test(tests, demand_moves_the_allocation);
     tcase_add_test(tests, policies_without_shares_have_no_allocation);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

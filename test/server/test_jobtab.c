@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "server/jobtab.h"
+#include "test/lib/run.h"
 
 static themis_job_t *join(themis_jobtab_t *table, const char *id, uint32_t uid, uint32_t nodes, uint64_t now,
                           int *fresh)
@@ -99,15 +100,11 @@ int main(void)
 {
     Suite *suite = suite_create("jobtab");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, a_job_is_id_and_user);
     tcase_add_test(tests, silent_and_abandoned_jobs_expire);
     tcase_add_test(tests, histograms_count_by_powers_of_two);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "server/lambda.h"
+#include "test/lib/run.h"
 
 enum { MAX_SERVERS = 12, MAX_JOBS = 60 };
 
@@ -218,7 +219,6 @@ int main(void)
 {
     Suite *suite = suite_create("lambda");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, sixteen_eight_eight);
@@ -226,8 +226,5 @@ int main(void)
     tcase_add_loop_test(tests, random_systems_are_max_min_fair, 0, 4);
     tcase_add_test(tests, servers_and_jobs_come_and_go);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "proto/proto.h"
 #include "server/locks.h"
+#include "test/lib/run.h"
 
 static themis_locks_t *locks;
 static char granted[256]; /* waiters in the order they were told, "a b! " with ! for canceled */
@@ -208,7 +209,6 @@ int main(void)
 {
     Suite *suite = suite_create("locks");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 30);
     tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -223,8 +223,5 @@ int main(void)
     tcase_add_test(tests, counters_count);
     tcase_add_test(tests, nobody_gets_what_another_has);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

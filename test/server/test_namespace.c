@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "server/namespace.h"
+#include "test/lib/run.h"
 
 static themis_namespace_t *names;
 static char directory[] = "/tmp/themis-names-XXXXXX";
@@ -348,7 +349,6 @@ int main(void)
 {
     Suite *suite = suite_create("namespace");
     TCase *tests = tcase_create("in memory"), *disk = tcase_create("in a directory");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 60);
     tcase_set_timeout(disk, 60);
@@ -366,8 +366,5 @@ int main(void)
     tcase_add_test(disk, a_directory_of_state_outlives_the_process);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, disk);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "server/policy.h"
+#include "test/lib/run.h"
 
 static themis_policy_t parsed(const char *text)
 {
@@ -229,7 +230,6 @@ int main(void)
 {
     Suite *suite = suite_create("policy");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, good_policies_are_understood);
@@ -237,8 +237,5 @@ int main(void)
     tcase_add_test(tests, shares_are_the_product_of_the_matrices);
     tcase_add_test(tests, figure_11_of_the_paper);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

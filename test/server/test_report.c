@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "server/metrics.h"
 #include "server/report.h"
+#include "test/lib/run.h"
 #include "test/server/sched_rig.h"
 
 static const themis_report_server_t server = {
@@ -126,15 +127,11 @@ int main(void)
 {
     Suite *suite = suite_create("report");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, json_tells_of_every_job);
     tcase_add_test(tests, metrics_are_open_metrics);
     tcase_add_test(tests, http_gives_them);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "test/lib/run.h"
 #include "test/server/sched_rig.h"
 #include "util/clock.h"
 
@@ -563,7 +564,6 @@ int main(void)
 {
     Suite *suite = suite_create("sched");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 60);
     add_draw_tests(tests);
@@ -579,8 +579,5 @@ int main(void)
     tcase_add_test(tests, tbf_keeps_to_its_rate_and_shares_what_is_spare);
     tcase_add_loop_test(tests, serving_allocates_nothing, 0, 8);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

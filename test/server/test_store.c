@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <ftw.h>
 #include "server/store.h"
+#include "test/lib/run.h"
 #include "util/log.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -507,7 +508,6 @@ int main(void)
 {
     Suite *suite = suite_create("store");
     TCase *both = tcase_create("both stores"), *arena = tcase_create("arena");
-    SRunner *runner = srunner_create(suite);
     const int count = sizeof types / sizeof *types;
 
     tcase_set_timeout(both, 60);
@@ -531,8 +531,5 @@ int main(void)
     tcase_add_test(arena, wrong_options_are_refused);
     suite_add_tcase(suite, both);
     suite_add_tcase(suite, arena);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include "test/lib/run.h"
 #include "util/ring.h"
 
 enum { NAMES = 20000 };
@@ -73,15 +74,11 @@ int main(void)
 {
     Suite *suite = suite_create("ring");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, names_spread_evenly);
     tcase_add_test(tests, an_appended_server_takes_its_part_and_nothing_else_moves);
     tcase_add_test(tests, one_server_owns_all_and_none_is_refused);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }

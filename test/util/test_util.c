@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "test/lib/run.h"
 #include "util/clock.h"
 #include "util/config.h"
 #include "util/status.h"
@@ -132,8 +133,8 @@ int main(void)
 {
     Suite *suite = suite_create("util");
     TCase *tests = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
 
+    tcase_set_timeout(tests, 20);
     tcase_add_test(tests, bytes_have_units);
     tcase_add_test(tests, durations_have_units);
     tcase_add_test(tests, integers_are_bounded);
@@ -142,8 +143,5 @@ int main(void)
     tcase_add_test(tests, statuses_convert);
     tcase_add_test(tests, the_clock_can_be_driven);
     suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return test_run(suite);
 }
