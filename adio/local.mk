@@ -23,7 +23,7 @@ adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_t
 	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h \
 	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
 	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
-	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_session.c \
+	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_pending.c adio/ad_themis/ad_themis_session.c \
 	adio/glue/collective.c adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
 	adio/glue/mpir_ext.h
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ROMIO driver "themis:". It overrides what servers can do better and leaves the rest to ADIOI_GEN_*:
- *   open      one rank opens, the others get the handle by broadcast                        ad_themis_open.c
- *   data      contiguous and, as lists in one request, noncontiguous; blocking and not      ad_themis_io.c, _list.c,
- * _async.c coll      collective calls                                                              ad_themis_coll.c
- *   control   size, sync, locks, delete                                                     ad_themis_control.c
- *   hints     ad_themis_hints.c      errors      ad_themis_error.c      sessions      ad_themis_session.c
+ * - ad_themis_open.c: one rank opens, the others get the handle by broadcast;
+ * - ad_themis_io.c, _list.c, _async.c: data, contiguous and, as lists in one request, noncontiguous; blocking and not;
+ * - ad_themis_coll*.c: collective calls; _pending.c: what calls behind an MPI request have in common;
+ * - ad_themis_control.c: size, sync, locks, delete; _hints.c, _error.c, _session.c: what their names say.
+ *
  * Functions have the signatures of ROMIO's table of operations; *error_code is MPI_SUCCESS or a code of MPICH's.
  */
 #ifndef AD_THEMIS_H
@@ -25,8 +25,9 @@ extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
 
 /* --- hints ---------------------------------------------------------------------------------------------------------
  * X(name, kind, choices): the hint is "themis_<name>"; its value is checked by its kind.
- *   TEXT any text; DURATION "10s", "500ms"; CHOICE one of the words of `choices`, separated by '|'; COUNT an integer >
- * 0 */
+ * TEXT any text; DURATION "10s", "500ms"; CHOICE one of the words of `choices`, separated by '|'; COUNT an integer
+ * above 0.
+ */
 #define AD_THEMIS_HINTS(X)                                                                                             \
     X(servers, TEXT, NULL)                                                                                             \
     X(policy, TEXT, NULL)                                                                                              \
@@ -180,6 +181,27 @@ void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed);
 
 /* 1: a null pointer where bytes are to be (an absolute type has none of that). */
 int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datatype);
+
+/* --- calls behind an MPI request --------------------------------------------------------------------------------- */
+
+/* The first member of the state of such a call (an extended generalized request). */
+typedef struct ADIOI_THEMIS_Pending {
+    MPI_Request mpi;
+    uint64_t done; /* bytes moved */
+    int code;      /* MPI error code of the whole */
+} ADIOI_THEMIS_Pending;
+
+/* How a kind of call goes on; each kind has one such object, static, with the functions set. */
+typedef struct ADIOI_THEMIS_Pending_class {
+    MPIX_Grequest_poll_function *poll;
+    MPIX_Grequest_wait_function *wait;
+    MPI_Grequest_free_function *free; /* of the state, when MPI needs it no more */
+    MPIX_Grequest_class class;        /* MPICH wants one for a process; made at the first call */
+    int made;
+} ADIOI_THEMIS_Pending_class;
+
+/* Makes the request; MPI owns the state from here on. */
+void ADIOI_THEMIS_Pending_start(ADIOI_THEMIS_Pending_class *class, ADIOI_THEMIS_Pending *pending, MPI_Request *request);
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 

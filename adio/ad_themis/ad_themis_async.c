@@ -8,15 +8,13 @@
 #include "ad_themis.h"
 
 typedef struct async {
+    ADIOI_THEMIS_Pending pending;
     ADIO_File fd;
     themis_file_t *handle;
     ADIOI_THEMIS_Access access;
     int writes;
     themis_request_t *request; /* of the current batch; NULL: complete */
-    size_t done;               /* bytes moved */
     themis_status_t status;
-    MPI_Request mpi;
-    int code; /* MPI error code of the whole */
 } async_t;
 
 /* Issues the next batch; without one, or after a failure, `request` stays NULL. */
@@ -44,7 +42,7 @@ static void batch_ended(async_t *async, themis_status_t status, size_t done)
     async->request = NULL;
     async->status = status;
     if (status == THEMIS_OK)
-        async->done += done;
+        async->pending.done += done;
     if (status == THEMIS_OK && done == async->access.batch)
         next_batch(async);
 }
@@ -52,10 +50,11 @@ static void batch_ended(async_t *async, themis_status_t status, size_t done)
 static int complete(async_t *async)
 {
     /* The text of the failure belongs to this thread only now. */
-    async->code = async->status == THEMIS_OK ? MPI_SUCCESS
-                                             : ADIOI_THEMIS_Error(__func__, __LINE__, async->status,
-                                                                  themis_file_path(async->handle), themis_last_error());
-    return MPI_Grequest_complete(async->mpi);
+    async->pending.code = async->status == THEMIS_OK
+                              ? MPI_SUCCESS
+                              : ADIOI_THEMIS_Error(__func__, __LINE__, async->status, themis_file_path(async->handle),
+                                                   themis_last_error());
+    return MPI_Grequest_complete(async->pending.mpi);
 }
 
 static int poll_fn(void *state, MPI_Status *status)
@@ -94,17 +93,6 @@ static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
     return rc;
 }
 
-static int query_fn(void *state, MPI_Status *status)
-{
-    async_t *async = state;
-
-    MPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)async->done);
-    MPI_Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
-    return async->code;
-}
-
 static int free_fn(void *state)
 {
     async_t *async = state;
@@ -114,23 +102,7 @@ static int free_fn(void *state)
     return MPI_SUCCESS;
 }
 
-/* A transfer cannot be taken back. */
-static int cancel_fn(void *state, int done)
-{
-    return MPI_SUCCESS;
-}
-
-/* MPICH wants one class of requests for a process. */
-static MPIX_Grequest_class request_class(void)
-{
-    static MPIX_Grequest_class class;
-    static int made;
-
-    if (!made)
-        MPIX_Grequest_class_create(query_fn, free_fn, cancel_fn, poll_fn, wait_fn, &class);
-    made = 1;
-    return class;
-}
+static ADIOI_THEMIS_Pending_class requests = {.poll = poll_fn, .wait = wait_fn, .free = free_fn};
 
 static async_t *async_make(ADIO_File fd, int writes)
 {
@@ -161,8 +133,7 @@ static void start(async_t *async, ADIO_Request *request, int *error_code)
         free_fn(async);
         return;
     }
-    MPIX_Grequest_class_allocate(request_class(), async, request);
-    async->mpi = *request;
+    ADIOI_THEMIS_Pending_start(&requests, &async->pending, request);
 }
 
 /* In atomic mode the whole access happens under a lock, so it is over when the call returns. */

@@ -81,12 +81,10 @@ void ADIOI_THEMIS_WriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUN
 
 /* A call behind an MPI request. */
 typedef struct pending {
+    ADIOI_THEMIS_Pending base;
     ADIO_File fd;
     themis_coll_op_t *op; /* NULL: ended */
     themis_coll_runs_t file, memory;
-    uint64_t done;
-    MPI_Request mpi;
-    int code;
 } pending_t;
 
 static int ended(pending_t *pending, themis_status_t status)
@@ -94,9 +92,9 @@ static int ended(pending_t *pending, themis_status_t status)
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(pending->fd)->coll;
 
     pending->op = NULL;
-    pending->code = ADIOI_THEMIS_Coll_code(pending->fd, coll, __func__, status);
+    pending->base.code = ADIOI_THEMIS_Coll_code(pending->fd, coll, __func__, status);
     ADIOI_THEMIS_Coll_show(pending->fd, coll);
-    return MPI_Grequest_complete(pending->mpi);
+    return MPI_Grequest_complete(pending->base.mpi);
 }
 
 static int poll_fn(void *state, MPI_Status *status)
@@ -106,7 +104,7 @@ static int poll_fn(void *state, MPI_Status *status)
 
     if (!pending->op)
         return MPI_SUCCESS;
-    now = themis_coll_test(pending->op, &pending->done);
+    now = themis_coll_test(pending->op, &pending->base.done);
     return now == THEMIS_IN_PROGRESS ? MPI_SUCCESS : ended(pending, now);
 }
 
@@ -117,21 +115,10 @@ static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
     for (int i = 0; i < count; i++) {
         pending_t *pending = states[i];
 
-        if (pending->op && ended(pending, themis_coll_wait(pending->op, &pending->done)) != MPI_SUCCESS)
+        if (pending->op && ended(pending, themis_coll_wait(pending->op, &pending->base.done)) != MPI_SUCCESS)
             code = MPI_ERR_OTHER;
     }
     return code;
-}
-
-static int query_fn(void *state, MPI_Status *status)
-{
-    pending_t *pending = state;
-
-    MPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)pending->done);
-    MPI_Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
-    return pending->code;
 }
 
 static int free_fn(void *state)
@@ -144,22 +131,7 @@ static int free_fn(void *state)
     return MPI_SUCCESS;
 }
 
-/* What other ranks take part in cannot be taken back. */
-static int cancel_fn(void *state, int done)
-{
-    return MPI_SUCCESS;
-}
-
-static MPIX_Grequest_class request_class(void)
-{
-    static MPIX_Grequest_class class;
-    static int made;
-
-    if (!made)
-        MPIX_Grequest_class_create(query_fn, free_fn, cancel_fn, poll_fn, wait_fn, &class);
-    made = 1;
-    return class;
-}
+static ADIOI_THEMIS_Pending_class requests = {.poll = poll_fn, .wait = wait_fn, .free = free_fn};
 
 /* Begins a call; the caller's `pending` has its lists afterwards. */
 static themis_status_t begin(pending_t *pending, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
@@ -175,7 +147,7 @@ static themis_status_t begin(pending_t *pending, themis_coll_direction_t directi
 
     pending->op = themis_coll_start(coll->coll, &access, own);
     if (!pending->op)
-        own = themis_coll_run(coll->coll, &access, THEMIS_NO_MEMORY, &pending->done);
+        own = themis_coll_run(coll->coll, &access, THEMIS_NO_MEMORY, &pending->base.done);
     ADIOI_THEMIS_Lock_acquire(held);
     if (file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + bytes_of(count, datatype));
@@ -207,8 +179,7 @@ static void start(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD
             free_fn(pending);
         return;
     }
-    MPIX_Grequest_class_allocate(request_class(), pending, request);
-    pending->mpi = *request;
+    ADIOI_THEMIS_Pending_start(&requests, &pending->base, request);
 }
 
 /* In atomic mode the access happens under a lock, so it is over when the call returns. */

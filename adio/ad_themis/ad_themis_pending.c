@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the calls behind an MPI request have in common; how they go on is theirs. */
+#include "ad_themis.h"
+
+static int query_fn(void *state, MPI_Status *status)
+{
+    ADIOI_THEMIS_Pending *pending = state;
+
+    MPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)pending->done);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return pending->code;
+}
+
+/* A transfer cannot be taken back, nor what other ranks take part in. */
+static int cancel_fn(void *state, int done)
+{
+    return MPI_SUCCESS;
+}
+
+void ADIOI_THEMIS_Pending_start(ADIOI_THEMIS_Pending_class *class, ADIOI_THEMIS_Pending *pending, MPI_Request *request)
+{
+    if (!class->made)
+        MPIX_Grequest_class_create(query_fn, class->free, cancel_fn, class->poll, class->wait, &class->class);
+    class->made = 1;
+    MPIX_Grequest_class_allocate(class->class, pending, request);
+    pending->mpi = *request;
+}
