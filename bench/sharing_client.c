@@ -100,8 +100,7 @@ static int take_option(settings_t *settings, const char *option)
     return 0;
 }
 
-/* --- one process of a job ------------------------------------------------------------------------------------------
- */
+/* --- one process of a job ----------------------------------------------------------------------------------------- */
 
 typedef struct process {
     const settings_t *settings;
@@ -293,8 +292,7 @@ static int run_job(const settings_t *settings)
     return failed || totals->failures > 0;
 }
 
-/* --- the sampler ---------------------------------------------------------------------------------------------------
- */
+/* --- the sampler -------------------------------------------------------------------------------------------------- */
 
 static json_int_t number(const json_t *row, const char *name)
 {

@@ -40,8 +40,7 @@ void themis_client_ahead_free(themis_client_ahead_t *ahead)
     free(ahead->windows[1].bytes);
 }
 
-/* --- the pattern ---------------------------------------------------------------------------------------------------
- */
+/* --- the pattern -------------------------------------------------------------------------------------------------- */
 
 static int same_shape(const themis_run_t *a, const themis_run_t *b)
 {
@@ -71,8 +70,7 @@ static int continues(themis_client_ahead_t *ahead, const themis_run_t *run, uint
     return ahead->repeated >= NEEDED_REPEATS;
 }
 
-/* --- windows -------------------------------------------------------------------------------------------------------
- */
+/* --- windows ------------------------------------------------------------------------------------------------------ */
 
 /* Pieces of one read may lie between those of another only in ways that a list can name as well: each read is a run. */
 static themis_status_t build_runs(themis_client_ahead_t *ahead, uint64_t first, uint64_t count)

@@ -39,8 +39,7 @@ int themis_client_behind_touches(const themis_client_behind_t *behind, const the
            (behind->request && themis_client_span_overlap(&other->span, span));
 }
 
-/* --- errors --------------------------------------------------------------------------------------------------------
- */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 static void keep_failure(themis_client_behind_t *behind, themis_status_t status)
 {
@@ -60,8 +59,7 @@ themis_status_t themis_client_behind_report(themis_client_behind_t *behind)
     return themis_client_fail(status, "%s (written earlier)", behind->cause);
 }
 
-/* --- sending -------------------------------------------------------------------------------------------------------
- */
+/* --- sending ------------------------------------------------------------------------------------------------------ */
 
 static void await(themis_client_behind_t *behind)
 {
@@ -103,8 +101,7 @@ themis_status_t themis_client_behind_flush(themis_client_behind_t *behind)
     return themis_client_behind_report(behind);
 }
 
-/* --- taking --------------------------------------------------------------------------------------------------------
- */
+/* --- taking ------------------------------------------------------------------------------------------------------- */
 
 /* 1 if two runs may have a byte in common; exact where both are rows of one vector. */
 static int runs_overlap(const themis_run_t *a, const themis_run_t *b)

@@ -63,8 +63,7 @@ static themis_status_t reserve(themis_client_bytes_t *bytes, size_t capacity)
     return THEMIS_OK;
 }
 
-/* --- the list of a peer's calls and the table of ids; with the lock held -------------------------------------------
- */
+/* --- the list of a peer's calls and the table of ids; with the lock held ------------------------------------------ */
 
 static themis_client_call_t **bucket(themis_t *session, uint64_t id)
 {
@@ -113,8 +112,7 @@ static void end(themis_client_call_t *call, themis_status_t status)
         pthread_cond_broadcast(&session->changed);
 }
 
-/* --- sending -------------------------------------------------------------------------------------------------------
- */
+/* --- sending ------------------------------------------------------------------------------------------------------ */
 
 static themis_status_t encode(themis_client_call_t *call, const void *body, size_t capacity)
 {
@@ -243,8 +241,7 @@ void themis_client_call_unsend(themis_client_peer_t *peer, themis_status_t why)
     }
 }
 
-/* --- replies -------------------------------------------------------------------------------------------------------
- */
+/* --- replies ------------------------------------------------------------------------------------------------------ */
 
 int themis_client_call_answer(themis_client_peer_t *peer, const themis_proto_header_t *header, const void *bytes,
                               size_t length)

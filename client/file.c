@@ -43,8 +43,7 @@ static void free_file(themis_file_t *file)
     free(file);
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------------
- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* What the mode bits allow us; the servers have the last word. */
 static themis_status_t check_mode(const char *path, int flags, const themis_proto_attr_t *attr)
@@ -129,8 +128,7 @@ themis_status_t themis_close(themis_file_t *file)
     return status;
 }
 
-/* --- handles as bytes ----------------------------------------------------------------------------------------------
- */
+/* --- handles as bytes --------------------------------------------------------------------------------------------- */
 
 enum { HANDLE_MAGIC = 0x54684831 };
 
@@ -211,8 +209,7 @@ themis_t *themis_file_session(const themis_file_t *file)
     return file->session;
 }
 
-/* --- whole files ---------------------------------------------------------------------------------------------------
- */
+/* --- whole files -------------------------------------------------------------------------------------------------- */
 
 themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat)
 {

@@ -36,8 +36,7 @@ struct themis_request {
     themis_status_t status;
 };
 
-/* --- requests from the session's list ------------------------------------------------------------------------------
- */
+/* --- requests from the session's list ----------------------------------------------------------------------------- */
 
 static themis_request_t *take_request(themis_t *session)
 {
@@ -99,8 +98,7 @@ static themis_status_t reserve(void *array, size_t *capacity, size_t count, size
     return THEMIS_OK;
 }
 
-/* --- cutting a list into calls -------------------------------------------------------------------------------------
- */
+/* --- cutting a list into calls ------------------------------------------------------------------------------------ */
 
 /* A place in a list of memory pieces. */
 typedef struct cursor {
@@ -204,8 +202,7 @@ static themis_status_t cut(themis_request_t *request, const themis_list_t *list)
     return status;
 }
 
-/* --- starting ------------------------------------------------------------------------------------------------------
- */
+/* --- starting ----------------------------------------------------------------------------------------------------- */
 
 static themis_status_t check(const themis_file_t *file, const themis_list_t *list, int write, uint64_t *bytes)
 {
@@ -282,8 +279,7 @@ static themis_status_t start(themis_file_t *file, const themis_list_t *list, the
     return THEMIS_OK;
 }
 
-/* --- ending --------------------------------------------------------------------------------------------------------
- */
+/* --- ending ------------------------------------------------------------------------------------------------------- */
 
 static void note_end(themis_request_t *request, uint32_t slot, uint64_t end)
 {
@@ -466,8 +462,7 @@ themis_status_t themis_request_test(themis_request_t *request, size_t *done)
     return end(request, done);
 }
 
-/* --- entry points --------------------------------------------------------------------------------------------------
- */
+/* --- entry points ------------------------------------------------------------------------------------------------- */
 
 themis_status_t themis_iread_list(themis_file_t *file, const themis_list_t *list, themis_request_t **request)
 {

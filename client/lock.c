@@ -36,8 +36,7 @@ static themis_status_t change_lock(themis_file_t *file, themis_proto_opcode_t op
     return ask_first(file, opcode, request, &body, incarnation);
 }
 
-/* --- locks that were lost ------------------------------------------------------------------------------------------
- */
+/* --- locks that were lost ----------------------------------------------------------------------------------------- */
 
 static themis_status_t tell_lost(const themis_file_t *file)
 {
@@ -76,8 +75,7 @@ static void uncount_lock(themis_file_t *file, int all)
     pthread_mutex_unlock(&file->session->lock);
 }
 
-/* --- entry points --------------------------------------------------------------------------------------------------
- */
+/* --- entry points ------------------------------------------------------------------------------------------------- */
 
 themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t length, int flags)
 {

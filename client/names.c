@@ -114,8 +114,7 @@ themis_status_t themis_client_names_remove(themis_t *session, const char *path, 
     return status == THEMIS_OK ? change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type) : status;
 }
 
-/* --- the bytes of a name -------------------------------------------------------------------------------------------
- */
+/* --- the bytes of a name ------------------------------------------------------------------------------------------ */
 
 static themis_layout_t layout_of(const themis_proto_attr_t *attr)
 {
@@ -180,8 +179,7 @@ themis_status_t themis_client_names_stat(themis_t *session, const char *path, co
     return status;
 }
 
-/* --- durable names -------------------------------------------------------------------------------------------------
- */
+/* --- durable names ------------------------------------------------------------------------------------------------ */
 
 /* Servers that are not of the layout; `asked` has a byte for each. */
 static themis_status_t sync_home(themis_t *session, const char *path, uint64_t object, unsigned char *asked)
@@ -222,8 +220,7 @@ themis_status_t themis_client_names_sync(themis_t *session, const char *path, ui
     return status;
 }
 
-/* --- entry points --------------------------------------------------------------------------------------------------
- */
+/* --- entry points ------------------------------------------------------------------------------------------------- */
 
 themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat)
 {

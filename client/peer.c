@@ -51,8 +51,7 @@ themis_status_t themis_client_peer_send(themis_client_peer_t *peer, const void *
     return status;
 }
 
-/* --- what arrives --------------------------------------------------------------------------------------------------
- */
+/* --- what arrives ------------------------------------------------------------------------------------------------- */
 
 static void copy_text(char *out, size_t size, const themis_proto_text_t *text)
 {
@@ -150,8 +149,7 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
 
 const themis_net_handlers_t themis_client_peer_handlers = {.message = on_message, .closed = on_closed};
 
-/* --- connecting ----------------------------------------------------------------------------------------------------
- */
+/* --- connecting --------------------------------------------------------------------------------------------------- */
 
 static themis_status_t send_hello(themis_client_peer_t *peer)
 {
@@ -248,8 +246,7 @@ static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
     return retry_pause;
 }
 
-/* --- heartbeats ----------------------------------------------------------------------------------------------------
- */
+/* --- heartbeats --------------------------------------------------------------------------------------------------- */
 
 static void send_heartbeat(themis_client_peer_t *peer)
 {

@@ -20,8 +20,7 @@ void themis_options_init(themis_options_t *options)
     *options = (themis_options_t){0};
 }
 
-/* --- waiting -------------------------------------------------------------------------------------------------------
- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 /* The poller's turn: with the lock held, given up while it polls for at most `limit` ns. */
 static void poll_once(themis_t *session, uint64_t limit)
@@ -102,8 +101,7 @@ themis_status_t themis_progress(themis_t *session, uint64_t timeout)
     return THEMIS_OK;
 }
 
-/* --- making and ending ---------------------------------------------------------------------------------------------
- */
+/* --- making and ending -------------------------------------------------------------------------------------------- */
 
 static void free_calls(themis_t *session)
 {

@@ -34,8 +34,7 @@ void themis_server_ready(themis_server_t *server, themis_request_t *request)
     themis_server_rouse(server);
 }
 
-/* --- taking and ending requests; with the lock ---------------------------------------------------------------------
- */
+/* --- taking and ending requests; with the lock -------------------------------------------------------------------- */
 
 static int is_data(const themis_request_t *request)
 {
@@ -111,8 +110,7 @@ static void end_slice(themis_server_t *server, themis_request_t *request)
         themis_request_free(request);
 }
 
-/* --- serving; without the lock -------------------------------------------------------------------------------------
- */
+/* --- serving; without the lock ------------------------------------------------------------------------------------ */
 
 /* May take long, or wait for a disk: somebody else is to poll meanwhile. */
 static int is_slow(const themis_server_t *server, const themis_request_t *request)
@@ -162,8 +160,7 @@ static void serve(themis_server_t *server, themis_request_t *request)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* --- waiting -------------------------------------------------------------------------------------------------------
- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static int is_drained(themis_server_t *server)
 {
@@ -250,8 +247,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* --- life ----------------------------------------------------------------------------------------------------------
- */
+/* --- life --------------------------------------------------------------------------------------------------------- */
 
 static themis_status_t create_sched(themis_server_t *server)
 {

@@ -38,8 +38,7 @@ typedef struct themis_peers {
     peer_t list[];
 } themis_peers_t;
 
-/* --- connections ---------------------------------------------------------------------------------------------------
- */
+/* --- connections -------------------------------------------------------------------------------------------------- */
 
 static void drop(peer_t *peer, uint64_t now)
 {
@@ -114,8 +113,7 @@ static void send_table(themis_server_t *server)
     }
 }
 
-/* --- rounds --------------------------------------------------------------------------------------------------------
- */
+/* --- rounds ------------------------------------------------------------------------------------------------------- */
 
 /* With the server's lock. */
 static themis_status_t encode_table(themis_server_t *server, uint64_t now)
@@ -208,8 +206,7 @@ static void *peers_main(void *arg)
     return NULL;
 }
 
-/* --- from outside --------------------------------------------------------------------------------------------------
- */
+/* --- from outside ------------------------------------------------------------------------------------------------- */
 
 static themis_status_t fill(themis_server_t *server, themis_peers_t *peers)
 {

@@ -149,8 +149,7 @@ void themis_server_refuse(themis_net_conn_t *conn, const themis_proto_header_t *
 /* Sends an answer that belongs to no request: to HELLO, HEARTBEAT and GOODBYE. */
 void themis_server_answer(themis_net_conn_t *conn, const themis_proto_header_t *header, const void *body);
 
-/* --- what is done with a request; without the lock -----------------------------------------------------------------
- */
+/* --- what is done with a request; without the lock ---------------------------------------------------------------- */
 
 /* A slice of a READ or WRITE, from its start or, when `resumed`, from the end of a transfer. THEMIS_IN_PROGRESS: the
  * network goes on with it. Otherwise the slice is over; item.bytes is what is left, and at 0 it has been answered. */

@@ -41,8 +41,7 @@ static int locate(const copying_t *copying, const char *text, place_t *place)
                                         : THEMIS_TOOLS_OK;
 }
 
-/* --- progress ------------------------------------------------------------------------------------------------------
- */
+/* --- progress ----------------------------------------------------------------------------------------------------- */
 
 static void show_progress(void *arg, uint64_t bytes)
 {
@@ -66,8 +65,7 @@ static void end_progress(const copying_t *copying)
         fputc('\n', stderr);
 }
 
-/* --- one file ------------------------------------------------------------------------------------------------------
- */
+/* --- one file ----------------------------------------------------------------------------------------------------- */
 
 static int open_end(const copying_t *copying, const place_t *place, int write, uint32_t mode, themis_tools_end_t *end)
 {
@@ -121,8 +119,7 @@ static int copy_file(copying_t *copying, const place_t *from, const place_t *to,
     return result;
 }
 
-/* --- trees ---------------------------------------------------------------------------------------------------------
- */
+/* --- trees -------------------------------------------------------------------------------------------------------- */
 
 typedef struct attributes {
     int is_directory;
@@ -223,8 +220,7 @@ static int copy_any(copying_t *copying, const place_t *from, const place_t *to)
                                    : copy_file(copying, from, to, attributes.mode, attributes.size);
 }
 
-/* --- cp ------------------------------------------------------------------------------------------------------------
- */
+/* --- cp ----------------------------------------------------------------------------------------------------------- */
 
 /* Into a directory the name stays. */
 static int copy_operand(copying_t *copying, const char *text, const place_t *to, int into)
@@ -275,8 +271,7 @@ const themis_tools_command_t themis_tools_cp = {
     "cp", "[-r] [-q] FROM... TO", "Copies files to servers, from servers, or between them.",
     "  -r   directories too, with all below them\n  -q   no progress on the terminal\n", run_cp};
 
-/* --- cat -----------------------------------------------------------------------------------------------------------
- */
+/* --- cat ---------------------------------------------------------------------------------------------------------- */
 
 static int run_cat(const themis_tools_command_t *self, int argc, char **argv)
 {

@@ -135,8 +135,7 @@ static int run_ls(const themis_tools_command_t *self, int argc, char **argv)
 const themis_tools_command_t themis_tools_ls = {"ls", "[-l] [--json] [PATH...]", "Lists directories; / without a PATH.",
                                                 "  -l       with attributes\n  --json   as JSON\n", run_ls};
 
-/* --- stat ----------------------------------------------------------------------------------------------------------
- */
+/* --- stat --------------------------------------------------------------------------------------------------------- */
 
 static void print_stat(const char *path, const themis_stat_t *stat)
 {

@@ -77,8 +77,7 @@ const themis_tools_command_t themis_tools_rm = {
     "rm", "[-r] [-f] PATH...", "Removes files, with -r directories and all below them.",
     "  -r   directories too, with all below them\n  -f   what is not there is no error\n", run_rm};
 
-/* --- directories ---------------------------------------------------------------------------------------------------
- */
+/* --- directories -------------------------------------------------------------------------------------------------- */
 
 static themis_status_t make_parents(themis_t *session, const char *path)
 {
@@ -152,8 +151,7 @@ static int run_rmdir(const themis_tools_command_t *self, int argc, char **argv)
 
 const themis_tools_command_t themis_tools_rmdir = {"rmdir", "PATH...", "Removes empty directories.", NULL, run_rmdir};
 
-/* --- mv ------------------------------------------------------------------------------------------------------------
- */
+/* --- mv ----------------------------------------------------------------------------------------------------------- */
 
 static int run_mv(const themis_tools_command_t *self, int argc, char **argv)
 {

@@ -35,8 +35,7 @@ int themis_tools_servers_settings(const themis_tools_command_t *self, char *text
     return THEMIS_TOOLS_OK;
 }
 
-/* --- files of this installation ------------------------------------------------------------------------------------
- */
+/* --- files of this installation ----------------------------------------------------------------------------------- */
 
 /* The tool's own directory, its last component cut off `up` times. */
 static int own_directory(int up, char *path, size_t size)
@@ -80,8 +79,7 @@ void themis_tools_remove_directory(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* --- what a server is started with ----------------------------------------------------------------------------------
- */
+/* --- what a server is started with -------------------------------------------------------------------------------- */
 
 /* Ports that nobody has now: all are held at once so that they differ. */
 static int choose_ports(const themis_tools_command_t *self, themis_tools_servers_t *servers)
@@ -179,8 +177,7 @@ static void build_command(const themis_tools_servers_options_t *options, const t
         add_setting(command, options->settings[i]);
 }
 
-/* --- starting ------------------------------------------------------------------------------------------------------
- */
+/* --- starting ----------------------------------------------------------------------------------------------------- */
 
 /* In the child: away from the terminal's signals, and ended with the tool unless it is to stay. */
 static void become_server(const themis_tools_servers_options_t *options, int index, command_t *command)
@@ -307,8 +304,7 @@ int themis_tools_servers_start(const themis_tools_command_t *self, const themis_
     return result;
 }
 
-/* --- ending --------------------------------------------------------------------------------------------------------
- */
+/* --- ending ------------------------------------------------------------------------------------------------------- */
 
 static int some_left(themis_tools_servers_t *servers)
 {

@@ -97,8 +97,7 @@ const themis_tools_command_t themis_tools_start = {
     "  -o K=V    any other key of themisd's configuration\n",
     run_start};
 
-/* --- stop ----------------------------------------------------------------------------------------------------------
- */
+/* --- stop --------------------------------------------------------------------------------------------------------- */
 
 /* They have ended when none can be reached any more. */
 static int await_end(const themis_tools_command_t *self, const char *list)

@@ -37,8 +37,7 @@ int themis_tools_usage(const themis_tools_command_t *self)
     return THEMIS_TOOLS_USAGE;
 }
 
-/* --- options -------------------------------------------------------------------------------------------------------
- */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 static const themis_tools_option_t *find_long(const themis_tools_option_t *options, const char *name, size_t length)
 {
@@ -116,8 +115,7 @@ int themis_tools_options(const themis_tools_command_t *self, int argc, char **ar
     return at;
 }
 
-/* --- sessions ------------------------------------------------------------------------------------------------------
- */
+/* --- sessions ----------------------------------------------------------------------------------------------------- */
 
 /* One for each server list that was named; a tool runs in one thread and names few. */
 typedef struct known {

@@ -52,8 +52,7 @@ static void close_all(void)
     themis_disconnect(session);
 }
 
-/* --- one access and its effect on the model ------------------------------------------------------------------------
- */
+/* --- one access and its effect on the model ----------------------------------------------------------------------- */
 
 static void write_run(const themis_run_t *run)
 {

@@ -20,8 +20,7 @@ static uint64_t draw(uint64_t below)
     return state % below;
 }
 
-/* --- runs ----------------------------------------------------------------------------------------------------------
- */
+/* --- runs --------------------------------------------------------------------------------------------------------- */
 
 /* Writes the offsets of all bytes of a list in order; returns their number. */
 static size_t flatten(const themis_run_t *runs, size_t count, uint64_t *bytes)
@@ -88,8 +87,7 @@ START_TEST(regular_extents_become_one_run)
 }
 END_TEST
 
-/* --- placement -----------------------------------------------------------------------------------------------------
- */
+/* --- placement ---------------------------------------------------------------------------------------------------- */
 
 typedef struct seen {
     const themis_layout_t *layout;
@@ -216,8 +214,7 @@ START_TEST(a_vector_stays_small_over_servers)
 }
 END_TEST
 
-/* --- paths ---------------------------------------------------------------------------------------------------------
- */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 START_TEST(paths_are_normalised)
 {

@@ -152,8 +152,7 @@ START_TEST(a_reload_takes_what_can_change_and_names_the_rest)
 }
 END_TEST
 
-/* --- the cursor ----------------------------------------------------------------------------------------------------
- */
+/* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 static uint8_t message[1 << 16];
 static themis_proto_header_t header;
