@@ -7,7 +7,7 @@ ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(RO
 	-isystem $(ROMIO_BUILD)/source/mpl/include $(MPI_CFLAGS)
 
 # Where the driver comes in (adio/glue/driver.c).
-ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp
+ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp MPIO_File_free
 
 # Calls of ROMIO in front of which adio/glue/collective.c stands: renamed in ROMIO's objects.
 ROMIO_COLLECTIVES = set_view $(foreach call,read_all write_all read_at_all write_at_all read_ordered write_ordered \

@@ -95,7 +95,7 @@ done
 
 # killed MODE: ends the second server in the middle; all ranks get the same class.
 killed() {
-    hints themis_collective "$1" striping_unit 65536 themis_timeout 2s
+    hints themis_collective "$1" striping_unit 65536 themis_timeout $((2 * testlib_slower))s
     limit 60 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 >"$T/killed.out" 2>&1 &
     program=$!
     tries=100

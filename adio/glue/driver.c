@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the driver gets into ROMIO without an edit of ROMIO's files: the linker sends ROMIO's calls of three functions to
+ * How the driver gets into ROMIO without an edit of ROMIO's files: the linker sends ROMIO's calls of four functions to
  * the __wrap_ functions here (--wrap in local.mk).
  */
 #include <string.h>
@@ -74,4 +74,20 @@ void __wrap_ADIO_Set_shared_fp(ADIO_File fd, ADIO_Offset value, int *code)
         __real_ADIO_Set_shared_fp(fd, value, code);
     else if (hidden_is_open(fd, code))
         ADIOI_THEMIS_Shared_set(fd, value, code);
+}
+
+void __real_MPIO_File_free(MPI_File *file);
+void __wrap_MPIO_File_free(MPI_File *file);
+
+/* If a close fails, ROMIO's MPI_File_close reads the file's handler after it has freed the file. So each file that is
+ * freed stays in memory until the next one is; both happen under ROMIO's lock. */
+void __wrap_MPIO_File_free(MPI_File *file)
+{
+    static MPI_File last = MPI_FILE_NULL;
+
+    if (last != MPI_FILE_NULL)
+        __real_MPIO_File_free(&last);
+    last = *file;
+    last->cookie = 0; /* so that who uses it still is told */
+    *file = MPI_FILE_NULL;
 }
