@@ -414,11 +414,6 @@ void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint6
     rest(entry, now);
 }
 
-themis_sched_item_t *themis_sched_first(const themis_sched_t *sched, const themis_job_t *job)
-{
-    return themis_sched_entry(job)->head;
-}
-
 uint64_t themis_sched_queued(const themis_sched_t *sched)
 {
     return sched->queued;

@@ -105,9 +105,6 @@ void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint6
 /* Requests that wait, over all jobs. */
 uint64_t themis_sched_queued(const themis_sched_t *sched);
 
-/* The first queued item of a job, or NULL; for draining a queue with themis_sched_cancel. */
-themis_sched_item_t *themis_sched_first(const themis_sched_t *sched, const themis_job_t *job);
-
 /* The share of this server that the job is due now, 0 to 1, among the jobs that had requests within the last second; 0
  * for policies without shares. */
 double themis_sched_share(const themis_sched_t *sched, const themis_job_t *job);

@@ -30,11 +30,6 @@ void themis_clock_set_manual(uint64_t now)
     manual = 1;
 }
 
-void themis_clock_set(uint64_t now)
-{
-    manual_now = now;
-}
-
 void themis_clock_advance(uint64_t delta)
 {
     manual_now += delta;

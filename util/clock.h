@@ -14,9 +14,8 @@ uint64_t themis_clock_now(void);
 /* Seconds and nanoseconds since 1970 as one number, for times that are stored or shown. */
 uint64_t themis_clock_wall(void);
 
-/* From now on themis_clock_now returns what themis_clock_set says, starting at `now`. For tests. */
+/* From now on themis_clock_now returns `now`, and goes on only by themis_clock_advance. For tests. */
 void themis_clock_set_manual(uint64_t now);
-void themis_clock_set(uint64_t now);
 void themis_clock_advance(uint64_t delta);
 /* Back to the machine's clock. */
 void themis_clock_set_real(void);

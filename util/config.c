@@ -135,18 +135,6 @@ themis_status_t themis_config_duration(const char *text, uint64_t *ns)
     return parse_with_unit(text, units, ns);
 }
 
-themis_status_t themis_config_bool(const char *text, int *value)
-{
-    static const char *const words[] = {"no", "yes", "false", "true", "off", "on", "0", "1", "disable", "enable"};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasecmp(text, words[i]) == 0) {
-            *value = (int)(i & 1);
-            return THEMIS_OK;
-        }
-    return THEMIS_PARSE;
-}
-
 themis_status_t themis_config_integer(const char *text, int64_t low, int64_t high, int64_t *value)
 {
     char *end;

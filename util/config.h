@@ -26,10 +26,8 @@ typedef themis_status_t (*themis_config_entry_fn)(void *arg, const char *section
 themis_status_t themis_config_read(const char *path, themis_config_entry_fn entry, void *arg, char *error, size_t size);
 
 /* Numbers with units. Bytes: "4096", "64k", "1MiB", "2g" (powers of two). Time, result in ns: "500ms", "10s", "1m", and
- * a plain number is seconds. Boolean: yes/no, true/false, on/off, 1/0. THEMIS_PARSE or THEMIS_RANGE on failure, and the
- * result untouched. */
+ * a plain number is seconds. THEMIS_PARSE or THEMIS_RANGE on failure, and the result untouched. */
 themis_status_t themis_config_bytes(const char *text, uint64_t *bytes);
 themis_status_t themis_config_duration(const char *text, uint64_t *ns);
-themis_status_t themis_config_bool(const char *text, int *value);
 themis_status_t themis_config_integer(const char *text, int64_t low, int64_t high, int64_t *value);
 #endif

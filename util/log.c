@@ -19,11 +19,6 @@ void themis_log_set_level(themis_log_level_t level)
     level_now = level;
 }
 
-themis_log_level_t themis_log_level(void)
-{
-    return level_now;
-}
-
 int themis_log_level_parse(const char *text, themis_log_level_t *level)
 {
     for (int i = 0; i <= THEMIS_LOG_DEBUG; i++)

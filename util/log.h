@@ -15,7 +15,6 @@ typedef enum themis_log_level {
 
 /* The most detailed level that is printed; THEMIS_LOG_WARN at first. */
 void themis_log_set_level(themis_log_level_t level);
-themis_log_level_t themis_log_level(void);
 
 /* Reads "error", "warn", "info" or "debug"; returns 0, or -1 for anything else. */
 int themis_log_level_parse(const char *text, themis_log_level_t *level);
