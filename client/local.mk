@@ -9,13 +9,13 @@ client_libthemis_client_la_SOURCES = client/admin.c client/ahead.c client/ahead.
 client_libthemis_client_la_LIBADD = $(XXHASH_LIBS)
 # Convenience libraries do not contain each other, since a shared library takes all of each; this is what a user of the
 # client library needs.
-CLIENT_LIBS = client/libthemis-client.la proto/libthemis-proto.la net/libthemis-net.la util/libthemis-util.la
+CLIENT_LIBS = $(INIH_ARCHIVE) client/libthemis-client.la proto/libthemis-proto.la net/libthemis-net.la util/libthemis-util.la
 
 # What programs link; exports the functions that are marked THEMIS_API, and nothing else.
 lib_LTLIBRARIES += client/libthemis.la
 client_libthemis_la_SOURCES =
 client_libthemis_la_LIBADD = $(CLIENT_LIBS)
-client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined
+client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) -Wl,--exclude-libs,libinih.a -version-info 0:0:0 -no-undefined
 
 pkgconfigdir = $(libdir)/pkgconfig
 nodist_pkgconfig_DATA = client/themis.pc

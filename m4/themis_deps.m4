@@ -16,6 +16,21 @@ AC_DEFUN([THEMIS_LIB], [
   AC_SUBST([$1_LIBS])
 ])
 
+# THEMIS_ARCHIVE(NAME, LIBRARY, FUNCTION): the archive of a library, where there is one that shared libraries can hold,
+# as NAME_ARCHIVE beside NAME_LIBS. For inih: UCX has one of its own in libucs and exports it. The archive is to stand
+# before libucs, and a shared library is to hide its symbols with -Wl,--exclude-libs.
+AC_DEFUN([THEMIS_ARCHIVE], [
+  AC_MSG_CHECKING([for an archive of $2])
+  themis_saved_LIBS=$LIBS themis_saved_CFLAGS=$CFLAGS themis_saved_LDFLAGS=$LDFLAGS
+  LIBS="-l:lib$2.a" CFLAGS="$CFLAGS -fPIC" LDFLAGS="$LDFLAGS -shared"
+  AC_LINK_IFELSE([AC_LANG_SOURCE([[int $3(void); int themis_probe(void); int themis_probe(void) { return $3(); }]])],
+    [$1_ARCHIVE="-l:lib$2.a"
+     AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])])
+  LIBS=$themis_saved_LIBS CFLAGS=$themis_saved_CFLAGS LDFLAGS=$themis_saved_LDFLAGS
+  AC_SUBST([$1_ARCHIVE])
+])
+
 # THEMIS_HEADER(NAME, HEADER, DEBIAN-PACKAGE): a dependency that is a header alone.
 AC_DEFUN([THEMIS_HEADER], [
   AC_CHECK_HEADER([$2], [],

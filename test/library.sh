@@ -25,6 +25,9 @@ exported >"$T/exported"
 declared >"$T/declared"
 check "it exports what the headers declare, and nothing else" diff "$T/declared" "$T/exported"
 
+check "it reads configuration by inih and not by what UCX exports under the same names" \
+    sh -c "! nm -D '$library' | grep -q ' ini_' && ! nm -D '$THEMIS_PREFIX/lib/libthemis-mpiio.so' | grep -q ' ini_'"
+
 cat >"$T/program.c" <<'END'
 #include <stdio.h>
 #include <string.h>
