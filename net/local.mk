@@ -8,7 +8,7 @@ net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 
 check_PROGRAMS += test/net/test_net
 test_net_test_net_SOURCES = test/net/test_net.c test/net/peer.c test/net/peer.h
-test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
+test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
 test_net_test_net_LDADD = net/libthemis-net.la util/libthemis-util.la $(TEST_LIBS) $(XXHASH_LIBS)
 
 EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/proto.c test/fuzz/proto.seeds test/fuzz/ring.c

@@ -5,11 +5,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+#include "net/internal.h"
 #include "test/lib/run.h"
 #include "test/net/peer.h"
 #include "util/clock.h"
@@ -386,6 +389,80 @@ START_TEST(clients_killed_while_moving)
 }
 END_TEST
 
+/* A client of another user is served, by messages. Only root can be another one. */
+START_TEST(another_user)
+{
+    if (geteuid() != 0)
+        return;
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
+    test_peer_t peer = test_peer_start(&options, 0);
+    themis_net_handlers_t handlers = {.message = on_message, .closed = on_closed};
+    client_t client = {.peer = peer};
+
+    ck_assert_int_eq(seteuid(65534), 0);
+    ck_assert_int_eq(themis_net_create(&options, &handlers, &client, &client.net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect(client.net, "127.0.0.1", peer.port, 10 * SECOND, &client.conn), THEMIS_OK);
+    move(&client, 0, 100000, 3, 0, 100000, 1);
+    move(&client, 1, 100000, 3, 0, 100000, 1);
+    ck_assert_int_eq(seteuid(0), 0);
+    themis_net_conn_close(client.conn);
+    themis_net_conn_unref(client.conn);
+    themis_net_destroy(client.net);
+    test_peer_end(&peer, SIGKILL);
+}
+END_TEST
+
+/* A client that is stopped in the middle holds nobody up. */
+START_TEST(stopped_client)
+{
+    client_t *client = client_new(_i);
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
+
+    for (unsigned push = 0; push < 2; push++) {
+        test_peer_t peer = test_peer_spawn("victim", &options, client->peer.port * 10 + push);
+        kill(peer.pid, SIGSTOP);
+        move(client, 0, 5000, 1, 0, 5000, 1);
+        move(client, 1, 5000, 1, 0, 5000, 1);
+        test_peer_end(&peer, SIGKILL);
+    }
+    client_free(client);
+}
+END_TEST
+
+/* More than may be silent at the local socket say nothing: others connect, and none is kept for ever. */
+START_TEST(silent_strangers)
+{
+    enum { STRANGERS = THEMIS_NET_STRANGERS + 20 };
+    client_t *client = client_new(1);
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, _i, 1};
+    themis_net_handlers_t handlers = {.message = on_message, .closed = on_closed};
+    client_t other = {.peer = client->peer};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int sockets[STRANGERS];
+
+    int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "themis-net-%016llx",
+                          (unsigned long long)client->conn->cookie);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    for (int i = 0; i < STRANGERS; i++) {
+        sockets[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_eq(connect(sockets[i], (struct sockaddr *)&address, size), 0);
+    }
+    ck_assert_int_eq(themis_net_create(&options, &handlers, &other, &other.net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect(other.net, "127.0.0.1", client->peer.port, 10 * SECOND, &other.conn),
+                     THEMIS_OK);
+    move(&other, 0, 5000, 1, 0, 5000, 1);
+    move(client, 0, 5000, 1, 0, 5000, 1);
+    for (int i = 0; i < STRANGERS; i++) /* dropped, though nothing else happens */
+        ck_assert_int_eq(read(sockets[i], &address, 1), 0);
+    for (int i = 0; i < STRANGERS; i++)
+        close(sockets[i]);
+    themis_net_conn_close(other.conn);
+    themis_net_conn_unref(other.conn);
+    themis_net_destroy(other.net);
+    client_free(client);
+}
+END_TEST
+
 START_TEST(reconnect)
 {
     client_t *client = client_new(_i);
@@ -632,6 +709,9 @@ int main(int count, char **words)
     CASE(server_killed);
     CASE(server_killed_while_moving);
     CASE(clients_killed_while_moving);
+    CASE(another_user);
+    CASE(stopped_client);
+    CASE(silent_strangers);
     CASE(reconnect);
     CASE(not_a_server);
     CASE(server_closes);
