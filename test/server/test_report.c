@@ -79,7 +79,7 @@ END_TEST
 
 static char *three_words(void *arg)
 {
-    ++*(int *)arg;
+    ++*(_Atomic int *)arg; /* on the thread of the HTTP server */
     return strdup("a b c\n# EOF\n");
 }
 
@@ -103,7 +103,7 @@ START_TEST(http_gives_them)
 {
     themis_metrics_http_t *http;
     char answer[4096];
-    int calls = 0;
+    _Atomic int calls = 0;
 
     ck_assert_int_eq(themis_metrics_start("", 0, three_words, &calls, &http), THEMIS_OK);
     uint16_t port = themis_metrics_port(http);
