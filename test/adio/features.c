@@ -57,6 +57,8 @@ static void sparse(const char *name)
     int value = 77 + rank, back = 0, hole = -1;
 
     expect(MPI_File_write_at_all(file, far, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
+    MPI_File_sync(file); /* sync, barrier, sync: only then the others' writes are to be seen */
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_sync(file);
     expect(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == ((MPI_Offset)1 << 41) + 4096 * (ranks - 1) + 4,
            "the size is the largest end");
