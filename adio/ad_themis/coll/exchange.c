@@ -389,29 +389,6 @@ static int messages_ended(themis_coll_exchange_t *exchange, uint64_t round)
     return themis_coll_all_done(exchange->aggregator.request[round & 1], (int)exchange->plan->parts);
 }
 
-/* begun: receives posted; turned: scattered and I/O started; ended: I/O ended. */
-static void aggregator_write_step(themis_coll_exchange_t *exchange)
-{
-    uint64_t rounds = exchange->plan->rounds;
-    uint64_t *begun = &exchange->aggregator.begun, *turned = &exchange->aggregator.turned;
-    uint64_t *ended = &exchange->aggregator.ended;
-    for (int moved = 1; moved;) {
-        moved = 0;
-        if (*begun < rounds && *begun < *turned + 2) {
-            receive_round(exchange, (*begun)++);
-            moved = 1;
-        }
-        if (*ended < *turned && io_ended(exchange, *ended)) {
-            ++*ended;
-            moved = 1;
-        }
-        if (*turned < *begun && *turned < *ended + 2 && messages_ended(exchange, *turned)) {
-            write_round(exchange, (*turned)++);
-            moved = 1;
-        }
-    }
-}
-
 static void read_round(themis_coll_exchange_t *exchange, uint64_t round)
 {
     themis_coll_window_t *window = &exchange->buffers->window[round & 1];
@@ -420,8 +397,21 @@ static void read_round(themis_coll_exchange_t *exchange, uint64_t round)
         note(exchange, themis_coll_window_start(window, exchange->sink, THEMIS_COLL_READ));
 }
 
-/* begun: I/O started; turned: I/O ended and messages sent; ended: messages gone. */
-static void aggregator_read_step(themis_coll_exchange_t *exchange)
+/* What an aggregator does with a round, at most two of them under way: begin it; when its first half is done turn it
+ * into the second; wait for the end of that. */
+typedef struct pipeline {
+    void (*begin)(themis_coll_exchange_t *exchange, uint64_t round);
+    int (*may_turn)(themis_coll_exchange_t *exchange, uint64_t round);
+    void (*turn)(themis_coll_exchange_t *exchange, uint64_t round);
+    int (*has_ended)(themis_coll_exchange_t *exchange, uint64_t round);
+} pipeline_t;
+
+/* Receives; scattered and I/O started; I/O ended. */
+static const pipeline_t writing = {receive_round, messages_ended, write_round, io_ended};
+/* I/O; messages sent; messages gone. */
+static const pipeline_t reading = {read_round, io_ended, send_round, messages_ended};
+
+static void aggregator_step(themis_coll_exchange_t *exchange, const pipeline_t *pipeline)
 {
     uint64_t rounds = exchange->plan->rounds;
     uint64_t *begun = &exchange->aggregator.begun, *turned = &exchange->aggregator.turned;
@@ -429,15 +419,15 @@ static void aggregator_read_step(themis_coll_exchange_t *exchange)
     for (int moved = 1; moved;) {
         moved = 0;
         if (*begun < rounds && *begun < *turned + 2) {
-            read_round(exchange, (*begun)++);
+            pipeline->begin(exchange, (*begun)++);
             moved = 1;
         }
-        if (*ended < *turned && messages_ended(exchange, *ended)) {
+        if (*ended < *turned && pipeline->has_ended(exchange, *ended)) {
             ++*ended;
             moved = 1;
         }
-        if (*turned < *begun && *turned < *ended + 2 && io_ended(exchange, *turned)) {
-            send_round(exchange, (*turned)++);
+        if (*turned < *begun && *turned < *ended + 2 && pipeline->may_turn(exchange, *turned)) {
+            pipeline->turn(exchange, (*turned)++);
             moved = 1;
         }
     }
@@ -455,12 +445,8 @@ themis_status_t themis_coll_exchange_step(themis_coll_exchange_t *exchange, uint
     member_step(exchange);
     if (!exchange->group->local)
         leader_step(exchange);
-    if (exchange->plan->mine != THEMIS_COLL_NO_DOMAIN) {
-        if (exchange->access.direction == THEMIS_COLL_WRITE)
-            aggregator_write_step(exchange);
-        else
-            aggregator_read_step(exchange);
-    }
+    if (exchange->plan->mine != THEMIS_COLL_NO_DOMAIN)
+        aggregator_step(exchange, exchange->access.direction == THEMIS_COLL_WRITE ? &writing : &reading);
     if (!ended(exchange))
         return THEMIS_IN_PROGRESS;
     exchange->group->rounds = exchange->base + exchange->plan->rounds;
