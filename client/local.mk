@@ -15,7 +15,7 @@ CLIENT_LIBS = $(INIH_ARCHIVE) client/libthemis-client.la proto/libthemis-proto.l
 lib_LTLIBRARIES += client/libthemis.la
 client_libthemis_la_SOURCES =
 client_libthemis_la_LIBADD = $(CLIENT_LIBS)
-client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) -Wl,--exclude-libs,libinih.a -version-info 0:0:0 -no-undefined
+client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS) -version-info 0:0:0 -no-undefined
 
 pkgconfigdir = $(libdir)/pkgconfig
 nodist_pkgconfig_DATA = client/themis.pc

@@ -12,7 +12,8 @@ server_libthemis_server_la_LIBADD = server/libthemis-report.la server/libthemis-
 
 sbin_PROGRAMS += server/themisd
 server_themisd_SOURCES = server/main.c
-server_themisd_LDADD = server/libthemis-server.la
+server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
+server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/server/test_store test/server/test_namespace test/server/test_locks test/server/test_config test/server/test_engine
 test_server_test_store_SOURCES = test/server/test_store.c

@@ -6,3 +6,4 @@ tools_themis_SOURCES = tools/copy.c tools/fabric.c tools/fabric.h tools/jobs.c t
 tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \
 	-DTHEMIS_VERSION_TEXT='"$(VERSION)"'
 tools_themis_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS)
+tools_themis_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
