@@ -95,10 +95,45 @@ static void leave(themis_client_call_t *call)
     *(call->next ? &call->next->previous : &peer->last) = call->previous;
 }
 
+/* Calls that the server may queue. Locks are not counted: an unlock is not to wait behind those that wait for it. */
+static int is_bounded(const themis_client_call_t *call)
+{
+    return call->opcode >= THEMIS_OP_LOOKUP && call->opcode < THEMIS_OP_LOCK;
+}
+
+static int has_room(const themis_client_peer_t *peer)
+{
+    return peer->under_way < THEMIS_CLIENT_MAX_CALLS && peer->under_way_bytes < THEMIS_CLIENT_MAX_BYTES;
+}
+
+static void mark_sent(themis_client_call_t *call)
+{
+    call->sent = 1;
+    call->peer->unsent--;
+    if (!is_bounded(call))
+        return;
+    call->peer->under_way++;
+    call->peer->under_way_bytes += call->message.length;
+}
+
+static void mark_unsent(themis_client_call_t *call)
+{
+    if (!call->sent)
+        return;
+    call->sent = 0;
+    call->peer->unsent++;
+    if (!is_bounded(call))
+        return;
+    call->peer->under_way--;
+    call->peer->under_way_bytes -= call->message.length;
+}
+
 static void end(themis_client_call_t *call, themis_status_t status)
 {
     themis_t *session = call->peer->session;
 
+    mark_unsent(call);
+    call->peer->unsent--;
     leave(call);
     call->status = status;
     session->ended++;
@@ -147,7 +182,8 @@ static themis_status_t expose(themis_client_call_t *call)
     return encode(call, &io, IO_BYTES + call->runs.count * RUN_BYTES);
 }
 
-/* With the lock held and the peer ready. What cannot be sent because the connection just broke stays queued. */
+/* With the lock held, the peer ready, and room for the call. What cannot be sent because the connection just broke
+ * stays queued. */
 static void transmit(themis_client_call_t *call)
 {
     themis_status_t status = is_io(call) ? expose(call) : THEMIS_OK;
@@ -160,7 +196,7 @@ static void transmit(themis_client_call_t *call)
         end(call, status);
         return;
     }
-    call->sent = 1; /* before a failure marks all calls as not sent */
+    mark_sent(call); /* before a failure marks all calls as not sent */
     themis_client_peer_send(call->peer, call->message.bytes, call->message.length);
 }
 
@@ -171,11 +207,11 @@ static void submit(themis_client_call_t *call, uint32_t *remaining)
     call->status = THEMIS_IN_PROGRESS;
     call->reply.length = 0;
     enter(call);
-    if (call->peer->state == THEMIS_CLIENT_PEER_READY) {
+    call->peer->unsent++;
+    if (call->peer->state != THEMIS_CLIENT_PEER_READY)
+        call->peer->session->attention = 1;
+    else if (!is_bounded(call) || (call->peer->unsent == 1 && has_room(call->peer)))
         transmit(call);
-        return;
-    }
-    call->peer->session->attention = 1;
 }
 
 themis_status_t themis_client_call_start(themis_client_call_t *call, themis_proto_opcode_t opcode, const void *body,
@@ -217,9 +253,17 @@ void themis_client_call_flush(themis_client_peer_t *peer)
 
     for (themis_client_call_t *call = peer->first; call && peer->state == THEMIS_CLIENT_PEER_READY; call = next) {
         next = call->next;
-        if (!call->sent)
+        if (!call->sent && (!is_bounded(call) || has_room(peer)))
             transmit(call);
     }
+}
+
+/* Sends calls that waited for room, many at a time, since each look walks over all that are under way. */
+static void refill(themis_client_peer_t *peer)
+{
+    if (peer->unsent && peer->under_way <= THEMIS_CLIENT_MAX_CALLS * 3 / 4 &&
+        peer->under_way_bytes <= THEMIS_CLIENT_MAX_BYTES * 3 / 4)
+        themis_client_call_flush(peer);
 }
 
 void themis_client_call_fail_all(themis_client_peer_t *peer, themis_status_t status)
@@ -237,7 +281,7 @@ void themis_client_call_unsend(themis_client_peer_t *peer, themis_status_t why)
         if (call->once && call->sent)
             end(call, why);
         else
-            call->sent = 0;
+            mark_unsent(call);
     }
 }
 
@@ -259,6 +303,7 @@ int themis_client_call_answer(themis_client_peer_t *peer, const themis_proto_hea
         call->incarnation = peer->incarnation;
     }
     end(call, status);
+    refill(peer);
     return 1;
 }
 

@@ -3,6 +3,7 @@
  * Calls: one request to one server and its reply. A call is kept, encoded, until its reply has come; when the
  * connection is lost it is sent again on the next one with the same id, so that the server recognises it. It fails when
  * its server was not reachable for the session's timeout. Calls come from a list of the session and keep their buffers.
+ * Only a bounded number is under way to a server at a time (client/session.h); the others are sent as answers come.
  *
  *     get -> (fill runs and memory) -> start -> ... *remaining reaches 0 ... -> result -> put
  *

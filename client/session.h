@@ -38,6 +38,9 @@ typedef struct themis_client_peer {
     uint64_t retry_at;                       /* ns; the next attempt to connect */
     themis_status_t why;                     /* of the last failure */
     struct themis_client_call *first, *last; /* calls that have not ended, oldest first */
+    uint32_t unsent;                         /* those of them that were not sent on this connection */
+    uint32_t under_way;                      /* those of them that were sent and may wait in the server's queues */
+    uint64_t under_way_bytes;                /* of their messages */
     int refused;            /* 1: the server answered the last HELLO with no; to try again is of no use */
     char cause[512];        /* what it said */
     int sent, heard;        /* 1: something was, since the last tick */
@@ -50,7 +53,9 @@ typedef struct themis_client_peer {
     int policy_granted;
 } themis_client_peer_t;
 
-enum { THEMIS_CLIENT_BUCKETS = 256 };
+/* At most so many calls, and messages of so many bytes (and one more call), are under way to a server; further ones
+ * wait here. A server refuses what comes beyond a few times that. */
+enum { THEMIS_CLIENT_BUCKETS = 256, THEMIS_CLIENT_MAX_CALLS = 1024, THEMIS_CLIENT_MAX_BYTES = 4 << 20 };
 
 struct themis {
     themis_client_settings_t settings;

@@ -78,8 +78,10 @@ static void session_release(themis_server_t *server, themis_session_t *session)
 
 void themis_request_free(themis_request_t *request)
 {
-    if (request->session)
+    if (request->session) {
+        themis_session_dismiss(request->session, request->length);
         session_release(request->server, request->session);
+    }
     themis_net_conn_unref(request->conn);
     free(request);
 }
@@ -381,17 +383,15 @@ void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
     }
 }
 
-/* Takes the request over; what is done with it is up to a worker. */
-static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
-                    themis_session_t *session)
+/* Takes the request over, with the lock; what is done with it is up to a worker. */
+static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
+                      themis_session_t *session)
 {
     unsigned opcode = request->header.opcode;
     uint64_t now = themis_clock_now();
 
-    pthread_mutex_lock(&server->lock);
     request->session = session;
     request->epoch = session->epoch;
-    session->references++;
     if (session->job)
         themis_jobtab_heard(server->jobs, session->job, now);
     if (is_remembered(opcode) && replay(conn, request)) {
@@ -402,7 +402,20 @@ static void enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_req
         request->scheduled = 1;
         queue(server, request, now);
     }
+}
+
+/* Returns 1 if the request was taken over, 0 if it was refused. */
+static int enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
+                   themis_session_t *session)
+{
+    pthread_mutex_lock(&server->lock);
+    themis_status_t status = themis_session_admit(session, request->length);
+    if (status == THEMIS_OK)
+        take_over(server, conn, request, session);
     pthread_mutex_unlock(&server->lock);
+    if (status != THEMIS_OK)
+        themis_server_refuse(conn, &request->header, status, "too many requests of this client wait");
+    return status == THEMIS_OK;
 }
 
 static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request)
@@ -425,10 +438,8 @@ static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_
         themis_server_refuse(conn, &request->header, THEMIS_REFUSED, "a server has no files here");
     else if (server->draining && !is_control(opcode))
         themis_server_refuse(conn, &request->header, THEMIS_SHUTTING_DOWN, NULL);
-    else {
-        enqueue(server, conn, request, session);
-        keep = 1;
-    }
+    else
+        keep = enqueue(server, conn, request, session);
     if (!keep) {
         themis_net_conn_unref(request->conn);
         free(request);

@@ -89,6 +89,22 @@ void themis_sessions_unlist(themis_sessions_t *sessions, themis_session_t *sessi
     session->listed = 0;
 }
 
+themis_status_t themis_session_admit(themis_session_t *session, size_t bytes)
+{
+    if (session->requests >= THEMIS_SESSION_REQUESTS || session->request_bytes + bytes > THEMIS_SESSION_BYTES)
+        return THEMIS_BUSY;
+    session->requests++;
+    session->request_bytes += bytes;
+    session->references++;
+    return THEMIS_OK;
+}
+
+void themis_session_dismiss(themis_session_t *session, size_t bytes)
+{
+    session->requests--;
+    session->request_bytes -= bytes;
+}
+
 int themis_session_unref(themis_session_t *session)
 {
     return --session->references == 0;

@@ -16,7 +16,9 @@
 
 struct themis_request;
 
-enum { THEMIS_SESSION_REPLIES = 64 };
+/* Replies that are remembered; requests of a session that may be at the server at a time, and bytes of their messages.
+ */
+enum { THEMIS_SESSION_REPLIES = 64, THEMIS_SESSION_REQUESTS = 4096, THEMIS_SESSION_BYTES = 16 << 20 };
 
 /* The reply to a request that must not be done twice. */
 typedef struct themis_remembered {
@@ -36,6 +38,8 @@ typedef struct themis_session {
     themis_job_identity_t identity;
     themis_job_t *job;
     uint8_t role;
+    uint32_t requests;             /* at the server, in whatever state */
+    uint64_t request_bytes;        /* of their messages */
     struct themis_request *queued; /* that wait in the scheduler */
     struct themis_request *held;   /* that wait until no request of an earlier connection is in service */
     uint32_t epoch;                /* connections lost so far */
@@ -56,6 +60,10 @@ themis_session_t *themis_sessions_find(themis_sessions_t *sessions, uint64_t num
 themis_status_t themis_sessions_add(themis_sessions_t *sessions, uint64_t number, themis_session_t **session);
 /* Takes it out of the table; it lives until its last request has ended. */
 void themis_sessions_unlist(themis_sessions_t *sessions, themis_session_t *session);
+/* A request of `bytes` has come or ended. One that comes takes a reference, and one that ends leaves it to the caller
+ * to drop it. THEMIS_BUSY: the session has as many as it may. */
+themis_status_t themis_session_admit(themis_session_t *session, size_t bytes);
+void themis_session_dismiss(themis_session_t *session, size_t bytes);
 /* Drops a reference; returns 1 if it was the last: the caller then frees it with themis_session_free. */
 int themis_session_unref(themis_session_t *session);
 void themis_session_free(themis_session_t *session);

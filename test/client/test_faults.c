@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "client/session.h"
 #include "test/client/servers.h"
 #include "test/lib/run.h"
 #include "themis/themis.h"
@@ -137,6 +138,71 @@ START_TEST(a_server_that_hangs_is_given_up)
 }
 END_TEST
 
+/* What is asked of a server that does not answer waits here beyond a bound, and is sent as answers come. */
+START_TEST(requests_under_way_are_bounded)
+{
+    enum { REQUESTS = 3 * THEMIS_CLIENT_MAX_CALLS };
+    static themis_request_t *requests[REQUESTS];
+    static unsigned char out[REQUESTS], in[REQUESTS];
+    themis_layout_t layout = {TEST_STRIPE, 1, 1};
+    const themis_client_peer_t *peer = &session->peers[1];
+    themis_file_t *file;
+    size_t done;
+
+    ck_ok(themis_open(session, "/bounded", create, 0644, &layout, &file));
+    test_server_signal(1, SIGSTOP);
+    for (int i = 0; i < REQUESTS; i++) {
+        struct iovec memory = {&out[i], 1};
+        themis_run_t run = {(uint64_t)i, 1, 1, 1};
+        themis_list_t list = {&memory, 1, &run, 1};
+        out[i] = (unsigned char)(i * 7 + 1);
+        ck_ok(themis_iwrite_list(file, &list, &requests[i]));
+    }
+    ck_assert_uint_eq(peer->under_way, THEMIS_CLIENT_MAX_CALLS);
+    ck_assert_uint_eq(peer->unsent, REQUESTS - THEMIS_CLIENT_MAX_CALLS);
+    test_server_signal(1, SIGCONT);
+    for (int i = 0; i < REQUESTS; i++)
+        ck_ok(themis_request_wait(requests[i], &done));
+    ck_assert_uint_eq(peer->under_way, 0);
+    ck_assert_uint_eq(peer->under_way_bytes, 0);
+    ck_assert_uint_eq(peer->unsent, 0);
+    ck_ok(themis_read(file, in, sizeof in, 0, &done));
+    ck_assert_mem_eq(in, out, sizeof in);
+    themis_close(file);
+}
+END_TEST
+
+/* The same with long lists: the bytes of their messages count. */
+START_TEST(bytes_under_way_are_bounded)
+{
+    enum { REQUESTS = 40, RUNS = 16000 };
+    static themis_request_t *requests[REQUESTS];
+    static unsigned char out[RUNS];
+    static themis_run_t runs[RUNS];
+    struct iovec memory = {out, RUNS};
+    themis_list_t list = {&memory, 1, runs, RUNS};
+    themis_layout_t layout = {TEST_STRIPE, 1, 1};
+    const themis_client_peer_t *peer = &session->peers[1];
+    themis_file_t *file;
+    size_t done;
+
+    for (int i = 0; i < RUNS; i++) /* no two of them make a row */
+        runs[i] = (themis_run_t){(uint64_t)(RUNS - i) * 16 + (uint64_t)(i * i) % 11, 1, 1, 1};
+    ck_ok(themis_open(session, "/lists", create, 0644, &layout, &file));
+    test_server_signal(1, SIGSTOP);
+    for (int i = 0; i < REQUESTS; i++)
+        ck_ok(themis_iwrite_list(file, &list, &requests[i]));
+    ck_assert_uint_ge(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES);
+    ck_assert_uint_lt(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES + (1 << 20));
+    ck_assert_uint_gt(peer->unsent, 0);
+    test_server_signal(1, SIGCONT);
+    for (int i = 0; i < REQUESTS; i++)
+        ck_ok(themis_request_wait(requests[i], &done));
+    ck_assert_uint_eq(peer->under_way_bytes, 0);
+    themis_close(file);
+}
+END_TEST
+
 /* The bytes are on the first server alone; the names are where their hash says. */
 START_TEST(sync_reaches_the_homes_of_the_names)
 {
@@ -234,6 +300,8 @@ int main(void)
     tcase_add_test(tcase, a_server_that_is_gone_is_named_in_time);
     tcase_add_test(tcase, a_server_that_pauses_is_waited_for);
     tcase_add_test(tcase, a_server_that_hangs_is_given_up);
+    tcase_add_test(tcase, requests_under_way_are_bounded);
+    tcase_add_test(tcase, bytes_under_way_are_bounded);
     tcase_add_test(tcase, sync_reaches_the_homes_of_the_names);
     tcase_add_test(tcase, lost_locks_are_told);
     tcase_add_test(tcase, a_list_in_another_order_is_refused);

@@ -44,6 +44,7 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     memcpy(client->bytes, bytes, length);
     client->length = length;
     client->replied = 1;
+    client->replies++;
 }
 
 static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)

@@ -12,6 +12,7 @@ typedef struct rig_client {
     uint64_t session, next_id;
     /* the last reply */
     int replied, closed;
+    uint32_t replies; /* so far */
     size_t length;
     uint8_t bytes[1 << 16];
     themis_proto_header_t header;

@@ -376,6 +376,76 @@ START_TEST(a_session_belongs_to_its_job)
 }
 END_TEST
 
+/* One holds a lock, another floods the server with requests for it: so much is kept and the rest refused, and when the
+ * lock is given up all that was kept is answered. */
+START_TEST(requests_of_a_session_are_bounded)
+{
+    themis_proto_lock_t lock = {.object = 3, .length = 100, .exclusive = 1, .wait = 1};
+    themis_proto_path_t path = {rig_text("/")};
+
+    start(0);
+    rig_client_t *holder = rig_client_open(server, 1, "a"), *flood = rig_client_open(server, 2, "b");
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    for (int i = 0; i < THEMIS_SESSION_REQUESTS; i++)
+        rig_send(flood, THEMIS_OP_LOCK, &lock);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOCK, &lock), THEMIS_BUSY);
+    ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOOKUP, &path), THEMIS_BUSY);
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOOKUP, &path), THEMIS_OK); /* others go on */
+    uint32_t expected = flood->replies + THEMIS_SESSION_REQUESTS;
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_UNLOCK, &lock), THEMIS_OK);
+    while (flood->replies < expected)
+        themis_net_progress(flood->net, THEMIS_NS_PER_S);
+    flood->replied = 0;
+    ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    rig_client_close(flood, 1);
+    rig_client_close(holder, 1);
+    stop(0);
+}
+END_TEST
+
+static void very_slow_store(themis_server_config_t *config)
+{
+    config->store_bandwidth = 1 << 20;
+    config->drain = 100 * THEMIS_NS_PER_MS;
+}
+
+/* The same with long lists, behind a write that keeps the store busy for seconds. */
+START_TEST(the_bytes_of_requests_are_bounded)
+{
+    enum { RUNS = THEMIS_PROTO_MAX_RUNS, TOO_MANY = 100 };
+    static themis_proto_run_t runs[RUNS];
+    uint8_t *bytes = calloc(4, MIB);
+    themis_net_exposed_t *exposed, *list;
+    struct iovec piece = {bytes, RUNS};
+    uint64_t object, id = 0;
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(very_slow_store);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/l", 0, &object), THEMIS_OK);
+    send_write(client, object, bytes, 4 * MIB, &exposed);
+    for (int i = 0; i < RUNS; i++)
+        runs[i] = (themis_proto_run_t){(uint64_t)i * 10, 1, 1, 1};
+    themis_proto_io_t io = {.object = object, .runs = RUNS, .run_bytes = (const uint8_t *)runs};
+    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &list), THEMIS_OK);
+    themis_net_exposed_descriptor(list, io.descriptor);
+    int sent = 0;
+    themis_status_t status = THEMIS_TIMED_OUT;
+    while (status == THEMIS_TIMED_OUT && sent++ < TOO_MANY) {
+        id = rig_send(client, THEMIS_OP_WRITE, &io);
+        status = rig_wait(client, id, 20);
+    }
+    ck_assert_int_eq(status, THEMIS_BUSY);
+    ck_assert_int_eq(sent, THEMIS_SESSION_BYTES / (int)(sizeof runs + 32 + 52) + 1);
+    themis_net_unexpose(list);
+    themis_net_unexpose(exposed);
+    rig_client_close(client, 0);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
+
 static void slow_store(themis_server_config_t *config)
 {
     config->store_bandwidth = 20 << 20;
@@ -558,6 +628,8 @@ int main(void)
     tcase_add_test(one, a_session_that_was_lost_is_another);
     tcase_add_test(one, a_replay_waits_for_what_is_in_service);
     tcase_add_test(one, a_session_belongs_to_its_job);
+    tcase_add_test(one, requests_of_a_session_are_bounded);
+    tcase_add_test(one, the_bytes_of_requests_are_bounded);
     tcase_add_test(one, clients_may_vanish_at_any_time);
     tcase_add_test(one, the_device_limit_holds);
     tcase_add_test(one, a_server_without_work_uses_no_processor);
