@@ -35,7 +35,7 @@ static void choose_ports(void)
         close(sockets[i]);
 }
 
-void test_server_start(int index)
+void test_server_start_after(int index, unsigned delay_ms)
 {
     char port[16], number[16], stripe[16];
 
@@ -46,10 +46,16 @@ void test_server_start(int index)
     if (pids[index] != 0)
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    usleep(delay_ms * 1000);
     execl("server/themisd", "themisd", "--listen", "127.0.0.1", "--port", port, "--servers", test_server_list,
           "--index", number, "--size", "256m", "--warm", "0", "--stripe-size", stripe, "--log", "error", "--heartbeat",
           "200ms", (char *)NULL);
     _exit(127);
+}
+
+void test_server_start(int index)
+{
+    test_server_start_after(index, 0);
 }
 
 int test_servers_start(void)

@@ -14,6 +14,8 @@ void test_servers_stop(void);
 /* Ends one at once, as a crash would, or starts it anew at the same address, empty. */
 void test_server_kill(int index);
 void test_server_start(int index);
+/* Returns at once. Both belong to the main thread: what they start ends with the thread that called. */
+void test_server_start_after(int index, unsigned delay_ms);
 /* SIGSTOP and SIGCONT: a server that is there and says nothing. */
 void test_server_signal(int index, int signal);
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Servers that stop answering, end, and come back, as a client sees it. */
 #include <check.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,13 +45,6 @@ static themis_status_t write_all(themis_file_t *file)
     return themis_write(file, bytes, sizeof bytes, 0, &done);
 }
 
-static void *restart(void *arg)
-{
-    usleep(500000);
-    test_server_start(TEST_SERVERS - 1);
-    return NULL;
-}
-
 /* Each test is a process of its own, which starts its servers. */
 static void start_servers(void)
 {
@@ -73,13 +65,11 @@ static void stop_servers(void)
 START_TEST(requests_wait_for_a_server_that_comes_back)
 {
     themis_file_t *file = open_file("/back");
-    pthread_t thread;
 
     ck_ok(write_all(file));
     test_server_kill(TEST_SERVERS - 1);
-    pthread_create(&thread, NULL, restart, NULL);
-    ck_ok(write_all(file));
-    pthread_join(thread, NULL);
+    test_server_start_after(TEST_SERVERS - 1, 500);
+    ck_ok(write_all(file)); /* waits */
     ck_ok(write_all(file));
     themis_close(file);
 }
