@@ -207,6 +207,13 @@ static void *signals_main(void *arg)
     return NULL;
 }
 
+static void warn_of_loss(const themis_server_config_t *config)
+{
+    if (strcmp(config->store, "arena") == 0 && (*config->file || *config->state))
+        themis_warn("store = arena: files live as long as this process, also with %s %s",
+                    *config->file ? "file" : "state", *config->file ? config->file : config->state);
+}
+
 static int run(themis_server_t *server, const command_line_t *line, int ready)
 {
     signals_t signals = {.server = server, .line = line};
@@ -220,6 +227,7 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
     themis_info("%s listens at port %u, %s of %llu MiB, policy %s", server->config.name, server->port,
                 themis_store_type(server->store), (unsigned long long)(server->config.size >> 20),
                 server->config.policy);
+    warn_of_loss(&server->config);
     if (failed)
         themis_server_stop(server);
     else if (ready >= 0)

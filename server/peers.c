@@ -13,6 +13,7 @@
 
 #define CONNECT_TIMEOUT (THEMIS_NS_PER_S / 2)
 #define RETRY_AFTER (2 * THEMIS_NS_PER_S)
+#define START_UP (10 * THEMIS_NS_PER_S)
 
 typedef struct peer {
     char host[256];
@@ -20,6 +21,7 @@ typedef struct peer {
     themis_net_conn_t *conn; /* a reference, or NULL */
     uint64_t next_try;       /* ns */
     uint64_t next_id;
+    uint64_t patient_until; /* ns; servers that start together find each other without a word */
     int complained;
 } peer_t;
 
@@ -87,12 +89,16 @@ static int reach(themis_server_t *server, peer_t *peer)
     else
         peer->conn = NULL;
     if (status == THEMIS_OK) {
+        peer->patient_until = now; /* lost from now on, not late */
         peer->complained = 0;
         return 1;
     }
-    if (!peer->complained)
+    if (!peer->patient_until)
+        peer->patient_until = now + START_UP;
+    if (!peer->complained && now >= peer->patient_until) {
         themis_warn("server %s:%u cannot be reached: %s", peer->host, peer->port, themis_status_string(status));
-    peer->complained = 1;
+        peer->complained = 1;
+    }
     drop(peer, themis_clock_now());
     return 0;
 }

@@ -191,7 +191,7 @@ THEMIS_API themis_status_t themis_truncate(themis_file_t *file, uint64_t size);
 /* Reserves space for [0, size) and makes the file at least that long. */
 THEMIS_API themis_status_t themis_allocate(themis_file_t *file, uint64_t size);
 /* Written bytes, the file's name and those of the directories above it are durable in the sense of the servers' store
- * when it returns. */
+ * when it returns: on the disk with `posix`, as long as the server's process lives with `arena`. */
 THEMIS_API themis_status_t themis_sync(themis_file_t *file);
 
 /* --- locks and the shared file pointer ---------------------------------------------------------------------------- */
