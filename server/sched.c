@@ -71,10 +71,8 @@ static themis_status_t install(themis_sched_t *sched, const themis_sched_ops_t *
         old_ops->destroy(sched);
     sched->ops = ops;
     sched->state = new_state;
-    for (uint32_t i = 0; i < sched->count; i++) {
-        sched->entries[i]->heap = 0;
+    for (uint32_t i = 0; i < sched->count; i++)
         ops->join(sched, sched->entries[i], now);
-    }
     return THEMIS_OK;
 }
 
@@ -185,10 +183,11 @@ void themis_sched_remove_job(themis_sched_t *sched, themis_job_t *job, uint64_t 
     themis_sched_shares_remove(sched, entry);
     sched->count--;
     if (last != entry) {
-        sched->ops->leave(sched, last);
+        uint32_t from = last->slot;
         last->slot = entry->slot;
         sched->entries[last->slot] = last;
-        sched->ops->update(sched, last, now);
+        if (sched->ops->rename != NULL)
+            sched->ops->rename(sched, last, from);
     }
     job->sched = NULL;
     free(entry);

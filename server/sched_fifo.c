@@ -36,22 +36,24 @@ static void fifo_charge(themis_sched_t *sched, themis_sched_entry_t *entry, doub
 {
 }
 
+static void fifo_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
+{
+    themis_sched_heap_rename(sched->state, from, entry->slot);
+}
+
 static void fifo_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    if (entry->head == NULL) {
-        themis_sched_heap_remove(sched->state, entry);
-        return;
-    }
-    if (entry->heap != 0 && entry->order == entry->head->sequence)
-        return;
-    entry->key = 0;
-    entry->order = entry->head->sequence;
-    themis_sched_heap_set(sched->state, entry);
+    if (entry->head == NULL)
+        themis_sched_heap_remove(sched->state, entry->slot);
+    else
+        themis_sched_heap_set(sched->state, entry->slot, (double)entry->head->sequence);
 }
 
 static themis_sched_entry_t *fifo_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
-    return themis_sched_heap_least(sched->state);
+    const themis_sched_heap_t *heap = sched->state;
+
+    return heap->count == 0 ? NULL : sched->entries[themis_sched_heap_least(heap)];
 }
 
 const themis_sched_ops_t themis_sched_fifo = {
@@ -61,6 +63,7 @@ const themis_sched_ops_t themis_sched_fifo = {
     .reserve = fifo_reserve,
     .join = fifo_join,
     .leave = fifo_leave,
+    .rename = fifo_rename,
     .wake = fifo_wake,
     .charge = fifo_charge,
     .update = fifo_update,

@@ -12,25 +12,24 @@
 #include "server/sched_heap.h"
 
 typedef struct themis_sched_entry {
-    /* what every decision needs, in two cache lines */
+    /* what every decision needs, in one cache line */
     themis_job_t *job;
     themis_sched_item_t *head, *tail;
-    double share;               /* in force; above 0 while counted, 0 otherwise */
-    double pass;                /* stride: virtual time up to which it is paid */
-    double key;                 /* order in the heap */
-    uint64_t order;             /* breaks ties */
-    uint32_t heap;              /* position in a heap, counted from 1; 0: in none */
-    uint32_t slot;              /* index in sched->entries */
-    uint32_t serving;           /* slices being served */
-    int counted;                /* has a place in the policy's tree; 2: and its share is an estimate so far */
+    double share;     /* in force; above 0 while counted, 0 otherwise */
+    double pass;      /* stride: virtual time up to which it is paid */
+    uint64_t crowded; /* ns; when it last had more than one request */
+    uint32_t slot;    /* index in sched->entries */
+    uint32_t serving; /* slices being served */
+    int counted;      /* has a place in the policy's tree; 2: and its share is an estimate so far */
+    int active;       /* tbf: has requests, and so uses its rate */
+
     double metadata_cost;       /* bytes that one of its metadata operations is charged, smoothed */
     uint64_t quiet_since;       /* ns; when it last ceased to have requests */
-    uint64_t crowded;           /* ns; when it last had more than one request */
     uint64_t busy, busy_since;  /* ns with requests since the last question; start of the present period */
     uint64_t asked, asked_cost; /* ns and job->cost at the last question */
     double weight;              /* from the lambda exchange; negative: none */
     double deadline;            /* tbf: ns; when its next token is there */
-    int active;                 /* tbf: has requests, and so uses its rate */
+    int rule;                   /* tbf: has one */
     double low, high;           /* gift: the segment of [0,1) */
     double issued, redeemed;    /* gift: coupons */
 } themis_sched_entry_t;
@@ -43,6 +42,8 @@ typedef struct themis_sched_ops {
     themis_status_t (*reserve)(themis_sched_t *sched, uint32_t entries);
     void (*join)(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now);
     void (*leave)(themis_sched_t *sched, themis_sched_entry_t *entry); /* its queue is empty */
+    /* Another has left, and the entry has that one's slot now instead of `from`. May be NULL. */
+    void (*rename)(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from);
     /* The queue was empty, nothing was being served, and now a request came. */
     void (*wake)(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now);
     void (*charge)(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes); /* negative: gives back */

@@ -1,13 +1,13 @@
-/* SPDX-License-Identifier: BSD-3-Clause *
- * Turns: clients that have one request at a time would, served slice by slice in exact turns, end together and then
- * leave the device idle together. So a request of a job that had one at a time for a second goes on, ahead of its due
- * by at most THEMIS_SCHED_TURN quanta; then its client prepares the next one while others are served.
- */
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The draw "stride": deterministic, by virtual time (start-time fair queueing). Each entry has a pass, which grows by
  * bytes/share; the least pass is next. The virtual time is the pass of what was last picked. An entry that comes back
  * after a pause starts from the virtual time of one to two graces ago, if it is behind that: what it was due in a short
  * pause it still gets, what it was due in a long one it does not.
+ *
+ * Turns: clients that have one request at a time would, served slice by slice in exact turns, end together and then
+ * leave the device idle together. So a request of a job that had one at a time for a second goes on, ahead of its due
+ * by at most THEMIS_SCHED_TURN quanta; then its client prepares the next one while others are served.
  */
 #include <stdlib.h>
 #include "server/sched_ops.h"
@@ -19,7 +19,6 @@ typedef struct stride {
     double recent, older;       /* virtual time at the last two snapshots */
     uint64_t snapshot;          /* ns; of the last one */
     themis_sched_entry_t *turn; /* last picked, or NULL */
-    uint64_t picks;
 } stride_t;
 
 static themis_status_t stride_create(themis_sched_t *sched, uint64_t now)
@@ -55,8 +54,14 @@ static void stride_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
 {
     stride_t *state = sched->state;
 
+    themis_sched_heap_remove(&state->heap, entry->slot);
     if (state->turn == entry)
         state->turn = NULL;
+}
+
+static void stride_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
+{
+    themis_sched_heap_rename(&((stride_t *)sched->state)->heap, from, entry->slot);
 }
 
 static void take_snapshot(stride_t *state, uint64_t now)
@@ -86,15 +91,12 @@ static void stride_update(themis_sched_t *sched, themis_sched_entry_t *entry, ui
 {
     stride_t *state = sched->state;
 
-    if (entry->head == NULL) {
-        themis_sched_heap_remove(&state->heap, entry);
-        return;
-    }
-    if (entry->heap != 0 && entry->key == entry->pass)
-        return;
-    entry->key = entry->pass;
-    entry->order = ++state->picks;
-    themis_sched_heap_set(&state->heap, entry);
+    if (entry->head == NULL)
+        themis_sched_heap_remove(&state->heap, entry->slot);
+    else
+        themis_sched_heap_set(&state->heap, entry->slot, entry->pass);
+    if (state->heap.count > 0) /* the next decision's */
+        __builtin_prefetch(sched->entries[themis_sched_heap_least(&state->heap)], 1);
 }
 
 /* What an entry is ahead or behind counts in bytes, so its virtual length changes with the share. */
@@ -105,10 +107,8 @@ static void stride_reshare(themis_sched_t *sched, themis_sched_entry_t *entry, d
     if (old <= 0 || entry->share <= 0)
         return;
     entry->pass = state->virtual_time + (entry->pass - state->virtual_time) * (old / entry->share);
-    if (entry->heap != 0) {
-        entry->key = entry->pass;
-        themis_sched_heap_set(&state->heap, entry);
-    }
+    if (themis_sched_heap_has(&state->heap, entry->slot))
+        themis_sched_heap_set(&state->heap, entry->slot, entry->pass);
 }
 
 /* Moves the origin before doubles become coarse: at 2^50 they still tell quarters of a byte apart. */
@@ -119,9 +119,8 @@ static void rebase(themis_sched_t *sched, stride_t *state)
     if (origin < 0x1p50)
         return;
     for (uint32_t i = 0; i < sched->count; i++)
-        sched->entries[i]->pass = sched->entries[i]->key = sched->entries[i]->pass - origin;
-    for (uint32_t i = 0; i < state->heap.count; i++)
-        state->heap.at[i].key = state->heap.at[i].entry->key;
+        sched->entries[i]->pass -= origin;
+    themis_sched_heap_lower(&state->heap, origin);
     state->virtual_time = 0;
     state->recent -= origin;
     state->older -= origin;
@@ -143,9 +142,9 @@ static themis_sched_entry_t *stride_pick(themis_sched_t *sched, uint64_t now, ui
 
     rebase(sched, state);
     take_snapshot(state, now);
-    themis_sched_entry_t *least = themis_sched_heap_least(&state->heap);
-    if (least == NULL)
+    if (state->heap.count == 0)
         return NULL;
+    themis_sched_entry_t *least = sched->entries[themis_sched_heap_least(&state->heap)];
     if (least->pass > state->virtual_time)
         state->virtual_time = least->pass;
     if (!has_turn(sched, state->turn, least, now))
@@ -160,6 +159,7 @@ const themis_sched_ops_t themis_sched_stride = {
     .reserve = stride_reserve,
     .join = stride_join,
     .leave = stride_leave,
+    .rename = stride_rename,
     .wake = stride_wake,
     .charge = stride_charge,
     .update = stride_update,

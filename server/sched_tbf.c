@@ -5,7 +5,8 @@
  * request is served when its deadline has come. Hard token compensation: while a queue holds requests its bucket has no
  * depth, and the deadline advances by 1/rate from where it was, not from now, so that what was served late is made
  * good. After a pause the bucket holds at most `depth` tokens. Proportional sharing of spare bandwidth: what rules
- * without requests do not use goes to the others in proportion to their rates. Not work-conserving, on purpose.
+ * without requests do not use goes to the others in proportion to their rates. Jobs that never asked for anything, as
+ * those of administrators' tools, have no rule. Not work-conserving, on purpose.
  */
 #include <stdlib.h>
 #include "server/sched_ops.h"
@@ -54,8 +55,9 @@ static void tbf_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_
 {
     tbf_t *state = sched->state;
 
-    state->rules++;
     entry->active = is_active(entry);
+    entry->rule = entry->active || entry->job->requests > 0;
+    state->rules += (uint32_t)entry->rule;
     state->active += entry->active;
     entry->deadline = (double)now;
 }
@@ -64,16 +66,24 @@ static void tbf_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
 {
     tbf_t *state = sched->state;
 
-    themis_sched_heap_remove(&state->heap, entry);
-    state->rules--;
-    state->active -= entry->active;
-    entry->active = 0;
+    themis_sched_heap_remove(&state->heap, entry->slot);
+    state->rules -= (uint32_t)entry->rule;
+    state->active -= (uint32_t)entry->active;
+    entry->rule = entry->active = 0;
+}
+
+static void tbf_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
+{
+    themis_sched_heap_rename(&((tbf_t *)sched->state)->heap, from, entry->slot);
 }
 
 static void tbf_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    double full = (double)now - (depth - 1) * token_time(sched);
+    tbf_t *state = sched->state;
 
+    state->rules += !entry->rule;
+    entry->rule = 1;
+    double full = (double)now - (depth - 1) * token_time(sched);
     if (entry->deadline < full)
         entry->deadline = full;
 }
@@ -90,21 +100,19 @@ static void tbf_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint6
     state->active += active - entry->active;
     entry->active = active;
     if (entry->head == NULL) {
-        themis_sched_heap_remove(&state->heap, entry);
+        themis_sched_heap_remove(&state->heap, entry->slot);
         return;
     }
-    entry->key = entry->deadline;
-    entry->order = entry->head->sequence;
-    themis_sched_heap_set(&state->heap, entry);
+    themis_sched_heap_set(&state->heap, entry->slot, entry->deadline);
 }
 
 static themis_sched_entry_t *tbf_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
     tbf_t *state = sched->state;
-    themis_sched_entry_t *least = themis_sched_heap_least(&state->heap);
 
-    if (least == NULL)
+    if (state->heap.count == 0)
         return NULL;
+    themis_sched_entry_t *least = sched->entries[themis_sched_heap_least(&state->heap)];
     if (least->deadline > (double)now) {
         *wake = (uint64_t)least->deadline + 1;
         return NULL;
@@ -120,6 +128,7 @@ const themis_sched_ops_t themis_sched_tbf = {
     .reserve = tbf_reserve,
     .join = tbf_join,
     .leave = tbf_leave,
+    .rename = tbf_rename,
     .wake = tbf_wake,
     .charge = tbf_charge,
     .update = tbf_update,

@@ -486,9 +486,14 @@ START_TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
     rig_t rig;
 
     chosen.tbf_rate = 100;
-    rig_create(&rig, &chosen, 1, 2);
+    rig_create(&rig, &chosen, 1, 3);
+    rig_job_t *tool = rig_add(&rig, "tool", 3, 1, 1, MIB, 0); /* never asks for anything and so has no rule */
     rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 8), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 8);
-    b->start = rig.now + 10000000000;
+    run_seconds(&rig, 0.1);
+    b->start = rig.now + 11000000000;
+    run_seconds(&rig, 1);
+    themis_sched_remove_job(rig.sched, tool->job, rig.now);
+    rig_reset(&rig);
     run_seconds(&rig, 10);
     ck_assert_double_eq_tol((double)a->moved / (double)MIB, 2000, 10); /* the idle rule's rate, too */
     rig_reset(&rig);
