@@ -158,13 +158,20 @@ themis_status_t themis_aggregation_fabric_discover(themis_aggregation_fabric_t *
     ibnd_fabric_t *source;
     themis_status_t status;
     uint64_t guid;
+    int port;
 
-    /* libibnetdisc complains to standard error where there is nothing to ask */
+    /* libibnetdisc complains to standard error where there is nothing to ask, or where this user may not ask */
     if (themis_aggregation_adapter_guid(&guid) != THEMIS_OK)
         return THEMIS_NO_ENTRY;
+    port = umad_open_port(NULL, 0);
+    if (port < 0) {
+        themis_info("the InfiniBand port cannot be opened for management messages");
+        return THEMIS_NO_ENTRY;
+    }
+    umad_close_port(port);
     source = ibnd_discover_fabric(NULL, 0, NULL, &config);
     if (!source) {
-        themis_warn("the InfiniBand fabric could not be discovered");
+        themis_info("the InfiniBand fabric could not be discovered");
         return THEMIS_NO_ENTRY;
     }
     status = fabric_import(source, fabric);

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 themisinclude_HEADERS += include/themis/aggregation.h include/themis/topology.h
 noinst_LTLIBRARIES += aggregation/libthemis-aggregation.la
-aggregation_libthemis_aggregation_la_SOURCES = aggregation/cache.c aggregation/distances.c aggregation/domains.c \
+aggregation_libthemis_aggregation_la_SOURCES = aggregation/distances.c aggregation/domains.c \
 	aggregation/fabric.c aggregation/fabric.h aggregation/fabric_ib.c aggregation/fabric_text.c aggregation/judge.c \
-	aggregation/links.c aggregation/local.c aggregation/matrix.c aggregation/methods.c aggregation/methods.h aggregation/pattern.c aggregation/pattern.h \
+	aggregation/key.c aggregation/links.c aggregation/local.c aggregation/matrix.c aggregation/methods.c \
+	aggregation/methods.h aggregation/pattern.c aggregation/pattern.h \
 	aggregation/plan.c aggregation/plan.h aggregation/slots.c
-aggregation_libthemis_aggregation_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) $(XXHASH_CFLAGS)
+aggregation_libthemis_aggregation_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 aggregation_libthemis_aggregation_la_LIBADD = $(HWLOC_LIBS) $(IBNETDISC_LIBS) \
 	$(IBUMAD_LIBS) -lm
-
-# The one part that knows MPI.
-noinst_LTLIBRARIES += aggregation/libthemis-aggregation-mpi.la
-aggregation_libthemis_aggregation_mpi_la_SOURCES = aggregation/gather_mpi.c aggregation/gather_mpi.h
-aggregation_libthemis_aggregation_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 
 AGGREGATION_LIBS = aggregation/libthemis-aggregation.la lap/libthemis-lap.la util/libthemis-util.la
 
@@ -21,6 +17,8 @@ lib_LTLIBRARIES += aggregation/libthemis-plan.la
 aggregation_libthemis_plan_la_SOURCES =
 aggregation_libthemis_plan_la_LIBADD = $(AGGREGATION_LIBS)
 aggregation_libthemis_plan_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined
+nodist_pkgconfig_DATA += aggregation/themis-plan.pc
+EXTRA_DIST += aggregation/themis-plan.pc.in
 
 check_PROGRAMS += test/aggregation/test_domains
 test_aggregation_test_domains_SOURCES = test/aggregation/test_domains.c test/aggregation/draw.h
@@ -43,12 +41,9 @@ test_aggregation_test_topology_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -DTHEMI
 test_aggregation_test_topology_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
 # For test/topology.sh.
-check_PROGRAMS += test/aggregation/discover test/aggregation/gather
+check_PROGRAMS += test/aggregation/discover
 test_aggregation_discover_SOURCES = test/aggregation/discover.c
 test_aggregation_discover_LDADD = $(AGGREGATION_LIBS)
-test_aggregation_gather_SOURCES = test/aggregation/gather.c
-test_aggregation_gather_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-test_aggregation_gather_LDADD = aggregation/libthemis-aggregation-mpi.la $(AGGREGATION_LIBS) $(MPI_LIBS)
 
 EXTRA_DIST += test/aggregation/fabric.sh test/topology.sh
 EXTRA_DIST += test/aggregation/data/four.xml test/aggregation/data/laptop.xml test/aggregation/data/pairs.hops \

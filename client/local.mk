@@ -17,8 +17,7 @@ client_libthemis_la_SOURCES =
 client_libthemis_la_LIBADD = $(CLIENT_LIBS)
 client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS) -version-info 0:0:0 -no-undefined
 
-pkgconfigdir = $(libdir)/pkgconfig
-nodist_pkgconfig_DATA = client/themis.pc
+nodist_pkgconfig_DATA += client/themis.pc
 EXTRA_DIST += client/themis.pc.in
 
 check_PROGRAMS += test/client/test_placement

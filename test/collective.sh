@@ -78,10 +78,12 @@ check "info: aggregators" shown romio_aggregator_list '[0-3]( [0-3])*'
 check "info: hop-bytes of the plan" shown themis_hop_bytes '[0-9]+'
 check "info: hop-bytes of the default" shown themis_hop_bytes_default '[0-9]+'
 check "info: a repeated pattern is planned once" shown themis_plans_made 1
+check "info: nothing is known of the network here" shown themis_topology_used flat
 
 printf '* * 4\n' >"$T/hops"
 hints themis_collective twophase themis_topology "$T/hops" themis_placement topology
-check "info: a hop file" info
+check "info: a program with a hop file ends" info
+check "info: a hop file" shown themis_topology_used 'hop file'
 hints themis_collective twophase themis_topology "$T/missing"
 missing() { info 2>"$T/warning" && grep -q 'topology.*missing' "$T/warning"; }
 check "a topology that is not there is warned about" missing

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# libthemis as it is installed: what it exports, and a program that finds it with pkg-config.
+# libthemis and libthemis-plan as they are installed: what they export, and programs that find them with pkg-config.
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -58,6 +58,64 @@ END
 # shellcheck disable=SC2046 # words of a command
 check "a program builds with pkg-config" gcc -std=c11 -Wall -Werror -o "$T/program" "$T/program.c" $(pkg-config --cflags --libs themis)
 check "the header is C++ as well" sh -c "echo '#include <themis/themis.h>' | g++ -Wall -Werror -x c++ -fsyntax-only $(pkg-config --cflags themis) -"
+
+# libthemis-plan, likewise.
+plan_declared() {
+    cat "$THEMIS_PREFIX/include/themis/lap.h" "$THEMIS_PREFIX/include/themis/aggregation.h" \
+        "$THEMIS_PREFIX/include/themis/topology.h" "$THEMIS_PREFIX/include/themis/status.h" | tr '\n' ' ' |
+        grep -oE '(THEMIS_[A-Z]*_?(API|EXPORT)|visibility\("default"\)\)\))[^;]*;' |
+        grep -oE 'themis_[a-z0-9_]+\(' | tr -d '(' | sort -u
+}
+plan_exported() {
+    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis-plan.so" | awk '$2 == "T" { print $3 }' | sort -u
+}
+plan_declared >"$T/declared"
+plan_exported >"$T/exported"
+check "libthemis-plan exports what its headers declare, and nothing else" diff "$T/declared" "$T/exported"
+cat >"$T/planner.c" <<'END'
+#include <stdio.h>
+#include <themis/aggregation.h>
+#include <themis/lap.h>
+#include <themis/topology.h>
+
+/* Two nodes, each with the bytes of the other's domain: the plan turns the default round, and nothing moves. */
+int main(void)
+{
+    themis_aggregation_layout_t layout = {1024, 2, 0};
+    const themis_aggregation_cell_t cell[] = {{0, 1, 1024}, {1, 0, 1024}};
+    const uint32_t node_of_rank[] = {0, 1};
+    themis_aggregation_domains_t domains;
+    themis_aggregation_matrix_t *matrix;
+    themis_aggregation_slots_t *slots;
+    themis_aggregation_plan_t *plan;
+    int good;
+
+    if (themis_aggregation_domains_init(THEMIS_AGGREGATION_ALIGNED, &layout, 0, 2047, 2, &domains) != THEMIS_OK ||
+        themis_aggregation_matrix_create(2, 2, cell, 2, &matrix) != THEMIS_OK ||
+        themis_aggregation_slots_create(node_of_rank, 2, 2, NULL, NULL, &slots) != THEMIS_OK)
+        return 1;
+    themis_aggregation_request_t request = {
+        .placement = THEMIS_AGGREGATION_TOPOLOGY, .domains = &domains, .matrix = matrix, .slots = slots};
+    if (themis_aggregation_plan_create(&request, &plan) != THEMIS_OK)
+        return 1;
+    good = plan->certified && plan->aggregator[0] == 1 && plan->aggregator[1] == 0 && plan->chosen.moved_bytes == 0;
+    themis_aggregation_plan_destroy(plan);
+    themis_aggregation_slots_destroy(slots);
+    themis_aggregation_matrix_destroy(matrix);
+    puts(good ? "planned" : "wrong");
+    return !good;
+}
+END
+# shellcheck disable=SC2046 # words of a command
+check "a program builds with pkg-config and libthemis-plan" \
+    gcc -std=c11 -Wall -Werror -o "$T/planner" "$T/planner.c" $(pkg-config --cflags --libs themis-plan)
+check "it plans" sh -c "test \"\$(LD_LIBRARY_PATH=$THEMIS_PREFIX/lib timeout 30 $T/planner)\" = planned"
+for header in lap aggregation topology; do
+    # shellcheck disable=SC2046
+    check "themis/$header.h stands alone, and is C++ as well" sh -c \
+        "echo '#include <themis/$header.h>' | g++ -Wall -Werror -x c++ -fsyntax-only $(pkg-config --cflags themis-plan) -"
+done
+
 start_servers 2
 check "it runs, and says nothing else" sh -c "test \"\$(LD_LIBRARY_PATH=$THEMIS_PREFIX/lib timeout 30 $T/program)\" = written"
 finish

@@ -1,19 +1,41 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Planning with live inputs: fabrics discovered from simulated subnets, and gathering over MPI.
+# Planning with live inputs: fabrics discovered from simulated subnets, and the driver's planner over MPI.
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
 
 discover=$THEMIS_BUILD/test/aggregation/discover
-gather=$THEMIS_BUILD/test/aggregation/gather
+plan=$THEMIS_BUILD/test/adio/plan_mpi
 
-# with_fabric FILE COMMAND...: in a simulated subnet made from FILE, as its host r0n0.
-with_fabric() {
+# Ranks outnumber the processors here: a poll that finds nothing gives the processor away.
+LD_PRELOAD_RANKS=$THEMIS_BUILD/test/lib/yield_shim.so
+[ -e "$LD_PRELOAD_RANKS" ] || {
+    LD_PRELOAD_RANKS=$T/yield_shim.so
+    gcc -O2 -fPIC -shared -o "$LD_PRELOAD_RANKS" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl
+}
+
+# plan_mpi MPIRUN_OPTION... -- OPTION...
+plan_mpi() {
+    words=
+    while [ "$1" != -- ]; do
+        words="$words $1"
+        shift
+    done
+    shift
+    case $THEMIS_VARIANT in
+    asan | tsan) ;;
+    *) words="$words -genv LD_PRELOAD $LD_PRELOAD_RANKS" ;;
+    esac
+    # shellcheck disable=SC2086 # words of a command
+    limit 60 mpirun.mpich $words "$plan" "$@"
+}
+
+# with_simulator FILE COMMAND...: beside a simulated subnet made from FILE.
+with_simulator() {
     net=$1
     shift
     IBSIM_SOCKNAME=themis-$$
-    SIM_HOST=r0n0
-    export IBSIM_SOCKNAME SIM_HOST
+    export IBSIM_SOCKNAME
     timeout 60 ibsim -s -n "$net" >"$T/ibsim.log" 2>&1 </dev/null &
     simulator=$!
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -21,10 +43,17 @@ with_fabric() {
         sleep 0.1
     done
     result=0
-    timeout 50 ibsim-run "$@" || result=$?
+    "$@" || result=$?
     kill "$simulator" 2>/dev/null
     wait "$simulator" 2>/dev/null
     return "$result"
+}
+
+# with_fabric FILE COMMAND...: in that subnet, as its host r0n0.
+with_fabric() {
+    net=$1
+    shift
+    with_simulator "$net" limit 50 env SIM_HOST=r0n0 ibsim-run "$@"
 }
 
 if command -v ibsim >/dev/null && command -v ibsim-run >/dev/null; then
@@ -38,16 +67,58 @@ else
 fi
 
 check "without an adapter nothing is discovered" sh -c "! $discover $THEMIS_SRC/test/aggregation/data/tree2x2.net r0n0"
-check "3 ranks on one node plan together" limit 60 mpirun.mpich -n 3 "$gather"
+
+# Each rank is on a node of its own with an adapter of its own; the host's name is that of none of them.
+# Distances between r0n0, r0n1, r1n0 and r2n4, round and round: 2 + 4 + 4 + 4.
+plan_discovered() {
+    set -- -env SIM_HOST r0n0 ibsim-run "$plan" -n 4 -h 14 "$1" "discovered fabric" \
+        : -n 1 -env SIM_HOST r0n1 ibsim-run "$plan" -n 4 "$1" "discovered fabric" \
+        : -n 1 -env SIM_HOST r1n0 ibsim-run "$plan" -n 4 "$1" "discovered fabric" \
+        : -n 1 -env SIM_HOST r2n4 ibsim-run "$plan" -n 4 "$1" "discovered fabric"
+    limit 50 mpirun.mpich -n 1 "$@"
+}
+case $THEMIS_VARIANT in
+asan | tsan) skip "4 ranks discover their fabric" "the simulator's library does not go before the sanitizer's" ;;
+*)
+    if command -v ibsim >/dev/null && command -v ibsim-run >/dev/null; then
+        sh "$THEMIS_SRC/test/aggregation/fabric.sh" tree 3 5 2 >"$T/net"
+        for topology in auto discover; do
+            check "4 ranks discover their fabric ($topology) and find themselves by their adapters" \
+                with_simulator "$T/net" plan_discovered $topology
+        done
+    else
+        skip "4 ranks discover their fabric" "ibsim is not installed"
+    fi
+    ;;
+esac
+
+check "3 ranks on one node plan together" plan_mpi -n 3 -- auto flat
 echo '* * 4' >"$T/hops"
 for nodes in 2 4; do
-    MPIR_CVAR_NUM_CLIQUES=$nodes
-    export MPIR_CVAR_NUM_CLIQUES
-    check "4 ranks on $nodes nodes plan together" limit 60 mpirun.mpich -n 4 "$gather"
-    check "4 ranks on $nodes nodes plan together, with a hop file" limit 60 mpirun.mpich -n 4 "$gather" "$T/hops"
-    check "4 ranks on $nodes nodes: a bad topology is taken as flat" limit 60 mpirun.mpich -n 4 "$gather" /none
+    check "4 ranks on $nodes nodes plan together, and nothing is known" plan_mpi -n 4 -- -n $nodes -h $((2 * nodes)) auto flat
+    check "4 ranks on $nodes nodes plan together, with a hop file" \
+        plan_mpi -n 4 -- -n $nodes -h $((4 * nodes)) "$T/hops" "hop file"
+    check "4 ranks on $nodes nodes: a bad topology is taken as flat" plan_mpi -n 4 -- -n $nodes -h $((2 * nodes)) /none flat
+    check "4 ranks on $nodes nodes: without a fabric \"discover\" is taken as flat" plan_mpi -n 4 -- -n $nodes discover flat
 done
-unset MPIR_CVAR_NUM_CLIQUES
+servers_count() {
+    plan_mpi -n 4 -- -n 2 -s "$1:1,$1:2" "$2" "$3" >"$T/out" && grep -q "distances: $3, servers too" "$T/out"
+}
+check "servers on a node of the job count, though nothing is known of the network" servers_count "$(hostname)" flat flat
+check "servers on a node of the job count with a hop file" servers_count "$(hostname)" "$T/hops" "hop file"
+check "servers elsewhere count with a hop file" servers_count io0 "$T/hops" "hop file"
+
+# Ranks 0 to 2 are a node, 3 to 5 another; in each, one processor has two ranks: one of these comes first, the third next,
+# unless the two processors are one core.
+siblings=$(cat /sys/devices/system/cpu/cpu0/topology/thread_siblings_list 2>/dev/null)
+order=1,0,3,5
+case $siblings in 0[-,]1*) order=0,1,3,4 ;; esac
+if [ "$(nproc)" -gt 1 ] && taskset -c 0,1 true 2>/dev/null; then
+    check "bound ranks aggregate in hwloc's order, not in that of their numbers" \
+        plan_mpi -bind-to user:0,1,1,0,0,1 -n 6 -- -n 2 -l $order
+else
+    skip "bound ranks aggregate in hwloc's order" "one processor"
+fi
 
 # The tool, on a fabric like the emulated cluster's: 4 racks of 2 hosts, 2 I/O hosts at the root.
 themis=$THEMIS_BUILD/tools/themis

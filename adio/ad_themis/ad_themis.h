@@ -39,7 +39,13 @@ extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
     X(topology, TEXT, NULL)                                                                                            \
     X(cache, CHOICE, "auto|off")                                                                                       \
     X(stripe_count, SHOWN, NULL)                                                                                       \
-    X(stripe_first, SHOWN, NULL)
+    X(stripe_first, SHOWN, NULL)                                                                                       \
+    X(topology_used, SHOWN, NULL)                                                                                      \
+    X(collective_used, SHOWN, NULL)                                                                                    \
+    X(hop_bytes, SHOWN, NULL)                                                                                          \
+    X(hop_bytes_default, SHOWN, NULL)                                                                                  \
+    X(moved_bytes, SHOWN, NULL)                                                                                        \
+    X(plans_made, SHOWN, NULL)
 
 typedef enum ADIOI_THEMIS_Hint {
 #define AD_THEMIS_HINT_ENUM(name, kind, choices) AD_THEMIS_HINT_##name,

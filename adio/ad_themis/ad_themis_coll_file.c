@@ -164,6 +164,15 @@ static void discard(ADIOI_THEMIS_Coll *coll)
     free(coll);
 }
 
+static void show_topology(ADIO_File fd, const themis_coll_t *coll)
+{
+    themis_coll_info_t info;
+
+    themis_coll_info(coll, &info);
+    if (info.topology)
+        ADIOI_THEMIS_Hint_show(fd, "themis_topology_used", info.topology);
+}
+
 ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
@@ -198,6 +207,8 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(coll->config.method));
     ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(coll->config.placement));
     ADIOI_THEMIS_Hint_show(fd, "themis_cache", coll->config.cache ? "auto" : "off");
+    ADIOI_THEMIS_Hint_show(fd, "themis_topology", coll->config.topology ? coll->config.topology : "auto");
+    show_topology(fd, made);
     return coll;
 }
 

@@ -326,40 +326,21 @@ THEMIS_AGGREGATION_EXPORT void themis_aggregation_plan_destroy(themis_aggregatio
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_link_loads(const themis_aggregation_request_t *request,
                                                                         const uint32_t *slot, double *load);
 
-/* ---- Plan cache ---- */
+/* ---- What a plan can be used again for ---- */
 
 /*
- * Plans by what they were made from. A key is equal for two calls that touch the same bytes shifted by a whole period
- * of the domains (stripe size x servers, for static-cyclic also x aggregators), so the time steps of a checkpoint share
- * one plan. The pattern is a hash that is the same on all ranks: each rank hashes its extents relative to the first
- * byte of the call (pattern_hash), the hashes are combined by a sum over all ranks (an MPI_Allreduce that the call
- * makes anyhow).
+ * Equal for two calls that touch the same bytes shifted by a whole period of the domains (stripe size x servers, for
+ * static-cyclic also x aggregators), so the time steps of a checkpoint share one plan. pattern: whatever names the
+ * shape of the call relative to its first byte, the same on all ranks.
  */
 typedef struct themis_aggregation_key {
     uint64_t pattern, length, phase;
     uint32_t count, method, placement, reserved; /* reserved is 0 */
 } themis_aggregation_key_t;
 
-THEMIS_AGGREGATION_EXPORT uint64_t themis_aggregation_pattern_hash(const themis_aggregation_extent_t *extent,
-                                                                   size_t extents, uint64_t first, uint32_t rank);
 THEMIS_AGGREGATION_EXPORT themis_aggregation_key_t themis_aggregation_key(const themis_aggregation_domains_t *domains,
                                                                           themis_aggregation_placement_t placement,
                                                                           uint64_t pattern);
-
-typedef struct themis_aggregation_cache themis_aggregation_cache_t;
-
-/* Holds up to `capacity` plans (at least 1), and drops the one not used for the longest time. One cache for each open
- * file. */
-THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_cache_create(uint32_t capacity,
-                                                                          themis_aggregation_cache_t **cache);
-THEMIS_AGGREGATION_EXPORT void themis_aggregation_cache_destroy(themis_aggregation_cache_t *cache);
-/* The plan with that key, borrowed until the next insert, or NULL. */
-THEMIS_AGGREGATION_EXPORT const themis_aggregation_plan_t *
-themis_aggregation_cache_find(themis_aggregation_cache_t *cache, const themis_aggregation_key_t *key);
-/* Hands the plan over to the cache, also on failure (it is then destroyed). */
-THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_cache_insert(themis_aggregation_cache_t *cache,
-                                                                          const themis_aggregation_key_t *key,
-                                                                          themis_aggregation_plan_t *plan);
 
 #ifdef __cplusplus
 }

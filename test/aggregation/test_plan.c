@@ -476,14 +476,6 @@ START_TEST(number_of_aggregators)
 }
 END_TEST
 
-static themis_aggregation_plan_t *empty_plan(uint32_t mark)
-{
-    themis_aggregation_plan_t *p = calloc(1, sizeof *p);
-
-    p->domains = mark;
-    return p;
-}
-
 static themis_aggregation_key_t key_of(themis_aggregation_method_t method, uint64_t first, uint64_t pattern)
 {
     themis_aggregation_layout_t layout = {10, 3, 0};
@@ -495,48 +487,20 @@ static themis_aggregation_key_t key_of(themis_aggregation_method_t method, uint6
 
 START_TEST(time_steps_share_a_plan)
 {
-    const themis_aggregation_extent_t step0[2] = {{0, 5}, {50, 7}}, step1[2] = {{120, 5}, {170, 7}};
-    uint64_t pattern = themis_aggregation_pattern_hash(step0, 2, 0, 3);
-    themis_aggregation_key_t key = key_of(THEMIS_AGGREGATION_ALIGNED, 0, pattern), other;
-    themis_aggregation_cache_t *cache;
+    themis_aggregation_key_t key = key_of(THEMIS_AGGREGATION_ALIGNED, 0, 7), other;
 
-    ck_assert_uint_eq(themis_aggregation_pattern_hash(step1, 2, 120, 3), pattern);
-    ck_assert_uint_ne(themis_aggregation_pattern_hash(step0, 2, 0, 4), pattern);
-    ck_assert_uint_ne(themis_aggregation_pattern_hash(step1, 2, 0, 3), pattern);
-    ck_assert_int_eq(themis_aggregation_cache_create(2, &cache), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_cache_insert(cache, &key, empty_plan(1)), THEMIS_OK);
     /* a whole period of stripes x servers later; static-cyclic needs all aggregators' turns, too */
-    other = key_of(THEMIS_AGGREGATION_ALIGNED, 120, pattern);
-    ck_assert_uint_eq(themis_aggregation_cache_find(cache, &other)->domains, 1);
-    other = key_of(THEMIS_AGGREGATION_ALIGNED, 121, pattern);
-    ck_assert_ptr_null(themis_aggregation_cache_find(cache, &other));
-    key = key_of(THEMIS_AGGREGATION_STATIC_CYCLIC, 0, pattern);
-    other = key_of(THEMIS_AGGREGATION_STATIC_CYCLIC, 30, pattern);
-    ck_assert_mem_ne(&key, &other, sizeof key);
-    other = key_of(THEMIS_AGGREGATION_STATIC_CYCLIC, 120, pattern);
+    other = key_of(THEMIS_AGGREGATION_ALIGNED, 120, 7);
     ck_assert_mem_eq(&key, &other, sizeof key);
-    themis_aggregation_cache_destroy(cache);
-}
-END_TEST
-
-START_TEST(cache_drops_the_least_used)
-{
-    themis_aggregation_key_t key[3];
-    themis_aggregation_cache_t *cache;
-
-    ck_assert_int_eq(themis_aggregation_cache_create(2, &cache), THEMIS_OK);
-    for (uint64_t k = 0; k < 3; k++)
-        key[k] = key_of(THEMIS_AGGREGATION_EVEN, 0, k);
-    ck_assert_int_eq(themis_aggregation_cache_insert(cache, &key[0], empty_plan(10)), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_cache_insert(cache, &key[1], empty_plan(11)), THEMIS_OK);
-    ck_assert_ptr_nonnull(themis_aggregation_cache_find(cache, &key[0]));
-    ck_assert_int_eq(themis_aggregation_cache_insert(cache, &key[2], empty_plan(12)), THEMIS_OK);
-    ck_assert_ptr_null(themis_aggregation_cache_find(cache, &key[1]));
-    ck_assert_uint_eq(themis_aggregation_cache_find(cache, &key[0])->domains, 10);
-    ck_assert_int_eq(themis_aggregation_cache_insert(cache, &key[0], empty_plan(20)), THEMIS_OK);
-    ck_assert_uint_eq(themis_aggregation_cache_find(cache, &key[0])->domains, 20);
-    ck_assert_uint_eq(themis_aggregation_cache_find(cache, &key[2])->domains, 12);
-    themis_aggregation_cache_destroy(cache);
+    other = key_of(THEMIS_AGGREGATION_ALIGNED, 121, 7);
+    ck_assert_mem_ne(&key, &other, sizeof key);
+    other = key_of(THEMIS_AGGREGATION_ALIGNED, 120, 8);
+    ck_assert_mem_ne(&key, &other, sizeof key);
+    key = key_of(THEMIS_AGGREGATION_STATIC_CYCLIC, 0, 7);
+    other = key_of(THEMIS_AGGREGATION_STATIC_CYCLIC, 30, 7);
+    ck_assert_mem_ne(&key, &other, sizeof key);
+    other = key_of(THEMIS_AGGREGATION_STATIC_CYCLIC, 120, 7);
+    ck_assert_mem_eq(&key, &other, sizeof key);
 }
 END_TEST
 
@@ -560,7 +524,6 @@ int main(void)
     tcase_add_test(tcase, slots_prefer_and_limit);
     tcase_add_test(tcase, number_of_aggregators);
     tcase_add_test(tcase, time_steps_share_a_plan);
-    tcase_add_test(tcase, cache_drops_the_least_used);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -33,6 +33,8 @@ themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *co
         coll->always = themis_coll_model_always(config, coll->group->nodes);
         if (coll->always != THEMIS_COLL_LIST)
             status = themis_coll_topology_create(coll->group, config, &coll->topology);
+        if (coll->topology)
+            coll->info.topology = themis_coll_source_name(coll->topology->source);
     }
     if (status != THEMIS_OK) {
         themis_coll_destroy(coll);

@@ -63,6 +63,7 @@ typedef struct themis_coll_info {
     double hop_bytes, default_hop_bytes;
     uint64_t moved_bytes; /* that leave their node in the exchange */
     uint64_t plans_made, plans_reused;
+    const char *topology; /* where the distances come from (topology.h); NULL where no call can need them */
 } themis_coll_info_t;
 void themis_coll_info(const themis_coll_t *coll, themis_coll_info_t *info);
 #endif

@@ -24,7 +24,7 @@ typedef struct themis_coll_config {
     uint32_t first_server;              /* the file's first server in server_list */
     int servers_local;                  /* all servers are on this host and copy directly */
     const char *server_list;            /* "host:port,...", for distances; NULL: not known */
-    const char *topology;               /* fabric file, hop file, "discover", or NULL */
+    const char *topology;               /* fabric file, hop file, "discover", "flat", or "auto" (NULL) */
     int fake_nodes;                     /* tests: pretend that a host's ranks are on that many nodes */
     uint64_t staging;                   /* bytes that the ranks of a node share for merging; 0: 64 MiB */
     int list_only[2];                   /* by direction: never in two phases */

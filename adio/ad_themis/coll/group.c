@@ -45,12 +45,10 @@ static int split_nodes(themis_coll_group_t *group, int fake_nodes)
     return MPI_Comm_split(group->comm, group->local ? MPI_UNDEFINED : 0, group->rank, &group->leaders) == MPI_SUCCESS;
 }
 
-/* Nodes are numbered in the order of their leaders' ranks. Rank 0 leads node 0 and learns where everyone is. */
+/* Nodes are numbered in the order of their leaders' ranks; rank 0 leads node 0. */
 static int number_nodes(themis_coll_group_t *group)
 {
     uint32_t number[2] = {0, 0};
-    char name[MPI_MAX_PROCESSOR_NAME] = "";
-    int length, memory = 1;
     if (group->leaders != MPI_COMM_NULL) {
         int index, count;
         MPI_Comm_rank(group->leaders, &index);
@@ -62,21 +60,7 @@ static int number_nodes(themis_coll_group_t *group)
         return 0;
     group->node_index = number[0];
     group->nodes = number[1];
-    if (group->rank == 0) {
-        group->node_of_rank = malloc((size_t)group->size * sizeof(uint32_t));
-        group->names = malloc((size_t)group->nodes * sizeof name);
-        memory = group->node_of_rank && group->names;
-    }
-    MPI_Bcast(&memory, 1, MPI_INT, 0, group->comm);
-    if (!memory)
-        return 0;
-    MPI_Get_processor_name(name, &length);
-    int done =
-        MPI_Gather(&number[0], 1, MPI_UINT32_T, group->node_of_rank, 1, MPI_UINT32_T, 0, group->comm) == MPI_SUCCESS;
-    if (group->leaders != MPI_COMM_NULL)
-        done &= MPI_Gather(name, sizeof name, MPI_CHAR, group->names, sizeof name, MPI_CHAR, 0, group->leaders) ==
-                MPI_SUCCESS;
-    return done;
+    return 1;
 }
 
 static int share_memory(themis_coll_group_t *group, size_t staging_bytes)
@@ -127,8 +111,7 @@ void themis_coll_group_destroy(themis_coll_group_t *group)
         MPI_Comm_free(&group->node);
     MPI_Op_free(&group->combine);
     MPI_Comm_free(&group->comm);
-    free(group->node_of_rank);
-    free(group->names);
+    themis_coll_census_destroy(group->census);
     free(group);
 }
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "adio/ad_themis/coll/census.h"
 #include "themis/status.h"
 
 /* What the ranks of a collective call tell each other; combined as each field says. */
@@ -45,9 +46,8 @@ typedef struct themis_coll_group {
     int rank, size;
     int local, local_size; /* rank and size in `node` */
     uint32_t node_index, nodes;
-    uint32_t *node_of_rank; /* [size] on rank 0, else NULL */
-    char *names;            /* [nodes] host names of MPI_MAX_PROCESSOR_NAME bytes on rank 0, else NULL */
-    MPI_Op combine;         /* of votes */
+    themis_coll_census_t *census; /* NULL on all ranks until a file wants aggregators */
+    MPI_Op combine;               /* of votes */
     MPI_Win window;
     themis_coll_slot_t *slot; /* [local_size + 1] in shared memory; the last one is the leader's answer */
     uint64_t turn;            /* agreements begun */

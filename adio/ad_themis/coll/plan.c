@@ -68,11 +68,12 @@ static void fail(themis_coll_planner_t *planner, themis_status_t status)
         planner->status = status;
 }
 
-/* Rank 0: room for the rows of all nodes. Dense in address space, but only what comes in is ever touched. */
+/* Rank 0: room for the rows of all nodes. Dense in address space, but only what comes in is ever touched. Reserved
+ * before any message, so that a lack of it is agreed on in time. */
 static themis_status_t make_root_room(themis_coll_planner_t *planner)
 {
     size_t nodes = planner->group->nodes, row = planner->plan->domains.count + 1;
-    if (nodes * row > INT_MAX / sizeof(themis_aggregation_cell_t))
+    if (nodes * row > INT_MAX)
         return THEMIS_NO_MEMORY;
     planner->cells_of = calloc(nodes, sizeof(int));
     planner->place = calloc(nodes, sizeof(int));
@@ -174,28 +175,32 @@ static void start_cell_counts(themis_coll_planner_t *planner)
     MPI_Igather(&planner->cells, 1, MPI_INT, planner->cells_of, 1, MPI_INT, 0, group->leaders, &planner->request);
 }
 
-/* Rank 0: where each node's cells go; counts become bytes. */
+/* Rank 0: where each node's cells go. */
 static void place_cells(themis_coll_planner_t *planner)
 {
     int total = 0;
     for (uint32_t i = 0; i < planner->group->nodes; i++) {
-        planner->cells_of[i] *= (int)sizeof(themis_aggregation_cell_t);
         planner->place[i] = total;
         total += planner->cells_of[i];
     }
-    planner->cells = total / (int)sizeof(themis_aggregation_cell_t);
+    planner->cells = total;
 }
 
+/* Counted in cells, as their bytes can be more than an int holds. */
 static void start_cells(themis_coll_planner_t *planner)
 {
     themis_coll_group_t *group = planner->group;
     if (group->local)
         return;
-    int bytes = planner->cells * (int)sizeof(themis_aggregation_cell_t);
+    int own = planner->cells;
     if (group->rank == 0)
         place_cells(planner);
-    MPI_Igatherv(planner->cell, bytes, MPI_BYTE, planner->all, planner->cells_of, planner->place, MPI_BYTE, 0,
-                 group->leaders, &planner->request);
+    MPI_Datatype type;
+    MPI_Type_contiguous(sizeof *planner->cell, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    MPI_Igatherv(planner->cell, own, type, planner->all, planner->cells_of, planner->place, type, 0, group->leaders,
+                 &planner->request);
+    MPI_Type_free(&type);
 }
 
 /* Takes the leaders' windows out of the cells; returns the least of them. */

@@ -5,8 +5,10 @@
  * and kept for calls of the same pattern.
  *
  * How much travels: counts per domain are added up within a node, one sparse row per node goes to rank 0, the
- * aggregators' ranks come back to all. Lists of runs go from a rank to its leader and from there only to the
- * aggregators whose domains they touch.
+ * aggregators' ranks come back to all. Lists of runs go from each rank straight to the aggregators whose domains they
+ * touch. With R ranks on N nodes, L of them on one, and K domains that n nodes touch, a rank holds O(K) for the plan,
+ * an aggregator the lists of its domain besides, a leader O(K) cells and O(L x K) sizes, rank 0 O(R) for who is where,
+ * the sparse matrix (at most N x K cells) and the assignment's K x slots costs. Nothing is R x R.
  */
 #ifndef THEMIS_COLL_PLAN_H
 #define THEMIS_COLL_PLAN_H
