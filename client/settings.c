@@ -28,65 +28,6 @@ static themis_status_t no_memory(void)
     return themis_client_fail(THEMIS_NO_MEMORY, "out of memory while reading the settings");
 }
 
-/* The list of [client] servers, and nothing else of the file. */
-static themis_status_t take_entry(void *arg, const char *section, const char *key, const char *value, int line)
-{
-    char **list = arg;
-
-    if (strcmp(section, "client") != 0 || strcmp(key, "servers") != 0)
-        return THEMIS_OK;
-    free(*list);
-    *list = strdup(value);
-    return *list ? THEMIS_OK : THEMIS_NO_MEMORY;
-}
-
-/* *found stays NULL if the file is not there or names no servers. */
-static themis_status_t read_file(const char *path, int required, char **found)
-{
-    char error[ERROR_BYTES];
-    themis_status_t status = themis_config_read(path, take_entry, found, error, sizeof error);
-
-    if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && !required))
-        return THEMIS_OK;
-    free(*found);
-    *found = NULL;
-    return themis_client_fail(THEMIS_CONFIG, "%s", error);
-}
-
-static themis_status_t find_in_files(char **found)
-{
-    const char *named = themis_config_env("THEMIS_CONFIG"), *home = themis_config_env("HOME");
-    char path[4096];
-    themis_status_t status = THEMIS_OK;
-
-    if (named)
-        return read_file(named, 1, found);
-    if (home && snprintf(path, sizeof path, "%s/.config/themis.conf", home) < (int)sizeof path)
-        status = read_file(path, 0, found);
-    if (status == THEMIS_OK && !*found)
-        status = read_file("/etc/themis/themis.conf", 0, found);
-    return status;
-}
-
-static themis_status_t find_list(const themis_options_t *options, char **list)
-{
-    const char *given = options->servers && *options->servers ? options->servers : themis_config_env("THEMIS_SERVERS");
-    themis_status_t status;
-
-    *list = NULL;
-    if (given) {
-        *list = strdup(given);
-        return *list ? THEMIS_OK : no_memory();
-    }
-    if ((status = find_in_files(list)) != THEMIS_OK)
-        return status;
-    if (*list)
-        return THEMIS_OK;
-    return themis_client_fail(THEMIS_CONFIG,
-                              "no servers: set THEMIS_SERVERS=host:port,host:port, or start the program with "
-                              "'themis run'");
-}
-
 /* "host:port" into a server. */
 static themis_status_t parse_server(const char *text, themis_client_server_t *server)
 {
@@ -133,6 +74,91 @@ static themis_status_t parse_list(themis_client_settings_t *settings, char *list
     if (status == THEMIS_OK && settings->server_count == 0)
         status = themis_client_fail(THEMIS_CONFIG, "the server list is empty");
     return status;
+}
+
+static int is_list(const char *text)
+{
+    themis_client_settings_t scratch = {0};
+    char *copy = strdup(text);
+    int good = copy && parse_list(&scratch, copy) == THEMIS_OK;
+
+    free(copy);
+    themis_client_settings_free(&scratch);
+    return good;
+}
+
+typedef struct reading {
+    char *list;
+    const char *why; /* more than the status says */
+} reading_t;
+
+/* [client] has but the list of servers; the other sections are of other readers. */
+static themis_status_t take_entry(void *arg, const char *section, const char *key, const char *value, int line)
+{
+    reading_t *reading = arg;
+
+    if (strcmp(section, "client") != 0)
+        return THEMIS_OK;
+    if (strcmp(key, "servers") != 0 || reading->list) {
+        reading->why = reading->list ? "given twice" : "no such key";
+        return THEMIS_CONFIG;
+    }
+    if (!is_list(value)) {
+        reading->why = "wanted: host:port,host:port";
+        return THEMIS_PARSE;
+    }
+    reading->list = strdup(value);
+    return reading->list ? THEMIS_OK : THEMIS_NO_MEMORY;
+}
+
+/* *found stays NULL if the file is not there or names no servers. */
+static themis_status_t read_file(const char *path, int required, char **found)
+{
+    char error[ERROR_BYTES];
+    reading_t reading = {0};
+    themis_status_t status = themis_config_read(path, take_entry, &reading, error, sizeof error);
+
+    if (status == THEMIS_OK)
+        *found = reading.list;
+    if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && !required))
+        return THEMIS_OK;
+    free(reading.list);
+    return reading.why ? themis_client_fail(THEMIS_CONFIG, "%s (%s)", error, reading.why)
+                       : themis_client_fail(THEMIS_CONFIG, "%s", error);
+}
+
+static themis_status_t find_in_files(char **found)
+{
+    const char *named = themis_config_env("THEMIS_CONFIG"), *home = themis_config_env("HOME");
+    char path[4096];
+    themis_status_t status = THEMIS_OK;
+
+    if (named)
+        return read_file(named, 1, found);
+    if (home && snprintf(path, sizeof path, "%s/.config/themis.conf", home) < (int)sizeof path)
+        status = read_file(path, 0, found);
+    if (status == THEMIS_OK && !*found)
+        status = read_file("/etc/themis/themis.conf", 0, found);
+    return status;
+}
+
+static themis_status_t find_list(const themis_options_t *options, char **list)
+{
+    const char *given = options->servers && *options->servers ? options->servers : themis_config_env("THEMIS_SERVERS");
+    themis_status_t status;
+
+    *list = NULL;
+    if (given) {
+        *list = strdup(given);
+        return *list ? THEMIS_OK : no_memory();
+    }
+    if ((status = find_in_files(list)) != THEMIS_OK)
+        return status;
+    if (*list)
+        return THEMIS_OK;
+    return themis_client_fail(THEMIS_CONFIG,
+                              "no servers: set THEMIS_SERVERS=host:port,host:port, or start the program with "
+                              "'themis run'");
 }
 
 /* Hydra names no job and makes a session of each rank, but the ranks of a host are children of one proxy. */

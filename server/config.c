@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "server/config.h"
+#include <assert.h>
+#include <errno.h>
+#include <libgen.h>
+#include <netdb.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #include "proto/proto.h"
+#include "server/policy.h"
 #include "util/clock.h"
 #include "util/config.h"
 
@@ -63,6 +70,7 @@ static const config_key_t keys[] = {
     {"metrics", "metrics_port", INTEGER, MEMBER(metrics_port), 0, 65535, NULL, 0, "port of the metrics, 0 for off (0)"},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
+static_assert(sizeof keys / sizeof *keys <= (size_t)THEMIS_SERVER_KEYS, "a line for each key");
 
 void themis_server_config_init(themis_server_config_t *config)
 {
@@ -150,24 +158,29 @@ static int foreign_section(const char *section)
     return strcmp(section, "client") == 0 || strcmp(section, "hints") == 0;
 }
 
-static const char *const unknown_key = "no such key";
-
 typedef struct reading {
     themis_server_config_t *config;
-    const char *why; /* more than the status says */
+    char why[64]; /* more than the status says */
 } reading_t;
 
 static themis_status_t on_entry(void *arg, const char *section, const char *name, const char *value, int line)
 {
     reading_t *reading = arg;
+    themis_server_config_t *config = reading->config;
 
-    (void)line;
     if (foreign_section(section))
         return THEMIS_OK;
-    for (size_t i = 0; i < KEYS; i++)
-        if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
-            return set_key(reading->config, &keys[i], value);
-    reading->why = unknown_key;
+    for (size_t i = 0; i < KEYS; i++) {
+        if (strcmp(keys[i].section, section) != 0 || strcmp(keys[i].name, name) != 0)
+            continue;
+        if (config->line[i] > 0) {
+            snprintf(reading->why, sizeof reading->why, "it is in line %d already", config->line[i]);
+            return THEMIS_CONFIG;
+        }
+        config->line[i] = line;
+        return set_key(config, &keys[i], value);
+    }
+    snprintf(reading->why, sizeof reading->why, "no such key");
     return THEMIS_CONFIG;
 }
 
@@ -175,6 +188,7 @@ themis_status_t themis_server_config_read(themis_server_config_t *config, const 
 {
     themis_server_config_t fresh = *config;
     reading_t reading = {.config = &fresh};
+    snprintf(fresh.path, sizeof fresh.path, "%s", path);
     themis_status_t status = themis_config_read(path, on_entry, &reading, error, size);
 
     if (status == THEMIS_OK) {
@@ -182,7 +196,7 @@ themis_status_t themis_server_config_read(themis_server_config_t *config, const 
         return THEMIS_OK;
     }
     size_t used = strlen(error);
-    if (reading.why && used < size)
+    if (*reading.why && used < size)
         snprintf(error + used, size - used, " (%s)", reading.why);
     return status;
 }
@@ -204,6 +218,8 @@ themis_status_t themis_server_config_set(themis_server_config_t *config, const c
         themis_status_t status = set_key(config, &keys[i], value);
         if (status != THEMIS_OK)
             snprintf(error, size, "--%s %s: %s", option, value, themis_status_string(status));
+        else
+            config->line[i] = -1;
         return status;
     }
     snprintf(error, size, "--%s: no such option", option);
@@ -235,9 +251,41 @@ themis_status_t themis_server_config_address(const themis_server_config_t *confi
     return THEMIS_OK;
 }
 
-/* Counts the list, checks its addresses and finds this server in it if it was not told. */
-static themis_status_t check_servers(themis_server_config_t *config, char *error, size_t size)
+/* --- what single keys cannot tell --------------------------------------------------------------------------------- */
+
+typedef struct checking {
+    themis_server_config_t *config;
+    char *error;
+    size_t size;
+} checking_t;
+
+/* Says what is wrong with the key of `member`, and where its value is from. Returns THEMIS_CONFIG. */
+__attribute__((format(printf, 3, 4))) static themis_status_t complain(const checking_t *checking, const void *member,
+                                                                      const char *format, ...)
 {
+    size_t offset = (size_t)((const char *)member - (const char *)checking->config), i = 0;
+    char why[512];
+    va_list list;
+
+    while (i < KEYS - 1 && keys[i].offset != offset)
+        i++;
+    va_start(list, format);
+    vsnprintf(why, sizeof why, format, list);
+    va_end(list);
+    int line = checking->config->line[i];
+    if (line > 0)
+        snprintf(checking->error, checking->size, "%s:%d: [%s] %s: %s", checking->config->path, line, keys[i].section,
+                 keys[i].name, why);
+    else
+        snprintf(checking->error, checking->size, "%s[%s] %s: %s", line < 0 ? "option " : "", keys[i].section,
+                 keys[i].name, why);
+    return THEMIS_CONFIG;
+}
+
+/* Counts the list, checks its addresses and finds this server in it if it was not told. */
+static themis_status_t check_servers(const checking_t *checking)
+{
+    themis_server_config_t *config = checking->config;
     char host[256];
     uint16_t port;
     uint32_t count = 0;
@@ -248,42 +296,89 @@ static themis_status_t check_servers(themis_server_config_t *config, char *error
             config->index = count;
         count++;
     }
-    if (status != THEMIS_RANGE || (count == 0 && *config->servers)) {
-        snprintf(error, size, "[server] servers: entry %u is not host:port", count + 1);
-        return THEMIS_CONFIG;
-    }
+    if (status != THEMIS_RANGE || (count == 0 && *config->servers))
+        return complain(checking, config->servers, "entry %u is not host:port", count + 1);
     if (count)
         config->count = count;
-    if (config->index < 0 && config->count > 1) {
-        snprintf(error, size, "[server] index is needed: listen and port are none of servers");
-        return THEMIS_CONFIG;
-    }
+    if (config->index < 0 && config->count > 1)
+        return complain(checking, &config->index, "needed: listen and port are none of servers");
     if (config->index < 0)
         config->index = 0;
-    if (config->index < config->count)
+    if (config->index >= config->count)
+        return complain(checking, &config->index, "%lld: there are %lld servers", (long long)config->index,
+                        (long long)config->count);
+    return THEMIS_OK;
+}
+
+/* `member`: policies with `separators` between them, or "any" where there are separators. */
+static themis_status_t check_policies(const checking_t *checking, const char *member, const char *separators)
+{
+    char name[sizeof checking->config->policy], why[256];
+    themis_policy_t policy;
+
+    for (const char *at = member; *at; at += strspn(at, separators)) {
+        size_t length = strcspn(at, separators);
+        int fits = length < sizeof name;
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        at += length;
+        if (*separators && strcmp(name, "any") == 0)
+            continue;
+        if (!fits || themis_policy_parse(name, &policy, why, sizeof why) != THEMIS_OK)
+            return complain(checking, member, "%.200s: %s", name, fits ? why : "too long");
+    }
+    return THEMIS_OK;
+}
+
+/* An address or a host's name that can be listened at. */
+static themis_status_t check_address(const checking_t *checking, const char *member)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found;
+    int failed = *member ? getaddrinfo(member, NULL, &wanted, &found) : EAI_NONAME;
+
+    if (!*member)
         return THEMIS_OK;
-    snprintf(error, size, "[server] index = %lld: there are %lld servers", (long long)config->index,
-             (long long)config->count);
-    return THEMIS_CONFIG;
+    if (failed)
+        return complain(checking, member, "%s: %s", member, gai_strerror(failed));
+    freeaddrinfo(found);
+    return THEMIS_OK;
+}
+
+static themis_status_t check_store(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+    int posix = strcmp(config->store, "posix") == 0;
+    char parent[THEMIS_SERVER_TEXT];
+
+    if (config->stripe_size % 4096)
+        return complain(checking, &config->stripe_size, "is to be a multiple of 4 KiB");
+    if (posix && !*config->directory)
+        return complain(checking, config->directory, "needed by the posix store");
+    if (posix && !*config->state)
+        return complain(checking, config->state, "needed with the posix store: names must live as long as the bytes");
+    snprintf(parent, sizeof parent, "%s", config->file);
+    if (!posix && *config->file && access(dirname(parent), W_OK) != 0)
+        return complain(checking, config->file, "%s: %s", config->file, strerror(errno));
+    return THEMIS_OK;
 }
 
 themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size)
 {
-    themis_status_t status = check_servers(config, error, size);
+    const checking_t checking = {config, error, size};
+    themis_status_t status = check_servers(&checking);
 
-    if (status != THEMIS_OK)
-        return status;
-    status = THEMIS_CONFIG;
-    if (config->stripe_size % 4096)
-        snprintf(error, size, "[layout] stripe_size is to be a multiple of 4 KiB");
-    else if (strcmp(config->store, "posix") == 0 && !*config->directory)
-        snprintf(error, size, "[store] directory is needed by the posix store");
-    else if (strcmp(config->store, "posix") == 0 && !*config->state)
-        snprintf(error, size, "[server] state is needed with the posix store: names must live as long as the bytes");
-    else if (config->heartbeat == 0)
-        snprintf(error, size, "[sharing] heartbeat cannot be 0");
-    else
-        status = THEMIS_OK;
+    if (status == THEMIS_OK)
+        status = check_store(&checking);
+    if (status == THEMIS_OK)
+        status = check_policies(&checking, config->policy, "");
+    if (status == THEMIS_OK)
+        status = check_policies(&checking, config->policies, ", ");
+    if (status == THEMIS_OK)
+        status = check_address(&checking, config->listen);
+    if (status == THEMIS_OK && config->metrics_port)
+        status = check_address(&checking, config->metrics_listen);
+    if (status == THEMIS_OK && config->heartbeat == 0)
+        status = complain(&checking, &config->heartbeat, "cannot be 0");
     return status;
 }
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include "themis/status.h"
 
-enum { THEMIS_SERVER_TEXT = 4096 };
+enum { THEMIS_SERVER_TEXT = 4096, THEMIS_SERVER_KEYS = 64 };
 
 typedef struct themis_server_config {
     /* [server] */
@@ -48,6 +48,10 @@ typedef struct themis_server_config {
     /* [metrics] */
     char metrics_listen[256];
     int64_t metrics_port; /* 0: off */
+    /* Where values come from, for messages: the file's path, and for each key (in the order of the table in config.c)
+     * its line there; 0: a default, -1: an option. */
+    char path[THEMIS_SERVER_TEXT];
+    int line[THEMIS_SERVER_KEYS];
 } themis_server_config_t;
 
 void themis_server_config_init(themis_server_config_t *config);
@@ -59,7 +63,8 @@ themis_status_t themis_server_config_read(themis_server_config_t *config, const 
 themis_status_t themis_server_config_set(themis_server_config_t *config, const char *option, const char *value,
                                          char *error, size_t size);
 
-/* What single keys cannot tell: counts, ranges between keys, what a store needs. Fills in what follows from others. */
+/* What single keys cannot tell: counts, ranges between keys, what a store needs; policies, addresses and directories.
+ * Fills in what follows from others. */
 themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size);
 
 /* Takes over from `fresh` what a running server can change; the names of other keys that differ go to `kept`, with

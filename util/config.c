@@ -29,7 +29,7 @@ typedef struct reading {
     FILE *file;
     themis_config_entry_fn entry;
     void *arg;
-    int line;
+    int line, failed; /* of the entry that was refused */
     themis_status_t status;
     char *error;
     size_t size;
@@ -51,11 +51,19 @@ static int on_entry(void *arg, const char *section, const char *key, const char 
 
     if (reading->status != THEMIS_OK)
         return 0;
+    if (!*section) {
+        reading->status = THEMIS_PARSE;
+        snprintf(reading->error, reading->size, "%s:%d: %s = %s stands before any [section]", reading->path,
+                 reading->line, key, value);
+        reading->failed = reading->line;
+        return 0;
+    }
     reading->status = reading->entry(reading->arg, section, key, value, reading->line);
     if (reading->status == THEMIS_OK)
         return 1;
     snprintf(reading->error, reading->size, "%s:%d: [%s] %s = %s: %s", reading->path, reading->line, section, key,
              value, themis_status_string(reading->status));
+    reading->failed = reading->line;
     return 0;
 }
 
@@ -71,12 +79,13 @@ themis_status_t themis_config_read(const char *path, themis_config_entry_fn entr
     }
     int line = ini_parse_stream(next_line, &reading, on_entry, &reading);
     fclose(reading.file);
-    if (reading.status != THEMIS_OK)
-        return reading.status;
-    if (line == 0)
-        return THEMIS_OK;
-    snprintf(error, size, "%s:%d: expected [section] or key = value", path, line);
-    return THEMIS_PARSE;
+    /* inih goes on behind a line that it does not understand: what is said of later ones is said in the wrong section
+     */
+    if (line > 0 && (reading.status == THEMIS_OK || line < reading.failed)) {
+        snprintf(error, size, "%s:%d: expected [section] or key = value", path, line);
+        return THEMIS_PARSE;
+    }
+    return reading.status;
 }
 
 /* A non-negative decimal number with optional fraction; `end` is set to the first byte behind it and white space. */

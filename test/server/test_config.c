@@ -55,7 +55,9 @@ START_TEST(errors_name_file_line_and_key)
                {"[store]\nsize = 5 bananas\n", ":2:", "size"},         {"[store]\nstore = tape\n", ":2:", "store"},
                {"[sharing]\ndraw = lottery\n", ":2:", "draw"},         {"[server]\nsize = 1g\n", ":2:", "size"},
                {"[sharing]\nlambda = soon\n", ":2:", "lambda"},        {"[servers]\na = b\n", ":2:", "servers"},
-               {"[layout]\nstripe_size = 1k\n", ":2:", "stripe_size"}, {"[server]\nnonsense\n", ":2:", "expected"}};
+               {"[layout]\nstripe_size = 1k\n", ":2:", "stripe_size"}, {"[server]\nnonsense\n", ":2:", "expected"},
+               {"port = 1\n", ":1:", "before any [section]"},          {"[server\nport = 1\n", ":1:", "expected"},
+               {"[server]\nport = 1\nport = 2\n", ":3:", "line 2"}};
     themis_server_config_t config;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -106,31 +108,49 @@ START_TEST(the_server_finds_its_place_in_the_list)
     char host[256];
     uint16_t port;
 
-    ck_assert_int_eq(check("io1:7711,io2:7711,io2:7712", "7711", "io2", &config), THEMIS_OK);
+    ck_assert_int_eq(check("127.0.0.1:7711,127.0.0.2:7711,127.0.0.2:7712", "7711", "127.0.0.2", &config), THEMIS_OK);
     ck_assert_int_eq(config.index, 1);
     ck_assert_int_eq(config.count, 3);
     ck_assert_int_eq(themis_server_config_address(&config, 2, host, &port), THEMIS_OK);
-    ck_assert_str_eq(host, "io2");
+    ck_assert_str_eq(host, "127.0.0.2");
     ck_assert_uint_eq(port, 7712);
-    ck_assert_int_eq(check("io1:7711,io2:7711", "7711", "io3", &config), THEMIS_CONFIG);
+    ck_assert_int_eq(check("127.0.0.1:7711,127.0.0.2:7711", "7711", "127.0.0.3", &config), THEMIS_CONFIG);
     ck_assert_ptr_nonnull(strstr(error, "index"));
-    ck_assert_int_eq(check("io1:7711,io2", "7711", "io1", &config), THEMIS_CONFIG);
+    ck_assert_int_eq(check("127.0.0.1:7711,127.0.0.2", "7711", "127.0.0.1", &config), THEMIS_CONFIG);
     ck_assert_ptr_nonnull(strstr(error, "entry 2"));
-    ck_assert_int_eq(check("io1:7711,io2:99999", "7711", "io1", &config), THEMIS_CONFIG);
+    ck_assert_int_eq(check("127.0.0.1:7711,127.0.0.2:99999", "7711", "127.0.0.1", &config), THEMIS_CONFIG);
 }
 END_TEST
 
-START_TEST(what_keys_want_of_each_other_is_checked)
+START_TEST(what_keys_cannot_tell_alone_is_checked_and_says_where)
 {
+    static const struct {
+        const char *text, *where;
+    } bad[] = {
+        {"[store]\nstore = posix\n", "[store] directory"},
+        {"[store]\nstore = posix\ndirectory = /tmp\n", "[server] state"},
+        {"[store]\nfile = /no/such/place/arena\n", ":2: [store] file"},
+        {"[layout]\n\nstripe_size = 5000\n", ":3: [layout] stripe_size"},
+        {"[server]\ncount = 2\nindex = 2\n", ":3: [server] index"},
+        {"[server]\nservers = a:1,b\n", ":2: [server] servers: entry 2"},
+        {"[server]\nlisten = no.such.host.invalid\n", ":2: [server] listen"},
+        {"[sharing]\npolicy = user-than-size-fair\n", ":2: [sharing] policy"},
+        {"[sharing]\npolicies = any\n[metrics]\nmetrics_port = 1\nmetrics_listen = 1.2.3.4.5\n",
+         ":5: [metrics] metrics_listen"},
+        {"[sharing]\npolicies = fifo, nonsense\n", ":2: [sharing] policies: nonsense"},
+        {"[sharing]\nheartbeat = 0\n", ":2: [sharing] heartbeat"},
+    };
     themis_server_config_t config;
 
-    ck_assert_int_eq(read_text(&config, "[store]\nstore = posix\n"), THEMIS_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(read_text(&config, bad[i].text), THEMIS_OK);
+        ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
+        ck_assert_msg(strstr(error, bad[i].where), "%s", error);
+    }
+    ck_assert_int_eq(themis_server_config_set(&config, "heartbeat", "5s", error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(themis_server_config_set(&config, "policy", "fifoo", error, sizeof error), THEMIS_OK);
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
-    ck_assert_ptr_nonnull(strstr(error, "directory"));
-    ck_assert_int_eq(read_text(&config, "[layout]\nstripe_size = 5000\n"), THEMIS_OK);
-    ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
-    ck_assert_int_eq(read_text(&config, "[server]\ncount = 2\nindex = 2\n"), THEMIS_OK);
-    ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
+    ck_assert_msg(strstr(error, "option [sharing] policy: fifoo"), "%s", error);
 }
 END_TEST
 
@@ -228,7 +248,7 @@ int main(void)
     tcase_add_test(tests, a_file_with_an_error_changes_nothing);
     tcase_add_test(tests, options_override_and_are_checked);
     tcase_add_test(tests, the_server_finds_its_place_in_the_list);
-    tcase_add_test(tests, what_keys_want_of_each_other_is_checked);
+    tcase_add_test(tests, what_keys_cannot_tell_alone_is_checked_and_says_where);
     tcase_add_test(tests, a_reload_takes_what_can_change_and_names_the_rest);
     tcase_add_test(cursor, the_cursor_walks_runs);
     tcase_add_test(cursor, a_read_leaves_out_what_lies_behind_the_end);

@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# themisd as an administrator meets it: --check, --daemon, its files, SIGHUP, SIGTERM; and the client's configuration file.
+# timeout: 120
+. "$(dirname "$0")/lib/testlib.sh"
+
+conf=$T/themis.conf daemon=
+free_port
+cat >"$conf" <<END
+[server]
+listen = 127.0.0.1
+port = $testlib_port
+[store]
+size = 64m
+[sharing]
+policy = job-fair
+[client]
+servers = 127.0.0.1:$testlib_port
+END
+unset THEMIS_SERVERS
+THEMIS_CONFIG=$conf
+export THEMIS_CONFIG
+
+# says TEXT COMMAND...: the command fails and its message has TEXT.
+says() {
+    wanted=$1
+    shift
+    ! "$@" >"$T/said" 2>&1 && grep -qF -- "$wanted" "$T/said" || {
+        cat "$T/said"
+        return 1
+    }
+}
+
+check "--check accepts a good file" limit 10 themisd -c "$conf" --check
+sed 's/job-fair/user-than-size-fair/' "$conf" >"$T/bad.conf"
+check "--check names file, line and key of a wrong policy" says "$T/bad.conf:7: [sharing] policy" limit 10 themisd -c "$T/bad.conf" --check
+check "and of an option" says "[sharing] policies: nonsense" limit 10 themisd -c "$conf" --policies nonsense --check
+sed 's/^servers = .*/servers = junk/' "$conf" >"$T/client.conf"
+check "a client names file, line and key of a wrong list" says "$T/client.conf:9: [client] servers = junk" \
+    env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
+sed 's/^servers = /server = /' "$conf" >"$T/client.conf"
+check "and of a key that there is not" says "$T/client.conf:9: [client] server = " \
+    env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
+
+# The process is not a child of ours; it is ended by its number, whatever happens.
+start_daemon() {
+    limit 30 themisd -c "$conf" --daemon --pid-file "$T/pid" --port-file "$T/port" "$@" 2>>"$T/daemon.log" && daemon=$(cat "$T/pid")
+}
+end_daemon() {
+    [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
+    testlib_clean
+}
+trap end_daemon EXIT
+
+# await COMMAND...: until it succeeds, 10 s at the most.
+await() {
+    for _ in $(seq 100); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+gone() { ! kill -0 "$daemon" 2>/dev/null; }
+
+check "--daemon comes back when the server is ready" start_daemon --file "$T/arena"
+check "--pid-file and --port-file say what they should" \
+    sh -c 'kill -0 "$(cat "$1/pid")" && [ "$(cat "$1/port")" = "$2" ]' sh "$T" "$testlib_port"
+check "the log says that an arena's files end with the server" grep -q "as long as this process" "$T/daemon.log"
+check "a client finds it by the configuration file" limit 20 themis mkdir themis:/here
+
+sed -i 's/job-fair/size-fair/' "$conf"
+kill -HUP "$daemon"
+policy_is() { timeout 20 themis policy get 2>/dev/null | grep -q "$1"; }
+check "SIGHUP takes the new policy" await policy_is size-fair
+sed -i 's/policy = size-fair/policy = size-unfair/' "$conf"
+kill -HUP "$daemon"
+check "a wrong file is told with its line" await grep -q "$conf:7: \[sharing\] policy.*old configuration stays" "$T/daemon.log"
+check "and the old policy stays" policy_is size-fair
+sed -i -e 's/policy = size-unfair/policy = fifo/' -e 's/size = 64m/size = 65m/' "$conf"
+kill -HUP "$daemon"
+check "what only a new start can change is named, the rest is taken" await policy_is fifo
+check "by name" grep -q "size" "$T/daemon.log"
+kill -TERM "$daemon"
+check "SIGTERM ends it" await gone
+check "and its files go" sh -c '[ ! -e "$1/pid" ] && [ ! -e "$1/port" ]' sh "$T"
+
+# A write of 24 MiB at 8 MiB/s is under way: all of it is acknowledged before the server ends.
+check "a slow server starts" start_daemon --store-bandwidth 8m
+head -c 25165824 /dev/urandom >"$T/data"
+timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
+writer=$!
+is_queued() { timeout 20 themis status --json 2>/dev/null | jq -e '[.. | .queued? // empty] | max > 0' >/dev/null; }
+check "requests are queued" await is_queued
+kill -TERM "$daemon"
+draining_or_done() { await gone; }
+check "SIGTERM drains and stops" draining_or_done
+wait "$writer" || true
+check "nothing that was queued failed for another reason than the stop" sh -c '! grep -iE "i/o error|malformed|protocol" "$1"' sh "$T/cp.log"
+daemon=
+finish
