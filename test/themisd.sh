@@ -84,8 +84,13 @@ kill -TERM "$daemon"
 check "SIGTERM ends it" await gone
 check "and its files go" sh -c '[ ! -e "$1/pid" ] && [ ! -e "$1/port" ]' sh "$T"
 
-# A write of 24 MiB at 8 MiB/s is under way: all of it is acknowledged before the server ends.
 check "a slow server starts" start_daemon --store-bandwidth 8m
+mkdir "$T/many" && for i in 1 2 3 4 5 6 7 8; do head -c 4000000 /dev/urandom >"$T/many/$i"; done
+progress() {
+    limit 60 script -qec "themis cp -r '$T/many' themis:/" /dev/null >"$T/progress" 2>&1 && grep -q '[0-9] MiB/s' "$T/progress"
+}
+check "a long copy of short files tells its progress on a terminal" progress
+# A write of 24 MiB at 8 MiB/s is under way when the server is to stop.
 head -c 25165824 /dev/urandom >"$T/data"
 timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
 writer=$!

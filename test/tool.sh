@@ -101,6 +101,17 @@ check "all came back as it was" diff -r "$T/tree" "$T/back/tree"
 check "cp from server to server" outcome 0 themis cp "themis://$list/tree/sub/large" themis:/copy
 themis cat themis:/copy >"$T/copy"
 check "its bytes" cmp "$T/copy" "$T/tree/sub/large"
+# A file of a terabyte that holds a few bytes, there and back.
+truncate -s 1T "$T/sparse" && printf middle | dd of="$T/sparse" bs=1 seek=5000000000 conv=notrunc 2>"$T/dd" &&
+    truncate -s 6000000001 "$T/sparse.6g" && printf end | dd of="$T/sparse.6g" bs=1 seek=5999999000 conv=notrunc 2>"$T/dd"
+check "cp of a sparse terabyte to servers" outcome 0 themis cp "$T/sparse" themis:/sparse
+check "which is as long there" sh -c '[ "$(themis stat --json themis:/sparse | jq .[0].size_bytes)" = 1099511627776 ]'
+check "cp of a sparse file to servers" outcome 0 themis cp "$T/sparse.6g" themis:/sparse.6g
+check "and back" outcome 0 themis cp themis:/sparse.6g "$T/sparse.back"
+check "it is the same, and takes no room for its holes" \
+    sh -c 'cmp "$1/sparse.6g" "$1/sparse.back" && [ "$(du -k "$1/sparse.back" | cut -f1)" -lt 20000 ]' sh "$T"
+rm -f "$T/sparse" "$T/sparse.6g" "$T/sparse.back"
+themis rm themis:/sparse themis:/sparse.6g
 check "cp over a longer file" outcome 0 themis cp "$T/tree/hello" themis:/copy
 check "leaves the new one only" prints hello themis cat themis:/copy
 check "ls" prints "block

@@ -17,9 +17,10 @@ static const uint64_t progress_after = 2 * THEMIS_NS_PER_S, progress_every = THE
 typedef struct copying {
     const themis_tools_command_t *self;
     int recursive, quiet;
-    uint64_t started, shown; /* ns, of the current file */
-    const char *name;
-    uint64_t size; /* bytes; 0: unknown */
+    uint64_t started, shown; /* ns; of the command, of the last sign of progress */
+    const char *name;        /* of the current file */
+    uint64_t size;           /* bytes of it */
+    uint64_t before;         /* bytes of the files that are done */
 } copying_t;
 
 /* One name, on a server or here. */
@@ -51,18 +52,17 @@ static void show_progress(void *arg, uint64_t bytes)
     if (copying->quiet || now - copying->started < progress_after || now - copying->shown < progress_every)
         return;
     copying->shown = now;
-    double seconds = (double)(now - copying->started) / 1e9, mib = (double)bytes / 0x1p20;
-    if (copying->size)
-        fprintf(stderr, "\r%.60s  %3.0f %%  %.0f MiB  %.0f MiB/s ", copying->name,
-                100.0 * (double)bytes / (double)copying->size, mib, mib / seconds);
-    else
-        fprintf(stderr, "\r%.60s  %.0f MiB  %.0f MiB/s ", copying->name, mib, mib / seconds);
+    double seconds = (double)(now - copying->started) / 1e9, mib = (double)(copying->before + bytes) / 0x1p20;
+    fprintf(stderr, "\r%-40.40s %3.0f %%  %.0f MiB  %.0f MiB/s ", copying->name,
+            copying->size ? 100.0 * (double)bytes / (double)copying->size : 100.0, mib, mib / seconds);
 }
 
-static void end_progress(const copying_t *copying)
+/* Before anything else is said on the terminal. */
+static void end_progress(copying_t *copying)
 {
     if (copying->shown)
         fputc('\n', stderr);
+    copying->shown = 0;
 }
 
 /* --- one file ----------------------------------------------------------------------------------------------------- */
@@ -71,13 +71,18 @@ static int open_end(const copying_t *copying, const place_t *place, int write, u
 {
     const int flags = write ? THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE | THEMIS_OPEN_TRUNCATE : THEMIS_OPEN_READ;
 
-    *end = (themis_tools_end_t){NULL, -1};
+    struct stat local;
+
+    *end = (themis_tools_end_t){.fd = -1, .is_regular = 1};
     if (place->session)
         return themis_open(place->session, place->path, flags, mode, NULL, &end->file) == THEMIS_OK
                    ? THEMIS_TOOLS_OK
                    : themis_tools_failed(copying->self);
     end->fd = open(place->path, (write ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_CLOEXEC, mode);
-    return end->fd >= 0 ? THEMIS_TOOLS_OK : complain_errno(copying, place->path);
+    if (end->fd < 0)
+        return complain_errno(copying, place->path);
+    end->is_regular = fstat(end->fd, &local) == 0 && S_ISREG(local.st_mode);
+    return THEMIS_TOOLS_OK;
 }
 
 /* Closes; what was written to a server is made durable before. */
@@ -106,13 +111,13 @@ static int copy_file(copying_t *copying, const place_t *from, const place_t *to,
         return result;
     result = open_end(copying, to, 1, mode, &target);
     if (result == THEMIS_TOOLS_OK) {
-        copying->started = themis_clock_now();
-        copying->shown = 0;
         copying->name = from->text;
         copying->size = size;
-        if (themis_tools_transfer(source, target, show_progress, copying, &cause) != THEMIS_OK)
+        if (themis_tools_transfer(source, target, show_progress, copying, &cause) != THEMIS_OK) {
+            end_progress(copying);
             result = themis_tools_complain(copying->self, "%s to %s: %s", from->text, to->text, cause);
-        end_progress(copying);
+        }
+        copying->before += size;
         result |= close_end(copying, &target, to, 1);
     }
     close_end(copying, &source, from, 0);
@@ -246,7 +251,7 @@ static int copy_operand(copying_t *copying, const char *text, const place_t *to,
 
 static int run_cp(const themis_tools_command_t *self, int argc, char **argv)
 {
-    copying_t copying = {.self = self};
+    copying_t copying = {.self = self, .started = themis_clock_now()};
     const themis_tools_option_t options[] = {
         {'r', "recursive", &copying.recursive, NULL}, {'q', "quiet", &copying.quiet, NULL}, {0}};
     int at = themis_tools_options(self, argc, argv, options);
@@ -264,6 +269,7 @@ static int run_cp(const themis_tools_command_t *self, int argc, char **argv)
         return themis_tools_complain(self, "%s is not a directory", argv[argc - 1]);
     for (; at < argc - 1; at++)
         result |= copy_operand(&copying, argv[at], &to, into);
+    end_progress(&copying);
     return result;
 }
 
@@ -278,7 +284,7 @@ static int run_cat(const themis_tools_command_t *self, int argc, char **argv)
     copying_t copying = {.self = self};
     const themis_tools_option_t options[] = {{0}};
     int at = themis_tools_options(self, argc, argv, options), result = THEMIS_TOOLS_OK;
-    themis_tools_end_t source, out = {NULL, STDOUT_FILENO};
+    themis_tools_end_t source, out = {.fd = STDOUT_FILENO};
     const char *cause;
     place_t from;
 

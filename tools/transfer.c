@@ -3,6 +3,7 @@
  * A ring of blocks: each is read, then written, in order of the file. Requests to servers are started ahead, as many as
  * there are blocks; a local descriptor is read or written when its block's turn comes.
  */
+#define _GNU_SOURCE
 #include "tools/transfer.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct transfer {
     themis_tools_end_t from, to;
     block_t blocks[BLOCKS];
     uint64_t offset; /* of the next block to be read */
+    int skipped;     /* the last block was zeros and is not written */
     const char *cause;
 } transfer_t;
 
@@ -61,11 +63,24 @@ static themis_status_t settle(transfer_t *transfer, block_t *block, size_t *done
     return note(transfer, themis_request_wait(request, done));
 }
 
+/* Moves on to where a local file holds bytes again, or to its end. */
+static void skip_hole(transfer_t *transfer)
+{
+    off_t data = lseek(transfer->from.fd, (off_t)transfer->offset, SEEK_DATA);
+
+    if (data < 0 && errno == ENXIO)
+        data = lseek(transfer->from.fd, 0, SEEK_END);
+    if (data > (off_t)transfer->offset)
+        transfer->offset = (uint64_t)data;
+}
+
 /* Starts to fill a block with the next bytes of the source. */
 static themis_status_t begin_read(transfer_t *transfer, block_t *block)
 {
     themis_status_t status = settle(transfer, block, NULL); /* its last write */
 
+    if (!transfer->from.file && transfer->from.is_regular)
+        skip_hole(transfer);
     block->offset = transfer->offset;
     transfer->offset += BLOCK_BYTES;
     block->length = 0;
@@ -77,7 +92,11 @@ static themis_status_t begin_read(transfer_t *transfer, block_t *block)
 static themis_status_t read_local(transfer_t *transfer, block_t *block)
 {
     while (block->length < BLOCK_BYTES) {
-        ssize_t got = read(transfer->from.fd, block->bytes + block->length, BLOCK_BYTES - block->length);
+        char *to = block->bytes + block->length;
+        size_t left = BLOCK_BYTES - block->length;
+        ssize_t got = transfer->from.is_regular
+                          ? pread(transfer->from.fd, to, left, (off_t)(block->offset + block->length))
+                          : read(transfer->from.fd, to, left);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -97,7 +116,10 @@ static themis_status_t end_read(transfer_t *transfer, block_t *block)
 static themis_status_t write_local(transfer_t *transfer, const block_t *block)
 {
     for (size_t at = 0; at < block->length;) {
-        ssize_t put = write(transfer->to.fd, block->bytes + at, block->length - at);
+        const char *from = block->bytes + at;
+        ssize_t put = transfer->to.is_regular
+                          ? pwrite(transfer->to.fd, from, block->length - at, (off_t)(block->offset + at))
+                          : write(transfer->to.fd, from, block->length - at);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
@@ -107,20 +129,35 @@ static themis_status_t write_local(transfer_t *transfer, const block_t *block)
     return THEMIS_OK;
 }
 
+static int is_zero(const block_t *block)
+{
+    return !*block->bytes && memcmp(block->bytes, block->bytes + 1, block->length - 1) == 0;
+}
+
 static themis_status_t begin_write(transfer_t *transfer, block_t *block)
 {
     if (block->length == 0)
+        return THEMIS_OK;
+    transfer->skipped = transfer->to.is_regular && is_zero(block);
+    if (transfer->skipped)
         return THEMIS_OK;
     if (!transfer->to.file)
         return write_local(transfer, block);
     return note(transfer, start(transfer->to.file, block, block->length, 1));
 }
 
+/* Makes the target as long as the source if the last bytes were not written. */
+static themis_status_t end_at(transfer_t *transfer, uint64_t size)
+{
+    if (!transfer->to.file)
+        return ftruncate(transfer->to.fd, (off_t)size) == 0 ? THEMIS_OK : note_errno(transfer);
+    return note(transfer, themis_truncate(transfer->to.file, size));
+}
+
 /* The block of turn `turn` is read AHEAD turns before it is written, and has as many turns until it is read again. */
 static themis_status_t run(transfer_t *transfer, themis_tools_moved_fn moved, void *arg)
 {
     themis_status_t status = THEMIS_OK;
-    uint64_t bytes = 0;
 
     for (int i = 0; i < AHEAD && status == THEMIS_OK; i++)
         status = begin_read(transfer, &transfer->blocks[i]);
@@ -129,11 +166,12 @@ static themis_status_t run(transfer_t *transfer, themis_tools_moved_fn moved, vo
         if ((status = begin_read(transfer, &transfer->blocks[(turn + AHEAD) % BLOCKS])) != THEMIS_OK ||
             (status = end_read(transfer, block)) != THEMIS_OK || (status = begin_write(transfer, block)) != THEMIS_OK)
             return status;
-        bytes += block->length;
         if (moved)
-            moved(arg, bytes);
+            moved(arg, block->offset + block->length);
         if (block->length < BLOCK_BYTES)
-            break;
+            return transfer->to.is_regular && (transfer->skipped || block->length == 0)
+                       ? end_at(transfer, block->offset + block->length)
+                       : THEMIS_OK;
     }
     return status;
 }

@@ -8,15 +8,16 @@
 /* Called now and then with the bytes moved so far; may be NULL. */
 typedef void (*themis_tools_moved_fn)(void *arg, uint64_t bytes);
 
-/* One end of a transfer: a file on servers, or a descriptor of this host, which is read or written in order. */
+/* One end of a transfer: a file on servers, or a descriptor of this host. */
 typedef struct themis_tools_end {
     themis_file_t *file; /* NULL: `fd` */
     int fd;
+    int is_regular; /* a file from its beginning, not a stream; as a target it is empty, so zeros need not be written */
 } themis_tools_end_t;
 
 /*
- * Copies until the end of `from`. On failure *cause is a text to show (borrowed until the next call), and what was
- * written stays.
+ * Copies until the end of `from`. Holes of a local file are not read, and a regular target keeps them. On failure
+ * *cause is a text to show (borrowed until the next call), and what was written stays.
  */
 themis_status_t themis_tools_transfer(themis_tools_end_t from, themis_tools_end_t to, themis_tools_moved_fn moved,
                                       void *arg, const char **cause);
