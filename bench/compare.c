@@ -95,13 +95,15 @@ static MPI_Datatype vector_view(const bench_t *bench)
     return view;
 }
 
-/* A cube of doubles, side^3, cut over a grid of ranks; sets bytes to what this rank has of it. */
+/* A cube of doubles, side^3, cut over a grid of ranks, the dimension that varies fastest in the file first: a block
+ * lies in pieces however few ranks there are. Sets bytes to what this rank has of it. */
 static MPI_Datatype array_view(bench_t *bench, size_t total)
 {
-    int side = 8, grid[3] = {0, 0, 0}, size[3], part[3], begin[3], at[3];
+    int side = 8, largest_first[3] = {0, 0, 0}, size[3], part[3], begin[3], at[3];
     MPI_Datatype view;
 
-    MPI_Dims_create(bench->ranks, 3, grid);
+    MPI_Dims_create(bench->ranks, 3, largest_first);
+    const int grid[3] = {largest_first[2], largest_first[1], largest_first[0]};
     while ((size_t)(side + 8) * (size_t)(side + 8) * (size_t)(side + 8) * sizeof(double) <= total)
         side += 8;
     at[0] = bench->rank / (grid[1] * grid[2]);

@@ -11,6 +11,9 @@
 #
 # The sides take turns pass by pass, so that the machine's noise meets both. ufs: is MPICH's own, without our library. With
 # more ranks than processors a shim that yields is preloaded on every side: otherwise one measures only spinning.
+#
+# A 3-D array is cut across its fastest dimension first (at 2 ranks: each row in two), so that no rank's part of it is
+# contiguous in the file.
 . "$(dirname "$0")/../test/lib/testlib.sh"
 
 cases= ranks_list=2,4 repeats=5 mib=128 servers=1
@@ -33,19 +36,23 @@ program=$THEMIS_BUILD/bench/compare
 cases=${cases:-$("$program" --cases | tr '\n' ',')}
 
 # The baselines' directories; "" where there is none.
-shm=$(mktemp -d /dev/shm/themis-compare.XXXXXX)
-huge=$T/huge
-mkdir "$huge"
-if ! mount -t tmpfs -o huge=always,size=4g themis-compare "$huge" 2>/dev/null; then
-    echo "No tmpfs with huge pages: mounting one needs root. Its columns stay empty."
-    huge=
-fi
+shm=
+huge=
 compare_clean() {
-    [ -z "$huge" ] || umount "$huge"
-    rm -rf "$shm"
+    trap - EXIT INT TERM HUP
+    [ -z "$huge" ] || umount -l "$huge"
+    [ -z "$shm" ] || rm -rf "$shm"
     testlib_clean
 }
 trap compare_clean EXIT
+trap 'compare_clean; exit 130' INT TERM HUP
+shm=$(mktemp -d /dev/shm/themis-compare.XXXXXX)
+mkdir "$T/huge"
+if mount -t tmpfs -o huge=always,size=4g themis-compare "$T/huge" 2>/dev/null; then
+    huge=$T/huge
+else
+    echo "No tmpfs with huge pages: mounting one needs root. Its columns stay empty."
+fi
 
 # one SIDE RANKS CASE FILE [PID...]: one job with one counted pass in each direction; its rows get the side's name.
 one() {
