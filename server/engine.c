@@ -13,7 +13,8 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { SLICES_PER_WORKER = 2, WAKE_BYTES = 64 << 10 };
+enum { SLICES_PER_WORKER = 2, WAKE_BYTES = 64 << 10, MANY = 4 };
+#define GUARD (5 * THEMIS_NS_PER_MS)
 #define TICK (THEMIS_NS_PER_S / 2)
 #define LONG_SLEEP (60 * THEMIS_NS_PER_S)
 
@@ -120,6 +121,21 @@ static int is_slow(const themis_server_t *server, const themis_request_t *reques
     return request->scheduled;
 }
 
+/*
+ * Is another thread to be woken before this one serves the request? That costs as much as a few small requests, so for
+ * those it is not, unless nobody watches that this one comes back to poll. With the lock.
+ */
+static int wants_help(const themis_server_t *server, const themis_request_t *request)
+{
+    uint64_t waiting = themis_sched_queued(server->sched);
+
+    if (server->ready || waiting >= MANY)
+        return 1;
+    if (is_slow(server, request))
+        return !server->polling || waiting;
+    return !server->polling && !server->guarded;
+}
+
 static void serve_scheduled(themis_server_t *server, themis_request_t *request, int resumed)
 {
     request->state = THEMIS_REQUEST_SERVED;
@@ -190,15 +206,41 @@ static uint64_t tick(themis_server_t *server, uint64_t now)
     return own;
 }
 
-static void sleep_idle(themis_server_t *server, uint64_t wake)
+/* Returns 1 if it was signalled, 0 if it is `wake`. */
+static int sleep_until(themis_server_t *server, uint64_t wake)
 {
     struct timespec until = {.tv_sec = (time_t)(wake / THEMIS_NS_PER_S), .tv_nsec = (long)(wake % THEMIS_NS_PER_S)};
 
-    server->idle_count++;
     if (wake == UINT64_MAX)
-        pthread_cond_wait(&server->idle, &server->lock);
-    else
-        pthread_cond_clockwait(&server->idle, &server->lock, CLOCK_MONOTONIC, &until);
+        return pthread_cond_wait(&server->idle, &server->lock) == 0;
+    return pthread_cond_clockwait(&server->idle, &server->lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
+/*
+ * One of the sleepers looks now and then while there is work: if the one who polled serves something small that does
+ * not end (it may wait for a page of the client's memory), this one is to poll. Returns 1 when it is to get up, 0 when
+ * nothing is left to watch.
+ */
+static int guard(themis_server_t *server, uint64_t wake)
+{
+    int signalled = 0, stuck = 0, quiet = 0;
+
+    server->guarded = 1;
+    while (!signalled && !stuck && !quiet) {
+        uint64_t turns = server->turns, next = themis_clock_now() + GUARD;
+        signalled = sleep_until(server, next < wake ? next : wake) || wake <= next;
+        stuck = !server->polling && server->turns == turns;
+        quiet = server->polling && server->turns == turns;
+    }
+    server->guarded = 0;
+    return signalled || stuck;
+}
+
+static void sleep_idle(themis_server_t *server, uint64_t wake)
+{
+    server->idle_count++;
+    if (server->guarded || !guard(server, wake))
+        sleep_until(server, wake);
     server->idle_count--;
 }
 
@@ -216,6 +258,7 @@ static void wait_for_work(themis_server_t *server, uint64_t wake)
     if (wake != UINT64_MAX && wake < now + timeout)
         timeout = wake > now ? wake - now : 0;
     server->polling = 1;
+    server->turns++;
     server->poller = pthread_self();
     pthread_mutex_unlock(&server->lock);
     themis_net_progress(server->net, timeout);
@@ -235,10 +278,9 @@ static void *worker_main(void *arg)
             wait_for_work(server, wake);
             continue;
         }
-        int more =
-            server->ready || themis_sched_queued(server->sched) || (!server->polling && is_slow(server, request));
-        if (more && server->idle_count)
+        if (server->idle_count && wants_help(server, request))
             pthread_cond_signal(&server->idle);
+        server->turns++;
         pthread_mutex_unlock(&server->lock);
         serve(server, request);
         pthread_mutex_lock(&server->lock);

@@ -89,6 +89,8 @@ typedef struct themis_server {
     uint32_t idle_count;
     int polling;      /* a worker is in themis_net_progress */
     pthread_t poller; /* which */
+    uint64_t turns;   /* how often one began to poll or to serve */
+    int guarded;      /* an idle worker looks at times whether this grows */
     _Atomic int draining;
     int stopped;
     uint64_t drain_end; /* ns */
