@@ -121,6 +121,8 @@ static double run(side_t *side, what_t what, uint64_t length, unsigned rounds)
             exit(1);
         while (side->answers == before)
             themis_net_progress(side->net, THEMIS_NS_PER_S);
+        if (what == PUSH)
+            themis_net_exposed_settle(exposed);
         if (what != ECHO)
             themis_net_unexpose(exposed);
     }

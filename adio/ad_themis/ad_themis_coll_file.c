@@ -44,8 +44,9 @@ static themis_status_t sink_wait(void *arg, void *request, size_t *done)
 
 static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, const themis_list_t *list, size_t *done)
 {
+    /* buffers that are copied to and from while they are in a processor's cache */
     static const themis_cache_options_t options = {
-        .write_bytes = 8 << 20, .read_bytes = 8 << 20, .small = THEMIS_COLL_SMALL};
+        .write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = THEMIS_COLL_SMALL};
     ADIOI_THEMIS_Coll *coll = arg;
     themis_status_t status = THEMIS_OK;
 
