@@ -28,7 +28,8 @@ themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server)
     conn->server = server;
     atomic_init(&conn->refs, 1);
     atomic_init(&conn->state, server ? THEMIS_NET_ACCEPTED : THEMIS_NET_CONNECTING);
-    conn->key = random | UINT64_C(1) << 63; /* above what epoll uses for others */
+    /* above what epoll uses for others */
+    conn->key = (random | UINT64_C(1) << 63) & ~THEMIS_NET_EPOLL_PROCESS;
     snprintf(conn->peer, sizeof conn->peer, "unknown");
     if (server) {
         conn->deadline = themis_clock_now() + STRANGER_TIMEOUT;

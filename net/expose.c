@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Client side of bulk data: memory that the peer may ask for. A peer of the same host and user copies from or to it by
- * itself; the others send PULL and PUSH frames, which are served here. `busy` counts the sends and fetches that touch
- * the memory.
+ * itself, small memory by way of the stage; the others send PULL and PUSH frames, which are served here. `busy` counts
+ * the sends and fetches that touch the memory.
  */
 #include <endian.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "net/internal.h"
+#include "net/local.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -19,6 +19,8 @@ struct themis_net_exposed {
     themis_net_conn_t *conn;
     uint64_t token, total;
     int writable;
+    int slot; /* of the connection's stage; -1: none */
+    int settled;
     unsigned busy;
     UT_hash_handle hh;
     size_t count;
@@ -66,6 +68,10 @@ void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,
                                     .flags =
                                         (exposed->writable ? THEMIS_NET_WRITABLE : 0) | (plain ? THEMIS_NET_PLAIN : 0)};
 
+    if (exposed->slot >= 0) {
+        said.address = (uint64_t)exposed->slot;
+        said.flags |= THEMIS_NET_STAGED;
+    }
     themis_net_descriptor_write(&said, descriptor);
 }
 
@@ -97,6 +103,32 @@ themis_status_t themis_net_descriptor_bytes(const unsigned char descriptor[THEMI
     return status;
 }
 
+/* --- small memory: by the stage ---------------------------------------------------------------------------------- */
+
+static int is_staged(const themis_net_conn_t *conn, uint64_t bytes)
+{
+    return bytes > 0 && bytes <= THEMIS_NET_STAGE_BYTES && conn->near && conn->state == THEMIS_NET_OPEN;
+}
+
+static unsigned char *slot_of(const themis_net_exposed_t *exposed)
+{
+    return exposed->conn->local->mine->slots[exposed->slot];
+}
+
+/* The slot is filled for both directions: what the peer does not write over is to stay as it is. */
+static void fill_slot(themis_net_exposed_t *exposed)
+{
+    themis_net_pieces_copy(exposed->pieces, exposed->count, 0, slot_of(exposed), exposed->total, 0);
+}
+
+void themis_net_exposed_settle(themis_net_exposed_t *exposed)
+{
+    if (exposed == NULL || exposed->slot < 0 || !exposed->writable || exposed->settled)
+        return;
+    exposed->settled = 1;
+    themis_net_pieces_copy(exposed->pieces, exposed->count, 0, slot_of(exposed), exposed->total, 1);
+}
+
 /* --- exposing ---------------------------------------------------------------------------------------------------- */
 
 themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *pieces, size_t count, int writable,
@@ -118,9 +150,12 @@ themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *p
     new->count = count;
     themis_net_conn_ref(conn);
     themis_net_lock(conn->net);
+    new->slot = is_staged(conn, new->total) ? themis_net_stage_take(conn->local) : -1;
     new->token = ++conn->net->next_id;
     HASH_ADD(hh, conn->net->exposures, token, sizeof new->token, new);
     themis_net_unlock(conn->net);
+    if (new->slot >= 0)
+        fill_slot(new);
     *exposed = new;
     return THEMIS_OK;
 }
@@ -132,6 +167,8 @@ static void await_idle(themis_net_exposed_t *exposed)
     uint64_t until = themis_clock_now() + PATIENCE;
 
     while (exposed->busy > 0) {
+        net->armed = 0;
+        net->kick = 1; /* a sleeping thread has to arm UCX again */
         if (ucp_worker_progress(net->worker) == 0) {
             themis_net_unlock(net);
             sched_yield();
@@ -153,6 +190,8 @@ void themis_net_unexpose(themis_net_exposed_t *exposed)
     themis_net_lock(conn->net);
     HASH_DEL(conn->net->exposures, exposed);
     await_idle(exposed);
+    if (exposed->slot >= 0)
+        themis_net_stage_put(conn->local, exposed->slot);
     themis_net_unlock(conn->net);
     themis_net_conn_unref(conn);
     free(exposed);
@@ -253,6 +292,8 @@ void themis_net_on_push(themis_net_conn_t *conn, const themis_net_frame_t *frame
 
     themis_status_t status = find(conn, frame, payload->length, 1, &exposed);
     answer_t *answer = status == THEMIS_OK ? answer_new(exposed, frame, payload->length, &memory) : NULL;
+    if (answer != NULL)
+        exposed->settled = 1; /* the peer does not use the stage */
     if (answer == NULL)
         reply(conn, THEMIS_NET_ACK, frame->id, status != THEMIS_OK ? status : THEMIS_NO_MEMORY);
     else

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    THEMIS_NET_WIRE = 1,
+    THEMIS_NET_WIRE = 2,
     THEMIS_NET_MAX_MESSAGE = 2 << 20,
     THEMIS_NET_CHUNK = 1 << 20 /* bytes of bulk data in one active message, at most */
 };

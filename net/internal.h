@@ -6,7 +6,7 @@
  *   worker.c    UCX: context, worker, listener, endpoints, active messages
  *   conn.c      a connection's life, the message queue of each, events
  *   connect.c   how two sides find out that they may talk
- *   meet.c, local.c, ring.c, copy.c   what processes of one host have besides UCX
+ *   meet.c, local.c, ring.c, stage.c, copy.c   what processes of one host have besides UCX
  *   progress.c  polling, sleeping, who does it, and the calls of handlers
  *   expose.c    client side of bulk data     transfer.c  server side of bulk data
  *
@@ -93,7 +93,9 @@ typedef struct themis_net_stranger {
 
 enum { THEMIS_NET_STRANGERS = 64 };
 
-/* What epoll_event.data.u64 says; anything else is the key of a connection. */
+/* What epoll_event.data.u64 says; anything else is the key of a connection: for its socket as it is, for the peer's
+ * process with a bit more. */
+#define THEMIS_NET_EPOLL_PROCESS (UINT64_C(1) << 62)
 enum {
     THEMIS_NET_EPOLL_BELL,
     THEMIS_NET_EPOLL_UCX,
@@ -129,6 +131,7 @@ struct themis_net {
     uint64_t next_id;      /* of exposures and chunks */
     unsigned near;         /* open connections whose messages do not go by UCX */
     unsigned ops;          /* sends and fetches under way in UCX */
+    int armed;             /* UCX tells by ucx_fd when there is something for it */
     uint64_t cookie;       /* in the name of the local socket */
     int local_fd;          /* -1: not listening */
     uint64_t accept_again; /* when accepting goes on; 0: it does */
@@ -145,7 +148,9 @@ struct themis_net {
     size_t polled_count;
     unsigned polled_version;
     unsigned tick;
-    int soon; /* somebody's time is running */
+    unsigned doubt;  /* waits in a row in which polling did not pay */
+    unsigned unspun; /* waits that are to go without polling */
+    int soon;        /* somebody's time is running */
     unsigned char *scratch;
 };
 
@@ -222,13 +227,13 @@ typedef struct themis_net_piece {
     uint64_t end;
 } themis_net_piece_t;
 
-enum { THEMIS_NET_WRITABLE = 1, THEMIS_NET_PLAIN = 2, THEMIS_NET_MAX_PIECES = 1 << 22 };
+enum { THEMIS_NET_WRITABLE = 1, THEMIS_NET_PLAIN = 2, THEMIS_NET_STAGED = 4, THEMIS_NET_MAX_PIECES = 1 << 22 };
 
 /* What a descriptor says. As it travels it has the same shape, THEMIS_NET_DESCRIPTOR_BYTES in little-endian order. */
 typedef struct themis_net_descriptor {
     uint64_t token;
     uint64_t total;   /* bytes */
-    uint64_t address; /* in the client: of the table of pieces, or with PLAIN of the one piece itself */
+    uint64_t address; /* in the client: of the table of pieces, with PLAIN of the one piece itself; STAGED: the slot */
     uint32_t count;   /* of pieces */
     uint32_t flags;
     uint64_t check; /* a hash of the rest: finds mistakes, not malice */

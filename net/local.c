@@ -4,10 +4,11 @@
  *
  * A message in the ring is its length in 8 bytes, then its bytes, padded to 8. The bell rings only for a peer that has
  * said that it sleeps, or that it waits for room; so two busy processes exchange messages without system calls.
+ *
+ * Each ring is a byte in the socket and an event; nobody needs the byte, so it stays there until the peer may have
+ * rung BELLS times: a socket holds more than 250, and one that is full rings no more.
  */
 #include "net/local.h"
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 #include "util/log.h"
 
-enum { HEADER = 8, BUDGET = 64, MAX_WAITING = 64 << 20, LAST_READING = 1 << 20, SCRATCH = 64 << 10 };
+enum { BELLS = 128, HEADER = 8, BUDGET = 64, MAX_WAITING = 64 << 20, LAST_READING = 1 << 20, SCRATCH = 64 << 10 };
 
 static size_t padding(size_t length)
 {
@@ -91,6 +92,7 @@ static int flush(themis_net_local_t *local)
         }
         if (atomic_exchange(&local->out.shared->writer_waits, 1))
             break; /* it had been asked before the last look at the room */
+        local->bells++;
     }
     if (local->waiting_start == local->waiting_end) {
         local->waiting_start = local->waiting_end = 0;
@@ -288,10 +290,24 @@ unsigned themis_net_local_poll(themis_net_conn_t *conn)
 
 /* --- sleeping ---------------------------------------------------------------------------------------------------- */
 
+/* By the progressing thread only, who looks again afterwards: a byte may stand for something not seen yet. */
+static void empty_socket(themis_net_local_t *local)
+{
+    char bells[2 * BELLS];
+
+    local->bells = 0;
+    ssize_t got = recv(local->fd, bells, sizeof bells, MSG_DONTWAIT);
+    (void)got; /* its end is an event of its own */
+}
+
 int themis_net_local_doze(themis_net_conn_t *conn)
 {
     themis_net_local_t *local = conn->local;
 
+    if (local->bells++ >= BELLS) {
+        empty_socket(local);
+        return 0;
+    }
     atomic_store(&local->in.shared->reader_sleeps, 1);
     if (conn->announced && !conn->near)
         return 1;
@@ -303,17 +319,6 @@ int themis_net_local_doze(themis_net_conn_t *conn)
 void themis_net_local_awake(themis_net_conn_t *conn)
 {
     atomic_store_explicit(&conn->local->in.shared->reader_sleeps, 0, memory_order_relaxed);
-}
-
-void themis_net_local_event(themis_net_conn_t *conn)
-{
-    themis_net_local_t *local = conn->local;
-    char bells[64];
-    ssize_t got = recv(local->fd, bells, sizeof bells, MSG_DONTWAIT);
-    struct pollfd ended = {.fd = local->pid_fd, .events = POLLIN};
-
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || poll(&ended, 1, 0) > 0)
-        themis_net_local_hang_up(conn);
 }
 
 void themis_net_local_hang_up(themis_net_conn_t *conn)
@@ -357,7 +362,7 @@ void themis_net_local_free(themis_net_local_t *local)
     if (local->pid_fd >= 0)
         close(local->pid_fd);
     if (local->memory != NULL)
-        munmap(local->memory, 2 * sizeof(themis_net_ring_shared_t));
+        munmap(local->memory, sizeof *local->memory);
     pthread_mutex_destroy(&local->out_lock);
     free(local->waiting);
     free(local->message);

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What two processes on one host share besides UCX: a local socket, which tells who the other is, that it lives, and
- * wakes it; two rings of memory for messages; and, between processes of one user, the right to copy bulk data.
+ * wakes it; memory with rings for messages and stages for small bulk data, one for each direction; and, between
+ * processes of one user, the right to copy other bulk data.
  */
 #ifndef THEMIS_NET_LOCAL_H
 #define THEMIS_NET_LOCAL_H
 #include "net/internal.h"
 #include "net/ring.h"
+#include "net/stage.h"
+
+/* The shared memory. Who sends by rings[i] exposes by stages[i]. */
+enum { THEMIS_NET_TO_SERVER = 0, THEMIS_NET_TO_CLIENT = 1 };
+typedef struct themis_net_local_shared {
+    themis_net_ring_shared_t rings[2];
+    themis_net_stage_shared_t stages[2];
+} themis_net_local_shared_t;
 
 typedef struct themis_net_local {
     int fd;     /* the socket; -1 none */
@@ -14,7 +23,11 @@ typedef struct themis_net_local {
     themis_net_peer_credentials_t peer;
     atomic_int may_copy;
     atomic_int hung_up; /* the peer is gone, what it has written is still to be read */
-    void *memory;       /* both rings */
+    themis_net_local_shared_t *memory;
+    atomic_uint bells; /* how often the peer was allowed to ring since the socket was emptied */
+
+    uint32_t staged; /* slots of our stage in use; net->lock */
+    themis_net_stage_shared_t *mine, *theirs;
 
     pthread_mutex_t out_lock; /* guards the next five */
     themis_net_ring_t out;
@@ -48,9 +61,6 @@ unsigned themis_net_local_poll(themis_net_conn_t *conn);
 /* Before and after a sleep: asks the peer to ring. Returns 0 if there is something to read already. */
 int themis_net_local_doze(themis_net_conn_t *conn);
 void themis_net_local_awake(themis_net_conn_t *conn);
-/* The socket or the process has an event. Lock held. */
-void themis_net_local_event(themis_net_conn_t *conn);
-
 /* The peer is gone: what it has written is read, then the connection is lost. Lock held. */
 void themis_net_local_hang_up(themis_net_conn_t *conn);
 

@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += net/libthemis-net.la
 net_libthemis_net_la_SOURCES = net/conn.c net/connect.c net/copy.c net/copy.h net/expose.c net/frame.h \
 	net/internal.h net/local.c net/local.h net/meet.c net/message.c net/net.c net/net.h net/pieces.c net/progress.c \
-	net/ring.c net/ring.h net/transfer.c net/worker.c
+	net/ring.c net/ring.h net/stage.c net/stage.h net/transfer.c net/worker.c
 net_libthemis_net_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(XXHASH_CFLAGS)
 net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 

@@ -3,7 +3,7 @@
  * How two processes of one host find each other. The server listens on an abstract socket whose name has a random
  * number that clients learn in WELCOME; a client that can reach it is on the same host (network namespace). It names
  * the connection it belongs to by the server's key for it, which only the two of them know. The server answers with the
- * memory of the rings. Who does not speak is dropped after a while, and only so many may be silent at a time.
+ * shared memory. Who does not speak is dropped after a while, and only so many may be silent at a time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define SILENCE (5 * THEMIS_NS_PER_S)
 #define PAUSE (100 * THEMIS_NS_PER_MS)
 #define PATIENCE (2 * THEMIS_NS_PER_S)
-enum { BACKLOG = 256, TO_SERVER = 0, TO_CLIENT = 1, SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+enum { BACKLOG = 256, SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 /* What both say: the magic number, and the server's key of the connection. */
 typedef struct hello {
@@ -43,9 +43,9 @@ static socklen_t name_of(uint64_t cookie, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-static int watch(themis_net_t *net, int fd, uint64_t what)
+static int watch(themis_net_t *net, int fd, uint32_t events, uint64_t what)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
+    struct epoll_event event = {.events = events, .data.u64 = what};
 
     return epoll_ctl(net->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
@@ -53,7 +53,7 @@ static int watch(themis_net_t *net, int fd, uint64_t what)
 /* --- one side of a local connection ------------------------------------------------------------------------------ */
 
 /* Takes `fd` and `memory` over. */
-static themis_net_local_t *local_new(int fd, themis_net_ring_shared_t *memory, int server)
+static themis_net_local_t *local_new(int fd, themis_net_local_shared_t *memory, int server)
 {
     themis_net_local_t *local = calloc(1, sizeof *local);
     struct ucred peer = {.pid = 0};
@@ -62,24 +62,27 @@ static themis_net_local_t *local_new(int fd, themis_net_ring_shared_t *memory, i
     if (local == NULL || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         free(local);
         close(fd);
-        munmap(memory, 2 * sizeof *memory);
+        munmap(memory, sizeof *memory);
         return NULL;
     }
+    int out = server ? THEMIS_NET_TO_CLIENT : THEMIS_NET_TO_SERVER;
     local->fd = fd;
     local->peer = (themis_net_peer_credentials_t){peer.pid, peer.uid, peer.gid};
     local->pid_fd = peer.pid > 0 ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
     local->memory = memory;
-    local->out.shared = &memory[server ? TO_CLIENT : TO_SERVER];
-    local->in.shared = &memory[server ? TO_SERVER : TO_CLIENT];
+    local->out.shared = &memory->rings[out];
+    local->in.shared = &memory->rings[!out];
+    local->mine = &memory->stages[out];
+    local->theirs = &memory->stages[!out];
     /* without pid_fd the end of the process could be missed and its number be another's */
     local->may_copy = peer.uid == geteuid() && local->pid_fd >= 0;
     pthread_mutex_init(&local->out_lock, NULL);
     return local;
 }
 
-static themis_net_ring_shared_t *map(int fd)
+static themis_net_local_shared_t *map(int fd)
 {
-    void *memory = mmap(NULL, 2 * sizeof(themis_net_ring_shared_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory = mmap(NULL, sizeof(themis_net_local_shared_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     return memory == MAP_FAILED ? NULL : memory;
 }
@@ -87,10 +90,12 @@ static themis_net_ring_shared_t *map(int fd)
 /* Gives the connection its local side; lock held. Returns 0 if it has died meanwhile. */
 static int attach(themis_net_conn_t *conn, themis_net_local_t *local)
 {
-    if (themis_net_conn_is_dead(conn) || conn->local != NULL || watch(conn->net, local->fd, conn->key) != 0)
+    /* an event for each ring of the bell, which is not emptied every time */
+    if (themis_net_conn_is_dead(conn) || conn->local != NULL ||
+        watch(conn->net, local->fd, EPOLLIN | EPOLLRDHUP | EPOLLET, conn->key) != 0)
         return 0;
     if (local->pid_fd >= 0)
-        watch(conn->net, local->pid_fd, conn->key);
+        watch(conn->net, local->pid_fd, EPOLLIN, conn->key | THEMIS_NET_EPOLL_PROCESS);
     conn->local = local;
     return 1;
 }
@@ -104,7 +109,7 @@ void themis_net_local_listen(themis_net_t *net)
 
     net->local_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (net->local_fd >= 0 && bind(net->local_fd, (struct sockaddr *)&address, length) == 0 &&
-        listen(net->local_fd, BACKLOG) == 0 && watch(net, net->local_fd, THEMIS_NET_EPOLL_LISTENER) == 0)
+        listen(net->local_fd, BACKLOG) == 0 && watch(net, net->local_fd, EPOLLIN, THEMIS_NET_EPOLL_LISTENER) == 0)
         return;
     themis_warn("no local socket (%m): processes on this host are served by UCX");
     themis_net_local_unlisten(net);
@@ -155,7 +160,7 @@ void themis_net_local_accept(themis_net_t *net)
                 pause_accepting(net, PAUSE);
             return;
         }
-        if (watch(net, fd, THEMIS_NET_EPOLL_STRANGER + (uint64_t)slot) != 0) {
+        if (watch(net, fd, EPOLLIN, THEMIS_NET_EPOLL_STRANGER + (uint64_t)slot) != 0) {
             close(fd);
             continue;
         }
@@ -163,13 +168,13 @@ void themis_net_local_accept(themis_net_t *net)
     }
 }
 
-static int rings_create(void)
+static int memory_create(void)
 {
     int fd = memfd_create("themis-net", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0)
         return -1;
-    if (ftruncate(fd, 2 * sizeof(themis_net_ring_shared_t)) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+    if (ftruncate(fd, sizeof(themis_net_local_shared_t)) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         return fd;
     close(fd);
     return -1;
@@ -193,21 +198,21 @@ static int send_fd(int socket, const hello_t *hello, int fd)
     return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *hello ? 0 : -1;
 }
 
-/* Makes the rings and hands them to the client at `fd`, which is taken over. */
+/* Makes the shared memory and hands it to the client at `fd`, which is taken over. */
 static themis_net_local_t *welcome(int fd, const hello_t *hello)
 {
-    int rings = rings_create();
-    themis_net_ring_shared_t *memory = rings >= 0 ? map(rings) : NULL;
+    int file = memory_create();
+    themis_net_local_shared_t *memory = file >= 0 ? map(file) : NULL;
 
-    if (memory == NULL || send_fd(fd, hello, rings) != 0) {
+    if (memory == NULL || send_fd(fd, hello, file) != 0) {
         if (memory != NULL)
-            munmap(memory, 2 * sizeof *memory);
-        if (rings >= 0)
-            close(rings);
+            munmap(memory, sizeof *memory);
+        if (file >= 0)
+            close(file);
         close(fd);
         return NULL;
     }
-    close(rings);
+    close(file);
     return local_new(fd, memory, 1);
 }
 
@@ -254,7 +259,7 @@ int themis_net_local_tend(themis_net_t *net)
     }
     if (net->accept_again != 0 && now > net->accept_again) {
         net->accept_again = 0;
-        watch(net, net->local_fd, THEMIS_NET_EPOLL_LISTENER);
+        watch(net, net->local_fd, EPOLLIN, THEMIS_NET_EPOLL_LISTENER);
     }
     return waiting || net->accept_again != 0;
 }
@@ -277,7 +282,7 @@ static int reach(themis_net_conn_t *conn)
     return -1;
 }
 
-/* Returns the descriptor of the rings, -1 for an answer that is none, -2 if there is no answer yet. */
+/* Returns the descriptor of the shared memory, -1 for an answer that is none, -2 if there is no answer yet. */
 static int receive_fd(int socket, uint64_t key)
 {
     union {
@@ -304,7 +309,7 @@ static int receive_fd(int socket, uint64_t key)
     return -1;
 }
 
-static int await_rings(themis_net_conn_t *conn, int socket, uint64_t deadline)
+static int await_memory(themis_net_conn_t *conn, int socket, uint64_t deadline)
 {
     struct pollfd readable = {.fd = socket, .events = POLLIN};
     int fd;
@@ -319,13 +324,13 @@ static int await_rings(themis_net_conn_t *conn, int socket, uint64_t deadline)
 }
 
 /* The memory must not shrink under us: reading what is gone would be a SIGBUS. */
-static themis_net_ring_shared_t *map_sealed(int fd)
+static themis_net_local_shared_t *map_sealed(int fd)
 {
     struct stat stat;
     int seals = fcntl(fd, F_GET_SEALS);
 
     if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &stat) != 0 ||
-        stat.st_size < (off_t)(2 * sizeof(themis_net_ring_shared_t)))
+        stat.st_size < (off_t)sizeof(themis_net_local_shared_t))
         return NULL;
     return map(fd);
 }
@@ -337,8 +342,8 @@ int themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline)
 
     if (socket < 0)
         return 0;
-    int fd = await_rings(conn, socket, deadline < soon ? deadline : soon);
-    themis_net_ring_shared_t *memory = fd >= 0 ? map_sealed(fd) : NULL;
+    int fd = await_memory(conn, socket, deadline < soon ? deadline : soon);
+    themis_net_local_shared_t *memory = fd >= 0 ? map_sealed(fd) : NULL;
     if (fd >= 0)
         close(fd);
     if (memory == NULL) {

@@ -5,10 +5,10 @@
  * A themis_net_t is one UCX worker with its progress. Messages are UCX active messages; they arrive whole and in order
  * per connection. Bulk data does not travel in messages: the client exposes memory and puts a small descriptor of it
  * into its request; when the server serves the request it pulls from or pushes to that memory, any part of it, in any
- * order. On one host the bytes are copied once, by process_vm_readv/writev in the calling thread, when both processes
- * belong to one user (peer credentials of a local socket decide, never what the peer says of itself). Otherwise the
- * server asks for the bytes, or sends them, with further active messages, for which UCX chooses rendezvous, and the
- * client has to progress.
+ * order. On one host a few KiB go through memory that both map; more is copied once, by process_vm_readv/writev in the
+ * calling thread, when both processes belong to one user (peer credentials of a local socket decide, never what the
+ * peer says of itself). Otherwise the server asks for the bytes, or sends them, with further active messages, for which
+ * UCX chooses rendezvous, and the client has to progress.
  *
  * Threads: every function may be called from any thread. Handlers run in the thread that calls themis_net_progress (or
  * that waits in themis_net_connect), without internal locks held, one at a time; they may send, pull, push, expose and
@@ -105,11 +105,17 @@ void themis_net_wake(themis_net_t *net);
 
 /*
  * Exposes `count` pieces of memory, in their order one range of bytes, to the peer of `conn`: for reading by it
- * (writable 0), or for writing. The array is copied, the memory stays the caller's and must not move before
- * themis_net_unexpose.
+ * (writable 0), or for writing. The array is copied, the memory stays the caller's and must neither move nor, if it is
+ * for reading, change before themis_net_unexpose.
  */
 themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *pieces, size_t count, int writable,
                                   themis_net_exposed_t **exposed);
+
+/*
+ * To be called when the peer has said that it is done with memory that was exposed for writing: the bytes are there
+ * afterwards. Once; what is written to the memory later stays. NULL is allowed.
+ */
+void themis_net_exposed_settle(themis_net_exposed_t *exposed);
 
 /* The descriptor to put into a request. */
 void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,

@@ -14,7 +14,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { POLLS = 16, EVENTS = 256, MAX_READY = 16, SHORT_SLEEP_MS = 200, SELDOM = 32 };
+enum { POLLS = 16, EVENTS = 256, MAX_READY = 16, SHORT_SLEEP_MS = 200, SELDOM = 32, MAX_DOUBT = 6 };
 
 void themis_net_lock(themis_net_t *net)
 {
@@ -196,34 +196,52 @@ static unsigned poll_locals(themis_net_t *net)
     return handled;
 }
 
+/* A peer of this host has rung: what it wrote is found in its ring. */
+static int is_ring(const struct epoll_event *event)
+{
+    return event->data.u64 >= THEMIS_NET_EPOLL_KEYS && !(event->data.u64 & THEMIS_NET_EPOLL_PROCESS) &&
+           !(event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR));
+}
+
+/* The lock is held. A key may be that of a connection that has just gone. */
+static void take_event(themis_net_t *net, uint64_t what)
+{
+    themis_net_conn_t *conn;
+    uint64_t key = what & ~THEMIS_NET_EPOLL_PROCESS;
+
+    if (what == THEMIS_NET_EPOLL_BELL) {
+        empty_bell(net);
+    } else if (what == THEMIS_NET_EPOLL_LISTENER) {
+        themis_net_local_accept(net);
+    } else if (what >= THEMIS_NET_EPOLL_STRANGER && what < THEMIS_NET_EPOLL_KEYS) {
+        themis_net_local_identify(net, (unsigned)(what - THEMIS_NET_EPOLL_STRANGER));
+    } else if (what != THEMIS_NET_EPOLL_UCX) {
+        HASH_FIND(hh, net->conns, &key, sizeof key, conn);
+        if (conn != NULL && conn->local != NULL)
+            themis_net_local_hang_up(conn);
+    }
+}
+
 /*
- * What the sockets say. A key may be that of a connection that has just gone. While we spin this is looked at now and
- * then only: a system call costs more than a message.
+ * What the sockets say. While we spin this is looked at now and then only: a system call costs more than a message.
+ * Returns 1 if nothing but local peers have rung.
  */
-static void look_at_sockets(themis_net_t *net, int timeout_ms)
+static int look_at_sockets(themis_net_t *net, int timeout_ms)
 {
     struct epoll_event ready[MAX_READY];
-    themis_net_conn_t *conn;
+    int rings = 0;
 
     int count = epoll_wait(net->epoll_fd, ready, MAX_READY, timeout_ms);
-    if (count <= 0)
-        return;
+    for (int i = 0; i < count; i++)
+        rings += is_ring(&ready[i]);
+    if (count <= 0 || rings == count)
+        return count > 0;
     themis_net_lock(net);
-    for (int i = 0; i < count; i++) {
-        uint64_t what = ready[i].data.u64;
-        if (what == THEMIS_NET_EPOLL_BELL) {
-            empty_bell(net);
-        } else if (what == THEMIS_NET_EPOLL_LISTENER) {
-            themis_net_local_accept(net);
-        } else if (what >= THEMIS_NET_EPOLL_STRANGER && what < THEMIS_NET_EPOLL_KEYS) {
-            themis_net_local_identify(net, (unsigned)(what - THEMIS_NET_EPOLL_STRANGER));
-        } else if (what != THEMIS_NET_EPOLL_UCX) {
-            HASH_FIND(hh, net->conns, &what, sizeof what, conn);
-            if (conn != NULL && conn->local != NULL)
-                themis_net_local_event(conn);
-        }
-    }
+    for (int i = 0; i < count; i++)
+        if (!is_ring(&ready[i]))
+            take_event(net, ready[i].data.u64);
     themis_net_unlock(net);
+    return 0;
 }
 
 /* UCX costs a system call for each look: only when something can come from there, else now and then. */
@@ -233,6 +251,7 @@ static int progress_ucx(themis_net_t *net, int now)
 
     if (!now && net->ops == 0 && net->closing == 0 && HASH_COUNT(net->conns) == net->near)
         return 0;
+    net->armed = 0;
     for (int i = 0; i < POLLS && ucp_worker_progress(net->worker) > 0; i++)
         active = 1;
     return active;
@@ -257,6 +276,14 @@ static unsigned pass(themis_net_t *net, int thorough, int *active)
 
 /* --- sleeping ---------------------------------------------------------------------------------------------------- */
 
+/* UCX stays armed until it is looked at again. Lock held. */
+static int arm_ucx(themis_net_t *net)
+{
+    if (!net->armed)
+        net->armed = ucp_worker_arm(net->worker) == UCS_OK;
+    return net->armed;
+}
+
 /* Asks everybody to ring. Returns 0 if something is there already. */
 static int arm(themis_net_t *net)
 {
@@ -267,47 +294,82 @@ static int arm(themis_net_t *net)
     if (!good)
         return 0;
     themis_net_lock(net);
-    good = net->events == NULL && net->doomed == NULL && ucp_worker_arm(net->worker) == UCS_OK;
+    good = net->events == NULL && net->doomed == NULL && arm_ucx(net);
     net->kick = 0;
     themis_net_unlock(net);
     return good;
 }
 
-/* Sleeps until something is to be done, at most `timeout` ns. */
-static void doze(themis_net_t *net, uint64_t timeout)
+/* Sleeps until something is to be done, at most `timeout` ns. Returns 1 if it is all in the rings. */
+static int doze(themis_net_t *net, uint64_t timeout)
 {
     uint64_t ms = (timeout + THEMIS_NS_PER_MS - 1) / THEMIS_NS_PER_MS;
+    int in_rings = 0;
 
     if (net->soon && ms > SHORT_SLEEP_MS)
         ms = SHORT_SLEEP_MS;
     atomic_store(&net->sleeping, 1);
     if (!atomic_load(&net->wake_pending) && arm(net))
-        look_at_sockets(net, ms > INT32_MAX ? INT32_MAX : (int)ms);
+        in_rings = look_at_sockets(net, ms > INT32_MAX ? INT32_MAX : (int)ms);
     atomic_store(&net->sleeping, 0);
     for (size_t i = 0; i < net->polled_count; i++)
         themis_net_local_awake(net->polled[i]);
+    return in_rings;
+}
+
+/* --- polling before sleeping -------------------------------------------------------------------------------------- */
+
+/*
+ * How long to poll now, in ns. Polling pays while the peer runs on another processor or gets this one by a yield. Where
+ * it does not (more processes than processors, a slow disk), less and less of the waits try it.
+ */
+static uint64_t spin_time(themis_net_t *net)
+{
+    if (net->unspun == 0)
+        return net->options.spin;
+    net->unspun--;
+    return 0;
+}
+
+static void note_spin(themis_net_t *net, int paid)
+{
+    if (paid)
+        net->doubt = 0;
+    else if (net->doubt < MAX_DOUBT)
+        net->doubt++;
+    net->unspun = (1U << net->doubt) - 1;
 }
 
 /* Returns when something was handled, the time is over, or somebody calls themis_net_wake. */
 static unsigned lead(themis_net_t *net, uint64_t timeout)
 {
-    uint64_t start = themis_clock_now(), now = start, quiet = start;
-    int active, thorough = timeout == 0;
+    uint64_t start = themis_clock_now(), now = start, quiet = start, spin = 0;
+    int active, thorough = timeout == 0, waits = 0, slept = 0;
 
     for (;;) {
         unsigned handled = pass(net, thorough, &active);
+        if (waits && !slept && spin > 0 && handled > 0)
+            note_spin(net, 1);
         if (handled > 0 || timeout == 0 || atomic_exchange(&net->wake_pending, 0))
             return handled;
         now = themis_clock_now();
         if (now - start >= timeout)
             return 0;
+        if (!waits)
+            spin = spin_time(net);
+        waits = 1;
         if (active)
             quiet = now;
-        thorough = now - quiet >= net->options.spin;
-        if (thorough)
-            doze(net, timeout - (now - start));
-        else if (net->options.yield)
-            sched_yield();
+        thorough = 0;
+        if (now - quiet < spin) {
+            if (net->options.yield)
+                sched_yield();
+            continue;
+        }
+        if (!slept && spin > 0)
+            note_spin(net, 0);
+        slept = 1;
+        thorough = !doze(net, timeout - (now - start));
     }
 }
 

@@ -296,7 +296,7 @@ static themis_status_t start(const order_t *order, uint64_t token)
     return THEMIS_IN_PROGRESS;
 }
 
-/* By one copy between the processes; THEMIS_UNSUPPORTED: not with this peer. */
+/* By the stage, or one copy between the processes; THEMIS_UNSUPPORTED: not with this peer. */
 static themis_status_t copy(const order_t *order, const themis_net_descriptor_t *said, uint64_t total)
 {
     struct themis_net_local *local = order->conn->local;
@@ -307,7 +307,9 @@ static themis_status_t copy(const order_t *order, const themis_net_descriptor_t 
                               .total = total,
                               .push = order->push};
 
-    if (local == NULL || !local->may_copy)
+    if (local != NULL && (said->flags & THEMIS_NET_STAGED))
+        return themis_net_stage_copy(local, said, order->offset, order->local, order->count, order->push);
+    if (local == NULL || !local->may_copy || (said->flags & THEMIS_NET_STAGED))
         return THEMIS_UNSUPPORTED;
     what.pid = local->peer.pid;
     themis_status_t status = themis_net_copy(&what);

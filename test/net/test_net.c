@@ -182,6 +182,7 @@ static void move(client_t *client, int push, uint64_t total, size_t count, uint6
     ck_assert_int_eq(themis_net_expose(client->conn, pieces, count, push, &exposed), THEMIS_OK);
     themis_net_exposed_descriptor(exposed, request.descriptor);
     ck_assert_int_eq(ask(client, &request), THEMIS_OK);
+    themis_net_exposed_settle(exposed);
     themis_net_unexpose(exposed);
     if (push)
         test_fill(expected + offset, offset, length, 99);
@@ -270,8 +271,8 @@ START_TEST(bulk_refusals)
     themis_net_exposed_descriptor(exposed, request.descriptor);
     ck_assert_int_eq(themis_net_descriptor_bytes(request.descriptor, &bytes), THEMIS_OK);
     ck_assert_uint_eq(bytes, 100);
-    uint64_t place = (uintptr_t)memory;
-    for (int i = 0; i < 8; i++) { /* as doc/wire.md has it, whatever the host */
+    uint64_t place = _i == 0 ? (uintptr_t)memory : 0; /* by shared memory: the number of the slot */
+    for (int i = 0; i < 8; i++) {                     /* as doc/wire.md has it, whatever the host */
         ck_assert_uint_eq(request.descriptor[8 + i], i ? 0 : 100);
         ck_assert_uint_eq(request.descriptor[16 + i], place >> 8 * i & 0xff);
     }
@@ -640,6 +641,7 @@ static void *work(void *arg)
         uint64_t until = themis_clock_now() + 20 * SECOND;
         while (shared->answers[worker->index] <= round && themis_clock_now() < until)
             themis_net_progress(shared->client.net, SECOND);
+        themis_net_exposed_settle(exposed);
         themis_net_unexpose(exposed);
         if (push)
             test_fill(expected, 0, length, round);
