@@ -62,15 +62,20 @@ static void lap_least_add(lap_least_t *least, lap_scalar_t value, int64_t column
 #define LAP_SCANS lap_scans_avx2
 #include "lap/scan_kernels.h"
 
+#ifndef THEMIS_LAP_AVX2
 #define LAP_BYTES 64
 #define LAP_TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
 #define LAP_SCANS lap_scans_avx512
 #include "lap/scan_kernels.h"
+#endif
 
+/* With THEMIS_LAP_PLAIN or THEMIS_LAP_AVX2 tests compile the tables that this processor would not choose. */
 static const lap_scans_t *lap_scans(void)
 {
+#ifndef THEMIS_LAP_AVX2
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return &lap_scans_avx512;
+#endif
     return __builtin_cpu_supports("avx2") ? &lap_scans_avx2 : &lap_scans_any;
 }
 #else

@@ -215,6 +215,45 @@ START_TEST(total_beyond_64_bits_is_refused)
 }
 END_TEST
 
+/* Costs of any size that is admitted, uniform or only the two extremes; more than 64 rows, so that totals may not fit.
+ */
+START_TEST(extreme_costs_are_exact)
+{
+    int fitting = 0, beyond = 0;
+
+    state = 6;
+    for (int round = 0; round < 60; round++) {
+        size_t columns = 65 + draw() % 196, rows = round % 3 ? 65 + draw() % (columns - 64) : columns;
+        int uniform = round % 2;
+        problem_t p = make(rows, columns);
+        const char *reason = NULL;
+
+        for (size_t k = 0; k < rows * columns; k++) {
+            int64_t size = uniform ? (int64_t)(draw() % (THEMIS_LAP_MAX_I64 + 1)) : THEMIS_LAP_MAX_I64;
+            /* Few columns are cheap in some rounds: then both signs are chosen. */
+            int cheap = round % 4 < 2 || k % columns < rows / 2;
+            p.cost[k] = cheap && draw() % 2 ? -size : size;
+            p.real[k] = (double)p.cost[k];
+        }
+        themis_status_t status = themis_lap_i64_solve(rows, columns, p.cost, &p.i64);
+        ck_assert_int_eq(themis_lap_f64_solve(rows, columns, p.real, &p.f64), THEMIS_OK);
+        if (status == THEMIS_OK) {
+            fitting++;
+            ck_assert_msg(themis_lap_i64_certify(rows, columns, p.cost, &p.i64, &reason) == THEMIS_OK, "%zu x %zu: %s",
+                          rows, columns, reason);
+            ck_assert_double_le(fabs(p.f64.total - (double)p.i64.total), 1e-9 * 0x1p63);
+        } else {
+            beyond++;
+            ck_assert_int_eq(status, THEMIS_RANGE);
+            ck_assert_double_ge(fabs(p.f64.total), (1 - 1e-9) * 0x1p63);
+        }
+        drop(&p);
+    }
+    ck_assert_int_gt(fitting, 10);
+    ck_assert_int_gt(beyond, 10);
+}
+END_TEST
+
 START_TEST(certificate_finds_every_lie)
 {
     problem_t p = make(20, 30);
@@ -255,6 +294,7 @@ int main(void)
     tcase_add_test(tcase, fractions_are_optimal);
     tcase_add_test(tcase, bad_input_is_refused);
     tcase_add_test(tcase, total_beyond_64_bits_is_refused);
+    tcase_add_test(tcase, extreme_costs_are_exact);
     tcase_add_test(tcase, certificate_finds_every_lie);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
