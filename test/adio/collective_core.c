@@ -27,6 +27,40 @@ static uint64_t draw(uint64_t below)
     return below ? (random_state >> 33) % below : 0;
 }
 
+/* --- allocations that fail: the linker sends those of this program here --- */
+
+static long allocations_left = -1; /* until one fails; below 0: none does */
+static int refused;
+
+static int refuse(void)
+{
+    if (allocations_left < 0 || allocations_left-- > 0)
+        return 0;
+    refused = 1;
+    return 1;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+    return refuse() ? NULL : __real_malloc(size);
+}
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return refuse() ? NULL : __real_calloc(count, size);
+}
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size)
+{
+    return refuse() ? NULL : __real_realloc(old, size);
+}
+
 /* --- a sink that finishes late --- */
 
 typedef struct file_sink {
@@ -47,6 +81,8 @@ static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, 
                                   void **request)
 {
     file_sink_t *sink = arg;
+    long left = allocations_left;
+    allocations_left = -1; /* those of the sink do not count */
     file_request_t *r = calloc(1, sizeof *r);
     r->direction = direction;
     r->memory_count = list->memory_count;
@@ -61,6 +97,7 @@ static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, 
         sink->fail_at = 0;
     }
     *request = r;
+    allocations_left = left;
     return THEMIS_OK;
 }
 
@@ -278,6 +315,8 @@ static themis_status_t perform(themis_coll_t *coll, call_t *call, int blocking, 
     if (blocking)
         return themis_coll_run(coll, &access, own, &call->done);
     themis_coll_op_t *op = themis_coll_start(coll, &access, own);
+    if (!op) /* no memory for it: the others are to learn of that */
+        return themis_coll_run(coll, &access, THEMIS_NO_MEMORY, &call->done);
     themis_status_t status = THEMIS_IN_PROGRESS;
     for (int i = 0; i < 200 && status == THEMIS_IN_PROGRESS; i++)
         status = themis_coll_test(op, &call->done);
@@ -374,6 +413,77 @@ static void errors(call_t *call, file_sink_t *files, const themis_coll_sink_t *s
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* The same status on all ranks: OK, or that memory is short if an allocation failed somewhere. */
+static int agreed(const char *what, themis_status_t status, long n)
+{
+    int mine[3] = {status, -status, -refused}, all[3];
+    MPI_Allreduce(mine, all, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (all[0] != -all[1] || (all[0] != THEMIS_OK && (all[0] != THEMIS_NO_MEMORY || !all[2])))
+        say(what, (unsigned)n, (uint64_t)-status);
+    return all[0] == THEMIS_OK;
+}
+
+/* Create and one call, in which the n-th allocation of one rank fails, and then a call that works. Returns 1 if there
+ * were so many allocations. */
+static int short_of_memory(const themis_coll_config_t *config, call_t *call, const themis_coll_sink_t *sink,
+                           int blocking, int victim, long n)
+{
+    themis_coll_t *coll = NULL;
+    refused = 0;
+    allocations_left = rank == victim ? n : -1;
+    themis_status_t status = themis_coll_create(MPI_COMM_WORLD, config, sink, &coll);
+    long left = allocations_left;
+    allocations_left = -1;
+    if (agreed("create differs among ranks", status, n)) {
+        allocations_left = left;
+        status = perform(coll, call, blocking, THEMIS_OK);
+        allocations_left = -1;
+        agreed("a call differs among ranks", status, n);
+        if (perform(coll, call, 1, THEMIS_OK) != THEMIS_OK)
+            say("the call after one without memory failed", (unsigned)n, 0);
+        themis_coll_destroy(coll);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return refused;
+}
+
+/* Every allocation of create and of a call fails once, on the first and on the last rank; lists, planning and exchange,
+ * both directions. Returns how many there were. */
+static long memory(call_t *call, const themis_coll_sink_t *sink)
+{
+    long all = 0;
+    call->base = 0;
+    for (int kind = 0; kind < 6 && !failures; kind++) {
+        themis_coll_config_t config = {.mode = kind < 2 ? THEMIS_COLL_LIST : THEMIS_COLL_TWOPHASE,
+                                       .method =
+                                           kind < 4 ? THEMIS_AGGREGATION_STATIC_CYCLIC : THEMIS_AGGREGATION_ALIGNED,
+                                       .placement = THEMIS_AGGREGATION_TOPOLOGY,
+                                       .aggregators = 2,
+                                       .config_list = "*:2",
+                                       .buffer_size = 16384,
+                                       .layout = {.stripe_size = 4096, .servers = 2},
+                                       .fake_nodes = ranks > 2 ? 2 : 1,
+                                       .staging = 100000};
+        call->direction = kind % 2 ? THEMIS_COLL_READ : THEMIS_COLL_WRITE;
+        themis_coll_runs_clear(&call->file);
+        themis_coll_runs_clear(&call->memory);
+        for (uint64_t i = 0; i < 100; i++)
+            themis_coll_runs_push(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700, 700, 1);
+        for (uint64_t i = 0; i < 700; i++) /* pieces so small that they are packed, and others */
+            themis_coll_runs_push(&call->memory, i * (kind < 4 ? 130 : 101), 100, 100, 1);
+        fill_memory(call);
+        for (int victim = 0; victim < ranks && !failures; victim += ranks > 1 ? ranks - 1 : 1) {
+            long n = 0;
+            while (!failures && short_of_memory(&config, call, sink, (int)(n % 2) ^ victim % 2, victim, n))
+                n++;
+            all += n;
+        }
+        free(call->buffer);
+    }
+    return all;
+}
+
 /* Calls of a row in which `victim` fails from call `bad` on, a larger one at `large`; how many calls gave the error. */
 static int row_of_calls(themis_coll_t *coll, file_sink_t *files, int victim, int calls, int bad, int large)
 {
@@ -447,12 +557,13 @@ int main(int argc, char **argv)
         session(&call, &files, &sink, 1 + (unsigned)draw(8));
     for (unsigned i = 0; i < calls / 8 && !failures; i++)
         errors(&call, &files, &sink);
+    long allocations = failures ? 0 : memory(&call, &sink);
     sink.quick = sink_quick;
     sink.settle = sink_settle;
     if (!failures)
         rows(&files, &sink);
     if (rank == 0)
-        printf("%u calls, %d failures\n", call.number, failures);
+        printf("%u calls, %ld allocations that failed, %d failures\n", call.number, allocations, failures);
     close(files.fd);
     themis_coll_runs_free(&call.file);
     themis_coll_runs_free(&call.memory);

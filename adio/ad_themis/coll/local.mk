@@ -16,6 +16,7 @@ adio_libthemis_coll_la_LIBADD = $(XXHASH_LIBS)
 check_PROGRAMS += test/adio/collective_core
 test_adio_collective_core_SOURCES = test/adio/collective_core.c
 test_adio_collective_core_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+test_adio_collective_core_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 test_adio_collective_core_LDADD = adio/libthemis-coll.la $(AGGREGATION_LIBS) $(MPI_LIBS)
 
 check_PROGRAMS += test/adio/collective_mpi
