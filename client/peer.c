@@ -95,6 +95,7 @@ static void take_welcome(themis_client_peer_t *peer, const void *bytes, size_t l
         (themis_layout_t){body.welcome.layout.stripe_size, body.welcome.layout.count, body.welcome.layout.first};
     peer->policy_granted = body.welcome.policy_granted;
     copy_text(peer->policy, sizeof peer->policy, &body.welcome.policy);
+    copy_text(peer->policy_fault, sizeof peer->policy_fault, &body.welcome.fault);
     peer->silent_since = 0;
     peer->state = THEMIS_CLIENT_PEER_READY;
 }

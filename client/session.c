@@ -290,6 +290,7 @@ themis_status_t themis_session_info(themis_t *session, themis_session_info_t *in
                                     .job = session->settings.job,
                                     .policy = peer ? peer->policy : "",
                                     .policy_granted = peer ? peer->policy_granted : 0,
+                                    .policy_fault = peer ? peer->policy_fault : "",
                                     .stripe_size = peer ? peer->layout.stripe_size : 0,
                                     .stripe_count = peer ? peer->layout.count : 0,
                                     .all_local = all_local};

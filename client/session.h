@@ -51,6 +51,7 @@ typedef struct themis_client_peer {
     themis_layout_t layout; /* its default for new files */
     char policy[THEMIS_PROTO_MAX_POLICY + 1];
     int policy_granted;
+    char policy_fault[THEMIS_PROTO_MAX_TEXT + 1];
 } themis_client_peer_t;
 
 /* At most so many calls, and messages of so many bytes (and one more call), are under way to a server; further ones

@@ -116,6 +116,7 @@ typedef struct themis_proto_welcome {
     themis_proto_text_t name;
     themis_proto_text_t policy; /* in force */
     uint8_t policy_granted;     /* 1: the wish of the hello is in force (or there was none) */
+    themis_proto_text_t fault;  /* what is wrong with the wish and where, if it is no policy; else empty */
 } themis_proto_welcome_t;
 
 typedef struct themis_proto_attr {

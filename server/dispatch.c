@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 #include "server/identity.h"
+#include "server/policy.h"
 #include "server/server.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -275,26 +276,29 @@ static int wish_allowed(const char *allowed, const themis_proto_text_t *wish)
     return 0;
 }
 
-/* Is the wish in force, or can it be made so? With the lock. */
-static int grant_policy(themis_server_t *server, const themis_proto_text_t *wish)
+/* Is the wish in force, or can it be made so? `fault` (`size` bytes) says what is wrong with it if it is no policy.
+ * With the lock. */
+static int grant_policy(themis_server_t *server, const themis_proto_text_t *wish, char *fault, size_t size)
 {
     const char *now = themis_sched_policy(server->sched);
-    char policy[THEMIS_PROTO_MAX_POLICY + 1], error[256];
+    char policy[THEMIS_PROTO_MAX_POLICY + 1];
+    themis_policy_t parsed;
 
     if (wish->length == 0 || (strlen(now) == wish->length && memcmp(now, wish->bytes, wish->length) == 0))
         return 1;
-    if (wish->length > THEMIS_PROTO_MAX_POLICY || !wish_allowed(server->config.policies, wish))
-        return 0;
     memcpy(policy, wish->bytes, wish->length);
     policy[wish->length] = 0;
-    return themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), error,
-                                   sizeof error) == THEMIS_OK;
+    if (themis_policy_parse(policy, &parsed, fault, size) != THEMIS_OK)
+        return 0;
+    return wish_allowed(server->config.policies, wish) &&
+           themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), fault, size) ==
+               THEMIS_OK;
 }
 
 static void on_hello(themis_server_t *server, themis_net_conn_t *conn, const themis_request_t *request)
 {
     const themis_proto_hello_t *hello = &request->body.hello;
-    char policy[THEMIS_PROTO_MAX_POLICY + 1];
+    char policy[THEMIS_PROTO_MAX_POLICY + 1], fault[THEMIS_PROTO_MAX_TEXT + 1] = "";
     themis_proto_welcome_t welcome = {0};
 
     pthread_mutex_lock(&server->lock);
@@ -309,7 +313,7 @@ static void on_hello(themis_server_t *server, themis_net_conn_t *conn, const the
             .count = (uint32_t)(server->config.stripe_count ? server->config.stripe_count : server->config.count),
             .first = UINT32_MAX};
         welcome.name = (themis_proto_text_t){server->config.name, (uint32_t)strlen(server->config.name)};
-        welcome.policy_granted = (uint8_t)grant_policy(server, &hello->policy);
+        welcome.policy_granted = (uint8_t)grant_policy(server, &hello->policy, fault, sizeof fault);
         snprintf(policy, sizeof policy, "%s", themis_sched_policy(server->sched));
     }
     pthread_mutex_unlock(&server->lock);
@@ -318,6 +322,7 @@ static void on_hello(themis_server_t *server, themis_net_conn_t *conn, const the
         return;
     }
     welcome.policy = (themis_proto_text_t){policy, (uint32_t)strlen(policy)};
+    welcome.fault = (themis_proto_text_t){fault, (uint32_t)strlen(fault)};
     themis_server_answer(conn, &request->header, &welcome);
 }
 

@@ -66,6 +66,22 @@ for name in external32 sparse modes gaps threads; do
 done
 check "more than 2 GiB in one call" limit 60 ranks 2 "$programs/features" large-count themis:/large
 
+# wish POLICY: a program with the hint themis_policy; its messages in $T/wish.err, the hints in force in $T/wish.
+wish() {
+    echo "themis_policy $1" >"$T/hints"
+    ROMIO_HINTS="$T/hints" limit 40 ranks 4 "$THEMIS_BUILD/examples/cube" --size 8 --show-hints themis:/wish >"$T/wish" 2>"$T/wish.err"
+}
+in_force() { tr -s ' =' ' ' <"$T/wish" | grep -q "themis_policy $1\$" || { cat "$T/wish" "$T/wish.err" && return 1; }; }
+granted() { wish "$1" && in_force "$1" && ! grep themis_policy "$T/wish.err"; }
+# ignored POLICY IN-FORCE PATTERN: one warning that names the wish, what is in force, and why.
+ignored() {
+    wish "$1" && in_force "$2" && [ "$(grep -c themis_policy "$T/wish.err")" = 1 ] &&
+        grep -q "\"$1\" is ignored: .*$3.*; in force is $2\$" "$T/wish.err" || { cat "$T/wish.err" && return 1; }
+}
+check "themis_policy without a list of policies: a warning, and what is in force" ignored size-fair job-fair 'list of policies'
+check "themis_policy that is no policy: the warning has the position of the fault" ignored size-fairy job-fair 'character 5'
+check "themis_policy as it is in force: no warning" granted job-fair
+
 # names of files, as programs have them
 forced() { ROMIO_FSTYPE_FORCE=themis: limit 30 ranks 4 "$programs/features" gaps /forced && themis stat themis:/forced; }
 check "ROMIO_FSTYPE_FORCE=themis: for fixed names" forced
@@ -75,4 +91,18 @@ explicit() {
         themis stat themis:/explicit
 }
 check "servers named in the path" explicit
+
+stop_servers
+start_servers 2 policies=size-fair,user-then-size-fair
+check "the administrator's list grants a policy" granted user-then-size-fair
+check "and another one of it" granted size-fair
+check "and nothing else" ignored job-fair size-fair 'list of policies'
+private() {
+    echo "themis_policy group-then-user-then-size-fair" >"$T/hints"
+    # shellcheck disable=SC2046 # words of a command
+    env -u THEMIS_SERVERS ROMIO_HINTS="$T/hints" timeout 60 $(run_env) themis run -s 2 -- mpirun.mpich -n 2 \
+        "$THEMIS_BUILD/examples/cube" --size 8 --show-hints themis:/wish >"$T/wish" 2>"$T/wish.err"
+    in_force group-then-user-then-size-fair && ! grep themis_policy "$T/wish.err"
+}
+check "private servers take any policy" private
 finish

@@ -173,6 +173,9 @@ static void build_command(const themis_tools_servers_options_t *options, const t
     add(command, "--log", options->keep ? "info" : "warn");
     if (options->policy)
         add(command, "--policy", options->policy);
+    /* Servers of one command's own: what it wishes for (the hint themis_policy) they take. */
+    if (!options->keep)
+        add(command, "--policies", "any");
     for (int i = 0; options->settings[i]; i++)
         add_setting(command, options->settings[i]);
 }

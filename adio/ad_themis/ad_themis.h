@@ -133,6 +133,9 @@ typedef struct ADIOI_THEMIS_Wish {
 /* A session of this process, made if need be; it lives until MPI_Finalize. */
 themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **session);
 
+/* 1 the first time that it is called for a session: a wish for a policy that was not granted is told once. */
+int ADIOI_THEMIS_Session_untold(const themis_t *session);
+
 /* Splits "//host:port,host:port/path" or "/path" or "path" (what ROMIO leaves of the name given by the user). *servers
  * (empty: none named) and *path, absolute, are owned by the caller (free). */
 themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char **path);

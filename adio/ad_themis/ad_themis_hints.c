@@ -104,6 +104,22 @@ void ADIOI_THEMIS_Hint_show_number(ADIO_File fd, const char *key, long long valu
     ADIOI_Info_set(fd->info, key, text);
 }
 
+/* With which servers, and by which policy, is settled when the file is opened; what was asked for then, and what is
+ * shown, may be given again. */
+static int is_settled(ADIO_File fd, int hint, const char *value)
+{
+    const char *asked = ADIOI_THEMIS_Hint_text(fd, hint);
+    char shown[MPI_MAX_INFO_VAL + 1] = "";
+    int found;
+
+    if (!ADIOI_THEMIS_file(fd)->handle || (hint != AD_THEMIS_HINT_servers && hint != AD_THEMIS_HINT_policy))
+        return 0;
+    ADIOI_Info_get(fd->info, known[hint].key, MPI_MAX_INFO_VAL, shown, &found);
+    if (strcmp(shown, value) != 0 && (!asked || strcmp(asked, value) != 0))
+        warn(fd, known[hint].key, value, "the file is open");
+    return 1;
+}
+
 /* One of ours, by its key. */
 static void take_ours(ADIO_File fd, const char *key, const char *value)
 {
@@ -112,7 +128,7 @@ static void take_ours(ADIO_File fd, const char *key, const char *value)
     for (int i = 0; i < AD_THEMIS_HINT_NUMBER; i++) {
         if (strcmp(key, known[i].key) != 0)
             continue;
-        if (known[i].kind == SHOWN)
+        if (known[i].kind == SHOWN || is_settled(fd, i, value))
             return;
         if (!is_sound(i, value)) {
             warn(fd, key, value, known[i].choices ? known[i].choices : "the value makes no sense");

@@ -13,6 +13,7 @@
 #include "adio_cb_config_list.h"
 #include "adio_extern.h"
 #include "util/config.h"
+#include "util/log.h"
 
 enum {
     OPENER = 0,
@@ -248,6 +249,20 @@ static void show(ADIO_File fd)
         ADIOI_THEMIS_Hint_show(fd, "themis_policy", info.policy);
 }
 
+/* A wish for a policy that the servers did not grant is told by the rank that opens, with the first file. */
+static void tell_of_policy(ADIO_File fd)
+{
+    const char *wish = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_policy);
+    themis_session_info_t info;
+
+    if (!wish || themis_session_info(ADIOI_THEMIS_file(fd)->session, &info) != THEMIS_OK || info.policy_granted ||
+        !ADIOI_THEMIS_Session_untold(ADIOI_THEMIS_file(fd)->session))
+        return;
+    themis_warn("%s: hint themis_policy = \"%s\" is ignored: %s%s; in force is %s", fd->filename, wish,
+                info.policy_fault, *info.policy_fault ? "" : "the servers' list of policies does not have it",
+                info.policy);
+}
+
 static void opened(ADIO_File fd, int access_mode, uint64_t end)
 {
     show(fd);
@@ -327,6 +342,8 @@ void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_c
         return;
     }
     opened(fd, access_mode, said.end);
+    if (rank == OPENER)
+        tell_of_policy(fd);
     ADIOI_THEMIS_file(fd)->everywhere = 1;
     *error_code = ADIOI_THEMIS_Coll_open(fd);
     if (*error_code != MPI_SUCCESS)

@@ -17,6 +17,7 @@ typedef struct session_entry {
     char *asked, *servers; /* as the wish had them, NULL for none; and as they are */
     char *job, *policy;    /* of the wish, NULL for none */
     uint64_t timeout;
+    int told; /* 1: that the wish for a policy was not granted */
     struct session_entry *next;
 } session_entry_t;
 
@@ -140,6 +141,20 @@ themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **
     pthread_mutex_unlock(&table.lock);
     ADIOI_THEMIS_Lock_acquire(held);
     return status;
+}
+
+int ADIOI_THEMIS_Session_untold(const themis_t *session)
+{
+    int untold = 0;
+
+    pthread_mutex_lock(&table.lock);
+    for (session_entry_t *entry = table.first; entry; entry = entry->next)
+        if (entry->session == session) {
+            untold = !entry->told;
+            entry->told = 1;
+        }
+    pthread_mutex_unlock(&table.lock);
+    return untold;
 }
 
 /* "/" and the text, or the text if it begins with one. */

@@ -65,7 +65,8 @@ typedef struct themis_session_info {
     const char *job;
     const char *policy;
     int policy_granted;
-    uint64_t stripe_size; /* of new files */
+    const char *policy_fault; /* what is wrong with the wish and at which character, if it is no policy; else "" */
+    uint64_t stripe_size;     /* of new files */
     uint32_t stripe_count;
     int all_local; /* 1: every server is on this host and copies directly */
 } themis_session_info_t;

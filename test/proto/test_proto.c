@@ -120,13 +120,15 @@ START_TEST(hello_and_welcome)
                                       .layout = layout,
                                       .name = TEXT("s1"),
                                       .policy = TEXT("job-fair"),
-                                      .policy_granted = 1};
+                                      .policy_granted = 1,
+                                      .fault = TEXT("character 5")};
     length = encode(reply(THEMIS_OP_HELLO), &welcome);
     themis_proto_welcome_t got = decode(length).welcome;
     ck_assert_uint_eq(got.incarnation, 5);
     ck_assert_uint_eq(got.index, 1);
     ck_assert_uint_eq(got.layout.stripe_size, 65536);
     ck_assert(text_is(got.name, "s1") && text_is(got.policy, "job-fair") && got.policy_granted == 1);
+    ck_assert(text_is(got.fault, "character 5"));
     assert_only_whole(length);
     welcome.index = 2;
     refuse(reply(THEMIS_OP_HELLO), &welcome);
