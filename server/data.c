@@ -20,7 +20,7 @@ static void on_moved(void *arg, themis_status_t status)
 
     pthread_mutex_lock(&server->lock);
     request->status = status;
-    themis_server_ready(server, request);
+    themis_stall_moved(request);
     pthread_mutex_unlock(&server->lock);
 }
 

@@ -124,6 +124,24 @@ static void lose_connection(themis_server_t *server, themis_session_t *session)
     session->conn = NULL;
 }
 
+void themis_server_disconnect(themis_server_t *server, themis_session_t *session)
+{
+    themis_net_conn_close(session->conn);
+    lose_connection(server, session);
+    session->lost = themis_clock_now();
+}
+
+void themis_server_hold_session(themis_server_t *server, themis_session_t *session, uint64_t now)
+{
+    while (session->queued) {
+        themis_request_t *request = session->queued;
+        themis_sched_cancel(server->sched, &request->item, now);
+        DL_DELETE(session->queued, request);
+        request->state = THEMIS_REQUEST_HELD;
+        DL_APPEND(session->held, request);
+    }
+}
+
 void themis_server_end_session(themis_server_t *server, themis_session_t *session)
 {
     session->references++; /* requests that end below may hold the last one */
@@ -223,14 +241,6 @@ static themis_status_t new_session(themis_server_t *server, const themis_proto_h
     return status;
 }
 
-/* The client has come back before its old connection was seen to be lost: what it asked there it will ask again, and
- * the memory it named may be in other use by then. */
-static void leave_connection(themis_server_t *server, themis_session_t *session)
-{
-    themis_net_conn_close(session->conn);
-    lose_connection(server, session);
-}
-
 /* Binds the connection to its session, old or new. With the lock. */
 static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello)
 {
@@ -248,8 +258,10 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
         if (status != THEMIS_OK)
             return status;
     }
+    /* The client has come back before its old connection was seen to be lost: what it asked there it will ask again,
+     * and the memory it named may be in other use by then. */
     if (session->conn && session->conn != conn)
-        leave_connection(server, session);
+        themis_server_disconnect(server, session);
     if (session->conn == conn)
         return THEMIS_OK; /* a second HELLO changes nothing */
     session->role = hello->role;
@@ -361,12 +373,13 @@ static int replay(themis_net_conn_t *conn, themis_request_t *request)
     return known != NULL;
 }
 
-/* To the scheduler, or to wait for what an earlier connection left in service. */
+/* To the scheduler, or to wait: for what an earlier connection left in service, or for the client to take part in what
+ * is under way. */
 static void queue(themis_server_t *server, themis_request_t *request, uint64_t now)
 {
     themis_session_t *session = request->session;
 
-    if (session->behind) {
+    if (session->behind || session->stalled) {
         request->state = THEMIS_REQUEST_HELD;
         DL_APPEND(session->held, request);
         return;
@@ -381,7 +394,7 @@ void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
 {
     uint64_t now = themis_clock_now();
 
-    while (session->held) {
+    while (session->held && !session->behind && !session->stalled) {
         themis_request_t *request = session->held;
         DL_DELETE(session->held, request);
         queue(server, request, now);

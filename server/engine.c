@@ -50,10 +50,8 @@ static void begin_slice(themis_server_t *server, themis_request_t *request, uint
     request->slice = slice;
     server->in_service++;
     request->session->in_service++;
-    if (!is_data(request))
-        return;
-    server->slices++;
-    request->window = server->windows[--server->window_count];
+    if (is_data(request))
+        themis_stall_begin(request, now);
 }
 
 /* The next request to go on with, or NULL; *wake: when to ask again. */
@@ -67,7 +65,7 @@ static themis_request_t *take(themis_server_t *server, uint64_t *wake)
         DL_DELETE(server->ready, request);
         return request;
     }
-    if (server->slices == server->slice_limit)
+    if (server->slices >= server->slice_limit)
         return NULL;
     uint64_t now = themis_clock_now();
     themis_sched_item_t *item = themis_sched_next(server->sched, now, &slice, wake);
@@ -89,15 +87,12 @@ static void end_slice(themis_server_t *server, themis_request_t *request)
     uint64_t now = themis_clock_now();
     themis_job_t *job = request->session->job;
 
-    if (request->window) {
-        server->windows[server->window_count++] = request->window;
-        request->window = NULL;
-        server->slices--;
-    }
+    if (request->window)
+        themis_stall_end(request, now);
     server->in_service--;
     request->session->in_service--;
-    if (request->epoch != request->session->epoch && --request->session->behind == 0)
-        themis_server_caught_up(server, request->session);
+    if (request->epoch != request->session->epoch)
+        request->session->behind--;
     *(request->header.opcode == THEMIS_OP_READ ? &job->bytes_read : &job->bytes_written) += request->moved;
     if (request->item.bytes && is_lost(request))
         request->item.bytes = 0;
@@ -107,6 +102,10 @@ static void end_slice(themis_server_t *server, themis_request_t *request)
     }
     int over = request->item.bytes == 0;
     themis_sched_done(server->sched, &request->item, request->moved, now - request->started, now);
+    if (request->session->stalled)
+        themis_server_hold_session(server, request->session, now);
+    else
+        themis_server_caught_up(server, request->session);
     if (over)
         themis_request_free(request);
 }
@@ -140,8 +139,12 @@ static void serve_scheduled(themis_server_t *server, themis_request_t *request, 
 {
     request->state = THEMIS_REQUEST_SERVED;
     if (is_data(request)) {
-        if (themis_data_serve(request, resumed) == THEMIS_IN_PROGRESS)
+        if (themis_data_serve(request, resumed) == THEMIS_IN_PROGRESS) {
+            pthread_mutex_lock(&server->lock);
+            themis_stall_park(request);
+            pthread_mutex_unlock(&server->lock);
             return;
+        }
         if (request->item.bytes == 0 && request->object) {
             themis_store_close(server->store, request->object);
             request->object = NULL;
@@ -196,6 +199,8 @@ static uint64_t tick(themis_server_t *server, uint64_t now)
 {
     if (is_drained(server))
         stop_workers(server);
+    else if (server->draining && now >= server->drain_end)
+        themis_stall_abandon(server);
     if (now >= server->next_tick) {
         themis_server_expire(server, now);
         server->next_tick = now + TICK;
@@ -247,11 +252,13 @@ static void sleep_idle(themis_server_t *server, uint64_t wake)
 /* Nothing to serve: polls if nobody does, else sleeps. With the lock, which is released meanwhile. */
 static void wait_for_work(themis_server_t *server, uint64_t wake)
 {
+    uint64_t now = themis_clock_now();
+    if (themis_stall_check(server, now, &wake))
+        return;
     if (server->polling) {
         sleep_idle(server, wake);
         return;
     }
-    uint64_t now = themis_clock_now();
     uint64_t timeout = tick(server, now);
     if (server->stopped)
         return;
@@ -336,20 +343,6 @@ static themis_status_t create_names(themis_server_t *server)
     return themis_namespace_create(&options, &server->names);
 }
 
-static themis_status_t create_windows(themis_server_t *server)
-{
-    server->windows = calloc(server->slice_limit, sizeof *server->windows);
-    if (!server->windows)
-        return THEMIS_NO_MEMORY;
-    while (server->window_count < server->slice_limit) {
-        themis_status_t status = themis_window_create(&server->windows[server->window_count]);
-        if (status != THEMIS_OK)
-            return status;
-        server->window_count++;
-    }
-    return THEMIS_OK;
-}
-
 static themis_status_t create_net(themis_server_t *server)
 {
     themis_server_config_t *config = &server->config;
@@ -376,7 +369,7 @@ typedef themis_status_t (*create_fn)(themis_server_t *server);
 
 static themis_status_t create_parts(themis_server_t *server)
 {
-    static const create_fn parts[] = {create_sched, create_store,        create_names,      create_windows,
+    static const create_fn parts[] = {create_sched, create_store,        create_names,      themis_stall_create,
                                       create_net,   themis_peers_create, themis_watch_start};
     themis_status_t status = themis_jobtab_create(&server->jobs);
 
@@ -512,9 +505,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_jobtab_destroy(server->jobs);
     themis_removed_destroy(server->removed);
     themis_namespace_destroy(server->names);
-    for (uint32_t i = 0; i < server->window_count; i++)
-        themis_window_destroy(server->windows[i]);
-    free(server->windows);
+    themis_stall_destroy(server);
     themis_store_destroy(server->store);
     pthread_cond_destroy(&server->idle);
     pthread_mutex_destroy(&server->lock);

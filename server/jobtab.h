@@ -35,6 +35,7 @@ typedef struct themis_job {
     uint64_t bytes_read, bytes_written;
     themis_histogram_t wait, service; /* ns from arrival to the first slice; ns being served, one value a request */
     int active;
+    uint32_t stalled;    /* slices that wait for a client for too long; the engine's */
     uint32_t clients;    /* connections */
     uint64_t last_heard; /* ns */
     themis_job_identity_t identity;

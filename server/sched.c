@@ -248,7 +248,7 @@ static void count_out(themis_sched_t *sched, const themis_sched_item_t *item)
 void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched_item_t *item, uint64_t now)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
-    int first = entry->head == NULL, wakes = first && entry->serving == 0;
+    int first = entry->head == NULL;
 
     item->job = job;
     item->enqueued = now;
@@ -257,12 +257,12 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
     item->service = 0;
     if (!entry->counted)
         themis_sched_shares_count(sched, entry);
-    if (wakes) {
+    if (first && entry->serving == 0)
         entry->busy_since = now;
-        sched->ops->wake(sched, entry, now);
-    } else {
+    else
         entry->crowded = now;
-    }
+    if (first) /* also when what is being served took long: that saves nothing up */
+        sched->ops->wake(sched, entry, now);
     if (sched->queued == 0 && sched->serving == 0 && sched->limit_free < (double)now)
         sched->limit_free = (double)now; /* a device without work saves nothing up */
     push_tail(entry, item);
@@ -411,6 +411,18 @@ void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint6
     if (head)
         sched->ops->update(sched, entry, now);
     rest(entry, now);
+}
+
+void themis_sched_hold(themis_sched_t *sched, themis_job_t *job, int hold, uint64_t now)
+{
+    themis_sched_entry_t *entry = themis_sched_entry(job);
+
+    if (entry == NULL || entry->held == (hold != 0))
+        return;
+    entry->held = hold != 0;
+    if (!hold && entry->head != NULL)
+        sched->ops->wake(sched, entry, now);
+    sched->ops->update(sched, entry, now);
 }
 
 uint64_t themis_sched_queued(const themis_sched_t *sched)

@@ -102,6 +102,9 @@ void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_
 /* Takes a queued item out, e.g. since its client is gone; not one that is being served. */
 void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint64_t now);
 
+/* Passes over the job (`hold` 1), whose queue goes on to take requests, until it is let go (0). */
+void themis_sched_hold(themis_sched_t *sched, themis_job_t *job, int hold, uint64_t now);
+
 /* Requests that wait, over all jobs. */
 uint64_t themis_sched_queued(const themis_sched_t *sched);
 

@@ -43,7 +43,7 @@ static void fifo_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint
 
 static void fifo_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    if (entry->head == NULL)
+    if (!themis_sched_waits(entry))
         themis_sched_heap_remove(sched->state, entry->slot);
     else
         themis_sched_heap_set(sched->state, entry->slot, (double)entry->head->sequence);

@@ -143,7 +143,7 @@ static themis_sched_entry_t *gift_pick(themis_sched_t *sched, uint64_t now, uint
         themis_sched_entry_t *entry = sched->entries[i];
         if (at < entry->low || at >= entry->high)
             continue;
-        return entry->head != NULL ? entry : lose_cycle(sched, now, wake);
+        return themis_sched_waits(entry) ? entry : lose_cycle(sched, now, wake);
     }
     return lose_cycle(sched, now, wake);
 }

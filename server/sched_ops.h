@@ -20,7 +20,8 @@ typedef struct themis_sched_entry {
     uint64_t crowded; /* ns; when it last had more than one request */
     uint32_t slot;    /* index in sched->entries */
     uint32_t serving; /* slices being served */
-    int counted;      /* has a place in the policy's tree; 2: and its share is an estimate so far */
+    int16_t counted;  /* has a place in the policy's tree; 2: and its share is an estimate so far */
+    int16_t held;     /* to be passed over, whatever its queue holds */
     int active;       /* tbf: has requests, and so uses its rate */
 
     double metadata_cost;       /* bytes that one of its metadata operations is charged, smoothed */
@@ -44,7 +45,7 @@ typedef struct themis_sched_ops {
     void (*leave)(themis_sched_t *sched, themis_sched_entry_t *entry); /* its queue is empty */
     /* Another has left, and the entry has that one's slot now instead of `from`. May be NULL. */
     void (*rename)(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from);
-    /* The queue was empty, nothing was being served, and now a request came. */
+    /* The queue was empty, or the entry held, and now it has a request that may be picked. */
     void (*wake)(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now);
     void (*charge)(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes); /* negative: gives back */
     /* The queue's head, or the account, has changed: keep order. */
@@ -84,6 +85,12 @@ struct themis_sched {
 static inline themis_sched_entry_t *themis_sched_entry(const themis_job_t *job)
 {
     return job->sched;
+}
+
+/* The entry may be picked. */
+static inline int themis_sched_waits(const themis_sched_entry_t *entry)
+{
+    return entry->head != NULL && !entry->held;
 }
 
 /* Bytes of the next slice of the entry's head, which is there: what a metadata operation is charged, too. */

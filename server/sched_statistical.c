@@ -97,7 +97,7 @@ static void statistical_charge(themis_sched_t *sched, themis_sched_entry_t *entr
 
 static void statistical_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    double length = entry->head == NULL ? 0 : entry->share / themis_sched_head_cost(sched, entry);
+    double length = !themis_sched_waits(entry) ? 0 : entry->share / themis_sched_head_cost(sched, entry);
 
     set_segment(sched->state, entry->slot, length);
 }
@@ -110,7 +110,7 @@ static void statistical_rename(themis_sched_t *sched, themis_sched_entry_t *entr
 
 static void statistical_reshare(themis_sched_t *sched, themis_sched_entry_t *entry, double old)
 {
-    if (entry->head != NULL && entry->share != old)
+    if (themis_sched_waits(entry) && entry->share != old)
         statistical_update(sched, entry, 0);
 }
 

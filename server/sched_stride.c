@@ -91,7 +91,7 @@ static void stride_update(themis_sched_t *sched, themis_sched_entry_t *entry, ui
 {
     stride_t *state = sched->state;
 
-    if (entry->head == NULL)
+    if (!themis_sched_waits(entry))
         themis_sched_heap_remove(&state->heap, entry->slot);
     else
         themis_sched_heap_set(&state->heap, entry->slot, entry->pass);
@@ -130,7 +130,7 @@ static void rebase(themis_sched_t *sched, stride_t *state)
 static int has_turn(const themis_sched_t *sched, const themis_sched_entry_t *entry, const themis_sched_entry_t *least,
                     uint64_t now)
 {
-    if (entry == NULL || entry->head == NULL || now - entry->crowded < THEMIS_NS_PER_S)
+    if (entry == NULL || !themis_sched_waits(entry) || now - entry->crowded < THEMIS_NS_PER_S)
         return 0;
     double ahead = (entry->pass - least->pass) * entry->share;
     return entry->head->bytes < entry->head->total && ahead <= THEMIS_SCHED_TURN * (double)sched->options.quantum;

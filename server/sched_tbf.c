@@ -99,7 +99,7 @@ static void tbf_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint6
 
     state->active += active - entry->active;
     entry->active = active;
-    if (entry->head == NULL) {
+    if (!themis_sched_waits(entry)) {
         themis_sched_heap_remove(&state->heap, entry->slot);
         return;
     }

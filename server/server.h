@@ -32,7 +32,7 @@
 enum { THEMIS_ROLE_CLIENT = 0, THEMIS_ROLE_SERVER = 1, THEMIS_ROLE_TOOL = 2 };
 
 typedef enum themis_request_state {
-    THEMIS_REQUEST_HELD,    /* in its session's list of those that wait for an earlier connection's */
+    THEMIS_REQUEST_HELD,    /* in its session's list of those that are kept back */
     THEMIS_REQUEST_QUEUED,  /* in the scheduler, and in its session's list */
     THEMIS_REQUEST_READY,   /* in the server's list of what goes on without the scheduler */
     THEMIS_REQUEST_SERVED,  /* a worker has it */
@@ -52,6 +52,10 @@ typedef struct themis_request {
     int scheduled;                      /* 1: by way of the scheduler, which is to be told of the end */
     int remembered;                     /* 1: the session keeps the reply */
     int canceled;                       /* 1: nobody waits for it any more */
+    int counted;                        /* 1: a slice of data among server->slices */
+    int parked, arrived;                /* 1: the network has it; it has come back before it was parked */
+    int stalled;                        /* 1: its client did not take part for too long (stall.c) */
+    uint64_t parked_at;                 /* ns */
     uint64_t started;                   /* ns, of the slice */
     uint64_t moved;                     /* bytes in this slice */
     uint64_t slice;                     /* bytes left in this slice */
@@ -100,10 +104,14 @@ typedef struct themis_server {
     themis_locks_t *locks;
     themis_request_t *ready; /* list */
     uint32_t in_service;     /* requests that a worker or the network has */
-    uint32_t slices;         /* of data under way */
+    uint32_t slices;         /* of data under way, without those that stall */
     uint32_t slice_limit;
+    themis_request_t *moving,
+        *stalled;              /* lists: that the network has, and that it has had for too long; oldest first */
+    uint32_t stalled_count;    /* slices that stall, also while they move again */
+    uint32_t beside_count;     /* slices of such slices' jobs that are not counted among `slices` */
     themis_window_t **windows; /* free ones, a stack */
-    uint32_t window_count;
+    uint32_t window_count, windows_made;
     uint64_t next_tick; /* ns: expiry of jobs and leases */
 } themis_server_t;
 
@@ -125,6 +133,24 @@ void themis_server_ready(themis_server_t *server, themis_request_t *request);
 /* Something was queued: makes sure that a worker looks. With the lock. */
 void themis_server_rouse(themis_server_t *server);
 
+/* --- stall.c: transfers that the network has, and clients that take no part in theirs; with the lock ---------------
+ */
+
+themis_status_t themis_stall_create(themis_server_t *server);
+void themis_stall_destroy(themis_server_t *server);
+/* A slice of data begins and gets its window; it is over and gives it back. */
+void themis_stall_begin(themis_request_t *request, uint64_t now);
+void themis_stall_end(themis_request_t *request, uint64_t now);
+/* The network has the request (THEMIS_IN_PROGRESS); the network is done with it, at any time, also before. After either
+ * of them any worker may go on with it. */
+void themis_stall_park(themis_request_t *request);
+void themis_stall_moved(themis_request_t *request);
+/* Looks for slices that have not moved for too long; returns 1 if that lets others begin. *wake is brought forward to
+ * when to look again. */
+int themis_stall_check(themis_server_t *server, uint64_t now, uint64_t *wake);
+/* Closes the connections of all transfers under way. */
+void themis_stall_abandon(themis_server_t *server);
+
 /* --- dispatch.c: what arrives ------------------------------------------------------------------------------------- */
 
 extern const themis_net_handlers_t themis_server_handlers; /* arg: the server */
@@ -133,9 +159,14 @@ extern const themis_net_handlers_t themis_server_handlers; /* arg: the server */
 void themis_server_expire(themis_server_t *server, uint64_t now);
 /* Drops the session from the table with its locks. With the lock. */
 void themis_server_end_session(themis_server_t *server, themis_session_t *session);
+/* Closes the connection of a session that does not answer; it is lost from now on. With the lock. */
+void themis_server_disconnect(themis_server_t *server, themis_session_t *session);
+/* Requests of the session are kept back, and go to the scheduler by themis_server_caught_up, when nothing of an earlier
+ * connection is in service and no slice of it stalls any more. With the lock. */
+void themis_server_hold_session(themis_server_t *server, themis_session_t *session, uint64_t now);
 /* The lock table's callback: a request that waited goes on. With the lock. */
 void themis_server_lock_granted(void *server, void *request, themis_status_t status);
-/* A request of an earlier connection is in service no more: those that waited for it are queued. With the lock. */
+/* Queues what was kept back, if it need not wait any more. With the lock. */
 void themis_server_caught_up(themis_server_t *server, themis_session_t *session);
 /* Frees a request that has ended. With the lock. */
 void themis_request_free(themis_request_t *request);

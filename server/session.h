@@ -41,10 +41,11 @@ typedef struct themis_session {
     uint32_t requests;             /* at the server, in whatever state */
     uint64_t request_bytes;        /* of their messages */
     struct themis_request *queued; /* that wait in the scheduler */
-    struct themis_request *held;   /* that wait until no request of an earlier connection is in service */
+    struct themis_request *held;   /* that wait until `behind` and `stalled` are 0 */
     uint32_t epoch;                /* connections lost so far */
     uint32_t in_service;           /* scheduled requests that a worker or the network has */
     uint32_t behind;               /* those of them that came by an earlier connection */
+    uint32_t stalled;              /* slices that wait for the client for too long */
     uint32_t next_reply;
     themis_remembered_t replies[THEMIS_SESSION_REPLIES];
     struct themis_session *next, *prev;

@@ -177,6 +177,29 @@ claim() {
 if [ -n "$users" ]; then
     settle claim
 fi
+# Processes that stop in the middle of their transfers, of a user whose memory the server may not copy from: the other job
+# has everything meanwhile, and they go on when they may.
+signal_job() {
+    for child in $(pgrep -P "$1"); do
+        pgrep -P "$child" | xargs -r kill "-$2"
+    done
+}
+stopped() {
+    scene stopped 6 100
+    job away uid=1001 processes=2 depth=16 request=1048576 file=16777216
+    away=$!
+    job here processes=2
+    awk -v at="$scene_at" '{ d = at + 1 - $1; print (d > 0 ? d : 0) }' /proc/uptime | xargs sleep
+    signal_job "$away" STOP
+    sleep 4
+    signal_job "$away" CONT
+    curtain || not_ok "a job that was stopped ends well"
+    expect_least "a job beside one that is stopped, part of the limit" \
+        "$(divide "$(rate "$T/stopped.csv" 2 4.8 here)" 41943040)" 0.95
+}
+if [ -n "$users" ]; then
+    settle stopped
+fi
 priority() {
     policy priority-fair
     scene priority 4 100

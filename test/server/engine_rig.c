@@ -76,18 +76,31 @@ static void say_hello(rig_client_t *client, const char *job)
     ck_assert_uint_eq(client->body.welcome.servers, 1);
 }
 
-rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, const char *job)
+static rig_client_t *open_client(const themis_server_t *server, uint64_t session, const char *job,
+                                 const themis_net_options_t *options)
 {
     rig_client_t *client = calloc(1, sizeof *client);
 
     client->session = session;
     client->next_id = 1;
-    ck_assert_int_eq(themis_net_create(NULL, &handlers, client, &client->net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_create(options, &handlers, client, &client->net), THEMIS_OK);
     ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", server->port, 10 * THEMIS_NS_PER_S, &client->conn),
                      THEMIS_OK);
     if (session)
         say_hello(client, job);
     return client;
+}
+
+rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, const char *job)
+{
+    return open_client(server, session, job, NULL);
+}
+
+rig_client_t *rig_client_open_far(const themis_server_t *server, uint64_t session, const char *job)
+{
+    static const themis_net_options_t options = {.spin = 20000, .local_copy = 0, .yield = 1};
+
+    return open_client(server, session, job, &options);
 }
 
 void rig_client_close(rig_client_t *client, int goodbye)

@@ -504,6 +504,154 @@ START_TEST(the_device_limit_holds)
 }
 END_TEST
 
+static void limited_store(themis_server_config_t *config)
+{
+    config->store_bandwidth = 40 << 20;
+    config->workers = 2;
+    config->drain = 200 * THEMIS_NS_PER_MS;
+}
+
+static void short_stall(themis_server_config_t *config)
+{
+    limited_store(config);
+    config->stall_limit = 400 * THEMIS_NS_PER_MS;
+}
+
+enum { STALLED = 6, STALLED_DEPTH = 8 };
+
+typedef struct stalled {
+    rig_client_t *client;
+    uint64_t object;
+    uint8_t *bytes;
+    themis_net_exposed_t *exposed;
+    uint32_t replies;
+} stalled_t;
+
+/* Clients of one job that ask for much and then do nothing any more, each with a file of its own. */
+static void stall(stalled_t clients[STALLED])
+{
+    for (unsigned i = 0; i < STALLED; i++) {
+        stalled_t *each = &clients[i];
+        char path[16];
+        snprintf(path, sizeof path, "/s%u", i);
+        each->client = rig_client_open_far(server, 500 + i, "stalled");
+        each->bytes = malloc(MIB);
+        fill(each->bytes, MIB, 90 + i);
+        ck_assert_int_eq(rig_create(each->client, path, 0, &each->object), THEMIS_OK);
+    }
+    for (unsigned i = 0; i < STALLED; i++) {
+        stalled_t *each = &clients[i];
+        struct iovec piece = {each->bytes, MIB};
+        themis_proto_run_t run = {0, MIB, MIB, 1};
+        themis_proto_io_t io = {.object = each->object, .runs = 1, .run_bytes = (const uint8_t *)&run};
+        ck_assert_int_eq(themis_net_expose(each->client->conn, &piece, 1, 0, &each->exposed), THEMIS_OK);
+        themis_net_exposed_descriptor(each->exposed, io.descriptor);
+        each->replies = each->client->replies + STALLED_DEPTH;
+        for (int k = 0; k < STALLED_DEPTH; k++)
+            rig_send(each->client, THEMIS_OP_WRITE, &io);
+    }
+}
+
+static void end_stall(stalled_t clients[STALLED])
+{
+    for (unsigned i = 0; i < STALLED; i++) {
+        themis_net_unexpose(clients[i].exposed);
+        rig_client_close(clients[i].client, 0);
+        free(clients[i].bytes);
+    }
+}
+
+static double seconds_of_writes(rig_client_t *client, uint64_t object, const void *bytes, int count)
+{
+    uint64_t began = themis_clock_now();
+
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(rig_write(client, object, 0, bytes, MIB), THEMIS_OK);
+    return (double)(themis_clock_now() - began) * 1e-9;
+}
+
+/* Clients of one job stop in the middle of their transfers: another job keeps its rate. Then they go on. */
+START_TEST(stalled_clients_leave_the_others_alone)
+{
+    uint8_t *bytes = calloc(1, MIB), *seen = malloc(MIB);
+    stalled_t stalled[STALLED];
+    double alone = 0, beside = 0;
+    uint64_t object;
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(limited_store);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/b", 0, &object), THEMIS_OK);
+    alone = seconds_of_writes(client, object, bytes, 40);
+    stall(stalled);
+    beside = seconds_of_writes(client, object, bytes, 20);
+    /* what they take before they are known is their due: four slices and one for each other client, 100 ms in all */
+    ck_assert_msg(beside < alone / 2 + 2, "%.3f s at the beginning, %.3f s alone", beside, alone / 2);
+    sleep(1);
+    for (int i = 0; i < 3 && (beside == 0 || beside > alone / 0.95); i++)
+        beside = seconds_of_writes(client, object, bytes, 40);
+    ck_assert_msg(beside < alone / 0.95, "%.3f s beside stalled clients, %.3f s alone", beside, alone);
+    ck_assert_uint_gt(server->stalled_count, 0);
+    for (unsigned i = 0; i < STALLED; i++)
+        while (stalled[i].client->replies < stalled[i].replies)
+            for (unsigned k = 0; k < STALLED; k++)
+                themis_net_progress(stalled[k].client->net, THEMIS_NS_PER_MS);
+    for (unsigned i = 0; i < STALLED; i++) {
+        ck_assert_int_eq(rig_read(client, stalled[i].object, 0, seen, MIB), THEMIS_OK);
+        ck_assert_mem_eq(seen, stalled[i].bytes, MIB);
+    }
+    ck_assert_uint_eq(server->stalled_count, 0);
+    ck_assert_uint_eq(server->beside_count, 0);
+    ck_assert_uint_eq(server->windows_made, server->slice_limit);
+    end_stall(stalled);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+    free(seen);
+}
+END_TEST
+
+/* Those that never move again lose their connections, and what they held is free. */
+START_TEST(who_stalls_for_too_long_is_disconnected)
+{
+    stalled_t stalled[STALLED];
+    uint32_t left = 1;
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(short_stall);
+    stall(stalled);
+    for (int i = 0; i < 400 && left; i++) {
+        usleep(50000);
+        pthread_mutex_lock(&server->lock);
+        left = server->in_service + (uint32_t)themis_sched_queued(server->sched);
+        pthread_mutex_unlock(&server->lock);
+    }
+    ck_assert_uint_eq(left, 0);
+    ck_assert_uint_eq(server->windows_made, server->slice_limit);
+    for (unsigned i = 0; i < STALLED; i++)
+        ck_assert_int_eq(rig_wait(stalled[i].client, 0, 20000), THEMIS_DISCONNECTED);
+    end_stall(stalled);
+    rig_client_t *again = rig_client_open(server, 500, "stalled");
+    rig_client_close(again, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+START_TEST(stalled_clients_do_not_keep_a_server_from_its_end)
+{
+    stalled_t stalled[STALLED];
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(limited_store);
+    stall(stalled);
+    usleep(300000);
+    uint64_t began = themis_clock_now();
+    rig_server_stop(server);
+    ck_assert_uint_lt(themis_clock_now() - began, 5 * THEMIS_NS_PER_S);
+    end_stall(stalled);
+}
+END_TEST
+
 START_TEST(a_server_without_work_uses_no_processor)
 {
     struct rusage before, after;
@@ -633,6 +781,9 @@ int main(void)
     tcase_add_test(one, the_bytes_of_requests_are_bounded);
     tcase_add_test(one, clients_may_vanish_at_any_time);
     tcase_add_test(one, the_device_limit_holds);
+    tcase_add_test(one, stalled_clients_leave_the_others_alone);
+    tcase_add_test(one, who_stalls_for_too_long_is_disconnected);
+    tcase_add_test(one, stalled_clients_do_not_keep_a_server_from_its_end);
     tcase_add_test(one, a_server_without_work_uses_no_processor);
     tcase_add_test(one, administration_answers);
     suite_add_tcase(suite, both);
