@@ -156,17 +156,6 @@ void themis_server_end_session(themis_server_t *server, themis_session_t *sessio
     session_release(server, session);
 }
 
-static void job_expired(void *arg, themis_job_t *job)
-{
-    themis_server_t *server = arg;
-
-    if (!server->config.drop)
-        return;
-    for (themis_session_t *session = themis_sessions_first(server->sessions); session; session = session->next)
-        if (session->job == job)
-            cancel_queued(server, session);
-}
-
 static void remove_left_jobs(themis_server_t *server, uint64_t now)
 {
     themis_job_t *next;
@@ -178,23 +167,6 @@ static void remove_left_jobs(themis_server_t *server, uint64_t now)
         themis_sched_remove_job(server->sched, job, now);
         themis_jobtab_remove(server->jobs, job);
     }
-}
-
-void themis_server_expire(themis_server_t *server, uint64_t now)
-{
-    themis_session_t *next;
-
-    for (themis_session_t *session = themis_sessions_first(server->sessions); session; session = next) {
-        next = session->next;
-        if (session->conn || now - session->lost < server->config.lease)
-            continue;
-        themis_info("session %016llx of job %s ended: lost for %llu s", (unsigned long long)session->number,
-                    session->identity.id, (unsigned long long)((now - session->lost) / THEMIS_NS_PER_S));
-        themis_server_end_session(server, session);
-    }
-    themis_jobtab_expire(server->jobs, now, server->config.heartbeat * (uint64_t)server->config.heartbeat_limit,
-                         job_expired, server);
-    remove_left_jobs(server, now);
 }
 
 static themis_status_t join_job(themis_server_t *server, themis_session_t *session, uint64_t now)
@@ -219,6 +191,63 @@ static themis_status_t join_job(themis_server_t *server, themis_session_t *sessi
     return status;
 }
 
+/* A session that holds nothing and says nothing leaves its job, so that the job can end; its connection and what it is
+ * to remember stay, and it joins the job again with its next message. */
+static void fall_asleep(themis_server_t *server, themis_session_t *session)
+{
+    themis_jobtab_leave(server->jobs, session->job, session->heard);
+    session->job = NULL;
+}
+
+static int is_asleep(const themis_session_t *session)
+{
+    return !session->job && session->role != THEMIS_ROLE_SERVER;
+}
+
+/* A client that says nothing, by a connection that stands: it hangs, or it computes and does not come by. `silence`: ns
+ * after which it is inactive. */
+static void expire_silent(themis_server_t *server, themis_session_t *session, uint64_t now, uint64_t silence)
+{
+    uint64_t silent = now > session->heard ? now - session->heard : 0;
+
+    if (silent >= silence + server->config.lease) {
+        if (session->requests == 0 && !themis_locks_has_session(server->locks, session->number)) {
+            fall_asleep(server, session);
+            return;
+        }
+        themis_info("session %016llx of job %s ended: silent for %llu s", (unsigned long long)session->number,
+                    session->identity.id, (unsigned long long)(silent / THEMIS_NS_PER_S));
+        themis_server_disconnect(server, session);
+        themis_server_end_session(server, session);
+    } else if (silent >= silence && server->config.drop && (session->queued || session->held)) {
+        themis_info("session %016llx of job %s is silent: its requests are dropped, and its connection closed",
+                    (unsigned long long)session->number, session->identity.id);
+        themis_server_disconnect(server, session);
+    }
+}
+
+void themis_server_expire(themis_server_t *server, uint64_t now)
+{
+    uint64_t silence = server->config.heartbeat * (uint64_t)server->config.heartbeat_limit;
+    themis_session_t *next;
+
+    for (themis_session_t *session = themis_sessions_first(server->sessions); session; session = next) {
+        next = session->next;
+        if (session->conn) {
+            if (session->job)
+                expire_silent(server, session, now, silence);
+            continue;
+        }
+        if (now - session->lost < server->config.lease)
+            continue;
+        themis_info("session %016llx of job %s ended: lost for %llu s", (unsigned long long)session->number,
+                    session->identity.id, (unsigned long long)((now - session->lost) / THEMIS_NS_PER_S));
+        themis_server_end_session(server, session);
+    }
+    themis_jobtab_expire(server->jobs, now, silence, NULL, NULL);
+    remove_left_jobs(server, now);
+}
+
 static themis_status_t new_session(themis_server_t *server, const themis_proto_hello_t *hello,
                                    const themis_job_identity_t *identity, themis_session_t **result)
 {
@@ -229,6 +258,8 @@ static themis_status_t new_session(themis_server_t *server, const themis_proto_h
         return status;
     session->identity = *identity;
     session->incarnation = server->incarnation + ++server->sessions_made;
+    session->role = hello->role;
+    session->heard = themis_clock_now();
     /* servers have no job: they only bring tables */
     if (hello->role != THEMIS_ROLE_SERVER)
         status = join_job(server, session, themis_clock_now());
@@ -241,6 +272,19 @@ static themis_status_t new_session(themis_server_t *server, const themis_proto_h
     return status;
 }
 
+/* A message of the session has come: its client lives, and its job with it. */
+static themis_status_t hear(themis_server_t *server, themis_session_t *session)
+{
+    uint64_t now = themis_clock_now();
+
+    session->heard = now;
+    if (is_asleep(session))
+        return join_job(server, session, now);
+    if (session->job)
+        themis_jobtab_heard(server->jobs, session->job, now);
+    return THEMIS_OK;
+}
+
 /* Binds the connection to its session, old or new. With the lock. */
 static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello)
 {
@@ -251,7 +295,8 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
     themis_identity_decide(conn, hello, &identity);
     if (bound && bound != session)
         return THEMIS_REFUSED; /* one session for each connection */
-    if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0))
+    if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0 ||
+                    session->role != hello->role))
         return THEMIS_REFUSED;
     if (!session) {
         themis_status_t status = new_session(server, hello, &identity, &session);
@@ -264,13 +309,10 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
         themis_server_disconnect(server, session);
     if (session->conn == conn)
         return THEMIS_OK; /* a second HELLO changes nothing */
-    session->role = hello->role;
     session->conn = conn;
     themis_net_conn_ref(conn);
     themis_net_conn_set_user(conn, session);
-    if (session->job)
-        themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
-    return THEMIS_OK;
+    return hear(server, session);
 }
 
 /* --- messages ---------------------------------------------------------------------------------------------------- */
@@ -338,29 +380,6 @@ static void on_hello(themis_server_t *server, themis_net_conn_t *conn, const the
     themis_server_answer(conn, &request->header, &welcome);
 }
 
-static void on_heartbeat(themis_server_t *server, themis_net_conn_t *conn, const themis_request_t *request,
-                         themis_session_t *session)
-{
-    static const themis_proto_none_t none;
-
-    pthread_mutex_lock(&server->lock);
-    if (session->job)
-        themis_jobtab_heard(server->jobs, session->job, themis_clock_now());
-    pthread_mutex_unlock(&server->lock);
-    themis_server_answer(conn, &request->header, &none);
-}
-
-static void on_goodbye(themis_server_t *server, themis_net_conn_t *conn, const themis_request_t *request,
-                       themis_session_t *session)
-{
-    static const themis_proto_none_t none;
-
-    themis_server_answer(conn, &request->header, &none);
-    pthread_mutex_lock(&server->lock);
-    themis_server_end_session(server, session);
-    pthread_mutex_unlock(&server->lock);
-}
-
 /* Sends what is remembered of a request; 0 if this is its first time. */
 static int replay(themis_net_conn_t *conn, themis_request_t *request)
 {
@@ -410,8 +429,6 @@ static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_r
 
     request->session = session;
     request->epoch = session->epoch;
-    if (session->job)
-        themis_jobtab_heard(server->jobs, session->job, now);
     if (is_remembered(opcode) && replay(conn, request)) {
         themis_request_free(request);
     } else if (is_control(opcode)) {
@@ -422,46 +439,80 @@ static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_r
     }
 }
 
-/* Returns 1 if the request was taken over, 0 if it was refused. */
-static int enqueue(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
-                   themis_session_t *session)
+/* May the request be taken over? If not, *text says why (NULL: the status does). */
+static themis_status_t admit(themis_server_t *server, themis_session_t *session, const themis_request_t *request,
+                             const char **text)
 {
-    pthread_mutex_lock(&server->lock);
+    unsigned opcode = request->header.opcode;
+
+    if (!session->job && !is_control(opcode)) {
+        *text = "a server has no files here";
+        return THEMIS_REFUSED;
+    }
+    if (server->draining && !is_control(opcode))
+        return THEMIS_SHUTTING_DOWN;
     themis_status_t status = themis_session_admit(session, request->length);
-    if (status == THEMIS_OK)
-        take_over(server, conn, request, session);
-    pthread_mutex_unlock(&server->lock);
     if (status != THEMIS_OK)
-        themis_server_refuse(conn, &request->header, status, "too many requests of this client wait");
-    return status == THEMIS_OK;
+        *text = "too many requests of this client wait";
+    return status;
+}
+
+/* With the lock. THEMIS_IN_PROGRESS: the request was taken over. THEMIS_OK: it is to be answered with nothing. */
+static themis_status_t take_message(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
+                                    const char **text)
+{
+    themis_session_t *session = themis_net_conn_user(conn);
+    themis_status_t status;
+
+    if (!session) {
+        *text = "the first message is to be HELLO";
+        return THEMIS_REFUSED;
+    }
+    status = hear(server, session);
+    if (status != THEMIS_OK || request->header.opcode == THEMIS_OP_HEARTBEAT)
+        return status;
+    if (request->header.opcode == THEMIS_OP_GOODBYE) {
+        themis_server_end_session(server, session);
+        return THEMIS_OK;
+    }
+    status = admit(server, session, request, text);
+    if (status != THEMIS_OK)
+        return status;
+    take_over(server, conn, request, session);
+    return THEMIS_IN_PROGRESS;
+}
+
+static void drop_message(themis_request_t *request)
+{
+    themis_net_conn_unref(request->conn);
+    free(request);
 }
 
 static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request)
 {
-    themis_session_t *session = themis_net_conn_user(conn);
-    unsigned opcode = request->header.opcode;
-    int keep = 0;
+    static const themis_proto_none_t none;
+    const char *text = NULL;
 
-    if (request->header.kind != THEMIS_PROTO_REQUEST)
+    if (request->header.kind != THEMIS_PROTO_REQUEST) {
         themis_debug("%s sent a reply to nothing", themis_net_conn_peer(conn));
-    else if (opcode == THEMIS_OP_HELLO)
-        on_hello(server, conn, request);
-    else if (!session)
-        themis_server_refuse(conn, &request->header, THEMIS_REFUSED, "the first message is to be HELLO");
-    else if (opcode == THEMIS_OP_GOODBYE)
-        on_goodbye(server, conn, request, session);
-    else if (opcode == THEMIS_OP_HEARTBEAT)
-        on_heartbeat(server, conn, request, session);
-    else if (!session->job && !is_control(opcode))
-        themis_server_refuse(conn, &request->header, THEMIS_REFUSED, "a server has no files here");
-    else if (server->draining && !is_control(opcode))
-        themis_server_refuse(conn, &request->header, THEMIS_SHUTTING_DOWN, NULL);
-    else
-        keep = enqueue(server, conn, request, session);
-    if (!keep) {
-        themis_net_conn_unref(request->conn);
-        free(request);
+        drop_message(request);
+        return;
     }
+    if (request->header.opcode == THEMIS_OP_HELLO) {
+        on_hello(server, conn, request);
+        drop_message(request);
+        return;
+    }
+    pthread_mutex_lock(&server->lock);
+    themis_status_t status = take_message(server, conn, request, &text);
+    pthread_mutex_unlock(&server->lock);
+    if (status == THEMIS_IN_PROGRESS)
+        return;
+    if (status == THEMIS_OK)
+        themis_server_answer(conn, &request->header, &none);
+    else
+        themis_server_refuse(conn, &request->header, status, text);
+    drop_message(request);
 }
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)

@@ -329,6 +329,24 @@ void themis_locks_end_session(themis_locks_t *locks, uint64_t session)
     end_in_file(locks, file, session);
 }
 
+static int has_session(const lock_t *list, uint64_t session)
+{
+    const lock_t *lock;
+
+    DL_FOREACH(list, lock)
+    if (lock->owner.session == session)
+        return 1;
+    return 0;
+}
+
+int themis_locks_has_session(const themis_locks_t *locks, uint64_t session)
+{
+    for (const file_t *file = locks->files; file; file = file->hh.next)
+        if (has_session(file->held, session) || has_session(file->waiting, session))
+            return 1;
+    return 0;
+}
+
 void themis_locks_forget(themis_locks_t *locks, uint64_t object)
 {
     counter_t *counter;

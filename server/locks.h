@@ -43,6 +43,9 @@ themis_status_t themis_locks_unlock(themis_locks_t *locks, uint64_t object, cons
 /* Frees all locks of a session and cancels its waits. */
 void themis_locks_end_session(themis_locks_t *locks, uint64_t session);
 
+/* 1 if the session holds a lock or waits for one. */
+int themis_locks_has_session(const themis_locks_t *locks, uint64_t session);
+
 /* The object is gone: its counter goes with it. */
 void themis_locks_forget(themis_locks_t *locks, uint64_t object);
 

@@ -35,6 +35,7 @@ typedef struct themis_session {
     int listed;
     themis_net_conn_t *conn; /* the present one, a reference; NULL while it is lost */
     uint64_t lost;           /* ns, when */
+    uint64_t heard;          /* ns; when a message came last */
     themis_job_identity_t identity;
     themis_job_t *job;
     uint8_t role;

@@ -200,6 +200,24 @@ stopped() {
 if [ -n "$users" ]; then
     settle stopped
 fi
+# Sessions that are silent longer than the server waits for them: what they asked for is served all the same, or dropped
+# and asked for again.
+silent() {
+    stop_servers
+    start_servers 1 store-bandwidth=4m workers=2 size=1g heartbeat=300ms heartbeat-limit=1 "expired=$1"
+    scene "silent_$1" 6 200
+    job waits processes=1 depth=16 request=1048576 file=16777216
+    waits=$!
+    awk -v at="$scene_at" '{ d = at + 1 - $1; print (d > 0 ? d : 0) }' /proc/uptime | xargs sleep
+    signal_job "$waits" STOP
+    sleep 2
+    signal_job "$waits" CONT
+    if curtain; then
+        ok "a job that was stopped goes on where requests of silent clients are: $1"
+    else
+        not_ok "a job that was stopped goes on where requests of silent clients are: $1"
+    fi
+}
 priority() {
     policy priority-fair
     scene priority 4 100
@@ -210,6 +228,8 @@ priority() {
         "$(divide "$(rate "$T/priority.csv" 1 4 high)" "$(rate "$T/priority.csv" 1 4 low)")" 3 2
 }
 settle priority
+silent drain
+silent drop
 
 # The two draws: errors of shares over windows of 100 ms.
 draws() {

@@ -504,6 +504,124 @@ START_TEST(the_device_limit_holds)
 }
 END_TEST
 
+static void impatient(themis_server_config_t *config)
+{
+    config->heartbeat = 100 * THEMIS_NS_PER_MS;
+    config->heartbeat_limit = 2;
+    config->lease = 300 * THEMIS_NS_PER_MS;
+}
+
+static void impatient_drop(themis_server_config_t *config)
+{
+    impatient(config);
+    config->lease = 10 * THEMIS_NS_PER_S;
+    config->store_bandwidth = 4 << 20;
+    config->drop = 1;
+}
+
+static void impatient_drain(themis_server_config_t *config)
+{
+    impatient_drop(config);
+    config->drop = 0;
+}
+
+/* A client says nothing for a while with requests in its queue. They are served, or dropped; then it is told. */
+START_TEST(requests_of_a_silent_client_are_not_forgotten)
+{
+    enum { WRITES = 12 };
+    uint8_t *bytes = malloc(MIB), *seen = malloc(MIB);
+    themis_net_exposed_t *exposed;
+    uint64_t object, last = 0;
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(_i ? impatient_drop : impatient_drain);
+    rig_client_t *client = rig_client_open(server, 61, "job");
+    fill(bytes, MIB, 8);
+    ck_assert_int_eq(rig_create(client, "/q", 0, &object), THEMIS_OK);
+    for (int i = 0; i < WRITES; i++)
+        last = send_write(client, object, bytes, MIB, &exposed);
+    usleep(1500000);
+    if (_i) {
+        ck_assert_int_eq(rig_wait(client, last, 10000), THEMIS_DISCONNECTED);
+        ck_assert_uint_lt(client->replies, WRITES);
+        rig_client_close(client, 0);
+        client = rig_client_open(server, 61, "job");
+        client->next_id = last + 1;
+        ck_assert_int_eq(rig_write(client, object, 0, bytes, MIB), THEMIS_OK);
+    } else {
+        ck_assert_int_eq(rig_wait(client, last, 20000), THEMIS_OK);
+    }
+    ck_assert_int_eq(rig_read(client, object, 0, seen, MIB), THEMIS_OK);
+    ck_assert_mem_eq(seen, bytes, MIB);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+    free(seen);
+}
+END_TEST
+
+static uint32_t job_count(void)
+{
+    pthread_mutex_lock(&server->lock);
+    uint32_t count = themis_jobtab_count(server->jobs);
+    pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+/* It hangs with its connection open: its locks end with the lease, and what it had at the server. */
+START_TEST(a_silent_client_loses_its_locks)
+{
+    themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(impatient);
+    rig_client_t *hangs = rig_client_open(server, 71, "hangs"), *waits = rig_client_open(server, 72, "waits");
+    uint64_t first = hangs->body.welcome.incarnation;
+    ck_assert_int_eq(rig_call(hangs, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    uint64_t id = rig_send(waits, THEMIS_OP_LOCK, &lock), began = themis_clock_now();
+    themis_status_t status = THEMIS_TIMED_OUT;
+    while (status == THEMIS_TIMED_OUT && themis_clock_now() - began < 20 * THEMIS_NS_PER_S) {
+        rig_send(waits, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}); /* its replies are of no interest */
+        status = rig_wait(waits, id, 50);
+    }
+    ck_assert_int_eq(status, THEMIS_OK);
+    ck_assert_uint_gt(themis_clock_now() - began, 400 * THEMIS_NS_PER_MS);
+    ck_assert_int_eq(rig_wait(hangs, 0, 10000), THEMIS_DISCONNECTED);
+    rig_client_close(hangs, 0);
+    rig_client_close(waits, 1);
+    for (int i = 0; i < 100 && job_count(); i++)
+        usleep(100000);
+    ck_assert_uint_eq(job_count(), 0);
+    hangs = rig_client_open(server, 71, "hangs");
+    ck_assert_uint_ne(hangs->body.welcome.incarnation, first); /* so it knows that its locks are gone */
+    rig_client_close(hangs, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* A program that computes for long without a word: its job ends meanwhile, and begins anew with its next request. */
+START_TEST(a_client_that_computes_for_long_goes_on)
+{
+    uint8_t bytes[1000] = {7}, seen[1000];
+    uint64_t object;
+
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    server = rig_server_start(impatient);
+    rig_client_t *client = rig_client_open(server, 81, "computes");
+    ck_assert_int_eq(rig_create(client, "/c", 0, &object), THEMIS_OK);
+    for (int i = 0; i < 100 && job_count(); i++)
+        usleep(100000);
+    ck_assert_uint_eq(job_count(), 0);
+    ck_assert_int_eq(rig_write(client, object, 0, bytes, sizeof bytes), THEMIS_OK);
+    ck_assert_int_eq(rig_read(client, object, 0, seen, sizeof seen), THEMIS_OK);
+    ck_assert_mem_eq(seen, bytes, sizeof seen);
+    ck_assert_uint_eq(job_count(), 1);
+    ck_assert_int_eq(client->closed, 0);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
 static void limited_store(themis_server_config_t *config)
 {
     config->store_bandwidth = 40 << 20;
@@ -781,6 +899,9 @@ int main(void)
     tcase_add_test(one, the_bytes_of_requests_are_bounded);
     tcase_add_test(one, clients_may_vanish_at_any_time);
     tcase_add_test(one, the_device_limit_holds);
+    tcase_add_loop_test(one, requests_of_a_silent_client_are_not_forgotten, 0, 2);
+    tcase_add_test(one, a_silent_client_loses_its_locks);
+    tcase_add_test(one, a_client_that_computes_for_long_goes_on);
     tcase_add_test(one, stalled_clients_leave_the_others_alone);
     tcase_add_test(one, who_stalls_for_too_long_is_disconnected);
     tcase_add_test(one, stalled_clients_do_not_keep_a_server_from_its_end);
