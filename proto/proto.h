@@ -49,7 +49,7 @@ enum {
     X(LOCK, 48, lock, none)      /* byte-range lock, at the file's first server; waits or refuses */                   \
     X(UNLOCK, 49, lock, none)                                                                                          \
     X(COUNTER, 50, counter, counter) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
-    X(STATUS, 64, text, text)        /* what: "server", "jobs", "metrics", "policy"; the reply is JSON or text */      \
+    X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
     X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */

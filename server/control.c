@@ -18,11 +18,27 @@ static json_t *policy_json(themis_server_t *server)
                      "store_bandwidth_bytes_per_s", (json_int_t)server->config.store_bandwidth);
 }
 
+/* An answer is one message: of a tree that is too large the first lines are shown. */
+static void shorten(char *tree)
+{
+    static const char more[] = "  (and more)\n";
+    size_t most = THEMIS_PROTO_MAX_MESSAGE * 3 / 4;
+
+    if (strlen(tree) <= most)
+        return;
+    tree[most - sizeof more] = 0;
+    char *line = strrchr(tree, '\n');
+    strcpy(line ? line + 1 : tree, more);
+}
+
 /* The same with the tree of shares, in words. */
 static json_t *policy_tree_json(themis_server_t *server)
 {
     char *tree = themis_sched_explain(server->sched, themis_clock_now());
     json_t *json = policy_json(server);
+
+    if (tree)
+        shorten(tree);
 
     json_object_set_new(json, "tree", json_string_nocheck(tree ? tree : ""));
     free(tree);
@@ -65,6 +81,19 @@ static int is_text(const themis_proto_text_t *text, const char *word)
     return text->length == strlen(word) && memcmp(text->bytes, word, text->length) == 0;
 }
 
+/* "jobs", or "jobs N" to go on after the job of that number. */
+static int is_jobs(const themis_proto_text_t *text, uint64_t *after)
+{
+    const char *digits = text->bytes + sizeof "jobs";
+
+    *after = 0;
+    if (text->length < sizeof "jobs" || memcmp(text->bytes, "jobs ", sizeof "jobs") != 0)
+        return is_text(text, "jobs");
+    for (; digits < text->bytes + text->length && *digits >= '0' && *digits <= '9'; digits++)
+        *after = 10 * *after + (uint64_t)(*digits - '0');
+    return digits == text->bytes + text->length;
+}
+
 static void answer_text(themis_request_t *request, char *text)
 {
     themis_proto_text_body_t body;
@@ -81,6 +110,7 @@ static void serve_status(themis_request_t *request)
     const themis_proto_text_t *what = &request->body.text.text;
     json_t *json = NULL;
     char *text = NULL;
+    uint64_t after;
 
     if (is_text(what, "server")) {
         json = server_json(server);
@@ -88,15 +118,15 @@ static void serve_status(themis_request_t *request)
         pthread_mutex_lock(&server->lock);
         json = policy_tree_json(server);
         pthread_mutex_unlock(&server->lock);
-    } else if (is_text(what, "jobs")) {
+    } else if (is_jobs(what, &after)) {
         pthread_mutex_lock(&server->lock);
-        text = themis_report_jobs(server->jobs, server->sched);
+        text = themis_report_jobs(server->jobs, server->sched, after);
         pthread_mutex_unlock(&server->lock);
     } else if (is_text(what, "metrics")) {
         text = themis_watch_metrics(server);
     } else {
         themis_request_reply(request, THEMIS_INVALID, NULL,
-                             "STATUS knows \"server\", \"jobs\", \"policy\" and \"metrics\"");
+                             "STATUS knows \"server\", \"jobs\", \"jobs NUMBER\", \"policy\" and \"metrics\"");
         return;
     }
     answer_text(request, json ? json_dumps(json, JSON_COMPACT) : text);

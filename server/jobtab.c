@@ -18,6 +18,7 @@ typedef struct entry {
 
 struct themis_jobtab {
     entry_t *entries;
+    uint64_t joined; /* jobs so far */
 };
 
 static entry_t *entry_of(themis_job_t *job)
@@ -87,6 +88,7 @@ static themis_job_t *insert(themis_jobtab_t *table, const themis_job_identity_t 
     copy->priority = at_least_one(identity->priority);
     entry->key.uid = identity->uid;
     memcpy(entry->key.id, copy->id, sizeof entry->key.id);
+    entry->job.number = ++table->joined;
     HASH_ADD(hh, table->entries, key, key_length(copy->id), entry);
     return &entry->job;
 }

@@ -37,6 +37,7 @@ typedef struct themis_job {
     int active;
     uint32_t stalled;    /* slices that wait for a client for too long; the engine's */
     uint32_t clients;    /* connections */
+    uint64_t number;     /* counts up as jobs join, from 1 */
     uint64_t last_heard; /* ns */
     themis_job_identity_t identity;
 } themis_job_t;

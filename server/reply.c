@@ -53,13 +53,14 @@ static themis_net_conn_t *keep_and_find(themis_request_t *request, const uint8_t
     return conn;
 }
 
-static void send_reply(themis_request_t *request, const themis_proto_header_t *header, const void *body)
+static themis_status_t send_reply(themis_request_t *request, const themis_proto_header_t *header, const void *body)
 {
     uint8_t small[SMALL], *bytes;
     size_t length;
+    themis_status_t status = encode(header, body, small, &bytes, &length);
 
-    if (encode(header, body, small, &bytes, &length) != THEMIS_OK)
-        return;
+    if (status != THEMIS_OK)
+        return status;
     themis_net_conn_t *conn = keep_and_find(request, bytes, length);
     if (conn) {
         themis_net_send(conn, bytes, length); /* a lost connection is closed by its own handler */
@@ -67,6 +68,7 @@ static void send_reply(themis_request_t *request, const themis_proto_header_t *h
     }
     if (bytes != small)
         free(bytes);
+    return THEMIS_OK;
 }
 
 static themis_proto_text_body_t text_body(themis_status_t status, const char *text)
@@ -81,7 +83,12 @@ void themis_request_reply(themis_request_t *request, themis_status_t status, con
     themis_proto_header_t header = reply_header(&request->header, status);
     themis_proto_text_body_t failure = text_body(status, text);
 
-    send_reply(request, &header, status < 0 ? &failure : body);
+    status = send_reply(request, &header, status < 0 ? &failure : body);
+    if (status == THEMIS_OK)
+        return;
+    header.status = status;
+    failure = text_body(status, "the answer does not fit into a message");
+    send_reply(request, &header, &failure);
 }
 
 static void send_plain(themis_net_conn_t *conn, const themis_proto_header_t *header, const void *body)

@@ -23,6 +23,7 @@ static json_t *integer(uint64_t value)
 
 static void set_identity(json_t *row, const themis_job_t *job, int *failed)
 {
+    set(row, "number", integer(job->number), failed);
     set(row, "job", json_string_nocheck(job->identity.id), failed);
     set(row, "uid", integer(job->identity.uid), failed);
     set(row, "gid", integer(job->identity.gid), failed);
@@ -60,12 +61,15 @@ static json_t *job_row(const themis_job_t *job, const themis_sched_t *sched, int
     return row;
 }
 
-char *themis_report_jobs(themis_jobtab_t *jobs, const themis_sched_t *sched)
+char *themis_report_jobs(themis_jobtab_t *jobs, const themis_sched_t *sched, uint64_t after)
 {
     json_t *rows = json_array();
+    themis_job_t *job = themis_jobtab_first(jobs);
     int failed = rows == NULL;
 
-    for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL && !failed; job = themis_jobtab_next(jobs, job))
+    while (job != NULL && job->number <= after)
+        job = themis_jobtab_next(jobs, job);
+    for (; job != NULL && !failed && json_array_size(rows) < THEMIS_REPORT_PAGE; job = themis_jobtab_next(jobs, job))
         failed |= json_array_append_new(rows, job_row(job, sched, &failed)) != 0;
     char *text = failed ? NULL : json_dumps(rows, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(rows);

@@ -28,6 +28,27 @@ static json_t *ask(themis_t *session, uint32_t server, const char *what)
     return json;
 }
 
+json_t *themis_tools_jobs_ask(themis_t *session, uint32_t server)
+{
+    json_t *jobs = json_array(), *page;
+    char question[40] = "jobs";
+    double before, last = 0;
+
+    do {
+        page = ask(session, server, question);
+        if (!page) {
+            json_decref(jobs);
+            return NULL;
+        }
+        before = last;
+        last = number(json_array_get(page, json_array_size(page) - 1), "number"); /* 0 of an empty page */
+        json_array_extend(jobs, page);
+        json_decref(page);
+        snprintf(question, sizeof question, "jobs %.0f", last);
+    } while (last > before);
+    return jobs;
+}
+
 static void fill_server(themis_tools_server_t *server, const json_t *json)
 {
     const json_t *sharing = json_object_get(json, "sharing");
@@ -193,7 +214,7 @@ int themis_tools_sample_take(themis_t *session, const themis_tools_sample_t *bef
     for (uint32_t s = 0; s < info.servers && !failed; s++) {
         json_t **texts = &sample->texts[2 * s];
         texts[0] = ask(session, s, "server");
-        texts[1] = texts[0] ? ask(session, s, "jobs") : NULL;
+        texts[1] = texts[0] ? themis_tools_jobs_ask(session, s) : NULL;
         if (texts[1]) {
             fill_server(&sample->server[s], texts[0]);
             failed = add_rows(sample, texts[1]);

@@ -32,6 +32,10 @@ typedef struct themis_tools_sample {
     json_t **texts;                /* owned: what the servers said, two for each */
 } themis_tools_sample_t;
 
+/* All jobs of a server, page by page; an array owned by the caller, or NULL: the first question that failed says why.
+ */
+json_t *themis_tools_jobs_ask(themis_t *session, uint32_t server);
+
 /* Asks all servers; one that does not answer is not reachable. `before` may be NULL; it is only read. Release with
  * themis_tools_sample_release. Returns 0, or -1 when memory is short. */
 int themis_tools_sample_take(themis_t *session, const themis_tools_sample_t *before, themis_tools_sample_t *sample);

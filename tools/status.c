@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/sample.h"
 #include "tools/tool.h"
 
 static double mib(const json_t *object, const char *key)
@@ -45,8 +46,8 @@ static json_t *survey(themis_t *session, uint32_t index)
     const char *error;
     json_t *server = ask(session, index, "server", &error), *jobs = NULL;
 
-    if (server)
-        jobs = ask(session, index, "jobs", &error);
+    if (server && !(jobs = themis_tools_jobs_ask(session, index)))
+        error = themis_last_error();
     if (!jobs) {
         json_decref(server);
         return json_pack("{s:i, s:b, s:s}", "number", (int)index, "reachable", 0, "error", error);

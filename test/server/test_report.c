@@ -29,12 +29,21 @@ static void create(rig_t *rig)
     rig_run(rig, rig->now + 100000000);
 }
 
+static themis_job_t *job_of_number(themis_jobtab_t *table, uint64_t number)
+{
+    themis_job_t *job = themis_jobtab_first(table);
+
+    while (job->number != number)
+        job = themis_jobtab_next(table, job);
+    return job;
+}
+
 START_TEST(json_tells_of_every_job)
 {
     rig_t rig;
 
     create(&rig);
-    char *text = themis_report_jobs(rig.table, rig.sched);
+    char *text = themis_report_jobs(rig.table, rig.sched, 0);
     json_t *root = json_loads(text, 0, NULL);
     ck_assert_uint_eq(json_array_size(root), 2);
     json_t *job = json_array_get(root, 0);
@@ -47,6 +56,45 @@ START_TEST(json_tells_of_every_job)
     text = themis_sched_explain(rig.sched, rig.now);
     ck_assert_ptr_nonnull(strstr(text, "75.00 %  job 17"));
     free(text);
+    rig_destroy(&rig);
+}
+END_TEST
+
+/* Ids of the longest and oddest kind fit into a message, and pages tell of each job once, whoever leaves meanwhile. */
+START_TEST(ten_thousand_jobs_come_in_pages)
+{
+    enum { JOBS = 10000 };
+    themis_job_identity_t identity = {.uid = UINT32_MAX, .gid = UINT32_MAX, .nodes = 1};
+    uint64_t after = 0;
+    size_t rows, seen = 0;
+    themis_job_t *job;
+    int fresh, changed;
+    rig_t rig;
+
+    create(&rig);                                   /* two jobs */
+    memset(identity.id, 1, sizeof identity.id - 1); /* six bytes each in JSON */
+    for (uint32_t i = 0; i < JOBS; i++) {
+        identity.uid = i;
+        ck_assert_int_eq(themis_jobtab_join(rig.table, &identity, 0, &job, &fresh, &changed), THEMIS_OK);
+    }
+    do {
+        char *text = themis_report_jobs(rig.table, rig.sched, after);
+        ck_assert_uint_lt(strlen(text), 1000000);
+        json_t *page = json_loads(text, 0, NULL);
+        ck_assert_ptr_nonnull(page);
+        rows = json_array_size(page);
+        for (size_t i = 0; i < rows; i++) {
+            uint64_t number = (uint64_t)json_integer_value(json_object_get(json_array_get(page, i), "number"));
+            ck_assert_uint_gt(number, after);
+            after = number;
+        }
+        seen += rows;
+        json_decref(page);
+        free(text);
+        if (rows > 0) /* the last of a page has gone when the next one is asked for */
+            themis_jobtab_remove(rig.table, job_of_number(rig.table, after));
+    } while (rows > 0);
+    ck_assert_uint_eq(seen, JOBS + 2);
     rig_destroy(&rig);
 }
 END_TEST
@@ -130,6 +178,7 @@ int main(void)
 
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, json_tells_of_every_job);
+    tcase_add_test(tests, ten_thousand_jobs_come_in_pages);
     tcase_add_test(tests, metrics_are_open_metrics);
     tcase_add_test(tests, http_gives_them);
     suite_add_tcase(suite, tests);
