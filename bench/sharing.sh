@@ -1,24 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # sharing: real servers and real client processes (each writes 10 MB and reads it back, again and again) that come and go,
-# as in figures 8, 9, 10, 12 and 14 of the paper; under a device limit, so that the numbers are those of the scheduler.
+# as in figures 8, 9, 10, 12, 13 and 14 of the paper; and what it does not draw: opportunity (a job alone, a job whose rival
+# leaves), sizes (of requests, and depths of queues), gaming (processes, connections, sizes, others' job ids). All under a
+# device limit, so that the numbers are those of the scheduler.
 #
 #   --quick          windows of 3 s, once
 #   --seconds S      length of the window in which all jobs have requests (10)
 #   --repeats N      medians of N (5)
-#   --figures LIST   some of 8,9,10,12,14 (all)
-#   --processes LIST processes of each job of figure 12, "1 2 4 8"; repeats take the first two of them
-#   --limit MIB      MiB/s of each server (160)
+#   --figures LIST   some of 8,9,10,12,13,14,opportunity,sizes,gaming (all)
+#   --processes LIST processes of each job of figure 12 ("1 2")
+#   --transfer BYTES request size of figure 12 (1048576); the file is 10 MB
+#   --limit MIB      MiB/s of each server (80: little enough that a busy machine keeps all jobs backlogged)
+#
+# Figure 12: two jobs of one node, each process with one request of --transfer bytes outstanding; of 2 S seconds job 1 runs
+# all and job 2 has S in the middle (60, 15 and 30 s in the paper). "sustained": bytes of both jobs over the time in which
+# both run, but for its first half second; "whole scene": over all but half a second at each end. "deviation": of job 2's
+# bytes in full seconds from half a second after it began, counted by slices. "share error": root mean square of job 2's
+# part of both jobs' bytes minus 0.5, in windows of 100 ms. tbf has a rule of half the limit (tbf) or all of it (tbf-full)
+# for each job; job 2 stays connected, so that its rule is there, and its idle rate spare, before and after its requests.
 #
 # Pictures of the first repeat and the page sharing.html with all of them are in $BENCH_DIR, and so are the series as CSV.
 . "$(dirname "$0")/../test/lib/testlib.sh"
 . "$(dirname "$0")/../test/lib/sharing.sh"
 
-seconds=10 repeats=5 figures=8,9,10,12,14 limit_mib=160 process_counts="1 2 4 8"
+seconds=10 repeats=5 figures=8,9,10,12,13,14,opportunity,sizes,gaming limit_mib=80 process_counts="1 2" transfer=1048576
 while [ $# -gt 0 ]; do
     case $1 in
     --quick) seconds=3 repeats=1 ;;
-    --seconds | --repeats | --figures | --limit | --processes)
+    --seconds | --repeats | --figures | --limit | --processes | --transfer)
         name=${1#--}
         shift
         case $name in
@@ -27,10 +37,11 @@ while [ $# -gt 0 ]; do
         figures) figures=$1 ;;
         limit) limit_mib=$1 ;;
         processes) process_counts=$1 ;;
+        transfer) transfer=$1 ;;
         esac
         ;;
     *)
-        sed -n '3,13p' "$0"
+        sed -n '3,23p' "$0"
         exit 2
         ;;
     esac
@@ -54,12 +65,13 @@ wanted() { case ,$figures, in *,$1,*) ;; *) return 1 ;; esac }
 # value NAME WANTED NUMBER: remembered for the medians.
 value() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$T/values"; }
 
-# servers N POLICY [KEY=VALUE...]
+# servers N POLICY [KEY=VALUE...]; device: MiB/s of each
+device=$limit_mib
 servers() {
     stop_servers
     count=$1 policy=$2
     shift 2
-    start_servers "$count" store-bandwidth=${limit_mib}m workers=2 size=1g log=warn "policy=$policy" "$@"
+    start_servers "$count" store-bandwidth="${device}m" workers=2 size=1g log=warn "policy=$policy" "$@"
 }
 
 # series FILE STEP: time and MiB/s of each job, by tabs, a column for each job in order of names.
@@ -180,34 +192,105 @@ figure_10() {
     leaves fig10 j1=0.5 j2=0.047619 j3=0.071429 j4=0.047619 j5=0.1 j6=0.066667 j7=0.055556 j8=0.111111
 }
 
-# comparison LABEL PROCESSES POLICY [KEY=VALUE...]: two single-node jobs, one outstanding request a process.
+# number EXPRESSION
+number() { awk "BEGIN { print $1 }"; }
+
+mib() { awk -v b="$1" 'BEGIN { printf "%.2f", b / 1048576 }'; }
+
+# comparison LABEL PROCESSES POLICY [KEY=VALUE...]
 comparison() {
     label=$1 processes=$2
     shift 2
     servers 1 "$@"
-    scene "fig12-$label" "$all" 100
-    job job1 processes="$processes"
-    job job2 processes="$processes" start="$lead" seconds="$middle"
+    begin=$(number "$seconds / 2") ending=$(number "2 * $seconds")
+    scene "fig12-$label" "$ending" 100
+    job job1 processes="$processes" request="$transfer"
+    job job2 processes="$processes" request="$transfer" start="$begin" seconds="$seconds" linger="$begin"
     curtain
     file=$T/fig12-$label.csv
-    value "12 $label: sustained, MiB/s" "" "$(awk -v b="$(total_rate "$file" "$from" "$to")" 'BEGIN { printf "%.2f", b / 1048576 }')"
-    value "12 $label: over the whole scene, MiB/s" "" "$(awk -v b="$(total_rate "$file" 0.5 "$(awk -v a="$all" 'BEGIN { print a - 0.5 }')")" 'BEGIN { printf "%.2f", b / 1048576 }')"
-    value "12 $label: deviation of job 2, MiB/s" "" "$(sigma "$file" "$(awk -v f="$from" 'BEGIN { print int(f + 0.99) }')" "$(awk -v t="$to" 'BEGIN { print int(t) }')" job2 | awk '{ printf "%.3f", $2 / 1048576 }')"
-    value "12 $label: share error over 100 ms" "" "$(calm_error "$file" "$from" "$to" job2 0.5)"
+    first=$(number "$begin + 0.5") last=$(number "$begin + $seconds")
+    value "12 $label: sustained, MiB/s" "" "$(mib "$(total_rate "$file" "$first" "$last")")"
+    value "12 $label: whole scene, MiB/s" "" "$(mib "$(total_rate "$file" 0.5 "$(number "$ending - 0.5")")")"
+    value "12 $label: job 2, MiB/s" "" "$(mib "$(rate "$file" "$first" "$last" job2)")"
+    value "12 $label: deviation of job 2, MiB/s" "" "$(mib "$(sigma "$file" "$first" "$(number "int($seconds - 0.5)")" job2 | cut -d' ' -f2)")"
+    value "12 $label: share error over 100 ms" "" "$(calm_error "$file" "$first" "$last" job2 0.5)"
 }
 
 figure_12() {
-    full=$((limit_mib)) half=$((limit_mib / 2))
-    for processes in $comparison_processes; do
+    for processes in $process_counts; do
         comparison "stride-$processes" "$processes" job-fair draw=stride
         comparison "statistical-$processes" "$processes" job-fair draw=statistical
         comparison "gift-$processes" "$processes" gift
-        comparison "tbf-$processes" "$processes" tbf tbf-rate=$half
-        comparison "tbf-full-$processes" "$processes" tbf tbf-rate=$full
+        comparison "tbf-$processes" "$processes" tbf tbf-rate="$(tbf_rate 2)"
+        comparison "tbf-full-$processes" "$processes" tbf tbf-rate="$(tbf_rate 1)"
+        for label in stride statistical gift tbf tbf-full; do
+            picture "fig12-$label-$processes" "12: $label, two jobs of $processes process(es)"
+        done
     done
-    for label in stride statistical gift tbf tbf-full; do
-        picture "fig12-$label-${comparison_processes%% *}" "12: $label, two jobs of ${comparison_processes%% *} process(es)"
+}
+
+# tbf_rate PARTS: requests/s that are the limit divided by PARTS; tbf counts slices of at most 1 MiB.
+tbf_rate() { number "$limit / ($transfer < 1048576 ? $transfer : 1048576) / $1"; }
+
+figure_13() {
+    servers 1 size-fair quantum=256k
+    rounds=$(number "int(2 * $seconds)")
+    alone=$(play_bsp fig13-alone alone "$rounds")
+    fair=$(play_bsp fig13-size-fair beside "$rounds")
+    limit 20 themis policy set fifo >/dev/null
+    fifo=$(play_bsp fig13-fifo beside "$rounds")
+    picture fig13-size-fair "13: compute, write, repeat beside a background job: size-fair"
+    picture fig13-fifo "13: the same under fifo"
+    value "13: slow-down under fifo" "" "$(number "$fifo / $alone - 1")"
+    value "13: slow-down under size-fair" "at most 0.0588" "$(number "$fair / $alone - 1")"
+    value "13: part of fifo's slow-down removed" "at least 0.59" "$(number "1 - ($fair / $alone - 1) / ($fifo / $alone - 1)")"
+}
+
+figure_opportunity() {
+    for policy in fifo job-fair; do
+        servers 1 "$policy"
+        scene "alone-$policy" "$middle" 100
+        job only processes=4
+        curtain
     done
+    end=$(number "$seconds + 0.5")
+    value "opportunity: one job under job-fair over fifo" "at least 0.98" \
+        "$(divide "$(rate "$T/alone-job-fair.csv" 0.5 "$end" only)" "$(rate "$T/alone-fifo.csv" 0.5 "$end" only)")"
+    play_leaving leaving 8
+    picture leaving "opportunity: one of two jobs leaves"
+    value "opportunity: part of the limit from 100 ms after the other left" "at least 0.97" \
+        "$(divide "$(freed "$T/leaving.csv" | cut -d' ' -f2)" $limit)"
+}
+
+# fair NAME JOB OTHER: the quotient of two jobs over the window.
+fair() { divide "$(rate "$T/$1.csv" 0.5 "$(number "$seconds + 0.5")" "$2")" "$(rate "$T/$1.csv" 0.5 "$(number "$seconds + 0.5")" "$3")"; }
+
+# Half of the limit, since 4 KiB requests take processor time, too.
+figure_sizes() {
+    device=$((limit_mib / 2))
+    servers 1 job-fair quantum=256k
+    device=$limit_mib
+    play_sizes sizes "$(number "$seconds + 1")"
+    picture sizes "sizes: requests of 4 KiB against 16 MiB"
+    value "sizes: 4 KiB over 16 MiB requests" "1.0 within 2 %" "$(fair sizes small large)"
+    play_depths depths "$(number "$seconds + 1")"
+    picture depths "sizes: 64 requests outstanding against 1"
+    value "sizes: depth 64 over depth 1" "1.0 within 2 %" "$(fair depths deep shallow)"
+}
+
+figure_gaming() {
+    device=$((limit_mib / 2))
+    servers 1 job-fair quantum=256k
+    device=$limit_mib
+    play_greedy greedy "$(number "$seconds + 1")"
+    picture greedy "gaming: 8 processes with 8 small requests each against 2 with 1"
+    value "gaming: 8 processes x 8 requests of 64 KiB over 2 processes" "1.0 within 2 %" "$(fair greedy greedy modest)"
+    play_wide wide "$(number "$seconds + 1")"
+    value "gaming: 8 processes with requests of 16 MiB over 2 processes" "1.0 within 2 %" "$(fair wide wide modest)"
+    [ "$(id -u)" = 0 ] || return 0
+    play_claim claim "$(number "$seconds + 1")"
+    picture claim "gaming: two users claim one job id"
+    value "gaming: a claimed job id over another job" "1.0 within 2 %" "$(fair claim mine@1001 other)"
 }
 
 figure_14() {
@@ -241,9 +324,10 @@ rows() {
         { v[++n] = $3 + 0 }
         END {
             flush_case()
-            for (p = 1; p <= 8; p *= 2) {
+            for (p = 1; p <= 16; p++) {
                 for (i = split("gift tbf tbf-full", other, " "); i >= 1; i--) {
                     quotient("12 stride-" p ": sustained, MiB/s", "12 " other[i] "-" p ": sustained, MiB/s", "at least 1.13")
+                    quotient("12 stride-" p ": whole scene, MiB/s", "12 " other[i] "-" p ": whole scene, MiB/s", "")
                     quotient("12 stride-" p ": deviation of job 2, MiB/s", "12 " other[i] "-" p ": deviation of job 2, MiB/s", "at most 0.8")
                 }
                 quotient("12 stride-" p ": share error over 100 ms", "12 statistical-" p ": share error over 100 ms", "at most 0.333")
@@ -260,7 +344,7 @@ body { font-family: sans-serif; margin: 1.5em; max-width: 1200px } .figures { di
 table { border-collapse: collapse } td, th { border: 1px solid #ccc; padding: .2em .6em; text-align: left }
 </style></head><body><h1>Sharing by policy</h1>
 END
-    echo "<p>Device limit $limit_mib MiB/s a server; windows of $seconds s; medians of $repeats; pictures of the first repeat.</p><div class=\"figures\">"
+    echo "<p>Device limit $limit_mib MiB/s a server; windows of $seconds s; medians of $repeats; pictures of the first repeat; load of the machine after each:$loads.</p><div class=\"figures\">"
     while IFS="$(printf '\t')" read -r name title; do
         echo "<figure title=\"$title\">"
         sed '1,/<svg/{/<svg/!d}' "$pictures/$name.svg"
@@ -272,15 +356,15 @@ END
 }
 
 : >"$T/pictures"
+loads=
 for repeat in $(seq 1 "$repeats"); do
-    # All numbers of processes once, afterwards the one in which a queue runs empty now and then.
-    comparison_processes=$process_counts
-    [ "$repeat" = 1 ] || comparison_processes=$(echo "$process_counts" | cut -d' ' -f1,2)
-    for figure in 8 9 10 12 14; do
+    for figure in 8 9 10 12 13 14 opportunity sizes gaming; do
         ! wanted $figure || "figure_$figure"
     done
     rows <"$T/values" >"$BENCH_JSON"
+    loads="$loads $(cut -d' ' -f1 /proc/loadavg)"
 done
 page >"$BENCH_DIR/sharing.html"
+echo "load of the machine after each repeat:$loads"
 echo "pictures and series in $pictures, all on $BENCH_DIR/sharing.html"
 finish

@@ -6,10 +6,10 @@
  *   sharing_client sample [OPTION=VALUE...]   counters of all jobs at all servers, as CSV
  *
  * Both take servers=LIST, start=S (seconds from now, or from the monotonic time at=T) and seconds=S. A job takes
- * job=NAME nodes=N priority=N uid=N gid=N processes=N depth=N (requests outstanding) request=BYTES file=BYTES
- * mode=rw|write|stat|bsp think=US (pause after each request) server=N (its files are on that server alone) check=0|1
- * (fill before writing, compare after reading) rounds=N (of mode bsp: pause `think`, then write the file; ends after
- * them). The sampler takes every=MS.
+ * job=NAME nodes=N priority=N (or THEMIS_PRIORITY) uid=N gid=N processes=N depth=N (requests outstanding)
+ * request=BYTES file=BYTES mode=rw|write|stat|bsp think=US (pause after each request) server=N (its files are on that
+ * server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of mode bsp: pause `think`, then write
+ * the file; ends after them) linger=S (stay connected after the end). The sampler takes every=MS.
  *
  * A job prints "NAME bytes=N operations=N seconds=S" when it ends. The sampler prints
  * "time_s,server,job,bytes,requests, metadata,queued,share" with times from its start.
@@ -31,7 +31,7 @@ enum { MAX_DEPTH = 256 };
 
 typedef struct settings {
     const char *servers, *job, *mode;
-    double at, start, seconds;
+    double at, start, seconds, linger;
     long nodes, priority, uid, gid, processes, depth, request, file, think, server, check, rounds, every;
 } settings_t;
 
@@ -64,25 +64,16 @@ static int take_option(settings_t *settings, const char *option)
         long *number;
         double *real;
     } known[] = {
-        {"servers", &settings->servers, NULL, NULL},
-        {"job", &settings->job, NULL, NULL},
-        {"mode", &settings->mode, NULL, NULL},
-        {"start", NULL, NULL, &settings->start},
-        {"seconds", NULL, NULL, &settings->seconds},
-        {"at", NULL, NULL, &settings->at},
-        {"nodes", NULL, &settings->nodes, NULL},
-        {"priority", NULL, &settings->priority, NULL},
-        {"uid", NULL, &settings->uid, NULL},
-        {"gid", NULL, &settings->gid, NULL},
-        {"processes", NULL, &settings->processes, NULL},
-        {"depth", NULL, &settings->depth, NULL},
-        {"request", NULL, &settings->request, NULL},
-        {"file", NULL, &settings->file, NULL},
-        {"think", NULL, &settings->think, NULL},
-        {"server", NULL, &settings->server, NULL},
-        {"check", NULL, &settings->check, NULL},
-        {"rounds", NULL, &settings->rounds, NULL},
-        {"every", NULL, &settings->every, NULL},
+        {"servers", &settings->servers, NULL, NULL},   {"job", &settings->job, NULL, NULL},
+        {"mode", &settings->mode, NULL, NULL},         {"start", NULL, NULL, &settings->start},
+        {"seconds", NULL, NULL, &settings->seconds},   {"at", NULL, NULL, &settings->at},
+        {"linger", NULL, NULL, &settings->linger},     {"nodes", NULL, &settings->nodes, NULL},
+        {"priority", NULL, &settings->priority, NULL}, {"uid", NULL, &settings->uid, NULL},
+        {"gid", NULL, &settings->gid, NULL},           {"processes", NULL, &settings->processes, NULL},
+        {"depth", NULL, &settings->depth, NULL},       {"request", NULL, &settings->request, NULL},
+        {"file", NULL, &settings->file, NULL},         {"think", NULL, &settings->think, NULL},
+        {"server", NULL, &settings->server, NULL},     {"check", NULL, &settings->check, NULL},
+        {"rounds", NULL, &settings->rounds, NULL},     {"every", NULL, &settings->every, NULL},
     };
     const char *equals = strchr(option, '=');
 
@@ -264,6 +255,8 @@ static int run_process(const settings_t *settings, totals_t *totals, int rank, d
     fill(&process);
     sleep_until(start);
     int status = run_loop(&process, path);
+    if (settings->linger > 0)
+        sleep_until(process.end + settings->linger);
     themis_close(process.file);
     themis_disconnect(process.session);
     free(process.buffer);
@@ -358,7 +351,6 @@ int main(int argc, char **argv)
                            .mode = "rw",
                            .seconds = 10,
                            .nodes = 1,
-                           .priority = 1,
                            .uid = -1,
                            .gid = -1,
                            .processes = 1,

@@ -116,14 +116,9 @@ alone() {
 }
 settle alone
 leaves() {
-    scene leaves 4 20
-    job stays processes=4
-    job goes processes=2 request=1000000 seconds=2
-    curtain
-    gone=$(awk -F, '$3 ~ /^goes@/ { if ($4 > last) t = $1; last = $4 } END { print t + 0 }' "$T/leaves.csv")
+    play_leaving leaves 4
     expect_least "100 ms after the other has left, a job has everything" \
-        "$(divide "$(rate "$T/leaves.csv" "$(awk -v t="$gone" 'BEGIN { print t + 0.1 }')" \
-            "$(awk -v t="$gone" 'BEGIN { print t + 1.1 }')" stays)" $limit)" 0.97
+        "$(divide "$(freed "$T/leaves.csv" | cut -d' ' -f2)" $limit)" 0.97
 }
 settle leaves
 
@@ -132,19 +127,13 @@ settle leaves
 stop_servers
 start_servers 1 store-bandwidth=40m workers=2 quantum=256k size=1g policy=job-fair
 sizes() {
-    scene sizes 4 100
-    job small request=4096 file=4194304 depth=64 processes=3 check=0
-    job large request=16777216 file=16777216 processes=2 check=0
-    curtain || not_ok "jobs of mixed sizes end well"
+    play_sizes sizes 4 || not_ok "jobs of mixed sizes end well"
     expect "4 KiB against 16 MiB requests under job-fair" \
         "$(divide "$(rate "$T/sizes.csv" 1 4 small)" "$(rate "$T/sizes.csv" 1 4 large)")" 1 2
 }
 settle sizes
 depths() {
-    scene depths 4 100
-    job deep request=1048576 file=67108864 depth=64 check=0
-    job shallow request=1048576 depth=1 check=0
-    curtain || not_ok "jobs of unequal depth end well"
+    play_depths depths 4 || not_ok "jobs of unequal depth end well"
     expect "queue depth 64 against 1" "$(divide "$(rate "$T/depths.csv" 1 4 deep)" "$(rate "$T/depths.csv" 1 4 shallow)")" 1 2
 }
 settle depths
@@ -158,20 +147,13 @@ storm() {
 }
 settle storm
 greedy() {
-    scene greedy 4 100
-    job modest processes=1
-    job greedy processes=8 depth=8 request=65536 check=0
-    curtain || not_ok "the greedy job ends well"
-    expect "8 processes with 8 small requests each gain nothing over one process" \
+    play_greedy greedy 4 || not_ok "the greedy job ends well"
+    expect "8 processes with 8 small requests each gain nothing over two with one" \
         "$(share "$T/greedy.csv" 1 4 greedy)" 0.5 2
 }
 settle greedy
 claim() {
-    scene claim 4 100
-    job mine uid=1001 processes=2
-    job mine uid=1002 processes=2
-    job other uid=1003 processes=2
-    curtain || not_ok "two users' jobs of one id end well"
+    play_claim claim 4 || not_ok "two users' jobs of one id end well"
     expect "a job id that another user claims is another job" "$(share "$T/claim.csv" 1 4 mine@1001)" 0.33333 2
 }
 if [ -n "$users" ]; then
@@ -221,7 +203,10 @@ silent() {
 priority() {
     policy priority-fair
     scene priority 4 100
-    job high priority=3 processes=3
+    THEMIS_PRIORITY=3
+    export THEMIS_PRIORITY
+    job high processes=3
+    unset THEMIS_PRIORITY
     job low priority=1 processes=2
     curtain || not_ok "jobs of unequal priority end well"
     expect "priority 3 against 1 under priority-fair" \
@@ -248,17 +233,10 @@ draws() {
 settle draws
 
 # Interference: compute, write, repeat beside a background job, as figure 13 in small.
-bsp() {
-    scene "$1" 6 500
-    job simulation nodes=16 mode=bsp rounds=8 think=200000 file=8000000 request=8000000 processes=4 check=0
-    [ "$2" = alone ] || job background nodes=1 processes=6 request=8000000 file=8000000 check=0
-    curtain
-    sed -n 's/^simulation .*seconds=//p' "$T/$1.out"
-}
 # bsp_median NAME alone|beside POLICY: of three
 bsp_median() {
     limit 20 themis policy set "$3" >/dev/null
-    for i in 1 2 3; do bsp "$1$i" "$2"; done | sort -n | sed -n 2p
+    for i in 1 2 3; do play_bsp "$1$i" "$2" 8; done | sort -n | sed -n 2p
 }
 interference() {
     stop_servers

@@ -82,8 +82,74 @@ calm_error() {
         END { close_window(); printf "%.5f\n", (n > 0 ? sqrt(sum / n) : 1) }' "$1"
 }
 
-# sigma FILE FROM TO JOB: mean and standard deviation of a job's rate in windows of a second, in bytes/s.
+# sigma FILE FROM SECONDS JOB: mean and standard deviation of a job's rate in that many seconds after FROM, in bytes/s.
 sigma() {
-    for second in $(seq "$2" $(($3 - 1))); do rate "$1" "$second" $((second + 1)) "$4"; done |
-        awk '{ s += $1; q += $1 * $1; n++ } END { m = s / n; v = q / n - m * m; printf "%.0f %.0f\n", m, (v > 0 ? sqrt(v) : 0) }'
+    for second in $(seq 0 $(($3 - 1))); do
+        rate "$1" "$(awk -v f="$2" -v k="$second" 'BEGIN { print f + k }')" "$(awk -v f="$2" -v k="$second" 'BEGIN { print f + k + 1 }')" "$4"
+    done | awk '{ s += $1; q += $1 * $1; n++ } END { m = s / n; v = q / n - m * m; printf "%.0f %.0f\n", m, (v > 0 ? sqrt(v) : 0) }'
+}
+
+# Scenes that both scripts play, SECONDS long.
+
+# One of two jobs leaves in the middle. freed FILE prints when its last bytes came, and from 100 ms later on the other's
+# bytes/s over a second.
+play_leaving() {
+    scene "$1" "$2" 20
+    job stays processes=4
+    job goes processes=2 request=1000000 seconds=$(($2 / 2))
+    curtain
+}
+freed() {
+    freed_at=$(awk -F, '$3 ~ /^goes@/ { if ($4 > last) t = $1; last = $4 } END { print t + 0 }' "$1")
+    echo "$freed_at $(rate "$1" "$(awk -v t="$freed_at" 'BEGIN { print t + 0.1 }')" "$(awk -v t="$freed_at" 'BEGIN { print t + 1.1 }')" stays)"
+}
+
+# Requests of 4 KiB against requests of 16 MiB.
+play_sizes() {
+    scene "$1" "$2" 100
+    job small request=4096 file=4194304 depth=64 processes=3 check=0
+    job large request=16777216 file=16777216 processes=2 check=0
+    curtain
+}
+
+# 64 requests outstanding against one.
+play_depths() {
+    scene "$1" "$2" 100
+    job deep request=1048576 file=67108864 depth=64 check=0
+    job shallow request=1048576 depth=1 check=0
+    curtain
+}
+
+# More processes, connections and smaller requests. The modest job has two processes, so that it always has a request.
+play_greedy() {
+    scene "$1" "$2" 100
+    job modest processes=2
+    job greedy processes=8 depth=8 request=65536 check=0
+    curtain
+}
+
+# More processes and larger requests.
+play_wide() {
+    scene "$1" "$2" 100
+    job modest processes=2
+    job wide processes=8 request=16777216 file=16777216 check=0
+    curtain
+}
+
+# Two users' jobs of one id, and a third one's.
+play_claim() {
+    scene "$1" "$2" 100
+    job mine uid=1001 processes=2
+    job mine uid=1002 processes=2
+    job other uid=1003 processes=2
+    curtain
+}
+
+# play_bsp NAME alone|beside ROUNDS: compute, write, repeat, alone or beside a background job; prints the seconds it took.
+play_bsp() {
+    scene "$1" $((3 * $3 / 4)) 500
+    job simulation nodes=16 mode=bsp rounds="$3" think=200000 file=8000000 request=8000000 processes=4 check=0
+    [ "$2" = alone ] || job background nodes=1 processes=6 request=8000000 file=8000000 check=0
+    curtain
+    sed -n 's/^simulation .*seconds=//p' "$T/$1.out"
 }
