@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # To see what is shared: themis jobs, policy and top, the metrics over HTTP, and a real Prometheus that scrapes them.
-# timeout: 150
+# timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
 . "$(dirname "$0")/lib/sharing.sh"
 
 free_port
 metrics_port=$testlib_port
 start_servers 1 store-bandwidth=80m workers=2 size=512m policy=size-fair metrics-port=$metrics_port
-scene seen 25 500
+scene seen 45 500
 job "four" nodes=4 processes=2
 job "one" nodes=1 processes=2
 sleep 4
@@ -83,4 +83,52 @@ else
     skip "a real Prometheus" "prometheus is not installed"
 fi
 curtain || not_ok "the jobs end well"
+
+# A large job of a large uid and a long policy, on two servers of which one goes away.
+# fits COMMAND...: the picture has no line of more than 80 columns.
+fits() { limit 30 "$@" >"$T/top" && awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' "$T/top"; }
+long=group-then-user-then-size-fair
+stop_servers
+start_servers 2 store-bandwidth=80m size=512m policy=$long draw=statistical
+scene large 20 500
+big_uid=4294967293
+[ "$(id -u)" = 0 ] || big_uid=$(id -u)
+job "a-job-with-a-name-that-is-long" nodes=100000 processes=2 depth=64 server=1 uid=$big_uid
+sleep 4
+large() { fits themis top --once && grep -q "^a-job-with-a-name- *$big_uid  *100k " "$T/top" && grep -q "$long, statistical" "$T/top"; }
+check "a large job and a long policy fit into 80 columns" large
+screen() {
+    script -qec "stty rows 24 cols 80; TERM=xterm timeout --foreground 3 themis top" /dev/null >"$T/screen" 2>&1
+    grep -q "$long, statistical" "$T/screen"
+}
+check "and are whole on the screen" screen
+# shellcheck disable=SC2086 # a list of process ids
+set -- $testlib_servers
+kill -9 "$1"
+gone() { THEMIS_TIMEOUT=2s fits themis top --once && grep -q '^  0 no answer' "$T/top" && grep -q '1 of 2 servers' "$T/top"; }
+check "so does the picture with a server that does not answer" gone
+rest() {
+    ! THEMIS_TIMEOUT=2s limit 30 themis policy set job-fair >"$T/set" 2>"$T/set.err" && grep -q '^server 1: job-fair' "$T/set" &&
+        grep -q 'server 0: ' "$T/set.err" && grep -q 'not set on 1 of 2 servers' "$T/set.err"
+}
+check "themis policy set says which server failed, and sets the others" rest
+stop_servers
+curtain >/dev/null 2>&1 || : # its servers are gone
+
+# Policies change all the time while jobs compare every byte that they read.
+start_servers 2 size=512m
+scene changing 8 500
+for name in one two three; do job $name nodes=2 processes=2 request=65536 file=4194304 depth=8 check=1; done
+sleep 2
+changed=0 until=$(($(date +%s) + 7))
+while [ "$(date +%s)" -lt "$until" ]; do
+    for policy in fifo size-fair user-then-size-fair tbf job-fair gift; do
+        ! limit 20 themis policy set $policy >/dev/null 2>"$T/change.err" || changed=$((changed + 1))
+        sleep 0.05
+    done
+done
+complete() { curtain && [ "$(grep -c ' bytes=[1-9]' "$T/changing.out")" = 3 ]; }
+check "policies that change every moment lose no request" complete
+enough() { echo "$changed changes"; [ "$changed" -ge 12 ] || { cat "$T/change.err" && return 1; }; }
+check "they changed often" enough
 finish

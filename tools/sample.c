@@ -284,3 +284,20 @@ const char *themis_tools_bytes(double bytes, char *text)
         snprintf(text, 8, "%.*f%c", bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0, bytes, units[unit]);
     return text;
 }
+
+const char *themis_tools_count(double count, char *text)
+{
+    static const char units[] = " kMGTPE";
+    int unit = 0;
+
+    if (count < 99999.5) {
+        snprintf(text, 8, "%.0f", count);
+        return text;
+    }
+    while (count >= 999.5 && units[unit + 1] != '\0') {
+        count /= 1000;
+        unit++;
+    }
+    snprintf(text, 8, "%.*f%c", count < 9.995 ? 2 : count < 99.95 ? 1 : 0, count, units[unit]);
+    return text;
+}

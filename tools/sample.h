@@ -46,4 +46,6 @@ json_t *themis_tools_sample_json(const themis_tools_sample_t *sample);
 
 /* "1.5G", at most 5 characters; `text` has 8 bytes. Returns text. */
 const char *themis_tools_bytes(double bytes, char *text);
+/* The same for a number of things: "99999", "100k", "2.5M". */
+const char *themis_tools_count(double count, char *text);
 #endif

@@ -9,15 +9,27 @@
 #include <unistd.h>
 #include "tools/sample.h"
 
-enum { LINE_BYTES = 256 };
+enum { LINE_BYTES = 256, COLUMNS = 80 };
 
 /* One line of the picture, wherever it goes: the screen or standard output. */
 typedef struct page {
     int on_screen, row, rows;
 } page_t;
 
-static void put_line(page_t *page, int attributes, const char *line)
+static size_t width(const page_t *page)
 {
+    return page->on_screen ? (size_t)COLS : COLUMNS;
+}
+
+/* A line that is too long is cut, and shows it. */
+static void put_line(page_t *page, int attributes, const char *text)
+{
+    char line[LINE_BYTES];
+    size_t most = width(page);
+
+    snprintf(line, sizeof line, "%s", text);
+    if (strlen(line) > most && most > 2)
+        snprintf(line + most - 2, sizeof line - most + 2, "..");
     if (!page->on_screen) {
         puts(line);
         return;
@@ -31,7 +43,7 @@ static void put_line(page_t *page, int attributes, const char *line)
 
 static void put_head(page_t *page, const themis_tools_sample_t *sample)
 {
-    char line[LINE_BYTES], clock[16];
+    char line[LINE_BYTES], sharing[LINE_BYTES / 2], clock[16];
     time_t now = time(NULL);
     struct tm local;
     const char *policy = "no server answers", *draw = "";
@@ -44,15 +56,21 @@ static void put_head(page_t *page, const themis_tools_sample_t *sample)
             up++;
         }
     strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&now, &local));
-    snprintf(line, sizeof line, "themis  %s  %u of %u server%s  %u job%s  %.40s%s%s", clock, up, sample->servers,
-             sample->servers == 1 ? "" : "s", sample->count, sample->count == 1 ? "" : "s", policy, *draw ? ", " : "",
-             draw);
+    int length = snprintf(line, sizeof line, "themis  %s  %u of %u server%s  %u job%s", clock, up, sample->servers,
+                          sample->servers == 1 ? "" : "s", sample->count, sample->count == 1 ? "" : "s");
+    snprintf(sharing, sizeof sharing, "%s%s%s", policy, *draw ? ", " : "", draw);
+    /* A long policy has a line of its own. */
+    int fits = (size_t)length + 2 + strlen(sharing) <= width(page);
+    if (fits)
+        snprintf(line + length, sizeof line - (size_t)length, "  %s", sharing);
     put_line(page, page->on_screen ? (int)A_BOLD : 0, line);
+    if (!fits)
+        put_line(page, page->on_screen ? (int)A_BOLD : 0, sharing);
 }
 
 static void put_servers(page_t *page, const themis_tools_sample_t *sample, uint32_t most)
 {
-    char line[LINE_BYTES], read[8], written[8], used[8], size[8];
+    char line[LINE_BYTES], read[8], written[8], used[8], size[8], jobs[8], queued[8];
 
     snprintf(line, sizeof line, "%3s %-26s %5s %7s %8s %8s %15s", "NO", "SERVER", "JOBS", "QUEUED", "READ/S", "WRITE/S",
              "STORE USED");
@@ -62,10 +80,10 @@ static void put_servers(page_t *page, const themis_tools_sample_t *sample, uint3
         if (!server->reachable)
             snprintf(line, sizeof line, "%3u %s", s, server->error);
         else
-            snprintf(line, sizeof line, "%3u %-26.26s %5.0f %7.0f %8s %8s %7s of %-5s", s, server->name, server->jobs,
-                     server->queued, themis_tools_bytes(server->read_s, read),
-                     themis_tools_bytes(server->written_s, written), themis_tools_bytes(server->used, used),
-                     themis_tools_bytes(server->capacity, size));
+            snprintf(line, sizeof line, "%3u %-26.26s %5s %7s %8s %8s %7s of %-5s", s, server->name,
+                     themis_tools_count(server->jobs, jobs), themis_tools_count(server->queued, queued),
+                     themis_tools_bytes(server->read_s, read), themis_tools_bytes(server->written_s, written),
+                     themis_tools_bytes(server->used, used), themis_tools_bytes(server->capacity, size));
         put_line(page, 0, line);
     }
     if (sample->servers > most) {
@@ -74,18 +92,28 @@ static void put_servers(page_t *page, const themis_tools_sample_t *sample, uint3
     }
 }
 
+/* Milliseconds, with a decimal while they are few. */
+static const char *wait_text(double ms, char *text)
+{
+    if (ms >= 9999.5)
+        return themis_tools_count(ms, text);
+    snprintf(text, 8, "%.1f", ms);
+    return text;
+}
+
 static void put_jobs(page_t *page, const themis_tools_sample_t *sample)
 {
-    char line[LINE_BYTES], read[8], written[8];
+    char line[LINE_BYTES], read[8], written[8], nodes[8], queued[8], wait[8];
 
-    snprintf(line, sizeof line, "%-20s %8s %5s %6s %6s %7s %7s %6s %7s", "JOB", "UID", "NODES", "DUE%", "GOT%",
+    snprintf(line, sizeof line, "%-18s %10s %5s %6s %6s %7s %7s %6s %7s", "JOB", "UID", "NODES", "DUE%", "GOT%",
              "READ/S", "WRITE/S", "QUEUED", "WAIT ms");
     put_line(page, page->on_screen ? (int)A_REVERSE : 0, line);
     for (uint32_t i = 0; i < sample->count; i++) {
         const themis_tools_job_t *job = &sample->job[i];
-        snprintf(line, sizeof line, "%-20.20s %8u %5u %6.1f %6.1f %7s %7s %6.0f %7.1f", job->id, job->uid, job->nodes,
-                 100 * job->due, 100 * job->got, themis_tools_bytes(job->read_s, read),
-                 themis_tools_bytes(job->written_s, written), job->queued, job->wait_ms);
+        snprintf(line, sizeof line, "%-18.18s %10u %5s %6.1f %6.1f %7s %7s %6s %7s", job->id, job->uid,
+                 themis_tools_count(job->nodes, nodes), 100 * job->due, 100 * job->got,
+                 themis_tools_bytes(job->read_s, read), themis_tools_bytes(job->written_s, written),
+                 themis_tools_count(job->queued, queued), wait_text(job->wait_ms, wait));
         /* A job that wants more and gets clearly less than its due stands out. */
         int bad = job->queued > 0 && job->got < 0.9 * job->due;
         put_line(page, page->on_screen && bad ? (int)A_BOLD : 0, line);
