@@ -47,17 +47,28 @@ static int show(const themis_tools_command_t *self, themis_t *session, uint32_t 
     return result;
 }
 
-/* A policy that the first server refuses is refused by all: it is asked first. */
+/* A policy that one server refuses as wrong is refused by all. A server that fails otherwise does not keep the others
+ * on the old policy. */
 static int set(const themis_tools_command_t *self, themis_t *session, uint32_t servers, const char *policy)
 {
+    uint32_t failed = 0;
+
     for (uint32_t s = 0; s < servers; s++) {
         char *text;
-        if (themis_policy_set(session, s, policy, &text) != THEMIS_OK)
-            return themis_tools_failed(self);
-        printf("server %u: %s\n", s, text);
-        free(text);
+        themis_status_t status = themis_policy_set(session, s, policy, &text);
+        if (status == THEMIS_OK) {
+            printf("server %u: %s\n", s, text);
+            free(text);
+            continue;
+        }
+        failed++;
+        themis_tools_complain(self, "server %u: %s", s, themis_last_error());
+        if (status == THEMIS_PARSE)
+            return THEMIS_TOOLS_FAILED;
     }
-    return THEMIS_TOOLS_OK;
+    if (failed && failed < servers)
+        themis_tools_complain(self, "not set on %u of %u servers", failed, servers);
+    return failed ? THEMIS_TOOLS_FAILED : THEMIS_TOOLS_OK;
 }
 
 /* Options may stand before and behind the verb. Returns 0 if the arguments are wrong. */
