@@ -178,7 +178,7 @@ sanitizer_options() {
     case $THEMIS_VARIANT in
     asan)
         # The driver may come before the runtime in LD_PRELOAD; both come before the C library, which is what counts.
-        export ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=1:${ASAN_OPTIONS-}"
+        export ASAN_OPTIONS="suppressions=$supp/asan.supp:verify_asan_link_order=0:detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=1:${ASAN_OPTIONS-}"
         export LSAN_OPTIONS="suppressions=$supp/lsan.supp:print_suppressions=0:${LSAN_OPTIONS-}"
         export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS-}"
         ;;
