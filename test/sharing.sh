@@ -10,11 +10,18 @@ limit=$((limit_mib * 1048576))
 users=yes
 [ "$(id -u)" = 0 ] || users=
 
+# Under a sanitizer the scenes are played once, for what it reports: each byte is compared, but nobody is fast enough for
+# the shares to be those of the policy.
+judged=yes
+case $THEMIS_VARIANT in asan | tsan) judged= ;; esac
+
 policy() { check "the policy becomes $1" limit 20 themis policy set "$1"; }
 
 # expect TEXT VALUE WANTED PERCENT
 expect() {
-    if within "$2" "$3" "$4"; then
+    if [ -z "$judged" ]; then
+        echo "# $1: $2"
+    elif within "$2" "$3" "$4"; then
         ok "$1: $2 (wanted $3 within $4 %)"
     else
         not_ok "$1: $2, wanted $3 within $4 %"
@@ -24,7 +31,9 @@ expect() {
 
 # expect_least TEXT VALUE LEAST
 expect_least() {
-    if at_least "$2" "$3"; then ok "$1: $2 (at least $3)"; else not_ok "$1: $2, wanted at least $3"; fi
+    if [ -z "$judged" ]; then
+        echo "# $1: $2"
+    elif at_least "$2" "$3"; then ok "$1: $2 (at least $3)"; else not_ok "$1: $2, wanted at least $3"; fi
 }
 
 # settle SCENES: a starved machine does not keep all jobs backlogged, which is what the windows suppose; so scenes that
@@ -34,12 +43,14 @@ settle() {
     for settle_try in 1 2 3; do
         testlib_failed=$settle_failed
         "$1" >"$T/settle.out"
-        [ "$testlib_failed" != "$settle_failed" ] || break
+        [ -n "$judged" ] && [ "$testlib_failed" != "$settle_failed" ] || break
         [ "$settle_try" = 3 ] || sed "s/^not ok - /# played again: /; s/^ok - /# /" "$T/settle.out"
     done
     cat "$T/settle.out"
+    [ -n "$judged" ] || [ "$testlib_failed" != "$settle_failed" ] || ok "scene $1: its jobs end well"
 }
 
+[ -n "$judged" ] || skip "the shares, rates and delays of all scenes" "a sanitizer's speed is not the policy's"
 start_servers 1 store-bandwidth=${limit_mib}m workers=2 quantum=256k size=2g policy=size-fair
 
 # Figure 8.
@@ -106,17 +117,17 @@ alone() {
     policy fifo
     scene alone_fifo 3 100
     job only processes=4
-    curtain
+    curtain || not_ok "a job alone ends well"
     policy job-fair
     scene alone 3 100
     job only processes=4
-    curtain
+    curtain || not_ok "a job alone ends well"
     expect_least "a single job gets what it gets under fifo" \
         "$(divide "$(rate "$T/alone.csv" 0.5 3 only)" "$(rate "$T/alone_fifo.csv" 0.5 3 only)")" 0.98
 }
 settle alone
 leaves() {
-    play_leaving leaves 4
+    play_leaving leaves 4 || not_ok "a job that leaves ends well"
     expect_least "100 ms after the other has left, a job has everything" \
         "$(divide "$(freed "$T/leaves.csv" | cut -d' ' -f2)" $limit)" 0.97
 }
@@ -224,7 +235,7 @@ draws() {
         scene $draw 5 100
         job a processes=3
         job b processes=3
-        curtain
+        curtain || not_ok "jobs under $draw draws end well"
     done
     statistical=$(calm_error "$T/statistical.csv" 0.5 5 a 0.5) stride=$(calm_error "$T/stride.csv" 0.5 5 a 0.5)
     expect_least "share error over 100 ms: statistical $statistical, stride $stride, quotient" \
@@ -239,11 +250,13 @@ bsp_median() {
     for i in 1 2 3; do play_bsp "$1$i" "$2" 8; done | sort -n | sed -n 2p
 }
 interference() {
+    rm -f "$T/bsp.failed"
     stop_servers
     start_servers 1 store-bandwidth=${limit_mib}m workers=2 quantum=256k size=1g
     alone=$(bsp_median bsp_alone alone size-fair)
     fair=$(bsp_median bsp_fair beside size-fair)
     fifo=$(bsp_median bsp_fifo beside fifo)
+    [ ! -e "$T/bsp.failed" ] || not_ok "a simulation and its neighbour end well: $(cat "$T/bsp.failed")"
     slow_fair=$(awk -v a="$alone" -v f="$fair" 'BEGIN { printf "%.4f\n", f / a - 1 }')
     slow_fifo=$(awk -v a="$alone" -v f="$fifo" 'BEGIN { printf "%.4f\n", f / a - 1 }')
     expect_least "slow-down under size-fair $slow_fair is below the background's part of the nodes, by" \

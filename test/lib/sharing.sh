@@ -14,14 +14,14 @@ scene() {
     scene_name=$1 scene_seconds=$2 scene_pids='' scene_failed=0
     scene_at=$(awk '{ print $1 + 2 }' /proc/uptime)
     : >"$T/$1.out"
-    timeout $((${2%.*} + 30)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
+    timeout $((${2%.*} + 30 * testlib_slower)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
     scene_pids=$!
 }
 
 job() {
     job_name=$1
     shift
-    timeout $((${scene_seconds%.*} + 60)) "$client" job "servers=$THEMIS_SERVERS" "at=$scene_at" "job=$job_name" \
+    timeout $((${scene_seconds%.*} + 60 * testlib_slower)) "$client" job "servers=$THEMIS_SERVERS" "at=$scene_at" "job=$job_name" \
         "seconds=$scene_seconds" "$@" >>"$T/$scene_name.out" 2>>"$T/$scene_name.err" &
     scene_pids="$scene_pids $!"
     testlib_spawned="$testlib_spawned $!"
@@ -150,6 +150,6 @@ play_bsp() {
     scene "$1" $((3 * $3 / 4)) 500
     job simulation nodes=16 mode=bsp rounds="$3" think=200000 file=8000000 request=8000000 processes=4 check=0
     [ "$2" = alone ] || job background nodes=1 processes=6 request=8000000 file=8000000 check=0
-    curtain
+    curtain >"$T/curtain.out" || cp "$T/curtain.out" "$T/bsp.failed"
     sed -n 's/^simulation .*seconds=//p' "$T/$1.out"
 }

@@ -30,8 +30,14 @@ UCX_WARN_UNUSED_ENV_VARS=n
 export THEMIS_SRC THEMIS_BUILD THEMIS_PREFIX PATH UCX_NET_DEVICES UCX_WARN_UNUSED_ENV_VARS
 T=$(mktemp -d "${TMPDIR:-/tmp}/themis-test.XXXXXX") || exit 1
 testlib_failed=0 testlib_servers='' testlib_spawned=''
-# Sanitizers make everything a few times slower.
-case ${THEMIS_VARIANT-} in asan | tsan) testlib_slower=4 ;; *) testlib_slower=1 ;; esac
+# Sanitizers make everything a few times slower; so servers are waited for longer, too.
+testlib_slower=1
+case ${THEMIS_VARIANT-} in
+asan | tsan)
+    testlib_slower=4
+    export THEMIS_TIMEOUT="${THEMIS_TIMEOUT:-60s}"
+    ;;
+esac
 
 ok() { printf 'ok - %s\n' "$*"; }
 
