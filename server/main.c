@@ -224,9 +224,11 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
         return EXIT_FAILURE;
     int failed = (line->pid_file && write_number(line->pid_file, (long)getpid()) < 0) ||
                  (line->port_file && write_number(line->port_file, server->port) < 0);
+    pthread_mutex_lock(&server->lock); /* the policy may be set anew already */
     themis_info("%s listens at port %u, %s of %llu MiB, policy %s", server->config.name, server->port,
                 themis_store_type(server->store), (unsigned long long)(server->config.size >> 20),
                 server->config.policy);
+    pthread_mutex_unlock(&server->lock);
     warn_of_loss(&server->config);
     if (failed)
         themis_server_stop(server);
