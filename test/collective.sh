@@ -75,8 +75,6 @@ check "info: mode" shown themis_collective_used twophase
 check "info: file domains" shown themis_fd_method static-cyclic
 check "info: placement" shown themis_placement topology
 check "info: aggregators" shown romio_aggregator_list '[0-3]( [0-3])*'
-check "info: hop-bytes of the plan" shown themis_hop_bytes '[0-9]+'
-check "info: hop-bytes of the default" shown themis_hop_bytes_default '[0-9]+'
 check "info: a repeated pattern is planned once" shown themis_plans_made 1
 check "info: nothing is known of the network here" shown themis_topology_used flat
 
@@ -84,6 +82,35 @@ printf '* * 4\n' >"$T/hops"
 hints themis_collective twophase themis_topology "$T/hops" themis_placement topology
 check "info: a program with a hop file ends" info
 check "info: a hop file" shown themis_topology_used 'hop file'
+
+# 1 MiB in two domains, half of each on either node: 256 KiB go each way over 4 hops, and 512 KiB stay on their node, at
+# most one hop; 1 MiB goes to the servers over 4 hops.
+between() { awk -v key="$1" -v low="$2" -v high="$3" '$1 == key { good = $3 >= low && $3 <= high } END { exit !good }' "$T/info"; }
+printf '* * 4\n' >"$T/hops"
+hints themis_collective twophase themis_topology "$T/hops" themis_placement default themis_fd_method even \
+    themis_aggregators 2 striping_unit 65536
+check "info: a program whose costs are known ends" info
+check "info: hop-bytes of the exchange" between themis_hop_bytes $((2 * 262144 * 4)) $((2 * 262144 * 5))
+check "info: and of the default placement" between themis_hop_bytes_default $((2 * 262144 * 4)) $((2 * 262144 * 5))
+check "info: hop-bytes to the servers" shown themis_server_hop_bytes $((1048576 * 4))
+check "info: and of the default placement" shown themis_server_hop_bytes_default $((1048576 * 4))
+check "info: bytes over the busiest port" shown themis_max_link_bytes 262144
+check "info: and with the default placement" shown themis_max_link_bytes_default 262144
+check "info: bytes that leave their node" shown themis_moved_bytes $((2 * 262144))
+check "info: number of aggregators" shown themis_aggregators_used 2
+
+# Static-cyclic keeps stripes with their aggregators, whatever the size of a call.
+cyclic() {
+    THEMIS_FAKE_NODES=4
+    export THEMIS_FAKE_NODES
+    limit 60 ranks 4 "$programs/collective_mpi" cyclic themis:/cyclic
+}
+for aggregators in auto per-server 3; do
+    hints themis_collective twophase themis_fd_method static-cyclic themis_aggregators $aggregators striping_unit 65536 \
+        cb_buffer_size 1048576
+    check "static-cyclic, $aggregators: calls of 64 KiB and 64 MiB have the same aggregators" cyclic
+done
+THEMIS_FAKE_NODES=2
 hints themis_collective twophase themis_topology "$T/missing"
 missing() { info 2>"$T/warning" && grep -q 'topology.*missing' "$T/warning"; }
 check "a topology that is not there is warned about" missing
@@ -119,4 +146,20 @@ for mode in list twophase; do
     stop_servers
     start_servers 2
 done
+
+# Numbers of aggregators that cannot be used, on 3 servers.
+stop_servers
+start_servers 3
+# counted RANKS NODES HINT USED [PATTERN]: with so many aggregators; one warning with the pattern, or none.
+counted() {
+    hints themis_collective twophase themis_fd_method group-cyclic themis_aggregators "$3" striping_unit 65536
+    THEMIS_FAKE_NODES=$2 limit 60 ranks "$1" "$programs/collective_mpi" info themis:/counted >"$T/info" 2>"$T/warning"
+    shown themis_aggregators_used "$4" && [ "$(grep -c themis_aggregators "$T/warning")" = $((${5:+1} + 0)) ] && grep -q "${5:-^}" "$T/warning" "$T/info" ||
+        { cat "$T/warning" && return 1; }
+}
+check "7 aggregators on 3 servers: group-cyclic takes 6, and one warning says so" \
+    counted 7 7 7 6 '"7": 6 are used, which is what group-cyclic can use with 3 servers'
+check "more aggregators than nodes: one warning says so" counted 4 3 7 3 '"7": 3 are used; cb_nodes and cb_config_list allow 3'
+check "per-server comes to 3" counted 5 5 per-server 3
+check "auto comes to a number that is shown" counted 6 6 auto '[36]'
 finish

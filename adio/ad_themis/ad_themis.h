@@ -44,6 +44,11 @@ extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
     X(collective_used, SHOWN, NULL)                                                                                    \
     X(hop_bytes, SHOWN, NULL)                                                                                          \
     X(hop_bytes_default, SHOWN, NULL)                                                                                  \
+    X(server_hop_bytes, SHOWN, NULL)                                                                                   \
+    X(server_hop_bytes_default, SHOWN, NULL)                                                                           \
+    X(max_link_bytes, SHOWN, NULL)                                                                                     \
+    X(max_link_bytes_default, SHOWN, NULL)                                                                             \
+    X(aggregators_used, SHOWN, NULL)                                                                                   \
     X(moved_bytes, SHOWN, NULL)                                                                                        \
     X(plans_made, SHOWN, NULL)
 

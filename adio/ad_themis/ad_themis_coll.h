@@ -23,6 +23,7 @@ typedef struct ADIOI_THEMIS_Coll {
     themis_coll_runs_t file, memory; /* of the blocking call */
     themis_coll_mode_t shown_mode;   /* what MPI_File_get_info says */
     uint64_t shown_plans;
+    int told_count;               /* 1: that another number of aggregators is used than the hint asked for */
     themis_status_t failed;       /* of this rank's own I/O in the present call */
     char failure[AD_THEMIS_TEXT]; /* and its text */
 } ADIOI_THEMIS_Coll;

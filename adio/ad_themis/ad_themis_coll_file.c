@@ -286,11 +286,48 @@ static void show_aggregators(ADIO_File fd, const themis_coll_info_t *info)
     ADIOI_THEMIS_Hint_show(fd, "romio_aggregator_list", list);
 }
 
+static void show_bytes(ADIO_File fd, const char *key, double bytes)
+{
+    char number[32];
+
+    snprintf(number, sizeof number, "%.0f", bytes);
+    ADIOI_THEMIS_Hint_show(fd, key, number);
+}
+
+static void show_costs(ADIO_File fd, const themis_coll_info_t *info)
+{
+    show_bytes(fd, "themis_hop_bytes", info->cost.hop_bytes);
+    show_bytes(fd, "themis_hop_bytes_default", info->default_cost.hop_bytes);
+    show_bytes(fd, "themis_server_hop_bytes", info->cost.server_hop_bytes);
+    show_bytes(fd, "themis_server_hop_bytes_default", info->default_cost.server_hop_bytes);
+    show_bytes(fd, "themis_max_link_bytes", (double)info->cost.link_bytes);
+    show_bytes(fd, "themis_max_link_bytes_default", (double)info->default_cost.link_bytes);
+    show_bytes(fd, "themis_moved_bytes", (double)info->moved_bytes);
+}
+
+/* Another number of aggregators than the hint asked for is told once. */
+static void tell_of_count(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const themis_coll_info_t *info)
+{
+    int64_t wanted = coll->config.aggregators;
+    int rank;
+
+    if (wanted < 1 || coll->told_count || wanted == info->aggregators)
+        return;
+    coll->told_count = 1;
+    MPI_Comm_rank(fd->comm, &rank);
+    if (rank == 0 && info->requested == wanted)
+        themis_warn("%s: hint themis_aggregators = \"%lld\": %u are used, which is what %s can use with %u servers",
+                    fd->filename, (long long)wanted, info->aggregators, themis_aggregation_method_name(info->method),
+                    coll->config.layout.servers);
+    else if (rank == 0)
+        themis_warn("%s: hint themis_aggregators = \"%lld\": %u are used; cb_nodes and cb_config_list allow %u",
+                    fd->filename, (long long)wanted, info->aggregators, info->requested);
+}
+
 /* Costs nothing while nothing changes. */
 void ADIOI_THEMIS_Coll_show(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
 {
     themis_coll_info_t info;
-    char number[32];
 
     themis_coll_info(coll->coll, &info);
     if (info.mode != coll->shown_mode)
@@ -301,11 +338,9 @@ void ADIOI_THEMIS_Coll_show(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
     coll->shown_plans = info.plans_made + info.plans_reused;
     ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(info.method));
     ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(info.placement));
-    snprintf(number, sizeof number, "%.0f", info.hop_bytes);
-    ADIOI_THEMIS_Hint_show(fd, "themis_hop_bytes", number);
-    snprintf(number, sizeof number, "%.0f", info.default_hop_bytes);
-    ADIOI_THEMIS_Hint_show(fd, "themis_hop_bytes_default", number);
-    ADIOI_THEMIS_Hint_show_number(fd, "themis_moved_bytes", (long long)info.moved_bytes);
     ADIOI_THEMIS_Hint_show_number(fd, "themis_plans_made", (long long)info.plans_made);
+    ADIOI_THEMIS_Hint_show_number(fd, "themis_aggregators_used", info.aggregators);
+    show_costs(fd, &info);
     show_aggregators(fd, &info);
+    tell_of_count(fd, coll, &info);
 }

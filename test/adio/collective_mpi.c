@@ -6,6 +6,7 @@
  *     collective_mpi random FILE SEED CALLS    every byte compared after every call
  *     collective_mpi until-error FILE SECONDS  small and large calls until one fails: prints the class that all ranks
  * got collective_mpi invalid FILE              one rank gives a bad count and gets an error; the next call works
+ *     collective_mpi cyclic FILE               small and large calls: all have the same aggregators
  *     collective_mpi info FILE                 one strided call each way, then what MPI_File_get_info says
  */
 #include <mpi.h>
@@ -400,6 +401,40 @@ static int run_info(const char *name)
     return 0;
 }
 
+/* Calls of 64 KiB and of 64 MiB in turn at moving places; rank 0 prints the aggregators after each. All must be the
+ * same, since a stripe's aggregator depends on nothing else. */
+static int run_cyclic(const char *name)
+{
+    enum { SMALL = 64 << 10, LARGE = 64 << 20, PIECE = 4096 };
+    char *buffer = calloc(1, LARGE), first[MPI_MAX_INFO_VAL + 1] = "", value[MPI_MAX_INFO_VAL + 1];
+    MPI_Offset at = 0;
+    MPI_Datatype vector;
+    MPI_File file;
+    MPI_Info info;
+    int differ = 0, found;
+    need(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), "open");
+    MPI_Type_vector(LARGE / PIECE / ranks, PIECE, PIECE * ranks, MPI_BYTE, &vector);
+    MPI_Type_commit(&vector);
+    for (int call = 0; call < 6; call++) {
+        int bytes = (call % 2 ? LARGE : SMALL) / ranks;
+        need(MPI_File_set_view(file, at + rank * PIECE, MPI_BYTE, vector, "native", MPI_INFO_NULL), "set_view");
+        need(MPI_File_write_at_all(file, 0, buffer, bytes, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+        at += call % 2 ? PIECE * 17 : (MPI_Offset)LARGE + PIECE;
+        need(MPI_File_get_info(file, &info), "get_info");
+        MPI_Info_get(info, "romio_aggregator_list", MPI_MAX_INFO_VAL, value, &found);
+        MPI_Info_free(&info);
+        if (rank == 0)
+            printf("%d bytes: aggregators %s\n", bytes * ranks, found ? value : "none");
+        if (call == 0)
+            strcpy(first, value);
+        differ |= !found || strcmp(first, value) != 0;
+    }
+    MPI_Type_free(&vector);
+    need(MPI_File_close(&file), "close");
+    free(buffer);
+    return differ;
+}
+
 static int run(int argc, char **argv)
 {
     if (argc == 5 && !strcmp(argv[1], "random")) {
@@ -410,6 +445,8 @@ static int run(int argc, char **argv)
         return run_until_error(argv[2], atof(argv[3]));
     if (argc == 3 && !strcmp(argv[1], "invalid"))
         return run_invalid(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], "cyclic"))
+        return run_cyclic(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "info"))
         return run_info(argv[2]);
     return 2;

@@ -91,8 +91,8 @@ static void reversed(themis_aggregation_placement_t placement, int local)
     EXPECT(plan->parts == used); /* nobody else gets a list */
     EXPECT((plan->slot != NULL) == (group->rank == 0));
     EXPECT(same(plan->moved_bytes));
-    EXPECT(same((uint64_t)plan->hop_bytes));
-    EXPECT(plan->hop_bytes <= plan->default_hop_bytes);
+    EXPECT(same((uint64_t)plan->cost.hop_bytes));
+    EXPECT(plan->cost.hop_bytes <= plan->default_cost.hop_bytes);
     if (local)
         EXPECT(plan->moved_bytes == 0);
     themis_coll_plan_destroy(plan);
@@ -109,8 +109,8 @@ static void round_trip(double hops)
     EXPECT(plan_call(THEMIS_AGGREGATION_DEFAULT, &domains, (uint64_t)((group->node_index + 1) % count) * STRIPE, NULL,
                      &plan) == THEMIS_OK);
     if (group->rank == 0)
-        printf("one byte from every node to the next: %g hops\n", plan->hop_bytes / STRIPE);
-    EXPECT(hops < 0 || plan->hop_bytes == hops * STRIPE);
+        printf("one byte from every node to the next: %g hops\n", plan->cost.hop_bytes / STRIPE);
+    EXPECT(hops < 0 || plan->cost.hop_bytes == hops * STRIPE);
     themis_coll_plan_destroy(plan);
 }
 

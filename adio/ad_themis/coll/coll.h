@@ -59,9 +59,10 @@ typedef struct themis_coll_info {
     themis_aggregation_method_t method;
     themis_aggregation_placement_t placement;
     uint32_t aggregators;
-    const uint32_t *aggregator; /* [aggregators] ranks; NULL before the first two-phase call */
-    double hop_bytes, default_hop_bytes;
-    uint64_t moved_bytes; /* that leave their node in the exchange */
+    const uint32_t *aggregator;            /* [aggregators] ranks; NULL before the first two-phase call */
+    uint32_t requested;                    /* aggregators before the method adjusted them to what it can use */
+    themis_coll_cost_t cost, default_cost; /* of the plan, and of the default placement */
+    uint64_t moved_bytes;                  /* that leave their node in the exchange */
     uint64_t plans_made, plans_reused;
     const char *topology; /* where the distances come from (topology.h); NULL where no call can need them */
 } themis_coll_info_t;

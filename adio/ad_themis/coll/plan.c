@@ -18,7 +18,7 @@ typedef struct answer {
     int64_t status;
     uint64_t window, moved_bytes;
     uint32_t placement, reserved;
-    double hop_bytes, default_hop_bytes;
+    themis_coll_cost_t cost, default_cost;
     uint32_t aggregator[];
 } answer_t;
 
@@ -36,7 +36,9 @@ struct themis_coll_planner {
     themis_aggregation_cell_t *cell; /* leaders: this node's row */
     int cells;
     int *cells_of, *place;          /* rank 0: [nodes] */
-    themis_aggregation_cell_t *all; /* rank 0 */
+    int room;                       /* leaders: THEMIS_OK if rank 0 has room for all cells */
+    themis_aggregation_cell_t *all; /* rank 0: [gathered] */
+    int gathered;
     answer_t *answer;
     size_t answer_bytes;
     themis_coll_lists_t *lists;
@@ -68,17 +70,13 @@ static void fail(themis_coll_planner_t *planner, themis_status_t status)
         planner->status = status;
 }
 
-/* Rank 0: room for the rows of all nodes. Dense in address space, but only what comes in is ever touched. Reserved
- * before any message, so that a lack of it is agreed on in time. */
+/* Rank 0: room for the number of cells of each node. */
 static themis_status_t make_root_room(themis_coll_planner_t *planner)
 {
-    size_t nodes = planner->group->nodes, row = planner->plan->domains.count + 1;
-    if (nodes * row > INT_MAX)
-        return THEMIS_NO_MEMORY;
+    size_t nodes = planner->group->nodes;
     planner->cells_of = calloc(nodes, sizeof(int));
     planner->place = calloc(nodes, sizeof(int));
-    planner->all = malloc(nodes * row * sizeof(themis_aggregation_cell_t));
-    return planner->cells_of && planner->place && planner->all ? THEMIS_OK : THEMIS_NO_MEMORY;
+    return planner->cells_of && planner->place ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
 themis_status_t themis_coll_planner_create(themis_coll_group_t *group, const themis_coll_config_t *config,
@@ -175,31 +173,45 @@ static void start_cell_counts(themis_coll_planner_t *planner)
     MPI_Igather(&planner->cells, 1, MPI_INT, planner->cells_of, 1, MPI_INT, 0, group->leaders, &planner->request);
 }
 
-/* Rank 0: where each node's cells go. */
-static void place_cells(themis_coll_planner_t *planner)
+/* Rank 0: where each node's cells go, and room for them; of most domains most nodes have nothing. */
+static themis_status_t place_cells(themis_coll_planner_t *planner)
 {
-    int total = 0;
+    int64_t total = 0;
     for (uint32_t i = 0; i < planner->group->nodes; i++) {
-        planner->place[i] = total;
+        planner->place[i] = (int)total;
         total += planner->cells_of[i];
+        if (total > INT_MAX)
+            return THEMIS_NO_MEMORY;
     }
-    planner->cells = total;
+    planner->all = malloc((size_t)total * sizeof *planner->all);
+    planner->gathered = (int)total;
+    return planner->all ? THEMIS_OK : THEMIS_NO_MEMORY;
+}
+
+/* The leaders send their cells only if rank 0 has room. */
+static void start_room(themis_coll_planner_t *planner)
+{
+    themis_coll_group_t *group = planner->group;
+    if (group->local)
+        return;
+    if (group->rank == 0) {
+        planner->room = place_cells(planner);
+        fail(planner, (themis_status_t)planner->room);
+    }
+    MPI_Ibcast(&planner->room, 1, MPI_INT, 0, group->leaders, &planner->request);
 }
 
 /* Counted in cells, as their bytes can be more than an int holds. */
 static void start_cells(themis_coll_planner_t *planner)
 {
     themis_coll_group_t *group = planner->group;
-    if (group->local)
+    if (group->local || planner->room != THEMIS_OK)
         return;
-    int own = planner->cells;
-    if (group->rank == 0)
-        place_cells(planner);
     MPI_Datatype type;
     MPI_Type_contiguous(sizeof *planner->cell, MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    MPI_Igatherv(planner->cell, own, type, planner->all, planner->cells_of, planner->place, type, 0, group->leaders,
-                 &planner->request);
+    MPI_Igatherv(planner->cell, planner->cells, type, planner->all, planner->cells_of, planner->place, type, 0,
+                 group->leaders, &planner->request);
     MPI_Type_free(&type);
 }
 
@@ -208,14 +220,19 @@ static uint64_t take_windows(themis_coll_planner_t *planner)
 {
     uint64_t least = planner->config->buffer_size;
     int kept = 0;
-    for (int i = 0; i < planner->cells; i++) {
+    for (int i = 0; i < planner->gathered; i++) {
         if (planner->all[i].domain != WINDOW_CELL)
             planner->all[kept++] = planner->all[i];
         else if (planner->all[i].bytes < least)
             least = planner->all[i].bytes;
     }
-    planner->cells = kept;
+    planner->gathered = kept;
     return least;
+}
+
+static themis_coll_cost_t cost_of(const themis_aggregation_choice_t *choice)
+{
+    return (themis_coll_cost_t){choice->hop_bytes, choice->server_hop_bytes, choice->max_link_load};
 }
 
 static themis_status_t assign(themis_coll_planner_t *planner, const themis_aggregation_matrix_t *matrix)
@@ -238,8 +255,8 @@ static themis_status_t assign(themis_coll_planner_t *planner, const themis_aggre
         return status;
     answer_t *answer = planner->answer;
     answer->placement = made->placement;
-    answer->hop_bytes = made->chosen.hop_bytes;
-    answer->default_hop_bytes = made->otp.hop_bytes;
+    answer->cost = cost_of(&made->chosen);
+    answer->default_cost = cost_of(&made->otp);
     answer->moved_bytes = made->chosen.moved_bytes;
     memcpy(answer->aggregator, made->aggregator, domains->count * sizeof(uint32_t));
     planner->plan->slot = malloc(domains->count * sizeof(uint32_t));
@@ -257,7 +274,7 @@ static void start_answer(themis_coll_planner_t *planner)
         planner->answer->window = take_windows(planner);
         themis_aggregation_matrix_t *matrix;
         themis_status_t status = themis_aggregation_matrix_create(group->nodes, planner->plan->domains.count,
-                                                                  planner->all, (size_t)planner->cells, &matrix);
+                                                                  planner->all, (size_t)planner->gathered, &matrix);
         if (status == THEMIS_OK) {
             status = assign(planner, matrix);
             themis_aggregation_matrix_destroy(matrix);
@@ -281,8 +298,8 @@ static void take_answer(themis_coll_planner_t *planner)
         return;
     }
     plan->placement = (themis_aggregation_placement_t)answer->placement;
-    plan->hop_bytes = answer->hop_bytes;
-    plan->default_hop_bytes = answer->default_hop_bytes;
+    plan->cost = answer->cost;
+    plan->default_cost = answer->default_cost;
     plan->moved_bytes = answer->moved_bytes;
     plan->window = answer->window;
     memcpy(plan->aggregator, answer->aggregator, plan->domains.count * sizeof(uint32_t));
@@ -304,7 +321,7 @@ static int request_done(themis_coll_planner_t *planner)
     return done;
 }
 
-enum { COUNT, CELL_COUNTS, CELLS, ANSWER, LISTS, LISTS_UNDER_WAY, DONE };
+enum { COUNT, CELL_COUNTS, ROOM, CELLS, ANSWER, LISTS, LISTS_UNDER_WAY, DONE };
 
 static themis_status_t end(themis_coll_planner_t *planner, themis_coll_plan_t **plan)
 {
@@ -322,6 +339,9 @@ static void advance(themis_coll_planner_t *planner)
         break;
     case CELL_COUNTS:
         start_cell_counts(planner);
+        break;
+    case ROOM:
+        start_room(planner);
         break;
     case CELLS:
         start_cells(planner);

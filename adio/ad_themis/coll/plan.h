@@ -27,6 +27,12 @@ typedef struct themis_coll_part {
 
 #define THEMIS_COLL_NO_DOMAIN UINT32_MAX
 
+/* What a placement costs on the network, as in themis_aggregation_choice_t. */
+typedef struct themis_coll_cost {
+    double hop_bytes, server_hop_bytes;
+    uint64_t link_bytes; /* over the busiest link */
+} themis_coll_cost_t;
+
 typedef struct themis_coll_plan {
     themis_aggregation_key_t key;
     themis_aggregation_domains_t domains; /* of the call it was made for; moved on reuse */
@@ -36,9 +42,9 @@ typedef struct themis_coll_plan {
     uint32_t mine;        /* the domain of this rank, or NO_DOMAIN */
     uint64_t window;      /* bytes of a domain per round */
     uint64_t rounds;
-    double hop_bytes, default_hop_bytes;
-    uint64_t moved_bytes; /* that leave their node */
-    uint32_t parts;       /* aggregators: nodes with bytes in the domain */
+    themis_coll_cost_t cost, default_cost; /* of the plan, and of the default placement */
+    uint64_t moved_bytes;                  /* that leave their node */
+    uint32_t parts;                        /* aggregators: nodes with bytes in the domain */
     themis_coll_part_t *part;
     uint64_t most;  /* aggregators: bytes of the fullest round, all nodes */
     uint64_t bytes; /* memory of the plan here */

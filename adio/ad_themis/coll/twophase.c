@@ -56,19 +56,16 @@ static void keep_plan(themis_coll_t *coll, themis_coll_plan_t *plan)
     coll->plan[0] = plan;
 }
 
-/* Stripes stay with their aggregators from the first static-cyclic plan on. */
-static void keep_slots(themis_coll_t *coll, const themis_coll_plan_t *plan)
+/* Stripes stay with their aggregators from the first static-cyclic plan on: all ranks keep the number, rank 0 the
+ * slots. */
+static void keep_slots(themis_coll_t *coll, themis_coll_plan_t *plan)
 {
-    uint32_t domains = plan->domains.count;
-    if (plan->domains.method != THEMIS_AGGREGATION_STATIC_CYCLIC || !plan->slot || coll->kept == domains)
+    if (plan->domains.method != THEMIS_AGGREGATION_STATIC_CYCLIC || coll->kept == plan->domains.count)
         return;
-    uint32_t *copy = malloc(domains * sizeof *copy);
-    if (!copy)
-        return;
-    memcpy(copy, plan->slot, domains * sizeof *copy);
     free(coll->keep);
-    coll->keep = copy;
-    coll->kept = domains;
+    coll->keep = plan->slot;
+    coll->kept = plan->domains.count;
+    plan->slot = NULL;
 }
 
 static void show(themis_coll_t *coll, const themis_coll_plan_t *plan)
@@ -79,8 +76,8 @@ static void show(themis_coll_t *coll, const themis_coll_plan_t *plan)
     info->mode = THEMIS_COLL_TWOPHASE;
     info->method = plan->domains.method;
     info->placement = plan->placement;
-    info->hop_bytes = plan->hop_bytes;
-    info->default_hop_bytes = plan->default_hop_bytes;
+    info->cost = plan->cost;
+    info->default_cost = plan->default_cost;
     info->moved_bytes = plan->moved_bytes;
     if (!copy)
         return;
@@ -88,6 +85,7 @@ static void show(themis_coll_t *coll, const themis_coll_plan_t *plan)
     coll->shown = copy;
     info->aggregator = copy;
     info->aggregators = domains;
+    info->requested = plan->domains.requested;
 }
 
 static themis_status_t cut(const themis_coll_op_t *op, themis_aggregation_domains_t *domains)
@@ -101,7 +99,11 @@ static themis_status_t cut(const themis_coll_op_t *op, themis_aggregation_domain
                                       .servers = config->layout.servers,
                                       .stripe_size = config->layout.stripe_size,
                                       .buffer_size = config->buffer_size};
-    uint32_t count = themis_aggregation_count_choose(config->aggregators, &load);
+    int fixed = config->method == THEMIS_AGGREGATION_STATIC_CYCLIC;
+    /* The first call decides for all that follow, so it counts as a large one. */
+    if (fixed && load.bytes < load.slots * load.buffer_size)
+        load.bytes = load.slots * load.buffer_size;
+    uint32_t count = fixed && coll->kept ? coll->kept : themis_aggregation_count_choose(config->aggregators, &load);
     return themis_aggregation_domains_init(config->method, &config->layout, op->result.first, op->result.end - 1, count,
                                            domains);
 }
