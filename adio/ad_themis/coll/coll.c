@@ -313,12 +313,16 @@ themis_status_t themis_coll_test(themis_coll_op_t *op, uint64_t *done)
 themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done)
 {
     unsigned round = 0;
+    uint64_t moves = 0;
     op->blocking = 1;
     while (!has_left(op)) {
         if (progress(op->coll))
             round = 0;
         else
             themis_coll_relax(op->coll->group, &round);
+        if (op->moves != moves)
+            themis_coll_moved(&round);
+        moves = op->moves;
     }
     return end(op, done);
 }

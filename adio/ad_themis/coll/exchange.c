@@ -440,6 +440,12 @@ static int ended(const themis_coll_exchange_t *exchange)
            (exchange->plan->mine == THEMIS_COLL_NO_DOMAIN || exchange->aggregator.ended == rounds);
 }
 
+uint64_t themis_coll_exchange_moves(const themis_coll_exchange_t *exchange)
+{
+    return exchange->member.sized + exchange->member.moved + exchange->leader.posted + exchange->leader.ended +
+           exchange->aggregator.begun + exchange->aggregator.turned + exchange->aggregator.ended;
+}
+
 themis_status_t themis_coll_exchange_step(themis_coll_exchange_t *exchange, uint64_t *eof)
 {
     member_step(exchange);

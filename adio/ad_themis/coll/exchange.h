@@ -44,6 +44,8 @@ themis_status_t themis_coll_exchange_create(themis_coll_group_t *group, const th
  * to lie behind the end of the file, UINT64_MAX if none.
  */
 themis_status_t themis_coll_exchange_step(themis_coll_exchange_t *exchange, uint64_t *eof);
+/* A number that grows whenever this rank gets on with anything: rounds sized, moved, sent, received, at the servers. */
+uint64_t themis_coll_exchange_moves(const themis_coll_exchange_t *exchange);
 /* NULL is allowed. */
 void themis_coll_exchange_destroy(themis_coll_exchange_t *exchange);
 #endif

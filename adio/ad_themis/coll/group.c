@@ -208,8 +208,26 @@ int themis_coll_all_done(MPI_Request *requests, int count)
     return 1;
 }
 
-/* Rounds of waiting: below SPIN without a system call, below YIELD giving the processor away, then asleep. */
-enum { SPIN = 300, YIELD = 500, MPI_EVERY = 64 };
+/*
+ * Rounds of waiting: below SPIN without a system call, below YIELD giving the processor away, then asleep, each time
+ * for a sixteenth longer, so for about a sixteenth of what has been waited. A long wait is one for the network or for
+ * servers; where ranks outnumber the processors, those that poll take them away from those that move the bytes.
+ */
+enum { SPIN = 300, YIELD = 500, MPI_EVERY = 64, NAP_LEAST_NS = 20000, NAP_MOST_NS = 1000000 };
+
+static void nap(unsigned naps)
+{
+    struct timespec time = {0, NAP_LEAST_NS};
+    while (naps-- && time.tv_nsec < NAP_MOST_NS)
+        time.tv_nsec += time.tv_nsec / 16;
+    nanosleep(&time, NULL);
+}
+
+void themis_coll_moved(unsigned *round)
+{
+    if (*round > YIELD)
+        *round = YIELD;
+}
 
 void themis_coll_relax(themis_coll_group_t *group, unsigned *round)
 {
@@ -224,7 +242,6 @@ void themis_coll_relax(themis_coll_group_t *group, unsigned *round)
     } else if (now < YIELD) {
         sched_yield();
     } else {
-        struct timespec nap = {0, 20000};
-        nanosleep(&nap, NULL);
+        nap(now - YIELD);
     }
 }

@@ -89,8 +89,10 @@ void themis_coll_vote_combine(themis_coll_vote_t *into, const themis_coll_vote_t
 int themis_coll_all_done(MPI_Request *requests, int count);
 
 /*
- * For loops that wait for others: the first rounds spin, then it yields the processor, then it sleeps for some
- * microseconds, and now and then it lets MPI progress. *round starts at 0.
+ * For loops that wait for others: the first rounds spin, then it yields the processor, then it sleeps, first for some
+ * microseconds, in the end for a millisecond, and now and then it lets MPI progress. *round starts at 0. moved: a part
+ * of what is waited for has come; sleeps are short again.
  */
 void themis_coll_relax(themis_coll_group_t *group, unsigned *round);
+void themis_coll_moved(unsigned *round);
 #endif

@@ -40,7 +40,7 @@ struct themis_coll_op {
     themis_coll_planner_t *planner;
     themis_coll_plan_t *plan;
     themis_coll_exchange_t *exchange;
-    uint64_t eof;
+    uint64_t eof, moves; /* of the exchange */
 };
 
 struct themis_coll {

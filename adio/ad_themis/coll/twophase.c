@@ -176,6 +176,7 @@ static void plan_step(themis_coll_op_t *op)
 static void exchange_step(themis_coll_op_t *op)
 {
     themis_status_t status = themis_coll_exchange_step(op->exchange, &op->eof);
+    op->moves = themis_coll_exchange_moves(op->exchange);
     if (status == THEMIS_IN_PROGRESS)
         return;
     op->status = status;
