@@ -16,8 +16,9 @@ typedef struct {
     bool keep; /* leave the file there */
     bool json; /* the report as one JSON object */
     bool write_only;
-    int shift;     /* rank r takes the part of rank r + shift, around the end */
-    MPI_Info info; /* from --hint; owned, free with example_options_free */
+    bool call_only; /* time the collective call alone */
+    int shift;      /* rank r takes the part of rank r + shift, around the end */
+    MPI_Info info;  /* from --hint; owned, free with example_options_free */
 } example_options_t;
 
 /* Ends the job with MPI's text if rc is an error. */

@@ -10,6 +10,7 @@
 # the interfaces count them, against what the plan means; and the default placement against the topological one.
 #
 #   CLUSTER_SIDE=256 CLUSTER_REPEATS=5 sh test/run.sh cluster     the size and repeats of the timed part
+#   CLUSTER_PARTS=compare_times sh test/run.sh cluster            that part alone
 # timeout: 900
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -221,16 +222,41 @@ compare_bytes() {
     done
 }
 
-# compare_times: medians, told and not judged: the emulated hosts share this machine's processors, so that a slow run says
-# nothing about the placement. The bytes above do.
+# speed SELECTION: MiB/s of the collective write, the median of some, on connections that are open.
+speed() {
+    job scattered cube --size "$timed_side" --write-only --call-only --repeats "$repeats" --json --hint striping_unit=65536 \
+        --hint themis_fd_method=aligned --hint "themis_placement=$1"
+    sed -n 's/.*"write_mib_s": \([0-9.]*\).*/\1/p' "$T/job"
+}
+
+# busy: the part of the processors' time, in percent, that others take while the cluster is idle.
+busy() {
+    before=$(head -n 1 /proc/stat)
+    sleep 2
+    echo "$before $(head -n 1 /proc/stat)" | awk '{
+        for (i = 2; i <= 9; i++) { all += $(i + 11) - $i; if (i == 5 || i == 6) idle += $(i + 11) - $i }
+        printf "%.0f\n", 100 * (all - idle) / all
+    }'
+}
+
+# compare_times: the default sends 3/4 of all bytes out of rack 0, whose uplink takes them at 400 Mbit; by topology each rack
+# sends its own quarter, so the network's time alone is 3 times shorter. The emulated hosts share this machine's processors;
+# where others want these as well, the faster one is slowed down most, and the ratio is told, but says nothing.
 compare_times() {
-    for selection in default topology; do
-        job scattered cube --size "$timed_side" --write-only --repeats "$repeats" --json --hint striping_unit=65536 \
-            --hint themis_fd_method=aligned --hint themis_placement=$selection
-        eval "speed_$selection=\$(sed -n 's/.*\"write_mib_s\": \([0-9.]*\).*/\1/p' \"\$T/job\")"
+    text="cube, scattered: the collective write is at least 2 times as fast as by default"
+    others=$(busy)
+    for try in 1 2 3; do
+        speed_default=$(speed default) speed_topology=$(speed topology)
+        echo "# measured: cube, scattered: collective write $speed_topology MiB/s with topology, $speed_default with default"
+        ! at_most 0.5 "$speed_default" "$speed_topology" && [ "$others" -le 25 ] || break
     done
-    # shellcheck disable=SC2154 # set by eval
-    echo "# measured: cube, scattered: collective write $speed_topology MiB/s with topology, $speed_default with default"
+    if at_most 0.5 "$speed_default" "$speed_topology"; then
+        ok "$text (try $try: $speed_topology, $speed_default MiB/s)"
+    elif [ "$others" -gt 25 ]; then
+        skip "$text" "others took $others % of the processors: $speed_topology, $speed_default MiB/s"
+    else
+        not_ok "$text: $speed_topology, $speed_default MiB/s, others took $others % of the processors"
+    fi
 }
 
 sh "$cluster" up "$CLUSTER_DIR" $racks $hosts 400 2000 2 || {
@@ -240,9 +266,6 @@ sh "$cluster" up "$CLUSTER_DIR" $racks $hosts 400 2000 2 || {
 compute=$(sh "$cluster" hosts "$CLUSTER_DIR" | tr '\n' ',' | sed 's/,$//')
 record_fabric
 start_io_hosts
-measure_overhead
-compare_bytes
-compare_times
-verify_all
+for part in ${CLUSTER_PARTS:-measure_overhead compare_bytes compare_times verify_all}; do $part; done
 sh "$cluster" down "$CLUSTER_DIR"
 finish
