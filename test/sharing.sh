@@ -96,7 +96,7 @@ figure10() {
         number=$((number + 1))
         shift 4
     done
-    sleep 5
+    sleep_until 3
     check "policy explain shows the tree" sh -c 'themis policy explain | tee "$0" | grep -q " 50.00 %  group 2002"' "$T/explain"
     curtain || not_ok "the eight jobs end well"
     for leaf in $tree; do
@@ -182,7 +182,7 @@ stopped() {
     job away uid=1001 processes=2 depth=16 request=1048576 file=16777216
     away=$!
     job here processes=2
-    awk -v at="$scene_at" '{ d = at + 1 - $1; print (d > 0 ? d : 0) }' /proc/uptime | xargs sleep
+    sleep_until 1
     signal_job "$away" STOP
     sleep 4
     signal_job "$away" CONT
@@ -201,7 +201,7 @@ silent() {
     scene "silent_$1" 6 200
     job waits processes=1 depth=16 request=1048576 file=16777216
     waits=$!
-    awk -v at="$scene_at" '{ d = at + 1 - $1; print (d > 0 ? d : 0) }' /proc/uptime | xargs sleep
+    sleep_until 1
     signal_job "$waits" STOP
     sleep 2
     signal_job "$waits" CONT

@@ -1,31 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Scenes of jobs that share servers; sourced after testlib.sh by test/sharing.sh and bench/sharing.sh.
 #
-#   scene NAME SECONDS EVERY     begins a scene: time 0 is two seconds from now; counters every EVERY ms into $T/NAME.csv
+#   scene NAME SECONDS EVERY     begins a scene: time 0 is two seconds from now, later on a busy machine, so that all jobs
+#                                have connected by then; counters every EVERY ms into $T/NAME.csv
 #   job NAME [OPTION=VALUE...]   a job of bench/sharing_client; start and seconds count from the scene's time 0
+#   sleep_until SECONDS          until that time of the scene
 #   curtain                      waits for all, and puts what the jobs printed into $T/NAME.out; fails if one failed
 #   rates FILE FROM TO           "JOB BYTES_PER_S SHARE" of each job between two times, over all servers
 #   rate FILE FROM TO JOB        bytes/s of one job ("NAME" or "NAME@UID")
 #   share FILE FROM TO JOB       its part of all bytes
 #   within VALUE WANTED PERCENT  true if VALUE is that near
 client=$THEMIS_BUILD/bench/sharing_client
+THEMIS_TIMEOUT=60s
+export THEMIS_TIMEOUT
 
 scene() {
     scene_name=$1 scene_seconds=$2 scene_pids='' scene_failed=0
-    scene_at=$(awk '{ print $1 + 2 }' /proc/uptime)
+    scene_lead=$(awk '{ print 2 + int($1 / 4) }' /proc/loadavg)
+    scene_at=$(awk -v lead="$scene_lead" '{ print $1 + lead }' /proc/uptime)
     : >"$T/$1.out"
-    timeout $((${2%.*} + 30 * testlib_slower)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
+    timeout $((${2%.*} + scene_lead + 30 * testlib_slower)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
     scene_pids=$!
 }
 
 job() {
     job_name=$1
     shift
-    timeout $((${scene_seconds%.*} + 60 * testlib_slower)) "$client" job "servers=$THEMIS_SERVERS" "at=$scene_at" "job=$job_name" \
+    timeout $((${scene_seconds%.*} + scene_lead + 60 * testlib_slower)) "$client" job "servers=$THEMIS_SERVERS" "at=$scene_at" "job=$job_name" \
         "seconds=$scene_seconds" "$@" >>"$T/$scene_name.out" 2>>"$T/$scene_name.err" &
     scene_pids="$scene_pids $!"
     testlib_spawned="$testlib_spawned $!"
 }
+
+sleep_until() { awk -v at="$scene_at" -v s="$1" '{ d = at + s - $1; print (d > 0 ? d : 0) }' /proc/uptime | xargs sleep; }
 
 curtain() {
     for pid in $scene_pids; do
