@@ -14,6 +14,11 @@ static uint64_t name_of(const ADIOI_Flatlist_node *flat, MPI_Aint extent)
     return name ? name : 1;
 }
 
+/* ROMIO's types for these have changed their names over the years, and are of 64 bits in all of them. */
+_Static_assert(sizeof *((ADIOI_Flatlist_node *)0)->indices == sizeof(int64_t) &&
+                   sizeof *((ADIOI_Flatlist_node *)0)->blocklens == sizeof(int64_t),
+               "a flattened type is not of 64-bit numbers");
+
 static themis_status_t flatten(MPI_Datatype datatype, ADIOI_THEMIS_Flat *flat)
 {
     const ADIOI_Flatlist_node *list = ADIOI_Flatten_and_find(datatype);

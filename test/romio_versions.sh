@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# ROMIO's versions: driver and glue are compiled against the headers of the ROMIO that is built, changed in the places in
+# which later ones differ: what ADIO_ResolveFileType returns, and the type of counts in the table of operations.
+# timeout: 300
+. "$(dirname "$0")/lib/testlib.sh"
+
+built=$THEMIS_BUILD/adio/romio-build
+sources="$THEMIS_SRC/adio/ad_themis/*.c $THEMIS_SRC/adio/glue/*.c"
+
+# fake COUNT RESOLVE: a build of ROMIO, as far as includes see it, with such counts and such a result.
+fake() {
+    rm -rf "$T/romio"
+    mkdir -p "$T/romio/source/adio" "$T/romio/src"
+    cp -rL "$built/adio/include" "$T/romio/adio.include" && mkdir "$T/romio/adio" && mv "$T/romio/adio.include" "$T/romio/adio/include"
+    cp -rL "$built/source/adio/include" "$T/romio/source/adio/include"
+    cp -rL "$built/include" "$T/romio/include"
+    ln -s "$built/source/mpl" "$T/romio/source/mpl"
+    ln -s "$built/src/mpl" "$T/romio/src/mpl"
+    sed -i "s/\\bint count\\b/$1 count/" "$T/romio/source/adio/include/adio.h" "$T/romio/source/adio/include/adioi.h"
+    sed -i "s/^[a-z]* ADIO_ResolveFileType/$2 ADIO_ResolveFileType/" "$T/romio/source/adio/include/adio.h" \
+        "$T/romio/source/adio/include/adioi.h"
+    "$THEMIS_SRC/adio/romio/probe" "$T/romio/source" >"$T/romio/ad_themis_romio.h"
+}
+
+probed() {
+    grep -q "AD_THEMIS_COUNT $1\$" "$T/romio/ad_themis_romio.h" && grep -q "AD_THEMIS_RESOLVE_RETURNS $2\$" "$T/romio/ad_themis_romio.h"
+}
+
+compiled() {
+    command=$(make -s -C "$THEMIS_BUILD" "ROMIO_BUILD=$T/romio" print-mpiio-compile) || return 1
+    for source in $sources; do
+        (cd "$THEMIS_BUILD" && $command -Werror -fsyntax-only "$source") || return 1
+    done
+}
+
+[ -d "$built/source" ] || {
+    skip "other versions of ROMIO" "this tree borrows ROMIO from another one"
+    finish
+}
+for version in "int void 0 4.0" "MPI_Aint int 1 4.1 and 4.2" "MPI_Count int 1 may come"; do
+    # shellcheck disable=SC2086 # words
+    set -- $version
+    count=$1 resolve=$2 returns=$3
+    shift 3
+    fake "$count" "$resolve"
+    check "counts of $count, as in ROMIO $*: probed" probed "$count" "$returns"
+    check "counts of $count: driver and glue compile" compiled
+done
+# One of these must not compile, or nothing was tested.
+fake MPI_Aint int
+sed -i 's/MPI_Aint$/int/' "$T/romio/ad_themis_romio.h"
+check "a driver with other counts than ROMIO's is noticed" sh -c '! "$@" >/dev/null 2>&1' sh \
+    sh -c "cd '$THEMIS_BUILD' && $(make -s -C "$THEMIS_BUILD" "ROMIO_BUILD=$T/romio" print-mpiio-compile) -Werror -fsyntax-only \
+    '$THEMIS_SRC/adio/ad_themis/ad_themis.c'"
+finish
