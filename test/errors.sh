@@ -82,6 +82,30 @@ ignored() {
 check "themis_policy without a list of policies: a warning, and what is in force" ignored size-fair job-fair 'list of policies'
 check "themis_policy that is no policy: the warning has the position of the fault" ignored size-fairy job-fair 'character 5'
 check "themis_policy as it is in force: no warning" granted job-fair
+# beside OFFSET SECONDS: how many seconds a strided access in atomic mode takes while another client holds one byte.
+beside() {
+    spawn "$programs/holder" /atomic "$1" 1 "$2" >"$T/holder"
+    await_files 30 "$T/holder" || return 1
+    began=$(date +%s%N)
+    feature atomic themis:/atomic || return 1
+    took=$((($(date +%s%N) - began) / 1000000))
+    echo "$took ms"
+    rm "$T/holder"
+}
+# The bytes are 4096 to 4892.
+not_held() { beside "$1" 300 && kill "${testlib_spawned##* }"; }
+held() { beside "$1" 4 && [ "$took" -ge 2000 ]; }
+check "atomic on ufs:" feature atomic "ufs:$T/atomic"
+if [ -n "${THEMIS_VARIANT-}" ]; then
+    skip "ranges of locks in atomic mode" "a plain program cannot link a sanitized library"
+else
+    gcc -Wall -Werror -I"$THEMIS_PREFIX/include" -o "$programs/holder" "$THEMIS_SRC/test/adio/holder.c" -L"$THEMIS_PREFIX/lib" \
+        -Wl,-rpath,"$THEMIS_PREFIX/lib" -lthemis || exit 1
+    check "atomic mode locks nothing before a strided access" not_held 4095
+    check "atomic mode locks the first byte of a strided access" held 4096
+    check "atomic mode locks the last byte of a strided access" held 4891
+    check "atomic mode locks nothing behind a strided access" not_held 4892
+fi
 
 # names of files, as programs have them
 forced() { ROMIO_FSTYPE_FORCE=themis: limit 30 ranks 4 "$programs/features" gaps /forced && themis stat themis:/forced; }

@@ -178,6 +178,8 @@ int ADIOI_THEMIS_Access_next(ADIOI_THEMIS_Access *access);
 themis_list_t ADIOI_THEMIS_Access_list(const ADIOI_THEMIS_Access *access);
 /* Before any batch: the offset of the byte that follows the whole access, where the individual file pointer goes. */
 ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access);
+/* Before any batch of an access that has bytes: the smallest range of the file in which all of them lie. */
+void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *first, uint64_t *behind);
 void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access);
 
 /* --- collective calls ---------------------------------------------------------------------------------------------*/

@@ -110,20 +110,22 @@ static themis_status_t batches(ADIO_File fd, direction_t direction, ADIOI_THEMIS
     }
 }
 
-/* Atomic mode: nothing else of the file's accesses in between, so all of the range is locked. */
+/* Atomic mode: nothing else of the range's accesses in between, so all of it is locked, holes included. */
 static themis_status_t atomic_range(ADIO_File fd, direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
 {
     themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
-    uint64_t start = access->file.at;
+    int kind = direction == WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
     themis_status_t status, unlocked;
+    uint64_t first, behind;
 
-    /* A type may go on far behind its start: the lock reaches to the end of the file. */
-    AD_THEMIS_UNLOCKED(status, themis_lock(handle, start, UINT64_MAX,
-                                           direction == WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED));
+    if (access->left == 0)
+        return THEMIS_OK;
+    ADIOI_THEMIS_Access_range(access, &first, &behind);
+    AD_THEMIS_UNLOCKED(status, themis_lock(handle, first, behind - first, kind));
     if (status != THEMIS_OK)
         return status;
     status = batches(fd, direction, access, total);
-    AD_THEMIS_UNLOCKED(unlocked, themis_unlock(handle, start, UINT64_MAX));
+    AD_THEMIS_UNLOCKED(unlocked, themis_unlock(handle, first, behind - first));
     return status != THEMIS_OK ? status : unlocked;
 }
 

@@ -259,6 +259,50 @@ ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access)
     return (ADIO_Offset)file.at;
 }
 
+/* Widens a range by what the access has in repetition `repetition` of its type, from `from` up to `last`. */
+static void range_add(const ADIOI_THEMIS_Stream *from, const ADIOI_THEMIS_Stream *last, int64_t repetition,
+                      uint64_t *first, uint64_t *behind)
+{
+    const ADIOI_Flatlist_node *flat = from->flat;
+    MPI_Count begin = repetition == from->repetition ? from->block : 0;
+    MPI_Count end = repetition == last->repetition ? last->block : flat->count - 1;
+
+    for (MPI_Count i = begin; i <= end; i++) {
+        uint64_t at = (uint64_t)(from->base + repetition * from->extent + flat->indices[i]), stop = at;
+
+        if (flat->blocklens[i] == 0)
+            continue;
+        stop += (uint64_t)flat->blocklens[i];
+        if (repetition == from->repetition && i == from->block)
+            at = from->at;
+        if (repetition == last->repetition && i == last->block)
+            stop = last->at;
+        *first = at < *first ? at : *first;
+        *behind = stop > *behind ? stop : *behind;
+    }
+}
+
+void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *first, uint64_t *behind)
+{
+    const ADIOI_THEMIS_Stream *from = &access->file;
+    ADIOI_THEMIS_Stream last = *from;
+
+    *first = from->at;
+    *behind = from->at + access->left;
+    if (!from->flat)
+        return;
+    stream_skip(&last, access->left - 1);
+    last.at++;
+    *behind = last.at;
+    /* Repetitions may overlap; those in the middle lie between these. */
+    range_add(from, &last, from->repetition, first, behind);
+    if (from->repetition == last.repetition)
+        return;
+    range_add(from, &last, from->repetition + 1, first, behind);
+    range_add(from, &last, last.repetition - 1, first, behind);
+    range_add(from, &last, last.repetition, first, behind);
+}
+
 void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access)
 {
     free(access->iov);

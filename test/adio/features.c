@@ -166,6 +166,27 @@ static void gaps(const char *name)
     free(back);
 }
 
+/* Every second int from byte 4096 up to 4096 + 8 * 100 - 4, in atomic mode. Ranks take turns. */
+static void atomic(const char *name)
+{
+    enum { COUNT = 100 };
+    MPI_File file = open_file(name);
+    int values[COUNT], back[COUNT] = {0};
+    MPI_Datatype view;
+
+    for (int i = 0; i < COUNT; i++)
+        values[i] = i;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &view);
+    MPI_Type_commit(&view);
+    MPI_File_set_view(file, 4096, MPI_INT, view, "native", MPI_INFO_NULL);
+    MPI_File_set_atomicity(file, 1);
+    expect(MPI_File_write_at(file, 0, values, COUNT, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
+    expect(MPI_File_read_at(file, 0, back, COUNT, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "read");
+    expect(memcmp(values, back, sizeof back) == 0, "what is read is what was written");
+    MPI_Type_free(&view);
+    MPI_File_close(&file);
+}
+
 /* --- threads --- */
 
 static void *write_both(void *arg)
@@ -204,7 +225,8 @@ static const struct {
     const char *name;
     void (*run)(const char *name);
 } cases[] = {{"external32", external32}, {"sparse", sparse}, {"large-count", large_count},
-             {"modes", modes},           {"gaps", gaps},     {"threads", threads}};
+             {"modes", modes},           {"gaps", gaps},     {"threads", threads},
+             {"atomic", atomic}};
 
 int main(int argc, char **argv)
 {
