@@ -38,7 +38,7 @@ compiled() {
     skip "other versions of ROMIO" "this tree borrows ROMIO from another one"
     finish
 }
-for version in "int void 0 4.0" "MPI_Aint int 1 4.1 and 4.2" "MPI_Count int 1 may come"; do
+for version in "int void 0 4.0" "MPI_Aint int 1 4.1 to 5.0" "MPI_Count int 1 may come"; do
     # shellcheck disable=SC2086 # words
     set -- $version
     count=$1 resolve=$2 returns=$3
