@@ -74,7 +74,7 @@ static themis_status_t greet(themis_net_conn_t *conn, const char *host, uint16_t
     if (conn->state == THEMIS_NET_GREETED)
         status = themis_net_post(conn, &ready, NULL, 0, NULL, NULL);
     else
-        status = conn->why == THEMIS_VERSION ? THEMIS_VERSION : THEMIS_UNREACHABLE;
+        status = conn->why == THEMIS_VERSION || conn->why == THEMIS_REFUSED ? conn->why : THEMIS_UNREACHABLE;
     if (status == THEMIS_OK)
         themis_net_conn_opened(conn, near);
     themis_net_unlock(conn->net);

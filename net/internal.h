@@ -134,6 +134,7 @@ struct themis_net {
     int armed;             /* UCX tells by ucx_fd when there is something for it */
     uint64_t cookie;       /* in the name of the local socket */
     int local_fd;          /* -1: not listening */
+    uint64_t warn_again;   /* when another warning of too many connections is due */
     uint64_t accept_again; /* when accepting goes on; 0: it does */
     themis_net_stranger_t local_strangers[THEMIS_NET_STRANGERS];
     atomic_uint locals_version; /* grows when a connection gets a local side or ends */

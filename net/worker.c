@@ -5,15 +5,20 @@
  * process has another one, and the environment is not touched.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include "net/local.h"
+#include "util/clock.h"
 #include "util/log.h"
 
-enum { AM_ID = 1 };
+enum { AM_ID = 1, SPARE_DESCRIPTORS = 32 };
+#define WARN_PAUSE (10 * THEMIS_NS_PER_S)
 
 /*
  * Shared memory of UCX is left out: it has no way to find out that a peer died, and one receive queue for all peers,
@@ -44,10 +49,11 @@ static themis_status_t status_from_ucx(ucs_status_t status)
     case UCS_ERR_NOT_CONNECTED:
         return THEMIS_DISCONNECTED;
     case UCS_ERR_UNREACHABLE:
-    case UCS_ERR_REJECTED:
     case UCS_ERR_TIMED_OUT:
     case UCS_ERR_SOME_CONNECTS_FAILED:
         return THEMIS_UNREACHABLE;
+    case UCS_ERR_REJECTED:
+        return THEMIS_REFUSED;
     case UCS_ERR_MESSAGE_TRUNCATED:
         return THEMIS_PROTOCOL;
     default:
@@ -297,11 +303,29 @@ static void set_peer(themis_net_conn_t *conn, ucp_conn_request_h request)
         snprintf(conn->peer, sizeof conn->peer, "%s:%s", host, port);
 }
 
+/* A connection takes a few descriptors, one after the other. Some are kept, so that none gets stuck half-way. */
+static int has_descriptors(themis_net_t *net)
+{
+    uint64_t now = themis_clock_now();
+    struct rlimit limit = {0};
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest one that is free */
+
+    if (fd >= 0)
+        close(fd);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (fd >= 0 && (rlim_t)fd + SPARE_DESCRIPTORS < limit.rlim_cur))
+        return 1;
+    if (now >= net->warn_again)
+        themis_warn("new connections are refused: this process may have %llu open files",
+                    (unsigned long long)limit.rlim_cur);
+    net->warn_again = now + WARN_PAUSE;
+    return 0;
+}
+
 static void on_request(ucp_conn_request_h request, void *arg)
 {
     themis_net_t *net = arg;
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST, .conn_request = request};
-    themis_net_conn_t *conn = themis_net_conn_new(net, 1);
+    themis_net_conn_t *conn = has_descriptors(net) ? themis_net_conn_new(net, 1) : NULL;
 
     if (conn == NULL) {
         ucp_listener_reject(net->listener, request);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <config.h>
 #include "server/server.h"
@@ -248,6 +249,7 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
 static void set_up_process(const themis_server_config_t *config)
 {
     themis_log_level_t level;
+    struct rlimit files;
     sigset_t handled;
 
     /* before there are threads, also those of libraries: only signals_main takes them */
@@ -261,6 +263,11 @@ static void set_up_process(const themis_server_config_t *config)
     mallopt(M_MMAP_THRESHOLD, 64 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     signal(SIGPIPE, SIG_IGN);
+    /* connections take open files */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many clients in one process: crowd MOST. Connects until a server takes no more; the first client has to go on all the
+ * while, and when the others have left a new one gets in. Says how many there were, and why not one more. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <themis/themis.h>
+#include <time.h>
+
+enum { MOST = 400 };
+
+static int works(themis_t *session)
+{
+    char text[8] = "";
+    themis_file_t *file;
+    size_t done;
+    int good;
+
+    if (themis_open(session, "/crowd", THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE, 0644, NULL, &file) !=
+        THEMIS_OK)
+        return 0;
+    good = themis_write(file, "written", 7, 0, &done) == THEMIS_OK &&
+           themis_read(file, text, 7, 0, &done) == THEMIS_OK && strcmp(text, "written") == 0;
+    themis_close(file);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static themis_t *sessions[MOST];
+    int most = argc == 2 ? atoi(argv[1]) : 0, count = 0;
+
+    while (count < most && count < MOST && themis_connect(NULL, &sessions[count]) == THEMIS_OK) {
+        if (!works(sessions[0])) {
+            fprintf(stderr, "with %d clients: %s\n", count + 1, themis_last_error());
+            return 1;
+        }
+        count++;
+    }
+    printf("%d\n%s\n", count, count < most ? themis_last_error() : "");
+    if (count == 0 || !works(sessions[0])) {
+        fprintf(stderr, "afterwards: %s\n", themis_last_error());
+        return 1;
+    }
+    for (int i = 1; i < count; i++)
+        themis_disconnect(sessions[i]);
+    for (int tries = 0; count > 1 && themis_connect(NULL, &sessions[1]) != THEMIS_OK; tries++)
+        if (tries == 5) {
+            fprintf(stderr, "no room was made: %s\n", themis_last_error());
+            return 1;
+        }
+    return works(sessions[1]) && works(sessions[0]) ? 0 : 1;
+}
