@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The front of the cache: which accesses it serves, and in what order it does so. */
-#include "client/cache.h"
+#include "themis/cache.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include "client/behind.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += client/libthemis-client.la
 client_libthemis_client_la_SOURCES = client/admin.c client/ahead.c client/ahead.h client/behind.c \
-	client/behind.h client/cache.c client/cache.h client/call.c client/call.h client/error.c client/error.h \
+	client/behind.h client/cache.c client/call.c client/call.h client/error.c client/error.h \
 	client/fan.c client/fan.h client/file.c client/file.h client/io.c client/io.h client/lock.c client/names.c \
 	client/names.h client/path.c client/path.h client/peer.c client/peer.h client/placement.c client/placement.h \
 	client/rename.c client/runs.c client/runs.h client/session.c client/session.h client/settings.c \

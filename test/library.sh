@@ -17,7 +17,7 @@ fi
 exported() { nm -D --defined-only "$library" | awk '$2 ~ /[TDBRVW]/ { print $3 }' | sed 's/@.*//' | sort; }
 # declared: the functions of the installed headers.
 declared() {
-    cat "$THEMIS_PREFIX/include/themis/themis.h" "$THEMIS_PREFIX/include/themis/status.h" | tr '\n' ' ' |
+    cat "$THEMIS_PREFIX/include/themis/themis.h" "$THEMIS_PREFIX/include/themis/cache.h" "$THEMIS_PREFIX/include/themis/status.h" | tr '\n' ' ' |
         grep -oE '(THEMIS_API|visibility\("default"\)\)\))[^;]*;' | grep -oE 'themis_[a-z_]+\(' | tr -d '(' | sort -u
 }
 

@@ -34,6 +34,30 @@ compiled() {
     done
 }
 
+# grafted: compiles what graft takes, without the rest of our tree.
+grafted() {
+    "$THEMIS_SRC/adio/romio/graft" --copy "$T/graft" || return 1
+    sed 's/^#define AD_THEMIS_COUNT/#define AD_THEMIS_GRAFTED 1\n&/' "$built/ad_themis_romio.h" >"$T/graft/ad_themis_romio.h"
+    cp "$THEMIS_SRC/adio/glue/mpir_ext.h" "$T/graft" # stands for MPICH's
+    mkdir "$T/objects"
+    # shellcheck disable=SC2044,SC2046 # words
+    for source in $(find "$T/graft" -name '*.c'); do
+        gcc -w -c -std=gnu11 -D_GNU_SOURCE -I"$T/graft" -I"$T/graft/adio/ad_themis" \
+            -I"$T/graft/adio/ad_themis/include" -I"$built/adio/include" -I"$built/include" -I"$built/src/mpl/include" \
+            -I"$built/source/adio/include" -I"$built/source/mpl/include" $(mpicc.mpich -compile-info | tr ' ' '\n' | grep '^-I') \
+            -o "$T/objects/$(echo "${source#"$T"/}" | tr / _).o" "$source" || return 1
+    done
+}
+
+# whole: they need no function of ours but each other's and those of libthemis.
+whole() {
+    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis.so" | awk '{ print $3 }' >"$T/there"
+    nm --defined-only "$T"/objects/*.o | awk 'NF == 3 { print $3 }' >>"$T/there"
+    nm -u "$T"/objects/*.o | awk '$1 == "U" && /themis_/ { print $2 }' | sort -u | grep -vxF -f "$T/there" >"$T/missing"
+    cat "$T/missing"
+    [ ! -s "$T/missing" ] && grep -qx ADIO_THEMIS_operations "$T/there"
+}
+
 [ -d "$built/source" ] || {
     skip "other versions of ROMIO" "this tree borrows ROMIO from another one"
     finish
@@ -47,6 +71,8 @@ for version in "int void 0 4.0" "MPI_Aint int 1 4.1 to 5.0" "MPI_Count int 1 may
     check "counts of $count, as in ROMIO $*: probed" probed "$count" "$returns"
     check "counts of $count: driver and glue compile" compiled
 done
+check "what is grafted into MPICH compiles without the rest of our tree" grafted
+check "and needs no more of ours than libthemis" whole
 # One of these must not compile, or nothing was tested.
 fake MPI_Aint int
 sed -i 's/MPI_Aint$/int/' "$T/romio/ad_themis_romio.h"

@@ -5,7 +5,7 @@
 #include "ad_themis.h"
 #include "coll/coll.h"
 #include "coll/type.h"
-#include "client/cache.h"
+#include "themis/cache.h"
 
 /* A datatype's runs, kept until another one is used in its place. */
 typedef struct ADIOI_THEMIS_Flat {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "client/cache.h"
+#include "themis/cache.h"
 #include "test/client/servers.h"
 #include "test/lib/run.h"
 

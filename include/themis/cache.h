@@ -14,10 +14,14 @@
  *
  * Threads: one at a time for each cache. Memory is taken at the first use.
  */
-#ifndef THEMIS_CLIENT_CACHE_H
-#define THEMIS_CLIENT_CACHE_H
+#ifndef THEMIS_CACHE_H
+#define THEMIS_CACHE_H
 #include <stddef.h>
 #include "themis/themis.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct themis_cache themis_cache_t;
 
@@ -27,31 +31,36 @@ typedef struct themis_cache_options {
     size_t small;       /* bytes of the largest access that is cached; default 64 KiB; at most a quarter of the above */
 } themis_cache_options_t;
 
-void themis_cache_options_init(themis_cache_options_t *options);
+THEMIS_API void themis_cache_options_init(themis_cache_options_t *options);
 
 /* The file is borrowed and must outlive the cache. Options NULL: defaults. */
-themis_status_t themis_cache_create(themis_file_t *file, const themis_cache_options_t *options, themis_cache_t **cache);
+THEMIS_API themis_status_t themis_cache_create(themis_file_t *file, const themis_cache_options_t *options,
+                                               themis_cache_t **cache);
 
 /* Flushes and frees, whatever the result: the first failure that was not reported yet. NULL is allowed. */
-themis_status_t themis_cache_destroy(themis_cache_t *cache);
+THEMIS_API themis_status_t themis_cache_destroy(themis_cache_t *cache);
 
 /* As themis_write_list and themis_read_list. A write returns when its bytes are copied; the memory is free then. */
-themis_status_t themis_cache_write(themis_cache_t *cache, const themis_list_t *list, size_t *done);
-themis_status_t themis_cache_read(themis_cache_t *cache, const themis_list_t *list, size_t *done);
+THEMIS_API themis_status_t themis_cache_write(themis_cache_t *cache, const themis_list_t *list, size_t *done);
+THEMIS_API themis_status_t themis_cache_read(themis_cache_t *cache, const themis_list_t *list, size_t *done);
 
 /* All that was written is at the servers (not: durable) when it returns. To be called before anything that asks or
  * changes the file past the cache: sync, size, truncate, direct reads and writes of the same bytes. */
-themis_status_t themis_cache_flush(themis_cache_t *cache);
+THEMIS_API themis_status_t themis_cache_flush(themis_cache_t *cache);
 
 /* Forgets what was read ahead. */
-void themis_cache_invalidate(themis_cache_t *cache);
+THEMIS_API void themis_cache_invalidate(themis_cache_t *cache);
 
 /* How accesses were served since the cache was made: by it, or by a request of their own. */
 typedef struct themis_cache_counts {
     uint64_t writes_behind, writes_direct, reads_ahead, reads_direct;
 } themis_cache_counts_t;
-void themis_cache_counts(const themis_cache_t *cache, themis_cache_counts_t *counts);
+THEMIS_API void themis_cache_counts(const themis_cache_t *cache, themis_cache_counts_t *counts);
 
 /* 1 if written bytes may not be at the servers yet. */
-int themis_cache_is_dirty(const themis_cache_t *cache);
+THEMIS_API int themis_cache_is_dirty(const themis_cache_t *cache);
+
+#ifdef __cplusplus
+}
+#endif
 #endif
