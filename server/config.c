@@ -332,10 +332,10 @@ static themis_status_t check_policies(const checking_t *checking, const char *me
     return THEMIS_OK;
 }
 
-/* An address or a host's name that can be listened at. */
+/* An IPv4 address that can be listened at, or the name of a host that has one. */
 static themis_status_t check_address(const checking_t *checking, const char *member)
 {
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    const struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found;
     int failed = *member ? getaddrinfo(member, NULL, &wanted, &found) : EAI_NONAME;
 
