@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The collective path: its core against brute force on a local file, then MPI-IO with every mode, method and placement on
 # live servers, with one host pretending to be several nodes; errors of one rank, and a server that is killed.
-# timeout: 400
+# timeout: 500
 . "$(dirname "$0")/lib/testlib.sh"
 programs=$THEMIS_BUILD/test/adio
 
@@ -122,10 +122,11 @@ for mode in list twophase; do
         limit 30 ranks 3 "$programs/collective_mpi" invalid themis:/invalid
 done
 
-# killed MODE: ends the second server in the middle; all ranks get the same class.
+# killed MODE KIND [strided]: ends the second server in the middle of such calls; all ranks get the same class.
 killed() {
     hints themis_collective "$1" striping_unit 65536 themis_timeout $((2 * testlib_slower))s
-    limit 60 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 >"$T/killed.out" 2>&1 &
+    shift
+    limit 60 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 "$@" >"$T/killed.out" 2>&1 &
     program=$!
     tries=100
     until grep -q running "$T/killed.out" || [ $tries = 0 ]; do
@@ -142,9 +143,15 @@ killed() {
     return 1
 }
 for mode in list twophase; do
-    check "$mode: a server is killed, all ranks return the same error" killed $mode
-    stop_servers
-    start_servers 2
+    for kind in write read iwrite iread; do
+        strided=strided
+        [ $mode$kind != listwrite ] || strided=
+        # shellcheck disable=SC2086 # a word or none
+        check "$mode, $kind${strided:+, }$strided: a server is killed, all ranks return the same error" \
+            killed $mode $kind $strided
+        stop_servers
+        start_servers 2
+    done
 done
 
 # Numbers of aggregators that cannot be used, on 3 servers.

@@ -4,8 +4,10 @@
  * calls under way. A plain MPI program.
  *
  *     collective_mpi random FILE SEED CALLS    every byte compared after every call
- *     collective_mpi until-error FILE SECONDS  small and large calls until one fails: prints the class that all ranks
- * got collective_mpi invalid FILE              one rank gives a bad count and gets an error; the next call works
+ *     collective_mpi until-error FILE SECONDS KIND [strided]
+ *                                              calls until one fails: prints the class that all ranks got; KIND is
+ *                                              write, read, iwrite or iread
+ *     collective_mpi invalid FILE              one rank gives a bad count and gets an error; the next call works
  *     collective_mpi cyclic FILE               small and large calls: all have the same aggregators
  *     collective_mpi info FILE                 one strided call each way, then what MPI_File_get_info says
  */
@@ -324,9 +326,39 @@ static int class_of(int code)
     return class;
 }
 
-/* All ranks must get an error, of the same class, in the same call or, for small calls in a row, by the time of the
- * close. */
-static int run_until_error(const char *name, double seconds)
+/* One call of a kind: "write" and "read" block, "iwrite" and "iread" do not. The class of its result. */
+static int call_of_kind(MPI_File file, const char *kind, MPI_Offset at, unsigned char *buffer, int bytes)
+{
+    int writes = strstr(kind, "write") != NULL, code;
+    MPI_Request request;
+    if (*kind != 'i')
+        return class_of(writes ? MPI_File_write_at_all(file, at, buffer, bytes, MPI_BYTE, MPI_STATUS_IGNORE)
+                               : MPI_File_read_at_all(file, at, buffer, bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    code = writes ? MPI_File_iwrite_at_all(file, at, buffer, bytes, MPI_BYTE, &request)
+                  : MPI_File_iread_at_all(file, at, buffer, bytes, MPI_BYTE, &request);
+    if (code == MPI_SUCCESS)
+        code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return class_of(code);
+}
+
+/* The view of a rank's part: one piece, or pieces that alternate among ranks. */
+static void part_of_file(MPI_File file, int strided, int bytes)
+{
+    enum { PIECE = 3000 };
+    MPI_Datatype vector;
+    if (!strided) {
+        need(MPI_File_set_view(file, (MPI_Offset)rank * bytes, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL),
+             "set_view");
+        return;
+    }
+    MPI_Type_vector(bytes / PIECE + 1, PIECE, PIECE * ranks, MPI_BYTE, &vector);
+    MPI_Type_commit(&vector);
+    need(MPI_File_set_view(file, (MPI_Offset)rank * PIECE, MPI_BYTE, vector, "native", MPI_INFO_NULL), "set_view");
+    MPI_Type_free(&vector);
+}
+
+/* All ranks must get an error, of the same class, in the same call. */
+static int run_until_error(const char *name, double seconds, const char *kind, int strided)
 {
     enum { BYTES = 1 << 20 };
     unsigned char *buffer = calloc(1, BYTES);
@@ -334,6 +366,9 @@ static int run_until_error(const char *name, double seconds)
     int class = MPI_SUCCESS, low, high;
     need(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), "open");
     MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    part_of_file(file, strided, BYTES);
+    need(MPI_File_write_at_all(file, 0, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), "the first write");
     if (rank == 0) {
         printf("running\n");
         fflush(stdout);
@@ -343,8 +378,7 @@ static int run_until_error(const char *name, double seconds)
         MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
         if (over)
             break;
-        class =
-            class_of(MPI_File_write_at_all(file, (MPI_Offset)rank * BYTES, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+        class = call_of_kind(file, kind, 0, buffer, BYTES);
     }
     MPI_Allreduce(&class, &low, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&class, &high, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -441,8 +475,8 @@ static int run(int argc, char **argv)
         random_state = strtoull(argv[3], NULL, 10);
         return run_random(argv[2], atoi(argv[4]));
     }
-    if (argc == 4 && !strcmp(argv[1], "until-error"))
-        return run_until_error(argv[2], atof(argv[3]));
+    if ((argc == 5 || argc == 6) && !strcmp(argv[1], "until-error"))
+        return run_until_error(argv[2], atof(argv[3]), argv[4], argc == 6);
     if (argc == 3 && !strcmp(argv[1], "invalid"))
         return run_invalid(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "cyclic"))
