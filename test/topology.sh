@@ -143,6 +143,46 @@ check "plan draws both placements" limit 20 sh -c "'$themis' plan -n 27 --per-no
 check "plan's picture has every cable in both directions, twice" test "$(grep -c '<line' "$T/p.svg")" = $((2 * 2 * 14))
 printf '# rank offset length rows stride\n0 0 100\n1 100 50 4 100\n' >"$T/pattern"
 check "plan reads patterns from a file" limit 20 sh -c "'$themis' plan -n 2 --per-node 1 -p '$T/pattern' -f tree:1:2:1 --json | jq -e '.bytes == 300'"
+# Rank 1 has bytes 0 to 99; rank 0 has 50 at 100, 200, 300 and 400. Domains of 225 bytes; the hosts are 2 hops apart and 3
+# from the servers, of which the first has the only stripe.
+printf '1 0 100\n0 100 50 4 100\n' >"$T/pattern"
+# tables NAME SERVERS...: what plan prints, spaces made one, compared with $T/NAME.
+tables() {
+    name=$1
+    shift
+    limit 20 "$themis" plan -n 2 --per-node 1 -p "$T/pattern" -f "$T/cluster.net" "$@" >"$T/out" &&
+        tr -s ' ' <"$T/out" | sed 's/ $//' | sed -n '/^C:/,/^auto/p' | diff - "$T/$name"
+}
+cat >"$T/plain" <<'END'
+C: B of each domain on each node
+ r0n0 75.000 125.000
+ r0n1 100.000 0.000
+
+D: hops between nodes
+ r0n0 1.000 2.000
+ r0n1 2.000 1.000
+
+W: hop-B of each domain at each node
+ r0n0 275.000 125.000
+ r0n1 250.000 250.000
+
+assignment (rank on host)
+ domain default locality topology
+ 0 0 on r0n0 1 on r0n1 1 on r0n1
+ 1 1 on r0n1 0 on r0n0 0 on r0n0
+
+placement shuffle hop-B servers hop-B moved B busiest link B
+default 525.000 0.000 225.000 125.000
+locality 375.000 0.000 75.000 75.000
+topology 375.000 0.000 75.000 75.000
+
+auto takes topology; topology is proved optimal
+END
+check "plan prints C, D, W, the assignment and what it costs" tables plain -s 2
+sed 's/^\(W: .*\)/\1, and from there to the servers/; s/ 275.000 125.000/ 800.000 500.000/; s/ 250.000 250.000/ 775.000 625.000/
+    s/ 0.000 225.000 125.000/ 900.000 225.000 300.000/; s/ 0.000 75.000 75.000/ 900.000 75.000 300.000/' "$T/plain" >"$T/far"
+check "and the way to the servers in W" tables far -s io0,io1
+check "plan has units that fit the job" limit 20 sh -c "'$themis' plan -n 27 --per-node 4 --edge 100 -f '$T/cluster.net' | grep -q '^27 ranks on 7 nodes, 8.000 MB '"
 echo '0 0' >"$T/pattern"
 check "plan refuses a broken pattern" limit 20 sh -c "! '$themis' plan -n 2 -p '$T/pattern' -f tree:1:2:1"
 check "plan refuses more nodes than hosts" limit 20 sh -c "! '$themis' plan -n 27 --per-node 1 -f tree:2:2:1 --edge 30"

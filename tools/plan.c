@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "aggregation/plan.h"
 #include "tools/fabric.h"
 #include "tools/plan.h"
 #include "util/config.h"
@@ -220,6 +221,14 @@ static int cut_domains(job_t *job)
                                                                         job->pattern->last, count, &job->domains));
 }
 
+static themis_status_t split_among_servers(job_t *job)
+{
+    if (!job->server_distance)
+        return THEMIS_OK;
+    job->server_bytes = calloc((size_t)job->domains.count * job->servers, sizeof *job->server_bytes);
+    return job->server_bytes ? themis_aggregation_server_bytes(&job->request, job->server_bytes) : THEMIS_NO_MEMORY;
+}
+
 static int make_plans(job_t *job)
 {
     themis_status_t status = themis_aggregation_distances_fabric(job->fabric, job->vertex, job->nodes, &job->distances);
@@ -235,6 +244,8 @@ static int make_plans(job_t *job)
                                                   .fabric = job->fabric,
                                                   .vertex = job->vertex,
                                                   .server_vertex = job->server_vertex};
+    if (status == THEMIS_OK)
+        status = split_among_servers(job);
     for (int p = 0; status == THEMIS_OK && p <= PLACEMENTS; p++) {
         job->request.placement = (themis_aggregation_placement_t)p;
         status = themis_aggregation_plan_create(&job->request, &job->plan[p]);
@@ -255,6 +266,7 @@ static void job_drop(job_t *job)
     free(job->node_of_rank);
     free(job->server_vertex);
     free(job->server_distance);
+    free(job->server_bytes);
 }
 
 static int plan_job(job_t *job)

@@ -27,6 +27,7 @@ typedef struct themis_tools_plan_job {
     themis_aggregation_matrix_t *matrix;
     uint32_t *vertex, *node_of_rank, *server_vertex;
     uint16_t *server_distance;
+    uint64_t *server_bytes; /* [domains * servers] with server_distance */
     themis_aggregation_request_t request;
     themis_aggregation_plan_t *plan[THEMIS_AGGREGATION_PLACEMENTS + 1];
 } themis_tools_plan_job_t;

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "tools/picture.h"
 #include "tools/plan.h"
 
@@ -15,6 +16,22 @@ int themis_tools_plan_check(const job_t *job, themis_status_t status)
 }
 
 /* ---- text ---- */
+
+/* A unit in which no value up to `most` has more than three digits before the point. */
+typedef struct unit {
+    const char *name;
+    double bytes;
+} unit_t;
+
+static unit_t unit_for(double most)
+{
+    static const char *const names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    unit_t unit = {names[0], 1};
+
+    for (int i = 1; i < 7 && most / unit.bytes >= 999.9995; i++)
+        unit = (unit_t){names[i], unit.bytes * 1e3};
+    return unit;
+}
 
 static double bytes_at(const job_t *job, uint32_t node, uint32_t domain)
 {
@@ -36,23 +53,40 @@ static double work(const job_t *job, uint32_t node, uint32_t domain)
     for (size_t c = 0; c < job->matrix->cells; c++)
         if (job->matrix->cell[c].domain == domain)
             sum += (double)job->matrix->cell[c].bytes * hops(job, job->matrix->cell[c].node, node);
+    for (uint32_t s = 0; job->server_bytes && s < job->servers; s++)
+        sum += (double)job->server_bytes[(size_t)domain * job->servers + s] *
+               job->server_distance[(size_t)node * job->servers + s] / THEMIS_AGGREGATION_HOP;
     return sum;
 }
 
-/* The corner of a matrix whose rows are nodes. */
-static void print_corner(const job_t *job, const char *title, uint32_t columns, double scale,
-                         double (*value)(const job_t *, uint32_t, uint32_t))
+typedef double (*value_fn)(const job_t *job, uint32_t row, uint32_t column);
+
+static double largest(const job_t *job, uint32_t rows, uint32_t columns, value_fn value)
+{
+    double most = 0;
+
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < columns; c++)
+            most = value(job, r, c) > most ? value(job, r, c) : most;
+    return most;
+}
+
+/* The corner of a matrix whose rows are nodes; `title` has a %s for the unit of bytes. */
+__attribute__((format(printf, 2, 0))) static void print_corner(const job_t *job, const char *title, uint32_t columns,
+                                                               value_fn value)
 {
     uint32_t rows = job->nodes < SHOWN ? job->nodes : SHOWN, shown = columns < SHOWN ? columns : SHOWN;
+    unit_t unit = unit_for(value == hops ? 0 : largest(job, rows, shown, value));
 
-    printf("\n%s", title);
+    putchar('\n');
+    printf(title, unit.name);
     if (rows < job->nodes || shown < columns)
         printf(", the first of %u x %u", job->nodes, columns);
     putchar('\n');
     for (uint32_t r = 0; r < rows; r++) {
         printf("  %-12.12s", job->fabric->vertex[job->vertex[r]].name);
         for (uint32_t c = 0; c < shown; c++)
-            printf(" %9.3f", value(job, r, c) / scale);
+            printf(" %9.3f", value(job, r, c) / unit.bytes);
         puts(shown < columns ? "  ..." : "");
     }
 }
@@ -79,14 +113,26 @@ static void print_assignment(const job_t *job)
 
 static void print_summary(const job_t *job)
 {
-    printf("\n%-10s %16s %16s %12s %16s\n", "placement", "hop-GB shuffle", "hop-GB servers", "GB moved",
-           "busiest link GB");
+    double most = 0;
+
     for (int p = 0; p < PLACEMENTS; p++) {
         const themis_aggregation_choice_t *c = &job->plan[p]->chosen;
 
-        printf("%-10s %16.3f %16.3f %12.3f %16.3f\n",
-               themis_aggregation_placement_name((themis_aggregation_placement_t)p), c->hop_bytes / 1e9,
-               c->server_hop_bytes / 1e9, (double)c->moved_bytes / 1e9, (double)c->max_link_load / 1e9);
+        most = c->hop_bytes > most ? c->hop_bytes : most;
+        most = c->server_hop_bytes > most ? c->server_hop_bytes : most;
+    }
+    unit_t unit = unit_for(most);
+
+    printf("\n%-10s %*s-%s %*s-%s %*s %s %*s %s\n", "placement", 15 - (int)strlen(unit.name), "shuffle hop", unit.name,
+           15 - (int)strlen(unit.name), "servers hop", unit.name, 14 - (int)strlen(unit.name), "moved", unit.name,
+           15 - (int)strlen(unit.name), "busiest link", unit.name);
+    for (int p = 0; p < PLACEMENTS; p++) {
+        const themis_aggregation_choice_t *c = &job->plan[p]->chosen;
+
+        printf("%-10s %16.3f %16.3f %15.3f %16.3f\n",
+               themis_aggregation_placement_name((themis_aggregation_placement_t)p), c->hop_bytes / unit.bytes,
+               c->server_hop_bytes / unit.bytes, (double)c->moved_bytes / unit.bytes,
+               (double)c->max_link_load / unit.bytes);
     }
     printf("\nauto takes %s; topology is %sproved optimal\n",
            themis_aggregation_placement_name(job->plan[PLACEMENTS]->placement),
@@ -97,15 +143,21 @@ void themis_tools_plan_print(const job_t *job)
 {
     const themis_aggregation_domains_t *d = &job->domains;
 
-    printf("%lld ranks on %u nodes, %.3f GB in bytes %llu to %llu\n", (long long)job->ranks, job->nodes,
-           (double)job->pattern->bytes / 1e9, (unsigned long long)d->first, (unsigned long long)d->last);
+    unit_t unit = unit_for((double)job->pattern->bytes);
+
+    printf("%lld ranks on %u nodes, %.3f %s in bytes %llu to %llu\n", (long long)job->ranks, job->nodes,
+           (double)job->pattern->bytes / unit.bytes, unit.name, (unsigned long long)d->first,
+           (unsigned long long)d->last);
     printf("file domains: %s, %u aggregators", themis_aggregation_method_name(d->method), d->count);
     if (d->count != d->requested)
         printf(" (%u asked for, which the method cannot use with %u servers)", d->requested, job->servers);
     printf(", stripes of %llu bytes on %u servers\n", (unsigned long long)job->stripe, job->servers);
-    print_corner(job, "C: GB of each domain on each node", d->count, 1e9, bytes_at);
-    print_corner(job, "D: hops between nodes", job->nodes, 1, hops);
-    print_corner(job, "W: hop-GB of each domain at each node", d->count, 1e9, work);
+    print_corner(job, "C: %s of each domain on each node", d->count, bytes_at);
+    print_corner(job, "D: hops between nodes%.0s", job->nodes, hops);
+    print_corner(job,
+                 job->server_bytes ? "W: hop-%s of each domain at each node, and from there to the servers"
+                                   : "W: hop-%s of each domain at each node",
+                 d->count, work);
     print_assignment(job);
     print_summary(job);
 }
