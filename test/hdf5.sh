@@ -10,10 +10,12 @@ if [ ! -x "$slab" ]; then
     skip "parallel HDF5" "libhdf5-mpich-dev is not installed"
     finish
 fi
-if [ "${THEMIS_VARIANT-}" = asan ]; then
-    skip "parallel HDF5" "with libasan preloaded, and nothing of ours, it blocks in MPI_Init on a lock of glibc's locale"
+case ${THEMIS_VARIANT-} in
+asan | tsan)
+    skip "parallel HDF5" "with lib$THEMIS_VARIANT preloaded, and nothing of ours, it blocks in MPI_Init on a lock of glibc's locale"
     finish
-fi
+    ;;
+esac
 
 # value FILE SET ROW COLUMN: one element, as h5dump prints it.
 value() {
