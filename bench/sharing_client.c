@@ -7,9 +7,9 @@
  *
  * Both take servers=LIST, start=S (seconds from now, or from the monotonic time at=T) and seconds=S. A job takes
  * job=NAME nodes=N priority=N (or THEMIS_PRIORITY) uid=N gid=N processes=N depth=N (requests outstanding)
- * request=BYTES file=BYTES mode=rw|write|stat|bsp think=US (pause after each request) server=N (its files are on that
- * server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of mode bsp: pause `think`, then write
- * the file; ends after them) linger=S (stay connected after the end). The sampler takes every=MS.
+ * request=BYTES file=BYTES mode=rw|write|stat|counter|status|bsp think=US (pause after each request) server=N (its
+ * files are on that server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of mode bsp: pause
+ * `think`, then write the file; ends after them) linger=S (stay connected after the end). The sampler takes every=MS.
  *
  * A job prints "NAME bytes=N operations=N seconds=S" when it ends. The sampler prints
  * "time_s,server,job,bytes,requests, metadata,queued,share" with times from its start.
@@ -198,8 +198,19 @@ static int ask(process_t *process, const char *path)
 {
     themis_stat_t stat;
 
-    if (themis_stat(process->session, path, &stat) != THEMIS_OK)
-        return fail(process, "stat");
+    const char *mode = process->settings->mode;
+    char *text = NULL;
+    themis_status_t status;
+
+    if (strcmp(mode, "stat") == 0)
+        status = themis_stat(process->session, path, &stat);
+    else if (strcmp(mode, "counter") == 0)
+        status = themis_counter_add(process->file, 1, NULL);
+    else
+        status = themis_query(process->session, 0, "jobs", &text);
+    free(text);
+    if (status != THEMIS_OK)
+        return fail(process, mode);
     count(process, 0);
     return 0;
 }
@@ -217,8 +228,9 @@ static int run_loop(process_t *process, const char *path)
         }
         return 0;
     }
+    int moves = strcmp(settings->mode, "rw") == 0 || strcmp(settings->mode, "write") == 0;
     while (now() < process->end)
-        if ((strcmp(settings->mode, "stat") == 0 ? ask(process, path) : write_and_read(process)) != 0)
+        if ((moves ? write_and_read(process) : ask(process, path)) != 0)
             return -1;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+#include "server/access.h"
 #include "server/identity.h"
 #include "server/policy.h"
 #include "server/server.h"
@@ -36,10 +37,10 @@ static int is_remembered(unsigned opcode)
     }
 }
 
-/* Served at once, whatever the queues: administration, and what unblocks others. */
-static int is_control(unsigned opcode)
+/* A server that drains still does these. */
+static int ends_something(unsigned opcode)
 {
-    return opcode >= THEMIS_OP_STATUS || (opcode >= THEMIS_OP_LOCK && opcode <= THEMIS_OP_COUNTER);
+    return opcode >= THEMIS_OP_LOCK;
 }
 
 static themis_status_t request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
@@ -261,7 +262,9 @@ static themis_status_t new_session(themis_server_t *server, const themis_proto_h
     session->role = hello->role;
     session->heard = themis_clock_now();
     /* servers have no job: they only bring tables */
-    if (hello->role != THEMIS_ROLE_SERVER)
+    if (hello->role == THEMIS_ROLE_SERVER)
+        status = themis_access_admin(identity);
+    else
         status = join_job(server, session, themis_clock_now());
     if (status == THEMIS_OK) {
         *result = session;
@@ -420,6 +423,35 @@ void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
     }
 }
 
+/*
+ * Served at once, whatever the queues: the tables of other servers; an UNLOCK for each lock that was granted, since
+ * others may wait for it; and administration, as long as it takes little: a 50th of a worker's time for each job, a
+ * 20th for all, over a second. What comes beyond is scheduled, as everything else is, and charged to the job.
+ */
+static int is_urgent(themis_server_t *server, themis_session_t *session, unsigned opcode, uint64_t now)
+{
+    themis_job_t *job = session->job;
+
+    if (!job)
+        return 1;
+    if (opcode == THEMIS_OP_UNLOCK && session->unlocks) {
+        session->unlocks--;
+        return 1;
+    }
+    if (opcode < THEMIS_OP_STATUS || job->urgent || job->urgent_paid > now + THEMIS_NS_PER_S ||
+        server->urgent_paid > now + THEMIS_NS_PER_S)
+        return 0;
+    job->urgent = 1;
+    return 1;
+}
+
+void themis_server_charge_urgent(themis_server_t *server, themis_job_t *job, uint64_t service, uint64_t now)
+{
+    job->urgent = 0;
+    job->urgent_paid = (job->urgent_paid > now ? job->urgent_paid : now) + 50 * service;
+    server->urgent_paid = (server->urgent_paid > now ? server->urgent_paid : now) + 20 * service;
+}
+
 /* Takes the request over, with the lock; what is done with it is up to a worker. */
 static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
                       themis_session_t *session)
@@ -431,7 +463,7 @@ static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_r
     request->epoch = session->epoch;
     if (is_remembered(opcode) && replay(conn, request)) {
         themis_request_free(request);
-    } else if (is_control(opcode)) {
+    } else if (is_urgent(server, session, opcode, now)) {
         themis_server_ready(server, request);
     } else {
         request->scheduled = 1;
@@ -445,11 +477,11 @@ static themis_status_t admit(themis_server_t *server, themis_session_t *session,
 {
     unsigned opcode = request->header.opcode;
 
-    if (!session->job && !is_control(opcode)) {
+    if (!session->job && opcode != THEMIS_OP_TABLE) {
         *text = "a server has no files here";
         return THEMIS_REFUSED;
     }
-    if (server->draining && !is_control(opcode))
+    if (server->draining && (!ends_something(opcode) || themis_clock_now() >= server->drain_end))
         return THEMIS_SHUTTING_DOWN;
     themis_status_t status = themis_session_admit(session, request->length);
     if (status != THEMIS_OK)

@@ -100,14 +100,17 @@ static void end_slice(themis_server_t *server, themis_request_t *request)
         request->state = THEMIS_REQUEST_QUEUED;
         DL_PREPEND(request->session->queued, request);
     }
-    int over = request->item.bytes == 0;
     themis_sched_done(server->sched, &request->item, request->moved, now - request->started, now);
     if (request->session->stalled)
         themis_server_hold_session(server, request->session, now);
     else
         themis_server_caught_up(server, request->session);
-    if (over)
-        themis_request_free(request);
+}
+
+void themis_server_unschedule(themis_server_t *server, themis_request_t *request)
+{
+    end_slice(server, request);
+    request->scheduled = 0;
 }
 
 /* --- serving; without the lock ------------------------------------------------------------------------------------ */
@@ -117,7 +120,8 @@ static int is_slow(const themis_server_t *server, const themis_request_t *reques
 {
     if (is_data(request))
         return themis_store_blocking(server->store) || request->slice > WAKE_BYTES;
-    return request->scheduled;
+    return request->scheduled && request->header.opcode != THEMIS_OP_LOCK &&
+           request->header.opcode != THEMIS_OP_COUNTER;
 }
 
 /*
@@ -135,47 +139,57 @@ static int wants_help(const themis_server_t *server, const themis_request_t *req
     return !server->polling && !server->guarded;
 }
 
-static void serve_scheduled(themis_server_t *server, themis_request_t *request, int resumed)
+/* Returns THEMIS_IN_PROGRESS if the network goes on with it. */
+static themis_status_t serve_data(themis_server_t *server, themis_request_t *request, int resumed)
 {
-    request->state = THEMIS_REQUEST_SERVED;
-    if (is_data(request)) {
-        if (themis_data_serve(request, resumed) == THEMIS_IN_PROGRESS) {
-            pthread_mutex_lock(&server->lock);
-            themis_stall_park(request);
-            pthread_mutex_unlock(&server->lock);
-            return;
-        }
-        if (request->item.bytes == 0 && request->object) {
-            themis_store_close(server->store, request->object);
-            request->object = NULL;
-        }
-    } else if (request->header.opcode >= THEMIS_OP_READ) {
-        themis_objects_serve(request);
-    } else {
-        themis_names_serve(request);
+    if (themis_data_serve(request, resumed) == THEMIS_IN_PROGRESS) {
+        pthread_mutex_lock(&server->lock);
+        themis_stall_park(request);
+        pthread_mutex_unlock(&server->lock);
+        return THEMIS_IN_PROGRESS;
     }
-    pthread_mutex_lock(&server->lock);
-    end_slice(server, request);
-    pthread_mutex_unlock(&server->lock);
+    if (request->item.bytes == 0 && request->object) {
+        themis_store_close(server->store, request->object);
+        request->object = NULL;
+    }
+    return THEMIS_OK;
+}
+
+/* Returns THEMIS_IN_PROGRESS if somebody else has the request now. */
+static themis_status_t serve_by_kind(themis_server_t *server, themis_request_t *request, int resumed)
+{
+    unsigned opcode = request->header.opcode;
+
+    if (is_data(request))
+        return serve_data(server, request, resumed);
+    if (opcode >= THEMIS_OP_STATUS)
+        themis_control_serve(request);
+    else if (opcode >= THEMIS_OP_LOCK)
+        return themis_locking_serve(request);
+    else if (opcode >= THEMIS_OP_READ)
+        themis_objects_serve(request);
+    else
+        themis_names_serve(request);
+    return THEMIS_OK;
 }
 
 static void serve(themis_server_t *server, themis_request_t *request)
 {
-    unsigned opcode = request->header.opcode;
     int resumed = request->state == THEMIS_REQUEST_READY;
+    uint64_t began = request->scheduled ? 0 : themis_clock_now();
 
-    if (request->scheduled) {
-        serve_scheduled(server, request, resumed);
+    request->state = THEMIS_REQUEST_SERVED;
+    if (serve_by_kind(server, request, resumed) == THEMIS_IN_PROGRESS)
         return;
-    }
-    if (opcode >= THEMIS_OP_LOCK && opcode <= THEMIS_OP_COUNTER) {
-        if (themis_locking_serve(request) == THEMIS_IN_PROGRESS)
-            return;
-    } else {
-        themis_control_serve(request);
-    }
     pthread_mutex_lock(&server->lock);
-    themis_request_free(request);
+    if (request->scheduled) {
+        end_slice(server, request);
+    } else if (request->header.opcode >= THEMIS_OP_STATUS && request->session->job) {
+        uint64_t now = themis_clock_now();
+        themis_server_charge_urgent(server, request->session->job, now - began, now);
+    }
+    if (request->item.bytes == 0)
+        themis_request_free(request);
     pthread_mutex_unlock(&server->lock);
 }
 

@@ -90,6 +90,7 @@ void themis_server_lock_granted(void *arg, void *waiter, themis_status_t status)
     themis_server_t *server = arg;
     themis_request_t *request = waiter;
 
+    request->session->unlocks += status == THEMIS_OK;
     request->status = status;
     request->canceled = status == THEMIS_CANCELED;
     themis_server_ready(server, request);
@@ -104,7 +105,6 @@ static themis_status_t lock_or_unlock(themis_request_t *request)
     themis_status_t status;
 
     pthread_mutex_lock(&server->lock);
-    request->state = THEMIS_REQUEST_WAITING; /* as it may be granted before this function returns */
     if (request->header.opcode == THEMIS_OP_UNLOCK)
         status = themis_locks_unlock(server->locks, lock->object, &range, &owner);
     else if (!request->session->listed)
@@ -112,6 +112,12 @@ static themis_status_t lock_or_unlock(themis_request_t *request)
     else
         status = themis_locks_lock(server->locks, lock->object, &range, &owner, lock->exclusive,
                                    lock->wait ? request : NULL);
+    if (request->header.opcode == THEMIS_OP_LOCK && status == THEMIS_OK)
+        request->session->unlocks++;
+    if (status == THEMIS_IN_PROGRESS) {
+        themis_server_unschedule(server, request);
+        request->state = THEMIS_REQUEST_WAITING; /* from here on it may be granted at any time */
+    }
     pthread_mutex_unlock(&server->lock);
     return status;
 }

@@ -103,6 +103,7 @@ typedef struct themis_server {
     themis_sessions_t *sessions;
     themis_locks_t *locks;
     themis_request_t *ready; /* list */
+    uint64_t urgent_paid;    /* ns; until when administration before all queues is paid for */
     uint32_t in_service;     /* requests that a worker or the network has */
     uint32_t slices;         /* of data under way, without those that stall */
     uint32_t slice_limit;
@@ -130,6 +131,9 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
 
 /* Puts a request to those that any worker goes on with. With the lock. */
 void themis_server_ready(themis_server_t *server, themis_request_t *request);
+/* The request is left to the lock table: the scheduler is told of its end, and it goes on by themis_server_ready. With
+ * the lock. */
+void themis_server_unschedule(themis_server_t *server, themis_request_t *request);
 /* Something was queued: makes sure that a worker looks. With the lock. */
 void themis_server_rouse(themis_server_t *server);
 
@@ -168,6 +172,8 @@ void themis_server_hold_session(themis_server_t *server, themis_session_t *sessi
 void themis_server_lock_granted(void *server, void *request, themis_status_t status);
 /* Queues what was kept back, if it need not wait any more. With the lock. */
 void themis_server_caught_up(themis_server_t *server, themis_session_t *session);
+/* Administration was served before all queues. With the lock. */
+void themis_server_charge_urgent(themis_server_t *server, themis_job_t *job, uint64_t service, uint64_t now);
 /* Frees a request that has ended. With the lock. */
 void themis_request_free(themis_request_t *request);
 

@@ -47,6 +47,7 @@ typedef struct themis_session {
     uint32_t in_service;           /* scheduled requests that a worker or the network has */
     uint32_t behind;               /* those of them that came by an earlier connection */
     uint32_t stalled;              /* slices that wait for the client for too long */
+    uint32_t unlocks;              /* locks that were granted, less the UNLOCKs that went before all queues */
     uint32_t next_reply;
     themis_remembered_t replies[THEMIS_SESSION_REPLIES];
     struct themis_session *next, *prev;

@@ -149,14 +149,21 @@ depths() {
 }
 settle depths
 storm() {
-    scene storm 3 100
+    scene "storm_$1" 3 100
     job data processes=2
-    job storm mode=stat processes=4
-    curtain || not_ok "a storm of metadata ends well"
-    expect_least "data beside a storm of metadata, part of the limit" "$(divide "$(rate "$T/storm.csv" 0.5 3 data)" 41943040)" 0.9
-    expect_least "operations of the storm" "$(awk -F, '$3 ~ /^storm@/ { n = $6 } END { print n + 0 }' "$T/storm.csv")" 1000
+    job storm "mode=$1" processes=4
+    curtain || not_ok "a storm of $1 ends well"
+    expect_least "data beside a storm of $1, part of the limit" \
+        "$(divide "$(rate "$T/storm_$1.csv" 0.5 3 data)" 41943040)" 0.9
+    expect_least "operations of the storm of $1 that its job is charged for" \
+        "$(awk -F, '$3 ~ /^storm@/ { n = $6 } END { print n + 0 }' "$T/storm_$1.csv")" 1000
 }
-settle storm
+storm_stat() { storm stat; }
+settle storm_stat
+storm_counter() { storm counter; }
+settle storm_counter
+storm_status() { storm status; }
+settle storm_status
 greedy() {
     play_greedy greedy 4 || not_ok "the greedy job ends well"
     expect "8 processes with 8 small requests each gain nothing over two with one" \

@@ -624,6 +624,75 @@ START_TEST(a_client_that_computes_for_long_goes_on)
 }
 END_TEST
 
+/* What a job's account says. */
+static themis_job_t account(const char *id)
+{
+    pthread_mutex_lock(&server->lock);
+    themis_job_t copy = *themis_jobtab_find(server->jobs, id, getuid());
+    pthread_mutex_unlock(&server->lock);
+    return copy;
+}
+
+/* Locks, counters and administration in masses are charged to who asks for them. */
+START_TEST(nothing_is_outside_of_the_accounts)
+{
+    enum { MANY = 500 };
+    themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
+    themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
+    themis_proto_text_body_t what = {rig_text("server")};
+    const struct {
+        themis_proto_opcode_t opcode;
+        const void *body;
+        uint64_t charged;
+    } storms[] = {{THEMIS_OP_COUNTER, &add, MANY},
+                  {THEMIS_OP_LOCK, &lock, MANY},
+                  {THEMIS_OP_UNLOCK, &lock, 0},
+                  {THEMIS_OP_UNLOCK, &lock, MANY},
+                  {THEMIS_OP_STATUS, &what, MANY * 9 / 10}};
+
+    start(0);
+    rig_client_t *client = rig_client_open(server, 7, "storm");
+    for (size_t i = 0; i < sizeof storms / sizeof *storms; i++) {
+        themis_job_t before = account("storm");
+        uint32_t expected = client->replies + MANY;
+        for (int k = 0; k < MANY; k++)
+            rig_send(client, storms[i].opcode, storms[i].body);
+        while (client->replies < expected)
+            themis_net_progress(client->net, THEMIS_NS_PER_S);
+        client->replied = 0;
+        usleep(20000); /* the last one's account is closed behind its answer */
+        themis_job_t after = account("storm");
+        ck_assert_uint_ge(after.metadata - before.metadata, storms[i].charged);
+        if (storms[i].charged)
+            ck_assert_uint_ge(after.cost - before.cost, MANY / 2);
+    }
+    rig_client_close(client, 1);
+    stop(0);
+}
+END_TEST
+
+/* A lock that waits is not being served, and what comes behind it is. */
+START_TEST(a_lock_that_waits_holds_nothing_up)
+{
+    themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
+    themis_proto_path_t path = {rig_text("/")};
+
+    start(0);
+    rig_client_t *holder = rig_client_open(server, 1, "a"), *waiter = rig_client_open(server, 2, "b");
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    uint64_t waits = rig_send(waiter, THEMIS_OP_LOCK, &lock);
+    ck_assert_int_eq(rig_call(waiter, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    for (int i = 0; i < 1000 && in_service(); i++)
+        usleep(1000);
+    ck_assert_uint_eq(in_service(), 0);
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_UNLOCK, &lock), THEMIS_OK);
+    ck_assert_int_eq(rig_wait(waiter, waits, 20000), THEMIS_OK);
+    rig_client_close(holder, 1);
+    rig_client_close(waiter, 1);
+    stop(0);
+}
+END_TEST
+
 static void limited_store(themis_server_config_t *config)
 {
     config->store_bandwidth = 40 << 20;
@@ -901,6 +970,8 @@ int main(void)
     tcase_add_test(one, the_bytes_of_requests_are_bounded);
     tcase_add_test(one, clients_may_vanish_at_any_time);
     tcase_add_test(one, the_device_limit_holds);
+    tcase_add_test(one, nothing_is_outside_of_the_accounts);
+    tcase_add_test(one, a_lock_that_waits_holds_nothing_up);
     tcase_add_loop_test(one, requests_of_a_silent_client_are_not_forgotten, 0, 2);
     tcase_add_test(one, a_silent_client_loses_its_locks);
     tcase_add_test(one, a_client_that_computes_for_long_goes_on);
