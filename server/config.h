@@ -43,7 +43,8 @@ typedef struct themis_server_config {
     uint64_t quantum, store_bandwidth;
     uint64_t lambda, heartbeat; /* ns */
     int64_t heartbeat_limit;
-    int drop; /* 1: requests of an expired job are dropped, 0: served */
+    int drop;                        /* 1: requests of an expired job are dropped, 0: served */
+    int64_t max_nodes, max_priority; /* that a client's word is taken for */
     uint64_t gift_interval;
     int64_t tbf_rate;
     /* [metrics] */

@@ -291,11 +291,12 @@ static themis_status_t hear(themis_server_t *server, themis_session_t *session)
 /* Binds the connection to its session, old or new. With the lock. */
 static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello)
 {
+    const themis_identity_limits_t limits = {(uint32_t)server->config.max_nodes, (uint32_t)server->config.max_priority};
     themis_job_identity_t identity;
     themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
     const themis_session_t *bound = themis_net_conn_user(conn);
 
-    themis_identity_decide(conn, hello, &identity);
+    themis_identity_decide(conn, hello, &limits, &identity);
     if (bound && bound != session)
         return THEMIS_REFUSED; /* one session for each connection */
     if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0 ||

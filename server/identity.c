@@ -2,6 +2,7 @@
 #include "server/identity.h"
 #include <stdio.h>
 #include <string.h>
+#include "util/log.h"
 
 /* Ids are shown in terminals and metrics: only printable bytes stay. */
 static void copy_id(char id[THEMIS_JOB_ID_BYTES], const themis_proto_text_t *text)
@@ -13,16 +14,21 @@ static void copy_id(char id[THEMIS_JOB_ID_BYTES], const themis_proto_text_t *tex
     id[length] = 0;
 }
 
+static uint32_t believe(uint32_t claim, uint32_t limit, const char *what, const char *id)
+{
+    if (claim > limit)
+        themis_warn("job %s claims %u %s: counted as %u (max_%s)", id, claim, what, limit, what);
+    return claim > limit ? limit : claim ? claim : 1;
+}
+
 void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
-                            themis_job_identity_t *identity)
+                            const themis_identity_limits_t *limits, themis_job_identity_t *identity)
 {
     themis_net_peer_credentials_t peer;
 
     memset(identity, 0, sizeof *identity);
     identity->uid = hello->uid;
     identity->gid = hello->gid;
-    identity->nodes = hello->nodes ? hello->nodes : 1;
-    identity->priority = hello->priority ? hello->priority : 1;
     if (conn && themis_net_conn_credentials(conn, &peer) == THEMIS_OK) {
         identity->uid = peer.uid;
         identity->gid = peer.gid;
@@ -31,4 +37,6 @@ void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_he
     if (!*identity->id)
         snprintf(identity->id, sizeof identity->id, "%.*s:%u", (int)(hello->host.length % THEMIS_PROTO_MAX_TEXT),
                  hello->host.length ? hello->host.bytes : "", hello->pid);
+    identity->nodes = believe(hello->nodes, limits->nodes, "nodes", identity->id);
+    identity->priority = believe(hello->priority, limits->priority, "priority", identity->id);
 }

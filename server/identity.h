@@ -6,11 +6,17 @@
 #include "proto/proto.h"
 #include "server/jobtab.h"
 
+/* What a client's own word is taken for at most. */
+typedef struct themis_identity_limits {
+    uint32_t nodes, priority;
+} themis_identity_limits_t;
+
 /*
  * Job, user, group and size as they count, from what the client says and what the kernel knows of it. Where the peer's
  * credentials are known, its uid and gid are theirs, whatever the hello claims; a peer on another host is believed,
- * until credentials travel with the hello. A job without an id is one of its own per host and process.
+ * until credentials travel with the hello. Nodes and priority are believed up to the limits. A job without an id is one
+ * of its own per host and process.
  */
 void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
-                            themis_job_identity_t *identity);
+                            const themis_identity_limits_t *limits, themis_job_identity_t *identity);
 #endif

@@ -633,6 +633,28 @@ static themis_job_t account(const char *id)
     return copy;
 }
 
+START_TEST(claims_are_believed_up_to_a_limit)
+{
+    themis_proto_hello_t hello = {.session = 3,
+                                  .job = rig_text("large"),
+                                  .nodes = UINT32_MAX,
+                                  .priority = UINT32_MAX,
+                                  .host = rig_text("here"),
+                                  .policy = rig_text("")};
+
+    start(0);
+    rig_client_t *client = rig_client_open(server, 0, NULL), *modest = rig_client_open(server, 4, "modest");
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HELLO, &hello), THEMIS_OK);
+    themis_job_t large = account("large"), small = account("modest");
+    ck_assert_uint_eq(large.identity.nodes, 16384);
+    ck_assert_uint_eq(large.identity.priority, 100);
+    ck_assert_uint_eq(small.identity.nodes, 1);
+    rig_client_close(client, 0);
+    rig_client_close(modest, 1);
+    stop(0);
+}
+END_TEST
+
 /* Locks, counters and administration in masses are charged to who asks for them. */
 START_TEST(nothing_is_outside_of_the_accounts)
 {
@@ -970,6 +992,7 @@ int main(void)
     tcase_add_test(one, the_bytes_of_requests_are_bounded);
     tcase_add_test(one, clients_may_vanish_at_any_time);
     tcase_add_test(one, the_device_limit_holds);
+    tcase_add_test(one, claims_are_believed_up_to_a_limit);
     tcase_add_test(one, nothing_is_outside_of_the_accounts);
     tcase_add_test(one, a_lock_that_waits_holds_nothing_up);
     tcase_add_loop_test(one, requests_of_a_silent_client_are_not_forgotten, 0, 2);
