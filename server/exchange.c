@@ -18,11 +18,17 @@ struct themis_exchange {
     uint64_t cost;        /* bytes charged over all jobs at the last table */
     double peak;          /* bytes/s, the most seen lately */
     int computed;
+    struct {
+        uint64_t incarnation, round;
+    } heard[]; /* the last table of each server */
 };
+
+/* Bytes of a message without its rows, and of a row without its id, at most. */
+enum { MESSAGE_BYTES = 256, ROW_BYTES = 64 };
 
 themis_status_t themis_exchange_create(const themis_exchange_options_t *options, themis_exchange_t **exchange)
 {
-    themis_exchange_t *made = calloc(1, sizeof *made);
+    themis_exchange_t *made = calloc(1, sizeof *made + options->servers * sizeof made->heard[0]);
 
     if (made == NULL || themis_lambda_create(options->servers, &made->lambda) != THEMIS_OK) {
         free(made);
@@ -143,6 +149,35 @@ themis_status_t themis_exchange_table(themis_exchange_t *exchange, themis_jobtab
     return status;
 }
 
+uint32_t themis_exchange_part(const themis_proto_table_t *table, uint32_t from, themis_proto_table_t *part)
+{
+    const themis_proto_table_row_t *rows = (const themis_proto_table_row_t *)table->bytes;
+    size_t bytes = MESSAGE_BYTES;
+    uint32_t to = from;
+
+    while (to < table->rows && bytes + ROW_BYTES + rows[to].job.length <= THEMIS_PROTO_MAX_MESSAGE)
+        bytes += ROW_BYTES + rows[to++].job.length;
+    *part = *table;
+    part->bytes = (const uint8_t *)(rows + from);
+    part->rows = to - from;
+    return to;
+}
+
+/* Is it of the table that is known, so that its rows are added, or of a later one? -1: of an earlier one. Messages may
+ * overtake each other from their arrival to here. */
+static int is_new(themis_exchange_t *exchange, const themis_proto_table_t *table)
+{
+    if (table->incarnation == exchange->heard[table->index].incarnation) {
+        if (table->round < exchange->heard[table->index].round)
+            return -1;
+        if (table->round == exchange->heard[table->index].round)
+            return 0;
+    }
+    exchange->heard[table->index].incarnation = table->incarnation;
+    exchange->heard[table->index].round = table->round;
+    return 1;
+}
+
 themis_status_t themis_exchange_take(themis_exchange_t *exchange, const themis_proto_table_t *table, uint64_t now)
 {
     themis_status_t status = THEMIS_OK;
@@ -152,8 +187,10 @@ themis_status_t themis_exchange_take(themis_exchange_t *exchange, const themis_p
     if (table->index >= exchange->options.servers || table->index == exchange->options.index)
         return THEMIS_INVALID;
     pthread_mutex_lock(&exchange->lock);
-    themis_lambda_begin(exchange->lambda, table->index, table->capacity, now);
-    while (status == THEMIS_OK && themis_proto_table_next(table, &cursor, &row)) {
+    int fresh = is_new(exchange, table);
+    if (fresh > 0)
+        themis_lambda_begin(exchange->lambda, table->index, table->capacity, now);
+    while (fresh >= 0 && status == THEMIS_OK && themis_proto_table_next(table, &cursor, &row)) {
         themis_lambda_row_t taken = {row.job.bytes, row.job.length, row.uid,   row.gid,
                                      row.nodes,     row.priority,   row.demand};
         status = themis_lambda_add(exchange->lambda, table->index, &taken);
@@ -205,6 +242,14 @@ uint32_t themis_exchange_known(themis_exchange_t *exchange)
     uint32_t known = themis_lambda_servers(exchange->lambda);
     pthread_mutex_unlock(&exchange->lock);
     return known;
+}
+
+uint32_t themis_exchange_rows(themis_exchange_t *exchange, uint32_t server)
+{
+    pthread_mutex_lock(&exchange->lock);
+    uint32_t rows = themis_lambda_rows(exchange->lambda, server);
+    pthread_mutex_unlock(&exchange->lock);
+    return rows;
 }
 
 uint64_t themis_exchange_rounds(const themis_exchange_t *exchange)

@@ -228,6 +228,11 @@ void themis_lambda_expire(themis_lambda_t *lambda, uint64_t now, uint64_t age)
     }
 }
 
+uint32_t themis_lambda_rows(const themis_lambda_t *lambda, uint32_t server)
+{
+    return lambda->tables[server].count;
+}
+
 uint32_t themis_lambda_servers(const themis_lambda_t *lambda)
 {
     uint32_t known = 0;

@@ -44,6 +44,8 @@ void themis_lambda_begin(themis_lambda_t *lambda, uint32_t server, uint64_t capa
 themis_status_t themis_lambda_add(themis_lambda_t *lambda, uint32_t server, const themis_lambda_row_t *row);
 /* Forgets tables older than `age` ns: servers that are gone. */
 void themis_lambda_expire(themis_lambda_t *lambda, uint64_t now, uint64_t age);
+/* Rows of a server's table. */
+uint32_t themis_lambda_rows(const themis_lambda_t *lambda, uint32_t server);
 /* Servers with a table. */
 uint32_t themis_lambda_servers(const themis_lambda_t *lambda);
 

@@ -34,8 +34,9 @@ typedef struct themis_peers {
     uint64_t computed; /* ns; when the last computation ended, and how long it took */
     uint64_t took;
     pthread_cond_t kick; /* with the server's lock */
-    uint8_t *message;    /* THEMIS_PROTO_MAX_MESSAGE bytes */
-    size_t length;
+    uint8_t *messages;   /* the table, as messages one behind the other */
+    size_t *lengths;     /* of them */
+    uint32_t parts, room;
     uint32_t count, self;
     peer_t list[];
 } themis_peers_t;
@@ -103,6 +104,18 @@ static int reach(themis_server_t *server, peer_t *peer)
     return 0;
 }
 
+static themis_status_t send_parts(const themis_peers_t *peers, const peer_t *peer)
+{
+    const uint8_t *at = peers->messages;
+    themis_status_t status = THEMIS_OK;
+
+    for (uint32_t i = 0; i < peers->parts && status == THEMIS_OK; i++) {
+        status = themis_net_send(peer->conn, at, peers->lengths[i]);
+        at += peers->lengths[i];
+    }
+    return status;
+}
+
 static void send_table(themis_server_t *server)
 {
     themis_peers_t *peers = server->peers;
@@ -114,12 +127,47 @@ static void send_table(themis_server_t *server)
             continue;
         if (patient)
             patient = reach(server, peer);
-        if (peer->conn && themis_net_send(peer->conn, peers->message, peers->length) != THEMIS_OK)
+        if (peer->conn && send_parts(peers, peer) != THEMIS_OK)
             drop(peer, themis_clock_now());
     }
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
+
+static themis_status_t reserve_parts(themis_peers_t *peers, uint32_t parts)
+{
+    if (parts <= peers->room)
+        return THEMIS_OK;
+    uint8_t *messages = realloc(peers->messages, (size_t)parts * THEMIS_PROTO_MAX_MESSAGE);
+    peers->messages = messages ? messages : peers->messages;
+    size_t *lengths = realloc(peers->lengths, parts * sizeof *lengths);
+    peers->lengths = lengths ? lengths : peers->lengths;
+    if (!messages || !lengths)
+        return THEMIS_NO_MEMORY;
+    peers->room = parts;
+    return THEMIS_OK;
+}
+
+static themis_status_t encode_parts(themis_peers_t *peers, const themis_proto_header_t *header,
+                                    const themis_proto_table_t *table)
+{
+    themis_status_t status = THEMIS_OK;
+    uint32_t from = 0;
+    size_t used = 0;
+
+    peers->parts = 0;
+    do {
+        themis_proto_table_t part;
+        from = themis_exchange_part(table, from, &part);
+        status = reserve_parts(peers, peers->parts + 1);
+        if (status != THEMIS_OK)
+            return status;
+        size_t *length = &peers->lengths[peers->parts++];
+        status = themis_proto_encode(header, &part, peers->messages + used, THEMIS_PROTO_MAX_MESSAGE, length);
+        used += *length;
+    } while (status == THEMIS_OK && from < table->rows);
+    return status;
+}
 
 /* With the server's lock. */
 static themis_status_t encode_table(themis_server_t *server, uint64_t now)
@@ -133,7 +181,7 @@ static themis_status_t encode_table(themis_server_t *server, uint64_t now)
     themis_status_t status = themis_exchange_table(peers->exchange, server->jobs, server->sched, now, &table);
 
     if (status == THEMIS_OK)
-        status = themis_proto_encode(&header, &table, peers->message, THEMIS_PROTO_MAX_MESSAGE, &peers->length);
+        status = encode_parts(peers, &header, &table);
     if (status != THEMIS_OK)
         themis_warn("this server's table of jobs cannot be sent: %s", themis_status_string(status));
     return status;
@@ -228,9 +276,8 @@ static themis_status_t fill(themis_server_t *server, themis_peers_t *peers)
         peers->session = server->incarnation;
     for (uint32_t i = 0; i < peers->count; i++)
         themis_server_config_address(config, i, peers->list[i].host, &peers->list[i].port);
-    peers->message = malloc(THEMIS_PROTO_MAX_MESSAGE);
     pthread_cond_init(&peers->kick, NULL);
-    return peers->message ? themis_exchange_create(&options, &peers->exchange) : THEMIS_NO_MEMORY;
+    return themis_exchange_create(&options, &peers->exchange);
 }
 
 themis_status_t themis_peers_create(themis_server_t *server)
@@ -272,7 +319,8 @@ void themis_peers_destroy(themis_server_t *server)
         drop(&peers->list[i], 0);
     themis_exchange_destroy(peers->exchange);
     pthread_cond_destroy(&peers->kick);
-    free(peers->message);
+    free(peers->messages);
+    free(peers->lengths);
     free(peers);
     server->peers = NULL;
 }

@@ -2,6 +2,7 @@
 /* Two servers under one driven clock that exchange their tables as messages: figure 14 of the paper. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "server/exchange.h"
 #include "test/lib/run.h"
@@ -162,6 +163,53 @@ START_TEST(demand_moves_the_allocation)
 }
 END_TEST
 
+/* More jobs, with longer ids, than a message holds. */
+START_TEST(a_large_table_comes_in_parts)
+{
+    enum { ROWS = 10000, ID = 200 };
+    static uint8_t message[THEMIS_PROTO_MAX_MESSAGE];
+    themis_exchange_options_t options = {0, 2, 1, 1000000, 50000000};
+    themis_proto_header_t header = {
+        .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = THEMIS_OP_TABLE};
+    themis_proto_table_row_t *rows = calloc(ROWS, sizeof *rows);
+    char(*ids)[ID + 1] = calloc(ROWS, sizeof *ids);
+    themis_exchange_t *exchange;
+    themis_proto_table_t part;
+    themis_proto_body_t body;
+    size_t length;
+
+    ck_assert_int_eq(themis_exchange_create(&options, &exchange), THEMIS_OK);
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(ids[i], sizeof ids[i], "%0*d", ID, i);
+        rows[i] = (themis_proto_table_row_t){
+            .job = {ids[i], ID}, .uid = 1, .gid = 1, .nodes = 1, .priority = 1, .demand = UINT64_MAX};
+    }
+    themis_proto_table_t table = {.index = 1, .incarnation = 7, .capacity = 1, .bytes = (const uint8_t *)rows};
+    for (table.round = 3; table.round < 6; table.round++) {
+        table.rows = table.round == 5 ? 0 : ROWS;
+        uint32_t from = 0, parts = 0;
+        do {
+            from = themis_exchange_part(&table, from, &part);
+            ck_assert_int_eq(themis_proto_encode(&header, &part, message, sizeof message, &length), THEMIS_OK);
+            ck_assert_int_eq(themis_proto_decode(message, length, &header, &body), THEMIS_OK);
+            ck_assert_int_eq(themis_exchange_take(exchange, &body.table, 1000), THEMIS_OK);
+            parts++;
+        } while (from < table.rows);
+        ck_assert_uint_eq(themis_exchange_rows(exchange, 1), table.rows);
+        ck_assert_uint_eq(parts, table.rows ? 3 : 1);
+    }
+    themis_proto_table_t late = {
+        .index = 1, .incarnation = 7, .round = 4, .capacity = 1, .rows = 5, .bytes = (const uint8_t *)rows};
+    ck_assert_int_eq(themis_proto_encode(&header, &late, message, sizeof message, &length), THEMIS_OK);
+    ck_assert_int_eq(themis_proto_decode(message, length, &header, &body), THEMIS_OK);
+    ck_assert_int_eq(themis_exchange_take(exchange, &body.table, 1000), THEMIS_OK);
+    ck_assert_uint_eq(themis_exchange_rows(exchange, 1), 0); /* it was overtaken */
+    themis_exchange_destroy(exchange);
+    free(rows);
+    free(ids);
+}
+END_TEST
+
 START_TEST(policies_without_shares_have_no_allocation)
 {
     pair_t pair;
@@ -184,6 +232,7 @@ int main(void)
     tcase_add_loop_test(tests, global_shares_by_the_second_interval, 0, 4);
     tcase_add_test(tests, a_lost_server_returns_the_others_to_local_shares);
     tcase_add_test(tests, demand_moves_the_allocation);
+    tcase_add_test(tests, a_large_table_comes_in_parts);
     tcase_add_test(tests, policies_without_shares_have_no_allocation);
     suite_add_tcase(suite, tests);
     return test_run(suite);
