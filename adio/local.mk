@@ -20,7 +20,7 @@ ROMIO_BLOCKING = Allgather Allreduce Alltoall Alltoallw Barrier Bcast Comm_creat
 
 lib_LTLIBRARIES += adio/libthemis-mpiio.la
 adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
-	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h \
+	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h \
 	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
 	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
 	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_pending.c adio/ad_themis/ad_themis_session.c \

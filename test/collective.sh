@@ -65,6 +65,12 @@ done
 hints romio_cb_write disable romio_cb_read disable
 check "collective buffering disabled: random calls, 3 ranks" random 3 2 50 6
 
+unset ROMIO_HINTS
+for n in 1 4; do
+    check "themis_cache on: what independent calls see, $n ranks" \
+        limit 60 ranks $n "$programs/independent_cache" "themis:/cached$n"
+done
+
 THEMIS_FAKE_NODES=2
 info() { limit 60 ranks 4 "$programs/collective_mpi" info themis:/info >"$T/info"; }
 hints themis_collective twophase themis_fd_method static-cyclic themis_placement topology striping_unit 65536

@@ -37,7 +37,7 @@ extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
     X(placement, CHOICE, "auto|default|locality|topology")                                                             \
     X(aggregators, TEXT, NULL)                                                                                         \
     X(topology, TEXT, NULL)                                                                                            \
-    X(cache, CHOICE, "auto|off")                                                                                       \
+    X(cache, CHOICE, "auto|off|on")                                                                                    \
     X(stripe_count, SHOWN, NULL)                                                                                       \
     X(stripe_first, SHOWN, NULL)                                                                                       \
     X(topology_used, SHOWN, NULL)                                                                                      \
@@ -71,6 +71,7 @@ typedef struct ADIOI_THEMIS_File {
     int striping_factor, start_iodevice; /* wishes for a new file; 0 and -1: none */
     int cb_nodes;                        /* given by the user; 0: not */
     struct ADIOI_THEMIS_Coll *coll;      /* the collective path; owned; NULL until it is needed */
+    struct ADIOI_THEMIS_Cache *cache;    /* of independent accesses; owned; NULL: none yet */
 } ADIOI_THEMIS_File;
 
 static inline ADIOI_THEMIS_File *ADIOI_THEMIS_file(ADIO_File fd)
@@ -181,6 +182,23 @@ ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access);
 /* Before any batch of an access that has bytes: the smallest range of the file in which all of them lie. */
 void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *first, uint64_t *behind);
 void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access);
+
+/* --- independent accesses through a cache (ad_themis_cache.c) ------------------------------------------------------
+ */
+
+typedef struct ADIOI_THEMIS_Cache ADIOI_THEMIS_Cache;
+
+/* 1: the hint asks for it, the file is not in atomic mode, and its shared pointer was not used; the file has its cache
+ * then. With ROMIO's lock. */
+int ADIOI_THEMIS_Cache_wanted(ADIO_File fd);
+/* Reads or writes a list through the file's cache, which it has. */
+themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, int writes, const themis_list_t *list, size_t *done);
+/* Local: what was written goes to the servers, what was read is forgotten. */
+themis_status_t ADIOI_THEMIS_Cache_settle(ADIO_File fd);
+/* The same at the end of the file. */
+themis_status_t ADIOI_THEMIS_Cache_end(ADIO_File fd);
+/* Local: the same for collective calls' cache and this one, before anything else looks at the file. */
+themis_status_t ADIOI_THEMIS_Settle(ADIO_File fd);
 
 /* --- collective calls ---------------------------------------------------------------------------------------------*/
 

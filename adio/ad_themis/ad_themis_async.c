@@ -122,7 +122,7 @@ static void start(async_t *async, ADIO_Request *request, int *error_code)
     ADIO_File fd = async->fd;
     int held = ADIOI_THEMIS_Lock_release();
 
-    async->status = ADIOI_THEMIS_Coll_settle(fd);
+    async->status = ADIOI_THEMIS_Settle(fd);
     if (async->status == THEMIS_OK)
         next_batch(async);
     ADIOI_THEMIS_Lock_acquire(held);

@@ -54,6 +54,8 @@ static void run(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_T
     }
     position = ADIOI_THEMIS_Coll_position(fd, coll, file_ptr_type, offset);
     own = ADIOI_THEMIS_Coll_describe(fd, coll, count, datatype, position, &coll->file, &coll->memory);
+    if (own == THEMIS_OK)
+        own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
     access = (themis_coll_access_t){direction, &coll->file, &coll->memory, buf};
     fd->dirty_write |= direction == THEMIS_COLL_WRITE;
     AD_THEMIS_UNLOCKED(result, themis_coll_run(coll->coll, &access, own, &done));
@@ -145,6 +147,8 @@ static themis_status_t begin(pending_t *pending, themis_coll_direction_t directi
     themis_coll_access_t access = {direction, &pending->file, &pending->memory, buf};
     int held = ADIOI_THEMIS_Lock_release();
 
+    if (own == THEMIS_OK)
+        own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
     pending->op = themis_coll_start(coll->coll, &access, own);
     if (!pending->op)
         own = themis_coll_run(coll->coll, &access, THEMIS_NO_MEMORY, &pending->base.done);

@@ -38,6 +38,8 @@ themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll
 /* Where an access begins, in bytes of the view's data, and the offset in the file of such a position. */
 uint64_t ADIOI_THEMIS_Coll_position(ADIO_File fd, ADIOI_THEMIS_Coll *coll, int file_ptr_type, ADIO_Offset offset);
 ADIO_Offset ADIOI_THEMIS_Coll_offset(ADIO_File fd, ADIOI_THEMIS_Coll *coll, uint64_t position);
+/* Keeps the text of a failure of this rank's own for that code; returns `status`. */
+themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t status);
 /* The MPI error code of a call's result. */
 int ADIOI_THEMIS_Coll_code(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const char *function, themis_status_t status);
 /* Tells MPI_File_get_info what the last call did. */

@@ -10,7 +10,7 @@
 
 /* --- the servers as a sink --- */
 
-static themis_status_t note(ADIOI_THEMIS_Coll *coll, themis_status_t status)
+themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t status)
 {
     if (status < THEMIS_OK) {
         coll->failed = status;
@@ -29,17 +29,17 @@ static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, 
 
     if (status == THEMIS_OK)
         *request = made;
-    return note(coll, status);
+    return ADIOI_THEMIS_Coll_note(coll, status);
 }
 
 static themis_status_t sink_test(void *arg, void *request, size_t *done)
 {
-    return note(arg, themis_request_test(request, done));
+    return ADIOI_THEMIS_Coll_note(arg, themis_request_test(request, done));
 }
 
 static themis_status_t sink_wait(void *arg, void *request, size_t *done)
 {
-    return note(arg, themis_request_wait(request, done));
+    return ADIOI_THEMIS_Coll_note(arg, themis_request_wait(request, done));
 }
 
 static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, const themis_list_t *list, size_t *done)
@@ -55,7 +55,7 @@ static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, 
     if (status == THEMIS_OK)
         status = direction == THEMIS_COLL_WRITE ? themis_cache_write(coll->cache, list, done)
                                                 : themis_cache_read(coll->cache, list, done);
-    return note(coll, status);
+    return ADIOI_THEMIS_Coll_note(coll, status);
 }
 
 static themis_status_t sink_settle(void *arg)
@@ -65,7 +65,7 @@ static themis_status_t sink_settle(void *arg)
     if (!coll->cache)
         return THEMIS_OK;
     themis_cache_invalidate(coll->cache);
-    return note(coll, themis_cache_flush(coll->cache));
+    return ADIOI_THEMIS_Coll_note(coll, themis_cache_flush(coll->cache));
 }
 
 /* --- hints --- */
@@ -207,7 +207,8 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     ADIOI_THEMIS_Hint_show(fd, "themis_collective", themis_coll_mode_name(coll->config.mode));
     ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(coll->config.method));
     ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(coll->config.placement));
-    ADIOI_THEMIS_Hint_show(fd, "themis_cache", coll->config.cache ? "auto" : "off");
+    if (!ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_cache))
+        ADIOI_THEMIS_Hint_show(fd, "themis_cache", "auto");
     ADIOI_THEMIS_Hint_show(fd, "themis_topology", coll->config.topology ? coll->config.topology : "auto");
     show_topology(fd, made);
     return coll;
@@ -223,11 +224,13 @@ themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd)
 int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
-    themis_status_t status;
+    themis_status_t own, status;
 
+    AD_THEMIS_UNLOCKED(own, ADIOI_THEMIS_Cache_settle(fd));
     if (!coll)
-        return MPI_SUCCESS;
-    AD_THEMIS_UNLOCKED(status, themis_coll_sync(coll->coll, THEMIS_OK));
+        return ADIOI_THEMIS_FAILURE(own, fd->filename);
+    ADIOI_THEMIS_Coll_note(coll, own);
+    AD_THEMIS_UNLOCKED(status, themis_coll_sync(coll->coll, own));
     return ADIOI_THEMIS_Coll_code(fd, coll, __func__, status);
 }
 

@@ -32,11 +32,24 @@ static int buffer_error(const char *function)
     return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, __LINE__, MPI_ERR_BUFFER, "**bufnull", 0);
 }
 
+/* What one call to the servers reads or writes; with the cache, the collective calls' one has to be empty. */
+static themis_status_t move(ADIO_File fd, direction_t direction, int cached, const themis_list_t *list, size_t *done)
+{
+    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
+
+    if (cached)
+        return ADIOI_THEMIS_Cache_move(fd, direction == WRITE, list, done);
+    return direction == WRITE ? themis_write_list(handle, list, done) : themis_read_list(handle, list, done);
+}
+
 static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t bytes, ADIO_Offset offset, size_t *done,
                        int *error_code)
 {
-    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
-    themis_status_t status = ADIOI_THEMIS_Coll_settle(fd);
+    int cached = ADIOI_THEMIS_Cache_wanted(fd);
+    themis_status_t status = cached ? ADIOI_THEMIS_Coll_settle(fd) : ADIOI_THEMIS_Settle(fd);
+    struct iovec memory = {buf, bytes};
+    themis_run_t run = {(uint64_t)offset, bytes, bytes, 1};
+    themis_list_t list = {&memory, 1, &run, 1};
 
     *done = 0;
     if (!buf && bytes > 0) {
@@ -46,8 +59,7 @@ static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t 
     if (direction == WRITE)
         fd->dirty_write = 1;
     if (status == THEMIS_OK && bytes > 0)
-        AD_THEMIS_UNLOCKED(status, direction == WRITE ? themis_write(handle, buf, bytes, (uint64_t)offset, done)
-                                                      : themis_read(handle, buf, bytes, (uint64_t)offset, done));
+        AD_THEMIS_UNLOCKED(status, move(fd, direction, cached, &list, done));
     *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
 }
 
@@ -87,7 +99,7 @@ void ADIOI_THEMIS_WriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT cou
 /* Batch by batch, until a read meets the end of the file. */
 static themis_status_t batches(ADIO_File fd, direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
 {
-    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
+    int cached = ADIOI_THEMIS_Cache_wanted(fd);
 
     for (;;) {
         themis_status_t status;
@@ -99,8 +111,7 @@ static themis_status_t batches(ADIO_File fd, direction_t direction, ADIOI_THEMIS
         if (access->batch == 0)
             return THEMIS_OK;
         list = ADIOI_THEMIS_Access_list(access);
-        AD_THEMIS_UNLOCKED(status, direction == WRITE ? themis_write_list(handle, &list, &done)
-                                                      : themis_read_list(handle, &list, &done));
+        AD_THEMIS_UNLOCKED(status, move(fd, direction, cached, &list, &done));
         if (status != THEMIS_OK)
             return status;
         *total += done;
@@ -145,7 +156,7 @@ static size_t strided(ADIO_File fd, direction_t direction, const void *buf, AD_T
         fd->dirty_write = 1;
     if (ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
         target = ADIOI_THEMIS_Access_target(&access);
-        status = ADIOI_THEMIS_Coll_settle(fd);
+        status = ADIOI_THEMIS_Cache_wanted(fd) ? ADIOI_THEMIS_Coll_settle(fd) : ADIOI_THEMIS_Settle(fd);
         if (status == THEMIS_OK)
             status =
                 fd->atomicity ? atomic_range(fd, direction, &access, &total) : batches(fd, direction, &access, &total);

@@ -362,6 +362,9 @@ void ADIOI_THEMIS_Close(ADIO_File fd, int *error_code)
     if (file->everywhere && !(fd->access_mode & ADIO_RDONLY))
         ADIOI_THEMIS_Flush(fd, error_code);
     ADIOI_THEMIS_Coll_close(fd);
+    AD_THEMIS_UNLOCKED(status, ADIOI_THEMIS_Cache_end(fd));
+    if (*error_code == MPI_SUCCESS)
+        *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
     if (file->handle)
         AD_THEMIS_UNLOCKED(status, themis_close(file->handle));
     file->handle = NULL;
