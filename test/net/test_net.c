@@ -54,9 +54,9 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
     client->closed++;
 }
 
-static client_t *client_new(int local_copy)
+static client_t *client_that_spins(int local_copy, uint64_t spin)
 {
-    themis_net_options_t options = {20 * THEMIS_NS_PER_US, local_copy, 1};
+    themis_net_options_t options = {spin, local_copy, 1};
     themis_net_handlers_t handlers = {.message = on_message, .closed = on_closed};
     client_t *client = calloc(1, sizeof *client);
 
@@ -66,6 +66,11 @@ static client_t *client_new(int local_copy)
     ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", client->peer.port, 10 * SECOND, &client->conn),
                      THEMIS_OK);
     return client;
+}
+
+static client_t *client_new(int local_copy)
+{
+    return client_that_spins(local_copy, 20 * THEMIS_NS_PER_US);
 }
 
 static void client_free(client_t *client)
@@ -561,6 +566,37 @@ START_TEST(idle_costs_nothing)
 }
 END_TEST
 
+/* Nobody polls before sleeping, so each message has to wake its receiver; a ring that got lost would be noticed after
+ * 10 seconds only. There are more of them than may wait in a socket. */
+START_TEST(each_message_wakes)
+{
+    client_t *client = client_that_spins(_i, 0);
+    unsigned char bytes[4096], expected[sizeof bytes];
+    struct iovec all = {bytes, sizeof bytes};
+
+    for (unsigned round = 0; round < 1000; round++) {
+        static const test_ask_t asks[] = {ASK_ECHO, ASK_PUSH, ASK_PULL};
+        test_request_t request = {.ask = asks[round % 3], .length = sizeof bytes, .seed = round};
+        themis_net_exposed_t *exposed = NULL;
+        uint64_t start = themis_clock_now();
+        test_fill(bytes, 0, sizeof bytes, 1);
+        ck_assert_int_eq(themis_net_expose(client->conn, &all, 1, request.ask == ASK_PUSH, &exposed), THEMIS_OK);
+        themis_net_exposed_descriptor(exposed, request.descriptor);
+        ck_assert_int_eq(themis_net_send(client->conn, &request, sizeof request), THEMIS_OK);
+        while (client->got <= round && client->closed == 0)
+            themis_net_progress(client->net, 10 * SECOND);
+        themis_net_exposed_settle(exposed);
+        themis_net_unexpose(exposed);
+        ck_assert_uint_lt(themis_clock_now() - start, 8 * SECOND);
+        test_fill(expected, 0, sizeof bytes, request.ask == ASK_PUSH ? round : 1);
+        ck_assert_mem_eq(bytes, expected, sizeof bytes);
+        if (request.ask == ASK_PULL)
+            ck_assert_uint_eq(client->answer.sum, test_sum(expected, sizeof bytes));
+    }
+    client_free(client);
+}
+END_TEST
+
 static void *wake_later(void *arg)
 {
     usleep(100000);
@@ -718,6 +754,7 @@ int main(int count, char **words)
     CASE(not_a_server);
     CASE(server_closes);
     CASE(idle_costs_nothing);
+    CASE(each_message_wakes);
     CASE(wake_ends_a_sleep);
     CASE(threads);
     return test_run(suite);
