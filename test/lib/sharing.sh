@@ -16,7 +16,7 @@ export THEMIS_TIMEOUT
 
 scene() {
     scene_name=$1 scene_seconds=$2 scene_pids='' scene_failed=0
-    scene_lead=$(awk '{ print 2 + int($1 / 4) }' /proc/loadavg)
+    scene_lead=$(awk -v cores="$(nproc)" '{ print 2 + int($1 / (2 * cores)) }' /proc/loadavg)
     scene_at=$(awk -v lead="$scene_lead" '{ print $1 + lead }' /proc/uptime)
     : >"$T/$1.out"
     timeout $((${2%.*} + scene_lead + 30 * testlib_slower)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
