@@ -35,6 +35,12 @@ cluster_clean() {
 trap cluster_clean EXIT
 trap 'cluster_clean; exit 130' INT TERM HUP
 
+# finish ends testlib's things only.
+end() {
+    sh "$cluster" down "$CLUSTER_DIR"
+    finish
+}
+
 on() { sh "$cluster" exec "$CLUSTER_DIR" "$@"; }
 
 # record_fabric: what a discovery over the simulated fabric finds, or its description where ibsim is missing.
@@ -68,7 +74,7 @@ start_io_hosts() {
     done
     not_ok "the servers start"
     sed 's/^/# /' "$T"/io?.log
-    finish
+    end
 }
 
 compute=
@@ -261,11 +267,10 @@ compare_times() {
 
 sh "$cluster" up "$CLUSTER_DIR" $racks $hosts 400 2000 2 || {
     not_ok "the emulated cluster starts"
-    finish
+    end
 }
 compute=$(sh "$cluster" hosts "$CLUSTER_DIR" | tr '\n' ',' | sed 's/,$//')
 record_fabric
 start_io_hosts
 for part in ${CLUSTER_PARTS:-measure_overhead compare_bytes compare_times verify_all}; do $part; done
-sh "$cluster" down "$CLUSTER_DIR"
-finish
+end

@@ -3,6 +3,10 @@
 # ROMIO's own test programs, from the source that libthemis-mpiio was built from: with the library on ufs: and on themis:
 # files of 2 servers, 4 ranks where a program allows it. One that fails on ufs: runs with the MPI library alone too, to
 # tell whose failure it is.
+#
+#   sh test/romio.sh --forced "METHOD PLACEMENT"...    on themis: only, all collective calls in two phases with these file
+#                                                      domains and aggregators in turn, ranks as if on two nodes; without
+#                                                      pairs, all 18 of them, which takes some minutes
 # timeout: 400
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -112,6 +116,28 @@ local_dir() {
         echo "$T"
     fi
 }
+
+forced() {
+    printf 'themis_collective twophase\nthemis_fd_method %s\nthemis_placement %s\nstriping_unit 4096\n' "$1" "$2" >"$T/hints"
+    echo "# two phases, $1, $2"
+    all_on themis: "themis:/$1.$2"
+}
+
+if [ "${1-}" = --forced ]; then
+    shift
+    [ $# -gt 0 ] || for method in even aligned stripe-size static-cyclic group-cyclic transpose; do
+        set -- "$@" "$method default" "$method locality" "$method topology"
+    done
+    start_servers 2
+    ROMIO_HINTS=$T/hints THEMIS_FAKE_NODES=2
+    export ROMIO_HINTS THEMIS_FAKE_NODES
+    for pair in "$@"; do
+        # shellcheck disable=SC2086 # two words
+        forced $pair
+    done
+    finish
+fi
+
 ufs=$(mktemp -d "$(local_dir)/themis-romio.XXXXXX")
 trap 'rm -rf "$ufs"; testlib_clean' EXIT
 

@@ -4,7 +4,7 @@
 # in turn, the ranks of this host pretending to be on two nodes, and as lists; and independent calls through a cache.
 #
 #   sh test/romio_forced.sh          each method with one placement, in turn
-#   sh test/romio_forced.sh --all    each method with each placement
+#   sh test/romio_forced.sh --all    each method with each placement; see also test/romio.sh --forced
 # timeout: 600
 . "$(dirname "$0")/lib/testlib.sh"
 romio=$(readlink -f "$THEMIS_BUILD/adio/romio-build/source/adio")/../test
