@@ -70,6 +70,7 @@ static json_t *server_json(themis_server_t *server)
     json_object_set_new(json, "sharing", policy_json(server));
     themis_report_server_t about = {0};
     themis_peers_report(server, &about);
+    json_object_set_new(json, "heartbeats", json_integer((json_int_t)server->heartbeats));
     json_object_set_new(json, "servers_known", json_integer(about.known));
     json_object_set_new(json, "exchange_rounds", json_integer((json_int_t)about.rounds));
     pthread_mutex_unlock(&server->lock);

@@ -502,6 +502,7 @@ static themis_status_t take_message(themis_server_t *server, themis_net_conn_t *
         return THEMIS_REFUSED;
     }
     status = hear(server, session);
+    server->heartbeats += request->header.opcode == THEMIS_OP_HEARTBEAT;
     if (status != THEMIS_OK || request->header.opcode == THEMIS_OP_HEARTBEAT)
         return status;
     if (request->header.opcode == THEMIS_OP_GOODBYE) {

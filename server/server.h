@@ -83,7 +83,8 @@ typedef struct themis_server {
     struct themis_metrics_http *metrics; /* NULL: off */
     uint64_t incarnation;
     uint64_t sessions_made;
-    uint64_t began; /* ns */
+    uint64_t heartbeats; /* messages, ever */
+    uint64_t began;      /* ns */
     uint16_t port;
 
     pthread_mutex_t lock;

@@ -247,6 +247,44 @@ START_TEST(lost_locks_are_told)
 }
 END_TEST
 
+static long heartbeats_at(uint32_t server)
+{
+    char *text;
+
+    ck_ok(themis_query(session, server, "server", &text));
+    const char *found = strstr(text, "\"heartbeats\":");
+    ck_assert_ptr_nonnull(found);
+    long count = strtol(found + strlen("\"heartbeats\":"), NULL, 10);
+    free(text);
+    return count;
+}
+
+/* Servers want a sign of life every 200 ms. While requests flow there is no message for that; a starved machine may let
+ * the client pause for so long that there is, so it may try again. */
+START_TEST(heartbeats_come_only_where_nothing_else_does)
+{
+    enum { INTERVALS = 4 };
+    const uint64_t interval = 200 * THEMIS_NS_PER_MS;
+    themis_file_t *file = open_file("/beats");
+    long sent = -1;
+
+    for (int i = 0; i < 5 && sent != 0; i++) {
+        long before = heartbeats_at(1);
+        uint64_t end = themis_clock_now() + INTERVALS * interval;
+        while (themis_clock_now() < end)
+            ck_ok(write_all(file));
+        sent = heartbeats_at(1) - before;
+    }
+    ck_assert_int_eq(sent, 0);
+    long before = heartbeats_at(1);
+    uint64_t end = themis_clock_now() + INTERVALS * interval;
+    while (themis_clock_now() < end)
+        themis_progress(session, interval / 4);
+    ck_assert_int_ge(heartbeats_at(1) - before, 2);
+    themis_close(file);
+}
+END_TEST
+
 START_TEST(a_list_in_another_order_is_refused)
 {
     char other[256];
@@ -294,6 +332,7 @@ int main(void)
     tcase_add_test(tcase, bytes_under_way_are_bounded);
     tcase_add_test(tcase, sync_reaches_the_homes_of_the_names);
     tcase_add_test(tcase, lost_locks_are_told);
+    tcase_add_test(tcase, heartbeats_come_only_where_nothing_else_does);
     tcase_add_test(tcase, a_list_in_another_order_is_refused);
     tcase_add_test(tcase, nobody_answers);
     suite_add_tcase(suite, tcase);
