@@ -49,3 +49,10 @@ EXTRA_DIST += test/aggregation/fabric.sh test/topology.sh
 EXTRA_DIST += test/aggregation/data/four.xml test/aggregation/data/laptop.xml test/aggregation/data/pairs.hops \
 	test/aggregation/data/plain.xml test/aggregation/data/tree2x2.cache.hex test/aggregation/data/tree2x2.net \
 	test/aggregation/data/tree2x2.topo test/aggregation/data/two.xml
+
+# For test/machines.sh.
+check_PROGRAMS += test/aggregation/machines
+test_aggregation_machines_SOURCES = test/aggregation/machines.c
+test_aggregation_machines_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
+test_aggregation_machines_LDADD = $(AGGREGATION_LIBS) $(HWLOC_LIBS)
+EXTRA_DIST += test/machines.sh
