@@ -121,6 +121,9 @@ hints themis_collective twophase themis_topology "$T/missing"
 missing() { info 2>"$T/warning" && grep -q 'topology.*missing' "$T/warning"; }
 check "a topology that is not there is warned about" missing
 
+hints striping_unit 65536
+check "non-blocking calls of 1 rank go on while nothing calls MPI" limit 100 ranks 1 "$programs/collective_mpi" overlap themis:/overlap
+
 unset ROMIO_HINTS
 for mode in list twophase; do
     hints themis_collective $mode

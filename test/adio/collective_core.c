@@ -557,7 +557,8 @@ int main(int argc, char **argv)
         session(&call, &files, &sink, 1 + (unsigned)draw(8));
     for (unsigned i = 0; i < calls / 8 && !failures; i++)
         errors(&call, &files, &sink);
-    long allocations = failures ? 0 : memory(&call, &sink);
+    /* Many short calls in step: no test for more ranks than a small machine runs at a time. */
+    long allocations = failures || ranks > 4 ? 0 : memory(&call, &sink);
     sink.quick = sink_quick;
     sink.settle = sink_settle;
     if (!failures)

@@ -8,6 +8,7 @@
  *                                              calls until one fails: prints the class that all ranks got; KIND is
  *                                              write, read, iwrite or iread
  *     collective_mpi invalid FILE              one rank gives a bad count and gets an error; the next call works
+ *     collective_mpi overlap FILE              1 rank: non-blocking calls go on without any call of MPI
  *     collective_mpi cyclic FILE               small and large calls: all have the same aggregators
  *     collective_mpi info FILE                 one strided call each way, then what MPI_File_get_info says
  */
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SPACE = 1 << 18, PIECES = 4096 };
 
@@ -469,6 +471,57 @@ static int run_cyclic(const char *name)
     return differ;
 }
 
+/* How many MPI_Test a call of 32 MiB needs to be complete when nothing calls MPI for a long while after its start. */
+static int tests_needed(MPI_File file, const char *kind, unsigned char *buffer, int bytes, useconds_t pause)
+{
+    enum { MOST = 1000000 };
+    MPI_Request request;
+    int done = 0, tests = 0;
+    need(*kind == 'w' ? MPI_File_iwrite_at_all(file, 0, buffer, bytes, MPI_BYTE, &request)
+                      : MPI_File_iread_at_all(file, 0, buffer, bytes, MPI_BYTE, &request),
+         kind);
+    usleep(pause);
+    for (; !done && tests < MOST; tests++)
+        need(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "test");
+    if (!done)
+        need(MPI_Wait(&request, MPI_STATUS_IGNORE), "wait");
+    return tests;
+}
+
+/* Where the server moves the bytes by itself, a call goes on while the program computes: after a pause that is many
+ * times as long as the blocking call, the first few MPI_Test find it complete. A busy machine may spoil some tries. */
+static int run_overlap(const char *name)
+{
+    enum { BYTES = 32 << 20, TRIES = 8, FEW = 3 };
+    static const char *const kinds[] = {"write", "read"};
+    unsigned char *buffer = malloc(BYTES);
+    MPI_File file;
+    int bad = 0;
+    need(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), "open");
+    part_of_file(file, 1, BYTES);
+    for (int k = 0; k < 2; k++) {
+        int best = 1 << 30;
+        for (int i = 0; i < BYTES && k == 0; i++)
+            buffer[i] = content(i, 1);
+        memset(buffer, 0, k == 0 ? 0 : BYTES);
+        double start = MPI_Wtime();
+        call_of_kind(file, kinds[k], 0, buffer, BYTES);
+        double took = MPI_Wtime() - start;
+        memset(buffer, 0, k == 0 ? 0 : BYTES);
+        for (int try = 0; try < TRIES && best > FEW; try++) {
+            int tests = tests_needed(file, kinds[k], buffer, BYTES, (useconds_t)(took * 1e6) * 10 + 500000);
+            best = tests < best ? tests : best;
+        }
+        printf("%s: complete after %d MPI_Test\n", kinds[k], best);
+        bad |= best > FEW;
+    }
+    for (int i = 0; i < BYTES && !bad; i++)
+        bad |= buffer[i] != content(i, 1);
+    need(MPI_File_close(&file), "close");
+    free(buffer);
+    return bad;
+}
+
 static int run(int argc, char **argv)
 {
     if (argc == 5 && !strcmp(argv[1], "random")) {
@@ -479,6 +532,8 @@ static int run(int argc, char **argv)
         return run_until_error(argv[2], atof(argv[3]), argv[4], argc == 6);
     if (argc == 3 && !strcmp(argv[1], "invalid"))
         return run_invalid(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], "overlap"))
+        return run_overlap(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "cyclic"))
         return run_cyclic(argv[2]);
     if (argc == 3 && !strcmp(argv[1], "info"))
