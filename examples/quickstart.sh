@@ -5,6 +5,7 @@
 #
 #   sh examples/quickstart.sh
 THEMIS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+THEMIS_BUILD_ONLY=yes
 . "$THEMIS_SRC/test/lib/setup.sh"
 
 servers=2 ranks=4

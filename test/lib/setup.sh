@@ -5,7 +5,8 @@
 #
 # installs the packages that are missing, configures, builds and installs into BUILD/inst, each only if needed.
 # Sets THEMIS_SRC (source tree), THEMIS_BUILD (build tree) and THEMIS_PREFIX (installed tree), and PATH.
-# The caller sets THEMIS_SRC before it sources this file.
+# The caller sets THEMIS_SRC before it sources this file, and THEMIS_BUILD_ONLY=yes if it needs only the packages with
+# which to build.
 
 themis_say() { printf '%s\n' "== $*"; }
 
@@ -16,7 +17,9 @@ themis_die() {
 
 # themis_packages_missing: names those packages of test/packages.txt that are not installed.
 themis_packages_missing() {
-    sed 's/#.*//; /^ *$/d; s/ //g' "$THEMIS_SRC/test/packages.txt" | while read -r package; do
+    last='$'
+    [ "${THEMIS_BUILD_ONLY-}" != yes ] || last='/^# to test/'
+    sed -n "1,${last}p" "$THEMIS_SRC/test/packages.txt" | sed 's/#.*//; /^ *$/d; s/ //g' | while read -r package; do
         case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) in
         "install ok installed") ;;
         *) printf '%s ' "$package" ;;
@@ -45,6 +48,7 @@ themis_packages() {
     themis_say "installing packages: $missing"
     # shellcheck disable=SC2086 # a list of words
     set -- env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+    rm -f "$THEMIS_SRC"/build*/.configured # configure may find more now
     themis_as_root "$@" </dev/null >"$THEMIS_BUILD/apt.log" 2>&1 && return 0
     # The lists are absent or too old: fetch them, then once more.
     themis_as_root apt-get update -q </dev/null >"$THEMIS_BUILD/apt.log" 2>&1 || true
