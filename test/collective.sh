@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The collective path: its core against brute force on a local file, then MPI-IO with every mode, method and placement on
 # live servers, with one host pretending to be several nodes; errors of one rank, and a server that is killed.
-# timeout: 500
+# timeout: 600
 . "$(dirname "$0")/lib/testlib.sh"
 programs=$THEMIS_BUILD/test/adio
 

@@ -558,7 +558,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < calls / 8 && !failures; i++)
         errors(&call, &files, &sink);
     /* Many short calls in step: no test for more ranks than a small machine runs at a time. */
-    long allocations = failures || ranks > 4 ? 0 : memory(&call, &sink);
+    long allocations = failures || ranks > 3 ? 0 : memory(&call, &sink);
     sink.quick = sink_quick;
     sink.settle = sink_settle;
     if (!failures)
