@@ -31,8 +31,6 @@ static themis_status_t status_from_errno(int error)
         return THEMIS_UNSUPPORTED;
     case ESRCH:
         return THEMIS_DISCONNECTED;
-    case EFAULT:
-        return THEMIS_PROTOCOL;
     default:
         return themis_status_from_errno(error);
     }

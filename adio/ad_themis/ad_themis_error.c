@@ -17,6 +17,7 @@ typedef struct error_class {
 static const error_class_t classes[] = {
     {THEMIS_INVALID, MPI_ERR_ARG, "**arg"},
     {THEMIS_RANGE, MPI_ERR_ARG, "**arg"},
+    {THEMIS_BAD_ADDRESS, MPI_ERR_BUFFER, "**buffer"},
     {THEMIS_NO_MEMORY, MPI_ERR_NO_MEM, "**nomem"},
     {THEMIS_UNSUPPORTED, MPI_ERR_UNSUPPORTED_OPERATION, "**io"},
     {THEMIS_NO_ENTRY, MPI_ERR_NO_SUCH_FILE, "**filenoexist"},

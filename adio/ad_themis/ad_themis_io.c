@@ -4,7 +4,8 @@
 
 typedef enum direction { READ, WRITE } direction_t;
 
-enum { LOWEST_ADDRESS = 4096 };
+/* Linux maps nothing below. */
+enum { LOWEST_ADDRESS = 65536 };
 
 static void set_status(ADIO_Status *status, MPI_Datatype datatype, size_t bytes)
 {
@@ -18,13 +19,13 @@ int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datat
 {
     MPI_Count lb, extent, size;
 
-    if (buf != NULL || count <= 0 || datatype == MPI_DATATYPE_NULL ||
+    if ((uintptr_t)buf >= LOWEST_ADDRESS || count <= 0 || datatype == MPI_DATATYPE_NULL ||
         MPIR_Ext_datatype_iscommitted(datatype) != MPI_SUCCESS)
         return 0;
     MPI_Type_size_x(datatype, &size);
     MPI_Type_get_true_extent_x(datatype, &lb, &extent);
     /* A type of addresses, to be used with MPI_BOTTOM, starts far from 0. */
-    return size > 0 && lb < LOWEST_ADDRESS;
+    return size > 0 && (intptr_t)buf + lb < LOWEST_ADDRESS;
 }
 
 static int buffer_error(const char *function)
@@ -52,7 +53,7 @@ static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t 
     themis_list_t list = {&memory, 1, &run, 1};
 
     *done = 0;
-    if (!buf && bytes > 0) {
+    if ((uintptr_t)buf < LOWEST_ADDRESS && bytes > 0) {
         *error_code = buffer_error(__func__);
         return;
     }

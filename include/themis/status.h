@@ -21,6 +21,7 @@ extern "C" {
     X(CANCELED, -4, "canceled")                                                                                        \
     X(INTERNAL, -5, "internal error")                                                                                  \
     X(RANGE, -6, "value out of range")                                                                                 \
+    X(BAD_ADDRESS, -7, "the caller's memory is not accessible")                                                        \
     /* the name or the file */                                                                                         \
     X(NO_ENTRY, -20, "no such file or directory")                                                                      \
     X(EXISTS, -21, "file exists")                                                                                      \
