@@ -22,7 +22,7 @@ lib_LTLIBRARIES += adio/libthemis-mpiio.la
 adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
 	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h \
 	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
-	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
+	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hint_check.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
 	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_pending.c adio/ad_themis/ad_themis_session.c \
 	adio/glue/collective.c adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
 	adio/glue/mpir_ext.h
@@ -55,7 +55,7 @@ $(adio_libthemis_mpiio_la_OBJECTS): adio/romio.stamp
 print-mpiio-compile:
 	@echo $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(adio_libthemis_mpiio_la_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)
 
-EXTRA_DIST += test/romio_versions.sh test/romio_forced.sh test/collective.sh test/romio.sh test/errors.sh test/mpich-tree.sh test/adio/errors.c test/adio/handlers.c test/adio/features.c test/adio/holder.c adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/themis-mpiio.map
+EXTRA_DIST += test/romio_versions.sh test/romio_forced.sh test/collective.sh test/romio.sh test/errors.sh test/mpich-tree.sh test/adio/cases.h test/adio/errors.c test/adio/hints.c test/adio/handlers.c test/adio/features.c test/adio/holder.c adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/themis-mpiio.map
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-romio-source=$(or $(ROMIO_SOURCE),$(abs_top_builddir)/romio-src/mpich)
 CLEANFILES += adio/romio.stamp romio-source.stamp
 

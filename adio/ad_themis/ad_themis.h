@@ -24,19 +24,17 @@
 extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
 
 /* --- hints ---------------------------------------------------------------------------------------------------------
- * X(name, kind, choices): the hint is "themis_<name>"; its value is checked by its kind.
- * TEXT any text; DURATION "10s", "500ms"; CHOICE one of the words of `choices`, separated by '|'; COUNT an integer
- * above 0.
+ * X(name, kind, choices): the hint is "themis_<name>"; its value is checked by its kind (ad_themis_hint_check.c).
  */
 #define AD_THEMIS_HINTS(X)                                                                                             \
-    X(servers, TEXT, NULL)                                                                                             \
+    X(servers, SERVERS, NULL)                                                                                          \
     X(policy, TEXT, NULL)                                                                                              \
     X(timeout, DURATION, NULL)                                                                                         \
     X(collective, CHOICE, "auto|twophase|list")                                                                        \
     X(fd_method, CHOICE, "auto|even|aligned|stripe-size|static-cyclic|group-cyclic|transpose")                         \
     X(placement, CHOICE, "auto|default|locality|topology")                                                             \
-    X(aggregators, TEXT, NULL)                                                                                         \
-    X(topology, TEXT, NULL)                                                                                            \
+    X(aggregators, AGGREGATORS, NULL)                                                                                  \
+    X(topology, TOPOLOGY, NULL)                                                                                        \
     X(cache, CHOICE, "auto|off|on")                                                                                    \
     X(stripe_count, SHOWN, NULL)                                                                                       \
     X(stripe_first, SHOWN, NULL)                                                                                       \
@@ -78,6 +76,23 @@ static inline ADIOI_THEMIS_File *ADIOI_THEMIS_file(ADIO_File fd)
 {
     return fd->fs_ptr;
 }
+
+/* Who goes by a hint. */
+typedef enum ADIOI_THEMIS_Hint_use {
+    AD_THEMIS_USE_NONE,
+    AD_THEMIS_USE_OURS,
+    AD_THEMIS_USE_ROMIO
+} ADIOI_THEMIS_Hint_use;
+
+/* Checks what a program gave for a hint. *why: what is wrong with it, static, or NULL; NONE without a reason for what
+ * is not of our concern or has no effect here. text[MPI_MAX_INFO_VAL + 1]: the value in ROMIO's spelling. */
+ADIOI_THEMIS_Hint_use ADIOI_THEMIS_Hint_check(const char *key, const char *value, char *text, const char **why);
+const char *ADIOI_THEMIS_Hint_key(ADIOI_THEMIS_Hint hint);
+/* The keys of ROMIO's hints that have no effect here, from index 0; NULL behind the last. */
+const char *ADIOI_THEMIS_Hint_without_effect(size_t index);
+/* 1: `info` (may be MPI_INFO_NULL) has one of our hints with a sound value, which goes to text[MPI_MAX_INFO_VAL + 1];
+ * otherwise warns, naming `name`, if it has one. */
+int ADIOI_THEMIS_Hint_given(MPI_Info info, ADIOI_THEMIS_Hint hint, const char *name, char *text);
 
 void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code);
 /* The checked text of a hint, or NULL. Borrowed. */
@@ -136,7 +151,8 @@ typedef struct ADIOI_THEMIS_Wish {
     uint32_t nodes;   /* 0: unknown */
 } ADIOI_THEMIS_Wish;
 
-/* A session of this process, made if need be; it lives until MPI_Finalize. */
+/* A session of this process, made if need be; it lives until MPI_Finalize. A job that turns out to have more nodes is
+ * made larger. */
 themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **session);
 
 /* 1 the first time that it is called for a session: a wish for a policy that was not granted is told once. */
@@ -213,7 +229,7 @@ void ADIOI_THEMIS_Coll_close(ADIO_File fd);
 /* Local, called by all ranks alike: nothing is kept back from now on (0), or again as the hints say (1). */
 void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed);
 
-/* 1: a null pointer where bytes are to be (an absolute type has none of that). */
+/* 1: a null pointer, or a small number, where bytes are to be (with a type of absolute addresses it may be). */
 int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datatype);
 
 /* --- calls behind an MPI request --------------------------------------------------------------------------------- */
@@ -270,6 +286,8 @@ void ADIOI_THEMIS_Fcntl(ADIO_File fd, int flag, ADIO_Fcntl_t *arg, int *error_co
 void ADIOI_THEMIS_Flush(ADIO_File fd, int *error_code);
 void ADIOI_THEMIS_Resize(ADIO_File fd, ADIO_Offset size, int *error_code);
 void ADIOI_THEMIS_Delete(const char *filename, int *error_code);
+/* The hints of this thread's next delete; MPI_INFO_NULL: none. Borrowed until then. */
+void ADIOI_THEMIS_Delete_hints(MPI_Info info);
 int ADIOI_THEMIS_Feature(ADIO_File fd, int flag);
 int ADIOI_THEMIS_SetLock(ADIO_File fd, int cmd, int type, ADIO_Offset offset, int whence, ADIO_Offset len);
 

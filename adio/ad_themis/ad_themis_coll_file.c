@@ -70,30 +70,24 @@ static themis_status_t sink_settle(void *arg)
 
 /* --- hints --- */
 
-static void ignored(ADIO_File fd, const char *key, const char *value)
-{
-    int rank;
-
-    MPI_Comm_rank(fd->comm, &rank);
-    if (rank == 0)
-        themis_warn("%s: hint %s = \"%s\" is ignored: not a value that it can have", fd->filename, key, value);
-}
-
-/* A number, "per-server" or "auto". */
 static int64_t wanted_aggregators(ADIO_File fd)
 {
     const char *text = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_aggregators);
     int64_t number = THEMIS_AGGREGATION_COUNT_AUTO;
 
-    if (!text || strcmp(text, "auto") == 0)
-        return THEMIS_AGGREGATION_COUNT_AUTO;
-    if (strcmp(text, "per-server") == 0)
+    if (text && strcmp(text, "per-server") == 0)
         return THEMIS_AGGREGATION_PER_SERVER;
-    if (themis_config_integer(text, 1, INT32_MAX, &number) != THEMIS_OK) {
-        ignored(fd, "themis_aggregators", text);
-        ADIOI_THEMIS_Hint_show(fd, "themis_aggregators", "auto");
-    }
+    if (text)
+        themis_config_integer(text, 1, INT32_MAX, &number);
     return number;
+}
+
+/* From ROMIO's romio_cb_read and romio_cb_write. */
+static themis_coll_mode_t mode_of(int hint)
+{
+    if (hint == ADIOI_HINT_ENABLE)
+        return THEMIS_COLL_TWOPHASE;
+    return hint == ADIOI_HINT_DISABLE ? THEMIS_COLL_LIST : THEMIS_COLL_AUTO;
 }
 
 static int fake_nodes(void)
@@ -126,8 +120,8 @@ static void read_hints(ADIO_File fd, themis_coll_config_t *config)
     config->cache = !cache || strcmp(cache, "off") != 0;
     config->topology = topology ? topology : themis_config_env("THEMIS_TOPOLOGY");
     config->aggregators = wanted_aggregators(fd);
-    config->list_only[THEMIS_COLL_READ] = fd->hints->cb_read == ADIOI_HINT_DISABLE;
-    config->list_only[THEMIS_COLL_WRITE] = fd->hints->cb_write == ADIOI_HINT_DISABLE;
+    config->wanted[THEMIS_COLL_READ] = mode_of(fd->hints->cb_read);
+    config->wanted[THEMIS_COLL_WRITE] = mode_of(fd->hints->cb_write);
 }
 
 static void configure(ADIO_File fd, themis_coll_config_t *config)

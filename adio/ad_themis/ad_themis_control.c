@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis.h"
+#include "util/config.h"
 
 static themis_status_t file_size(ADIO_File fd, ADIO_Offset *size)
 {
@@ -80,16 +81,29 @@ void ADIOI_THEMIS_Resize(ADIO_File fd, ADIO_Offset size, int *error_code)
     ADIOI_THEMIS_Agree(fd, root, __func__, status, error_code);
 }
 
+/* Hints of the MPI_File_delete that this thread is in; ROMIO's table of operations has no place for them. */
+static _Thread_local MPI_Info delete_hints = MPI_INFO_NULL;
+
+void ADIOI_THEMIS_Delete_hints(MPI_Info info)
+{
+    delete_hints = info;
+}
+
 static themis_status_t delete (const char *filename)
 {
-    char *servers, *path;
+    char *servers, *path, list[MPI_MAX_INFO_VAL + 1], timeout[MPI_MAX_INFO_VAL + 1];
     ADIOI_THEMIS_Wish wish = {0};
     themis_t *session;
     themis_status_t status = ADIOI_THEMIS_Name_split(filename, &servers, &path);
 
     if (status != THEMIS_OK)
         return status;
-    wish.servers = *servers ? servers : NULL;
+    if (*servers)
+        wish.servers = servers;
+    else if (ADIOI_THEMIS_Hint_given(delete_hints, AD_THEMIS_HINT_servers, filename, list))
+        wish.servers = list;
+    if (ADIOI_THEMIS_Hint_given(delete_hints, AD_THEMIS_HINT_timeout, filename, timeout))
+        themis_config_duration(timeout, &wish.timeout);
     status = ADIOI_THEMIS_Session(&wish, &session);
     if (status == THEMIS_OK)
         AD_THEMIS_UNLOCKED(status, themis_unlink(session, path));

@@ -1,61 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hints. ROMIO's own are left to ROMIO, but for values with which it could not work; ours are checked here. A hint that
- * is unknown or makes no sense is ignored with one warning, by rank 0, and MPI_File_get_info shows what is in force.
+ * Hints as they are given and shown. Rank 0 checks what it was given (ad_themis_hint_check.c), warns of what it
+ * ignores, and tells the others the rest, so all ranks go by the same hints and none waits for a hint that another was
+ * not given. They count when the file is opened; MPI_File_get_info shows what is in force.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis.h"
+#include "adio_cb_config_list.h"
+#include "adio_extern.h"
 #include "util/config.h"
 #include "util/log.h"
 
-typedef enum hint_kind { TEXT, DURATION, CHOICE, COUNT, SHOWN } hint_kind_t;
-
-static const struct {
-    const char *key;
-    hint_kind_t kind;
-    const char *choices;
-} known[] = {
-#define AD_THEMIS_HINT_ROW(name, kind, choices) {"themis_" #name, kind, choices},
-    AD_THEMIS_HINTS(AD_THEMIS_HINT_ROW)
-#undef AD_THEMIS_HINT_ROW
-};
-
-static int is_choice(const char *choices, const char *value)
+static void warn(const char *name, const char *key, const char *value, const char *why)
 {
-    size_t length = strlen(value);
-
-    for (const char *at = choices; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
-        if (strncmp(at, value, length) == 0 && (at[length] == '|' || at[length] == '\0'))
-            return length > 0;
-    return 0;
-}
-
-static int is_sound(int hint, const char *value)
-{
-    uint64_t ns;
-    int64_t count;
-
-    switch (known[hint].kind) {
-    case DURATION:
-        return themis_config_duration(value, &ns) == THEMIS_OK && ns > 0;
-    case CHOICE:
-        return is_choice(known[hint].choices, value);
-    case COUNT:
-        return themis_config_integer(value, 1, INT32_MAX, &count) == THEMIS_OK;
-    default:
-        return *value != '\0';
-    }
-}
-
-static void warn(ADIO_File fd, const char *key, const char *value, const char *why)
-{
-    int rank;
-
-    MPI_Comm_rank(fd->comm, &rank);
-    if (rank == 0)
-        themis_warn("%s: hint %s = \"%s\" is ignored: %s", fd->filename, key, value, why);
+    themis_warn("%s: hint %s = \"%s\" is ignored: %s", name, key, value, why);
 }
 
 ADIOI_THEMIS_File *ADIOI_THEMIS_File_make(ADIO_File fd)
@@ -104,118 +64,216 @@ void ADIOI_THEMIS_Hint_show_number(ADIO_File fd, const char *key, long long valu
     ADIOI_Info_set(fd->info, key, text);
 }
 
-/* With which servers, and by which policy, is settled when the file is opened; what was asked for then, and what is
- * shown, may be given again. */
-static int is_settled(ADIO_File fd, int hint, const char *value)
-{
-    const char *asked = ADIOI_THEMIS_Hint_text(fd, hint);
-    char shown[MPI_MAX_INFO_VAL + 1] = "";
-    int found;
+/* --- what rank 0 was given --- */
 
-    if (!ADIOI_THEMIS_file(fd)->handle || (hint != AD_THEMIS_HINT_servers && hint != AD_THEMIS_HINT_policy))
-        return 0;
-    ADIOI_Info_get(fd->info, known[hint].key, MPI_MAX_INFO_VAL, shown, &found);
-    if (strcmp(shown, value) != 0 && (!asked || strcmp(asked, value) != 0))
-        warn(fd, known[hint].key, value, "the file is open");
-    return 1;
+/* Sound hints: key and value with their zeros, one behind the other. */
+typedef struct hint_list {
+    char *text;
+    size_t bytes;
+} hint_list_t;
+
+static int append(hint_list_t *list, const char *key, const char *value)
+{
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    char *grown = realloc(list->text, list->bytes + key_bytes + value_bytes);
+
+    if (!grown)
+        return -1;
+    memcpy(grown + list->bytes, key, key_bytes);
+    memcpy(grown + list->bytes + key_bytes, value, value_bytes);
+    list->text = grown;
+    list->bytes += key_bytes + value_bytes;
+    return 0;
 }
 
-/* One of ours, by its key. */
-static void take_ours(ADIO_File fd, const char *key, const char *value)
+/* Without memory for a hint it is left out. */
+static void collect(const char *name, MPI_Info info, hint_list_t *list)
 {
-    ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
-
-    for (int i = 0; i < AD_THEMIS_HINT_NUMBER; i++) {
-        if (strcmp(key, known[i].key) != 0)
-            continue;
-        if (known[i].kind == SHOWN || is_settled(fd, i, value))
-            return;
-        if (!is_sound(i, value)) {
-            warn(fd, key, value, known[i].choices ? known[i].choices : "the value makes no sense");
-            return;
-        }
-        free(file->hint[i]);
-        file->hint[i] = strdup(value);
-        ADIOI_THEMIS_Hint_show(fd, key, value);
-        return;
-    }
-    warn(fd, key, value, "no such hint");
-}
-
-/* Standard hints that ROMIO leaves to the drivers. */
-static void take_layout(ADIO_File fd, const char *key, const char *value)
-{
-    int factor = strcmp(key, "striping_factor") == 0;
-    int64_t number;
-
-    /* A striping factor of 0 is ROMIO's way to leave it open. */
-    if (themis_config_integer(value, 0, INT32_MAX, &number) != THEMIS_OK) {
-        warn(fd, key, value, "not a number in range");
-        return;
-    }
-    if (factor)
-        ADIOI_THEMIS_file(fd)->striping_factor = (int)number;
-    else
-        ADIOI_THEMIS_file(fd)->start_iodevice = (int)number;
-}
-
-static void take_all(ADIO_File fd, MPI_Info info)
-{
-    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1], text[MPI_MAX_INFO_VAL + 1];
     int keys = 0, found;
+    const char *why;
 
-    MPI_Info_get_nkeys(info, &keys);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_get_nkeys(info, &keys);
     for (int i = 0; i < keys; i++) {
         MPI_Info_get_nthkey(info, i, key);
         ADIOI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
         if (!found)
             continue;
-        if (strncmp(key, "themis_", 7) == 0)
-            take_ours(fd, key, value);
-        else if (strcmp(key, "cb_nodes") == 0)
-            ADIOI_THEMIS_file(fd)->cb_nodes = fd->hints->cb_nodes > 0 ? fd->hints->cb_nodes : 0;
-        else if (strcmp(key, "striping_factor") == 0 || strcmp(key, "start_iodevice") == 0)
-            take_layout(fd, key, value);
+        if (ADIOI_THEMIS_Hint_check(key, value, text, &why) != AD_THEMIS_USE_NONE)
+            why = append(list, key, text) == 0 ? NULL : "out of memory";
+        if (why)
+            warn(name, key, value, why);
     }
 }
 
-/* ROMIO takes any number, and a word as 0. */
-static void mend(ADIO_File fd, const char *key, int *value, int lowest, int step, int instead)
+/* Collective: all ranks have rank 0's list afterwards. -1: no memory, on all ranks alike. */
+static int share(ADIO_File fd, hint_list_t *list)
 {
-    char text[32];
+    unsigned long bytes = list->bytes;
+    int rank, short_of_memory = 0, any = 0;
 
-    if (*value >= lowest && *value % step == 0)
-        return;
-    snprintf(text, sizeof text, "%d", *value);
-    warn(fd, key, text, "not a number in range");
-    *value = instead;
-    if (instead > 0)
-        ADIOI_THEMIS_Hint_show_number(fd, key, instead);
-    else
-        ADIOI_Info_delete(fd->info, key);
+    MPI_Comm_rank(fd->comm, &rank);
+    MPI_Bcast(&bytes, 1, MPI_UNSIGNED_LONG, 0, fd->comm);
+    if (bytes == 0)
+        return 0;
+    if (rank != 0) {
+        list->text = malloc(bytes);
+        list->bytes = bytes;
+        short_of_memory = !list->text;
+    }
+    MPI_Allreduce(&short_of_memory, &any, 1, MPI_INT, MPI_MAX, fd->comm);
+    if (any)
+        return -1;
+    MPI_Bcast(list->text, (int)bytes, MPI_BYTE, 0, fd->comm);
+    return 0;
 }
 
+/* Collective: whether ROMIO finds a rank on the hosts that cb_config_list names; it would refuse to open. */
+static int names_a_host(ADIO_File fd, const char *list)
+{
+    ADIO_cb_name_array array = NULL;
+    int rank, found = 1;
+
+    MPI_Comm_rank(fd->comm, &rank);
+    ADIOI_cb_gather_name_array(fd->comm, fd->comm, &array);
+    if (rank == 0 && array) {
+        char *copy = strdup(list);
+        int *ranks = malloc((size_t)array->namect * sizeof *ranks);
+
+        found = copy && ranks && ADIOI_cb_config_list_parse(copy, array, ranks, array->namect) > 0;
+        free(copy);
+        free(ranks);
+        if (!found)
+            warn(fd->filename, "cb_config_list", list, "no rank is on such a host");
+    }
+    MPI_Bcast(&found, 1, MPI_INT, 0, fd->comm);
+    return found;
+}
+
+/* --- what all ranks make of it --- */
+
+/* Ours, and standard ones that ROMIO leaves to the drivers. */
+static void take(ADIO_File fd, const char *key, const char *value)
+{
+    ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
+
+    for (int i = 0; i < AD_THEMIS_HINT_NUMBER; i++) {
+        if (strcmp(key, ADIOI_THEMIS_Hint_key((ADIOI_THEMIS_Hint)i)) != 0)
+            continue;
+        free(file->hint[i]);
+        file->hint[i] = strdup(value);
+        ADIOI_THEMIS_Hint_show(fd, key, value);
+        return;
+    }
+    if (strcmp(key, "cb_nodes") == 0)
+        file->cb_nodes = atoi(value);
+    else if (strcmp(key, "striping_factor") == 0) /* 0: left open, as in ROMIO */
+        file->striping_factor = atoi(value);
+    else if (strcmp(key, "start_iodevice") == 0)
+        file->start_iodevice = atoi(value);
+}
+
+/* The hints for ROMIO, owned by the caller. Collective. */
+static MPI_Info unpack(ADIO_File fd, const hint_list_t *list)
+{
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    for (size_t at = 0; at < list->bytes;) {
+        const char *key = list->text + at, *value = key + strlen(key) + 1;
+
+        at += strlen(key) + strlen(value) + 2;
+        if (strcmp(key, "cb_config_list") != 0 || names_a_host(fd, value))
+            MPI_Info_set(info, key, value);
+    }
+    return info;
+}
+
+static void take_all(ADIO_File fd, const hint_list_t *list)
+{
+    for (size_t at = 0; at < list->bytes;) {
+        const char *key = list->text + at, *value = key + strlen(key) + 1;
+
+        at += strlen(key) + strlen(value) + 2;
+        take(fd, key, value);
+    }
+}
+
+/* ROMIO shows all hints that it knows. */
+static void hide_without_effect(ADIO_File fd)
+{
+    const char *key;
+
+    for (size_t i = 0; (key = ADIOI_THEMIS_Hint_without_effect(i)) != NULL; i++) {
+        char value[MPI_MAX_INFO_VAL + 1];
+        int found;
+
+        ADIOI_Info_get(fd->info, key, MPI_MAX_INFO_VAL, value, &found);
+        if (found)
+            ADIOI_Info_delete(fd->info, key);
+    }
+}
+
+/* With which servers, and by which policy, is settled when the file is opened; what was asked for then, and what is
+ * shown, may be given again. */
+static void warn_if_late(ADIO_File fd, MPI_Info info, ADIOI_THEMIS_Hint hint)
+{
+    char value[MPI_MAX_INFO_VAL + 1], shown[MPI_MAX_INFO_VAL + 1] = "";
+    const char *key = ADIOI_THEMIS_Hint_key(hint), *asked = ADIOI_THEMIS_Hint_text(fd, hint);
+    int found = 0, shown_found;
+
+    if (info != MPI_INFO_NULL)
+        ADIOI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+    ADIOI_Info_get(fd->info, key, MPI_MAX_INFO_VAL, shown, &shown_found);
+    if (found && strcmp(shown, value) != 0 && (!asked || strcmp(asked, value) != 0))
+        warn(fd->filename, key, value, "the file is open");
+}
+
+/* ROMIO calls it once before the open, and again for each view. */
 void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code)
 {
-    ADIOI_THEMIS_File *file = ADIOI_THEMIS_File_make(fd);
+    hint_list_t list = {NULL, 0};
+    MPI_Info info;
+    int rank, failed;
 
-    if (!file) {
+    *error_code = MPI_SUCCESS;
+    MPI_Comm_rank(fd->comm, &rank);
+    if (fd->fs_ptr && ADIOI_THEMIS_file(fd)->handle) {
+        if (rank == 0) {
+            warn_if_late(fd, users_info, AD_THEMIS_HINT_servers);
+            warn_if_late(fd, users_info, AD_THEMIS_HINT_policy);
+        }
+        return;
+    }
+    if (rank == 0)
+        collect(fd->filename, users_info, &list);
+    failed = share(fd, &list);
+    if (failed)
+        list.bytes = 0;
+    info = unpack(fd, &list);
+    ADIOI_GEN_SetInfo(fd, info, error_code);
+    MPI_Info_free(&info);
+    if (ADIOI_THEMIS_File_make(fd))
+        take_all(fd, &list);
+    else
+        failed = -1;
+    hide_without_effect(fd);
+    free(list.text);
+    if (failed)
         *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");
-        return;
-    }
-    ADIOI_GEN_SetInfo(fd, users_info, error_code);
-    if (users_info == MPI_INFO_NULL)
-        return;
-    take_all(fd, users_info);
-    mend(fd, "cb_buffer_size", &fd->hints->cb_buffer_size, 1, 1, 16 << 20);
-    mend(fd, "ind_rd_buffer_size", &fd->hints->ind_rd_buffer_size, 1, 1, 4 << 20);
-    mend(fd, "ind_wr_buffer_size", &fd->hints->ind_wr_buffer_size, 1, 1, 512 << 10);
-    mend(fd, "romio_min_fdomain_size", &fd->hints->min_fdomain_size, 0, 1, 0);
-    /* The layout of an open file is fixed; before, this is a wish, in multiples of 4 KiB. */
-    if (file->handle) {
-        fd->hints->striping_unit = (int)file->layout.stripe_size;
-        ADIOI_THEMIS_Hint_show_number(fd, "striping_unit", fd->hints->striping_unit);
-    } else {
-        mend(fd, "striping_unit", &fd->hints->striping_unit, 0, 4096, 0);
-    }
+}
+
+int ADIOI_THEMIS_Hint_given(MPI_Info info, ADIOI_THEMIS_Hint hint, const char *name, char *text)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+    const char *key = ADIOI_THEMIS_Hint_key(hint), *why;
+    int found = 0;
+
+    if (info != MPI_INFO_NULL)
+        ADIOI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+    if (!found || ADIOI_THEMIS_Hint_check(key, value, text, &why) == AD_THEMIS_USE_OURS)
+        return found;
+    warn(name, key, value, why);
+    return 0;
 }

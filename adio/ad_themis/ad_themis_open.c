@@ -86,6 +86,12 @@ static uint32_t creation_mode(ADIO_File fd)
     return 0666 & ~(uint32_t)mask;
 }
 
+/* What of a wish there are not enough servers for is given as far as it goes. */
+static void warn_of_layout(ADIO_File fd, const char *key, int asked, const char *instead, uint32_t given)
+{
+    themis_warn("%s: hint %s = \"%d\" is more than there are servers: %s %u", fd->filename, key, asked, instead, given);
+}
+
 /* The layout that the hints ask for; what the servers cannot give is not asked for. */
 static themis_layout_t wanted_layout(ADIO_File fd, uint32_t servers)
 {
@@ -96,8 +102,12 @@ static themis_layout_t wanted_layout(ADIO_File fd, uint32_t servers)
         layout.stripe_size = (uint64_t)fd->hints->striping_unit;
     if (file->striping_factor > 0)
         layout.count = (uint32_t)file->striping_factor < servers ? (uint32_t)file->striping_factor : servers;
+    if (file->striping_factor > (int64_t)servers)
+        warn_of_layout(fd, "striping_factor", file->striping_factor, "it is", servers);
     if (file->start_iodevice >= 0)
         layout.first = (uint32_t)file->start_iodevice % servers;
+    if (file->start_iodevice >= (int64_t)servers)
+        warn_of_layout(fd, "start_iodevice", file->start_iodevice, "counted round and round it is", layout.first);
     return layout;
 }
 

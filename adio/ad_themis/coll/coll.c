@@ -16,7 +16,8 @@ themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *co
 {
     themis_coll_t *coll = config ? calloc(1, sizeof *coll) : NULL;
     themis_coll_group_t *group = NULL;
-    int never = config && config->mode == THEMIS_COLL_LIST;
+    int never = config && themis_coll_model_mode(config, THEMIS_COLL_READ) == THEMIS_COLL_LIST &&
+                themis_coll_model_mode(config, THEMIS_COLL_WRITE) == THEMIS_COLL_LIST;
     size_t staging = !config || never ? 0 : config->staging ? config->staging : default_staging;
     themis_status_t status = themis_coll_group_acquire(comm, config ? config->fake_nodes : 0, staging,
                                                        coll ? THEMIS_OK : THEMIS_NO_MEMORY, &group);
@@ -126,9 +127,8 @@ static void decide_step(themis_coll_op_t *op)
         finish(op, (themis_status_t)op->result.status);
         return;
     }
-    const themis_coll_config_t *config = &op->coll->config;
-    if (config->list_only[op->access.direction] ||
-        themis_coll_model_choose(config, op->coll->group->nodes, &op->result) == THEMIS_COLL_LIST)
+    if (themis_coll_model_choose(&op->coll->config, op->access.direction, op->coll->group->nodes, &op->result) ==
+        THEMIS_COLL_LIST)
         go_direct(op);
     else
         themis_coll_twophase_begin(op);

@@ -27,7 +27,7 @@ typedef struct themis_coll_config {
     const char *topology;               /* fabric file, hop file, "discover", "flat", or "auto" (NULL) */
     int fake_nodes;                     /* tests: pretend that a host's ranks are on that many nodes */
     uint64_t staging;                   /* bytes that the ranks of a node share for merging; 0: 64 MiB */
-    int list_only[2];                   /* by direction: never in two phases */
+    themis_coll_mode_t wanted[2];       /* by direction: what holds where `mode` is AUTO */
     int cache;                          /* small accesses may be gathered between calls */
 } themis_coll_config_t;
 

@@ -7,18 +7,22 @@
 #define THEMIS_COLL_MODEL_H
 #include "adio/ad_themis/coll/config.h"
 #include "adio/ad_themis/coll/group.h"
+#include "adio/ad_themis/coll/runs.h"
 
 /* Bits of a vote's flags. */
 enum {
     THEMIS_COLL_UNORDERED = 1 /* a rank's list cannot be cut */
 };
 
+/* What the hints say for one direction: AUTO leaves it to choose. */
+themis_coll_mode_t themis_coll_model_mode(const themis_coll_config_t *config, themis_coll_direction_t direction);
+
 /* The mode that every call of the file will have, or AUTO if that depends on the call. */
 themis_coll_mode_t themis_coll_model_always(const themis_coll_config_t *config, uint32_t nodes);
 
 /* LIST or TWOPHASE for one call. */
-themis_coll_mode_t themis_coll_model_choose(const themis_coll_config_t *config, uint32_t nodes,
-                                            const themis_coll_vote_t *vote);
+themis_coll_mode_t themis_coll_model_choose(const themis_coll_config_t *config, themis_coll_direction_t direction,
+                                            uint32_t nodes, const themis_coll_vote_t *vote);
 
 /* After a call in which no rank had more than SMALL bytes, up to STREAK calls go without agreement. */
 #define THEMIS_COLL_SMALL (UINT64_C(128) << 10)
