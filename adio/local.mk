@@ -9,8 +9,9 @@ ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(RO
 # Where the driver comes in (adio/glue/driver.c).
 ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp MPIO_File_free
 
-# Calls of ROMIO in front of which adio/glue/collective.c stands: renamed in ROMIO's objects.
-ROMIO_COLLECTIVES = set_view $(foreach call,read_all write_all read_at_all write_at_all read_ordered write_ordered \
+# Calls of ROMIO in front of which adio/glue/collective.c and arguments.c stand: renamed in ROMIO's objects.
+ROMIO_COLLECTIVES = open delete set_view set_size preallocate set_atomicity seek_shared \
+	$(foreach call,read_all write_all read_at_all write_at_all read_ordered write_ordered \
 	read_all_begin write_all_begin read_at_all_begin write_at_all_begin read_ordered_begin write_ordered_begin \
 	iread_all iwrite_all iread_at_all iwrite_at_all,$(call) $(call)_c)
 
@@ -24,7 +25,7 @@ adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_t
 	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
 	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hint_check.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
 	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_pending.c adio/ad_themis/ad_themis_session.c \
-	adio/glue/collective.c adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
+	adio/glue/arguments.c adio/glue/collective.c adio/glue/collective.h adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
 	adio/glue/mpir_ext.h
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
@@ -39,7 +40,7 @@ romio-source.stamp: $(top_srcdir)/adio/romio/fetch
 	@touch $@
 
 adio/romio.stamp: romio-source.stamp config.status $(top_srcdir)/adio/romio/build $(top_srcdir)/adio/romio/probe \
-		$(top_srcdir)/adio/glue/mpir_ext.h
+		$(top_srcdir)/adio/glue/mpir_ext.h $(top_srcdir)/adio/local.mk
 	@echo "  BUILD    ROMIO"
 	+@source=$(ROMIO_SOURCE); source=$${source:-romio-src/mpich/src/mpi/romio}; \
 	CC="$(CC)" CFLAGS="$(CFLAGS) $(SANITIZER_CFLAGS)" MPI_CFLAGS="$(MPI_CFLAGS)" MAKE="$(MAKE)" \

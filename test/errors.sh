@@ -6,13 +6,14 @@
 
 programs=$THEMIS_BUILD/test/adio
 mkdir -p "$programs"
-for name in errors handlers features; do
+for name in errors hints handlers features; do
     mpicc.mpich -Wall -Werror -pthread -o "$programs/$name" "$THEMIS_SRC/test/adio/$name.c" || exit 1
 done
 gcc -O2 -fPIC -shared -o "$T/yield_shim.so" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl || exit 1
 EXTRA_PRELOAD=$T/yield_shim.so
 
 error_case() { limit 40 ranks 4 "$programs/errors" "$1" "$2"; }
+hint_case() { limit 60 ranks 4 "$programs/hints" "$1" "$2"; }
 feature() { limit 60 ranks 4 "$programs/features" "$1" "$2"; }
 
 # quick SECONDS COMMAND...
@@ -38,17 +39,36 @@ check "a file taken for a directory: MPI_ERR_BAD_FILE" error_case not-directory 
 check "names that are too long: MPI_ERR_BAD_FILE" error_case long-name themis:/
 check "impossible and differing modes: MPI_ERR_AMODE, MPI_ERR_NOT_SAME" error_case bad-amode themis:/amode
 check "writes to a file opened for reading: MPI_ERR_READ_ONLY" error_case read-only themis:/read-only
-check "hints that make no sense are ignored" error_case nonsense themis:/hints
-
-# one_warning HINT: among all ranks' messages.
-one_warning() {
-    limit 40 ranks 4 "$programs/errors" nonsense themis:/hints >"$T/warnings" 2>&1
-    [ "$(grep -c "hint $1 " "$T/warnings")" = 1 ]
+check "hints that make no sense, one by one: the defaults are in force" hint_case nonsense themis:/hints
+nonsense_rows() {
+    sed -n '/^static void nonsense(/,/};/s/^ *{"\([^"]*\)", "\([^"]*\)", .*/\1 = "\2"/p' "$THEMIS_SRC/test/adio/hints.c"
 }
-check "with one warning for a bad value" one_warning themis_timeout
-check "with one warning for an unknown name" one_warning themis_no_such_thing
+# one_warning: among all ranks' messages, for each value.
+one_warning() {
+    limit 60 ranks 4 "$programs/hints" nonsense themis:/hints >"$T/warnings" 2>&1
+    nonsense_rows >"$T/rows"
+    [ "$(wc -l <"$T/rows")" -ge 25 ] || return 1
+    while read -r row; do
+        [ "$(grep -cF "hint $row " "$T/warnings")" = 1 ] || { echo "$row" && grep -F "hint $row" "$T/warnings" && return 1; }
+    done <"$T/rows"
+}
+check "with one warning for each" one_warning
+check "all of them at once" hint_case much-nonsense themis:/hints
+check "ranks with differing hints go by those of rank 0" hint_case differing-hints themis:/hints
+late_hints() {
+    hint_case late-hints themis:/hints >"$T/late" 2>&1 || { cat "$T/late" && return 1; }
+    ! grep 'is ignored' "$T/late"
+}
+check "hints after the open change nothing; what get_info shows can be handed on" late_hints
+check "romio_cb_write, romio_cb_read, romio_no_indep_rw and themis_collective" hint_case buffering themis:/hints
+delete_hint() { HINT_SERVERS=$THEMIS_SERVERS THEMIS_SERVERS=127.0.0.1:1 limit 40 ranks 2 "$programs/hints" delete-hint themis:/f; }
+check "MPI_File_delete goes by themis_servers" delete_hint
+
 check "one rank with a wrong buffer or type hangs nobody" error_case wrong-buffer themis:/wrong-buffer
 check "one rank with a wrong view hangs nobody" error_case wrong-view themis:/wrong-view
+check "nor in a sequential file" error_case sequential-view themis:/sequential-view
+check "nor wrong or differing arguments of other collective calls" error_case wrong-argument themis:/wrong-argument
+check "memory that is not there: MPI_ERR_BUFFER" error_case wrong-address themis:/wrong-address
 
 for where in themis: "ufs:$T"; do
     name=${where%%:*}:

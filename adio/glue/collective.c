@@ -7,22 +7,13 @@
  * These functions stand in front of ROMIO's own, which the build has renamed to themis_romio_* (ROMIO_COLLECTIVES in
  * local.mk has the same list).
  */
-#include "adio/ad_themis/ad_themis.h"
-
-static int is_ours(MPI_File file)
-{
-    return file != MPI_FILE_NULL && file->cookie == ADIOI_FILE_COOKIE && file->file_system == ADIO_THEMIS &&
-           file->fs_ptr != NULL;
-}
+#include "adio/glue/collective.h"
 
 static int check_buffer(MPI_File file, const char *function, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    int code;
-
     if (!ADIOI_THEMIS_Buffer_bad(buf, count, datatype))
         return MPI_SUCCESS;
-    code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, __LINE__, MPI_ERR_BUFFER, "**bufnull", 0);
-    return MPIO_Err_return_file(file, code);
+    return themis_glue_fail(file, function, MPI_ERR_BUFFER, "**bufnull");
 }
 
 /* The error was reported once: what is done on behalf of the others is silent. */
@@ -66,7 +57,7 @@ static void pass_on(MPI_File file)
         unsigned before;                                                                                               \
         int code;                                                                                                      \
                                                                                                                        \
-        if (!is_ours(fh))                                                                                              \
+        if (!themis_glue_is_ours(fh))                                                                                  \
             return themis_romio_File_##name arguments;                                                                 \
         before = enter(fh);                                                                                            \
         code = check_buffer(fh, "MPI_File_" #name, buf, count, type);                                                  \
@@ -163,6 +154,16 @@ static const char *type_fault(MPI_File file, MPI_Datatype type, const char *null
     return NULL;
 }
 
+static int is_known_datarep(const char *name)
+{
+    static const char *const known[] = {"native", "NATIVE", "external32", "EXTERNAL32", "internal", "INTERNAL"};
+
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0)
+            return 1;
+    return 0;
+}
+
 static const char *view_fault(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                               const char *datarep)
 {
@@ -173,13 +174,15 @@ static const char *view_fault(MPI_File file, MPI_Offset disp, MPI_Datatype etype
         fault = type_fault(file, filetype, "**iofiletype");
     if (fault)
         return fault;
+    if ((disp == MPI_DISPLACEMENT_CURRENT) != ((file->access_mode & ADIO_SEQUENTIAL) != 0))
+        return "**iodispifseq";
     if (disp < 0 && disp != MPI_DISPLACEMENT_CURRENT)
         return "**iobaddisp";
     MPI_Type_size_x(etype, &etype_size);
     MPI_Type_size_x(filetype, &filetype_size);
     if (etype_size != 0 && filetype_size % etype_size != 0)
         return "**iofiletype";
-    return datarep ? NULL : "**unsupporteddatarep";
+    return is_known_datarep(datarep) ? NULL : "**unsupporteddatarep";
 }
 
 static int fault_class(const char *fault)
@@ -201,7 +204,7 @@ int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Dat
     const char *fault;
     int bad, any, code;
 
-    if (!is_ours(fh))
+    if (!themis_glue_is_ours(fh))
         return themis_romio_File_set_view(fh, disp, etype, filetype, datarep, info);
     fault = view_fault(fh, disp, etype, filetype, datarep);
     bad = fault != NULL;
@@ -209,11 +212,9 @@ int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Dat
     if (!any)
         return themis_romio_File_set_view(fh, disp, etype, filetype, datarep, info);
     if (bad)
-        code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_File_set_view", __LINE__,
-                                    fault_class(fault), fault, 0);
-    else
-        code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_File_set_view", __LINE__, MPI_ERR_OTHER,
-                                    "**other", "%s", "the view of another rank is invalid");
+        return themis_glue_fail(fh, "MPI_File_set_view", fault_class(fault), fault);
+    code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_File_set_view", __LINE__, MPI_ERR_OTHER,
+                                "**other", "%s", "the view of another rank is invalid");
     return MPIO_Err_return_file(fh, code);
 }
 

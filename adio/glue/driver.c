@@ -4,7 +4,7 @@
  * the __wrap_ functions here (--wrap in local.mk).
  */
 #include <string.h>
-#include "adio/ad_themis/ad_themis.h"
+#include "adio/glue/collective.h"
 #include "util/config.h"
 
 #if AD_THEMIS_RESOLVE_RETURNS
@@ -18,17 +18,22 @@ typedef void resolve_t;
 resolve_t __real_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code);
 resolve_t __wrap_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code);
 
-static int is_ours(const char *name)
+static int has_prefix(const char *name)
 {
     return strncmp(name, "themis:", 7) == 0;
 }
 
 /* ROMIO_FSTYPE_FORCE has the last word, as in ROMIO. */
-resolve_t __wrap_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code)
+int themis_glue_is_our_name(const char *name)
 {
     const char *forced = themis_config_env("ROMIO_FSTYPE_FORCE");
 
-    if (!filename || !is_ours(forced ? forced : filename)) {
+    return name && has_prefix(forced ? forced : name);
+}
+
+resolve_t __wrap_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code)
+{
+    if (!themis_glue_is_our_name(filename)) {
 #if AD_THEMIS_RESOLVE_RETURNS
         return __real_ADIO_ResolveFileType(comm, filename, fstype, ops, code);
 #else
@@ -39,7 +44,7 @@ resolve_t __wrap_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *
     *fstype = ADIO_THEMIS;
     *ops = &ADIO_THEMIS_operations;
     *code = MPI_SUCCESS;
-    RESOLVED(is_ours(filename) || (forced && strchr(filename, ':')));
+    RESOLVED(has_prefix(filename) || strchr(filename, ':') != NULL);
 }
 
 void __real_ADIO_Get_shared_fp(ADIO_File fd, ADIO_Offset increment, ADIO_Offset *before, int *code);

@@ -1,41 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program sees when something is wrong: errors CASE FILE. All ranks check what they get, and rank 0 says what
- * was not as it should be. Ends with 0 only if every rank was content; each case ends, whatever one rank did wrong.
+ * What a program sees when something is wrong: errors CASE FILE. Each case ends, whatever one rank did wrong.
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int rank, ranks, faults;
-static char text[MPI_MAX_ERROR_STRING];
-
-static void expect(int condition, const char *what)
-{
-    if (condition)
-        return;
-    faults++;
-    fprintf(stderr, "rank %d: not so: %s; last error: %s\n", rank, what, text);
-}
-
-/* The class of a code; keeps its text. */
-static int class_of(int code)
-{
-    int class = MPI_SUCCESS, length = 0;
-
-    text[0] = '\0';
-    if (code != MPI_SUCCESS) {
-        MPI_Error_class(code, &class);
-        MPI_Error_string(code, text, &length);
-    }
-    return class;
-}
-
-static int open_class(const char *name, int amode, MPI_Info info, MPI_File *file)
-{
-    return class_of(MPI_File_open(MPI_COMM_WORLD, name, amode, info, file));
-}
+#include "cases.h"
+#include <sys/mman.h>
 
 static void expect_open(const char *name, int amode, int class, const char *mention)
 {
@@ -45,17 +13,6 @@ static void expect_open(const char *name, int amode, int class, const char *ment
     expect(!mention || strstr(text, mention), "the text names what is at fault");
     if (file != MPI_FILE_NULL)
         MPI_File_close(&file);
-}
-
-static MPI_File open_ok(const char *name, int amode)
-{
-    MPI_File file = MPI_FILE_NULL;
-
-    if (open_class(name, amode, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
-        fprintf(stderr, "rank %d: %s does not open: %s\n", rank, name, text);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    return file;
 }
 
 static void create(const char *name)
@@ -140,39 +97,6 @@ static void read_only(const char *name)
     MPI_File_close(&file);
 }
 
-static void nonsense(const char *name)
-{
-    static const char *const hints[][2] = {
-        {"cb_buffer_size", "plenty"},    {"striping_unit", "-7"},      {"striping_factor", "many"},
-        {"start_iodevice", "-3"},        {"themis_timeout", "always"}, {"themis_no_such_thing", "1"},
-        {"romio_cb_write", "sometimes"}, {"cb_nodes", "-1"},           {"unknown_to_all", "x"},
-    };
-    char value[MPI_MAX_INFO_VAL + 1];
-    int found = 0, byte = rank, back = -1;
-    MPI_Info info, used;
-    MPI_File file = MPI_FILE_NULL;
-
-    MPI_Info_create(&info);
-    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-        MPI_Info_set(info, hints[i][0], hints[i][1]);
-    expect(open_class(name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file) == MPI_SUCCESS, "it opens");
-    MPI_Info_free(&info);
-    if (file == MPI_FILE_NULL)
-        return;
-    MPI_File_get_info(file, &used);
-    MPI_Info_get(used, "cb_buffer_size", MPI_MAX_INFO_VAL, value, &found);
-    expect(found && atoi(value) == 16777216, "cb_buffer_size is the default");
-    MPI_Info_get(used, "striping_unit", MPI_MAX_INFO_VAL, value, &found);
-    expect(found && atoi(value) > 0 && atoi(value) % 4096 == 0, "striping_unit is that of the file");
-    MPI_Info_get(used, "themis_no_such_thing", MPI_MAX_INFO_VAL, value, &found);
-    expect(!found, "what is unknown is not shown");
-    MPI_Info_free(&used);
-    expect(MPI_File_write_at_all(file, 4 * rank, &byte, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
-    expect(MPI_File_read_at_all(file, 4 * rank, &back, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "read");
-    expect(back == rank, "what was written is read");
-    MPI_File_close(&file);
-}
-
 /* --- one rank does it wrong --- */
 
 enum { COUNT = 1000 };
@@ -240,35 +164,119 @@ static void wrong_view(const char *name)
     expect(class_of(code) == (rank == 1 ? MPI_ERR_ARG : MPI_ERR_OTHER), "a negative displacement");
     code = MPI_File_set_view(file, 0, MPI_INT, rank == 1 ? MPI_BYTE : MPI_INT, "native", MPI_INFO_NULL);
     expect(class_of(code) == (rank == 1 ? MPI_ERR_ARG : MPI_ERR_OTHER), "a file type that holds no etype");
+    code = MPI_File_set_view(file, 0, MPI_INT, MPI_INT, rank == 1 ? "nonsense" : "native", MPI_INFO_NULL);
+    expect(class_of(code) == (rank == 1 ? MPI_ERR_UNSUPPORTED_DATAREP : MPI_ERR_OTHER),
+           "an unknown data representation");
+    code = MPI_File_set_view(file, rank == 1 ? MPI_DISPLACEMENT_CURRENT : 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    expect(class_of(code) == (rank == 1 ? MPI_ERR_ARG : MPI_ERR_OTHER), "MPI_DISPLACEMENT_CURRENT");
     expect(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS, "a good one");
     expect(MPI_File_write_at_all(file, rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "and a write");
     MPI_Type_free(&type);
     MPI_File_close(&file);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(const char *name);
-} cases[] = {
-    {"no-server", no_server},         {"no-file", no_file},     {"exclusive", exclusive},
-    {"not-directory", not_directory}, {"long-name", long_name}, {"bad-amode", bad_amode},
-    {"read-only", read_only},         {"nonsense", nonsense},   {"wrong-buffer", wrong_buffer},
-    {"wrong-view", wrong_view},
+/* In a sequential file only MPI_DISPLACEMENT_CURRENT is right. */
+static void sequential_view(const char *name)
+{
+    MPI_File file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
+    MPI_Offset current = MPI_DISPLACEMENT_CURRENT;
+    int code, value = rank;
+
+    code = MPI_File_set_view(file, rank == 1 ? 0 : current, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    expect(class_of(code) == (rank == 1 ? MPI_ERR_ARG : MPI_ERR_OTHER), "a displacement in a sequential file");
+    expect(MPI_File_set_view(file, current, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS,
+           "the current one");
+    expect(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "and a write");
+    MPI_File_close(&file);
+}
+
+/* What has to be the same on all ranks, and is not, or is wrong on one. */
+static void wrong_argument(const char *name)
+{
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Offset at = -1;
+    int code, value = rank, one = rank == 1;
+    char deeper[256];
+
+    code = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | (one ? MPI_MODE_RDONLY : 0),
+                         MPI_INFO_NULL, &file);
+    expect(class_of(code) == (one ? MPI_ERR_AMODE : MPI_ERR_NOT_SAME), "a wrong mode");
+    file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+    expect(class_of(MPI_File_set_size(file, one ? -5 : 100)) == (one ? MPI_ERR_ARG : MPI_ERR_NOT_SAME), "set_size");
+    expect(class_of(MPI_File_set_size(file, 100 + rank)) == MPI_ERR_NOT_SAME, "differing sizes");
+    expect(class_of(MPI_File_preallocate(file, one ? -5 : 100)) == (one ? MPI_ERR_ARG : MPI_ERR_NOT_SAME),
+           "preallocate");
+    expect(class_of(MPI_File_preallocate(file, (MPI_Offset)1 << 50)) == MPI_ERR_NO_SPACE, "too much, on all ranks");
+    code = MPI_File_seek_shared(file, one ? -5 : 3, MPI_SEEK_SET);
+    expect(class_of(code) == (one ? MPI_ERR_ARG : MPI_ERR_NOT_SAME), "seek_shared");
+    code = MPI_File_seek_shared(file, 3, one ? 12345 : MPI_SEEK_SET);
+    expect(class_of(code) == (one ? MPI_ERR_ARG : MPI_ERR_NOT_SAME), "seek_shared, from nowhere");
+    expect(class_of(MPI_File_seek_shared(file, -5, MPI_SEEK_CUR)) == MPI_ERR_ARG, "seek_shared to before the start");
+    expect(class_of(MPI_File_set_atomicity(file, one)) == MPI_ERR_NOT_SAME, "set_atomicity");
+    expect(class_of(MPI_File_set_size(file, 40)) == MPI_SUCCESS, "a good size");
+    expect(class_of(MPI_File_preallocate(file, 4000)) == MPI_SUCCESS, "good space");
+    MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    expect(class_of(MPI_File_seek_shared(file, -1, MPI_SEEK_END)) == MPI_SUCCESS, "a good seek");
+    MPI_File_get_position_shared(file, &at);
+    expect(at == 999, "from the end");
+    MPI_Barrier(MPI_COMM_WORLD); /* all have asked where it is */
+    expect(class_of(MPI_File_seek_shared(file, -9, MPI_SEEK_CUR)) == MPI_SUCCESS, "another");
+    expect(class_of(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE)) == MPI_SUCCESS, "and a write");
+    MPI_File_get_position_shared(file, &at);
+    expect(at == 990 + ranks, "which moves it");
+    MPI_File_close(&file);
+    snprintf(deeper, sizeof deeper, "%s/below", name);
+    expect_open(deeper, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_ERR_BAD_FILE, NULL);
+}
+
+/* --- memory that is not there --- */
+
+static void bad_address(const char *name, const char *mode, char *nowhere)
+{
+    const char *const hint[][2] = {{"themis_collective", mode}};
+    enum { BYTES = 40000 };
+    static char data[BYTES];
+    MPI_File file = open_hinted(name, 1, hint);
+    MPI_Offset at = (MPI_Offset)BYTES * rank;
+    char *buffer = rank == 1 ? nowhere : data;
+    int class;
+
+    memset(data, rank, sizeof data);
+    class = class_of(MPI_File_write_at_all(file, at, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+    expect(class == MPI_ERR_BUFFER || (rank != 1 && class == MPI_SUCCESS), "a collective write");
+    class = class_of(MPI_File_write_at_all(file, at, data, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+    expect(class == MPI_SUCCESS, "a good one");
+    class = class_of(MPI_File_read_at_all(file, at, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+    expect(class == MPI_ERR_BUFFER || (rank != 1 && class == MPI_SUCCESS), "a collective read");
+    class = class_of(MPI_File_write_at(file, at, nowhere, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+    expect(class == MPI_ERR_BUFFER && strstr(text, "uffer"), "a write");
+    class = class_of(MPI_File_read_at(file, at, nowhere, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+    expect(class == MPI_ERR_BUFFER, "a read");
+    MPI_File_close(&file);
+}
+
+static void wrong_address(const char *name)
+{
+    char *nowhere = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    /* The address is what is tested here. */
+    for (int i = 0; i < 2; i++) {
+        bad_address(name, "list", i ? nowhere : (char *)4096);
+        bad_address(name, "twophase", i ? nowhere : (char *)4096);
+    }
+    munmap(nowhere, 1 << 20);
+}
+
+static const test_case_t cases[] = {
+    {"no-server", no_server},           {"no-file", no_file},
+    {"exclusive", exclusive},           {"not-directory", not_directory},
+    {"long-name", long_name},           {"bad-amode", bad_amode},
+    {"read-only", read_only},           {"wrong-buffer", wrong_buffer},
+    {"wrong-view", wrong_view},         {"sequential-view", sequential_view},
+    {"wrong-argument", wrong_argument}, {"wrong-address", wrong_address},
 };
 
 int main(int argc, char **argv)
 {
-    int all = 1, known = 0;
-
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof *cases; i++)
-        if (strcmp(cases[i].name, argv[1]) == 0) {
-            known = 1;
-            cases[i].run(argv[2]);
-        }
-    MPI_Allreduce(&faults, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return known && all == 0 ? 0 : 1;
+    return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }
