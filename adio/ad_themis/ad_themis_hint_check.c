@@ -66,6 +66,7 @@ static const known_hint_t known[] = {
     {"themis_hop_bytes", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
     {"themis_hop_bytes_default", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
     {"themis_moved_bytes", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
+    {"themis_topology_used", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
     {"themis_plans_made", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
 };
 
@@ -144,7 +145,9 @@ static const char *check_value(const known_hint_t *hint, const char *value, char
             return NULL;
         return themis_config_integer(value, 1, INT32_MAX, &count) == THEMIS_OK ? NULL : "a number|per-server|auto";
     case TOPOLOGY:
-        return strcmp(value, "discover") == 0 || access(value, R_OK) == 0 ? NULL : "no file that can be read";
+        if (find_choice("auto|discover|flat", value, &word))
+            return NULL;
+        return access(value, R_OK) == 0 ? NULL : "no file that can be read";
     case HOSTS:
         return themis_aggregation_config_list(value, NULL, 0, NULL) == THEMIS_OK ? NULL : "not a list host:number,...";
     default:

@@ -43,7 +43,7 @@ static void nonsense(const char *name)
         {"themis_fd_method", "odd", "auto"},
         {"themis_placement", "anywhere", "auto"},
         {"themis_aggregators", "some", ""},
-        {"themis_topology", "/no/such/file", ""},
+        {"themis_topology", "/no/such/file", "auto"},
         {"themis_cache", "on", "auto"},
         {"themis_no_such_thing", "1", ""},
     };
