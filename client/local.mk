@@ -25,6 +25,11 @@ test_client_test_placement_SOURCES = test/client/test_placement.c client/path.c 
 test_client_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_placement_LDADD = $(TEST_LIBS)
 
+check_PROGRAMS += test/client/test_settings
+test_client_test_settings_SOURCES = test/client/test_settings.c
+test_client_test_settings_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_client_test_settings_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
+
 # These start server/themisd.
 check_PROGRAMS += test/client/test_live
 test_client_test_live_SOURCES = test/client/test_live.c test/client/servers.c test/client/servers.h

@@ -9,6 +9,7 @@
 #include "util/log.h"
 
 static const uint64_t attempt_limit = 2 * THEMIS_NS_PER_S; /* of one attempt to connect */
+static const uint64_t least_attempt = 500 * THEMIS_NS_PER_MS;
 static const uint64_t retry_pause = 50 * THEMIS_NS_PER_MS; /* between two attempts */
 static const uint64_t tick_limit = THEMIS_NS_PER_S;
 
@@ -179,6 +180,12 @@ static themis_status_t send_hello(themis_client_peer_t *peer)
     return themis_client_peer_send(peer, message, length);
 }
 
+void themis_client_peer_introduce(themis_client_peer_t *peer)
+{
+    if (peer->state == THEMIS_CLIENT_PEER_READY)
+        send_hello(peer);
+}
+
 /* With the lock held, given up while it waits for the reply to the HELLO. */
 static themis_status_t greet(themis_client_peer_t *peer, uint64_t until)
 {
@@ -232,7 +239,7 @@ static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
     if (!peer->lost)
         peer->lost = now;
     uint64_t left = peer->lost + timeout > now ? peer->lost + timeout - now : 0;
-    uint64_t limit = smaller(attempt_limit, left > THEMIS_NS_PER_S ? left : THEMIS_NS_PER_S);
+    uint64_t limit = smaller(attempt_limit, left > least_attempt ? left : least_attempt);
     themis_status_t status = themis_client_peer_connect(peer, smaller(limit, timeout));
     if (status == THEMIS_OK) {
         themis_client_call_flush(peer);

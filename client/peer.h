@@ -20,6 +20,9 @@ uint64_t themis_client_peer_service(themis_t *session, uint64_t now);
  * meanwhile. */
 themis_status_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t timeout);
 
+/* With the lock held: tells the server anew what the settings say; nothing if it is not connected. */
+void themis_client_peer_introduce(themis_client_peer_t *peer);
+
 /* With the lock held: the connection is of no more use. */
 void themis_client_peer_lose(themis_client_peer_t *peer, themis_status_t why);
 

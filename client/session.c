@@ -186,6 +186,8 @@ static themis_status_t reach_any(themis_t *session)
         status = themis_client_peer_connect(peer, left < first_attempt ? left : first_attempt);
         if (status == THEMIS_OK || peer->refused)
             break;
+        /* The time that is lost with it here counts when a call wants it. */
+        peer->lost = start;
         if (i + 1 == session->settings.server_count)
             usleep(20000); /* before the next round; nobody else uses the session yet */
         spent = themis_clock_now() - start;
@@ -219,6 +221,18 @@ themis_status_t themis_connect(const themis_options_t *options, themis_t **resul
     else
         *result = session;
     return status;
+}
+
+themis_status_t themis_session_set_nodes(themis_t *session, uint32_t nodes)
+{
+    pthread_mutex_lock(&session->lock);
+    int more = nodes > session->settings.nodes;
+    if (more)
+        session->settings.nodes = nodes;
+    for (uint32_t i = 0; more && i < session->settings.server_count; i++)
+        themis_client_peer_introduce(themis_client_peer(session, i));
+    pthread_mutex_unlock(&session->lock);
+    return THEMIS_OK;
 }
 
 static int all_ended(themis_t *session)

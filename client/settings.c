@@ -13,11 +13,11 @@
 enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
 static const uint64_t default_timeout = 10 * THEMIS_NS_PER_S;
 
-/* Where batch systems say who we are. */
+/* Where batch systems say who we are; the first one counts. */
 static const struct {
     const char *prefix, *job, *nodes;
 } batch_systems[] = {
-    {"", "THEMIS_JOB", "THEMIS_NODES"},
+    {"", "THEMIS_JOB", NULL},
     {"slurm:", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES"},
     {"pbs:", "PBS_JOBID", "PBS_NUM_NODES"},
     {"flux:", "FLUX_JOB_ID", "FLUX_JOB_NNODES"},
@@ -185,24 +185,29 @@ static uint32_t positive_env(const char *name)
     return (uint32_t)value;
 }
 
-/* Job and number of nodes, as far as the options leave them open. */
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Job and number of nodes. A program may know of fewer nodes than its job has, or of more than a batch system says. */
 static themis_status_t find_job(const themis_options_t *options, themis_client_settings_t *settings)
 {
     char text[TEXT_BYTES];
-    uint32_t nodes = 0;
+    uint32_t named = positive_env("THEMIS_NODES"), nodes = 0;
 
     own_name(text, sizeof text);
-    for (size_t i = 0; i < sizeof batch_systems / sizeof *batch_systems; i++) {
+    for (size_t i = sizeof batch_systems / sizeof *batch_systems; i-- > 0;) {
         const char *job = themis_config_env(batch_systems[i].job);
         if (!job)
             continue;
         snprintf(text, sizeof text, "%s%s", batch_systems[i].prefix, job);
-        nodes = positive_env(batch_systems[i].nodes);
-        break;
+        if (batch_systems[i].nodes)
+            nodes = positive_env(batch_systems[i].nodes);
     }
     if (options->job && *options->job)
         snprintf(text, sizeof text, "%s", options->job);
-    settings->nodes = options->nodes ? options->nodes : nodes ? nodes : 1;
+    settings->nodes = larger(larger(options->nodes, named ? named : nodes), 1);
     settings->job = strdup(text);
     return settings->job ? THEMIS_OK : no_memory();
 }

@@ -249,6 +249,15 @@ void themis_server_expire(themis_server_t *server, uint64_t now)
     remove_left_jobs(server, now);
 }
 
+/* The client has learnt that its job is larger. */
+static void raise_job(themis_server_t *server, themis_session_t *session, const themis_job_identity_t *identity)
+{
+    if (identity->nodes > session->identity.nodes)
+        session->identity.nodes = identity->nodes;
+    if (session->job && themis_jobtab_raise(session->job, identity))
+        themis_sched_refresh(server->sched, themis_clock_now());
+}
+
 static themis_status_t new_session(themis_server_t *server, const themis_proto_hello_t *hello,
                                    const themis_job_identity_t *identity, themis_session_t **result)
 {
@@ -302,7 +311,9 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
     if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0 ||
                     session->role != hello->role))
         return THEMIS_REFUSED;
-    if (!session) {
+    if (session) {
+        raise_job(server, session, &identity);
+    } else {
         themis_status_t status = new_session(server, hello, &identity, &session);
         if (status != THEMIS_OK)
             return status;
@@ -312,7 +323,7 @@ static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, 
     if (session->conn && session->conn != conn)
         themis_server_disconnect(server, session);
     if (session->conn == conn)
-        return THEMIS_OK; /* a second HELLO changes nothing */
+        return THEMIS_OK; /* a second HELLO may make the job larger, and changes nothing else */
     session->conn = conn;
     themis_net_conn_ref(conn);
     themis_net_conn_set_user(conn, session);

@@ -102,6 +102,13 @@ static int raise(uint32_t *value, uint32_t named)
     return 1;
 }
 
+int themis_jobtab_raise(themis_job_t *job, const themis_job_identity_t *identity)
+{
+    int differs = raise(&job->identity.nodes, identity->nodes);
+
+    return raise(&job->identity.priority, identity->priority) || differs;
+}
+
 themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_identity_t *identity, uint64_t now,
                                    themis_job_t **job, int *fresh, int *changed)
 {
@@ -113,8 +120,7 @@ themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_iden
         return THEMIS_NO_MEMORY;
     }
     if (!made) {
-        differs |= raise(&found->identity.nodes, identity->nodes);
-        differs |= raise(&found->identity.priority, identity->priority);
+        differs |= themis_jobtab_raise(found, identity);
         differs |= !found->active;
     }
     found->active = 1;

@@ -54,6 +54,8 @@ void themis_jobtab_destroy(themis_jobtab_t *table);
  * Counts one client more. Owned by the table. */
 themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_identity_t *identity, uint64_t now,
                                    themis_job_t **job, int *fresh, int *changed);
+/* Takes over larger nodes or priority that a client of the job names later. 1: that changed something. */
+int themis_jobtab_raise(themis_job_t *job, const themis_job_identity_t *identity);
 /* A client is gone; the job stays until it is expired. */
 void themis_jobtab_leave(themis_jobtab_t *table, themis_job_t *job, uint64_t now);
 /* Something was heard of the job: a request or a heartbeat. */

@@ -32,6 +32,22 @@ no_servers_named() {
 }
 check "no servers named: the text says how to name them" no_servers_named
 
+# Two servers of which one is stopped or gone; no open lasts longer than 10 s. `no_server` of errors.c says so.
+half_dead() {
+    THEMIS_SERVERS=$THEMIS_SERVERS timeout 40 sh -c "$(ranks_command 4) '$programs/errors' half-dead themis:/half"
+}
+# pid_of INDEX: of a server of start_servers
+pid_of() { echo "$testlib_servers" | tr ' ' '\n' | grep . | sed -n "$(($1 + 1))p"; }
+start_servers 2
+for i in 0 1; do
+    kill -STOP "$(pid_of $i)"
+    check "server $((i + 1)) of 2 does not answer: open ends within 10 s" half_dead
+    kill -CONT "$(pid_of $i)"
+done
+kill -9 "$(pid_of 1)"
+check "server 2 of 2 is gone: open ends within 10 s" half_dead
+stop_servers
+
 start_servers 2 size=3g
 check "no such file: MPI_ERR_NO_SUCH_FILE" error_case no-file themis:/missing
 check "MPI_MODE_EXCL on a file that is there: MPI_ERR_FILE_EXISTS" error_case exclusive themis:/exclusive

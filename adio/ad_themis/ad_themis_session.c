@@ -136,6 +136,9 @@ themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **
             end_with_mpi();
         }
     }
+    /* The first file of a process may have been one rank's own. */
+    if (status == THEMIS_OK)
+        status = themis_session_set_nodes(entry->session, wish->nodes);
     if (status == THEMIS_OK)
         *session = entry->session;
     pthread_mutex_unlock(&table.lock);

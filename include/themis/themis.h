@@ -38,7 +38,8 @@ typedef struct themis_options {
                             ~/.config/themis.conf, /etc/themis/themis.conf: [client] servers = ...) */
     const char *job;     /* NULL: THEMIS_JOB, then what Slurm, PBS or Flux says, else "user@host/number", where the
                             number is that of Hydra's proxy on this host or of the login session */
-    uint32_t nodes;      /* of the job; 0: THEMIS_NODES or the batch system's number, else 1 */
+    uint32_t nodes;      /* of the job, at least; counts if it is more than THEMIS_NODES, or where that is not set than
+                            the batch system's number. 0: not known */
     uint32_t priority;   /* 0: from the environment (THEMIS_PRIORITY), else 1 */
     const char *policy;  /* wish for the servers' policy; NULL: none */
     uint64_t timeout;    /* ns; how long to try to reach a server; 0: THEMIS_TIMEOUT, else 10 s */
@@ -51,6 +52,10 @@ THEMIS_API void themis_options_init(themis_options_t *options);
  * or a wrong server list. THEMIS_UNREACHABLE: no server answered within the timeout. Options NULL: all defaults.
  */
 THEMIS_API themis_status_t themis_connect(const themis_options_t *options, themis_t **session);
+
+/* The job runs on at least that many nodes. If this is more than the session knew, the servers are told, without waiting
+ * for their answers. */
+THEMIS_API themis_status_t themis_session_set_nodes(themis_t *session, uint32_t nodes);
 
 /* Ends the session. All files are to be closed and all requests waited for before. NULL is allowed. */
 THEMIS_API void themis_disconnect(themis_t *session);

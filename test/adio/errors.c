@@ -32,6 +32,28 @@ static void no_server(const char *name)
     expect(MPI_Wtime() - start < 10, "within 10 s");
 }
 
+/* One of the servers: what needs it fails in time, what does not is done. The names spread over both. */
+static void half_dead(const char *name)
+{
+    int failed = 0;
+
+    for (int i = 0; i < 8 && failed == 0; i++) {
+        double start = MPI_Wtime();
+        MPI_File file = MPI_FILE_NULL;
+        char path[256];
+        int class;
+
+        snprintf(path, sizeof path, "%s%d", name, i);
+        class = open_class(path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+        expect(class == MPI_SUCCESS || class == MPI_ERR_IO, "MPI_ERR_IO or success");
+        expect(MPI_Wtime() - start < 10, "within 10 s");
+        failed = class != MPI_SUCCESS;
+        if (file != MPI_FILE_NULL)
+            MPI_File_close(&file);
+    }
+    expect(failed, "a name that needs the other server does not open");
+}
+
 static void no_file(const char *name)
 {
     expect_open(name, MPI_MODE_RDONLY, MPI_ERR_NO_SUCH_FILE, strchr(name, '/'));
@@ -268,12 +290,19 @@ static void wrong_address(const char *name)
 }
 
 static const test_case_t cases[] = {
-    {"no-server", no_server},           {"no-file", no_file},
-    {"exclusive", exclusive},           {"not-directory", not_directory},
-    {"long-name", long_name},           {"bad-amode", bad_amode},
-    {"read-only", read_only},           {"wrong-buffer", wrong_buffer},
-    {"wrong-view", wrong_view},         {"sequential-view", sequential_view},
-    {"wrong-argument", wrong_argument}, {"wrong-address", wrong_address},
+    {"no-server", no_server},
+    {"half-dead", half_dead},
+    {"no-file", no_file},
+    {"exclusive", exclusive},
+    {"not-directory", not_directory},
+    {"long-name", long_name},
+    {"bad-amode", bad_amode},
+    {"read-only", read_only},
+    {"wrong-buffer", wrong_buffer},
+    {"wrong-view", wrong_view},
+    {"sequential-view", sequential_view},
+    {"wrong-argument", wrong_argument},
+    {"wrong-address", wrong_address},
 };
 
 int main(int argc, char **argv)

@@ -544,6 +544,27 @@ START_TEST(sessions_tell_about_themselves)
 }
 END_TEST
 
+/* A job turns out to have more nodes than its first session was told. */
+START_TEST(a_session_makes_its_job_larger)
+{
+    themis_options_t options;
+    themis_t *grows;
+    char *text = NULL;
+
+    themis_options_init(&options);
+    options.servers = test_server_list;
+    options.job = "grows";
+    options.nodes = 3;
+    ck_ok(themis_connect(&options, &grows));
+    ck_ok(themis_session_set_nodes(grows, 777));
+    ck_ok(themis_session_set_nodes(grows, 2));
+    ck_ok(themis_query(grows, 0, "jobs", &text));
+    ck_assert_msg(strstr(text, "\"nodes\":777") || strstr(text, "\"nodes\": 777"), "%s", text);
+    free(text);
+    themis_disconnect(grows);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("client live");
@@ -568,6 +589,7 @@ int main(void)
     tcase_add_test(tcase, locks_exclude_other_handles);
     tcase_add_test(tcase, counters_count);
     tcase_add_test(tcase, sessions_tell_about_themselves);
+    tcase_add_test(tcase, a_session_makes_its_job_larger);
     suite_add_tcase(suite, tcase);
     int failed = test_run(suite);
     test_servers_stop();

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who a client says it is: job and number of nodes from options and environment. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "client/settings.h"
+#include "test/lib/run.h"
+
+static const char *const variables[] = {
+    "THEMIS_JOB",  "THEMIS_NODES",    "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "PBS_JOBID", "PBS_NUM_NODES",
+    "FLUX_JOB_ID", "FLUX_JOB_NNODES", "PMI_RANK",
+};
+
+static void clear_environment(void)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
+}
+
+static void expect(const char *job, uint32_t given, uint32_t nodes)
+{
+    themis_options_t options;
+    themis_client_settings_t settings;
+
+    themis_options_init(&options);
+    options.servers = "localhost:1";
+    options.nodes = given;
+    ck_assert_int_eq(themis_client_settings_load(&options, &settings), THEMIS_OK);
+    if (job)
+        ck_assert_str_eq(settings.job, job);
+    ck_assert_uint_eq(settings.nodes, nodes);
+    themis_client_settings_free(&settings);
+}
+
+START_TEST(batch_systems_name_job_and_nodes)
+{
+    setenv("FLUX_JOB_ID", "f1", 1);
+    setenv("FLUX_JOB_NNODES", "3", 1);
+    expect("flux:f1", 0, 3);
+    setenv("PBS_JOBID", "12.host", 1);
+    setenv("PBS_NUM_NODES", "5", 1);
+    expect("pbs:12.host", 0, 5);
+    setenv("SLURM_JOB_ID", "77", 1);
+    setenv("SLURM_JOB_NUM_NODES", "16", 1);
+    expect("slurm:77", 0, 16);
+}
+END_TEST
+
+START_TEST(the_larger_number_of_nodes_counts)
+{
+    expect(NULL, 0, 1);
+    expect(NULL, 4, 4);
+    setenv("SLURM_JOB_ID", "77", 1);
+    setenv("SLURM_JOB_NUM_NODES", "16", 1);
+    expect("slurm:77", 1, 16);
+    expect("slurm:77", 32, 32);
+}
+END_TEST
+
+START_TEST(own_names_come_before_the_batch_system)
+{
+    setenv("THEMIS_NODES", "7", 1);
+    expect(NULL, 0, 7); /* without a job's name, too */
+    setenv("SLURM_JOB_ID", "77", 1);
+    setenv("SLURM_JOB_NUM_NODES", "16", 1);
+    expect("slurm:77", 0, 7);
+    setenv("THEMIS_JOB", "mine", 1);
+    expect("mine", 0, 7);
+    unsetenv("THEMIS_NODES");
+    expect("mine", 0, 16);
+    setenv("THEMIS_NODES", "many", 1);
+    expect("mine", 0, 16);
+}
+END_TEST
+
+/* The ranks of a host are children of one proxy; without Hydra the session is what they share. */
+START_TEST(hydra_names_the_proxy)
+{
+    char tail[32];
+    themis_options_t options;
+    themis_client_settings_t settings;
+
+    for (int hydra = 0; hydra < 2; hydra++) {
+        if (hydra)
+            setenv("PMI_RANK", "0", 1);
+        themis_options_init(&options);
+        options.servers = "localhost:1";
+        ck_assert_int_eq(themis_client_settings_load(&options, &settings), THEMIS_OK);
+        snprintf(tail, sizeof tail, "/%d", (int)(hydra ? getppid() : getsid(0)));
+        ck_assert_ptr_nonnull(strchr(settings.job, '@'));
+        ck_assert_str_eq(strrchr(settings.job, '/'), tail);
+        themis_client_settings_free(&settings);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("client settings");
+    TCase *tcase = tcase_create("all");
+
+    tcase_set_timeout(tcase, 20);
+    tcase_add_checked_fixture(tcase, clear_environment, clear_environment);
+    tcase_add_test(tcase, batch_systems_name_job_and_nodes);
+    tcase_add_test(tcase, the_larger_number_of_nodes_counts);
+    tcase_add_test(tcase, own_names_come_before_the_batch_system);
+    tcase_add_test(tcase, hydra_names_the_proxy);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
