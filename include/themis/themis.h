@@ -53,8 +53,8 @@ THEMIS_API void themis_options_init(themis_options_t *options);
  */
 THEMIS_API themis_status_t themis_connect(const themis_options_t *options, themis_t **session);
 
-/* The job runs on at least that many nodes. If this is more than the session knew, the servers are told, without waiting
- * for their answers. */
+/* The job runs on at least that many nodes. If this is more than the session knew, the servers are told, without
+ * waiting for their answers. */
 THEMIS_API themis_status_t themis_session_set_nodes(themis_t *session, uint32_t nodes);
 
 /* Ends the session. All files are to be closed and all requests waited for before. NULL is allowed. */
