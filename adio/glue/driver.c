@@ -3,7 +3,9 @@
  * How the driver gets into ROMIO without an edit of ROMIO's files: the linker sends ROMIO's calls of four functions to
  * the __wrap_ functions here (--wrap in local.mk).
  */
+#include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 #include "adio/glue/collective.h"
 #include "util/config.h"
 
@@ -17,6 +19,8 @@ typedef void resolve_t;
 
 resolve_t __real_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code);
 resolve_t __wrap_ADIO_ResolveFileType(MPI_Comm comm, const char *filename, int *fstype, ADIOI_Fns **ops, int *code);
+
+enum { LONGEST_NAME = 255 };
 
 static int has_prefix(const char *name)
 {
@@ -79,6 +83,21 @@ void __wrap_ADIO_Set_shared_fp(ADIO_File fd, ADIO_Offset value, int *code)
         __real_ADIO_Set_shared_fp(fd, value, code);
     else if (hidden_is_open(fd, code))
         ADIOI_THEMIS_Shared_set(fd, value, code);
+}
+
+void __real_ADIOI_Shfp_fname(ADIO_File fd, int rank, int *code);
+void __wrap_ADIOI_Shfp_fname(ADIO_File fd, int rank, int *code);
+
+/* The hidden file is called like the file, and then some. Where that is more than a name may have it is a hash; all
+ * ranks have the same text to start from, and it is of this opening of the file alone. */
+void __wrap_ADIOI_Shfp_fname(ADIO_File fd, int rank, int *code)
+{
+    char *name;
+
+    __real_ADIOI_Shfp_fname(fd, rank, code);
+    name = fd->file_system == ADIO_THEMIS && *code == MPI_SUCCESS ? strrchr(fd->shared_fp_fname, '/') : NULL;
+    if (name && strlen(name + 1) > LONGEST_NAME)
+        sprintf(name + 1, ".shfp.%016llx", (unsigned long long)XXH3_64bits(name + 1, strlen(name + 1)));
 }
 
 void __real_MPIO_File_free(MPI_File *file);
