@@ -237,9 +237,15 @@ int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datat
 /* The first member of the state of such a call (an extended generalized request). */
 typedef struct ADIOI_THEMIS_Pending {
     MPI_Request mpi;
-    uint64_t done; /* bytes moved */
-    int code;      /* MPI error code of the whole */
+    uint64_t done;       /* bytes moved */
+    int code;            /* MPI error code of the whole */
+    uint64_t polled;     /* ns; the last time that MPI asked */
+    unsigned impatience; /* how often it asked in quick succession */
 } ADIOI_THEMIS_Pending;
+
+/* 1: MPI asks in quick succession, that is, it waits, and may be kept waiting for some microseconds. Programs that
+ * compute between two tests are not kept. */
+int ADIOI_THEMIS_Pending_waits(ADIOI_THEMIS_Pending *pending);
 
 /* How a kind of call goes on; each kind has one such object, static, with the functions set. */
 typedef struct ADIOI_THEMIS_Pending_class {

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the calls behind an MPI request have in common; how they go on is theirs. */
 #include "ad_themis.h"
+#include "util/clock.h"
+
+static const uint64_t quick = 20 * THEMIS_NS_PER_US; /* between two polls of one who does nothing else */
+enum { POLLS_BEFORE_WAITING = 100 };
+
+int ADIOI_THEMIS_Pending_waits(ADIOI_THEMIS_Pending *pending)
+{
+    uint64_t now = themis_clock_now();
+
+    pending->impatience = now - pending->polled < quick ? pending->impatience + 1 : 0;
+    pending->polled = now;
+    return pending->impatience > POLLS_BEFORE_WAITING;
+}
 
 static int query_fn(void *state, MPI_Status *status)
 {
