@@ -143,6 +143,54 @@ else
     check "atomic mode locks nothing behind a strided access" not_held 4892
 fi
 
+check "the shared file pointer of names as long as may be" feature long-name themis:/
+# Whoever starts the test as root: a file of root's is tried as nobody, who has to be able to read the programs.
+if [ "$(id -u)" = 0 ] && chmod 755 "$T" && setpriv --reuid 65534 --clear-groups test -x "$programs/errors" 2>/dev/null; then
+    no_access() {
+        error_case no-file themis:/missing && limit 20 themis cp "$THEMIS_SRC/README.md" themis:/roots &&
+            HOME=$T limit 40 setpriv --reuid 65534 --clear-groups $(ranks_command 2) "$programs/errors" no-access themis:/roots
+    }
+    check "a file that one may only read: MPI_ERR_ACCESS" no_access
+else
+    skip "a file that one may only read: MPI_ERR_ACCESS" "needs root, and programs that nobody can read"
+fi
+
+# Where the list of servers comes from, the strongest first; the right one is there once and all weaker ones are wrong.
+servers=$THEMIS_SERVERS wrong=127.0.0.1:1
+# listed PATH HINT ENVIRONMENT FILE: a list or nothing each.
+listed() (
+    unset THEMIS_SERVERS
+    printf '[client]\nservers = %s\n' "$4" >"$T/client.conf"
+    THEMIS_CONFIG=$T/client.conf THEMIS_TIMEOUT=2s && export THEMIS_CONFIG THEMIS_TIMEOUT
+    [ -z "$3" ] || { THEMIS_SERVERS=$3 && export THEMIS_SERVERS; }
+    if [ -n "$2" ]; then set -- "$1" --hint "themis_servers=$2"; else set -- "$1"; fi
+    path=themis:${1:+//$1}/listed
+    shift
+    limit 40 ranks 2 "$THEMIS_BUILD/examples/cube" --size 8 "$@" "$path"
+)
+check "servers from the path, before hint, environment and file" listed "$servers" "$wrong" "$wrong" "$wrong"
+check "from the hint, before environment and file" listed '' "$servers" "$wrong" "$wrong"
+check "from the environment, before the file" listed '' '' "$servers" "$wrong"
+check "from the file" listed '' '' '' "$servers"
+not_listed() { ! listed '' "$wrong" "$servers" "$servers"; }
+check "a hint with servers that are not there fails, whatever the others say" not_listed
+
+# layout STRIPES FIRST UNIT HINT...: what cube's file has with the hints, by themis stat.
+layout() {
+    want="count=$1 first=$2 size=$3"
+    shift 3
+    limit 40 ranks 4 "$THEMIS_BUILD/examples/cube" --size 16 --keep $(printf -- '--hint %s ' "$@") themis:/layout &&
+        limit 20 themis stat --json themis:/layout >"$T/stat" && cat "$T/stat" &&
+        python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))
+layout = (found[0] if isinstance(found, list) else found)["layout"]
+print("count=%d first=%d size=%d" % (layout["count"], layout["first"], layout["stripe_size_bytes"]))' \
+            "$T/stat" >"$T/layout" && cat "$T/layout" && [ "$(cat "$T/layout")" = "$want" ] && limit 20 themis rm themis:/layout
+}
+check "striping_factor=1, start_iodevice=1" layout 1 1 1048576 striping_factor=1 start_iodevice=1
+check "striping_factor=2, start_iodevice=0, striping_unit=65536, cb_nodes=2, romio_no_indep_rw" layout 2 0 65536 \
+    striping_factor=2 start_iodevice=0 striping_unit=65536 cb_nodes=2 'cb_config_list=*:2' romio_no_indep_rw=true
+
 # names of files, as programs have them
 forced() { ROMIO_FSTYPE_FORCE=themis: limit 30 ranks 4 "$programs/features" gaps /forced && themis stat themis:/forced; }
 check "ROMIO_FSTYPE_FORCE=themis: for fixed names" forced
@@ -166,4 +214,7 @@ private() {
     in_force group-then-user-then-size-fair && ! grep themis_policy "$T/wish.err"
 }
 check "private servers take any policy" private
+stop_servers
+start_servers 1 store_bandwidth=16m
+check "MPI_Wait for a slow server takes no processor; writes go on without calls" limit 120 ranks 1 "$programs/features" waiting themis:/slow
 finish

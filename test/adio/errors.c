@@ -105,6 +105,18 @@ static void bad_amode(const char *name)
     expect_open(name, MPI_MODE_CREATE | (rank == 0 ? MPI_MODE_RDWR : MPI_MODE_WRONLY), MPI_ERR_NOT_SAME, NULL);
 }
 
+/* The file is there, and not ours to write. */
+static void no_access(const char *name)
+{
+    MPI_File file;
+    char byte;
+
+    expect_open(name, MPI_MODE_RDWR, MPI_ERR_ACCESS, strchr(name, '/'));
+    file = open_ok(name, MPI_MODE_RDONLY);
+    expect(class_of(MPI_File_read_at(file, 0, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE)) == MPI_SUCCESS, "read");
+    MPI_File_close(&file);
+}
+
 static void read_only(const char *name)
 {
     char byte = 1;
@@ -290,19 +302,11 @@ static void wrong_address(const char *name)
 }
 
 static const test_case_t cases[] = {
-    {"no-server", no_server},
-    {"half-dead", half_dead},
-    {"no-file", no_file},
-    {"exclusive", exclusive},
-    {"not-directory", not_directory},
-    {"long-name", long_name},
-    {"bad-amode", bad_amode},
-    {"read-only", read_only},
-    {"wrong-buffer", wrong_buffer},
-    {"wrong-view", wrong_view},
-    {"sequential-view", sequential_view},
-    {"wrong-argument", wrong_argument},
-    {"wrong-address", wrong_address},
+    {"no-server", no_server},           {"half-dead", half_dead},         {"no-file", no_file},
+    {"exclusive", exclusive},           {"not-directory", not_directory}, {"long-name", long_name},
+    {"bad-amode", bad_amode},           {"read-only", read_only},         {"no-access", no_access},
+    {"wrong-buffer", wrong_buffer},     {"wrong-view", wrong_view},       {"sequential-view", sequential_view},
+    {"wrong-argument", wrong_argument}, {"wrong-address", wrong_address},
 };
 
 int main(int argc, char **argv)

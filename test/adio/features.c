@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static int rank, ranks, faults;
 
@@ -47,6 +49,67 @@ static void external32(const char *name)
     expect(MPI_File_read_at(file, 4 * rank, bytes, 4, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "raw read");
     expect(bytes[0] == 1 && bytes[1] == 2 && bytes[2] == 3 && bytes[3] == 4 + rank, "its bytes are big-endian");
     MPI_File_close(&file);
+}
+
+/* CPU seconds of this process. */
+static double cpu(void)
+{
+    struct rusage used;
+
+    getrusage(RUSAGE_SELF, &used);
+    return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* A slow server: who waits for a write takes no processor, and one that nobody waits for proceeds. */
+static void waiting(const char *name)
+{
+    enum { BYTES = 32 << 20 };
+    MPI_File file = open_file(name);
+    char *data = malloc(BYTES);
+    double start, used, took;
+    MPI_Request request;
+
+    memset(data, 1, BYTES);
+    start = MPI_Wtime();
+    used = cpu();
+    MPI_File_iwrite_at(file, (MPI_Offset)BYTES * rank, data, BYTES, MPI_BYTE, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    took = MPI_Wtime() - start;
+    used = cpu() - used;
+    fprintf(stderr, "rank %d: MPI_Wait: %.2f s of CPU in %.2f s\n", rank, used, took);
+    expect(took > 1 && used < took / 4, "MPI_Wait takes no processor");
+    MPI_File_iwrite_at(file, (MPI_Offset)BYTES * rank, data, BYTES, MPI_BYTE, &request);
+    sleep((unsigned)(took + 2));
+    start = MPI_Wtime();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    took = MPI_Wtime() - start;
+    fprintf(stderr, "rank %d: MPI_Wait after the write: %.4f s\n", rank, took);
+    expect(took < 0.2, "the write is over when it is waited for");
+    MPI_File_close(&file);
+    free(data);
+}
+
+/* A name as long as it may be, and the shared file pointer. */
+static void long_name(const char *name)
+{
+    char longest[512];
+    MPI_Offset at = -1;
+    size_t start = strlen(name);
+
+    for (size_t length = 234; length <= 255; length += 7) {
+        MPI_File file;
+        int value = rank;
+
+        snprintf(longest, sizeof longest, "%s", name);
+        memset(longest + start, 'n', length);
+        longest[start + length] = '\0';
+        file = open_mode(longest, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+        expect(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_shared");
+        MPI_Barrier(MPI_COMM_WORLD);
+        expect(MPI_File_get_position_shared(file, &at) == MPI_SUCCESS && at == 4 * ranks, "where it is");
+        MPI_File_close(&file);
+    }
 }
 
 /* Offsets behind 2^40, and the holes before them. */
@@ -224,9 +287,9 @@ static void threads(const char *name)
 static const struct {
     const char *name;
     void (*run)(const char *name);
-} cases[] = {{"external32", external32}, {"sparse", sparse}, {"large-count", large_count},
-             {"modes", modes},           {"gaps", gaps},     {"threads", threads},
-             {"atomic", atomic}};
+} cases[] = {{"external32", external32}, {"sparse", sparse},   {"large-count", large_count},
+             {"modes", modes},           {"gaps", gaps},       {"threads", threads},
+             {"atomic", atomic},         {"waiting", waiting}, {"long-name", long_name}};
 
 int main(int argc, char **argv)
 {
