@@ -62,12 +62,6 @@ static const known_hint_t known[] = {
     {"romio_synchronized_flush", CHOICE, 0, SWITCH "|enabled|disabled", AD_THEMIS_USE_NONE},
     /* shown only */
     {"romio_cb_fr_types", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
-    {"themis_collective_used", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
-    {"themis_hop_bytes", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
-    {"themis_hop_bytes_default", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
-    {"themis_moved_bytes", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
-    {"themis_topology_used", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
-    {"themis_plans_made", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
 };
 
 static const known_hint_t *find(const char *key)
