@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What programs see when something is wrong, and parts of MPI-IO that ROMIO's own programs leave out; 4 ranks, 2 servers.
-# timeout: 300
+# timeout: 500
 . "$(dirname "$0")/lib/testlib.sh"
 
 programs=$THEMIS_BUILD/test/adio
