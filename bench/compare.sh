@@ -101,3 +101,28 @@ jq -s --argjson servers "$servers" '
         ufs_huge_mib_s: ($g | of("huge"; "mib_s") | round(10)),
         ratio_huge: over($g | of("themis"; "mib_s"); $g | of("huge"; "mib_s")),
         ufs_huge_cpu_s_per_gib: ($g | of("huge"; "cpu_s_per_gib") | round(1000))})' "$T/passes" >"$BENCH_JSON"
+
+# A picture of the ratios beside the rows; above the line Themis is faster.
+if command -v gnuplot >/dev/null && [ -s "$BENCH_JSON" ]; then
+    jq -r '.[] | [.case + ", " + (.ranks | tostring) + " ranks", .direction, .ratio] | @tsv' "$BENCH_JSON" |
+        awk -F'\t' '{ if (!($1 in seen)) { seen[$1] = 1; name[++n] = $1 } ratio[$1, $2] = $3 }
+            END { for (i = 1; i <= n; i++) printf "\"%s\"\t%s\t%s\n", name[i], ratio[name[i], "write"], ratio[name[i], "read"] }' \
+            >"$T/ratios"
+    for terminal in "svg size 900,480 background 'white'" "pngcairo size 1200,640"; do
+        gnuplot <<END
+set terminal $terminal
+set output '$BENCH_DIR/compare.$(echo "$terminal" | sed -e 's/ .*//' -e 's/cairo//')'
+set title 'Bandwidth over ufs: on /dev/shm'
+set style data histogram
+set style fill solid 0.8
+set logscale y
+set xtics rotate by -40 noenhanced
+set key top left
+set rmargin 16
+set ylabel 'times'
+set grid ytics lc rgb '#dddddd'
+set datafile separator "\t"
+plot '$T/ratios' using 2:xtic(1) title 'write', '' using 3 title 'read', 1 with lines lc rgb 'black' notitle
+END
+    done
+fi

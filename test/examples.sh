@@ -41,6 +41,12 @@ forced() (
 )
 check "fixed file names, with ROMIO_FSTYPE_FORCE" forced
 check "the file is on the servers" limit 30 themis stat themis:/fixed
+# Linked to the library instead of started with it; it comes before MPI's own.
+linked() {
+    mpicc.mpich -o "$T/linked" "$THEMIS_SRC/examples/hello_mpiio.c" -L"$THEMIS_PREFIX/lib" "-Wl,-rpath,$THEMIS_PREFIX/lib" \
+        -lthemis-mpiio && limit 60 mpirun.mpich -n 4 -genv LD_PRELOAD "$(sanitizer_library)" "$T/linked" themis:/linked
+}
+check "a program linked with -lthemis-mpiio" linked
 # shellcheck disable=SC2046 # words
 check "themis run starts servers of its own" limit 90 env -u THEMIS_SERVERS $(run_env) themis run -s 2 -- mpirun.mpich -n 4 \
     "$bin/hello_mpiio" themis:/hello
