@@ -527,12 +527,18 @@ static void impatient_drain(themis_server_config_t *config)
     config->drop = 0;
 }
 
+static void unexpose(themis_net_exposed_t **exposed, int count)
+{
+    for (int i = 0; i < count; i++)
+        themis_net_unexpose(exposed[i]);
+}
+
 /* A client says nothing for a while with requests in its queue. They are served, or dropped; then it is told. */
 START_TEST(requests_of_a_silent_client_are_not_forgotten)
 {
     enum { WRITES = 12 };
     uint8_t *bytes = malloc(MIB), *seen = malloc(MIB);
-    themis_net_exposed_t *exposed;
+    themis_net_exposed_t *exposed[WRITES];
     uint64_t object, objects[WRITES], last = 0;
 
     themis_config_env_default("UCX_NET_DEVICES", "lo");
@@ -546,18 +552,20 @@ START_TEST(requests_of_a_silent_client_are_not_forgotten)
     }
     uint32_t all = client->replies + WRITES;
     for (int i = 0; i < WRITES; i++)
-        last = send_write(client, objects[i], bytes, MIB, &exposed);
+        last = send_write(client, objects[i], bytes, MIB, &exposed[i]);
     object = objects[WRITES - 1];
     usleep(1500000);
     if (_i) {
         ck_assert_int_eq(rig_wait(client, last, 10000), THEMIS_DISCONNECTED);
         ck_assert_uint_lt(client->replies, all);
+        unexpose(exposed, WRITES);
         rig_client_close(client, 0);
         client = rig_client_open(server, 61, "job");
         client->next_id = last + 1;
         ck_assert_int_eq(rig_write(client, object, 0, bytes, MIB), THEMIS_OK);
     } else {
         ck_assert_int_eq(rig_wait(client, last, 20000), THEMIS_OK);
+        unexpose(exposed, WRITES);
     }
     ck_assert_int_eq(rig_read(client, object, 0, seen, MIB), THEMIS_OK);
     ck_assert_mem_eq(seen, bytes, MIB);
