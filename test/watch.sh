@@ -103,7 +103,7 @@ curtain || not_ok "the jobs end well"
 fits() { limit 30 "$@" >"$T/top" && awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' "$T/top"; }
 long=group-then-user-then-size-fair
 stop_servers
-start_servers 2 store-bandwidth=80m size=512m policy=$long draw=statistical
+start_servers 2 store-bandwidth=80m size=512m policy=$long draw=statistical max-nodes=200000
 scene large 20 500
 big_uid=4294967293
 [ "$(id -u)" = 0 ] || big_uid=$(id -u)
