@@ -58,6 +58,7 @@ struct themis_coll {
     themis_coll_op_t *head, *tail;
     themis_coll_op_t blocking; /* the blocking call: there is one at a time, and it must not lack memory */
     unsigned streak;           /* calls that still go without agreement */
+    unsigned streak_length;    /* of how many */
     int streaking;             /* small calls follow one another: agreements are only collected one streak later */
     uint64_t streak_most;      /* largest access of this rank since the last agreement */
     enum { THEMIS_COLL_NOT_LATE, THEMIS_COLL_LATE, THEMIS_COLL_LATE_ENDED } late; /* of a streak's agreement */

@@ -85,7 +85,9 @@ static themis_status_t turn_streak(themis_coll_t *coll)
     themis_coll_take_pending(coll, &vote);
     themis_coll_agree_start(coll->group, &vote, &coll->late_agreement);
     coll->late = THEMIS_COLL_LATE;
-    coll->streak = THEMIS_COLL_STREAK;
+    coll->streak_length =
+        coll->streak_length < THEMIS_COLL_STREAK_MOST ? 2 * coll->streak_length + 1 : coll->streak_length;
+    coll->streak = coll->streak_length;
     coll->streak_most = 0;
     return agreed;
 }
@@ -110,7 +112,7 @@ themis_status_t themis_coll_streak_run(themis_coll_t *coll, const themis_coll_ac
 
 void themis_coll_streak_begin(themis_coll_t *coll)
 {
-    coll->streak = THEMIS_COLL_STREAK;
+    coll->streak = coll->streak_length = THEMIS_COLL_STREAK;
     coll->streaking = 1;
     coll->streak_most = 0;
     coll->dirty = 1;
