@@ -33,9 +33,10 @@ no_servers_named() {
 check "no servers named: the text says how to name them" no_servers_named
 
 # Two servers of which one is stopped or gone; no open lasts longer than 10 s. `no_server` of errors.c says so.
-half_dead() {
+half_dead() (
+    unset THEMIS_TIMEOUT
     THEMIS_SERVERS=$THEMIS_SERVERS timeout 40 sh -c "$(ranks_command 4) '$programs/errors' half-dead themis:/half"
-}
+)
 # pid_of INDEX: of a server of start_servers
 pid_of() { echo "$testlib_servers" | tr ' ' '\n' | grep . | sed -n "$(($1 + 1))p"; }
 start_servers 2
