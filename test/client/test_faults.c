@@ -176,12 +176,13 @@ START_TEST(bytes_under_way_are_bounded)
     themis_file_t *file;
     size_t done;
 
-    for (int i = 0; i < RUNS; i++) /* no two of them make a row */
-        runs[i] = (themis_run_t){(uint64_t)(RUNS - i) * 16 + (uint64_t)(i * i) % 11, 1, 1, 1};
     ck_ok(themis_open(session, "/lists", create, 0644, &layout, &file));
     test_server_signal(1, SIGSTOP);
-    for (int i = 0; i < REQUESTS; i++)
+    for (int i = 0; i < REQUESTS; i++) {
+        for (int k = 0; k < RUNS; k++) /* no two of them make a row, and no two requests meet */
+            runs[k] = (themis_run_t){(uint64_t)(i * RUNS + RUNS - k) * 16 + (uint64_t)(k * k) % 11, 1, 1, 1};
         ck_ok(themis_iwrite_list(file, &list, &requests[i]));
+    }
     ck_assert_uint_ge(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES);
     ck_assert_uint_lt(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES + (1 << 20));
     ck_assert_uint_gt(peer->unsent, 0);
