@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += server/libthemis-server.la
 server_libthemis_server_la_SOURCES = server/access.c server/access.h server/arena.c server/arena_extents.c server/arena_extents.h server/config.c server/config.h \
 	server/control.c server/cursor.c server/cursor.h server/data.c server/dispatch.c server/engine.c \
 	server/identity.c server/identity.h server/locks.c server/locks.h server/name_db.c server/name_db.h server/names.c server/namespace.c \
-	server/namespace.h server/objects.c server/peers.c server/peers.h server/posix_store.c server/removed.c server/removed.h server/reply.c \
+	server/namespace.h server/objects.c server/peers.c server/peers.h server/posix_store.c server/presence.c server/removed.c server/removed.h server/reply.c \
 	server/server.h server/session.c server/session.h server/space.c server/space.h server/stall.c server/store.c \
 	server/store.h server/store_types.h server/watch.c server/watch.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -160,15 +160,6 @@ void themis_stall_abandon(themis_server_t *server);
 
 extern const themis_net_handlers_t themis_server_handlers; /* arg: the server */
 
-/* Ends sessions whose lease is over and jobs that are silent. With the lock. */
-void themis_server_expire(themis_server_t *server, uint64_t now);
-/* Drops the session from the table with its locks. With the lock. */
-void themis_server_end_session(themis_server_t *server, themis_session_t *session);
-/* Closes the connection of a session that does not answer; it is lost from now on. With the lock. */
-void themis_server_disconnect(themis_server_t *server, themis_session_t *session);
-/* Requests of the session are kept back, and go to the scheduler by themis_server_caught_up, when nothing of an earlier
- * connection is in service and no slice of it stalls any more. With the lock. */
-void themis_server_hold_session(themis_server_t *server, themis_session_t *session, uint64_t now);
 /* The lock table's callback: a request that waited goes on. With the lock. */
 void themis_server_lock_granted(void *server, void *request, themis_status_t status);
 /* Queues what was kept back, if it need not wait any more. With the lock. */
@@ -177,6 +168,26 @@ void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
 void themis_server_charge_urgent(themis_server_t *server, themis_job_t *job, uint64_t service, uint64_t now);
 /* Frees a request that has ended. With the lock. */
 void themis_request_free(themis_request_t *request);
+
+/* --- presence.c: sessions, their connections and their jobs; with the lock but for greet ---------------------------
+ */
+
+/* HELLO: binds the connection to its session, old or new, and answers. */
+void themis_server_greet(themis_request_t *request);
+/* A message of the session has come: its client lives, and its job with it. */
+themis_status_t themis_server_hear(themis_server_t *server, themis_session_t *session);
+/* Its connection is gone; or does not answer, and is closed: the session is lost from now on. */
+void themis_server_lose_connection(themis_server_t *server, themis_session_t *session);
+void themis_server_disconnect(themis_server_t *server, themis_session_t *session);
+/* Requests of the session are kept back, and go to the scheduler by themis_server_caught_up, when nothing of an earlier
+ * connection is in service and no slice of it stalls any more. */
+void themis_server_hold_session(themis_server_t *server, themis_session_t *session, uint64_t now);
+/* Drops the session from the table with its locks. */
+void themis_server_end_session(themis_server_t *server, themis_session_t *session);
+/* Drops a reference; with the last one the session leaves its job. */
+void themis_server_release_session(themis_server_t *server, themis_session_t *session);
+/* Ends sessions whose lease is over and jobs that are silent. */
+void themis_server_expire(themis_server_t *server, uint64_t now);
 
 /* --- reply.c ------------------------------------------------------------------------------------------------------ */
 
