@@ -7,6 +7,14 @@
 #include "util/clock.h"
 #include "util/log.h"
 
+/* The last table of a server, and what has come of it. */
+typedef struct heard {
+    uint64_t incarnation, round;
+    uint32_t total, rows; /* of the table; that have come */
+    uint8_t *bytes;       /* of the rows, until all are there; owned */
+    size_t length;
+} heard_t;
+
 struct themis_exchange {
     themis_exchange_options_t options;
     pthread_mutex_t lock; /* of lambda */
@@ -18,9 +26,7 @@ struct themis_exchange {
     uint64_t cost;        /* bytes charged over all jobs at the last table */
     double peak;          /* bytes/s, the most seen lately */
     int computed;
-    struct {
-        uint64_t incarnation, round;
-    } heard[]; /* the last table of each server */
+    heard_t heard[]; /* by server */
 };
 
 /* Bytes of a message without its rows, and of a row without its id, at most. */
@@ -47,6 +53,8 @@ void themis_exchange_destroy(themis_exchange_t *exchange)
         return;
     themis_lambda_destroy(exchange->lambda);
     pthread_mutex_destroy(&exchange->lock);
+    for (uint32_t i = 0; i < exchange->options.servers; i++)
+        free(exchange->heard[i].bytes);
     free(exchange->rows);
     free(exchange);
 }
@@ -139,6 +147,7 @@ themis_status_t themis_exchange_table(themis_exchange_t *exchange, themis_jobtab
                                     .incarnation = exchange->options.incarnation,
                                     .round = ++exchange->round,
                                     .capacity = capacity_of(exchange, all, elapsed),
+                                    .total = count,
                                     .rows = count,
                                     .bytes = (const uint8_t *)exchange->rows};
     pthread_mutex_lock(&exchange->lock);
@@ -158,43 +167,88 @@ uint32_t themis_exchange_part(const themis_proto_table_t *table, uint32_t from, 
     while (to < table->rows && bytes + ROW_BYTES + rows[to].job.length <= THEMIS_PROTO_MAX_MESSAGE)
         bytes += ROW_BYTES + rows[to++].job.length;
     *part = *table;
+    part->total = table->rows;
     part->bytes = (const uint8_t *)(rows + from);
     part->rows = to - from;
     return to;
 }
 
-/* Is it of the table that is known, so that its rows are added, or of a later one? -1: of an earlier one. Messages may
- * overtake each other from their arrival to here. */
-static int is_new(themis_exchange_t *exchange, const themis_proto_table_t *table)
+static void begin(heard_t *heard, const themis_proto_table_t *table)
 {
-    if (table->incarnation == exchange->heard[table->index].incarnation) {
-        if (table->round < exchange->heard[table->index].round)
-            return -1;
-        if (table->round == exchange->heard[table->index].round)
-            return 0;
-    }
-    exchange->heard[table->index].incarnation = table->incarnation;
-    exchange->heard[table->index].round = table->round;
-    return 1;
+    free(heard->bytes);
+    *heard = (heard_t){.incarnation = table->incarnation, .round = table->round, .total = table->total};
 }
 
-themis_status_t themis_exchange_take(themis_exchange_t *exchange, const themis_proto_table_t *table, uint64_t now)
+/* Is it a part of the table that is known, or of a later one? -1: of an earlier one. Messages may overtake each other
+ * from their arrival to here. */
+static int is_new(const heard_t *heard, const themis_proto_table_t *table)
+{
+    if (table->incarnation != heard->incarnation || table->round > heard->round)
+        return 1;
+    return table->round == heard->round ? 0 : -1;
+}
+
+static themis_status_t append(heard_t *heard, const themis_proto_table_t *part)
+{
+    if (part->total != heard->total || part->rows > heard->total - heard->rows)
+        return THEMIS_INVALID;
+    uint8_t *grown = realloc(heard->bytes, heard->length + part->length + 1);
+    if (grown == NULL)
+        return THEMIS_NO_MEMORY;
+    memcpy(grown + heard->length, part->bytes, part->length);
+    heard->bytes = grown;
+    heard->length += part->length;
+    heard->rows += part->rows;
+    return THEMIS_OK;
+}
+
+/* A table that is whole, as it was encoded. */
+static themis_status_t replace(themis_exchange_t *exchange, const themis_proto_table_t *table, uint64_t now)
 {
     themis_status_t status = THEMIS_OK;
     themis_proto_table_row_t row;
     uint32_t cursor = 0;
 
-    if (table->index >= exchange->options.servers || table->index == exchange->options.index)
-        return THEMIS_INVALID;
-    pthread_mutex_lock(&exchange->lock);
-    int fresh = is_new(exchange, table);
-    if (fresh > 0)
-        themis_lambda_begin(exchange->lambda, table->index, table->capacity, now);
-    while (fresh >= 0 && status == THEMIS_OK && themis_proto_table_next(table, &cursor, &row)) {
+    themis_lambda_begin(exchange->lambda, table->index, table->capacity, now);
+    while (status == THEMIS_OK && themis_proto_table_next(table, &cursor, &row)) {
         themis_lambda_row_t taken = {row.job.bytes, row.job.length, row.uid,   row.gid,
                                      row.nodes,     row.priority,   row.demand};
         status = themis_lambda_add(exchange->lambda, table->index, &taken);
     }
+    return status;
+}
+
+static themis_status_t take_part(themis_exchange_t *exchange, const themis_proto_table_t *part, uint64_t now)
+{
+    heard_t *heard = &exchange->heard[part->index];
+    int new = is_new(heard, part);
+    themis_proto_table_t whole = *part;
+
+    if (new < 0)
+        return THEMIS_OK;
+    if (new)
+        begin(heard, part);
+    if (new && part->rows == part->total) {
+        heard->rows = heard->total;
+        return replace(exchange, part, now);
+    }
+    themis_status_t status = append(heard, part);
+    if (status != THEMIS_OK || heard->rows < heard->total)
+        return status;
+    whole.bytes = heard->bytes;
+    whole.length = (uint32_t)heard->length;
+    status = replace(exchange, &whole, now);
+    free(heard->bytes);
+    heard->bytes = NULL;
+    return status;
+}
+
+themis_status_t themis_exchange_take(themis_exchange_t *exchange, const themis_proto_table_t *table, uint64_t now)
+{
+    if (table->index >= exchange->options.servers || table->index == exchange->options.index)
+        return THEMIS_INVALID;
+    pthread_mutex_lock(&exchange->lock);
+    themis_status_t status = take_part(exchange, table, now);
     pthread_mutex_unlock(&exchange->lock);
     return status;
 }

@@ -36,15 +36,16 @@ themis_status_t themis_exchange_table(themis_exchange_t *exchange, themis_jobtab
 /* A table may be more than a message holds: the part of it, from row `from` on, that one takes. Returns where the next
  * part begins: table->rows after the last one. A table without rows has one part. */
 uint32_t themis_exchange_part(const themis_proto_table_t *table, uint32_t from, themis_proto_table_t *part);
-/* A decoded TABLE of another server: its rows replace those of an earlier round, and are added to those of the same
- * round. THEMIS_INVALID: an index that is none, or this server's own. */
+/* A decoded TABLE of another server. It replaces that of an earlier round when all its parts have come; until then the
+ * earlier one counts. THEMIS_INVALID: an index that is none, or this server's own, or a part that does not belong to
+ * the others. */
 themis_status_t themis_exchange_take(themis_exchange_t *exchange, const themis_proto_table_t *table, uint64_t now);
 /* The allocation from all tables that are known now. */
 void themis_exchange_compute(themis_exchange_t *exchange, uint64_t now);
 /* Gives its weights to the scheduler. */
 void themis_exchange_apply(themis_exchange_t *exchange, themis_jobtab_t *jobs, themis_sched_t *sched);
 
-/* Rows of the table of a server that are known. */
+/* Rows of the table of a server that counts now. */
 uint32_t themis_exchange_rows(themis_exchange_t *exchange, uint32_t server);
 /* Servers whose tables are known, this one included; and the number of rounds so far. */
 uint32_t themis_exchange_known(themis_exchange_t *exchange);

@@ -163,50 +163,118 @@ START_TEST(demand_moves_the_allocation)
 }
 END_TEST
 
-/* More jobs, with longer ids, than a message holds. */
-START_TEST(a_large_table_comes_in_parts)
+enum { ROWS = 10000, ID = 200 };
+
+/* A table of server 1 with more jobs, and longer ids, than a message holds. */
+typedef struct large {
+    themis_exchange_t *exchange;
+    themis_proto_table_t table;
+    themis_proto_table_row_t *rows;
+    char (*ids)[ID + 1];
+} large_t;
+
+static void create_large(large_t *large)
 {
-    enum { ROWS = 10000, ID = 200 };
-    static uint8_t message[THEMIS_PROTO_MAX_MESSAGE];
     themis_exchange_options_t options = {0, 2, 1, 1000000, 50000000};
+
+    large->rows = calloc(ROWS, sizeof *large->rows);
+    large->ids = calloc(ROWS, sizeof *large->ids);
+    ck_assert_int_eq(themis_exchange_create(&options, &large->exchange), THEMIS_OK);
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(large->ids[i], sizeof large->ids[i], "%0*d", ID, i);
+        large->rows[i] = (themis_proto_table_row_t){
+            .job = {large->ids[i], ID}, .uid = 1, .gid = 1, .nodes = 1, .priority = 1, .demand = UINT64_MAX};
+    }
+    large->table = (themis_proto_table_t){
+        .index = 1, .incarnation = 7, .capacity = 1, .rows = ROWS, .bytes = (const uint8_t *)large->rows};
+}
+
+static void destroy_large(large_t *large)
+{
+    themis_exchange_destroy(large->exchange);
+    free(large->rows);
+    free(large->ids);
+}
+
+/* One part of it arrives. */
+static themis_status_t send_part(large_t *large, const themis_proto_table_t *part)
+{
+    static uint8_t message[THEMIS_PROTO_MAX_MESSAGE];
     themis_proto_header_t header = {
         .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = THEMIS_OP_TABLE};
-    themis_proto_table_row_t *rows = calloc(ROWS, sizeof *rows);
-    char(*ids)[ID + 1] = calloc(ROWS, sizeof *ids);
-    themis_exchange_t *exchange;
-    themis_proto_table_t part;
     themis_proto_body_t body;
     size_t length;
 
-    ck_assert_int_eq(themis_exchange_create(&options, &exchange), THEMIS_OK);
-    for (int i = 0; i < ROWS; i++) {
-        snprintf(ids[i], sizeof ids[i], "%0*d", ID, i);
-        rows[i] = (themis_proto_table_row_t){
-            .job = {ids[i], ID}, .uid = 1, .gid = 1, .nodes = 1, .priority = 1, .demand = UINT64_MAX};
-    }
-    themis_proto_table_t table = {.index = 1, .incarnation = 7, .capacity = 1, .bytes = (const uint8_t *)rows};
-    for (table.round = 3; table.round < 6; table.round++) {
-        table.rows = table.round == 5 ? 0 : ROWS;
-        uint32_t from = 0, parts = 0;
-        do {
-            from = themis_exchange_part(&table, from, &part);
-            ck_assert_int_eq(themis_proto_encode(&header, &part, message, sizeof message, &length), THEMIS_OK);
-            ck_assert_int_eq(themis_proto_decode(message, length, &header, &body), THEMIS_OK);
-            ck_assert_int_eq(themis_exchange_take(exchange, &body.table, 1000), THEMIS_OK);
-            parts++;
-        } while (from < table.rows);
-        ck_assert_uint_eq(themis_exchange_rows(exchange, 1), table.rows);
-        ck_assert_uint_eq(parts, table.rows ? 3 : 1);
-    }
-    themis_proto_table_t late = {
-        .index = 1, .incarnation = 7, .round = 4, .capacity = 1, .rows = 5, .bytes = (const uint8_t *)rows};
-    ck_assert_int_eq(themis_proto_encode(&header, &late, message, sizeof message, &length), THEMIS_OK);
+    ck_assert_int_eq(themis_proto_encode(&header, part, message, sizeof message, &length), THEMIS_OK);
     ck_assert_int_eq(themis_proto_decode(message, length, &header, &body), THEMIS_OK);
-    ck_assert_int_eq(themis_exchange_take(exchange, &body.table, 1000), THEMIS_OK);
-    ck_assert_uint_eq(themis_exchange_rows(exchange, 1), 0); /* it was overtaken */
-    themis_exchange_destroy(exchange);
-    free(rows);
-    free(ids);
+    return themis_exchange_take(large->exchange, &body.table, 1000);
+}
+
+/* The first parts of it, at most `most`; returns how many there were. */
+static uint32_t send_parts(large_t *large, uint32_t most)
+{
+    themis_proto_table_t part;
+    uint32_t from = 0, parts = 0;
+
+    do {
+        from = themis_exchange_part(&large->table, from, &part);
+        ck_assert_int_eq(send_part(large, &part), THEMIS_OK);
+        parts++;
+    } while (from < large->table.rows && parts < most);
+    return parts;
+}
+
+START_TEST(a_large_table_comes_in_parts)
+{
+    large_t large;
+
+    create_large(&large);
+    for (large.table.round = 3; large.table.round < 6; large.table.round++) {
+        large.table.rows = large.table.round == 5 ? 0 : ROWS;
+        ck_assert_uint_eq(send_parts(&large, ROWS), large.table.rows ? 3 : 1);
+        ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), large.table.rows);
+    }
+    large.table.round = 4;
+    large.table.rows = 5;
+    send_parts(&large, 1);
+    ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), 0); /* it was overtaken */
+    destroy_large(&large);
+}
+END_TEST
+
+/* Until a table is whole, the one before it counts; and if it never gets whole, the next one that does. */
+START_TEST(a_table_counts_when_it_is_whole)
+{
+    themis_proto_table_t first, second, last;
+    large_t large;
+
+    create_large(&large);
+    large.table.round = 1;
+    large.table.rows = 7;
+    send_parts(&large, 1);
+    large.table.round = 2;
+    large.table.rows = ROWS;
+    uint32_t at = themis_exchange_part(&large.table, 0, &first);
+    at = themis_exchange_part(&large.table, at, &second);
+    ck_assert_uint_eq(themis_exchange_part(&large.table, at, &last), ROWS);
+    ck_assert_int_eq(send_part(&large, &last), THEMIS_OK); /* in any order */
+    ck_assert_int_eq(send_part(&large, &first), THEMIS_OK);
+    ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), 7);
+    ck_assert_uint_eq(themis_exchange_known(large.exchange), 1);
+    ck_assert_int_eq(send_part(&large, &second), THEMIS_OK);
+    ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), ROWS);
+    ck_assert_int_eq(send_part(&large, &last), THEMIS_INVALID); /* more rows than the table has */
+    large.table.round = 3;
+    send_parts(&large, 2);
+    ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), ROWS);
+    large.table.round = 4;
+    large.table.rows = 9;
+    send_parts(&large, 1);
+    ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), 9);
+    large.table.round = 5;
+    large.table.rows = ROWS;
+    send_parts(&large, 1); /* and it is freed with the rest */
+    destroy_large(&large);
 }
 END_TEST
 
@@ -233,6 +301,7 @@ int main(void)
     tcase_add_test(tests, a_lost_server_returns_the_others_to_local_shares);
     tcase_add_test(tests, demand_moves_the_allocation);
     tcase_add_test(tests, a_large_table_comes_in_parts);
+    tcase_add_test(tests, a_table_counts_when_it_is_whole);
     tcase_add_test(tests, policies_without_shares_have_no_allocation);
     suite_add_tcase(suite, tests);
     return test_run(suite);
