@@ -78,7 +78,7 @@ once_more() {
 # run_unit PROGRAM: adds up the summary lines of check; a program that dies without one is one failure.
 run_unit() {
     name=$(basename "$1") log=$logs/$(basename "$1").log started=$(date +%s) status=0
-    (cd "$THEMIS_BUILD" && CK_VERBOSITY=normal CK_TIMEOUT_MULTIPLIER=$slower timeout -k 10 $((unit_timeout * slower)) "./$1") \
+    (cd "$THEMIS_BUILD" && TMPDIR=$scratch CK_VERBOSITY=normal CK_TIMEOUT_MULTIPLIER=$slower timeout -k 10 $((unit_timeout * slower)) "./$1") \
         </dev/null >"$log" 2>&1 || status=$?
     if [ "$status" = 77 ]; then
         tell 0 0 1 "$name" "$log" "$started"
@@ -211,6 +211,10 @@ case $THEMIS_VARIANT in asan | tsan) slower=4 ;; *) slower=1 ;; esac
 sanitizer_options
 logs=$THEMIS_BUILD/test-logs
 mkdir -p "$logs"
+# For the files of unit programs, which may be killed.
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/themis-run.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
 # shellcheck disable=SC2046 # a list of words
 themis_make $(make -s -C "$THEMIS_BUILD" print-check-programs)
 if [ $# -gt 0 ]; then

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util/clock.h"
+#include "util/config.h"
 #include "util/log.h"
 
 themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config))
@@ -13,6 +14,7 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
     themis_server_t *server;
     char error[1024];
 
+    themis_config_env_default("UCX_NET_DEVICES", "lo");
     themis_log_set_level(THEMIS_LOG_ERROR);
     themis_server_config_init(&config);
     config.port = 0;
@@ -33,6 +35,20 @@ void rig_server_stop(themis_server_t *server)
     themis_server_stop(server);
     themis_server_join(server);
     themis_server_destroy(server);
+}
+
+uint32_t rig_in_service(themis_server_t *server)
+{
+    pthread_mutex_lock(&server->lock);
+    uint32_t count = server->in_service;
+    pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+void rig_fill(uint8_t *bytes, size_t length, unsigned seed)
+{
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (uint8_t)(rand_r(&seed) >> 7);
 }
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
@@ -199,4 +215,16 @@ themis_status_t rig_create(rig_client_t *client, const char *path, uint32_t flag
     if (status == THEMIS_OK)
         *object = client->body.attr.id;
     return status;
+}
+
+uint64_t rig_send_write(rig_client_t *client, uint64_t object, void *memory, size_t length,
+                        themis_net_exposed_t **exposed)
+{
+    struct iovec piece = {memory, length};
+    themis_proto_run_t run = {0, length, length, 1};
+    themis_proto_io_t io = {.object = object, .runs = 1, .run_bytes = (const uint8_t *)&run};
+
+    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(*exposed, io.descriptor);
+    return rig_send(client, THEMIS_OP_WRITE, &io);
 }

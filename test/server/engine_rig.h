@@ -6,6 +6,8 @@
 #include "proto/proto.h"
 #include "server/server.h"
 
+#define RIG_MIB (UINT64_C(1) << 20)
+
 typedef struct rig_client {
     themis_net_t *net;
     themis_net_conn_t *conn;
@@ -22,6 +24,8 @@ typedef struct rig_client {
 /* A running server; `change` (may be NULL) alters the configuration before. */
 themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config));
 void rig_server_stop(themis_server_t *server);
+/* Requests that a worker or the network has. */
+uint32_t rig_in_service(themis_server_t *server);
 
 /* A client with its own net; `session` 0: none, and no HELLO is said. */
 rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, const char *job);
@@ -45,6 +49,12 @@ themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint6
 themis_status_t rig_write(rig_client_t *client, uint64_t object, uint64_t offset, const void *memory, size_t length);
 themis_status_t rig_read(rig_client_t *client, uint64_t object, uint64_t offset, void *memory, size_t length);
 
+/* Sends a WRITE of the object's first bytes and returns its id; *exposed is to be given back. */
+uint64_t rig_send_write(rig_client_t *client, uint64_t object, void *memory, size_t length,
+                        themis_net_exposed_t **exposed);
+
+/* Bytes that depend on `seed`. */
+void rig_fill(uint8_t *bytes, size_t length, unsigned seed);
 themis_proto_text_t rig_text(const char *bytes);
 /* CREATE of a file. */
 themis_status_t rig_create(rig_client_t *client, const char *path, uint32_t flags, uint64_t *object);

@@ -2,7 +2,6 @@
 /* Names, entries and rights, in memory and in a directory. */
 #define _GNU_SOURCE
 #include <check.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +9,12 @@
 #include <unistd.h>
 #include "server/namespace.h"
 #include "test/lib/run.h"
+#include "test/lib/scratch.h"
 
 static themis_namespace_t *names;
-static char directory[] = "/tmp/themis-names-XXXXXX";
 static const themis_job_identity_t alice = {.id = "a", .uid = 1000, .gid = 100, .nodes = 1, .priority = 1};
 static const themis_job_identity_t bob = {.id = "b", .uid = 1001, .gid = 101, .nodes = 1, .priority = 1};
 static const themis_job_identity_t root = {.id = "r"};
-
-static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
-{
-    (void)stat, (void)type, (void)ftw;
-    return remove(path);
-}
 
 static void open_names(const char *where)
 {
@@ -297,19 +290,18 @@ START_TEST(a_directory_of_state_outlives_the_process)
 {
     themis_proto_attr_t before, after, next;
 
-    strcpy(directory + sizeof directory - 7, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    open_names(directory);
+    test_scratch_make();
+    open_names(test_scratch);
     ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0644, &before), THEMIS_OK);
     ck_assert_int_eq(themis_namespace_sync(names), THEMIS_OK);
     themis_namespace_destroy(names);
-    open_names(directory);
+    open_names(test_scratch);
     ck_assert_int_eq(lookup("/f", &after), THEMIS_OK);
     ck_assert_uint_eq(after.id, before.id);
     ck_assert_int_eq(make_as(&alice, "/g", THEMIS_PROTO_FILE, 0, 0644, &next), THEMIS_OK);
     ck_assert_uint_gt(next.id, before.id);
     themis_namespace_destroy(names);
-    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    test_scratch_remove();
 }
 END_TEST
 

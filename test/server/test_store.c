@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <ftw.h>
 #include "server/store.h"
 #include "test/lib/run.h"
+#include "test/lib/scratch.h"
 #include "util/log.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -23,22 +23,14 @@
     } while (0)
 
 static const char *const types[] = {"arena", "posix"};
-static char directory[] = "/tmp/themis-store-XXXXXX";
 static themis_store_t *store;
-
-static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
-{
-    (void)stat, (void)type, (void)ftw;
-    return remove(path);
-}
 
 static void open_store(int type, uint64_t size, uint64_t warm)
 {
-    strcpy(directory + sizeof directory - 7, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
+    test_scratch_make();
     themis_store_options_t options = {.type = types[type],
                                       .size = size,
-                                      .path = strcmp(types[type], "posix") == 0 ? directory : NULL,
+                                      .path = strcmp(types[type], "posix") == 0 ? test_scratch : NULL,
                                       .warm = warm,
                                       .reserve_step = 64 << 10};
     ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_OK);
@@ -47,7 +39,7 @@ static void open_store(int type, uint64_t size, uint64_t warm)
 static void close_store(void)
 {
     themis_store_destroy(store);
-    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    test_scratch_remove();
 }
 
 /* Moves bytes as the engine does, window by window, until all are moved or the store refuses. */

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The server as a whole, by way of the network: clients that speak nonsense, flood it, hang, vanish or claim too much,
+ * and what the others notice of them. */
+#define _GNU_SOURCE
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "test/lib/run.h"
+#include "test/server/engine_rig.h"
+#include "util/clock.h"
+
+static themis_server_t *server;
+
+START_TEST(nonsense_is_refused_and_harms_nobody)
+{
+    themis_proto_path_t path = {rig_text("/")};
+    uint8_t bytes[256] = {0};
+    unsigned seed = 5;
+
+    server = rig_server_start(NULL);
+    rig_client_t *stranger = rig_client_open(server, 0, NULL), *client = rig_client_open(server, 12, "job");
+    ck_assert_int_eq(rig_call(stranger, THEMIS_OP_LOOKUP, &path), THEMIS_REFUSED);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    for (int i = 0; i < 1000; i++) {
+        rig_fill(bytes, sizeof bytes, seed++);
+        if (i % 2)
+            memcpy(bytes, client->bytes, 8); /* version, kind and opcode of a real message */
+        ck_assert_int_eq(themis_net_send(stranger->conn, bytes, (size_t)i % sizeof bytes), THEMIS_OK);
+    }
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    rig_client_close(stranger, 0);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* A session of another user or job is not to be had by its number. */
+START_TEST(a_session_belongs_to_its_job)
+{
+    themis_proto_hello_t hello = {
+        .session = 21, .job = rig_text("other"), .uid = getuid(), .gid = getgid(), .nodes = 1, .priority = 1};
+
+    server = rig_server_start(NULL);
+    rig_client_t *owner = rig_client_open(server, 21, "job"), *thief = rig_client_open(server, 0, NULL);
+    hello.host = hello.policy = rig_text("");
+    ck_assert_int_eq(rig_call(thief, THEMIS_OP_HELLO, &hello), THEMIS_REFUSED);
+    rig_client_close(thief, 0);
+    rig_client_close(owner, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* One holds a lock, another floods the server with requests for it: so much is kept and the rest refused, and when the
+ * lock is given up all that was kept is answered. */
+START_TEST(requests_of_a_session_are_bounded)
+{
+    themis_proto_lock_t lock = {.object = 3, .length = 100, .exclusive = 1, .wait = 1};
+    themis_proto_path_t path = {rig_text("/")};
+
+    server = rig_server_start(NULL);
+    rig_client_t *holder = rig_client_open(server, 1, "a"), *flood = rig_client_open(server, 2, "b");
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    for (int i = 0; i < THEMIS_SESSION_REQUESTS; i++)
+        rig_send(flood, THEMIS_OP_LOCK, &lock);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOCK, &lock), THEMIS_BUSY);
+    ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOOKUP, &path), THEMIS_BUSY);
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOOKUP, &path), THEMIS_OK); /* others go on */
+    uint32_t expected = flood->replies + THEMIS_SESSION_REQUESTS;
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_UNLOCK, &lock), THEMIS_OK);
+    while (flood->replies < expected)
+        themis_net_progress(flood->net, THEMIS_NS_PER_S);
+    flood->replied = 0;
+    ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    rig_client_close(flood, 1);
+    rig_client_close(holder, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+static void very_slow_store(themis_server_config_t *config)
+{
+    config->store_bandwidth = 1 << 20;
+    config->drain = 100 * THEMIS_NS_PER_MS;
+}
+
+/* The same with long lists, behind a write that keeps the store busy for seconds. */
+START_TEST(the_bytes_of_requests_are_bounded)
+{
+    enum { RUNS = THEMIS_PROTO_MAX_RUNS, TOO_MANY = 100 };
+    static themis_proto_run_t runs[RUNS];
+    uint8_t *bytes = calloc(4, RIG_MIB);
+    themis_net_exposed_t *exposed, *list;
+    struct iovec piece = {bytes, RUNS};
+    uint64_t object, id = 0;
+
+    server = rig_server_start(very_slow_store);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/l", 0, &object), THEMIS_OK);
+    rig_send_write(client, object, bytes, 4 * RIG_MIB, &exposed);
+    for (int i = 0; i < RUNS; i++)
+        runs[i] = (themis_proto_run_t){(uint64_t)i * 10, 1, 1, 1};
+    themis_proto_io_t io = {.object = object, .runs = RUNS, .run_bytes = (const uint8_t *)runs};
+    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &list), THEMIS_OK);
+    themis_net_exposed_descriptor(list, io.descriptor);
+    int sent = 0;
+    themis_status_t status = THEMIS_TIMED_OUT;
+    while (status == THEMIS_TIMED_OUT && sent++ < TOO_MANY) {
+        id = rig_send(client, THEMIS_OP_WRITE, &io);
+        status = rig_wait(client, id, 20);
+    }
+    ck_assert_int_eq(status, THEMIS_BUSY);
+    ck_assert_int_eq(sent, THEMIS_SESSION_BYTES / (int)(sizeof runs + 32 + 52) + 1);
+    themis_net_unexpose(list);
+    themis_net_unexpose(exposed);
+    rig_client_close(client, 0);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
+
+static void slow_store(themis_server_config_t *config)
+{
+    config->store_bandwidth = 20 << 20;
+    config->lease = 100 * THEMIS_NS_PER_MS;
+}
+
+/* Clients go away in the middle of what they asked for; the next one is served as if nothing had been. */
+START_TEST(clients_may_vanish_at_any_time)
+{
+    uint8_t *bytes = calloc(1, 4 * RIG_MIB);
+    uint64_t object;
+
+    server = rig_server_start(slow_store);
+    for (int round = 0; round < 5; round++) {
+        rig_client_t *client = rig_client_open(server, 100 + (uint64_t)round, "gone");
+        ck_assert_int_eq(rig_create(client, "/g", 0, &object), THEMIS_OK);
+        struct iovec piece = {bytes, 4 * RIG_MIB};
+        themis_proto_run_t run = {0, 4 * RIG_MIB, 4 * RIG_MIB, 1};
+        themis_proto_io_t io = {.object = object, .runs = 1, .run_bytes = (const uint8_t *)&run};
+        themis_net_exposed_t *exposed;
+        ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &exposed), THEMIS_OK);
+        themis_net_exposed_descriptor(exposed, io.descriptor);
+        for (int i = 0; i < 10; i++) { /* side by side; each to a place of its own, since a race is not what is meant */
+            run.offset = (uint64_t)(10 * round + i) * run.length;
+            rig_send(client, THEMIS_OP_WRITE, &io);
+        }
+        usleep(20000);
+        themis_net_unexpose(exposed);
+        rig_client_close(client, 0);
+    }
+    rig_client_t *client = rig_client_open(server, 7, "stays");
+    ck_assert_int_eq(rig_write(client, object, 0, bytes, 100), THEMIS_OK);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
+
+static void impatient(themis_server_config_t *config)
+{
+    config->heartbeat = 100 * THEMIS_NS_PER_MS;
+    config->heartbeat_limit = 2;
+    config->lease = 300 * THEMIS_NS_PER_MS;
+}
+
+static void impatient_drop(themis_server_config_t *config)
+{
+    impatient(config);
+    config->lease = 10 * THEMIS_NS_PER_S;
+    config->store_bandwidth = 4 << 20;
+    config->drop = 1;
+}
+
+static void impatient_drain(themis_server_config_t *config)
+{
+    impatient_drop(config);
+    config->drop = 0;
+}
+
+static void unexpose(themis_net_exposed_t **exposed, int count)
+{
+    for (int i = 0; i < count; i++)
+        themis_net_unexpose(exposed[i]);
+}
+
+/* A client says nothing for a while with requests in its queue. They are served, or dropped; then it is told. */
+START_TEST(requests_of_a_silent_client_are_not_forgotten)
+{
+    enum { WRITES = 12 };
+    uint8_t *bytes = malloc(RIG_MIB), *seen = malloc(RIG_MIB);
+    themis_net_exposed_t *exposed[WRITES];
+    uint64_t object, objects[WRITES], last = 0;
+
+    server = rig_server_start(_i ? impatient_drop : impatient_drain);
+    rig_client_t *client = rig_client_open(server, 61, "job");
+    rig_fill(bytes, RIG_MIB, 8);
+    for (int i = 0; i < WRITES; i++) {
+        char path[16];
+        snprintf(path, sizeof path, "/q%d", i);
+        ck_assert_int_eq(rig_create(client, path, 0, &objects[i]), THEMIS_OK);
+    }
+    uint32_t all = client->replies + WRITES;
+    for (int i = 0; i < WRITES; i++)
+        last = rig_send_write(client, objects[i], bytes, RIG_MIB, &exposed[i]);
+    object = objects[WRITES - 1];
+    usleep(1500000);
+    if (_i) {
+        ck_assert_int_eq(rig_wait(client, last, 10000), THEMIS_DISCONNECTED);
+        ck_assert_uint_lt(client->replies, all);
+        unexpose(exposed, WRITES);
+        rig_client_close(client, 0);
+        client = rig_client_open(server, 61, "job");
+        client->next_id = last + 1;
+        ck_assert_int_eq(rig_write(client, object, 0, bytes, RIG_MIB), THEMIS_OK);
+    } else {
+        ck_assert_int_eq(rig_wait(client, last, 20000), THEMIS_OK);
+        unexpose(exposed, WRITES);
+    }
+    ck_assert_int_eq(rig_read(client, object, 0, seen, RIG_MIB), THEMIS_OK);
+    ck_assert_mem_eq(seen, bytes, RIG_MIB);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+    free(seen);
+}
+END_TEST
+
+static uint32_t job_count(void)
+{
+    pthread_mutex_lock(&server->lock);
+    uint32_t count = themis_jobtab_count(server->jobs);
+    pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+/* It hangs with its connection open: its locks end with the lease, and what it had at the server. */
+START_TEST(a_silent_client_loses_its_locks)
+{
+    themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
+
+    server = rig_server_start(impatient);
+    rig_client_t *hangs = rig_client_open(server, 71, "hangs"), *waits = rig_client_open(server, 72, "waits");
+    uint64_t first = hangs->body.welcome.incarnation;
+    ck_assert_int_eq(rig_call(hangs, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    uint64_t id = rig_send(waits, THEMIS_OP_LOCK, &lock), began = themis_clock_now();
+    themis_status_t status = THEMIS_TIMED_OUT;
+    while (status == THEMIS_TIMED_OUT && themis_clock_now() - began < 20 * THEMIS_NS_PER_S) {
+        rig_send(waits, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}); /* its replies are of no interest */
+        status = rig_wait(waits, id, 50);
+    }
+    ck_assert_int_eq(status, THEMIS_OK);
+    ck_assert_uint_gt(themis_clock_now() - began, 400 * THEMIS_NS_PER_MS);
+    ck_assert_int_eq(rig_wait(hangs, 0, 10000), THEMIS_DISCONNECTED);
+    rig_client_close(hangs, 0);
+    rig_client_close(waits, 1);
+    for (int i = 0; i < 100 && job_count(); i++)
+        usleep(100000);
+    ck_assert_uint_eq(job_count(), 0);
+    hangs = rig_client_open(server, 71, "hangs");
+    ck_assert_uint_ne(hangs->body.welcome.incarnation, first); /* so it knows that its locks are gone */
+    rig_client_close(hangs, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* A program that computes for long without a word: its job ends meanwhile, and begins anew with its next request. */
+START_TEST(a_client_that_computes_for_long_goes_on)
+{
+    uint8_t bytes[1000] = {7}, seen[1000];
+    uint64_t object;
+
+    server = rig_server_start(impatient);
+    rig_client_t *client = rig_client_open(server, 81, "computes");
+    ck_assert_int_eq(rig_create(client, "/c", 0, &object), THEMIS_OK);
+    for (int i = 0; i < 100 && job_count(); i++)
+        usleep(100000);
+    ck_assert_uint_eq(job_count(), 0);
+    ck_assert_int_eq(rig_write(client, object, 0, bytes, sizeof bytes), THEMIS_OK);
+    ck_assert_int_eq(rig_read(client, object, 0, seen, sizeof seen), THEMIS_OK);
+    ck_assert_mem_eq(seen, bytes, sizeof seen);
+    ck_assert_uint_eq(job_count(), 1);
+    ck_assert_int_eq(client->closed, 0);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* What a job's account says. */
+static themis_job_t account(const char *id)
+{
+    pthread_mutex_lock(&server->lock);
+    themis_job_t copy = *themis_jobtab_find(server->jobs, id, getuid());
+    pthread_mutex_unlock(&server->lock);
+    return copy;
+}
+
+START_TEST(claims_are_believed_up_to_a_limit)
+{
+    themis_proto_hello_t hello = {.session = 3,
+                                  .job = rig_text("large"),
+                                  .nodes = UINT32_MAX,
+                                  .priority = UINT32_MAX,
+                                  .host = rig_text("here"),
+                                  .policy = rig_text("")};
+
+    server = rig_server_start(NULL);
+    rig_client_t *client = rig_client_open(server, 0, NULL), *modest = rig_client_open(server, 4, "modest");
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HELLO, &hello), THEMIS_OK);
+    themis_job_t large = account("large"), small = account("modest");
+    ck_assert_uint_eq(large.identity.nodes, 16384);
+    ck_assert_uint_eq(large.identity.priority, 100);
+    ck_assert_uint_eq(small.identity.nodes, 1);
+    rig_client_close(client, 0);
+    rig_client_close(modest, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* Locks, counters and administration in masses are charged to who asks for them. */
+START_TEST(nothing_is_outside_of_the_accounts)
+{
+    enum { MANY = 500 };
+    themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
+    themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
+    themis_proto_text_body_t what = {rig_text("server")};
+    const struct {
+        themis_proto_opcode_t opcode;
+        const void *body;
+        uint64_t charged;
+    } storms[] = {{THEMIS_OP_COUNTER, &add, MANY},
+                  {THEMIS_OP_LOCK, &lock, MANY},
+                  {THEMIS_OP_UNLOCK, &lock, 0},
+                  {THEMIS_OP_UNLOCK, &lock, MANY},
+                  {THEMIS_OP_STATUS, &what, MANY * 9 / 10}};
+
+    server = rig_server_start(NULL);
+    rig_client_t *client = rig_client_open(server, 7, "storm");
+    for (size_t i = 0; i < sizeof storms / sizeof *storms; i++) {
+        themis_job_t before = account("storm");
+        uint32_t expected = client->replies + MANY;
+        for (int k = 0; k < MANY; k++)
+            rig_send(client, storms[i].opcode, storms[i].body);
+        while (client->replies < expected)
+            themis_net_progress(client->net, THEMIS_NS_PER_S);
+        client->replied = 0;
+        usleep(20000); /* the last one's account is closed behind its answer */
+        themis_job_t after = account("storm");
+        ck_assert_uint_ge(after.metadata - before.metadata, storms[i].charged);
+        if (storms[i].charged)
+            ck_assert_uint_ge(after.cost - before.cost, MANY / 2);
+    }
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+static void limited_store(themis_server_config_t *config)
+{
+    config->store_bandwidth = 40 << 20;
+    config->workers = 2;
+    config->drain = 200 * THEMIS_NS_PER_MS;
+}
+
+static void short_stall(themis_server_config_t *config)
+{
+    limited_store(config);
+    config->stall_limit = 400 * THEMIS_NS_PER_MS;
+}
+
+/* Slices that stall, and whether none does and nothing is left of any. */
+static uint32_t stalled_count(int *none)
+{
+    pthread_mutex_lock(&server->lock);
+    uint32_t count = server->stalled_count;
+    *none = count == 0 && server->beside_count == 0 && server->windows_made == server->slice_limit;
+    pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+enum { STALLED = 6, STALLED_DEPTH = 8 };
+
+typedef struct stalled {
+    rig_client_t *client;
+    uint64_t object;
+    uint8_t *bytes;
+    themis_net_exposed_t *exposed;
+    uint32_t replies;
+} stalled_t;
+
+/* Clients of one job that ask for much and then do nothing any more, each with a file of its own. */
+static void stall(stalled_t clients[STALLED])
+{
+    for (unsigned i = 0; i < STALLED; i++) {
+        stalled_t *each = &clients[i];
+        char path[16];
+        snprintf(path, sizeof path, "/s%u", i);
+        each->client = rig_client_open_far(server, 500 + i, "stalled");
+        each->bytes = malloc(RIG_MIB);
+        rig_fill(each->bytes, RIG_MIB, 90 + i);
+        ck_assert_int_eq(rig_create(each->client, path, 0, &each->object), THEMIS_OK);
+    }
+    for (unsigned i = 0; i < STALLED; i++) {
+        stalled_t *each = &clients[i];
+        struct iovec piece = {each->bytes, RIG_MIB};
+        themis_proto_run_t run = {0, RIG_MIB, RIG_MIB, 1};
+        themis_proto_io_t io = {.object = each->object, .runs = 1, .run_bytes = (const uint8_t *)&run};
+        ck_assert_int_eq(themis_net_expose(each->client->conn, &piece, 1, 0, &each->exposed), THEMIS_OK);
+        themis_net_exposed_descriptor(each->exposed, io.descriptor);
+        each->replies = each->client->replies + STALLED_DEPTH;
+        for (int k = 0; k < STALLED_DEPTH; k++)
+            rig_send(each->client, THEMIS_OP_WRITE, &io);
+    }
+}
+
+static void end_stall(stalled_t clients[STALLED])
+{
+    for (unsigned i = 0; i < STALLED; i++) {
+        themis_net_unexpose(clients[i].exposed);
+        rig_client_close(clients[i].client, 0);
+        free(clients[i].bytes);
+    }
+}
+
+static double seconds_of_writes(rig_client_t *client, uint64_t object, const void *bytes, int count)
+{
+    uint64_t began = themis_clock_now();
+
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(rig_write(client, object, 0, bytes, RIG_MIB), THEMIS_OK);
+    return (double)(themis_clock_now() - began) * 1e-9;
+}
+
+/* Clients of one job stop in the middle of their transfers: another job keeps its rate. Then they go on. */
+START_TEST(stalled_clients_leave_the_others_alone)
+{
+    uint8_t *bytes = calloc(1, RIG_MIB), *seen = malloc(RIG_MIB);
+    stalled_t stalled[STALLED];
+    double alone = 0, beside = 0;
+    uint64_t object;
+    int none;
+
+    server = rig_server_start(limited_store);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/b", 0, &object), THEMIS_OK);
+    alone = seconds_of_writes(client, object, bytes, 40);
+    stall(stalled);
+    beside = seconds_of_writes(client, object, bytes, 20);
+    /* what they take before they are known is their due: four slices and one for each other client, 100 ms in all */
+    ck_assert_msg(beside < alone / 2 + 2, "%.3f s at the beginning, %.3f s alone", beside, alone / 2);
+    sleep(1);
+    for (int i = 0; i < 3 && (beside == 0 || beside > alone / 0.95); i++)
+        beside = seconds_of_writes(client, object, bytes, 40);
+    ck_assert_msg(beside < alone / 0.95, "%.3f s beside stalled clients, %.3f s alone", beside, alone);
+    ck_assert_uint_gt(stalled_count(&none), 0);
+    for (unsigned i = 0; i < STALLED; i++)
+        while (stalled[i].client->replies < stalled[i].replies)
+            for (unsigned k = 0; k < STALLED; k++)
+                themis_net_progress(stalled[k].client->net, THEMIS_NS_PER_MS);
+    for (unsigned i = 0; i < STALLED; i++) {
+        ck_assert_int_eq(rig_read(client, stalled[i].object, 0, seen, RIG_MIB), THEMIS_OK);
+        ck_assert_mem_eq(seen, stalled[i].bytes, RIG_MIB);
+    }
+    ck_assert_uint_eq(stalled_count(&none), 0);
+    ck_assert_int_eq(none, 1);
+    end_stall(stalled);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+    free(seen);
+}
+END_TEST
+
+/* Those that never move again lose their connections, and what they held is free. */
+START_TEST(who_stalls_for_too_long_is_disconnected)
+{
+    stalled_t stalled[STALLED];
+    uint32_t left = 1;
+    int none;
+
+    server = rig_server_start(short_stall);
+    stall(stalled);
+    for (int i = 0; i < 400 && left; i++) {
+        usleep(50000);
+        pthread_mutex_lock(&server->lock);
+        left = server->in_service + (uint32_t)themis_sched_queued(server->sched);
+        pthread_mutex_unlock(&server->lock);
+    }
+    ck_assert_uint_eq(left, 0);
+    stalled_count(&none);
+    ck_assert_int_eq(none, 1);
+    for (unsigned i = 0; i < STALLED; i++)
+        ck_assert_int_eq(rig_wait(stalled[i].client, 0, 20000), THEMIS_DISCONNECTED);
+    end_stall(stalled);
+    rig_client_t *again = rig_client_open(server, 500, "stalled");
+    rig_client_close(again, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+START_TEST(stalled_clients_do_not_keep_a_server_from_its_end)
+{
+    stalled_t stalled[STALLED];
+
+    server = rig_server_start(limited_store);
+    stall(stalled);
+    usleep(300000);
+    uint64_t began = themis_clock_now();
+    rig_server_stop(server);
+    ck_assert_uint_lt(themis_clock_now() - began, 5 * THEMIS_NS_PER_S);
+    end_stall(stalled);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("clients");
+    TCase *all = tcase_create("all");
+
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, nonsense_is_refused_and_harms_nobody);
+    tcase_add_test(all, a_session_belongs_to_its_job);
+    tcase_add_test(all, requests_of_a_session_are_bounded);
+    tcase_add_test(all, the_bytes_of_requests_are_bounded);
+    tcase_add_test(all, clients_may_vanish_at_any_time);
+    tcase_add_test(all, claims_are_believed_up_to_a_limit);
+    tcase_add_test(all, nothing_is_outside_of_the_accounts);
+    tcase_add_loop_test(all, requests_of_a_silent_client_are_not_forgotten, 0, 2);
+    tcase_add_test(all, a_silent_client_loses_its_locks);
+    tcase_add_test(all, a_client_that_computes_for_long_goes_on);
+    tcase_add_test(all, stalled_clients_leave_the_others_alone);
+    tcase_add_test(all, who_stalls_for_too_long_is_disconnected);
+    tcase_add_test(all, stalled_clients_do_not_keep_a_server_from_its_end);
+    suite_add_tcase(suite, all);
+    return test_run(suite);
+}
