@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From messages to requests: called by whoever polls the network, so nothing here waits for a disk. HELLO, HEARTBEAT
- * and GOODBYE are answered at once, replays from the session's memory; everything else is queued.
+ * From messages to requests: called by whoever polls the network, so nothing here waits for a disk. The first HELLO of
+ * a connection is answered at once, replays from the session's memory; everything else is queued.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int is_remembered(unsigned opcode)
 /* A server that drains still does these. */
 static int ends_something(unsigned opcode)
 {
-    return opcode >= THEMIS_OP_LOCK;
+    return opcode >= THEMIS_OP_LOCK || opcode <= THEMIS_OP_GOODBYE;
 }
 
 static themis_status_t request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
@@ -69,6 +69,8 @@ static themis_status_t request_create(themis_server_t *server, themis_net_conn_t
 void themis_request_free(themis_request_t *request)
 {
     if (request->session) {
+        if (request->header.opcode == THEMIS_OP_HEARTBEAT)
+            request->session->beating = 0;
         themis_session_dismiss(request->session, request->length);
         themis_server_release_session(request->server, request->session);
     }
@@ -118,33 +120,46 @@ void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
     }
 }
 
-/*
- * Served at once, whatever the queues: the tables of other servers; an UNLOCK for each lock that was granted, since
- * others may wait for it; and administration, as long as it takes little: a 50th of a worker's time for each job, a
- * 20th for all, over a second. What comes beyond is scheduled, as everything else is, and charged to the job.
- */
-static int is_urgent(themis_server_t *server, themis_session_t *session, unsigned opcode, uint64_t now)
+/* Served at once, whatever the queues: the tables of other servers, and an UNLOCK for each lock that was granted, since
+ * others may wait for it. */
+static int is_urgent(themis_session_t *session, unsigned opcode)
 {
-    themis_job_t *job = session->job;
-
-    if (!job)
+    if (!session->job)
         return 1;
-    if (opcode == THEMIS_OP_UNLOCK && session->unlocks) {
-        session->unlocks--;
-        return 1;
-    }
-    if (opcode < THEMIS_OP_STATUS || job->urgent || job->urgent_paid > now + THEMIS_NS_PER_S ||
-        server->urgent_paid > now + THEMIS_NS_PER_S)
+    if (opcode != THEMIS_OP_UNLOCK || !session->unlocks)
         return 0;
-    job->urgent = 1;
+    session->unlocks--;
     return 1;
 }
 
-void themis_server_charge_urgent(themis_server_t *server, themis_job_t *job, uint64_t service, uint64_t now)
+static int is_control(unsigned opcode)
 {
-    job->urgent = 0;
-    job->urgent_paid = (job->urgent_paid > now ? job->urgent_paid : now) + 50 * service;
-    server->urgent_paid = (server->urgent_paid > now ? server->urgent_paid : now) + 20 * service;
+    return opcode <= THEMIS_OP_GOODBYE || opcode >= THEMIS_OP_STATUS;
+}
+
+static void ask(themis_server_t *server, themis_request_t *request)
+{
+    themis_session_t *session = request->session;
+
+    request->state = THEMIS_REQUEST_ASKED;
+    session->beating |= request->header.opcode == THEMIS_OP_HEARTBEAT;
+    DL_APPEND(session->asked, request);
+    themis_control_queue_add(&server->control, session->job, &request->control);
+    themis_server_rouse(server);
+}
+
+/* A message has come that brings nobody anything; who sends too many of them loses the connection. With the lock. */
+static void count_waste(themis_server_t *server, themis_net_conn_t *conn)
+{
+    themis_session_t *session = themis_net_conn_user(conn);
+
+    if (!themis_waste_add(session ? &session->waste : &server->waste, themis_clock_now()))
+        return;
+    themis_warn("%s sends useless messages in masses: its connection is closed", themis_net_conn_peer(conn));
+    if (session)
+        themis_server_disconnect(server, session);
+    else
+        themis_net_conn_close(conn);
 }
 
 /* Takes the request over, with the lock; what is done with it is up to a worker. */
@@ -152,17 +167,19 @@ static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_r
                       themis_session_t *session)
 {
     unsigned opcode = request->header.opcode;
-    uint64_t now = themis_clock_now();
 
     request->session = session;
     request->epoch = session->epoch;
     if (is_remembered(opcode) && replay(conn, request)) {
+        count_waste(server, conn);
         themis_request_free(request);
-    } else if (is_urgent(server, session, opcode, now)) {
+    } else if (is_urgent(session, opcode)) {
         themis_server_ready(server, request);
+    } else if (is_control(opcode)) {
+        ask(server, request);
     } else {
         request->scheduled = 1;
-        queue(server, request, now);
+        queue(server, request, themis_clock_now());
     }
 }
 
@@ -172,7 +189,7 @@ static themis_status_t admit(themis_server_t *server, themis_session_t *session,
 {
     unsigned opcode = request->header.opcode;
 
-    if (!session->job && opcode != THEMIS_OP_TABLE) {
+    if (!session->job && opcode != THEMIS_OP_TABLE && opcode > THEMIS_OP_GOODBYE) {
         *text = "a server has no files here";
         return THEMIS_REFUSED;
     }
@@ -184,63 +201,58 @@ static themis_status_t admit(themis_server_t *server, themis_session_t *session,
     return status;
 }
 
-/* With the lock. THEMIS_IN_PROGRESS: the request was taken over. THEMIS_OK: it is to be answered with nothing. */
-static themis_status_t take_message(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
-                                    const char **text)
+/* What becomes of a message. */
+typedef enum fate { TAKEN_OVER, NEWCOMER, REFUSED, USELESS } fate_t;
+
+/* With the lock. *status and *text: why it is refused. */
+static fate_t take_message(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
+                           themis_status_t *status, const char **text)
 {
     themis_session_t *session = themis_net_conn_user(conn);
-    themis_status_t status;
+    unsigned opcode = request->header.opcode;
 
+    if (request->header.kind != THEMIS_PROTO_REQUEST)
+        return USELESS;
+    if (!session && opcode == THEMIS_OP_HELLO)
+        return NEWCOMER;
     if (!session) {
+        *status = THEMIS_REFUSED;
         *text = "the first message is to be HELLO";
-        return THEMIS_REFUSED;
+        return REFUSED;
     }
-    status = themis_server_hear(server, session);
-    server->heartbeats += request->header.opcode == THEMIS_OP_HEARTBEAT;
-    if (status != THEMIS_OK || request->header.opcode == THEMIS_OP_HEARTBEAT)
-        return status;
-    if (request->header.opcode == THEMIS_OP_GOODBYE) {
-        themis_server_end_session(server, session);
-        return THEMIS_OK;
-    }
-    status = admit(server, session, request, text);
-    if (status != THEMIS_OK)
-        return status;
+    *status = themis_server_hear(server, session);
+    server->heartbeats += opcode == THEMIS_OP_HEARTBEAT;
+    if (opcode == THEMIS_OP_HEARTBEAT && session->beating)
+        return USELESS; /* the answer to the one before is one to this, too */
+    if (*status == THEMIS_OK)
+        *status = admit(server, session, request, text);
+    if (*status != THEMIS_OK)
+        return REFUSED;
     take_over(server, conn, request, session);
-    return THEMIS_IN_PROGRESS;
-}
-
-static void drop_message(themis_request_t *request)
-{
-    themis_net_conn_unref(request->conn);
-    free(request);
+    return TAKEN_OVER;
 }
 
 static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request)
 {
-    static const themis_proto_none_t none;
+    themis_status_t status = THEMIS_OK;
     const char *text = NULL;
 
-    if (request->header.kind != THEMIS_PROTO_REQUEST) {
-        themis_debug("%s sent a reply to nothing", themis_net_conn_peer(conn));
-        drop_message(request);
-        return;
-    }
-    if (request->header.opcode == THEMIS_OP_HELLO) {
-        themis_server_greet(request);
-        drop_message(request);
-        return;
-    }
     pthread_mutex_lock(&server->lock);
-    themis_status_t status = take_message(server, conn, request, &text);
+    fate_t fate = take_message(server, conn, request, &status, &text);
     pthread_mutex_unlock(&server->lock);
-    if (status == THEMIS_IN_PROGRESS)
+    if (fate == TAKEN_OVER)
         return;
-    if (status == THEMIS_OK)
-        themis_server_answer(conn, &request->header, &none);
-    else
+    if (fate == NEWCOMER)
+        status = themis_server_greet(request);
+    else if (fate == REFUSED)
         themis_server_refuse(conn, &request->header, status, text);
-    drop_message(request);
+    if (fate == USELESS || status != THEMIS_OK) {
+        pthread_mutex_lock(&server->lock);
+        count_waste(server, conn);
+        pthread_mutex_unlock(&server->lock);
+    }
+    themis_net_conn_unref(request->conn);
+    free(request);
 }
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
@@ -255,11 +267,13 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
         return;
     }
     themis_status_t readable = themis_proto_decode_header(bytes, length, &header);
-    if (readable == THEMIS_OK || readable == THEMIS_VERSION || readable == THEMIS_OPCODE) {
+    if (readable == THEMIS_OK || readable == THEMIS_VERSION || readable == THEMIS_OPCODE)
         themis_server_refuse(conn, &header, status, NULL);
-        return;
-    }
-    themis_warn("%s sent a malformed message of %zu bytes", themis_net_conn_peer(conn), length);
+    else
+        themis_warn("%s sent a malformed message of %zu bytes", themis_net_conn_peer(conn), length);
+    pthread_mutex_lock(&server->lock);
+    count_waste(server, conn);
+    pthread_mutex_unlock(&server->lock);
 }
 
 static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)

@@ -54,26 +54,43 @@ static void begin_slice(themis_server_t *server, themis_request_t *request, uint
         themis_stall_begin(request, now);
 }
 
+static themis_request_t *take_control(themis_server_t *server, uint64_t now, uint64_t *wake)
+{
+    themis_control_item_t *item = themis_control_queue_next(&server->control, now, wake);
+
+    if (!item)
+        return NULL;
+    themis_request_t *request = (themis_request_t *)((char *)item - offsetof(themis_request_t, control));
+    DL_DELETE(request->session->asked, request);
+    return request;
+}
+
+static themis_request_t *take_scheduled(themis_server_t *server, uint64_t now, uint64_t *wake)
+{
+    uint64_t slice, later = UINT64_MAX;
+
+    if (server->slices >= server->slice_limit)
+        return NULL;
+    themis_request_t *request = (themis_request_t *)themis_sched_next(server->sched, now, &slice, &later);
+    *wake = later < *wake ? later : *wake;
+    if (request)
+        begin_slice(server, request, slice, now);
+    return request;
+}
+
 /* The next request to go on with, or NULL; *wake: when to ask again. */
 static themis_request_t *take(themis_server_t *server, uint64_t *wake)
 {
     themis_request_t *request = server->ready;
-    uint64_t slice;
 
     *wake = UINT64_MAX;
     if (request) {
         DL_DELETE(server->ready, request);
         return request;
     }
-    if (server->slices >= server->slice_limit)
-        return NULL;
     uint64_t now = themis_clock_now();
-    themis_sched_item_t *item = themis_sched_next(server->sched, now, &slice, wake);
-    if (!item)
-        return NULL;
-    request = (themis_request_t *)item;
-    begin_slice(server, request, slice, now);
-    return request;
+    request = take_control(server, now, wake);
+    return request ? request : take_scheduled(server, now, wake);
 }
 
 /* Nobody can be answered any more: the client has gone, or come back by another connection and will ask again. */
@@ -162,7 +179,9 @@ static themis_status_t serve_by_kind(themis_server_t *server, themis_request_t *
 
     if (is_data(request))
         return serve_data(server, request, resumed);
-    if (opcode >= THEMIS_OP_STATUS)
+    if (opcode <= THEMIS_OP_GOODBYE)
+        themis_presence_serve(request);
+    else if (opcode >= THEMIS_OP_STATUS)
         themis_control_serve(request);
     else if (opcode >= THEMIS_OP_LOCK)
         return themis_locking_serve(request);
@@ -176,7 +195,7 @@ static themis_status_t serve_by_kind(themis_server_t *server, themis_request_t *
 static void serve(themis_server_t *server, themis_request_t *request)
 {
     int resumed = request->state == THEMIS_REQUEST_READY;
-    uint64_t began = request->scheduled ? 0 : themis_clock_now();
+    uint64_t began = request->control.job ? themis_clock_thread() : 0;
 
     request->state = THEMIS_REQUEST_SERVED;
     if (serve_by_kind(server, request, resumed) == THEMIS_IN_PROGRESS)
@@ -184,9 +203,8 @@ static void serve(themis_server_t *server, themis_request_t *request)
     pthread_mutex_lock(&server->lock);
     if (request->scheduled) {
         end_slice(server, request);
-    } else if (request->header.opcode >= THEMIS_OP_STATUS && request->session->job) {
-        uint64_t now = themis_clock_now();
-        themis_server_charge_urgent(server, request->session->job, now - began, now);
+    } else if (request->control.job) {
+        themis_control_queue_done(&server->control, themis_clock_thread() - began, themis_clock_now());
     }
     if (request->item.bytes == 0)
         themis_request_free(request);
@@ -197,8 +215,10 @@ static void serve(themis_server_t *server, themis_request_t *request)
 
 static int is_drained(themis_server_t *server)
 {
+    uint64_t waiting = themis_sched_queued(server->sched) + server->control.queued;
+
     return server->draining && !server->ready && server->in_service == 0 &&
-           (themis_sched_queued(server->sched) == 0 || themis_clock_now() >= server->drain_end);
+           (waiting == 0 || themis_clock_now() >= server->drain_end);
 }
 
 static void stop_workers(themis_server_t *server)

@@ -35,12 +35,12 @@ typedef struct themis_job {
     uint64_t bytes_read, bytes_written;
     themis_histogram_t wait, service; /* ns from arrival to the first slice; ns being served, one value a request */
     int active;
-    uint32_t stalled;     /* the engine's: slices that wait for a client for too long; */
-    int urgent;           /* 1: one of its requests goes before all queues; */
-    uint64_t urgent_paid; /* ns; until when those it had before are paid for */
-    uint32_t clients;     /* connections */
-    uint64_t number;      /* counts up as jobs join, from 1 */
-    uint64_t last_heard;  /* ns */
+    uint32_t stalled;                    /* the engine's: slices that wait for a client for too long */
+    uint32_t clients;                    /* connections */
+    uint64_t number;                     /* counts up as jobs join, from 1 */
+    uint64_t last_heard;                 /* ns */
+    struct themis_control_item *control; /* control_queue.c's: what waits there, and the neighbours in its turns */
+    struct themis_job *control_next, *control_prev;
     themis_job_identity_t identity;
 } themis_job_t;
 

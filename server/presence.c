@@ -43,6 +43,12 @@ static void cancel_queued(themis_server_t *server, themis_session_t *session)
         DL_DELETE(session->held, request);
         cancel(request);
     }
+    while (session->asked) {
+        themis_request_t *request = session->asked;
+        themis_control_queue_remove(&server->control, &request->control);
+        DL_DELETE(session->asked, request);
+        cancel(request);
+    }
 }
 
 /* The connection is gone. What came by it and is in service goes on to touch the file and the client's memory for a
@@ -296,7 +302,7 @@ static int grant_policy(themis_server_t *server, const themis_proto_text_t *wish
                THEMIS_OK;
 }
 
-void themis_server_greet(themis_request_t *request)
+themis_status_t themis_server_greet(themis_request_t *request)
 {
     themis_server_t *server = request->server;
     const themis_proto_hello_t *hello = &request->body.hello;
@@ -304,7 +310,11 @@ void themis_server_greet(themis_request_t *request)
     themis_proto_welcome_t welcome = {0};
 
     pthread_mutex_lock(&server->lock);
-    themis_status_t status = server->draining ? THEMIS_SHUTTING_DOWN : attach(server, request->conn, hello);
+    themis_status_t status = server->draining ? THEMIS_SHUTTING_DOWN : THEMIS_OK;
+    if (request->session && request->session->conn != request->conn)
+        status = THEMIS_DISCONNECTED; /* while it waited */
+    if (status == THEMIS_OK)
+        status = attach(server, request->conn, hello);
     if (status == THEMIS_OK) {
         welcome.incarnation = themis_sessions_find(server->sessions, hello->session)->incarnation;
         welcome.index = (uint32_t)server->config.index;
@@ -321,9 +331,32 @@ void themis_server_greet(themis_request_t *request)
     pthread_mutex_unlock(&server->lock);
     if (status != THEMIS_OK) {
         themis_server_refuse(request->conn, &request->header, status, NULL);
-        return;
+        return status;
     }
     welcome.policy = (themis_proto_text_t){policy, (uint32_t)strlen(policy)};
     welcome.fault = (themis_proto_text_t){fault, (uint32_t)strlen(fault)};
     themis_server_answer(request->conn, &request->header, &welcome);
+    return THEMIS_OK;
+}
+
+/* The client leaves in order. */
+static void part(themis_request_t *request)
+{
+    pthread_mutex_lock(&request->server->lock);
+    if (request->session->listed)
+        themis_server_end_session(request->server, request->session);
+    pthread_mutex_unlock(&request->server->lock);
+}
+
+void themis_presence_serve(themis_request_t *request)
+{
+    static const themis_proto_none_t none;
+
+    if (request->header.opcode == THEMIS_OP_HELLO) {
+        themis_server_greet(request);
+        return;
+    }
+    if (request->header.opcode == THEMIS_OP_GOODBYE)
+        part(request);
+    themis_request_reply(request, THEMIS_OK, &none, NULL);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The scheduler, the job table and the policies, apart from the server so that tests and benches link them alone.
 noinst_LTLIBRARIES += server/libthemis-sched.la
-server_libthemis_sched_la_SOURCES = server/exchange.c server/exchange.h server/jobtab.c server/jobtab.h server/lambda.c server/lambda.h server/policy.c server/policy.h server/policy_tree.c \
+server_libthemis_sched_la_SOURCES = server/control_queue.c server/control_queue.h server/exchange.c server/exchange.h server/jobtab.c server/jobtab.h server/lambda.c server/lambda.h server/policy.c server/policy.h server/policy_tree.c \
 	server/sched.c server/sched.h server/sched_fifo.c server/sched_heap.c server/sched_heap.h server/sched_ops.h \
 	server/sched_shares.c server/sched_shares.h server/sched_statistical.c server/sched_stride.c \
 	server/sched_gift.c server/sched_tbf.c
@@ -14,10 +14,13 @@ server_libthemis_report_la_SOURCES = server/metrics.c server/metrics.h server/re
 server_libthemis_report_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
 server_libthemis_report_la_LIBADD = $(JANSSON_LIBS) $(MICROHTTPD_LIBS)
 
-check_PROGRAMS += test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched
+check_PROGRAMS += test/server/test_control_queue test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched
 test_server_test_jobtab_SOURCES = test/server/test_jobtab.c
 test_server_test_jobtab_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_jobtab_LDADD = server/libthemis-sched.la $(TEST_LIBS)
+test_server_test_control_queue_SOURCES = test/server/test_control_queue.c
+test_server_test_control_queue_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_control_queue_LDADD = server/libthemis-sched.la $(TEST_LIBS)
 test_server_test_policy_SOURCES = test/server/test_policy.c
 test_server_test_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_policy_LDADD = server/libthemis-sched.la $(TEST_LIBS)

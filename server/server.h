@@ -18,6 +18,7 @@
 #include "net/net.h"
 #include "proto/proto.h"
 #include "server/config.h"
+#include "server/control_queue.h"
 #include "server/cursor.h"
 #include "server/jobtab.h"
 #include "server/locks.h"
@@ -34,6 +35,7 @@ enum { THEMIS_ROLE_CLIENT = 0, THEMIS_ROLE_SERVER = 1, THEMIS_ROLE_TOOL = 2 };
 typedef enum themis_request_state {
     THEMIS_REQUEST_HELD,    /* in its session's list of those that are kept back */
     THEMIS_REQUEST_QUEUED,  /* in the scheduler, and in its session's list */
+    THEMIS_REQUEST_ASKED,   /* in the control queue, and in its session's list */
     THEMIS_REQUEST_READY,   /* in the server's list of what goes on without the scheduler */
     THEMIS_REQUEST_SERVED,  /* a worker has it */
     THEMIS_REQUEST_MOVING,  /* the network has it: a transfer is under way */
@@ -42,7 +44,8 @@ typedef enum themis_request_state {
 } themis_request_state_t;
 
 typedef struct themis_request {
-    themis_sched_item_t item; /* first: the scheduler's handle on it */
+    themis_sched_item_t item;      /* first: the scheduler's handle on it */
+    themis_control_item_t control; /* the control queue's; its job is set if it came that way */
     struct themis_server *server;
     themis_request_state_t state;
     themis_session_t *session;          /* a reference */
@@ -81,6 +84,8 @@ typedef struct themis_server {
     themis_removed_t *removed;
     struct themis_peers *peers;          /* the other servers; peers.c */
     struct themis_metrics_http *metrics; /* NULL: off */
+    char *metrics_text;                  /* what was told last, or NULL */
+    uint64_t metrics_due;                /* ns; until then it is told again */
     uint64_t incarnation;
     uint64_t sessions_made;
     uint64_t heartbeats; /* messages, ever */
@@ -104,9 +109,10 @@ typedef struct themis_server {
     themis_sessions_t *sessions;
     themis_locks_t *locks;
     themis_request_t *ready; /* list */
-    uint64_t urgent_paid;    /* ns; until when administration before all queues is paid for */
-    uint32_t in_service;     /* requests that a worker or the network has */
-    uint32_t slices;         /* of data under way, without those that stall */
+    themis_control_queue_t control;
+    themis_waste_t waste; /* of connections without a session */
+    uint32_t in_service;  /* requests that a worker or the network has */
+    uint32_t slices;      /* of data under way, without those that stall */
     uint32_t slice_limit;
     themis_request_t *moving,
         *stalled;              /* lists: that the network has, and that it has had for too long; oldest first */
@@ -164,16 +170,17 @@ extern const themis_net_handlers_t themis_server_handlers; /* arg: the server */
 void themis_server_lock_granted(void *server, void *request, themis_status_t status);
 /* Queues what was kept back, if it need not wait any more. With the lock. */
 void themis_server_caught_up(themis_server_t *server, themis_session_t *session);
-/* Administration was served before all queues. With the lock. */
-void themis_server_charge_urgent(themis_server_t *server, themis_job_t *job, uint64_t service, uint64_t now);
 /* Frees a request that has ended. With the lock. */
 void themis_request_free(themis_request_t *request);
 
-/* --- presence.c: sessions, their connections and their jobs; with the lock but for greet ---------------------------
+/* --- presence.c: sessions, their connections and their jobs; with the lock but for the first two
+ * ---------------------------
  */
 
-/* HELLO: binds the connection to its session, old or new, and answers. */
-void themis_server_greet(themis_request_t *request);
+/* HELLO: binds the connection to its session, old or new, and answers; returns what it answered. And the same again,
+ * HEARTBEAT, GOODBYE. */
+themis_status_t themis_server_greet(themis_request_t *request);
+void themis_presence_serve(themis_request_t *request);
 /* A message of the session has come: its client lives, and its job with it. */
 themis_status_t themis_server_hear(themis_server_t *server, themis_session_t *session);
 /* Its connection is gone; or does not answer, and is closed: the session is lost from now on. */
@@ -197,7 +204,7 @@ void themis_request_reply(themis_request_t *request, themis_status_t status, con
 /* Refuses a message that did not become a request. */
 void themis_server_refuse(themis_net_conn_t *conn, const themis_proto_header_t *header, themis_status_t status,
                           const char *text);
-/* Sends an answer that belongs to no request: to HELLO, HEARTBEAT and GOODBYE. */
+/* Sends an answer that belongs to no session: to HELLO. */
 void themis_server_answer(themis_net_conn_t *conn, const themis_proto_header_t *header, const void *body);
 
 /* --- what is done with a request; without the lock ---------------------------------------------------------------- */

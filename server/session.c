@@ -5,6 +5,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include <utlist.h>
+#include "util/clock.h"
 
 /* Apart from the session, so that the header needs no uthash. */
 typedef struct entry {
@@ -103,6 +104,13 @@ void themis_session_dismiss(themis_session_t *session, size_t bytes)
 {
     session->requests--;
     session->request_bytes -= bytes;
+}
+
+int themis_waste_add(themis_waste_t *waste, uint64_t now)
+{
+    if (now - waste->since >= THEMIS_NS_PER_S)
+        *waste = (themis_waste_t){.since = now};
+    return ++waste->count > THEMIS_SESSION_WASTE;
 }
 
 int themis_session_unref(themis_session_t *session)

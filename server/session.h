@@ -20,6 +20,14 @@ struct themis_request;
  */
 enum { THEMIS_SESSION_REPLIES = 64, THEMIS_SESSION_REQUESTS = 4096, THEMIS_SESSION_BYTES = 16 << 20 };
 
+/* Messages that bring nobody anything (refused, repeated, not understood), counted over a second each time; one who
+ * sends more than THEMIS_SESSION_WASTE of them in that time loses its connection. */
+enum { THEMIS_SESSION_WASTE = 4096 };
+typedef struct themis_waste {
+    uint64_t since; /* ns */
+    uint32_t count;
+} themis_waste_t;
+
 /* The reply to a request that must not be done twice. */
 typedef struct themis_remembered {
     uint64_t id;
@@ -43,11 +51,14 @@ typedef struct themis_session {
     uint64_t request_bytes;        /* of their messages */
     struct themis_request *queued; /* that wait in the scheduler */
     struct themis_request *held;   /* that wait until `behind` and `stalled` are 0 */
-    uint32_t epoch;                /* connections lost so far */
-    uint32_t in_service;           /* scheduled requests that a worker or the network has */
-    uint32_t behind;               /* those of them that came by an earlier connection */
-    uint32_t stalled;              /* slices that wait for the client for too long */
-    uint32_t unlocks;              /* locks that were granted, less the UNLOCKs that went before all queues */
+    struct themis_request *asked;  /* that wait in the control queue */
+    int beating;                   /* 1: a HEARTBEAT is among them, or is being served */
+    themis_waste_t waste;
+    uint32_t epoch;      /* connections lost so far */
+    uint32_t in_service; /* scheduled requests that a worker or the network has */
+    uint32_t behind;     /* those of them that came by an earlier connection */
+    uint32_t stalled;    /* slices that wait for the client for too long */
+    uint32_t unlocks;    /* locks that were granted, less the UNLOCKs that went before all queues */
     uint32_t next_reply;
     themis_remembered_t replies[THEMIS_SESSION_REPLIES];
     struct themis_session *next, *prev;
@@ -73,6 +84,9 @@ void themis_session_free(themis_session_t *session);
 
 themis_session_t *themis_sessions_first(themis_sessions_t *sessions);
 uint32_t themis_sessions_count(const themis_sessions_t *sessions);
+
+/* One more such message; returns 1 if it is one too many. */
+int themis_waste_add(themis_waste_t *waste, uint64_t now);
 
 /* The memory of request `id`, or NULL. */
 themis_remembered_t *themis_session_recall(themis_session_t *session, uint64_t id);

@@ -1,26 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/watch.h"
+#include <stdlib.h>
+#include <string.h>
 #include "server/metrics.h"
 #include "server/report.h"
 #include "util/clock.h"
 
-char *themis_watch_metrics(themis_server_t *server)
+/* With the lock. */
+static char *compose(themis_server_t *server, const themis_store_usage_t *usage)
 {
-    themis_store_usage_t usage = {0};
-
-    themis_store_usage(server->store, &usage);
-    pthread_mutex_lock(&server->lock);
     themis_report_server_t about = {.name = server->config.name,
                                     .index = (uint32_t)server->config.index,
                                     .servers = (uint32_t)server->config.count,
                                     .uptime = themis_clock_now() - server->began,
                                     .workers = server->thread_count,
                                     .sessions = themis_sessions_count(server->sessions),
-                                    .capacity = usage.capacity,
-                                    .used = usage.used};
+                                    .capacity = usage->capacity,
+                                    .used = usage->used};
     themis_peers_report(server, &about);
     about.lambda = server->config.lambda;
-    char *text = themis_report_metrics(&about, server->jobs, server->sched);
+    return themis_report_metrics(&about, server->jobs, server->sched);
+}
+
+/* Whoever asks, and however often: all of it takes no more than control requests may. */
+char *themis_watch_metrics(themis_server_t *server)
+{
+    themis_store_usage_t usage = {0};
+
+    themis_store_usage(server->store, &usage);
+    pthread_mutex_lock(&server->lock);
+    uint64_t now = themis_clock_now(), began = themis_clock_thread();
+    if (now >= server->metrics_due || server->metrics_text == NULL) {
+        free(server->metrics_text);
+        server->metrics_text = compose(server, &usage);
+        server->metrics_due = now + THEMIS_CONTROL_PART * (themis_clock_thread() - began);
+    }
+    char *text = server->metrics_text ? strdup(server->metrics_text) : NULL;
     pthread_mutex_unlock(&server->lock);
     return text;
 }
@@ -44,4 +59,6 @@ void themis_watch_stop(themis_server_t *server)
 {
     themis_metrics_stop(server->metrics);
     server->metrics = NULL;
+    free(server->metrics_text);
+    server->metrics_text = NULL;
 }

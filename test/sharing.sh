@@ -155,14 +155,27 @@ storm() {
     curtain || not_ok "a storm of $1 ends well"
     expect_least "data beside a storm of $1, part of the limit" \
         "$(divide "$(rate "$T/storm_$1.csv" 0.5 3 data)" 41943040)" 0.9
-    expect_least "operations of the storm of $1 that its job is charged for" \
-        "$(awk -F, '$3 ~ /^storm@/ { n = $6 } END { print n + 0 }' "$T/storm_$1.csv")" 1000
 }
-storm_stat() { storm stat; }
+# charged KIND: operations of the storm that its job is charged for.
+charged() { awk -F, '$3 ~ /^storm@/ { n = $6 } END { print n + 0 }' "$T/storm_$1.csv"; }
+storm_stat() {
+    storm stat
+    expect_least "operations of the storm of stat that its job is charged for" "$(charged stat)" 1000
+}
 settle storm_stat
-storm_counter() { storm counter; }
+storm_counter() {
+    storm counter
+    expect_least "operations of the storm of counter that its job is charged for" "$(charged counter)" 1000
+}
 settle storm_counter
-storm_status() { storm status; }
+storm_status() {
+    storm status
+    if [ "$(charged status)" -lt 100 ]; then # its files are opened and closed
+        ok "a storm of status is charged to nobody"
+    else
+        not_ok "a storm of status is charged to nobody: $(charged status) operations"
+    fi
+}
 settle storm_status
 greedy() {
     play_greedy greedy 4 || not_ok "the greedy job ends well"

@@ -19,6 +19,11 @@ uint64_t themis_clock_now(void)
     return manual ? manual_now : read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t themis_clock_thread(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t themis_clock_wall(void)
 {
     return read_clock(CLOCK_REALTIME);

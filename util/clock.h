@@ -11,6 +11,9 @@
 /* Monotonic time since some fixed moment. */
 uint64_t themis_clock_now(void);
 
+/* Processor time of the calling thread. */
+uint64_t themis_clock_thread(void);
+
 /* Seconds and nanoseconds since 1970 as one number, for times that are stored or shown. */
 uint64_t themis_clock_wall(void);
 

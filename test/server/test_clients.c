@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <check.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,13 +321,12 @@ START_TEST(claims_are_believed_up_to_a_limit)
 }
 END_TEST
 
-/* Locks, counters and administration in masses are charged to who asks for them. */
+/* Locks and counters in masses are charged to who asks for them. */
 START_TEST(nothing_is_outside_of_the_accounts)
 {
     enum { MANY = 500 };
     themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
-    themis_proto_text_body_t what = {rig_text("server")};
     const struct {
         themis_proto_opcode_t opcode;
         const void *body;
@@ -334,8 +334,7 @@ START_TEST(nothing_is_outside_of_the_accounts)
     } storms[] = {{THEMIS_OP_COUNTER, &add, MANY},
                   {THEMIS_OP_LOCK, &lock, MANY},
                   {THEMIS_OP_UNLOCK, &lock, 0},
-                  {THEMIS_OP_UNLOCK, &lock, MANY},
-                  {THEMIS_OP_STATUS, &what, MANY * 9 / 10}};
+                  {THEMIS_OP_UNLOCK, &lock, MANY}};
 
     server = rig_server_start(NULL);
     rig_client_t *client = rig_client_open(server, 7, "storm");
@@ -354,6 +353,101 @@ START_TEST(nothing_is_outside_of_the_accounts)
             ck_assert_uint_ge(after.cost - before.cost, MANY / 2);
     }
     rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* What has a place in the policy's tree. */
+static int is_in_tree(const char *id)
+{
+    pthread_mutex_lock(&server->lock);
+    char *tree = themis_sched_explain(server->sched, themis_clock_now());
+    double share = themis_sched_share(server->sched, themis_jobtab_find(server->jobs, id, getuid()));
+    pthread_mutex_unlock(&server->lock);
+    int found = strstr(tree, id) != NULL || share > 0;
+    free(tree);
+    return found;
+}
+
+/* Administration and repeated HELLOs in masses, and signs of life: all are answered, nobody is charged for them, and
+ * who asks has no share. */
+START_TEST(control_requests_have_no_share)
+{
+    enum { MANY = 1000 };
+    themis_proto_text_body_t what = {rig_text("server")};
+    themis_proto_hello_t hello = {.session = 7,
+                                  .job = rig_text("asks"),
+                                  .nodes = 3,
+                                  .priority = 1,
+                                  .host = rig_text("here"),
+                                  .policy = rig_text("")};
+    themis_proto_path_t path = {rig_text("/")};
+
+    server = rig_server_start(NULL);
+    rig_client_t *asks = rig_client_open(server, 7, "asks"), *works = rig_client_open(server, 8, "works");
+    uint32_t expected = asks->replies + 2 * MANY;
+    for (int k = 0; k < MANY; k++) {
+        rig_send(asks, THEMIS_OP_STATUS, &what);
+        rig_send(asks, THEMIS_OP_HELLO, &hello);
+    }
+    while (asks->replies < expected)
+        themis_net_progress(asks->net, THEMIS_NS_PER_S);
+    asks->replied = 0;
+    ck_assert_int_eq(rig_call(works, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    for (int k = 0; k < 10; k++)
+        ck_assert_int_eq(rig_call(asks, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}), THEMIS_OK);
+    themis_job_t job = account("asks");
+    ck_assert_uint_eq(job.cost + job.requests, 0);
+    ck_assert_uint_eq(job.identity.nodes, 3);
+    ck_assert(!is_in_tree("asks"));
+    ck_assert(is_in_tree("works"));
+    rig_client_close(works, 1);
+    rig_client_close(asks, 1);
+    ck_assert_uint_eq(server->control.queued, 0);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* Sends a message again and again, without waiting for answers, until the connection is closed or the time is over. */
+static void flood(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t until)
+{
+    themis_proto_header_t header = {
+        .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = (uint16_t)opcode, .id = 1000000};
+    uint8_t bytes[1024];
+    size_t length;
+
+    ck_assert_int_eq(themis_proto_encode(&header, body, bytes, sizeof bytes, &length), THEMIS_OK);
+    while (!client->closed && themis_clock_now() < until) {
+        for (int i = 0; i < 50; i++)
+            themis_net_send(client->conn, bytes, length);
+        themis_net_progress(client->net, 0);
+    }
+}
+
+/* Signs of life without end, one and the same request, requests without a session, HELLOs that are refused. */
+START_TEST(useless_messages_in_masses_end_the_connection)
+{
+    themis_proto_none_t none = {0};
+    themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
+    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_hello_t hello = {.session = 9, .job = rig_text("job"), .nodes = 1, .priority = 1};
+    const struct {
+        themis_proto_opcode_t opcode;
+        const void *body;
+        uint64_t session;
+    } floods[] = {{THEMIS_OP_HEARTBEAT, &none, 7},
+                  {THEMIS_OP_COUNTER, &add, 7},
+                  {THEMIS_OP_LOOKUP, &path, 0},
+                  {THEMIS_OP_HELLO, &hello, 7}};
+
+    hello.host = hello.policy = rig_text("");
+    server = rig_server_start(NULL);
+    rig_client_t *client = rig_client_open(server, floods[_i].session, "job"), *other = rig_client_open(server, 8, "b");
+    flood(client, floods[_i].opcode, floods[_i].body, themis_clock_now() + 20 * THEMIS_NS_PER_S);
+    ck_assert_int_eq(client->closed, 1);
+    ck_assert_int_eq(rig_call(other, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    rig_client_close(client, 0);
+    rig_client_close(other, 1);
     rig_server_stop(server);
 }
 END_TEST
@@ -433,6 +527,49 @@ static double seconds_of_writes(rig_client_t *client, uint64_t object, const voi
         ck_assert_int_eq(rig_write(client, object, 0, bytes, RIG_MIB), THEMIS_OK);
     return (double)(themis_clock_now() - began) * 1e-9;
 }
+
+static atomic_int flooding;
+
+/* Again and again: a server closes the connection of one who floods it. */
+static void *flood_main(void *arg)
+{
+    themis_proto_none_t none = {0};
+    uint64_t number = 900;
+
+    (void)arg;
+    while (flooding) {
+        rig_client_t *client = rig_client_open(server, number++, "flood");
+        flood(client, THEMIS_OP_HEARTBEAT, &none, themis_clock_now() + 200 * THEMIS_NS_PER_MS);
+        rig_client_close(client, 0);
+    }
+    return NULL;
+}
+
+START_TEST(a_flood_takes_nothing_from_others)
+{
+    uint8_t *bytes = calloc(1, RIG_MIB);
+    double beside = 0;
+    pthread_t thread;
+    uint64_t object;
+
+    server = rig_server_start(limited_store);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    ck_assert_int_eq(rig_create(client, "/b", 0, &object), THEMIS_OK);
+    double alone = seconds_of_writes(client, object, bytes, 40);
+    flooding = 1;
+    ck_assert_int_eq(pthread_create(&thread, NULL, flood_main, NULL), 0);
+    usleep(100000);
+    for (int i = 0; i < 5 && (beside == 0 || beside > alone / 0.9); i++)
+        beside = seconds_of_writes(client, object, bytes, 40);
+    ck_assert(!is_in_tree("flood"));
+    flooding = 0;
+    pthread_join(thread, NULL);
+    ck_assert_msg(beside < alone / 0.9, "%.3f s beside a flood, %.3f s alone", beside, alone);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
 
 /* Clients of one job stop in the middle of their transfers: another job keeps its rate. Then they go on. */
 START_TEST(stalled_clients_leave_the_others_alone)
@@ -528,6 +665,9 @@ int main(void)
     tcase_add_test(all, clients_may_vanish_at_any_time);
     tcase_add_test(all, claims_are_believed_up_to_a_limit);
     tcase_add_test(all, nothing_is_outside_of_the_accounts);
+    tcase_add_test(all, control_requests_have_no_share);
+    tcase_add_loop_test(all, useless_messages_in_masses_end_the_connection, 0, 4);
+    tcase_add_test(all, a_flood_takes_nothing_from_others);
     tcase_add_loop_test(all, requests_of_a_silent_client_are_not_forgotten, 0, 2);
     tcase_add_test(all, a_silent_client_loses_its_locks);
     tcase_add_test(all, a_client_that_computes_for_long_goes_on);
