@@ -67,11 +67,12 @@ static themis_request_t *take_control(themis_server_t *server, uint64_t now, uin
 
 static themis_request_t *take_scheduled(themis_server_t *server, uint64_t now, uint64_t *wake)
 {
-    uint64_t slice, later = UINT64_MAX;
+    uint64_t slice = 0, later;
+    themis_sched_item_t *item = server->slices < server->slice_limit
+                                    ? themis_sched_next(server->sched, now, &slice, &later)
+                                    : themis_sched_next_metadata(server->sched, now, &later);
+    themis_request_t *request = (themis_request_t *)item;
 
-    if (server->slices >= server->slice_limit)
-        return NULL;
-    themis_request_t *request = (themis_request_t *)themis_sched_next(server->sched, now, &slice, &later);
     *wake = later < *wake ? later : *wake;
     if (request)
         begin_slice(server, request, slice, now);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 #include "server/sched_ops.h"
 #include "server/sched_shares.h"
 #include "util/clock.h"
@@ -245,6 +246,21 @@ static void count_out(themis_sched_t *sched, const themis_sched_item_t *item)
     item->job->queued_bytes -= item->bytes;
 }
 
+/* The queue's head, the account, or whether the entry is held has changed: keeps order. */
+static void update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    int listed = themis_sched_waits(entry) && entry->head->total == 0;
+
+    sched->ops->update(sched, entry, now);
+    if (listed == entry->listed)
+        return;
+    entry->listed = (int16_t)listed;
+    if (listed)
+        DL_APPEND(sched->metadata, entry);
+    else
+        DL_DELETE(sched->metadata, entry);
+}
+
 void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched_item_t *item, uint64_t now)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
@@ -268,7 +284,7 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
     push_tail(entry, item);
     count_in(sched, item);
     if (first)
-        sched->ops->update(sched, entry, now);
+        update(sched, entry, now);
 }
 
 static void rest(themis_sched_entry_t *entry, uint64_t now)
@@ -329,7 +345,7 @@ static themis_sched_item_t *dispatch(themis_sched_t *sched, themis_sched_entry_t
     sched->serving++;
     limit_charge(sched, (double)*slice);
     sched->ops->charge(sched, entry, (double)item->reserved);
-    sched->ops->update(sched, entry, now);
+    update(sched, entry, now);
     return item;
 }
 
@@ -341,6 +357,20 @@ themis_sched_item_t *themis_sched_next(themis_sched_t *sched, uint64_t now, uint
     themis_sched_shares_refresh(sched, now);
     themis_sched_entry_t *entry = sched->ops->pick(sched, now, wake);
     return entry == NULL ? NULL : dispatch(sched, entry, now, slice);
+}
+
+themis_sched_item_t *themis_sched_next_metadata(themis_sched_t *sched, uint64_t now, uint64_t *wake)
+{
+    themis_sched_entry_t *entry = sched->metadata;
+    uint64_t slice;
+
+    *wake = UINT64_MAX;
+    if (entry == NULL || is_limited(sched, now, wake))
+        return NULL;
+    themis_sched_shares_refresh(sched, now);
+    DL_DELETE(sched->metadata, entry); /* to the end, if its next one is such, too */
+    entry->listed = 0;
+    return dispatch(sched, entry, now, &slice);
 }
 
 /* Bytes of a worker's bandwidth that `service` ns stand for. */
@@ -397,7 +427,7 @@ void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_
         job->metadata += item->total == 0;
         themis_histogram_add(&job->service, item->service);
     }
-    sched->ops->update(sched, entry, now);
+    update(sched, entry, now);
     rest(entry, now);
 }
 
@@ -409,7 +439,7 @@ void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint6
     count_out(sched, item);
     take_out(entry, item);
     if (head)
-        sched->ops->update(sched, entry, now);
+        update(sched, entry, now);
     rest(entry, now);
 }
 
@@ -422,7 +452,7 @@ void themis_sched_hold(themis_sched_t *sched, themis_job_t *job, int hold, uint6
     entry->held = hold != 0;
     if (!hold && entry->head != NULL)
         sched->ops->wake(sched, entry, now);
-    sched->ops->update(sched, entry, now);
+    update(sched, entry, now);
 }
 
 uint64_t themis_sched_queued(const themis_sched_t *sched)

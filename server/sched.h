@@ -94,6 +94,11 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
  */
 themis_sched_item_t *themis_sched_next(themis_sched_t *sched, uint64_t now, uint64_t *slice, uint64_t *wake);
 
+/* The same where no bytes can be moved now: only a metadata operation that is first in its job's queue, the one of the
+ * job that has waited longest with such a one. It is charged like any other, and the others get their shares later.
+ * *wake is set as by themis_sched_next. */
+themis_sched_item_t *themis_sched_next_metadata(themis_sched_t *sched, uint64_t now, uint64_t *wake);
+
 /* A slice is over: `moved` bytes in `service` ns. item->bytes is what remains now, set by the caller (0 ends a request
  * early): above 0, the item is queued again. */
 void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_t moved, uint64_t service,

@@ -22,17 +22,19 @@ typedef struct themis_sched_entry {
     uint32_t serving; /* slices being served */
     int16_t counted;  /* has a place in the policy's tree; 2: and its share is an estimate so far */
     int16_t held;     /* to be passed over, whatever its queue holds */
-    int active;       /* tbf: has requests, and so uses its rate */
+    int16_t listed;   /* in sched->metadata */
+    int16_t active;   /* tbf: has requests, and so uses its rate */
 
-    double metadata_cost;       /* bytes that one of its metadata operations is charged, smoothed */
-    uint64_t quiet_since;       /* ns; when it last ceased to have requests */
-    uint64_t busy, busy_since;  /* ns with requests since the last question; start of the present period */
-    uint64_t asked, asked_cost; /* ns and job->cost at the last question */
-    double weight;              /* from the lambda exchange; negative: none */
-    double deadline;            /* tbf: ns; when its next token is there */
-    int rule;                   /* tbf: has one */
-    double low, high;           /* gift: the segment of [0,1) */
-    double issued, redeemed;    /* gift: coupons */
+    struct themis_sched_entry *next, *prev; /* in sched->metadata */
+    double metadata_cost;                   /* bytes that one of its metadata operations is charged, smoothed */
+    uint64_t quiet_since;                   /* ns; when it last ceased to have requests */
+    uint64_t busy, busy_since;              /* ns with requests since the last question; start of the present period */
+    uint64_t asked, asked_cost;             /* ns and job->cost at the last question */
+    double weight;                          /* from the lambda exchange; negative: none */
+    double deadline;                        /* tbf: ns; when its next token is there */
+    int rule;                               /* tbf: has one */
+    double low, high;                       /* gift: the segment of [0,1) */
+    double issued, redeemed;                /* gift: coupons */
 } themis_sched_entry_t;
 
 typedef struct themis_sched_ops {
@@ -71,15 +73,16 @@ struct themis_sched {
     themis_sched_entry_t **sorted;         /* the same, in the policy's order */
     const themis_job_identity_t **counted; /* scratch: identities of counted entries, in that order */
     themis_policy_tree_t tree;
-    int dirty;         /* shares are to be computed anew */
-    uint64_t computed; /* ns; when that was last done */
-    uint64_t scanned;  /* ns; when quiet entries were last looked for */
-    uint64_t sequence; /* of the last item */
-    uint64_t queued;   /* items */
-    uint64_t serving;  /* slices being served */
-    double bandwidth;  /* bytes per ns of one worker, measured; of the device if it is limited */
-    double limit_free; /* ns; when the device has done what it was given */
-    uint64_t random;   /* state of the generator */
+    themis_sched_entry_t *metadata; /* list of entries that may be picked and whose head is a metadata operation */
+    int dirty;                      /* shares are to be computed anew */
+    uint64_t computed;              /* ns; when that was last done */
+    uint64_t scanned;               /* ns; when quiet entries were last looked for */
+    uint64_t sequence;              /* of the last item */
+    uint64_t queued;                /* items */
+    uint64_t serving;               /* slices being served */
+    double bandwidth;               /* bytes per ns of one worker, measured; of the device if it is limited */
+    double limit_free;              /* ns; when the device has done what it was given */
+    uint64_t random;                /* state of the generator */
 };
 
 static inline themis_sched_entry_t *themis_sched_entry(const themis_job_t *job)

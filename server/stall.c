@@ -5,8 +5,10 @@
  *
  * A slice that has not moved for `patience` is taken out of the count of slices that the workers share, so that others
  * go on; its session gets no further one until it has ended, and the session's job only one at a time, beside that
- * count, until none of its slices stalls. A client that moves nothing for the configured limit loses its connection:
- * its transfers end then, and if it lives it connects again and repeats what it asked for.
+ * count, until none of its slices stalls. Until it is known as such it may keep the bytes of others waiting, for at
+ * most `patience` and what a slice takes; metadata operations go on meanwhile (themis_sched_next_metadata), but for
+ * those that are behind bytes in their own job's queue. A client that moves nothing for the configured limit loses its
+ * connection: its transfers end then, and if it lives it connects again and repeats what it asked for.
  *
  * Memory: each stalled slice keeps its window, and its job may take one more; they come on top of those of slice_limit.
  * At most MAX_STALLED slices stall at a time: before there are more, the oldest loses its connection.

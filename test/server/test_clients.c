@@ -611,6 +611,50 @@ START_TEST(stalled_clients_leave_the_others_alone)
 }
 END_TEST
 
+static void two_workers(themis_server_config_t *config)
+{
+    config->workers = 2;
+    config->drain = 200 * THEMIS_NS_PER_MS;
+}
+
+/* Lookups within the 80 ms from the moment at which all slices are with clients that do nothing. */
+static int lookups_beside_stall(void)
+{
+    themis_proto_path_t path = {rig_text("/")};
+    stalled_t stalled[STALLED];
+    uint32_t slices = 0;
+    int count = 0;
+
+    server = rig_server_start(two_workers);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    stall(stalled);
+    uint64_t end = themis_clock_now() + 80 * THEMIS_NS_PER_MS;
+    while (slices < server->slice_limit && themis_clock_now() < end) {
+        pthread_mutex_lock(&server->lock);
+        slices = server->slices;
+        pthread_mutex_unlock(&server->lock);
+    }
+    while (themis_clock_now() < end) {
+        ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+        count += themis_clock_now() < end;
+    }
+    end_stall(stalled);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+    return count;
+}
+
+/* Those that stall are known after 100 ms; until then metadata does not wait for them. */
+START_TEST(metadata_does_not_wait_for_stalled_clients)
+{
+    int count = 0;
+
+    for (int i = 0; i < 5 && count < 5; i++)
+        count = lookups_beside_stall();
+    ck_assert_int_ge(count, 5);
+}
+END_TEST
+
 /* Those that never move again lose their connections, and what they held is free. */
 START_TEST(who_stalls_for_too_long_is_disconnected)
 {
@@ -672,6 +716,7 @@ int main(void)
     tcase_add_test(all, a_silent_client_loses_its_locks);
     tcase_add_test(all, a_client_that_computes_for_long_goes_on);
     tcase_add_test(all, stalled_clients_leave_the_others_alone);
+    tcase_add_test(all, metadata_does_not_wait_for_stalled_clients);
     tcase_add_test(all, who_stalls_for_too_long_is_disconnected);
     tcase_add_test(all, stalled_clients_do_not_keep_a_server_from_its_end);
     suite_add_tcase(suite, all);

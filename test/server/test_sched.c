@@ -218,6 +218,54 @@ START_TEST(metadata_is_charged_by_time)
 }
 END_TEST
 
+/* Takes the next one, serves it for 20 us, and says which job had it. */
+static const rig_job_t *serve_metadata(rig_t *rig)
+{
+    uint64_t wake;
+    themis_sched_item_t *item = themis_sched_next_metadata(rig->sched, rig->now, &wake);
+
+    if (item == NULL)
+        return NULL;
+    rig->now += 20000;
+    themis_sched_done(rig->sched, item, 0, 20000, rig->now);
+    for (int i = 0; i < rig->count; i++)
+        if (rig->jobs[i].job == item->job)
+            return &rig->jobs[i];
+    return NULL;
+}
+
+/* Where no bytes can be moved now, metadata that is first in its queue goes on, jobs in turn, and is charged. */
+START_TEST(metadata_goes_on_without_the_data)
+{
+    static const char *const policies[] = {"job-fair", "job-fair", "fifo", "gift", "tbf"};
+    themis_sched_options_t chosen = options(policies[_i], draws[_i == 1]);
+    themis_sched_item_t items[8] = {{.bytes = 0}};
+    rig_t rig;
+
+    rig_create(&rig, &chosen, 1, 4);
+    rig_job_t *data = rig_add(&rig, "data", 1, 1, 1, MIB, 1), *a = rig_add(&rig, "a", 2, 1, 1, 0, 1),
+              *b = rig_add(&rig, "b", 3, 1, 1, 0, 1), *held = rig_add(&rig, "held", 4, 1, 1, 0, 1);
+    items[0].bytes = MIB;
+    rig_job_t *const order[] = {data, data, a, a, a, b, b, held};
+    for (int i = 0; i < 8; i++)
+        themis_sched_enqueue(rig.sched, order[i]->job, &items[i], rig.now);
+    themis_sched_hold(rig.sched, held->job, 1, rig.now);
+    ck_assert_ptr_eq(serve_metadata(&rig), a);
+    ck_assert_ptr_eq(serve_metadata(&rig), b);
+    ck_assert_ptr_eq(serve_metadata(&rig), a);
+    themis_sched_cancel(rig.sched, &items[6], rig.now);
+    ck_assert_ptr_eq(serve_metadata(&rig), a);
+    ck_assert_ptr_null(serve_metadata(&rig)); /* that of `data` is behind its bytes, and another is held */
+    themis_sched_hold(rig.sched, held->job, 0, rig.now);
+    ck_assert_ptr_eq(serve_metadata(&rig), held);
+    ck_assert_uint_eq(a->job->metadata, 3);
+    ck_assert_uint_gt(a->job->cost, b->job->cost);
+    ck_assert_uint_gt(b->job->cost, 0);
+    ck_assert_uint_eq(themis_sched_queued(rig.sched), 2);
+    rig_destroy(&rig);
+}
+END_TEST
+
 START_TEST(tiny_requests_pay_for_their_time)
 {
     themis_sched_options_t chosen = options("job-fair", "stride");
@@ -559,6 +607,7 @@ static void add_draw_tests(TCase *tests)
     tcase_add_loop_test(tests, mixed_sizes_share_bytes, 0, 2);
     tcase_add_loop_test(tests, nothing_is_idle_while_a_request_waits, 0, 2);
     tcase_add_loop_test(tests, metadata_is_charged_by_time, 0, 2);
+    tcase_add_loop_test(tests, metadata_goes_on_without_the_data, 0, 5);
     tcase_add_loop_test(tests, a_job_that_leaves_gives_all_at_once, 0, 2);
     tcase_add_loop_test(tests, the_device_limit_holds, 0, 2);
     tcase_add_loop_test(tests, jobs_come_and_go, 0, 2);
