@@ -25,8 +25,9 @@ themis_coll_mode_t themis_coll_model_choose(const themis_coll_config_t *config, 
                                             uint32_t nodes, const themis_coll_vote_t *vote);
 
 /* After a call in which no rank had more than SMALL bytes, up to STREAK calls go without agreement; twice as many after
- * each agreement that nothing has changed, so that what is told late stays in proportion to what went before. The longer
- * a row, the more may one rank be ahead of another, as where a server takes its processor, before it must wait. */
+ * each agreement that nothing has changed, so that what is told late stays in proportion to what went before. The
+ * longer a row, the more may one rank be ahead of another, as where a server takes its processor, before it must wait.
+ */
 #define THEMIS_COLL_SMALL (UINT64_C(128) << 10)
 #define THEMIS_COLL_STREAK 31
 #define THEMIS_COLL_STREAK_MOST 511
