@@ -84,11 +84,11 @@ END_TEST
 
 static void very_slow_store(themis_server_config_t *config)
 {
-    config->store_bandwidth = 1 << 20;
+    config->store_bandwidth = 1 << 16;
     config->drain = 100 * THEMIS_NS_PER_MS;
 }
 
-/* The same with long lists, behind a write that keeps the store busy for seconds. */
+/* The same with long lists, behind a write that keeps the store busy for a minute. */
 START_TEST(the_bytes_of_requests_are_bounded)
 {
     enum { RUNS = THEMIS_PROTO_MAX_RUNS, TOO_MANY = 100 };
