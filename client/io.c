@@ -6,8 +6,9 @@
 #include "client/error.h"
 #include "client/file.h"
 #include "client/placement.h"
+#include "util/memory.h"
 
-enum { INLINE_PIECES = 4 };
+enum { INLINE_PIECES = 4, SMALL_BYTES = 64 << 10 };
 
 typedef enum phase { PHASE_DATA, PHASE_SIZES, PHASE_DONE } phase_t;
 
@@ -34,6 +35,7 @@ struct themis_request {
     uint64_t bytes, moved;
     reach_t *reach; /* by slot; of a short read */
     themis_status_t status;
+    themis_memory_seen_t seen; /* of the memory of small requests, also earlier ones */
 };
 
 /* --- requests from the session's list ----------------------------------------------------------------------------- */
@@ -222,6 +224,17 @@ static themis_status_t check(const themis_file_t *file, const themis_list_t *lis
     return THEMIS_OK;
 }
 
+/* By shared memory and the network this process copies the bytes itself, and a wrong address would end it. */
+static themis_status_t check_memory(themis_request_t *request, const themis_list_t *list)
+{
+    themis_memory_seen_t *seen = request->bytes <= SMALL_BYTES ? &request->seen : NULL;
+
+    if (themis_memory_check(list->memory, list->memory_count, seen) == THEMIS_OK)
+        return THEMIS_OK;
+    return themis_client_fail(THEMIS_BAD_ADDRESS, "%s: the buffer is not in this process's memory",
+                              request->file->path);
+}
+
 /* A read needs its lists again if it turns out short. */
 static themis_status_t keep_lists(themis_request_t *request, const themis_list_t *list)
 {
@@ -268,6 +281,10 @@ static themis_status_t start(themis_file_t *file, const themis_list_t *list, the
     request->bytes = bytes;
     request->moved = 0;
     request->status = THEMIS_OK;
+    if ((status = check_memory(request, list)) != THEMIS_OK) {
+        put_request(request);
+        return status;
+    }
     if ((status = cut(request, list)) == THEMIS_OK && opcode == THEMIS_OP_READ)
         status = keep_lists(request, list);
     if (status != THEMIS_OK) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective reads and writes: from ROMIO's arguments to coll/ and back. */
+#include <stdio.h>
 #include <stdlib.h>
 #include "ad_themis_coll.h"
 
@@ -17,6 +18,20 @@ static void set_status(ADIO_Status *status, MPI_Datatype datatype, uint64_t byte
     if (status)
         MPIR_Status_set_bytes(status, datatype, (MPI_Count)bytes);
 #endif
+}
+
+/* What is exchanged between ranks, packed or kept back is copied by this process, whom a wrong address would end. */
+static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, const themis_coll_runs_t *memory)
+{
+    uintptr_t base = (uintptr_t)buf;
+    struct iovec ends[2] = {{(void *)(base + themis_coll_runs_first(memory)), 1},
+                            {(void *)(base + memory->end - 1), 1}};
+
+    if (!memory->bytes || themis_memory_check(ends, 2, &coll->seen) == THEMIS_OK)
+        return THEMIS_OK;
+    coll->failed = THEMIS_BAD_ADDRESS;
+    snprintf(coll->failure, sizeof coll->failure, "the buffer is not in this process's memory");
+    return THEMIS_BAD_ADDRESS;
 }
 
 /* In atomic mode each rank's access is one under a lock; then all agree on how it went. */
@@ -54,6 +69,8 @@ static void run(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_T
     }
     position = ADIOI_THEMIS_Coll_position(fd, coll, file_ptr_type, offset);
     own = ADIOI_THEMIS_Coll_describe(fd, coll, count, datatype, position, &coll->file, &coll->memory);
+    if (own == THEMIS_OK)
+        own = check_buffer(coll, buf, &coll->memory);
     if (own == THEMIS_OK)
         own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
     access = (themis_coll_access_t){direction, &coll->file, &coll->memory, buf};
@@ -147,6 +164,8 @@ static themis_status_t begin(pending_t *pending, themis_coll_direction_t directi
     themis_coll_access_t access = {direction, &pending->file, &pending->memory, buf};
     int held = ADIOI_THEMIS_Lock_release();
 
+    if (own == THEMIS_OK)
+        own = check_buffer(coll, buf, &pending->memory);
     if (own == THEMIS_OK)
         own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
     pending->op = themis_coll_start(coll->coll, &access, own);

@@ -6,6 +6,7 @@
 #include "coll/coll.h"
 #include "coll/type.h"
 #include "themis/cache.h"
+#include "util/memory.h"
 
 /* A datatype's runs, kept until another one is used in its place. */
 typedef struct ADIOI_THEMIS_Flat {
@@ -21,6 +22,7 @@ typedef struct ADIOI_THEMIS_Coll {
     themis_cache_t *cache; /* made at the first small call of a row; owned */
     ADIOI_THEMIS_Flat view, buffer;
     themis_coll_runs_t file, memory; /* of the blocking call */
+    themis_memory_seen_t seen;       /* of the callers' buffers */
     themis_coll_mode_t shown_mode;   /* what MPI_File_get_info says */
     uint64_t shown_plans;
     int told_count;               /* 1: that another number of aggregators is used than the hint asked for */

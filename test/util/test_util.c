@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "test/lib/run.h"
 #include "util/clock.h"
 #include "util/config.h"
+#include "util/memory.h"
 #include "util/status.h"
 
 START_TEST(bytes_have_units)
@@ -129,6 +131,32 @@ START_TEST(the_clock_can_be_driven)
 }
 END_TEST
 
+START_TEST(memory_is_there_or_not)
+{
+    enum { ROOM = 1 << 20, BLOCK = 1 << 16 };
+    char *room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *good = (char *)(((uintptr_t)room + ROOM / 2) & ~(uintptr_t)(BLOCK - 1));
+    themis_memory_seen_t seen = {{0}};
+    struct iovec pieces[3] = {{NULL, 0}, {good + 5, 4096}, {good, 2 * 4096}};
+
+    ck_assert_int_eq(mprotect(good, 2 * 4096, PROT_READ), 0);
+    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_OK);
+    pieces[1].iov_base = (void *)4096;
+    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    pieces[1].iov_base = good - BLOCK;
+    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    pieces[1] = (struct iovec){good, BLOCK + 1}; /* the last byte */
+    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    pieces[1].iov_len = SIZE_MAX;
+    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    /* what was seen is not looked at again */
+    ck_assert_int_eq(themis_memory_check(&pieces[2], 1, &seen), THEMIS_OK);
+    munmap(room, ROOM);
+    ck_assert_int_eq(themis_memory_check(&pieces[2], 1, &seen), THEMIS_OK);
+    ck_assert_int_eq(themis_memory_check(&pieces[2], 1, NULL), THEMIS_BAD_ADDRESS);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("util");
@@ -142,6 +170,7 @@ int main(void)
     tcase_add_test(tests, errors_name_file_line_and_key);
     tcase_add_test(tests, statuses_convert);
     tcase_add_test(tests, the_clock_can_be_driven);
+    tcase_add_test(tests, memory_is_there_or_not);
     suite_add_tcase(suite, tests);
     return test_run(suite);
 }
