@@ -11,6 +11,7 @@
 static const uint64_t attempt_limit = 2 * THEMIS_NS_PER_S; /* of one attempt to connect */
 static const uint64_t least_attempt = 500 * THEMIS_NS_PER_MS;
 static const uint64_t retry_pause = 50 * THEMIS_NS_PER_MS; /* between two attempts */
+static const uint64_t step_pause = 20 * THEMIS_NS_PER_MS;  /* an answer ends it */
 static const uint64_t tick_limit = THEMIS_NS_PER_S;
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -30,7 +31,8 @@ void themis_client_peer_lose(themis_client_peer_t *peer, themis_status_t why)
     peer->conn = NULL;
     peer->hello_id = 0;
     peer->why = why;
-    peer->state = THEMIS_CLIENT_PEER_IDLE;
+    if (peer->state == THEMIS_CLIENT_PEER_READY) /* else reach() sees how the attempt has ended */
+        peer->state = THEMIS_CLIENT_PEER_IDLE;
     if (!peer->lost && peer->first)
         peer->lost = themis_clock_now();
     if (conn) {
@@ -99,6 +101,7 @@ static void take_welcome(themis_client_peer_t *peer, const void *bytes, size_t l
     copy_text(peer->policy_fault, sizeof peer->policy_fault, &body.welcome.fault);
     peer->silent_since = 0;
     peer->state = THEMIS_CLIENT_PEER_READY;
+    themis_client_call_flush(peer);
 }
 
 /* A server that drains answers nothing new; what it refuses waits for its successor. */
@@ -186,72 +189,103 @@ void themis_client_peer_introduce(themis_client_peer_t *peer)
         send_hello(peer);
 }
 
-/* With the lock held, given up while it waits for the reply to the HELLO. */
-static themis_status_t greet(themis_client_peer_t *peer, uint64_t until)
+/* The network has connected: HELLO follows. */
+static themis_status_t adopt(themis_client_peer_t *peer, themis_net_conn_t *conn)
 {
-    themis_t *session = peer->session;
-    themis_status_t status = send_hello(peer);
-    uint64_t now;
+    themis_net_peer_credentials_t credentials;
 
-    while (status == THEMIS_OK && peer->hello_id && (now = themis_clock_now()) < until) {
-        pthread_mutex_unlock(&session->lock);
-        themis_net_progress(session->net, until - now);
-        pthread_mutex_lock(&session->lock);
-    }
-    if (status != THEMIS_OK)
-        return status;
-    if (peer->state == THEMIS_CLIENT_PEER_READY)
-        return THEMIS_OK;
-    return peer->conn ? THEMIS_TIMED_OUT : peer->why;
+    peer->conn = conn;
+    themis_net_conn_set_user(conn, peer);
+    peer->local = themis_net_conn_credentials(conn, &credentials) == THEMIS_OK && credentials.uid == geteuid();
+    return send_hello(peer);
 }
 
-themis_status_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t timeout)
+/* The lock is given up meanwhile, here and below: names are resolved, and handlers may run. */
+static themis_status_t begin(themis_client_peer_t *peer, uint64_t until)
 {
     themis_t *session = peer->session;
     const themis_client_server_t *server = &session->settings.servers[peer->index];
-    uint64_t until = themis_clock_now() + timeout;
-    themis_net_peer_credentials_t credentials;
-    themis_net_conn_t *conn;
+    themis_net_conn_t *conn = NULL;
 
     peer->refused = 0;
     peer->state = THEMIS_CLIENT_PEER_CONNECTING;
+    peer->attempt_until = until;
     pthread_mutex_unlock(&session->lock);
-    themis_status_t status = themis_net_connect(session->net, server->host, server->port, timeout, &conn);
+    themis_status_t status = themis_net_connect_begin(session->net, server->host, server->port, &conn);
     pthread_mutex_lock(&session->lock);
-    if (status == THEMIS_OK) {
-        peer->conn = conn;
-        themis_net_conn_set_user(conn, peer);
-        peer->local = themis_net_conn_credentials(conn, &credentials) == THEMIS_OK && credentials.uid == geteuid();
-        status = greet(peer, until);
-    }
-    if (status != THEMIS_OK)
-        themis_client_peer_lose(peer, status);
+    if (status == THEMIS_OK)
+        peer->attempt = conn;
     return status;
 }
 
-/* One attempt for calls that wait; ends them when the time is up. Returns ns until the next attempt. */
-static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
+/* A look at an attempt. THEMIS_IN_PROGRESS: the server has not answered yet. */
+static themis_status_t go_on(themis_client_peer_t *peer)
+{
+    themis_t *session = peer->session;
+    themis_net_conn_t *conn = peer->attempt;
+
+    if (conn) {
+        pthread_mutex_unlock(&session->lock);
+        themis_status_t status = themis_net_connect_go_on(conn, 0);
+        pthread_mutex_lock(&session->lock);
+        if (status == THEMIS_IN_PROGRESS)
+            return status;
+        peer->attempt = NULL;
+        if (status == THEMIS_OK)
+            status = adopt(peer, conn);
+        if (status != THEMIS_OK)
+            return status;
+    }
+    if (peer->state == THEMIS_CLIENT_PEER_READY)
+        return THEMIS_OK;
+    return peer->hello_id ? THEMIS_IN_PROGRESS : peer->why;
+}
+
+void themis_client_peer_give_up(themis_client_peer_t *peer, themis_status_t why)
+{
+    themis_net_conn_t *attempt = peer->attempt;
+
+    peer->attempt = NULL;
+    themis_net_conn_close(attempt);
+    themis_net_conn_unref(attempt);
+    themis_client_peer_lose(peer, why);
+    peer->state = THEMIS_CLIENT_PEER_IDLE;
+}
+
+/* An attempt may last as long as the time that is left, within bounds. */
+static uint64_t end_of_attempt(const themis_client_peer_t *peer, uint64_t now)
 {
     uint64_t timeout = peer->session->settings.timeout;
-
-    if (now < peer->retry_at)
-        return peer->retry_at - now;
-    if (!peer->lost)
-        peer->lost = now;
     uint64_t left = peer->lost + timeout > now ? peer->lost + timeout - now : 0;
     uint64_t limit = smaller(attempt_limit, left > least_attempt ? left : least_attempt);
-    themis_status_t status = themis_client_peer_connect(peer, smaller(limit, timeout));
-    if (status == THEMIS_OK) {
-        themis_client_call_flush(peer);
-        return 0;
+
+    return now + smaller(limit, timeout);
+}
+
+/* A step towards a server that is wanted; ends its calls when their time is up. Returns ns until the next step. */
+static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
+{
+    themis_status_t status = THEMIS_OK;
+
+    if (peer->state == THEMIS_CLIENT_PEER_IDLE) {
+        if (now < peer->retry_at)
+            return peer->retry_at - now;
+        if (!peer->lost)
+            peer->lost = now - peer->session->delay;
+        status = begin(peer, end_of_attempt(peer, now));
     }
+    if (status == THEMIS_OK)
+        status = go_on(peer);
     now = themis_clock_now();
-    if (peer->refused || now - peer->lost + retry_pause >= timeout) {
+    if (status == THEMIS_OK || (status == THEMIS_IN_PROGRESS && now < peer->attempt_until))
+        return status == THEMIS_OK ? 0 : step_pause;
+    if (status == THEMIS_IN_PROGRESS)
+        status = THEMIS_TIMED_OUT;
+    themis_client_peer_give_up(peer, status);
+    if (peer->refused || now - peer->lost + retry_pause >= peer->session->settings.timeout)
         themis_client_call_fail_all(peer, status);
-        return UINT64_MAX;
-    }
     peer->retry_at = now + retry_pause;
-    return retry_pause;
+    return peer->first ? retry_pause : 0;
 }
 
 /* --- heartbeats --------------------------------------------------------------------------------------------------- */
@@ -311,7 +345,12 @@ static void tick_all(themis_t *session, uint64_t now)
     session->next_tick = now + pause;
 }
 
-/* Attempts for all that want one. Returns ns until the next. */
+static int is_wanted(const themis_client_peer_t *peer)
+{
+    return (peer->first || peer->wanted) && peer->state != THEMIS_CLIENT_PEER_READY;
+}
+
+/* A step for each that is wanted. Returns ns until the next. */
 static uint64_t reach_all(themis_t *session, uint64_t now)
 {
     uint64_t pause = UINT64_MAX;
@@ -319,10 +358,10 @@ static uint64_t reach_all(themis_t *session, uint64_t now)
     session->attention = 0;
     for (uint32_t i = 0; i < session->settings.server_count; i++) {
         themis_client_peer_t *peer = themis_client_peer(session, i);
-        if (!peer->first || peer->state != THEMIS_CLIENT_PEER_IDLE)
+        if (!is_wanted(peer))
             continue;
         pause = smaller(pause, reach(peer, now));
-        session->attention |= peer->first && peer->state == THEMIS_CLIENT_PEER_IDLE;
+        session->attention |= is_wanted(peer);
     }
     return pause;
 }

@@ -11,19 +11,19 @@
 extern const themis_net_handlers_t themis_client_peer_handlers;
 
 /*
- * Connects what calls wait for, sends heartbeats, gives up on servers that are gone too long. Called by the poller with
- * the lock held; gives it up while it connects. Returns the ns after which it wants to be called again.
+ * Goes on with connecting what calls wait for or is `wanted`, all such servers side by side, sends heartbeats, gives up
+ * on servers that are gone too long. Called by the poller with the lock held; gives it up while it connects. Does not
+ * wait for servers: returns the ns after which it wants to be called again.
  */
 uint64_t themis_client_peer_service(themis_t *session, uint64_t now);
 
-/* One attempt to reach a server, with at most `timeout` ns. Called by the poller with the lock held, given up
- * meanwhile. */
-themis_status_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t timeout);
+/* With the lock held: ends an attempt to connect, and the connection if there is one. */
+void themis_client_peer_give_up(themis_client_peer_t *peer, themis_status_t why);
 
 /* With the lock held: tells the server anew what the settings say; nothing if it is not connected. */
 void themis_client_peer_introduce(themis_client_peer_t *peer);
 
-/* With the lock held: the connection is of no more use. */
+/* With the lock held: the connection is of no more use. The end of an attempt is seen by the next service. */
 void themis_client_peer_lose(themis_client_peer_t *peer, themis_status_t why);
 
 /* Sends a message, with the lock held; a failure makes the peer lost. */

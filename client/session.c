@@ -13,7 +13,7 @@
 #include "util/clock.h"
 
 static const uint64_t goodbye_limit = 200 * THEMIS_NS_PER_MS;
-static const uint64_t first_attempt = THEMIS_NS_PER_S;
+static const uint64_t head_start = 200 * THEMIS_NS_PER_MS; /* of the servers that are tried before */
 
 void themis_options_init(themis_options_t *options)
 {
@@ -117,11 +117,12 @@ static void destroy(themis_t *session)
 {
     for (uint32_t i = 0; session->peers && i < session->settings.server_count; i++) {
         themis_client_peer_t *peer = &session->peers[i];
-        if (peer->conn) {
+        if (peer->conn)
             themis_net_conn_set_user(peer->conn, NULL);
-            themis_net_conn_close(peer->conn);
-            themis_net_conn_unref(peer->conn);
-        }
+        themis_net_conn_close(peer->conn);
+        themis_net_conn_unref(peer->conn);
+        themis_net_conn_close(peer->attempt);
+        themis_net_conn_unref(peer->attempt);
         free(peer->name);
     }
     themis_client_io_free_requests(session);
@@ -173,31 +174,71 @@ static themis_status_t fill(themis_t *session, const themis_options_t *options)
     return status;
 }
 
-/* One after the other until one answers, again and again until the time is up. */
+/* A server that has answered, if it be with a refusal. */
+static themis_client_peer_t *find_answered(themis_t *session)
+{
+    for (uint32_t i = 0; i < session->settings.server_count; i++) {
+        themis_client_peer_t *peer = themis_client_peer(session, i);
+        if (peer->state == THEMIS_CLIENT_PEER_READY || peer->refused)
+            return peer;
+    }
+    return NULL;
+}
+
+static int is_trying(themis_t *session)
+{
+    for (uint32_t i = 0; i < session->settings.server_count; i++)
+        if (themis_client_peer(session, i)->state == THEMIS_CLIENT_PEER_CONNECTING)
+            return 1;
+    return 0;
+}
+
+/* Tries the first server, after a while two more, then four, and all again and again until one answers or the time is
+ * up: that one hangs costs little, and with a good list the others are spared. */
+static themis_client_peer_t *try_all(themis_t *session)
+{
+    uint64_t start = themis_clock_now(), now = start, next = start, timeout = session->settings.timeout;
+    uint32_t tried = 0, more = 1, count = session->settings.server_count;
+    themis_client_peer_t *answered = NULL;
+
+    for (; !answered && now - start < timeout; now = themis_clock_now()) {
+        if (tried < count && (now >= next || !is_trying(session))) {
+            for (uint32_t i = 0; i < more && tried < count; i++)
+                themis_client_peer(session, tried++)->wanted = 1;
+            more *= 2;
+            next = tried < count ? now + head_start : UINT64_MAX;
+        }
+        session->attention = 1;
+        uint64_t left = start + timeout - now;
+        poll_once(session, next > now && next - now < left ? next - now : left);
+        answered = find_answered(session);
+    }
+    session->delay = now - start;
+    return answered;
+}
+
+/* Waits for any server. The time that those took that did not answer counts when a call wants them. */
 static themis_status_t reach_any(themis_t *session)
 {
-    uint64_t start = themis_clock_now(), spent = 0, timeout = session->settings.timeout;
-    themis_status_t status = THEMIS_UNREACHABLE;
-    themis_client_peer_t *peer = session->peers;
+    const themis_client_peer_t *answered = try_all(session);
+    themis_status_t why = THEMIS_TIMED_OUT;
 
-    for (uint32_t i = 0; spent < timeout; i = (i + 1) % session->settings.server_count) {
-        peer = themis_client_peer(session, i);
-        uint64_t left = timeout - spent;
-        status = themis_client_peer_connect(peer, left < first_attempt ? left : first_attempt);
-        if (status == THEMIS_OK || peer->refused)
-            break;
-        /* The time that is lost with it here counts when a call wants it. */
-        peer->lost = start;
-        if (i + 1 == session->settings.server_count)
-            usleep(20000); /* before the next round; nobody else uses the session yet */
-        spent = themis_clock_now() - start;
+    for (uint32_t i = 0; i < session->settings.server_count; i++) {
+        themis_client_peer_t *peer = themis_client_peer(session, i);
+        peer->wanted = 0;
+        if (peer->state == THEMIS_CLIENT_PEER_READY)
+            peer->lost = 0;
+        else if (peer->state == THEMIS_CLIENT_PEER_CONNECTING)
+            themis_client_peer_give_up(peer, peer->refused ? peer->why : THEMIS_TIMED_OUT);
+        why = peer->why != THEMIS_OK ? peer->why : why;
     }
-    if (status == THEMIS_OK)
+    if (answered && !answered->refused)
         return THEMIS_OK;
-    if (peer->refused)
-        return themis_client_fail(status, "%s", peer->cause);
+    if (answered)
+        return themis_client_fail(answered->why, "%s", answered->cause);
     return themis_client_fail(THEMIS_UNREACHABLE, "no server of %s answered within %.1f s: %s",
-                              session->settings.server_list, (double)timeout / 1e9, themis_status_string(status));
+                              session->settings.server_list, (double)session->settings.timeout / 1e9,
+                              themis_status_string(why));
 }
 
 themis_status_t themis_connect(const themis_options_t *options, themis_t **result)

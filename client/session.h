@@ -21,7 +21,7 @@ struct themis_request;
 
 typedef enum themis_client_peer_state {
     THEMIS_CLIENT_PEER_IDLE,       /* no connection */
-    THEMIS_CLIENT_PEER_CONNECTING, /* the poller is at it */
+    THEMIS_CLIENT_PEER_CONNECTING, /* an attempt is under way, or has just failed */
     THEMIS_CLIENT_PEER_READY       /* welcomed */
 } themis_client_peer_state_t;
 
@@ -31,6 +31,9 @@ typedef struct themis_client_peer {
     uint32_t index;
     char *name; /* "host:port" */
     themis_client_peer_state_t state;
+    int wanted;                              /* 1: is to be connected although no call waits for it */
+    themis_net_conn_t *attempt;              /* what is being connected; NULL: nothing; the reference is ours */
+    uint64_t attempt_until;                  /* ns; when that, or the HELLO after it, has failed */
     themis_net_conn_t *conn;                 /* NULL: none; one reference is ours */
     uint64_t incarnation;                    /* of our session at the server */
     uint64_t hello_id;                       /* of the HELLO that waits for its WELCOME; 0: none */
@@ -71,6 +74,7 @@ struct themis {
     int polling;            /* 1: some thread is the poller */
     unsigned waiting;       /* threads that wait on `changed` */
     _Atomic int attention;  /* 1: some peer wants to be connected; may be read without the lock */
+    uint64_t delay;         /* ns that the first answer of a server took; counted against those not tried by then */
     uint64_t next_tick;     /* ns; when peers are looked at the next time */
     uint64_t last_tick;
     uint64_t next_id, next_owner;

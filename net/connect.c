@@ -49,27 +49,22 @@ void themis_net_on_ready(themis_net_conn_t *conn, int near)
         themis_net_conn_opened(conn, near && conn->local != NULL);
 }
 
-/* Progresses until the state is another one than `state`. */
-static void await_change(themis_net_conn_t *conn, themis_net_state_t state, uint64_t deadline)
+/* Progresses until the server has said WELCOME. */
+static void await_welcome(themis_net_conn_t *conn, uint64_t deadline)
 {
     uint64_t now;
 
-    while (conn->state == state && (now = themis_clock_now()) < deadline)
+    while (conn->state == THEMIS_NET_CONNECTING && (now = themis_clock_now()) < deadline)
         themis_net_progress(conn->net, deadline - now < WAIT_SLICE ? deadline - now : WAIT_SLICE);
 }
 
-static themis_status_t greet(themis_net_conn_t *conn, const char *host, uint16_t port, uint64_t deadline)
+/* The server has said WELCOME, or the connection is lost. */
+static themis_status_t answer(themis_net_conn_t *conn, uint64_t deadline)
 {
-    themis_net_frame_t ready = {.type = THEMIS_NET_READY};
-
-    themis_status_t status = themis_net_worker_connect(conn, host, port);
-    if (status != THEMIS_OK)
-        return status;
-    await_change(conn, THEMIS_NET_CONNECTING, deadline);
-    if (conn->state == THEMIS_NET_CONNECTING)
-        return THEMIS_TIMED_OUT;
     int near = conn->state == THEMIS_NET_GREETED && themis_net_local_connect(conn, deadline);
-    ready.token = (uint64_t)near;
+    themis_net_frame_t ready = {.type = THEMIS_NET_READY, .token = (uint64_t)near};
+    themis_status_t status;
+
     themis_net_lock(conn->net);
     if (conn->state == THEMIS_NET_GREETED)
         status = themis_net_post(conn, &ready, NULL, 0, NULL, NULL);
@@ -81,11 +76,15 @@ static themis_status_t greet(themis_net_conn_t *conn, const char *host, uint16_t
     return status;
 }
 
-themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t port, uint64_t timeout,
-                                   themis_net_conn_t **conn)
+static void give_up(themis_net_conn_t *conn, themis_status_t status)
 {
-    uint64_t deadline = themis_clock_now() + timeout;
+    themis_info("cannot connect to %s: %s", conn->peer, themis_status_string(status));
+    themis_net_conn_close(conn);
+    themis_net_conn_unref(conn);
+}
 
+themis_status_t themis_net_connect_begin(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn)
+{
     if (port == 0 || host == NULL || themis_net_in_handler(net))
         return THEMIS_INVALID;
     themis_net_lock(net);
@@ -97,13 +96,46 @@ themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t
     themis_net_unlock(net);
     if (new == NULL)
         return THEMIS_NO_MEMORY;
-    themis_status_t status = greet(new, host, port, deadline);
-    if (status == THEMIS_OK) {
-        *conn = new;
-        return THEMIS_OK;
+    themis_status_t status = themis_net_worker_connect(new, host, port);
+    if (status != THEMIS_OK) {
+        give_up(new, status);
+        return status;
     }
-    themis_info("cannot connect to %s: %s", new->peer, themis_status_string(status));
-    themis_net_conn_close(new);
-    themis_net_conn_unref(new);
+    *conn = new;
+    return THEMIS_OK;
+}
+
+/* `until` is for the server's WELCOME, `deadline` for what follows. */
+static themis_status_t go_on(themis_net_conn_t *conn, uint64_t until, uint64_t deadline)
+{
+    await_welcome(conn, until);
+    if (conn->state == THEMIS_NET_CONNECTING)
+        return THEMIS_IN_PROGRESS;
+    themis_status_t status = answer(conn, deadline);
+    if (status != THEMIS_OK)
+        give_up(conn, status);
+    return status;
+}
+
+themis_status_t themis_net_connect_go_on(themis_net_conn_t *conn, uint64_t timeout)
+{
+    return go_on(conn, themis_clock_now() + timeout, UINT64_MAX);
+}
+
+themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t port, uint64_t timeout,
+                                   themis_net_conn_t **conn)
+{
+    uint64_t deadline = themis_clock_now() + timeout;
+    themis_net_conn_t *new;
+    themis_status_t status = themis_net_connect_begin(net, host, port, &new);
+
+    if (status == THEMIS_OK)
+        status = go_on(new, deadline, deadline);
+    if (status == THEMIS_IN_PROGRESS) {
+        status = THEMIS_TIMED_OUT;
+        give_up(new, status);
+    }
+    if (status == THEMIS_OK)
+        *conn = new;
     return status;
 }

@@ -65,6 +65,15 @@ themis_status_t themis_net_listen(themis_net_t *net, const char *host, uint16_t 
 themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t port, uint64_t timeout,
                                    themis_net_conn_t **conn);
 
+/*
+ * The same in steps, for several at a time. What begins is the caller's at once, but until going on with it has
+ * succeeded it may only be closed. Going on progresses `net` for at most `timeout` ns (0: looks; a server that answers
+ * may still take its part, up to 2 s). THEMIS_IN_PROGRESS: not connected yet; any failure has closed it and taken the
+ * reference.
+ */
+themis_status_t themis_net_connect_begin(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn);
+themis_status_t themis_net_connect_go_on(themis_net_conn_t *conn, uint64_t timeout);
+
 /* Closes the connection; pending pulls and pushes end with THEMIS_DISCONNECTED. The object lives on until the last
  * reference is dropped; calls on it then fail with THEMIS_DISCONNECTED. */
 void themis_net_conn_close(themis_net_conn_t *conn);

@@ -48,6 +48,11 @@ done
 kill -9 "$(pid_of 1)"
 check "server 2 of 2 is gone: open ends within 10 s" half_dead
 stop_servers
+start_servers 4
+for i in 0 1 2; do kill -STOP "$(pid_of $i)"; done
+check "servers 1 to 3 of 4 do not answer: open ends within 10 s" half_dead
+for i in 0 1 2; do kill -CONT "$(pid_of $i)"; done
+stop_servers
 
 start_servers 2 size=3g
 check "no such file: MPI_ERR_NO_SUCH_FILE" error_case no-file themis:/missing

@@ -299,6 +299,35 @@ START_TEST(a_list_in_another_order_is_refused)
 }
 END_TEST
 
+/* All but the last hang. What they cost is counted once, from the start of the session. */
+START_TEST(servers_that_hang_are_passed_over)
+{
+    const uint64_t timeout = 3 * THEMIS_NS_PER_S;
+    themis_status_t status = THEMIS_OK;
+    themis_stat_t stat;
+    char path[16];
+
+    themis_disconnect(session);
+    for (int i = 0; i + 1 < TEST_SERVERS; i++)
+        test_server_signal(i, SIGSTOP);
+    uint64_t start = themis_clock_now();
+    ck_ok(connect_to(test_server_list, timeout));
+    ck_assert_uint_lt(themis_clock_now() - start, THEMIS_NS_PER_S + THEMIS_NS_PER_S);
+    for (int i = 0; i < 50 && status != THEMIS_UNREACHABLE && status != THEMIS_TIMED_OUT; i++) {
+        snprintf(path, sizeof path, "/%d", i);
+        status = themis_stat(session, path, &stat);
+    }
+    ck_assert(status == THEMIS_UNREACHABLE || status == THEMIS_TIMED_OUT);
+    ck_assert_uint_lt(themis_clock_now() - start, timeout + THEMIS_NS_PER_S + THEMIS_NS_PER_S);
+    for (int i = 0; i + 1 < TEST_SERVERS; i++)
+        test_server_signal(i, SIGCONT);
+    /* they are servers as before */
+    themis_file_t *file = open_file("/after");
+    ck_ok(write_all(file));
+    ck_ok(themis_close(file));
+}
+END_TEST
+
 START_TEST(nobody_answers)
 {
     uint64_t start = themis_clock_now();
@@ -336,6 +365,7 @@ int main(void)
     tcase_add_test(tcase, heartbeats_come_only_where_nothing_else_does);
     tcase_add_test(tcase, a_list_in_another_order_is_refused);
     tcase_add_test(tcase, nobody_answers);
+    tcase_add_test(tcase, servers_that_hang_are_passed_over);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }
