@@ -91,6 +91,15 @@ check "one rank with a wrong view hangs nobody" error_case wrong-view themis:/wr
 check "nor in a sequential file" error_case sequential-view themis:/sequential-view
 check "nor wrong or differing arguments of other collective calls" error_case wrong-argument themis:/wrong-argument
 check "memory that is not there: MPI_ERR_BUFFER" error_case wrong-address themis:/wrong-address
+# An address may be spelled with any number of zeros in front.
+long_list() {
+    name=$(seq -s / 101 139 | sed 's/[0-9]*/&'"$(printf '%096d' 0)"'/g') list=$(echo "$THEMIS_SERVERS" | sed "s/127\./$(printf '%0300d' 177)./g")
+    limit 20 themis mkdir -p "themis:/$name" &&
+        LONG_LIST=$list THEMIS_SERVERS=127.0.0.1:1 limit 40 ranks 4 "$programs/errors" long-list "themis:/$name/file" || return 1
+    left=$(limit 20 themis ls "themis:/$name")
+    [ -z "$left" ] || { echo "$left" && return 1; }
+}
+check "a list of servers that ROMIO's name has no room for" long_list
 
 for where in themis: "ufs:$T"; do
     name=${where%%:*}:

@@ -158,6 +158,11 @@ themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **
 /* 1 the first time that it is called for a session: a wish for a policy that was not granted is told once. */
 int ADIOI_THEMIS_Session_untold(const themis_t *session);
 
+/* What stands for a list of servers in names that are too long otherwise: the same in all processes of a job, and
+ * understood by those that have a session with these servers. */
+enum { AD_THEMIS_SHORT_SERVERS = 18 }; /* bytes, with the final zero */
+void ADIOI_THEMIS_Servers_shorten(const char *servers, char text[AD_THEMIS_SHORT_SERVERS]);
+
 /* Splits "//host:port,host:port/path" or "/path" or "path" (what ROMIO leaves of the name given by the user). *servers
  * (empty: none named) and *path, absolute, are owned by the caller (free). */
 themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char **path);

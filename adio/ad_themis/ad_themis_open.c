@@ -220,14 +220,18 @@ static themis_status_t take_over(ADIO_File fd, const announcement_t *said, const
     return status;
 }
 
-/* From here on the name has the servers in it: ROMIO deletes by name, and makes from it the name of the hidden file. */
+/* From here on the name has the servers in it: ROMIO deletes by name, and makes from it the name of the hidden file.
+ * Where it would be too long for that, something short stands for them. */
 static void name_in_full(ADIO_File fd, const char *server_list)
 {
-    char full[PATH_MAX - NAME_ROOM];
+    char full[PATH_MAX - NAME_ROOM + sizeof "//" + AD_THEMIS_SHORT_SERVERS], servers[AD_THEMIS_SHORT_SERVERS];
     const char *path = themis_file_path(ADIOI_THEMIS_file(fd)->handle);
 
-    if (snprintf(full, sizeof full, "//%s%s", server_list, path) >= (int)sizeof full)
-        return;
+    if (strlen(server_list) + strlen(path) + sizeof "//" > PATH_MAX - NAME_ROOM) {
+        ADIOI_THEMIS_Servers_shorten(server_list, servers);
+        server_list = servers;
+    }
+    snprintf(full, sizeof full, "//%s%s", server_list, path);
     ADIOI_Free(fd->filename);
     fd->filename = ADIOI_Strdup(full);
 }

@@ -4,8 +4,10 @@
  * attributes of MPI_COMM_SELF while MPI still works.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include "ad_themis.h"
 #include "util/config.h"
 
@@ -160,6 +162,30 @@ int ADIOI_THEMIS_Session_untold(const themis_t *session)
     return untold;
 }
 
+void ADIOI_THEMIS_Servers_shorten(const char *servers, char text[AD_THEMIS_SHORT_SERVERS])
+{
+    snprintf(text, AD_THEMIS_SHORT_SERVERS, "@%016llx", (unsigned long long)XXH3_64bits(servers, strlen(servers)));
+}
+
+/* Puts the list in place of what stands for it; what stands for nothing stays. */
+static void lengthen(char **servers)
+{
+    char text[AD_THEMIS_SHORT_SERVERS];
+
+    pthread_mutex_lock(&table.lock);
+    for (session_entry_t *entry = table.first; entry; entry = entry->next) {
+        if (!entry->servers)
+            continue;
+        ADIOI_THEMIS_Servers_shorten(entry->servers, text);
+        if (strcmp(*servers, text) == 0) {
+            free(*servers);
+            *servers = strdup(entry->servers);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&table.lock);
+}
+
 /* "/" and the text, or the text if it begins with one. */
 static char *absolute(const char *path)
 {
@@ -181,6 +207,8 @@ themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char *
     if (strncmp(name, "//", 2) == 0 && name[2] != '/') {
         rest = name + 2 + strcspn(name + 2, "/");
         list = strndup(name + 2, (size_t)(rest - name - 2));
+        if (list && list[0] == '@')
+            lengthen(&list);
     } else {
         list = strdup("");
     }
