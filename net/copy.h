@@ -15,8 +15,8 @@ typedef struct themis_net_copy {
 } themis_net_copy_t;
 
 /*
- * Copies in the calling thread. THEMIS_UNSUPPORTED: the kernel does not allow it (nothing was moved);
- * THEMIS_DISCONNECTED: the process is gone; THEMIS_PROTOCOL: its memory is not what the descriptor says.
+ * Copies in the calling thread. THEMIS_UNSUPPORTED: the kernel does not allow it (nothing was moved; errno
+ * says why); THEMIS_DISCONNECTED: the process is gone; THEMIS_PROTOCOL: its memory is not what the descriptor says.
  */
 themis_status_t themis_net_copy(const themis_net_copy_t *copy);
 #endif

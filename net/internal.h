@@ -137,6 +137,7 @@ struct themis_net {
     uint64_t warn_again;   /* when another warning of too many connections is due */
     uint64_t accept_again; /* when accepting goes on; 0: it does */
     themis_net_stranger_t local_strangers[THEMIS_NET_STRANGERS];
+    atomic_int told_refusal;    /* 1: it was told that some process may not be copied from */
     atomic_uint locals_version; /* grows when a connection gets a local side or ends */
     themis_net_conn_t *conns;
     themis_net_conn_t *doomed;

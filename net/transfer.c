@@ -4,6 +4,9 @@
  * pull a PULL frame goes out and DATA comes back; for a push a PUSH frame with the bytes goes out and ACK comes back. A
  * chunk ends when the peer has answered and UCX has let go of our memory; the transfer ends with its last chunk.
  */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "net/copy.h"
@@ -296,6 +299,30 @@ static themis_status_t start(const order_t *order, uint64_t token)
     return THEMIS_IN_PROGRESS;
 }
 
+/* The kernel has refused, and will not change its mind. Told once, with what an administrator can do about it. */
+static void forgo_copies(themis_net_conn_t *conn, int error)
+{
+    int64_t scope = 0;
+    char text[16] = "0";
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+
+    conn->local->may_copy = 0;
+    if (file != NULL) {
+        if (fgets(text, sizeof text, file) != NULL)
+            scope = strtol(text, NULL, 10);
+        fclose(file);
+    }
+    if (atomic_exchange(&conn->net->told_refusal, 1))
+        return;
+    if (error == EPERM && scope > 0)
+        themis_warn("data of %s go by messages: process %d may not be copied from and to (kernel.yama.ptrace_scope is "
+                    "%" PRId64 ", 0 would allow it)",
+                    conn->peer, (int)conn->local->peer.pid, scope);
+    else
+        themis_warn("data of %s go by messages: process %d may not be copied from and to (%s%s)", conn->peer,
+                    (int)conn->local->peer.pid, strerror(error), error == EPERM ? ": it forbids to be traced" : "");
+}
+
 /* By the stage, or one copy between the processes; THEMIS_UNSUPPORTED: not with this peer. */
 static themis_status_t copy(const order_t *order, const themis_net_descriptor_t *said, uint64_t total)
 {
@@ -314,7 +341,7 @@ static themis_status_t copy(const order_t *order, const themis_net_descriptor_t 
     what.pid = local->peer.pid;
     themis_status_t status = themis_net_copy(&what);
     if (status == THEMIS_UNSUPPORTED)
-        local->may_copy = 0; /* the kernel will not change its mind */
+        forgo_copies(order->conn, errno);
     return status;
 }
 

@@ -230,6 +230,29 @@ private() {
 }
 check "private servers take any policy" private
 stop_servers
+
+# A process that may not be traced is not copied from and to: its data go by messages, as to other hosts.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    mkdir "$T/bin"
+    printf '#!/bin/sh\nexec setpriv --bounding-set=-sys_ptrace %s "$@"\n' "$(command -v themisd)" >"$T/bin/themisd"
+    chmod +x "$T/bin/themisd"
+    printf '%s\n' '#include <sys/prctl.h>' '__attribute__((constructor)) static void shut(void) { prctl(PR_SET_DUMPABLE, 0); }' |
+        gcc -O2 -fPIC -shared -x c -o "$T/shut.so" - || exit 1
+    PATH=$T/bin:$PATH start_servers 2
+    EXTRA_PRELOAD=$T/shut.so:$EXTRA_PRELOAD
+    check "ranks that may not be traced: every byte arrives" limit 60 ranks 4 "$THEMIS_BUILD/examples/cube" --size 96 themis:/shut
+    refusals() {
+        grep -h 'go by messages' "$T"/srv*/log
+        [ "$(grep -h 'go by messages: process [0-9]* may not be copied from and to (' "$T/srv$1/log" | wc -l)" = 1 ]
+    }
+    for i in 0 1; do check "and server $((i + 1)) tells it once, with the reason" refusals $i; done
+    check "memory that is not there, by messages" error_case wrong-address themis:/wrong-address
+    EXTRA_PRELOAD=${EXTRA_PRELOAD#*:}
+    stop_servers
+else
+    skip "ranks that may not be traced" "takes a right from the servers that only root has to give"
+fi
+
 start_servers 1 store_bandwidth=16m
 check "MPI_Wait for a slow server takes no processor; writes go on without calls" limit 120 ranks 1 "$programs/features" waiting themis:/slow
 finish
