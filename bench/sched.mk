@@ -14,4 +14,4 @@ bench-programs: bench/sharing_client
 bench_sharing_client_SOURCES = bench/sharing_client.c
 bench_sharing_client_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 bench_sharing_client_LDADD = $(CLIENT_LIBS) $(JANSSON_LIBS)
-EXTRA_DIST += test/sharing.sh test/watch.sh test/lib/sharing.sh doc/grafana.json doc/sharing.md
+EXTRA_DIST += test/sharing.sh test/lambda.sh test/watch.sh test/lib/sharing.sh doc/grafana.json doc/sharing.md

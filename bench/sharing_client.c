@@ -17,10 +17,12 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -287,8 +289,10 @@ static int run_job(const settings_t *settings)
         pid_t child = fork();
         if (child < 0)
             return 1;
-        if (child == 0)
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* who ends the job ends its processes */
             _exit(run_process(settings, totals, rank, start) != 0);
+        }
     }
     while (wait(&status) > 0)
         failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
