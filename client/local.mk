@@ -48,3 +48,8 @@ test_client_test_faults_SOURCES = test/client/test_faults.c test/client/servers.
 test_client_test_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_faults_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_faults_DEPENDENCIES = server/themisd
+
+# Serves test/many.sh.
+check_PROGRAMS += test/client/many
+test_client_many_SOURCES = test/client/many.c
+test_client_many_LDADD = $(CLIENT_LIBS)
