@@ -50,4 +50,25 @@ check "a program linked with -lthemis-mpiio" linked
 # shellcheck disable=SC2046 # words
 check "themis run starts servers of its own" limit 90 env -u THEMIS_SERVERS $(run_env) themis run -s 2 -- mpirun.mpich -n 4 \
     "$bin/hello_mpiio" themis:/hello
+
+# The second time: nothing is compiled, and all is verified. quickstart has its build tree in build, wherever tests are run.
+quickstart() {
+    : >"$T/before"
+    limit 90 env -u THEMIS_SERVERS sh "$THEMIS_SRC/examples/quickstart.sh" >"$T/quick" 2>&1 || { cat "$T/quick" && return 1; }
+    took=$(sed -n 's/^== quickstart: every byte verified, after \([0-9]*\) s$/\1/p' "$T/quick")
+    cat "$T/quick"
+    [ "${took:-99}" -lt 60 ] && [ "$(grep -c '^\(cube\|btio\): .* 4 ranks, .* MiB/s, every byte verified$' "$T/quick")" = 2 ] &&
+        [ "$(grep -c '^ *[01]  127.0.0.1:[0-9]* *arena ' "$T/quick")" = 2 ] &&
+        [ "$(grep -c '^  layout    2 servers ' "$T/quick")" = 2 ] && grep -q '^  themis_servers  *127.0.0.1:' "$T/quick"
+}
+not_compiled() {
+    made=$(find "$THEMIS_BUILD" -path "$THEMIS_PREFIX" -prune -o -name '*.o' -newer "$T/before" -print)
+    [ -z "$made" ] || { echo "$made" && return 1; }
+}
+if [ "$THEMIS_BUILD" = "$THEMIS_SRC/build" ] && [ -e "$THEMIS_BUILD/.configured" ] && [ -z "${THEMIS_VARIANT-}" ]; then
+    check "quickstart in a tree that is built: verified, and its summary is there" quickstart
+    check "nothing is compiled for it" not_compiled
+else
+    skip "quickstart in a tree that is built" "it is for the build tree of test/run.sh"
+fi
 finish
