@@ -9,6 +9,8 @@ mkdir -p "$programs"
 for name in errors hints handlers features; do
     mpicc.mpich -Wall -Werror -pthread -o "$programs/$name" "$THEMIS_SRC/test/adio/$name.c" || exit 1
 done
+rm -f "$programs/handlers_f"
+! command -v gfortran >/dev/null || mpif90.mpich -Wall -Wno-unused-dummy-argument -Werror -J "$T" -o "$programs/handlers_f" "$THEMIS_SRC/test/adio/handlers.f90" || exit 1
 gcc -O2 -fPIC -shared -o "$T/yield_shim.so" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl || exit 1
 EXTRA_PRELOAD=$T/yield_shim.so
 
@@ -110,6 +112,12 @@ for where in themis: "ufs:$T"; do
             ! grep -q 'came back' "$T/fatal" && grep -qi 'fatal error' "$T/fatal"
     }
     check "MPI_ERRORS_ARE_FATAL on $name" is_fatal
+    if [ -x "$programs/handlers_f" ]; then
+        check "a Fortran program's handler on $name" limit 30 ranks 2 "$programs/handlers_f" own "$where/own_f"
+        check "MPI_ERRORS_RETURN and the classes in Fortran on $name" limit 30 ranks 2 "$programs/handlers_f" return "$where/return_f"
+    else
+        skip "handlers in Fortran on $name" "no Fortran compiler here"
+    fi
 done
 
 for name in external32 sparse modes gaps threads; do
