@@ -199,16 +199,23 @@ void themis_histogram_add(themis_histogram_t *histogram, uint64_t value)
     if (bucket >= THEMIS_HISTOGRAM_BUCKETS)
         bucket = THEMIS_HISTOGRAM_BUCKETS - 1;
     histogram->counts[bucket]++;
-    histogram->sum += value;
-    histogram->count++;
+}
+
+uint64_t themis_histogram_count(const themis_histogram_t *histogram)
+{
+    uint64_t count = 0;
+
+    for (int k = 0; k < THEMIS_HISTOGRAM_BUCKETS; k++)
+        count += histogram->counts[k];
+    return count;
 }
 
 uint64_t themis_histogram_quantile(const themis_histogram_t *histogram, double q)
 {
-    double wanted = q * (double)histogram->count;
-    uint64_t seen = 0;
+    uint64_t count = themis_histogram_count(histogram), seen = 0;
+    double wanted = q * (double)count;
 
-    if (histogram->count == 0)
+    if (count == 0)
         return 0;
     for (int k = 0; k < THEMIS_HISTOGRAM_BUCKETS; k++) {
         seen += histogram->counts[k];

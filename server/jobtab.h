@@ -20,7 +20,6 @@ typedef struct themis_job_identity {
 
 /* Power-of-two buckets: counts[k] counts values in [2^k, 2^(k+1)) ns; 0 is counted with 1. */
 typedef struct themis_histogram {
-    uint64_t sum, count;
     uint64_t counts[THEMIS_HISTOGRAM_BUCKETS];
 } themis_histogram_t;
 
@@ -29,11 +28,12 @@ typedef struct themis_job {
     /* Counters since the job joined. The engine adds bytes_read and bytes_written, the scheduler all others. */
     uint64_t queued; /* requests that wait, without those being served */
     uint64_t queued_bytes;
-    uint64_t requests; /* ended, metadata included */
-    uint64_t metadata; /* ended requests that move no data */
-    uint64_t cost;     /* bytes charged */
+    uint64_t requests;            /* ended, metadata included */
+    uint64_t metadata;            /* ended requests that move no data */
+    uint64_t cost;                /* bytes charged */
+    uint64_t wait_ns, service_ns; /* sums of what the histograms count */
+    /* So far one cache line, which a decision changes, and a bucket of each histogram. */
     uint64_t bytes_read, bytes_written;
-    themis_histogram_t wait, service; /* ns from arrival to the first slice; ns being served, one value a request */
     int active;
     uint32_t stalled;                    /* the engine's: slices that wait for a client for too long */
     uint32_t clients;                    /* connections */
@@ -41,6 +41,8 @@ typedef struct themis_job {
     uint64_t last_heard;                 /* ns */
     struct themis_control_item *control; /* control_queue.c's: what waits there, and the neighbours in its turns */
     struct themis_job *control_next, *control_prev;
+    _Alignas(64) themis_histogram_t wait; /* ns from arrival to the first slice */
+    themis_histogram_t service;           /* ns being served, one value a request */
     themis_job_identity_t identity;
 } themis_job_t;
 
@@ -76,6 +78,8 @@ uint32_t themis_jobtab_count(const themis_jobtab_t *table);
 
 /* Adds a value to a histogram. */
 void themis_histogram_add(themis_histogram_t *histogram, uint64_t value);
+/* Values in it. */
+uint64_t themis_histogram_count(const themis_histogram_t *histogram);
 /* Upper edge, in ns, of the bucket below which the fraction `q` (0 to 1) of all values lies; 0 when it is empty. */
 uint64_t themis_histogram_quantile(const themis_histogram_t *histogram, double q);
 #endif

@@ -42,9 +42,9 @@ static void set_counters(json_t *row, const themis_job_t *job, int *failed)
     set(row, "metadata", integer(job->metadata), failed);
     set(row, "queued", integer(job->queued), failed);
     set(row, "queued_bytes", integer(job->queued_bytes), failed);
-    set(row, "waits", integer(job->wait.count), failed);
-    set(row, "wait_s", json_real(us(job->wait.sum) / 1e6), failed);
-    set(row, "service_s", json_real(us(job->service.sum) / 1e6), failed);
+    set(row, "waits", integer(themis_histogram_count(&job->wait)), failed);
+    set(row, "wait_s", json_real(us(job->wait_ns) / 1e6), failed);
+    set(row, "service_s", json_real(us(job->service_ns) / 1e6), failed);
     set(row, "wait_p50_us", json_real(us(themis_histogram_quantile(&job->wait, 0.5))), failed);
     set(row, "wait_p99_us", json_real(us(themis_histogram_quantile(&job->wait, 0.99))), failed);
     set(row, "service_p50_us", json_real(us(themis_histogram_quantile(&job->service, 0.5))), failed);

@@ -101,7 +101,8 @@ static void put_values(FILE *out, themis_jobtab_t *jobs, const themis_sched_t *s
 /* Buckets from 1 us to about 17 s, every second power of two: finer ones cost Prometheus more than they tell. */
 enum { FIRST_BUCKET = 9, LAST_BUCKET = 33 };
 
-static void put_histogram(FILE *out, const char *name, const themis_job_t *job, const themis_histogram_t *histogram)
+static void put_histogram(FILE *out, const char *name, const themis_job_t *job, const themis_histogram_t *histogram,
+                          uint64_t sum)
 {
     uint64_t seen = 0;
 
@@ -115,21 +116,21 @@ static void put_histogram(FILE *out, const char *name, const themis_job_t *job, 
     }
     fprintf(out, "%s_bucket{", name);
     put_job(out, job);
-    fprintf(out, ",le=\"+Inf\"} %llu\n%s_count{", (unsigned long long)histogram->count, name);
+    fprintf(out, ",le=\"+Inf\"} %llu\n%s_count{", (unsigned long long)seen, name);
     put_job(out, job);
-    fprintf(out, "} %llu\n%s_sum{", (unsigned long long)histogram->count, name);
+    fprintf(out, "} %llu\n%s_sum{", (unsigned long long)seen, name);
     put_job(out, job);
-    fprintf(out, "} %.9g\n", (double)histogram->sum / 1e9);
+    fprintf(out, "} %.9g\n", (double)sum / 1e9);
 }
 
 static void put_histograms(FILE *out, themis_jobtab_t *jobs)
 {
     put_family(out, "themis_job_wait_seconds", "histogram", "Time from a request's arrival to its first slice.");
     for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL; job = themis_jobtab_next(jobs, job))
-        put_histogram(out, "themis_job_wait_seconds", job, &job->wait);
+        put_histogram(out, "themis_job_wait_seconds", job, &job->wait, job->wait_ns);
     put_family(out, "themis_job_service_seconds", "histogram", "Time that a request was being served.");
     for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL; job = themis_jobtab_next(jobs, job))
-        put_histogram(out, "themis_job_service_seconds", job, &job->service);
+        put_histogram(out, "themis_job_service_seconds", job, &job->service, job->service_ns);
 }
 
 static void put_gauge(FILE *out, const char *name, const char *help, double value)

@@ -325,6 +325,12 @@ static void limit_charge(themis_sched_t *sched, double bytes)
         sched->limit_free += bytes * 1e9 / (double)sched->options.bandwidth;
 }
 
+static void count_wait(themis_job_t *job, uint64_t waited)
+{
+    job->wait_ns += waited;
+    themis_histogram_add(&job->wait, waited);
+}
+
 static themis_sched_item_t *dispatch(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now, uint64_t *slice)
 {
     themis_sched_item_t *item = entry->head;
@@ -332,12 +338,11 @@ static themis_sched_item_t *dispatch(themis_sched_t *sched, themis_sched_entry_t
     /* With thousands of jobs each of these lines is a cache miss: let them come at once. */
     __builtin_prefetch(item, 1);
     __builtin_prefetch(entry->job, 1);
-    __builtin_prefetch(&entry->job->wait, 1);
     __builtin_prefetch(&entry->metadata_cost, 1);
     double cost = themis_sched_head_cost(sched, entry);
     *slice = item->bytes < sched->options.quantum ? item->bytes : sched->options.quantum;
     if (item->service == 0 && item->bytes == item->total)
-        themis_histogram_add(&entry->job->wait, now - item->enqueued);
+        count_wait(entry->job, now - item->enqueued);
     count_out(sched, item);
     take_out(entry, item);
     item->reserved = (uint64_t)cost;
@@ -425,6 +430,7 @@ void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_
     } else {
         job->requests++;
         job->metadata += item->total == 0;
+        job->service_ns += item->service;
         themis_histogram_add(&job->service, item->service);
     }
     update(sched, entry, now);
