@@ -135,12 +135,10 @@ done
 killed() {
     hints themis_collective "$1" striping_unit 65536 themis_timeout $((2 * testlib_slower))s
     shift
-    limit 60 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 "$@" >"$T/killed.out" 2>&1 &
+    limit 90 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 "$@" >"$T/killed.out" 2>&1 &
     program=$!
-    tries=100
-    until grep -q running "$T/killed.out" || [ $tries = 0 ]; do
+    until grep -q running "$T/killed.out" || ! kill -0 $program 2>/dev/null; do
         sleep 0.1
-        tries=$((tries - 1))
     done
     sleep 0.5
     # shellcheck disable=SC2086 # a list of process ids
