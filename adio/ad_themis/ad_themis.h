@@ -80,6 +80,7 @@ static inline ADIOI_THEMIS_File *ADIOI_THEMIS_file(ADIO_File fd)
 /* Who goes by a hint. */
 typedef enum ADIOI_THEMIS_Hint_use {
     AD_THEMIS_USE_NONE,
+    AD_THEMIS_USE_GIVEN, /* nobody; shown if it was given */
     AD_THEMIS_USE_OURS,
     AD_THEMIS_USE_ROMIO
 } ADIOI_THEMIS_Hint_use;

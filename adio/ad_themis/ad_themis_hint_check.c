@@ -49,17 +49,17 @@ static const known_hint_t known[] = {
     {"striping_factor", NUMBER, 0, NULL, AD_THEMIS_USE_ROMIO},
     {"start_iodevice", NUMBER, -1, NULL, AD_THEMIS_USE_ROMIO},
     /* without effect here, since the code that they steer is not used */
-    {"ind_rd_buffer_size", NUMBER, 1, NULL, AD_THEMIS_USE_NONE},
-    {"ind_wr_buffer_size", NUMBER, 1, NULL, AD_THEMIS_USE_NONE},
-    {"romio_cb_alltoall", CHOICE, 0, SWITCH, AD_THEMIS_USE_NONE},
-    {"romio_cb_ds_threshold", NUMBER, 0, NULL, AD_THEMIS_USE_NONE},
-    {"romio_cb_fr_alignment", NUMBER, 1, NULL, AD_THEMIS_USE_NONE},
-    {"romio_cb_fr_type", NUMBER, -2, NULL, AD_THEMIS_USE_NONE},
-    {"romio_cb_pfr", CHOICE, 0, SWITCH, AD_THEMIS_USE_NONE},
-    {"romio_ds_read", CHOICE, 0, SWITCH, AD_THEMIS_USE_NONE},
-    {"romio_ds_write", CHOICE, 0, SWITCH, AD_THEMIS_USE_NONE},
-    {"romio_min_fdomain_size", NUMBER, 0, NULL, AD_THEMIS_USE_NONE},
-    {"romio_synchronized_flush", CHOICE, 0, SWITCH "|enabled|disabled", AD_THEMIS_USE_NONE},
+    {"ind_rd_buffer_size", NUMBER, 1, NULL, AD_THEMIS_USE_GIVEN},
+    {"ind_wr_buffer_size", NUMBER, 1, NULL, AD_THEMIS_USE_GIVEN},
+    {"romio_cb_alltoall", CHOICE, 0, SWITCH, AD_THEMIS_USE_GIVEN},
+    {"romio_cb_ds_threshold", NUMBER, 0, NULL, AD_THEMIS_USE_GIVEN},
+    {"romio_cb_fr_alignment", NUMBER, 1, NULL, AD_THEMIS_USE_GIVEN},
+    {"romio_cb_fr_type", NUMBER, -2, NULL, AD_THEMIS_USE_GIVEN},
+    {"romio_cb_pfr", CHOICE, 0, SWITCH, AD_THEMIS_USE_GIVEN},
+    {"romio_ds_read", CHOICE, 0, SWITCH, AD_THEMIS_USE_GIVEN},
+    {"romio_ds_write", CHOICE, 0, SWITCH, AD_THEMIS_USE_GIVEN},
+    {"romio_min_fdomain_size", NUMBER, 0, NULL, AD_THEMIS_USE_GIVEN},
+    {"romio_synchronized_flush", CHOICE, 0, SWITCH "|enabled|disabled", AD_THEMIS_USE_GIVEN},
     /* shown only */
     {"romio_cb_fr_types", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
 };
@@ -168,7 +168,7 @@ ADIOI_THEMIS_Hint_use ADIOI_THEMIS_Hint_check(const char *key, const char *value
 const char *ADIOI_THEMIS_Hint_without_effect(size_t index)
 {
     for (size_t i = AD_THEMIS_HINT_NUMBER; i < sizeof known / sizeof *known; i++)
-        if (known[i].use == AD_THEMIS_USE_NONE && index-- == 0)
+        if (known[i].use <= AD_THEMIS_USE_GIVEN && index-- == 0)
             return known[i].key;
     return NULL;
 }

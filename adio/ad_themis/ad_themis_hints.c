@@ -200,8 +200,20 @@ static void take_all(ADIO_File fd, const hint_list_t *list)
     }
 }
 
-/* ROMIO shows all hints that it knows. */
-static void hide_without_effect(ADIO_File fd)
+static int has(const hint_list_t *list, const char *wanted)
+{
+    for (size_t at = 0; at < list->bytes;) {
+        const char *key = list->text + at, *value = key + strlen(key) + 1;
+
+        if (strcmp(key, wanted) == 0)
+            return 1;
+        at += strlen(key) + strlen(value) + 2;
+    }
+    return 0;
+}
+
+/* ROMIO shows all hints that it knows. Those that nothing goes by are left to be seen by who gave them. */
+static void hide_without_effect(ADIO_File fd, const hint_list_t *list)
 {
     const char *key;
 
@@ -210,7 +222,7 @@ static void hide_without_effect(ADIO_File fd)
         int found;
 
         ADIOI_Info_get(fd->info, key, MPI_MAX_INFO_VAL, value, &found);
-        if (found)
+        if (found && !has(list, key))
             ADIOI_Info_delete(fd->info, key);
     }
 }
@@ -258,7 +270,7 @@ void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code)
         take_all(fd, &list);
     else
         failed = -1;
-    hide_without_effect(fd);
+    hide_without_effect(fd, &list);
     free(list.text);
     if (failed)
         *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");
