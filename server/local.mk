@@ -15,7 +15,8 @@ server_themisd_SOURCES = server/main.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_store test/server/test_namespace test/server/test_locks test/server/test_config test/server/test_engine test/server/test_clients
+check_PROGRAMS += test/server/test_store test/server/test_namespace test/server/test_locks test/server/test_config test/server/test_engine test/server/test_clients \
+	test/server/many_jobs
 test_server_test_store_SOURCES = test/server/test_store.c
 test_server_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
@@ -34,5 +35,7 @@ test_server_test_engine_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_clients_SOURCES = test/server/test_clients.c test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_clients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_clients_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_many_jobs_SOURCES = test/server/many_jobs.c
+test_server_many_jobs_LDADD = server/libthemis-server.la
 EXTRA_DIST += examples/themisd.service
 include server/sched.mk

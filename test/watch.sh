@@ -130,6 +130,22 @@ check "themis policy set says which server failed, and sets the others" rest
 stop_servers
 curtain >/dev/null 2>&1 || : # its servers are gone
 
+# More jobs than one answer of the server holds: as many as two, and some more.
+stop_servers
+start_servers 1 size=64m lease=10m heartbeat=10m
+visitors() { limit 100 "$THEMIS_BUILD/test/server/many_jobs" "${THEMIS_SERVERS##*:}" "$1" "$2"; }
+complete_to() {
+    json "[.[].job | select(startswith(\"job-\"))] | length == $1 and (unique | length) == $1" limit 30 themis jobs --json &&
+        limit 30 themis jobs >"$T/out" && [ "$(grep -c '^job-' "$T/out")" = "$1" ]
+}
+check "clients of 800 jobs are welcome" visitors 0 800
+check "themis jobs lists 800 jobs" complete_to 800
+check "clients of 130 more" visitors 800 930
+check "themis jobs lists 930 jobs" complete_to 930
+check "so does themis status" json '[.[0].jobs[].job | select(startswith("job-"))] | length == 930' limit 30 themis status --json
+check "and themis top counts them" json '[.jobs[] | select(.job | startswith("job-"))] | length == 930' \
+    limit 30 themis top --once --json
+
 # Policies change all the time while jobs compare every byte that they read.
 start_servers 2 size=512m
 scene changing 8 500
