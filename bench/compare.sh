@@ -15,23 +15,10 @@
 # A 3-D array is cut across its fastest dimension first (at 2 ranks: each row in two), so that no rank's part of it is
 # contiguous in the file.
 . "$(dirname "$0")/../test/lib/testlib.sh"
+. "$(dirname "$0")/options.sh"
 
-cases= ranks_list=2,4 repeats=5 mib=128 servers=1
-while [ $# -gt 1 ]; do
-    case $1 in
-    --cases) cases=$2 ;;
-    --ranks) ranks_list=$2 ;;
-    --repeats) repeats=$2 ;;
-    --mib) mib=$2 ;;
-    --servers) servers=$2 ;;
-    *) break ;;
-    esac
-    shift 2
-done
-[ $# = 0 ] || {
-    sed -n '3,11p' "$0"
-    exit 2
-}
+cases= ranks=2,4 repeats=5 mib=128 servers=1
+bench_options "cases ranks repeats mib servers" "$@"
 program=$THEMIS_BUILD/bench/compare
 cases=${cases:-$("$program" --cases | tr '\n' ',')}
 
@@ -69,7 +56,7 @@ one() {
 }
 
 start_servers "$servers"
-for n in $(echo "$ranks_list" | tr , ' '); do
+for n in $(echo "$ranks" | tr , ' '); do
     for case in $(echo "$cases" | tr , ' '); do
         echo "$case, $n ranks" >&2
         repeat=0

@@ -6,18 +6,7 @@
 #   --servers N   servers (128)
 #   --jobs N      jobs (10000)
 #   --repeats N   best of N rounds (5)
+. "$(dirname "$0")/options.sh"
 servers=128 jobs=10000 repeats=5
-while [ $# -gt 1 ]; do
-    case $1 in
-    --servers) servers=$2 ;;
-    --jobs) jobs=$2 ;;
-    --repeats) repeats=$2 ;;
-    *) break ;;
-    esac
-    shift 2
-done
-[ $# = 0 ] || {
-    sed -n '3,8p' "$0"
-    exit 2
-}
+bench_options "servers jobs repeats" "$@"
 timeout 300 "$THEMIS_BUILD/bench/lambda" "$servers" "$jobs" "$repeats" >"$BENCH_JSON"

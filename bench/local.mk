@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that only benchmarks need go into EXTRA_PROGRAMS, or, where automake has no rule for them, into BENCH_TARGETS.
-EXTRA_DIST += bench/run.sh bench/compare.sh bench/compare.c
+EXTRA_DIST += bench/run.sh bench/options.sh bench/compare.sh bench/compare.c
 BENCH_TARGETS = bench/compare
 CLEANFILES += $(BENCH_TARGETS)
 

@@ -7,22 +7,11 @@
 #   --repeats N    medians of N (7)
 #   --mib N        MiB of each rank (64)
 . "$(dirname "$0")/../test/lib/testlib.sh"
-ranks_list=1,2 repeats=7 mib=64
-while [ $# -gt 1 ]; do
-    case $1 in
-    --ranks) ranks_list=$2 ;;
-    --repeats) repeats=$2 ;;
-    --mib) mib=$2 ;;
-    *) break ;;
-    esac
-    shift 2
-done
-[ $# = 0 ] || {
-    sed -n '3,8p' "$0"
-    exit 2
-}
+. "$(dirname "$0")/options.sh"
+ranks=1,2 repeats=7 mib=64
+bench_options "ranks repeats mib" "$@"
 start_servers 1
-for n in $(echo "$ranks_list" | tr , ' '); do
+for n in $(echo "$ranks" | tr , ' '); do
     limit 120 ranks "$n" "$THEMIS_BUILD/bench/overlap" themis:/overlap "$mib" "$repeats" >"$T/rows.$n" || exit 1
 done
 jq -s add "$T"/rows.* >"$BENCH_JSON"

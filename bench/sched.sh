@@ -4,17 +4,7 @@
 #
 #   --jobs N      active jobs (10000); wanted: below 300 ns a decision
 #   --repeats N   medians of N runs of 2,000,000 decisions (5)
+. "$(dirname "$0")/options.sh"
 jobs=10000 repeats=5
-while [ $# -gt 1 ]; do
-    case $1 in
-    --jobs) jobs=$2 ;;
-    --repeats) repeats=$2 ;;
-    *) break ;;
-    esac
-    shift 2
-done
-[ $# = 0 ] || {
-    sed -n '3,6p' "$0"
-    exit 2
-}
+bench_options "jobs repeats" "$@"
 timeout 300 "$THEMIS_BUILD/bench/sched" "$jobs" "$repeats" >"$BENCH_JSON"

@@ -265,11 +265,15 @@ figure_opportunity() {
 # fair NAME JOB OTHER: the quotient of two jobs over the window.
 fair() { divide "$(rate "$T/$1.csv" 0.5 "$(number "$seconds + 0.5")" "$2")" "$(rate "$T/$1.csv" 0.5 "$(number "$seconds + 0.5")" "$3")"; }
 
-# Half of the limit, since 4 KiB requests take processor time, too.
-figure_sizes() {
+# Half of the limit, since small requests take processor time, too.
+half_server() {
     device=$((limit_mib / 2))
     servers 1 job-fair quantum=256k
     device=$limit_mib
+}
+
+figure_sizes() {
+    half_server
     play_sizes sizes "$(number "$seconds + 1")"
     picture sizes "sizes: requests of 4 KiB against 16 MiB"
     value "sizes: 4 KiB over 16 MiB requests" "1.0 within 2 %" "$(fair sizes small large)"
@@ -279,9 +283,7 @@ figure_sizes() {
 }
 
 figure_gaming() {
-    device=$((limit_mib / 2))
-    servers 1 job-fair quantum=256k
-    device=$limit_mib
+    half_server
     play_greedy greedy "$(number "$seconds + 1")"
     picture greedy "gaming: 8 processes with 8 small requests each against 2 with 1"
     value "gaming: 8 processes x 8 requests of 64 KiB over 2 processes" "1.0 within 2 %" "$(fair greedy greedy modest)"

@@ -76,6 +76,16 @@ static pthread_mutex_t *lock_of(themis_namespace_t *names, const themis_proto_te
     return lock;
 }
 
+/* Checks a path, and takes its lock if there is nothing wrong with it. */
+static themis_status_t enter(themis_namespace_t *names, const themis_proto_text_t *path, pthread_mutex_t **lock)
+{
+    themis_status_t status = check_path(path);
+
+    if (status == THEMIS_OK)
+        *lock = lock_of(names, path);
+    return status;
+}
+
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
 
 themis_status_t themis_namespace_create(const themis_namespace_options_t *options, themis_namespace_t **names)
@@ -222,11 +232,11 @@ static themis_status_t make_locked(themis_namespace_t *names, const themis_job_i
 themis_status_t themis_namespace_make(themis_namespace_t *names, const themis_job_identity_t *who,
                                       const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_path(&create->path);
+    pthread_mutex_t *lock;
+    themis_status_t status = enter(names, &create->path, &lock);
 
     if (status != THEMIS_OK)
         return status;
-    pthread_mutex_t *lock = lock_of(names, &create->path);
     status = make_locked(names, who, create, attr);
     pthread_mutex_unlock(lock);
     return status;
@@ -237,6 +247,8 @@ static themis_status_t remove_locked(themis_namespace_t *names, const themis_job
 {
     themis_proto_attr_t old;
 
+    if (is_root(&remove->path))
+        return THEMIS_BUSY;
     themis_status_t status = get_attr(names, &remove->path, &old);
     if (status != THEMIS_OK)
         return status;
@@ -256,13 +268,11 @@ static themis_status_t remove_locked(themis_namespace_t *names, const themis_job
 themis_status_t themis_namespace_remove(themis_namespace_t *names, const themis_job_identity_t *who,
                                         const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_path(&remove->path);
+    pthread_mutex_t *lock;
+    themis_status_t status = enter(names, &remove->path, &lock);
 
     if (status != THEMIS_OK)
         return status;
-    if (is_root(&remove->path))
-        return THEMIS_BUSY;
-    pthread_mutex_t *lock = lock_of(names, &remove->path);
     status = remove_locked(names, who, remove, attr);
     pthread_mutex_unlock(lock);
     return status;
@@ -298,11 +308,11 @@ static themis_status_t setattr_locked(themis_namespace_t *names, const themis_jo
 themis_status_t themis_namespace_setattr(themis_namespace_t *names, const themis_job_identity_t *who,
                                          const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_path(&setattr->path);
+    pthread_mutex_t *lock;
+    themis_status_t status = enter(names, &setattr->path, &lock);
 
     if (status != THEMIS_OK)
         return status;
-    pthread_mutex_t *lock = lock_of(names, &setattr->path);
     status = setattr_locked(names, who, setattr, attr);
     pthread_mutex_unlock(lock);
     return status;
