@@ -148,8 +148,7 @@ static void ask(themis_server_t *server, themis_request_t *request)
     themis_server_rouse(server);
 }
 
-/* A message has come that brings nobody anything; who sends too many of them loses the connection. With the lock. */
-static void count_waste(themis_server_t *server, themis_net_conn_t *conn)
+void themis_server_count_waste(themis_server_t *server, themis_net_conn_t *conn)
 {
     themis_session_t *session = themis_net_conn_user(conn);
 
@@ -171,7 +170,7 @@ static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_r
     request->session = session;
     request->epoch = session->epoch;
     if (is_remembered(opcode) && replay(conn, request)) {
-        count_waste(server, conn);
+        themis_server_count_waste(server, conn);
         themis_request_free(request);
     } else if (is_urgent(session, opcode)) {
         themis_server_ready(server, request);
@@ -248,7 +247,7 @@ static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_
         themis_server_refuse(conn, &request->header, status, text);
     if (fate == USELESS || status != THEMIS_OK) {
         pthread_mutex_lock(&server->lock);
-        count_waste(server, conn);
+        themis_server_count_waste(server, conn);
         pthread_mutex_unlock(&server->lock);
     }
     themis_net_conn_unref(request->conn);
@@ -272,7 +271,7 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     else
         themis_warn("%s sent a malformed message of %zu bytes", themis_net_conn_peer(conn), length);
     pthread_mutex_lock(&server->lock);
-    count_waste(server, conn);
+    themis_server_count_waste(server, conn);
     pthread_mutex_unlock(&server->lock);
 }
 

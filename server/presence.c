@@ -351,9 +351,14 @@ static void part(themis_request_t *request)
 void themis_presence_serve(themis_request_t *request)
 {
     static const themis_proto_none_t none;
+    themis_server_t *server = request->server;
 
     if (request->header.opcode == THEMIS_OP_HELLO) {
-        themis_server_greet(request);
+        if (themis_server_greet(request) == THEMIS_OK)
+            return;
+        pthread_mutex_lock(&server->lock);
+        themis_server_count_waste(server, request->conn);
+        pthread_mutex_unlock(&server->lock);
         return;
     }
     if (request->header.opcode == THEMIS_OP_GOODBYE)

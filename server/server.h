@@ -170,6 +170,8 @@ extern const themis_net_handlers_t themis_server_handlers; /* arg: the server */
 void themis_server_lock_granted(void *server, void *request, themis_status_t status);
 /* Queues what was kept back, if it need not wait any more. With the lock. */
 void themis_server_caught_up(themis_server_t *server, themis_session_t *session);
+/* A message has come that brings nobody anything; who sends too many of them loses the connection. With the lock. */
+void themis_server_count_waste(themis_server_t *server, themis_net_conn_t *conn);
 /* Frees a request that has ended. With the lock. */
 void themis_request_free(themis_request_t *request);
 
