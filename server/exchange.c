@@ -192,6 +192,8 @@ static themis_status_t append(heard_t *heard, const themis_proto_table_t *part)
 {
     if (part->total != heard->total || part->rows > heard->total - heard->rows)
         return THEMIS_INVALID;
+    if (part->total > THEMIS_EXCHANGE_MAX_ROWS)
+        return THEMIS_RANGE;
     uint8_t *grown = realloc(heard->bytes, heard->length + part->length + 1);
     if (grown == NULL)
         return THEMIS_NO_MEMORY;
@@ -224,8 +226,8 @@ static themis_status_t take_part(themis_exchange_t *exchange, const themis_proto
     int new = is_new(heard, part);
     themis_proto_table_t whole = *part;
 
-    if (new < 0)
-        return THEMIS_OK;
+    if (new < 0 || (!new && heard->rows == heard->total))
+        return THEMIS_OK; /* known already */
     if (new)
         begin(heard, part);
     if (new && part->rows == part->total) {
@@ -240,6 +242,7 @@ static themis_status_t take_part(themis_exchange_t *exchange, const themis_proto
     status = replace(exchange, &whole, now);
     free(heard->bytes);
     heard->bytes = NULL;
+    heard->length = 0;
     return status;
 }
 

@@ -15,7 +15,7 @@
 #include "server/jobtab.h"
 #include "server/sched.h"
 
-enum { THEMIS_EXCHANGE_SILENCE = 4 };
+enum { THEMIS_EXCHANGE_SILENCE = 4, THEMIS_EXCHANGE_MAX_ROWS = 1 << 20 };
 
 typedef struct themis_exchange themis_exchange_t;
 

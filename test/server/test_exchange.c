@@ -263,15 +263,22 @@ START_TEST(a_table_counts_when_it_is_whole)
     ck_assert_uint_eq(themis_exchange_known(large.exchange), 1);
     ck_assert_int_eq(send_part(&large, &second), THEMIS_OK);
     ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), ROWS);
-    ck_assert_int_eq(send_part(&large, &last), THEMIS_INVALID); /* more rows than the table has */
-    large.table.round = 3;
-    send_parts(&large, 2);
+    ck_assert_int_eq(send_part(&large, &last), THEMIS_OK); /* again, which changes nothing */
+    last.rows = 0;
+    ck_assert_int_eq(send_part(&large, &last), THEMIS_OK);
+    ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), ROWS);
+    last.round = 3;
+    last.total = THEMIS_EXCHANGE_MAX_ROWS + 1;
+    ck_assert_int_eq(send_part(&large, &last), THEMIS_RANGE);
     ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), ROWS);
     large.table.round = 4;
+    send_parts(&large, 2);
+    ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), ROWS);
+    large.table.round = 5;
     large.table.rows = 9;
     send_parts(&large, 1);
     ck_assert_uint_eq(themis_exchange_rows(large.exchange, 1), 9);
-    large.table.round = 5;
+    large.table.round = 6;
     large.table.rows = ROWS;
     send_parts(&large, 1); /* and it is freed with the rest */
     destroy_large(&large);
