@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control requests, which are served outside of the scheduler: administration (STATUS, POLICY, SHUTDOWN), HEARTBEAT,
- * GOODBYE, and a HELLO that is repeated.
+ * Control requests of clients, which are served outside of the scheduler: administration (STATUS, POLICY, SHUTDOWN), a
+ * HELLO that is repeated, and HEARTBEATs beyond those that are served at once.
  *
  * They make no job active in the policy's tree, and no job is charged for them. Instead all of them together have one
  * small account: a THEMIS_CONTROL_PART-th of one worker's time, of which at most THEMIS_CONTROL_BURST ns may be used at

@@ -120,12 +120,17 @@ void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
     }
 }
 
-/* Served at once, whatever the queues: the tables of other servers, and an UNLOCK for each lock that was granted, since
- * others may wait for it. */
+/* Served at once, whatever the queues: what other servers send; an UNLOCK for each lock that was granted, since others
+ * may wait for it; a session's only GOODBYE, since its client does not wait for long; and as many HEARTBEATs as a
+ * client needs to see that the server lives. */
 static int is_urgent(themis_session_t *session, unsigned opcode)
 {
-    if (!session->job)
+    if (!session->job || opcode == THEMIS_OP_GOODBYE)
         return 1;
+    if (opcode == THEMIS_OP_HEARTBEAT && session->heard - session->beaten >= THEMIS_SESSION_BEAT) {
+        session->beaten = session->heard;
+        return 1;
+    }
     if (opcode != THEMIS_OP_UNLOCK || !session->unlocks)
         return 0;
     session->unlocks--;
@@ -151,10 +156,12 @@ static void ask(themis_server_t *server, themis_request_t *request)
 void themis_server_count_waste(themis_server_t *server, themis_net_conn_t *conn)
 {
     themis_session_t *session = themis_net_conn_user(conn);
+    themis_waste_t *waste = session ? &session->waste : &server->waste;
 
-    if (!themis_waste_add(session ? &session->waste : &server->waste, themis_clock_now()))
+    if (!themis_waste_add(waste, themis_clock_now()))
         return;
-    themis_warn("%s sends useless messages in masses: its connection is closed", themis_net_conn_peer(conn));
+    if (waste->count == THEMIS_SESSION_WASTE + 1) /* strangers share an account, and so a line in the log */
+        themis_warn("%s sends useless messages in masses: its connection is closed", themis_net_conn_peer(conn));
     if (session)
         themis_server_disconnect(server, session);
     else
@@ -245,7 +252,7 @@ static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_
         status = themis_server_greet(request);
     else if (fate == REFUSED)
         themis_server_refuse(conn, &request->header, status, text);
-    if (fate == USELESS || status != THEMIS_OK) {
+    if (fate == USELESS || (status != THEMIS_OK && status != THEMIS_SHUTTING_DOWN)) {
         pthread_mutex_lock(&server->lock);
         themis_server_count_waste(server, conn);
         pthread_mutex_unlock(&server->lock);

@@ -56,6 +56,7 @@ static void cancel_queued(themis_server_t *server, themis_session_t *session)
 void themis_server_lose_connection(themis_server_t *server, themis_session_t *session)
 {
     cancel_queued(server, session);
+    session->beating = 0;
     session->epoch++;
     session->behind = session->in_service;
     themis_net_conn_set_user(session->conn, NULL);

@@ -20,6 +20,9 @@ struct themis_request;
  */
 enum { THEMIS_SESSION_REPLIES = 64, THEMIS_SESSION_REQUESTS = 4096, THEMIS_SESSION_BYTES = 16 << 20 };
 
+/* ns between HEARTBEATs of a session that are served at once; others wait in the control queue. */
+#define THEMIS_SESSION_BEAT UINT64_C(100000000)
+
 /* Messages that bring nobody anything (refused, repeated, not understood), counted over a second each time; one who
  * sends more than THEMIS_SESSION_WASTE of them in that time loses its connection. */
 enum { THEMIS_SESSION_WASTE = 4096 };
@@ -53,6 +56,7 @@ typedef struct themis_session {
     struct themis_request *held;   /* that wait until `behind` and `stalled` are 0 */
     struct themis_request *asked;  /* that wait in the control queue */
     int beating;                   /* 1: a HEARTBEAT is among them, or is being served */
+    uint64_t beaten;               /* ns; `heard` when a HEARTBEAT was last served at once */
     themis_waste_t waste;
     uint32_t epoch;      /* connections lost so far */
     uint32_t in_service; /* scheduled requests that a worker or the network has */

@@ -408,6 +408,27 @@ START_TEST(control_requests_have_no_share)
 }
 END_TEST
 
+/* While a request for the server's status hangs, a client still sees that the server lives, and leaves in order. */
+START_TEST(signs_of_life_do_not_wait_for_administration)
+{
+    const themis_proto_none_t none = {0};
+
+    server = rig_server_start(NULL);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    pthread_mutex_lock(&server->lock);
+    server->control.serving = 1;
+    pthread_mutex_unlock(&server->lock);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &none), THEMIS_OK);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_GOODBYE, &none), THEMIS_OK);
+    pthread_mutex_lock(&server->lock);
+    ck_assert_ptr_null(themis_sessions_find(server->sessions, 7));
+    server->control.serving = 0;
+    pthread_mutex_unlock(&server->lock);
+    rig_client_close(client, 0);
+    rig_server_stop(server);
+}
+END_TEST
+
 /* Sends a message again and again, without waiting for answers, until the connection is closed or the time is over. */
 static void flood(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t until)
 {
@@ -711,6 +732,7 @@ int main(void)
     tcase_add_test(bounds, claims_are_believed_up_to_a_limit);
     tcase_add_test(masses, nothing_is_outside_of_the_accounts);
     tcase_add_test(masses, control_requests_have_no_share);
+    tcase_add_test(masses, signs_of_life_do_not_wait_for_administration);
     tcase_add_loop_test(masses, useless_messages_in_masses_end_the_connection, 0, 3);
     tcase_add_test(masses, a_flood_takes_nothing_from_others);
     tcase_add_loop_test(silence, requests_of_a_silent_client_are_not_forgotten, 0, 2);
