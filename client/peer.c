@@ -262,6 +262,12 @@ static uint64_t end_of_attempt(const themis_client_peer_t *peer, uint64_t now)
     return now + smaller(limit, timeout);
 }
 
+/* Whether the time that the first answer took is no longer to be counted. */
+static int started_long_ago(const themis_t *session, uint64_t now)
+{
+    return now - session->started >= session->settings.timeout;
+}
+
 /* A step towards a server that is wanted; ends its calls when their time is up. Returns ns until the next step. */
 static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
 {
@@ -271,7 +277,7 @@ static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
         if (now < peer->retry_at)
             return peer->retry_at - now;
         if (!peer->lost)
-            peer->lost = now - peer->session->delay;
+            peer->lost = started_long_ago(peer->session, now) ? now : now - peer->session->delay;
         status = begin(peer, end_of_attempt(peer, now));
     }
     if (status == THEMIS_OK)

@@ -13,7 +13,8 @@ extern const themis_net_handlers_t themis_client_peer_handlers;
 /*
  * Goes on with connecting what calls wait for or is `wanted`, all such servers side by side, sends heartbeats, gives up
  * on servers that are gone too long. Called by the poller with the lock held; gives it up while it connects. Does not
- * wait for servers: returns the ns after which it wants to be called again.
+ * wait for servers, but for the resolver of names, and up to 2 s for a server on this host that hangs just after it has
+ * answered (net.h). Returns the ns after which it wants to be called again.
  */
 uint64_t themis_client_peer_service(themis_t *session, uint64_t now);
 

@@ -213,6 +213,7 @@ static themis_client_peer_t *try_all(themis_t *session)
         poll_once(session, next > now && next - now < left ? next - now : left);
         answered = find_answered(session);
     }
+    session->started = start;
     session->delay = now - start;
     return answered;
 }
@@ -226,10 +227,9 @@ static themis_status_t reach_any(themis_t *session)
     for (uint32_t i = 0; i < session->settings.server_count; i++) {
         themis_client_peer_t *peer = themis_client_peer(session, i);
         peer->wanted = 0;
-        if (peer->state == THEMIS_CLIENT_PEER_READY)
-            peer->lost = 0;
-        else if (peer->state == THEMIS_CLIENT_PEER_CONNECTING)
+        if (peer->state == THEMIS_CLIENT_PEER_CONNECTING)
             themis_client_peer_give_up(peer, peer->refused ? peer->why : THEMIS_TIMED_OUT);
+        peer->lost = 0;
         why = peer->why != THEMIS_OK ? peer->why : why;
     }
     if (answered && !answered->refused)

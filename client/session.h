@@ -74,7 +74,8 @@ struct themis {
     int polling;            /* 1: some thread is the poller */
     unsigned waiting;       /* threads that wait on `changed` */
     _Atomic int attention;  /* 1: some peer wants to be connected; may be read without the lock */
-    uint64_t delay;         /* ns that the first answer of a server took; counted against those not tried by then */
+    uint64_t started;       /* ns */
+    uint64_t delay;         /* ns that the first answer of a server took; counts for the others while they are young */
     uint64_t next_tick;     /* ns; when peers are looked at the next time */
     uint64_t last_tick;
     uint64_t next_id, next_owner;
