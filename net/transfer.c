@@ -299,28 +299,35 @@ static themis_status_t start(const order_t *order, uint64_t token)
     return THEMIS_IN_PROGRESS;
 }
 
-/* The kernel has refused, and will not change its mind. Told once, with what an administrator can do about it. */
-static void forgo_copies(themis_net_conn_t *conn, int error)
+/* Yama's restriction of tracing on this host; 0: none. */
+static int64_t ptrace_scope(void)
 {
-    int64_t scope = 0;
     char text[16] = "0";
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 
+    if (file == NULL)
+        return 0;
+    if (fgets(text, sizeof text, file) == NULL)
+        text[0] = 0;
+    fclose(file);
+    return strtol(text, NULL, 10);
+}
+
+/* The kernel has refused, and will not change its mind. Told once, with what an administrator can do about it. */
+static void forgo_copies(themis_net_conn_t *conn, int error)
+{
+    char cause[80];
+
     conn->local->may_copy = 0;
-    if (file != NULL) {
-        if (fgets(text, sizeof text, file) != NULL)
-            scope = strtol(text, NULL, 10);
-        fclose(file);
-    }
     if (atomic_exchange(&conn->net->told_refusal, 1))
         return;
-    if (error == EPERM && scope > 0)
-        themis_warn("data of %s go by messages: process %d may not be copied from and to (kernel.yama.ptrace_scope is "
-                    "%" PRId64 ", 0 would allow it)",
-                    conn->peer, (int)conn->local->peer.pid, scope);
+    int64_t scope = error == EPERM ? ptrace_scope() : 0;
+    if (scope > 0)
+        snprintf(cause, sizeof cause, "kernel.yama.ptrace_scope is %" PRId64 ", or it forbids to be traced", scope);
     else
-        themis_warn("data of %s go by messages: process %d may not be copied from and to (%s%s)", conn->peer,
-                    (int)conn->local->peer.pid, strerror(error), error == EPERM ? ": it forbids to be traced" : "");
+        snprintf(cause, sizeof cause, "%s%s", strerror(error), error == EPERM ? ": it forbids to be traced" : "");
+    themis_warn("data of %s go by messages: process %d may not be copied from and to (%s)", conn->peer,
+                (int)conn->local->peer.pid, cause);
 }
 
 /* By the stage, or one copy between the processes; THEMIS_UNSUPPORTED: not with this peer. */
