@@ -72,7 +72,7 @@ becomes() {
         ! { within "$left" "$2" 5 && within "$right" "$2" 5; } || break
     done
     case $THEMIS_VARIANT in
-    asan | tsan) ok "$1: $left and $right, not judged under a sanitizer" ;;
+    asan | tsan) skip "$1: $left and $right" "a sanitizer's speed is not the policy's" ;;
     *)
         if within "$left" "$2" 5 && within "$right" "$2" 5; then
             ok "$1: $left and $right (wanted $2 within 5 %)"

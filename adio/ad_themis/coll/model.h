@@ -24,10 +24,9 @@ themis_coll_mode_t themis_coll_model_always(const themis_coll_config_t *config, 
 themis_coll_mode_t themis_coll_model_choose(const themis_coll_config_t *config, themis_coll_direction_t direction,
                                             uint32_t nodes, const themis_coll_vote_t *vote);
 
-/* After a call in which no rank had more than SMALL bytes, up to STREAK calls go without agreement; twice as many after
- * each agreement that nothing has changed, so that what is told late stays in proportion to what went before. The
- * longer a row, the more may one rank be ahead of another, as where a server takes its processor, before it must wait.
- */
+/* After a call in which no rank had more than SMALL bytes, up to STREAK calls go without agreement. A row doubles
+ * after each agreement that finds nothing changed, up to STREAK_MOST, so that ranks seldom wait for one another; the
+ * price is that an error is told up to 2 (STREAK_MOST + 1) calls late. */
 #define THEMIS_COLL_SMALL (UINT64_C(128) << 10)
 #define THEMIS_COLL_STREAK 31
 #define THEMIS_COLL_STREAK_MOST 511
