@@ -175,9 +175,9 @@ void themis_server_count_waste(themis_server_t *server, themis_net_conn_t *conn)
 /* Frees a request that has ended. With the lock. */
 void themis_request_free(themis_request_t *request);
 
-/* --- presence.c: sessions, their connections and their jobs; with the lock but for the first two
- * ---------------------------
- */
+/* --- presence.c: sessions, their connections and their jobs ------------------------------------------------------- */
+
+/* With the lock, but for themis_server_greet and themis_presence_serve, which take it themselves. */
 
 /* HELLO: binds the connection to its session, old or new, and answers; returns what it answered. And the same again,
  * HEARTBEAT, GOODBYE. */

@@ -22,7 +22,7 @@ static char *compose(themis_server_t *server, const themis_store_usage_t *usage)
     return themis_report_metrics(&about, server->jobs, server->sched);
 }
 
-/* Whoever asks, and however often: all of it takes no more than control requests may. */
+/* Whoever asks, and however often: composing takes no more than control requests may. */
 char *themis_watch_metrics(themis_server_t *server)
 {
     themis_store_usage_t usage = {0};

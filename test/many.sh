@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib/testlib.sh"
 
 count=${THEMIS_MANY_FILES:-20000}
-# Seconds for a step: 20 µs a file would do, a busy machine takes ten times that.
+# Seconds for a step: half a millisecond a file, where a calm machine takes some 20 µs.
 patience=$((30 + count / 2000))
 
 start_servers 2

@@ -18,8 +18,8 @@ typedef struct themis_memory_seen {
 } themis_memory_seen_t;
 
 /*
- * THEMIS_BAD_ADDRESS if the first or the last byte of a piece cannot be read. Looks at one byte of a block, at no more
- * than 64 of them in a call (a system call of about 100 ns each), and at none in a block of *seen, which it keeps up to
+ * THEMIS_BAD_ADDRESS if the first or the last byte of a piece cannot be read. Looks at one byte of a block, at about 64
+ * of them in a call (a system call of about 100 ns each), and at none in a block of *seen, which it keeps up to
  * date. NULL: a block counts as seen in this call only. So it finds pointers that point nowhere, not every byte that is
  * missing, and nothing that was unmapped since it was seen; nor does it tell whether memory may be written.
  */

@@ -312,13 +312,13 @@ START_TEST(servers_that_hang_are_passed_over)
         test_server_signal(i, SIGSTOP);
     uint64_t start = themis_clock_now();
     ck_ok(connect_to(test_server_list, timeout));
-    ck_assert_uint_lt(themis_clock_now() - start, THEMIS_NS_PER_S + THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_clock_now() - start, 2 * THEMIS_NS_PER_S);
     for (int i = 0; i < 50 && status != THEMIS_UNREACHABLE && status != THEMIS_TIMED_OUT; i++) {
         snprintf(path, sizeof path, "/%d", i);
         status = themis_stat(session, path, &stat);
     }
     ck_assert(status == THEMIS_UNREACHABLE || status == THEMIS_TIMED_OUT);
-    ck_assert_uint_lt(themis_clock_now() - start, timeout + THEMIS_NS_PER_S + THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_clock_now() - start, timeout + 2 * THEMIS_NS_PER_S);
     for (int i = 0; i + 1 < TEST_SERVERS; i++)
         test_server_signal(i, SIGCONT);
     /* they are servers as before */

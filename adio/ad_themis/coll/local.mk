@@ -6,8 +6,8 @@ adio_libthemis_coll_la_SOURCES = adio/ad_themis/coll/census.c adio/ad_themis/col
 	adio/ad_themis/coll/discovery.h adio/ad_themis/coll/exchange.c \
 	adio/ad_themis/coll/exchange.h adio/ad_themis/coll/group.c adio/ad_themis/coll/group.h adio/ad_themis/coll/lists.c \
 	adio/ad_themis/coll/lists.h adio/ad_themis/coll/measure.c adio/ad_themis/coll/measure.h adio/ad_themis/coll/model.c adio/ad_themis/coll/model.h adio/ad_themis/coll/op.h \
-	adio/ad_themis/coll/plan.c adio/ad_themis/coll/plan.h adio/ad_themis/coll/pool.c adio/ad_themis/coll/pool.h adio/ad_themis/coll/probe.c \
-	adio/ad_themis/coll/probe.h adio/ad_themis/coll/runs.c adio/ad_themis/coll/runs.h \
+	adio/ad_themis/coll/plan.c adio/ad_themis/coll/plan.h adio/ad_themis/coll/pool.c adio/ad_themis/coll/pool.h \
+	adio/ad_themis/coll/runs.c adio/ad_themis/coll/runs.h \
 	adio/ad_themis/coll/sink.h adio/ad_themis/coll/span.h adio/ad_themis/coll/streak.c adio/ad_themis/coll/tags.h adio/ad_themis/coll/topology.c \
 	adio/ad_themis/coll/topology.h adio/ad_themis/coll/twophase.c adio/ad_themis/coll/type.c \
 	adio/ad_themis/coll/type.h adio/ad_themis/coll/window.c adio/ad_themis/coll/window.h

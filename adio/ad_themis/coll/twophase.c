@@ -4,7 +4,6 @@
 #include <string.h>
 #include <xxhash.h>
 #include "adio/ad_themis/coll/op.h"
-#include "adio/ad_themis/coll/probe.h"
 
 /* Plans with more than this at any rank are not kept. */
 #define PLAN_BYTES (UINT64_C(16) << 20)
@@ -113,10 +112,8 @@ static void prepare_exchange(themis_coll_op_t *op)
 {
     themis_coll_t *coll = op->coll;
     show(coll, op->plan);
-    op->status = themis_coll_probe(op->access.base, op->access.memory);
-    if (op->status == THEMIS_OK)
-        op->status = themis_coll_exchange_create(coll->group, op->plan, op->vote.first, &op->access, coll->sink,
-                                                 &coll->buffers, &op->exchange);
+    op->status = themis_coll_exchange_create(coll->group, op->plan, op->vote.first, &op->access, coll->sink,
+                                             &coll->buffers, &op->exchange);
     agree_on(op, THEMIS_COLL_READY);
 }
 
