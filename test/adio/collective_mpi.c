@@ -371,6 +371,7 @@ static int run_until_error(const char *name, double seconds, const char *kind, i
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     part_of_file(file, strided, BYTES);
     need(MPI_File_write_at_all(file, 0, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), "the first write");
+    MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         printf("running\n");
         fflush(stdout);
