@@ -100,6 +100,9 @@ static void take_welcome(themis_client_peer_t *peer, const void *bytes, size_t l
     copy_text(peer->policy, sizeof peer->policy, &body.welcome.policy);
     copy_text(peer->policy_fault, sizeof peer->policy_fault, &body.welcome.fault);
     peer->silent_since = 0;
+    peer->wanted = 0;
+    if (!peer->first)
+        peer->lost = 0;
     peer->state = THEMIS_CLIENT_PEER_READY;
     themis_client_call_flush(peer);
 }
@@ -241,7 +244,7 @@ static themis_status_t go_on(themis_client_peer_t *peer)
     return peer->hello_id ? THEMIS_IN_PROGRESS : peer->why;
 }
 
-void themis_client_peer_give_up(themis_client_peer_t *peer, themis_status_t why)
+static void give_up(themis_client_peer_t *peer, themis_status_t why)
 {
     themis_net_conn_t *attempt = peer->attempt;
 
@@ -287,7 +290,8 @@ static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
         return status == THEMIS_OK ? 0 : step_pause;
     if (status == THEMIS_IN_PROGRESS)
         status = THEMIS_TIMED_OUT;
-    themis_client_peer_give_up(peer, status);
+    give_up(peer, status);
+    peer->wanted = 0;
     if (peer->refused || now - peer->lost + retry_pause >= peer->session->settings.timeout)
         themis_client_call_fail_all(peer, status);
     peer->retry_at = now + retry_pause;

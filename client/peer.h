@@ -18,9 +18,6 @@ extern const themis_net_handlers_t themis_client_peer_handlers;
  */
 uint64_t themis_client_peer_service(themis_t *session, uint64_t now);
 
-/* With the lock held: ends an attempt to connect, and the connection if there is one. */
-void themis_client_peer_give_up(themis_client_peer_t *peer, themis_status_t why);
-
 /* With the lock held: tells the server anew what the settings say; nothing if it is not connected. */
 void themis_client_peer_introduce(themis_client_peer_t *peer);
 

@@ -203,22 +203,23 @@ static themis_client_peer_t *try_all(themis_t *session)
 
     for (; !answered && now - start < timeout; now = themis_clock_now()) {
         if (tried < count && (now >= next || !is_trying(session))) {
-            for (uint32_t i = 0; i < more && tried < count; i++)
-                themis_client_peer(session, tried++)->wanted = 1;
+            tried = count - tried < more ? count : tried + more;
             more *= 2;
             next = tried < count ? now + head_start : UINT64_MAX;
         }
+        for (uint32_t i = 0; i < tried; i++)
+            themis_client_peer(session, i)->wanted = 1;
         session->attention = 1;
         uint64_t left = start + timeout - now;
         poll_once(session, next > now && next - now < left ? next - now : left);
         answered = find_answered(session);
     }
     session->started = start;
-    session->delay = now - start;
+    session->delay = now - start < timeout / 2 ? now - start : timeout / 2;
     return answered;
 }
 
-/* Waits for any server. The time that those took that did not answer counts when a call wants them. */
+/* Waits for any server. Attempts with others go on: they may just be slow. */
 static themis_status_t reach_any(themis_t *session)
 {
     const themis_client_peer_t *answered = try_all(session);
@@ -226,10 +227,9 @@ static themis_status_t reach_any(themis_t *session)
 
     for (uint32_t i = 0; i < session->settings.server_count; i++) {
         themis_client_peer_t *peer = themis_client_peer(session, i);
-        peer->wanted = 0;
-        if (peer->state == THEMIS_CLIENT_PEER_CONNECTING)
-            themis_client_peer_give_up(peer, peer->refused ? peer->why : THEMIS_TIMED_OUT);
-        peer->lost = 0;
+        peer->wanted = peer->state == THEMIS_CLIENT_PEER_CONNECTING;
+        if (!peer->wanted)
+            peer->lost = 0;
         why = peer->why != THEMIS_OK ? peer->why : why;
     }
     if (answered && !answered->refused)

@@ -31,7 +31,7 @@ typedef struct themis_client_peer {
     uint32_t index;
     char *name; /* "host:port" */
     themis_client_peer_state_t state;
-    int wanted;                              /* 1: is to be connected although no call waits for it */
+    int wanted;                              /* 1: an attempt is to go on although no call waits for it */
     themis_net_conn_t *attempt;              /* what is being connected; NULL: nothing; the reference is ours */
     uint64_t attempt_until;                  /* ns; when that, or the HELLO after it, has failed */
     themis_net_conn_t *conn;                 /* NULL: none; one reference is ours */
