@@ -15,6 +15,11 @@ seconds=$((45 * testlib_slower))
 scene seen $seconds 500
 job "four" nodes=4 processes=2 request=500000 depth=4
 job "one" nodes=1 processes=2 request=500000 depth=4
+# Both have begun, and then they share for a while.
+for _ in $(seq 1 60); do
+    limit 20 themis jobs --json 2>/dev/null | jq -e '[.[] | select(.queued > 0)] | length == 2' >/dev/null && break
+    sleep 0.5
+done
 sleep 4
 
 # json FILTER COMMAND...: the command's JSON fulfils the filter.
