@@ -142,20 +142,34 @@ static themis_status_t find_in_files(char **found)
     return status;
 }
 
-static themis_status_t find_list(const themis_options_t *options, char **list)
+/* *list stays NULL if nobody names servers. */
+static themis_status_t look_for_list(const themis_options_t *options, char **list)
 {
     const char *given = options->servers && *options->servers ? options->servers : themis_config_env("THEMIS_SERVERS");
-    themis_status_t status;
 
     *list = NULL;
-    if (given) {
-        *list = strdup(given);
-        return *list ? THEMIS_OK : no_memory();
-    }
-    if ((status = find_in_files(list)) != THEMIS_OK)
+    if (!given)
+        return find_in_files(list);
+    *list = strdup(given);
+    return *list ? THEMIS_OK : no_memory();
+}
+
+int themis_client_settings_name_servers(const themis_options_t *options)
+{
+    char *list;
+    themis_status_t status = look_for_list(options, &list);
+    int named = status != THEMIS_OK || list;
+
+    free(list);
+    return named;
+}
+
+static themis_status_t find_list(const themis_options_t *options, char **list)
+{
+    themis_status_t status = look_for_list(options, list);
+
+    if (status != THEMIS_OK || *list)
         return status;
-    if (*list)
-        return THEMIS_OK;
     return themis_client_fail(THEMIS_CONFIG,
                               "no servers: set THEMIS_SERVERS=host:port,host:port, or start the program with "
                               "'themis run'");

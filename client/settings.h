@@ -22,5 +22,8 @@ typedef struct themis_client_settings {
 
 /* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the error text says what is wrong. */
 themis_status_t themis_client_settings_load(const themis_options_t *options, themis_client_settings_t *settings);
+/* 1 if options, environment or a configuration file name servers, if it be wrongly, or there is a file that cannot be
+ * read; 0 if nothing says where they are. */
+int themis_client_settings_name_servers(const themis_options_t *options);
 void themis_client_settings_free(themis_client_settings_t *settings);
 #endif

@@ -157,6 +157,13 @@ unset THEMIS_SERVERS
 check "run ends with the status of its command" outcome 7 themis run -s 2 --size 64m -- sh -c 'echo "$THEMIS_SERVERS"; exit 7'
 check "and leaves nothing" nothing_left "$(cat "$T/out")"
 check "run of what is not there" outcome 127 themis run --size 64m -- ./no-such-program
+for wrong in garbage 127.0.0.1 127.0.0.1:port; do
+    check "run with wrong servers, $wrong, runs nothing" refused "'$wrong' is not host:port" \
+        env "THEMIS_SERVERS=$wrong" timeout 60 themis run -- touch "$T/ran"
+done
+check "run with a configuration file that is not there runs nothing" refused "$T/no-such.conf" \
+    env THEMIS_CONFIG="$T/no-such.conf" timeout 60 themis run -- touch "$T/ran"
+check "it was not run" [ ! -e "$T/ran" ]
 check "run without -s starts one server" prints 1 themis run --size 64m -- sh -c 'echo "$THEMIS_SERVERS" | tr , "\n" | wc -l'
 check "run keeps -s beside configured servers" prints 2 \
     env THEMIS_SERVERS=127.0.0.1:1 timeout 60 themis run -s 2 --size 64m -- sh -c 'echo "$THEMIS_SERVERS" | tr , "\n" | wc -l'

@@ -126,22 +126,23 @@ static int run_with_servers(const themis_tools_command_t *self, themis_tools_ser
     return result;
 }
 
-static int servers_are_configured(void)
+/* With the servers that are configured; where that is done wrongly the command is not run, since its files would go
+ * to servers that end with it. */
+static int run_with_configured(const themis_tools_command_t *self, const themis_options_t *options, char **command)
 {
-    themis_options_t options;
     themis_client_settings_t settings;
 
-    themis_options_init(&options);
-    if (themis_client_settings_load(&options, &settings) != THEMIS_OK)
-        return 0;
+    if (themis_client_settings_load(options, &settings) != THEMIS_OK)
+        return themis_tools_complain(self, "%s", themis_last_error());
     themis_client_settings_free(&settings);
-    return 1;
+    return run_command(self, NULL, 0, command);
 }
 
 static int run_run(const themis_tools_command_t *self, int argc, char **argv)
 {
     const char *number = NULL, *settings = NULL;
     themis_tools_servers_options_t servers = {.count = 1};
+    themis_options_t configured;
     const themis_tools_option_t options[] = {{'s', "servers", NULL, &number},
                                              {0, "size", NULL, &servers.size},
                                              {'p', "policy", NULL, &servers.policy},
@@ -156,8 +157,9 @@ static int run_run(const themis_tools_command_t *self, int argc, char **argv)
         return themis_tools_complain(self, "-s %s: a number from 1 to %d", number, THEMIS_TOOLS_MAX_SERVERS);
     servers.count = (int)count;
     handle_signals();
-    if (!number && servers_are_configured())
-        return run_command(self, NULL, 0, argv + at);
+    themis_options_init(&configured);
+    if (!number && themis_client_settings_name_servers(&configured))
+        return run_with_configured(self, &configured, argv + at);
     char *copy = settings ? strdup(settings) : NULL;
     result = themis_tools_servers_settings(self, copy, &servers);
     if (result == THEMIS_TOOLS_OK)
