@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <config.h>
 #include "server/server.h"
@@ -152,13 +153,17 @@ static int into_background(void)
     return ends[1];
 }
 
+/* Who started the daemon, ssh for example, may wait for the end of its output. Messages go on to a file. */
 static void leave_terminal(int ready)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct stat messages;
 
     if (null >= 0) {
         dup2(null, STDIN_FILENO);
         dup2(null, STDOUT_FILENO);
+        if (fstat(STDERR_FILENO, &messages) != 0 || !S_ISREG(messages.st_mode))
+            dup2(null, STDERR_FILENO);
         close(null);
     }
     if (write(ready, "", 1) != 1)

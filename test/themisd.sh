@@ -62,6 +62,14 @@ await() {
 }
 gone() { ! kill -0 "$daemon" 2>/dev/null; }
 
+# Who reads all that a daemon prints, as ssh does, comes to an end.
+piped() {
+    limit 30 sh -c 'themisd --listen 127.0.0.1 --port 0 --size 16m --daemon --pid-file "$0" 2>&1 | cat' "$T/piped.pid"
+    status=$?
+    kill "$(cat "$T/piped.pid")" 2>/dev/null
+    return $status
+}
+check "--daemon leaves the pipe that it was started with" piped
 check "--daemon comes back when the server is ready" start_daemon --file "$T/arena"
 check "--pid-file and --port-file say what they should" \
     sh -c 'kill -0 "$(cat "$1/pid")" && [ "$(cat "$1/port")" = "$2" ]' sh "$T" "$testlib_port"
