@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,20 @@ static themis_status_t endpoint_create(themis_net_conn_t *conn, ucp_ep_params_t 
     return status == UCS_ERR_NO_MEMORY ? THEMIS_NO_MEMORY : THEMIS_UNREACHABLE;
 }
 
+/* Once in a row: who connects tries again and again. */
+static void tell_unknown(const char *host)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char told[256];
+
+    pthread_mutex_lock(&lock);
+    int again = strcmp(told, host) == 0;
+    snprintf(told, sizeof told, "%s", host);
+    pthread_mutex_unlock(&lock);
+    if (!again)
+        themis_error("cannot find an IPv4 address of host '%s'", host);
+}
+
 static themis_status_t resolve(const char *host, uint16_t port, int passive, struct sockaddr_in *address)
 {
     /* UCX 1.13 overruns its heap with IPv6 over TCP */
@@ -264,7 +279,7 @@ static themis_status_t resolve(const char *host, uint16_t port, int passive, str
 
     snprintf(service, sizeof service, "%u", port);
     if (getaddrinfo(host != NULL && *host != '\0' ? host : NULL, service, &hints, &found) != 0) {
-        themis_error("cannot find an IPv4 address of host '%s'", host != NULL ? host : "");
+        tell_unknown(host != NULL ? host : "");
         return THEMIS_UNREACHABLE;
     }
     memcpy(address, found->ai_addr, sizeof *address);
