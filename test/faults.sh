@@ -117,7 +117,7 @@ if [ -n "${THEMIS_VARIANT-}" ]; then
 fi
 gcc -Wall -Werror -I"$THEMIS_PREFIX/include" -o "$T/crowd" "$THEMIS_SRC/test/client/crowd.c" -L"$THEMIS_PREFIX/lib" \
     -Wl,-rpath,"$THEMIS_PREFIX/lib" -lthemis || exit 1
-few_files() { (ulimit -n 96 && exec "$@"); }
+few_files() { ulimit -n 96 && exec "$@"; } # spawn gives it a process, which is to become the server
 start_few() {
     free_port
     export THEMIS_SERVERS=127.0.0.1:$testlib_port
