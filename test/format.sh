@@ -16,16 +16,6 @@ sources() {
         grep -vE '(^|/)(Makefile\.in|aclocal\.m4|configure~?|config\.h\.in~?)$|^(autom4te\.cache|build-aux|\.git)/|^m4/(lt|libtool)'
 }
 
-# none TEXT LINES: ok if there are no lines.
-none() {
-    if [ -z "$2" ]; then
-        ok "$1"
-    else
-        not_ok "$1"
-        printf '%s\n' "$2" | sed 's/^/# /'
-    fi
-}
-
 cd "$THEMIS_SRC" || exit 1
 if command -v clang-format >/dev/null 2>&1; then
     none "clang-format would change nothing" "$(files | grep '\.[ch]$' | xargs -n 20 -P 2 clang-format --style=file --dry-run 2>&1 |

@@ -46,16 +46,6 @@ strays() {
     done) | grep -vE '^[^:]*:[0-9]+: *(/\*|\*|//)'
 }
 
-# none TEXT LINES: ok if there are no lines.
-none() {
-    if [ -z "$2" ]; then
-        ok "$1"
-    else
-        not_ok "$1"
-        printf '%s\n' "$2" | sed 's/^/# /'
-    fi
-}
-
 for layer in $layers; do
     [ ! -d "$THEMIS_SRC/$layer" ] || none "$layer includes only what lies below it" "$(foreign "$layer")"
 done

@@ -8,6 +8,7 @@
 #
 # ok TEXT, not_ok TEXT, skip TEXT REASON   one line a case
 # check TEXT COMMAND...                    ok if the command succeeds; otherwise not ok, and its output
+# none TEXT LINES                          ok if there are no lines; otherwise not ok, and the lines
 # limit SECONDS COMMAND...                 runs a program (not a shell function but for ranks) under a timeout, which is
 #                                          longer under sanitizers
 # ranks N COMMAND...                       mpirun with the driver's library in front
@@ -47,6 +48,15 @@ not_ok() {
 }
 
 skip() { printf 'skip - %s # %s\n' "$1" "$2"; }
+
+none() {
+    if [ -z "$2" ]; then
+        ok "$1"
+    else
+        not_ok "$1"
+        printf '%s\n' "$2" | sed 's/^/# /'
+    fi
+}
 
 check() {
     text=$1
