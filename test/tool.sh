@@ -22,6 +22,15 @@ outcome() {
     return 1
 }
 
+# says STATUS WORDS COMMAND...: true if it ends with that status and says these words, once.
+says() {
+    wanted=$1 words=$2
+    shift 2
+    outcome "$wanted" "$@" && [ "$(grep -c -e "$words" "$T/err")" = 1 ] && return 0
+    cat "$T/err"
+    return 1
+}
+
 # refused WORDS COMMAND...: true if it fails and says these words.
 refused() {
     words=$1
@@ -72,7 +81,10 @@ eval "$(cat "$T/out")"
 list=$THEMIS_SERVERS
 spawned=$(pgrep -f -- "--servers $list ")
 testlib_servers=$spawned # ended with this script, whatever happens
-check "start does not start twice" refused "already" themis start -d "$T/servers"
+check "start does not start twice, and says what ends those" refused "already; 'themis stop -d $T/servers' ends" themis start -d "$T/servers"
+check "start on a port in use tells why, once, and where the log is" says 1 "server 0 ended at once.*$T/taken/server0.log" \
+    themis start -d "$T/taken" --size 64m -o "port=${list##*:}"
+check "the end of the log is told" grep -q "cannot listen at 127.0.0.1:${list##*:}" "$T/err"
 check "status names both" outcome 0 themis status
 check "status as JSON" json 'length == 2 and all(.reachable)' themis status --json
 printf '[client]\nservers = %s\n' "$list" >"$T/themis.conf"
@@ -169,7 +181,11 @@ check "run keeps -s beside configured servers" prints 2 \
     env THEMIS_SERVERS=127.0.0.1:1 timeout 60 themis run -s 2 --size 64m -- sh -c 'echo "$THEMIS_SERVERS" | tr , "\n" | wc -l'
 check "run passes settings on" prints 65536 themis run --size 64m -o stripe_size=64k -- \
     sh -c 'echo x >"$1" && themis cp "$1" themis:/f && themis stat --json themis:/f | jq .[0].layout.stripe_size_bytes' sh "$T/x"
-check "a wrong setting is an error, and leaves nothing" refused "." themis run --size 64m -o no-such=1 -- true
+check "a wrong setting is told once, as a wrong usage" says 2 "--no-such: no such option" themis run -s 2 --size 64m -o no-such=1 -- touch "$T/ran"
+check "a wrong policy too" says 2 'policy "no-such"' themis run -s 2 -p no-such -- touch "$T/ran"
+check "and that of start" says 2 'policy "no-such"' themis start -s 2 -p no-such -d "$T/wrong"
+check "nothing was run, nothing is left" sh -c '[ ! -e "$1/ran" ] && [ ! -e "$1/wrong/servers" ] && ! ls -d "$1"/themis-run-*' sh "$T"
+check "a number of servers that cannot be" says 2 "from 1 to 64" themis run -s 0 -- true
 
 # interrupted SIGNAL: the command gets the signal, and the servers end as well.
 interrupted() {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "client/settings.h"
+#include "tools/files.h"
 #include "tools/servers.h"
 #include "util/config.h"
 
@@ -154,7 +155,7 @@ static int run_run(const themis_tools_command_t *self, int argc, char **argv)
     if (at < 0 || at == argc)
         return themis_tools_usage(self);
     if (number && themis_config_integer(number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
-        return themis_tools_complain(self, "-s %s: a number from 1 to %d", number, THEMIS_TOOLS_MAX_SERVERS);
+        return themis_tools_misused(self, "-s %s: expected a number from 1 to %d", number, THEMIS_TOOLS_MAX_SERVERS);
     servers.count = (int)count;
     handle_signals();
     themis_options_init(&configured);

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,11 +13,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "tools/files.h"
 #include "util/clock.h"
 #include "util/config.h"
 
-enum { PATH_BYTES = 4096, MAX_ARGUMENTS = 64, START_ATTEMPTS = 3 };
+enum { PATH_BYTES = 4096, MAX_ARGUMENTS = 64, START_ATTEMPTS = 3, SHOWN_LINES = 5, LINE_BYTES = 1024 };
 static const uint64_t start_limit = 20 * THEMIS_NS_PER_S, stop_limit = 15 * THEMIS_NS_PER_S;
+static const uint64_t first_patience = 50 * THEMIS_NS_PER_MS, last_patience = THEMIS_NS_PER_S;
 
 int themis_tools_servers_settings(const themis_tools_command_t *self, char *text,
                                   themis_tools_servers_options_t *options)
@@ -28,55 +29,11 @@ int themis_tools_servers_settings(const themis_tools_command_t *self, char *text
 
     for (char *word = text ? strtok_r(text, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
         if (count == THEMIS_TOOLS_MAX_SETTINGS - 1)
-            return themis_tools_complain(self, "more than %d settings", THEMIS_TOOLS_MAX_SETTINGS - 1);
+            return themis_tools_misused(self, "-o: more than %d settings", THEMIS_TOOLS_MAX_SETTINGS - 1);
         options->settings[count++] = word;
     }
     options->settings[count] = NULL;
     return THEMIS_TOOLS_OK;
-}
-
-/* --- files of this installation ----------------------------------------------------------------------------------- */
-
-/* The tool's own directory, its last component cut off `up` times. */
-static int own_directory(int up, char *path, size_t size)
-{
-    ssize_t length = readlink("/proc/self/exe", path, size - 1);
-
-    if (length < 0)
-        return 0;
-    path[length] = '\0';
-    for (int i = 0; i <= up; i++) {
-        char *slash = strrchr(path, '/');
-        if (!slash)
-            return 0;
-        *slash = '\0';
-    }
-    return 1;
-}
-
-static int try_path(int up, const char *relative, char *path, size_t size)
-{
-    char own[PATH_BYTES];
-
-    return own_directory(up, own, sizeof own) && snprintf(path, size, "%s/%s", own, relative) < (int)size &&
-           access(path, R_OK) == 0;
-}
-
-int themis_tools_find(const char *installed, const char *built, const char *fixed, char *path, size_t size)
-{
-    /* a tool in its build tree is tools/.libs/themis, or tools/themis when it was linked without libtool's wrapper */
-    return try_path(1, installed, path, size) || try_path(2, built, path, size) || try_path(1, built, path, size) ||
-           (snprintf(path, size, "%s", fixed) < (int)size && access(path, R_OK) == 0);
-}
-
-static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *position)
-{
-    return remove(path);
-}
-
-void themis_tools_remove_directory(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* --- what a server is started with -------------------------------------------------------------------------------- */
@@ -101,6 +58,25 @@ static int choose_ports(const themis_tools_command_t *self, themis_tools_servers
         if (sockets[opened] >= 0)
             close(sockets[opened]);
     return result;
+}
+
+/* 1 if somebody has one of the ports; ended connections do not count. */
+static int is_any_taken(const themis_tools_servers_t *servers)
+{
+    const char *at = servers->list;
+    int taken = 0, yes = 1;
+
+    for (int i = 0; i < servers->count && !taken; i++) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        at = strchr(at, ':') + 1;
+        address.sin_port = htons((uint16_t)strtoul(at, NULL, 10));
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        taken = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) != 0;
+        if (fd >= 0)
+            close(fd);
+    }
+    return taken;
 }
 
 /* Half of the memory that is free, for all together; pages are taken as they are used. */
@@ -180,6 +156,29 @@ static void build_command(const themis_tools_servers_options_t *options, const t
         add_setting(command, options->settings[i]);
 }
 
+/* --- what a server says --------------------------------------------------------------------------------------------
+ */
+
+static void log_path(const themis_tools_servers_options_t *options, int index, char *path, size_t size)
+{
+    snprintf(path, size, "%s/server%d.log", options->directory, index);
+}
+
+/* The last lines of a file, if it could be opened. */
+static void show_end(FILE *file)
+{
+    char lines[SHOWN_LINES][LINE_BYTES];
+    unsigned count = 0;
+
+    if (!file)
+        return;
+    rewind(file);
+    while (fgets(lines[count % SHOWN_LINES], LINE_BYTES, file))
+        count++;
+    for (unsigned i = count > SHOWN_LINES ? count - SHOWN_LINES : 0; i < count; i++)
+        fputs(lines[i % SHOWN_LINES], stderr);
+}
+
 /* --- starting ----------------------------------------------------------------------------------------------------- */
 
 /* In the child: away from the terminal's signals, and ended with the tool unless it is to stay. */
@@ -191,7 +190,7 @@ static void become_server(const themis_tools_servers_options_t *options, int ind
     if (!options->keep) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
     } else {
-        snprintf(log, sizeof log, "%s/server%d.log", options->directory, index);
+        log_path(options, index, log, sizeof log);
         int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         if (fd >= 0) {
             dup2(fd, STDOUT_FILENO);
@@ -228,21 +227,74 @@ static int start_one(const themis_tools_command_t *self, const themis_tools_serv
     return result;
 }
 
-/* 1 if a server has ended by itself. */
-static int any_ended(themis_tools_servers_t *servers)
+/* In the child: only looks at the configuration, and says into `said` what it thinks of it. */
+static void become_check(command_t *command, FILE *said)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null >= 0)
+        dup2(null, STDOUT_FILENO);
+    dup2(fileno(said), STDERR_FILENO);
+    unsetenv("LD_PRELOAD");
+    execv(command->arguments[0], command->arguments);
+    fprintf(stderr, "themis: %s: %s\n", command->arguments[0], strerror(errno));
+    _exit(127);
+}
+
+/* What became of `themisd --check`; a configuration that no server would take is told here, once. */
+static int judge(const themis_tools_command_t *self, pid_t pid, FILE *said)
+{
+    int status;
+
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return themis_tools_complain(self, "themisd: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return THEMIS_TOOLS_OK;
+    show_end(said);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == THEMIS_TOOLS_USAGE)
+        return themis_tools_misused(self, "no server is started with such a configuration");
+    return themis_tools_complain(self, "themisd could not be run");
+}
+
+static int check_configuration(const themis_tools_command_t *self, const themis_tools_servers_options_t *options,
+                               const char *program)
+{
+    themis_tools_servers_t servers = {.count = options->count};
+    command_t command = {0};
+    int result = choose_ports(self, &servers);
+    FILE *said = tmpfile();
+
+    build_command(options, &servers, program, 0, &command);
+    add(&command, "--check", NULL);
+    pid_t pid = result != THEMIS_TOOLS_OK || !said || command.failed ? -1 : fork();
+    if (pid == 0)
+        become_check(&command, said);
+    if (pid > 0)
+        result = judge(self, pid, said);
+    else if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_complain(self, "themisd could not be run: %s", strerror(errno));
+    free_command(&command);
+    if (said)
+        fclose(said);
+    return result;
+}
+
+/* The number of a server that has ended by itself since the last call, or -1. */
+static int find_ended(themis_tools_servers_t *servers)
 {
     int status;
 
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] > 0 && waitpid(servers->pids[i], &status, WNOHANG) == servers->pids[i]) {
             servers->pids[i] = 0;
-            return 1;
+            return i;
         }
-    return 0;
+    return -1;
 }
 
 /* Each server has answered once, in this session. */
-static int all_answer(const char *list, int count)
+static int all_answer(const char *list, int count, uint64_t timeout)
 {
     themis_options_t options;
     themis_t *session;
@@ -251,7 +303,7 @@ static int all_answer(const char *list, int count)
 
     themis_options_init(&options);
     options.servers = list;
-    options.timeout = THEMIS_NS_PER_S;
+    options.timeout = timeout;
     if (themis_connect(&options, &session) != THEMIS_OK)
         return 0;
     while (answered < count && themis_query(session, (uint32_t)answered, "policy", &text) == THEMIS_OK) {
@@ -262,21 +314,42 @@ static int all_answer(const char *list, int count)
     return answered == count;
 }
 
-static int await(const themis_tools_command_t *self, themis_tools_servers_t *servers)
+/* Why one ended: run's servers have said it on standard error, the others in their logs. */
+static int tell_of_end(const themis_tools_command_t *self, const themis_tools_servers_options_t *options, int index)
 {
-    uint64_t until = themis_clock_now() + start_limit;
+    char log[PATH_BYTES];
+    FILE *file;
 
-    while (themis_clock_now() < until) {
-        if (any_ended(servers))
-            return themis_tools_complain(self, "a server ended at once; its message is above, or in its log");
-        if (all_answer(servers->list, servers->count))
-            return THEMIS_TOOLS_OK;
-        usleep(20000);
-    }
-    return themis_tools_complain(self, "the servers did not answer: %s", themis_last_error());
+    if (!options->keep)
+        return themis_tools_complain(self, "server %d ended at once; its message is above", index);
+    log_path(options, index, log, sizeof log);
+    themis_tools_complain(self, "server %d ended at once; the end of its log, %s:", index, log);
+    show_end(file = fopen(log, "re"));
+    if (file)
+        fclose(file);
+    return THEMIS_TOOLS_FAILED;
 }
 
-/* One attempt; the ports may be gone again by the time the servers want them. */
+/* Little patience at first, so that one that cannot start is noticed at once. */
+static int await(const themis_tools_command_t *self, const themis_tools_servers_options_t *options,
+                 themis_tools_servers_t *servers)
+{
+    uint64_t until = themis_clock_now() + start_limit, patience = first_patience;
+
+    while (themis_clock_now() < until) {
+        int ended = find_ended(servers);
+        if (ended >= 0)
+            return tell_of_end(self, options, ended);
+        if (all_answer(servers->list, servers->count, patience))
+            return THEMIS_TOOLS_OK;
+        patience = 2 * patience < last_patience ? 2 * patience : last_patience;
+        usleep(20000);
+    }
+    return themis_tools_complain(self, "the servers did not answer: %s%s%s", themis_last_error(),
+                                 options->keep ? "; their logs are in " : "", options->keep ? options->directory : "");
+}
+
+/* One attempt on ports that are free now. */
 static int attempt(const themis_tools_command_t *self, const themis_tools_servers_options_t *options,
                    const char *program, themis_tools_servers_t *servers)
 {
@@ -286,7 +359,7 @@ static int attempt(const themis_tools_command_t *self, const themis_tools_server
     for (int i = 0; i < servers->count && result == THEMIS_TOOLS_OK; i++)
         result = start_one(self, options, program, i, servers);
     if (result == THEMIS_TOOLS_OK)
-        result = await(self, servers);
+        result = await(self, options, servers);
     if (result != THEMIS_TOOLS_OK)
         themis_tools_servers_stop(servers);
     return result;
@@ -298,11 +371,15 @@ int themis_tools_servers_start(const themis_tools_command_t *self, const themis_
     char program[PATH_BYTES];
 
     if (options->count < 1 || options->count > THEMIS_TOOLS_MAX_SERVERS)
-        return themis_tools_complain(self, "the number of servers is to be 1 to %d", THEMIS_TOOLS_MAX_SERVERS);
+        return themis_tools_misused(self, "the number of servers is to be 1 to %d", THEMIS_TOOLS_MAX_SERVERS);
     if (!themis_tools_find("sbin/themisd", "server/themisd", THEMIS_SBINDIR "/themisd", program, sizeof program))
         return themis_tools_complain(self, "themisd is not installed with this tool");
-    int result = THEMIS_TOOLS_FAILED;
-    for (int i = 0; i < START_ATTEMPTS && result != THEMIS_TOOLS_OK; i++)
+    int result = check_configuration(self, options, program);
+    if (result != THEMIS_TOOLS_OK)
+        return result;
+    /* only ports that somebody else took meanwhile are a reason to try again */
+    result = attempt(self, options, program, servers);
+    for (int i = 1; i < START_ATTEMPTS && result != THEMIS_TOOLS_OK && is_any_taken(servers); i++)
         result = attempt(self, options, program, servers);
     return result;
 }
@@ -311,7 +388,7 @@ int themis_tools_servers_start(const themis_tools_command_t *self, const themis_
 
 static int some_left(themis_tools_servers_t *servers)
 {
-    while (any_ended(servers))
+    while (find_ended(servers) >= 0)
         ;
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] > 0)

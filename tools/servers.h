@@ -26,19 +26,11 @@ typedef struct themis_tools_servers_options {
 int themis_tools_servers_settings(const themis_tools_command_t *self, char *text,
                                   themis_tools_servers_options_t *options);
 
-/* Starts them and waits until each answers. On failure, which is complained of, none runs. */
+/* Starts them and waits until each answers. On failure, which is complained of, none runs; THEMIS_TOOLS_USAGE: no
+ * server would take such a configuration. */
 int themis_tools_servers_start(const themis_tools_command_t *self, const themis_tools_servers_options_t *options,
                                themis_tools_servers_t *servers);
 
 /* Asks them to drain and end, and insists after 15 s. */
 void themis_tools_servers_stop(themis_tools_servers_t *servers);
-
-/*
- * Finds what belongs to the installation of this tool: `installed` relative to the directory above the tool's own
- * ("sbin/themisd"), or `built` in a build tree ("server/themisd"), or `fixed`. Returns 0 if it is in none of them.
- */
-int themis_tools_find(const char *installed, const char *built, const char *fixed, char *path, size_t size);
-
-/* Removes a directory and all below it. */
-void themis_tools_remove_directory(const char *path);
 #endif

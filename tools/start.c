@@ -65,13 +65,13 @@ static int run_start(const themis_tools_command_t *self, int argc, char **argv)
     if (themis_tools_options(self, argc, argv, options) != argc)
         return themis_tools_usage(self);
     if (number && themis_config_integer(number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
-        return themis_tools_complain(self, "-s %s: a number from 1 to %d", number, THEMIS_TOOLS_MAX_SERVERS);
+        return themis_tools_misused(self, "-s %s: expected a number from 1 to %d", number, THEMIS_TOOLS_MAX_SERVERS);
     servers.count = (int)count;
     default_directory(place, sizeof place);
     servers.directory = directory ? directory : place;
     if (read_list(servers.directory, list, sizeof list))
-        return themis_tools_complain(self, "servers were started with %s already; 'themis stop' ends them",
-                                     servers.directory);
+        return themis_tools_complain(self, "servers were started with %s already; 'themis stop%s%s' ends them",
+                                     servers.directory, directory ? " -d " : "", directory ? directory : "");
     if (mkdir(servers.directory, 0700) != 0 && errno != EEXIST)
         return themis_tools_complain(self, "%s: %s", servers.directory, strerror(errno));
     copy = settings ? strdup(settings) : NULL;

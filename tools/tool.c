@@ -7,16 +7,32 @@
 
 static const char scheme[] = "themis:";
 
-int themis_tools_complain(const themis_tools_command_t *self, const char *format, ...)
+static void tell(const themis_tools_command_t *self, const char *format, va_list list)
 {
     char text[1024];
+
+    vsnprintf(text, sizeof text, format, list);
+    fprintf(stderr, "themis %s: %s\n", self->name, text);
+}
+
+int themis_tools_complain(const themis_tools_command_t *self, const char *format, ...)
+{
     va_list list;
 
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    tell(self, format, list);
     va_end(list);
-    fprintf(stderr, "themis %s: %s\n", self->name, text);
     return THEMIS_TOOLS_FAILED;
+}
+
+int themis_tools_misused(const themis_tools_command_t *self, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    tell(self, format, list);
+    va_end(list);
+    return THEMIS_TOOLS_USAGE;
 }
 
 int themis_tools_failed(const themis_tools_command_t *self)

@@ -28,7 +28,10 @@ extern const themis_tools_command_t themis_tools_topo, themis_tools_plan;
 /* "themis NAME: text" on standard error; returns THEMIS_TOOLS_FAILED. */
 __attribute__((format(printf, 2, 3))) int themis_tools_complain(const themis_tools_command_t *self, const char *format,
                                                                 ...);
-/* The same with the text of the library's last error. */
+/* The same for a mistake in the command line; returns THEMIS_TOOLS_USAGE. */
+__attribute__((format(printf, 2, 3))) int themis_tools_misused(const themis_tools_command_t *self, const char *format,
+                                                               ...);
+/* "themis NAME: text" with the text of the library's last error. */
 int themis_tools_failed(const themis_tools_command_t *self);
 /* Prints how the subcommand is called; returns THEMIS_TOOLS_USAGE. */
 int themis_tools_usage(const themis_tools_command_t *self);
