@@ -469,7 +469,8 @@ themis_status_t themis_net_worker_listen(themis_net_t *net, const char *host, ui
     if (ucx == UCS_OK)
         ucx = ucp_listener_query(net->listener, &attr);
     if (ucx != UCS_OK) {
-        themis_error("cannot listen at %s:%u: %s", host != NULL && *host ? host : "*", port, ucs_status_string(ucx));
+        themis_error("cannot listen at %s:%u: %s", host != NULL && *host ? host : "*", port,
+                     ucx == UCS_ERR_BUSY ? "address already in use" : ucs_status_string(ucx));
         return ucx == UCS_ERR_BUSY ? THEMIS_BUSY : THEMIS_IO;
     }
     net->port = ntohs(((struct sockaddr_in *)&attr.sockaddr)->sin_port);

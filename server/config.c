@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "proto/proto.h"
 #include "server/policy.h"
+#include "server/space.h"
 #include "util/clock.h"
 #include "util/config.h"
 
@@ -161,6 +162,32 @@ static themis_status_t set_key(themis_server_config_t *config, const config_key_
     return THEMIS_OK;
 }
 
+/* What a value of the key looks like, for who gave another one. */
+static void say_expected(const config_key_t *key, char *text, size_t size)
+{
+    switch (key->kind) {
+    case INTEGER:
+        snprintf(text, size, "expected a number from %lld to %lld", (long long)key->low, (long long)key->high);
+        return;
+    case DURATION:
+        snprintf(text, size, "expected a time such as 500ms, 10s or 1m");
+        return;
+    case BYTES:
+        snprintf(text, size, "expected a size such as 64k, 1m or 2g");
+        if (key->low > 0)
+            snprintf(text + strlen(text), size - strlen(text), ", at least %lld bytes", (long long)key->low);
+        if (key->high < MAX_BYTES)
+            snprintf(text + strlen(text), size - strlen(text), " and at most %lld", (long long)key->high);
+        return;
+    case CHOICE:
+        snprintf(text, size, "expected one of %s", key->choices);
+        return;
+    case TEXT:
+        snprintf(text, size, "longer than %zu bytes", key->size - 1);
+        return;
+    }
+}
+
 /* Sections of other readers of the same file. */
 static int foreign_section(const char *section)
 {
@@ -169,7 +196,7 @@ static int foreign_section(const char *section)
 
 typedef struct reading {
     themis_server_config_t *config;
-    char why[64]; /* more than the status says */
+    char why[128]; /* more than the status says */
 } reading_t;
 
 static themis_status_t on_entry(void *arg, const char *section, const char *name, const char *value, int line)
@@ -187,7 +214,10 @@ static themis_status_t on_entry(void *arg, const char *section, const char *name
             return THEMIS_CONFIG;
         }
         config->line[i] = line;
-        return set_key(config, &keys[i], value);
+        themis_status_t status = set_key(config, &keys[i], value);
+        if (status != THEMIS_OK)
+            say_expected(&keys[i], reading->why, sizeof reading->why);
+        return status;
     }
     snprintf(reading->why, sizeof reading->why, "no such key");
     return THEMIS_CONFIG;
@@ -221,14 +251,18 @@ static int same_name(const char *option, const char *name)
 themis_status_t themis_server_config_set(themis_server_config_t *config, const char *option, const char *value,
                                          char *error, size_t size)
 {
+    char expected[128];
+
     for (size_t i = 0; i < KEYS; i++) {
         if (!same_name(option, keys[i].name))
             continue;
         themis_status_t status = set_key(config, &keys[i], value);
-        if (status != THEMIS_OK)
-            snprintf(error, size, "--%s %s: %s", option, value, themis_status_string(status));
-        else
+        if (status == THEMIS_OK) {
             config->line[i] = -1;
+            return THEMIS_OK;
+        }
+        say_expected(&keys[i], expected, sizeof expected);
+        snprintf(error, size, "--%s %s: %s", option, value, expected);
         return status;
     }
     snprintf(error, size, "--%s: no such option", option);
@@ -366,6 +400,9 @@ static themis_status_t check_store(const checking_t *checking)
     if (posix && !*config->state)
         return complain(checking, config->state, "needed with the posix store: names must live as long as the bytes");
     snprintf(parent, sizeof parent, "%s", config->file);
+    if (!posix && config->size > THEMIS_SPACE_MOST)
+        return complain(checking, &config->size, "an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible",
+                        (unsigned long long)config->size);
     if (!posix && *config->file && access(dirname(parent), W_OK) != 0)
         return complain(checking, config->file, "%s: %s", config->file, strerror(errno));
     return THEMIS_OK;

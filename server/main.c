@@ -220,6 +220,17 @@ static void warn_of_loss(const themis_server_config_t *config)
                     *config->file ? "file" : "state", *config->file ? config->file : config->state);
 }
 
+/* Pages are taken as they are used: more than there is ends this process when it is, not at the start. */
+static void warn_of_memory(const themis_server_config_t *config)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+
+    if (strcmp(config->store, "arena") == 0 && !*config->file && config->size > memory)
+        themis_warn("size = %llu MiB: this machine has %llu MiB of memory", (unsigned long long)(config->size >> 20),
+                    (unsigned long long)(memory >> 20));
+}
+
 static int run(themis_server_t *server, const command_line_t *line, int ready)
 {
     signals_t signals = {.server = server, .line = line};
@@ -236,6 +247,7 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
                 server->config.policy);
     pthread_mutex_unlock(&server->lock);
     warn_of_loss(&server->config);
+    warn_of_memory(&server->config);
     if (failed)
         themis_server_stop(server);
     else if (ready >= 0)
@@ -292,6 +304,8 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (line.check) {
+        themis_log_set_name("themisd");
+        warn_of_memory(&config);
         printf("configuration is valid\n");
         return EXIT_SUCCESS;
     }

@@ -285,7 +285,7 @@ themis_status_t themis_space_create(uint64_t size, const char *path, uint64_t wa
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    if (count == 0 || count >= NOWHERE) {
+    if (count == 0 || size > THEMIS_SPACE_MOST) {
         free(made);
         themis_error("an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible", (unsigned long long)size);
         return THEMIS_CONFIG;

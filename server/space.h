@@ -20,6 +20,9 @@ enum {
     THEMIS_SPACE_MAX_ORDER = 12 /* 16 MiB */
 };
 
+/* Bytes of the largest space, 4 KiB less than 16 TiB: units are numbered with 32 bits. */
+#define THEMIS_SPACE_MOST ((UINT64_C(1) << 44) - THEMIS_SPACE_UNIT - 1)
+
 typedef struct themis_space themis_space_t;
 
 /* `size` bytes in memory, or in the file `path` (made and cut to size). `warm`: bytes to keep touched ahead of use.

@@ -31,10 +31,22 @@ says() {
     }
 }
 
+# warns TEXT COMMAND...: the command succeeds, and its message has TEXT.
+warns() {
+    wanted=$1
+    shift
+    "$@" >"$T/said" 2>&1 && grep -qF -- "$wanted" "$T/said" || {
+        cat "$T/said"
+        return 1
+    }
+}
+
 check "--check accepts a good file" limit 10 themisd -c "$conf" --check
 sed 's/job-fair/user-than-size-fair/' "$conf" >"$T/bad.conf"
 check "--check names file, line and key of a wrong policy" says "$T/bad.conf:7: [sharing] policy" limit 10 themisd -c "$T/bad.conf" --check
 check "and of an option" says "[sharing] policies: nonsense" limit 10 themisd -c "$conf" --policies nonsense --check
+check "--check refuses an arena that cannot be" says "[store] size: an arena of" limit 10 themisd --size 900t --check
+check "and warns of one that memory does not hold" warns "of memory" limit 10 themisd --size 8t --check
 sed 's/^servers = .*/servers = junk/' "$conf" >"$T/client.conf"
 check "a client names file, line and key of a wrong list" says "$T/client.conf:9: [client] servers = junk" \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
@@ -110,4 +122,8 @@ check "SIGTERM drains and stops" draining_or_done
 wait "$writer" || true
 check "nothing that was queued failed for another reason than the stop" sh -c '! grep -iE "i/o error|malformed|protocol" "$1"' sh "$T/cp.log"
 daemon=
+start_servers 1
+check "a port in use is told with its address" says "cannot listen at $THEMIS_SERVERS: address already in use" \
+    limit 30 themisd --listen 127.0.0.1 --port "${THEMIS_SERVERS##*:}" --size 64m
+stop_servers
 finish
