@@ -172,16 +172,35 @@ assignment (rank on host)
  1 1 on r0n1 0 on r0n0 0 on r0n0
 
 placement shuffle hop-B servers hop-B moved B busiest link B
-default 525.000 0.000 225.000 125.000
-locality 375.000 0.000 75.000 75.000
-topology 375.000 0.000 75.000 75.000
+default 525.000 unknown 225.000 125.000
+locality 375.000 unknown 75.000 75.000
+topology 375.000 unknown 75.000 75.000
 
 auto takes topology; topology is proved optimal
 END
 check "plan prints C, D, W, the assignment and what it costs" tables plain -s 2
 sed 's/^\(W: .*\)/\1, and from there to the servers/; s/ 275.000 125.000/ 800.000 500.000/; s/ 250.000 250.000/ 775.000 625.000/
-    s/ 0.000 225.000 125.000/ 900.000 225.000 300.000/; s/ 0.000 75.000 75.000/ 900.000 75.000 300.000/' "$T/plain" >"$T/far"
+    s/ unknown 225.000 125.000/ 900.000 225.000 300.000/; s/ unknown 75.000 75.000/ 900.000 75.000 300.000/' "$T/plain" >"$T/far"
 check "and the way to the servers in W" tables far -s io0,io1
+check "which are null as JSON where they are not known" limit 20 sh -c "'$themis' plan -n 27 --edge 30 -f '$T/cluster.net' --json |
+    jq -e '[.placements[].server_hop_bytes] == [null, null, null]'"
+# wrong STATUS WORDS OPTION...: plan ends with that status, says the words, and prints nothing.
+wrong() {
+    wanted=$1 words=$2 got=0
+    shift 2
+    limit 20 "$themis" plan "$@" >"$T/out" 2>"$T/err" || got=$?
+    cat "$T/err" "$T/out"
+    [ "$got" = "$wanted" ] && grep -qF -- "$words" "$T/err" && [ ! -s "$T/out" ]
+}
+check "plan tells which numbers of ranks fit a cube" wrong 2 "the nearest are 8 and 27" -n 16 -f tree:2:8:1
+check "and the squares of btio" wrong 2 "the nearest are 25 and 36" -n 27 -p btio -f tree:2:8:1
+check "and how many fit at most" wrong 2 "at most 64 ranks" -n 125 --edge 4 -f tree:2:8:1
+check "plan tells what a size looks like" wrong 2 "expected a size such as" -n 8 --stripe x -f tree:2:8:1
+check "plan tells which numbers it takes" wrong 2 "expected a number from 1 to" -n 0
+check "and which a made-up fabric takes" wrong 2 "tree:0:8:1: expected three numbers from 1" -n 8 -f tree:0:8:1
+check "plan prints nothing when its picture cannot be written" wrong 1 "/none/p.svg" -n 8 -f tree:2:8:1 --svg /none/p.svg
+check "plan without a fabric takes all hosts to be 2 hops apart, and says so" limit 20 \
+    sh -c "'$themis' plan -n 27 --edge 30 --json 2>'$T/err' | jq -e '.nodes == 3' && grep -q '2 hops apart' '$T/err'"
 check "plan has units that fit the job" limit 20 sh -c "'$themis' plan -n 27 --per-node 4 --edge 100 -f '$T/cluster.net' | grep -q '^27 ranks on 7 nodes, 8.000 MB '"
 echo '0 0' >"$T/pattern"
 check "plan refuses a broken pattern" limit 20 sh -c "! '$themis' plan -n 2 -p '$T/pattern' -f tree:1:2:1"

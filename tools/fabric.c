@@ -5,25 +5,39 @@
 #include <string.h>
 #include "themis/status.h"
 
+/* "tree:A:B:C" or "fat:A:B:C" with numbers from 1; *numbers is 0 if the name is neither. */
+static themis_status_t make_up(const char *name, int *numbers, themis_aggregation_fabric_t **fabric)
+{
+    uint32_t n[3];
+    char rest;
+    int tree = sscanf(name, "tree:%u:%u:%u%c", &n[0], &n[1], &n[2], &rest) == 3;
+
+    *numbers = tree || sscanf(name, "fat:%u:%u:%u%c", &n[0], &n[1], &n[2], &rest) == 3;
+    if (!*numbers)
+        return THEMIS_OK;
+    if (n[0] == 0 || n[1] == 0 || n[2] == 0)
+        return THEMIS_RANGE;
+    return tree ? themis_aggregation_fabric_tree(n[0], n[1], n[2], fabric)
+                : themis_aggregation_fabric_fat(n[0], n[1], n[2], fabric);
+}
+
 int themis_tools_fabric_open(const themis_tools_command_t *self, const char *name, themis_aggregation_fabric_t **fabric)
 {
-    uint32_t leaves, nodes, third;
-    char rest;
     themis_status_t status;
+    int made_up;
 
-    if (!name)
-        status = themis_aggregation_fabric_discover(fabric);
-    else if (sscanf(name, "tree:%u:%u:%u%c", &leaves, &nodes, &third, &rest) == 3)
-        status = themis_aggregation_fabric_tree(leaves, nodes, third, fabric);
-    else if (sscanf(name, "fat:%u:%u:%u%c", &leaves, &nodes, &third, &rest) == 3)
-        status = themis_aggregation_fabric_fat(leaves, nodes, third, fabric);
-    else
-        status = themis_aggregation_fabric_load(name, fabric);
-    if (status == THEMIS_OK)
-        return THEMIS_TOOLS_OK;
-    if (!name)
+    if (!name) {
+        if (themis_aggregation_fabric_discover(fabric) == THEMIS_OK)
+            return THEMIS_TOOLS_OK;
         return themis_tools_complain(self, "this host is on no InfiniBand fabric; name one with --fabric");
-    return themis_tools_complain(self, "%s: %s", name, themis_status_string(status));
+    }
+    status = make_up(name, &made_up, fabric);
+    if (status == THEMIS_RANGE)
+        return themis_tools_misused(self, "%s: expected three numbers from 1", name);
+    if (!made_up)
+        status = themis_aggregation_fabric_load(name, fabric);
+    return status == THEMIS_OK ? THEMIS_TOOLS_OK
+                               : themis_tools_complain(self, "%s: %s", name, themis_status_string(status));
 }
 
 /* Hosts, and the switches that they are on. */

@@ -17,7 +17,7 @@ static int read_number(const job_t *job, const char *name, const char *text, int
 {
     if (!text || themis_config_integer(text, 1, most, value) == THEMIS_OK)
         return THEMIS_TOOLS_OK;
-    return themis_tools_complain(job->self, "--%s %s: a number from 1 to %lld is wanted", name, text, (long long)most);
+    return themis_tools_misused(job->self, "--%s %s: expected a number from 1 to %lld", name, text, (long long)most);
 }
 
 static int read_numbers(job_t *job)
@@ -29,14 +29,25 @@ static int read_numbers(job_t *job)
         read_number(job, "edge", w->edge, 1 << 19, &job->edge) ||
         read_number(job, "element", w->element, 1 << 20, &job->element) ||
         read_number(job, "aggregators-per-node", w->aggregators_per_node, 4096, &job->limit))
-        return THEMIS_TOOLS_FAILED;
+        return THEMIS_TOOLS_USAGE;
     if (w->stripe && (themis_config_bytes(w->stripe, &job->stripe) != THEMIS_OK || job->stripe == 0))
-        return themis_tools_complain(job->self, "--stripe %s: a number of bytes is wanted", w->stripe);
+        return themis_tools_misused(job->self, "--stripe %s: expected a size such as 64k, 1m or 2g", w->stripe);
     job->nodes = (uint32_t)((job->ranks + job->per_node - 1) / job->per_node);
     return THEMIS_TOOLS_OK;
 }
 
 /* ---- which hosts ---- */
+
+static int open_fabric(job_t *job)
+{
+    if (job->wishes->fabric)
+        return themis_tools_fabric_open(job->self, job->wishes->fabric, &job->fabric);
+    if (themis_aggregation_fabric_discover(&job->fabric) == THEMIS_OK)
+        return THEMIS_TOOLS_OK;
+    themis_tools_complain(job->self, "no InfiniBand fabric: all hosts are taken to be %u hops apart (-f names another)",
+                          THEMIS_AGGREGATION_FLAT_HOPS);
+    return themis_tools_plan_check(job, themis_aggregation_fabric_tree(1, job->nodes, 1, &job->fabric));
+}
 
 /* The hosts of the fabric that are no servers, in their order; returns how many. */
 static uint32_t free_hosts(const job_t *job, uint32_t *host)
@@ -133,6 +144,8 @@ static int place_servers(job_t *job)
 
 static int server_distances(job_t *job)
 {
+    if (!job->server_vertex)
+        return THEMIS_TOOLS_OK;
     uint16_t *hops = malloc(((size_t)job->fabric->vertices + 1) * sizeof *hops);
     int result = THEMIS_TOOLS_OK;
 
@@ -152,15 +165,42 @@ static int server_distances(job_t *job)
 
 /* ---- the call ---- */
 
+static int64_t power_of(int64_t root, int power)
+{
+    return power == 3 ? root * root * root : root * root;
+}
+
+/* An array is cut alike along its edges, so that only powers of a number up to its edge fit. */
+static int check_ranks(const job_t *job, const char *pattern, int power)
+{
+    int64_t below = 1;
+
+    while (power_of(below + 1, power) <= job->ranks)
+        below++;
+    if (below > job->edge || (below == job->edge && power_of(below, power) < job->ranks))
+        return themis_tools_misused(job->self, "-n %lld: %s with %lld elements along an edge is for at most %lld ranks",
+                                    (long long)job->ranks, pattern, (long long)job->edge,
+                                    (long long)power_of(job->edge, power));
+    if (power_of(below, power) == job->ranks)
+        return THEMIS_TOOLS_OK;
+    return themis_tools_misused(job->self, "-n %lld: %s is for 1, %lld, %lld... ranks; the nearest are %lld and %lld",
+                                (long long)job->ranks, pattern, (long long)power_of(2, power),
+                                (long long)power_of(3, power), (long long)power_of(below, power),
+                                (long long)power_of(below + 1, power));
+}
+
 static int open_pattern(job_t *job)
 {
     const char *name = job->wishes->pattern ? job->wishes->pattern : "cube";
+    int power = strcmp(name, "cube") == 0 ? 3 : strcmp(name, "btio") == 0 ? 2 : 0;
     uint32_t ranks = (uint32_t)job->ranks;
     themis_status_t status;
 
-    if (strcmp(name, "cube") == 0)
+    if (power && check_ranks(job, name, power) != THEMIS_TOOLS_OK)
+        return THEMIS_TOOLS_USAGE;
+    if (power == 3)
         status = themis_aggregation_pattern_cube(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
-    else if (strcmp(name, "btio") == 0)
+    else if (power == 2)
         status = themis_aggregation_pattern_btio(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
     else
         status = themis_aggregation_pattern_load(name, ranks, &job->pattern);
@@ -202,7 +242,7 @@ static int count_aggregators(const job_t *job, uint32_t *count)
     else if (text && strcmp(text, "auto") == 0)
         wanted = THEMIS_AGGREGATION_COUNT_AUTO;
     else if (read_number(job, "aggregators", text, job->slots->count, &wanted) != THEMIS_TOOLS_OK)
-        return THEMIS_TOOLS_FAILED;
+        return THEMIS_TOOLS_USAGE;
     *count = themis_aggregation_count_choose(wanted, &load);
     return THEMIS_TOOLS_OK;
 }
@@ -214,9 +254,9 @@ static int cut_domains(job_t *job)
     uint32_t count;
 
     if (job->wishes->method && themis_aggregation_method_parse(job->wishes->method, &method) != THEMIS_OK)
-        return themis_tools_complain(job->self, "there is no file-domain method %s", job->wishes->method);
+        return themis_tools_misused(job->self, "there is no file-domain method %s", job->wishes->method);
     if (count_aggregators(job, &count) != THEMIS_TOOLS_OK)
-        return THEMIS_TOOLS_FAILED;
+        return THEMIS_TOOLS_USAGE;
     return themis_tools_plan_check(job, themis_aggregation_domains_init(method, &layout, job->pattern->first,
                                                                         job->pattern->last, count, &job->domains));
 }
@@ -269,17 +309,26 @@ static void job_drop(job_t *job)
     free(job->server_bytes);
 }
 
+static int draw_plans(job_t *job)
+{
+    return job->wishes->svg ? themis_tools_plan_draw(job, job->wishes->svg) : THEMIS_TOOLS_OK;
+}
+
 static int plan_job(job_t *job)
 {
-    if (read_numbers(job) || themis_tools_fabric_open(job->self, job->wishes->fabric, &job->fabric) ||
-        place_servers(job) || place_nodes(job) || (job->server_vertex && server_distances(job)) || open_pattern(job) ||
-        make_slots(job) || cut_domains(job) || make_plans(job))
-        return THEMIS_TOOLS_FAILED;
+    static int (*const steps[])(job_t *) = {read_numbers, open_fabric, place_servers, place_nodes, server_distances,
+                                            open_pattern, make_slots,  cut_domains,   make_plans,  draw_plans};
+    int result = THEMIS_TOOLS_OK;
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && result == THEMIS_TOOLS_OK; i++)
+        result = steps[i](job);
+    if (result != THEMIS_TOOLS_OK)
+        return result;
     if (job->wishes->json)
         themis_tools_plan_print_json(job);
     else
         themis_tools_plan_print(job);
-    return job->wishes->svg ? themis_tools_plan_draw(job, job->wishes->svg) : THEMIS_TOOLS_OK;
+    return THEMIS_TOOLS_OK;
 }
 
 static int run_plan(const themis_tools_command_t *self, int argc, char **argv)
@@ -323,7 +372,7 @@ const themis_tools_command_t themis_tools_plan = {
     "  -n RANKS                   processes of the job\n"
     "  -p cube | btio | FILE      what they access: a 3-D array in cubes or as BTIO does, or lines RANK OFFSET LENGTH\n"
     "                             [ROWS STRIDE]; --edge N elements along an edge (2000) of --element N bytes (8)\n"
-    "  -f FABRIC                  as for 'themis topo'\n"
+    "  -f FABRIC                  as for 'themis topo'; without a fabric all hosts are taken to be 2 hops apart\n"
     "  --nodes packed | scattered[:SEED] | HOST,...   the job's hosts (packed); --per-node N processes on each (12)\n"
     "  -a N | per-server | auto   aggregators (all that may); --aggregators-per-node N may on each node (1)\n"
     "  -m METHOD                  file domains: even (default), aligned, stripe-size, static-cyclic, group-cyclic,\n"

@@ -129,10 +129,13 @@ static void print_summary(const job_t *job)
     for (int p = 0; p < PLACEMENTS; p++) {
         const themis_aggregation_choice_t *c = &job->plan[p]->chosen;
 
-        printf("%-10s %16.3f %16.3f %15.3f %16.3f\n",
-               themis_aggregation_placement_name((themis_aggregation_placement_t)p), c->hop_bytes / unit.bytes,
-               c->server_hop_bytes / unit.bytes, (double)c->moved_bytes / unit.bytes,
-               (double)c->max_link_load / unit.bytes);
+        char servers[32] = "unknown";
+
+        if (job->server_distance)
+            snprintf(servers, sizeof servers, "%.3f", c->server_hop_bytes / unit.bytes);
+        printf("%-10s %16.3f %16s %15.3f %16.3f\n",
+               themis_aggregation_placement_name((themis_aggregation_placement_t)p), c->hop_bytes / unit.bytes, servers,
+               (double)c->moved_bytes / unit.bytes, (double)c->max_link_load / unit.bytes);
     }
     printf("\nauto takes %s; topology is %sproved optimal\n",
            themis_aggregation_placement_name(job->plan[PLACEMENTS]->placement),
@@ -173,10 +176,10 @@ static json_t *placement_json(const job_t *job, int p)
         json_array_append_new(rank, json_integer(job->plan[p]->aggregator[k]));
         json_array_append_new(host, json_string(aggregator_host(job, p, k)));
     }
-    return json_pack("{s:f, s:f, s:I, s:I, s:b, s:o, s:o}", "hop_bytes", c->hop_bytes, "server_hop_bytes",
-                     c->server_hop_bytes, "moved_bytes", (json_int_t)c->moved_bytes, "max_link_load_bytes",
-                     (json_int_t)c->max_link_load, "certified", job->plan[p]->certified, "aggregators", rank, "hosts",
-                     host);
+    return json_pack("{s:f, s:o, s:I, s:I, s:b, s:o, s:o}", "hop_bytes", c->hop_bytes, "server_hop_bytes",
+                     job->server_distance ? json_real(c->server_hop_bytes) : json_null(), "moved_bytes",
+                     (json_int_t)c->moved_bytes, "max_link_load_bytes", (json_int_t)c->max_link_load, "certified",
+                     job->plan[p]->certified, "aggregators", rank, "hosts", host);
 }
 
 void themis_tools_plan_print_json(const job_t *job)
