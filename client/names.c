@@ -109,6 +109,9 @@ themis_status_t themis_client_names_remove(themis_t *session, const char *path, 
                                            themis_proto_attr_t *attr)
 {
     themis_proto_remove_t request = {text_of(path), type};
+
+    if (strcmp(path, "/") == 0)
+        return themis_client_fail(THEMIS_BUSY, "/: the root directory cannot be removed");
     themis_status_t status = ask_attr(session, path, THEMIS_OP_REMOVE, &request, attr);
 
     return status == THEMIS_OK ? change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type) : status;

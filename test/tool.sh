@@ -147,6 +147,19 @@ check "rmdir of a full one" refused "not empty" themis rmdir themis:/d
 check "rm -r" outcome 0 themis rm -r themis:/d themis:/x
 check "nothing is left" prints "" themis ls
 check "and its space is free" json 'all(.server.used_bytes == 0)' themis status --json
+echo hello >"$T/hello"
+check "cp to themis: without a path" outcome 0 themis cp "$T/hello" themis:
+check "ls of it is that of the root" prints hello themis ls themis:
+for command in "rm -r" rm rmdir; do
+    # shellcheck disable=SC2086 # words of a command
+    check "$command of the root" refused "the root directory cannot be removed" themis $command themis:/
+done
+check "which is as before" prints hello themis ls themis:/
+check "policy tells what it does not know" says 2 "bogus: expected get, explain or set POLICY" themis policy bogus
+check "and that a policy is missing" says 2 "set: needs a policy" themis policy set
+check "or one too many" says 2 "set: takes one policy" themis policy set fifo job-fair
+check "or where none is taken" says 2 "explain: takes no policy" themis policy explain fifo
+check "top tells what it wants for seconds" says 2 "-d x: expected seconds" themis top --once -d x
 check "ls of what is not there" refused "/nothing" themis ls themis:/nothing
 check "a local path where one on servers is wanted" refused "themis:" themis ls /tmp
 check "a name of 256 bytes" refused "too long" themis mkdir "themis:/$(printf '%256s' '' | tr ' ' x)"

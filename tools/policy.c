@@ -71,7 +71,19 @@ static int set(const themis_tools_command_t *self, themis_t *session, uint32_t s
     return failed ? THEMIS_TOOLS_FAILED : THEMIS_TOOLS_OK;
 }
 
-/* Options may stand before and behind the verb. Returns 0 if the arguments are wrong. */
+/* What is wrong with the verb and the policy behind it, which is NULL if there is none; NULL if nothing is. */
+static const char *fault_of(const char *verb, const char *policy)
+{
+    int sets = strcmp(verb, "set") == 0;
+
+    if (!sets && strcmp(verb, "get") != 0 && strcmp(verb, "explain") != 0)
+        return "expected get, explain or set POLICY";
+    if (sets && !policy)
+        return "needs a policy";
+    return !sets && policy ? "takes no policy" : NULL;
+}
+
+/* Options may stand before and behind the verb. Returns 0 after a complaint if the arguments are wrong. */
 static int take_arguments(const themis_tools_command_t *self, int argc, char **argv, const char **servers,
                           const char **verb, const char **policy)
 {
@@ -86,9 +98,10 @@ static int take_arguments(const themis_tools_command_t *self, int argc, char **a
         return 0;
     at += behind;
     *policy = at < argc ? argv[at++] : NULL;
-    int sets = strcmp(*verb, "set") == 0;
-    return at == argc && sets == (*policy != NULL) &&
-           (sets || strcmp(*verb, "explain") == 0 || strcmp(*verb, "get") == 0);
+    const char *fault = at < argc ? "takes one policy" : fault_of(*verb, *policy);
+    if (fault)
+        themis_tools_misused(self, "%s: %s", *verb, fault);
+    return fault == NULL;
 }
 
 static int run_policy(const themis_tools_command_t *self, int argc, char **argv)

@@ -194,7 +194,7 @@ int themis_tools_resolve(const themis_tools_command_t *self, const char *text, t
     if (!themis_tools_is_remote(text))
         return themis_tools_complain(self, "%s: not a themis:/path", text);
     if (strncmp(rest, "//", 2) != 0) {
-        *path = rest;
+        *path = *rest ? rest : "/";
         return themis_tools_session(self, NULL, session);
     }
     const char *slash = strchr(rest + 2, '/');

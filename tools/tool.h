@@ -55,7 +55,7 @@ int themis_tools_is_remote(const char *text);
 
 /*
  * The session and the path of such a text. Sessions are shared by all paths of the same servers and end with
- * themis_tools_close; *path points into `text`. Complains by itself.
+ * themis_tools_close; *path points into `text`, or is "/" where that names none. Complains by itself.
  */
 int themis_tools_resolve(const themis_tools_command_t *self, const char *text, themis_t **session, const char **path);
 

@@ -226,7 +226,7 @@ static int run_top(const themis_tools_command_t *self, int argc, char **argv)
         return themis_tools_usage(self);
     top.interval = strtod(interval, &end);
     if (*end != '\0' || !(top.interval >= 0.1 && top.interval <= 3600))
-        return themis_tools_complain(self, "-d wants seconds, 0.1 to 3600");
+        return themis_tools_misused(self, "-d %s: expected seconds, 0.1 to 3600", interval);
     if (themis_tools_session(self, servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     return watch(self, session, &top);
