@@ -173,7 +173,17 @@ counted() {
 }
 check "7 aggregators on 3 servers: group-cyclic takes 6, and one warning says so" \
     counted 7 7 7 6 '"7": 6 are used, which is what group-cyclic can use with 3 servers'
-check "more aggregators than nodes: one warning says so" counted 4 3 7 3 '"7": 3 are used; cb_nodes and cb_config_list allow 3'
+check "more aggregators than nodes: one warning says so" counted 4 3 7 3 'themis:/counted: .*"7": cb_nodes and cb_config_list allow 3'
+# Where ranks send lists there are none; a number that cannot be is told all the same.
+listed() {
+    hints themis_collective "$1" themis_aggregators "$2"
+    THEMIS_FAKE_NODES=1 limit 60 ranks 4 "$programs/collective_mpi" info themis:/counted >"$T/info" 2>"$T/warning"
+    shown themis_collective_used list && [ "$(grep -c themis_aggregators "$T/warning")" = "$3" ] || { cat "$T/warning" && return 1; }
+}
+for mode in list auto; do
+    check "themis_collective $mode: more aggregators than ranks: one warning says so" listed $mode 99 1
+    check "and none for as many as there are ranks" listed $mode 4 0
+done
 check "per-server comes to 3" counted 5 5 per-server 3
 check "auto comes to a number that is shown" counted 6 6 auto '[36]'
 finish

@@ -136,7 +136,7 @@ granted() { wish "$1" && in_force "$1" && ! grep themis_policy "$T/wish.err"; }
 # ignored POLICY IN-FORCE PATTERN: one warning that names the wish, what is in force, and why.
 ignored() {
     wish "$1" && in_force "$2" && [ "$(grep -c themis_policy "$T/wish.err")" = 1 ] &&
-        grep -q "\"$1\" is ignored: .*$3.*; in force is $2\$" "$T/wish.err" || { cat "$T/wish.err" && return 1; }
+        grep -q "themis:/wish: .*\"$1\" is ignored: .*$3.*; in force is $2\$" "$T/wish.err" || { cat "$T/wish.err" && return 1; }
 }
 check "themis_policy without a list of policies: a warning, and what is in force" ignored size-fair job-fair 'list of policies'
 check "themis_policy that is no policy: the warning has the position of the fault" ignored size-fairy job-fair 'character 5'

@@ -61,6 +61,7 @@ typedef enum ADIOI_THEMIS_Hint {
 typedef struct ADIOI_THEMIS_File {
     themis_file_t *handle; /* owned; NULL while it is not open */
     themis_t *session;     /* borrowed from the table of sessions */
+    char *name;            /* as the program gave it; owned; NULL while fd->filename is that */
     themis_layout_t layout;
     unsigned collective_calls;           /* that have reached the driver */
     int shared_failed;                   /* 1: the last access to the shared file pointer failed */
@@ -75,6 +76,12 @@ typedef struct ADIOI_THEMIS_File {
 static inline ADIOI_THEMIS_File *ADIOI_THEMIS_file(ADIO_File fd)
 {
     return fd->fs_ptr;
+}
+
+/* The file as the program named it behind "themis:", for messages. Borrowed. */
+static inline const char *ADIOI_THEMIS_Name(ADIO_File fd)
+{
+    return ADIOI_THEMIS_file(fd) && ADIOI_THEMIS_file(fd)->name ? ADIOI_THEMIS_file(fd)->name : fd->filename;
 }
 
 /* Who goes by a hint. */

@@ -168,6 +168,27 @@ static void show_topology(ADIO_File fd, const themis_coll_t *coll)
         ADIOI_THEMIS_Hint_show(fd, "themis_topology_used", info.topology);
 }
 
+/* More aggregators than there can be are told of at once, whether or not a call will need them. */
+static void tell_of_limit(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
+{
+    int64_t wanted = coll->config.aggregators;
+    themis_coll_info_t info;
+    int rank, size;
+
+    MPI_Comm_rank(fd->comm, &rank);
+    MPI_Comm_size(fd->comm, &size);
+    themis_coll_info(coll->coll, &info);
+    if (wanted <= (info.possible ? info.possible : (int64_t)size))
+        return;
+    coll->told_count = 1;
+    if (rank == 0 && info.possible)
+        themis_warn("themis:%s: hint themis_aggregators = \"%lld\": cb_nodes and cb_config_list allow %u",
+                    ADIOI_THEMIS_Name(fd), (long long)wanted, info.possible);
+    else if (rank == 0)
+        themis_warn("themis:%s: hint themis_aggregators = \"%lld\": there are %d ranks", ADIOI_THEMIS_Name(fd),
+                    (long long)wanted, size);
+}
+
 ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
@@ -205,6 +226,7 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
         ADIOI_THEMIS_Hint_show(fd, "themis_cache", "auto");
     ADIOI_THEMIS_Hint_show(fd, "themis_topology", coll->config.topology ? coll->config.topology : "auto");
     show_topology(fd, made);
+    tell_of_limit(fd, coll);
     return coll;
 }
 
@@ -312,13 +334,11 @@ static void tell_of_count(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const themis_co
         return;
     coll->told_count = 1;
     MPI_Comm_rank(fd->comm, &rank);
-    if (rank == 0 && info->requested == wanted)
-        themis_warn("%s: hint themis_aggregators = \"%lld\": %u are used, which is what %s can use with %u servers",
-                    fd->filename, (long long)wanted, info->aggregators, themis_aggregation_method_name(info->method),
-                    coll->config.layout.servers);
-    else if (rank == 0)
-        themis_warn("%s: hint themis_aggregators = \"%lld\": %u are used; cb_nodes and cb_config_list allow %u",
-                    fd->filename, (long long)wanted, info->aggregators, info->requested);
+    if (rank == 0)
+        themis_warn(
+            "themis:%s: hint themis_aggregators = \"%lld\": %u are used, which is what %s can use with %u servers",
+            ADIOI_THEMIS_Name(fd), (long long)wanted, info->aggregators, themis_aggregation_method_name(info->method),
+            coll->config.layout.servers);
 }
 
 /* Costs nothing while nothing changes. */

@@ -15,7 +15,7 @@
 
 static void warn(const char *name, const char *key, const char *value, const char *why)
 {
-    themis_warn("%s: hint %s = \"%s\" is ignored: %s", name, key, value, why);
+    themis_warn("themis:%s: hint %s = \"%s\" is ignored: %s", name, key, value, why);
 }
 
 ADIOI_THEMIS_File *ADIOI_THEMIS_File_make(ADIO_File fd)
@@ -39,6 +39,7 @@ void ADIOI_THEMIS_File_free(ADIO_File fd)
         return;
     for (int i = 0; i < AD_THEMIS_HINT_NUMBER; i++)
         free(file->hint[i]);
+    free(file->name);
     free(file);
     fd->fs_ptr = NULL;
 }
@@ -145,7 +146,7 @@ static int names_a_host(ADIO_File fd, const char *list)
         free(copy);
         free(ranks);
         if (!found)
-            warn(fd->filename, "cb_config_list", list, "no rank is on such a host");
+            warn(ADIOI_THEMIS_Name(fd), "cb_config_list", list, "no rank is on such a host");
     }
     MPI_Bcast(&found, 1, MPI_INT, 0, fd->comm);
     return found;
@@ -239,7 +240,7 @@ static void warn_if_late(ADIO_File fd, MPI_Info info, ADIOI_THEMIS_Hint hint)
         ADIOI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
     ADIOI_Info_get(fd->info, key, MPI_MAX_INFO_VAL, shown, &shown_found);
     if (found && strcmp(shown, value) != 0 && (!asked || strcmp(asked, value) != 0))
-        warn(fd->filename, key, value, "the file is open");
+        warn(ADIOI_THEMIS_Name(fd), key, value, "the file is open");
 }
 
 /* ROMIO calls it once before the open, and again for each view. */

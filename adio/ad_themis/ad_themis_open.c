@@ -89,7 +89,8 @@ static uint32_t creation_mode(ADIO_File fd)
 /* What of a wish there are not enough servers for is given as far as it goes. */
 static void warn_of_layout(ADIO_File fd, const char *key, int asked, const char *instead, uint32_t given)
 {
-    themis_warn("%s: hint %s = \"%d\" is more than there are servers: %s %u", fd->filename, key, asked, instead, given);
+    themis_warn("themis:%s: hint %s = \"%d\" is more than there are servers: %s %u", ADIOI_THEMIS_Name(fd), key, asked,
+                instead, given);
 }
 
 /* The layout that the hints ask for; what the servers cannot give is not asked for. */
@@ -225,13 +226,16 @@ static themis_status_t take_over(ADIO_File fd, const announcement_t *said, const
 static void name_in_full(ADIO_File fd, const char *server_list)
 {
     char full[PATH_MAX - NAME_ROOM + sizeof "//" + AD_THEMIS_SHORT_SERVERS], servers[AD_THEMIS_SHORT_SERVERS];
-    const char *path = themis_file_path(ADIOI_THEMIS_file(fd)->handle);
+    ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
+    const char *path = themis_file_path(file->handle);
 
     if (strlen(server_list) + strlen(path) + sizeof "//" > PATH_MAX - NAME_ROOM) {
         ADIOI_THEMIS_Servers_shorten(server_list, servers);
         server_list = servers;
     }
     snprintf(full, sizeof full, "//%s%s", server_list, path);
+    if (!file->name)
+        file->name = strdup(fd->filename);
     ADIOI_Free(fd->filename);
     fd->filename = ADIOI_Strdup(full);
 }
@@ -272,7 +276,7 @@ static void tell_of_policy(ADIO_File fd)
     if (!wish || themis_session_info(ADIOI_THEMIS_file(fd)->session, &info) != THEMIS_OK || info.policy_granted ||
         !ADIOI_THEMIS_Session_untold(ADIOI_THEMIS_file(fd)->session))
         return;
-    themis_warn("%s: hint themis_policy = \"%s\" is ignored: %s%s; in force is %s", fd->filename, wish,
+    themis_warn("themis:%s: hint themis_policy = \"%s\" is ignored: %s%s; in force is %s", ADIOI_THEMIS_Name(fd), wish,
                 info.policy_fault, *info.policy_fault ? "" : "the servers' list of policies does not have it",
                 info.policy);
 }

@@ -34,8 +34,11 @@ themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *co
         coll->always = themis_coll_model_always(config, coll->group->nodes);
         if (coll->always != THEMIS_COLL_LIST)
             status = themis_coll_topology_create(coll->group, config, &coll->topology);
-        if (coll->topology)
+        if (coll->topology) {
+            uint32_t slots = coll->topology->slot_count;
             coll->info.topology = themis_coll_source_name(coll->topology->source);
+            coll->info.possible = config->most && config->most < slots ? config->most : slots;
+        }
     }
     if (status != THEMIS_OK) {
         themis_coll_destroy(coll);

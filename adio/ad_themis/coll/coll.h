@@ -61,6 +61,7 @@ typedef struct themis_coll_info {
     uint32_t aggregators;
     const uint32_t *aggregator;            /* [aggregators] ranks; NULL before the first two-phase call */
     uint32_t requested;                    /* aggregators before the method adjusted them to what it can use */
+    uint32_t possible;                     /* that the configuration allows; 0 where no call can need them */
     themis_coll_cost_t cost, default_cost; /* of the plan, and of the default placement */
     uint64_t moved_bytes;                  /* that leave their node in the exchange */
     uint64_t plans_made, plans_reused;
