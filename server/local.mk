@@ -37,5 +37,13 @@ test_server_test_clients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_clients_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_many_jobs_SOURCES = test/server/many_jobs.c
 test_server_many_jobs_LDADD = server/libthemis-server.la
-EXTRA_DIST += examples/themisd.service
+
+# systemd looks here where the prefix is /usr or /usr/local.
+unitdir = $(prefix)/lib/systemd/system
+nodist_unit_DATA = examples/themisd.service
+EXTRA_DIST += examples/themisd.service.in
+CLEANFILES += examples/themisd.service
+examples/themisd.service: $(srcdir)/examples/themisd.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) examples && sed -e 's|[@]sbindir[@]|$(sbindir)|' -e 's|[@]unitdir[@]|$(unitdir)|' \
+		$(srcdir)/examples/themisd.service.in >$@.new && mv $@.new $@
 include server/sched.mk

@@ -54,6 +54,13 @@ sed 's/^servers = /server = /' "$conf" >"$T/client.conf"
 check "and of a key that there is not" says "$T/client.conf:9: [client] server = " \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
 
+# unit: systemd's unit starts what is installed, with a place for the host's address.
+unit() {
+    program=$(sed -n 's/^ExecStart=\([^ ]*\) -c .* --listen %H$/\1/p' "$THEMIS_PREFIX/lib/systemd/system/themisd.service")
+    [ "$program" = "$THEMIS_PREFIX/sbin/themisd" ] && [ -x "$program" ]
+}
+check "the unit for systemd starts the server that is installed" unit
+
 # The process is not a child of ours; it is ended by its number, whatever happens.
 start_daemon() {
     limit 30 themisd -c "$conf" --daemon --pid-file "$T/pid" --port-file "$T/port" "$@" 2>>"$T/daemon.log" && daemon=$(cat "$T/pid")
