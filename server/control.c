@@ -64,9 +64,10 @@ static json_t *server_json(themis_server_t *server)
         themis_store_type(server->store), "capacity_bytes", (json_int_t)usage.capacity, "used_bytes",
         (json_int_t)usage.used, "warm_bytes", (json_int_t)usage.warm, "objects", (json_int_t)usage.objects,
         "bytes_read", (json_int_t)read, "bytes_written", (json_int_t)written, "jobs",
-        (json_int_t)themis_jobtab_count(server->jobs), "sessions", (json_int_t)themis_sessions_count(server->sessions),
-        "queued", (json_int_t)themis_sched_queued(server->sched), "in_service", (json_int_t)server->in_service,
-        "locks_held", (json_int_t)held, "locks_waiting", (json_int_t)waiting, "draining", (int)server->draining);
+        (json_int_t)themis_report_count(server->jobs, server->sched), "sessions",
+        (json_int_t)themis_sessions_count(server->sessions), "queued", (json_int_t)themis_sched_queued(server->sched),
+        "in_service", (json_int_t)server->in_service, "locks_held", (json_int_t)held, "locks_waiting",
+        (json_int_t)waiting, "draining", (int)server->draining);
     json_object_set_new(json, "sharing", policy_json(server));
     themis_report_server_t about = {0};
     themis_peers_report(server, &about);

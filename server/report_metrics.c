@@ -24,6 +24,24 @@ static void put_job(FILE *out, const themis_job_t *job)
     fprintf(out, "\",uid=\"%u\",gid=\"%u\"", job->identity.uid, job->identity.gid);
 }
 
+/* The next job that has samples from `job` on, or NULL. */
+static themis_job_t *shown_from(themis_jobtab_t *jobs, const themis_sched_t *sched, themis_job_t *job)
+{
+    while (job != NULL && !themis_report_has_asked(job, sched))
+        job = themis_jobtab_next(jobs, job);
+    return job;
+}
+
+static themis_job_t *first_shown(themis_jobtab_t *jobs, const themis_sched_t *sched)
+{
+    return shown_from(jobs, sched, themis_jobtab_first(jobs));
+}
+
+static themis_job_t *next_shown(themis_jobtab_t *jobs, const themis_sched_t *sched, themis_job_t *job)
+{
+    return shown_from(jobs, sched, themis_jobtab_next(jobs, job));
+}
+
 static void put_family(FILE *out, const char *name, const char *type, const char *help)
 {
     fprintf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
@@ -90,7 +108,7 @@ static void put_values(FILE *out, themis_jobtab_t *jobs, const themis_sched_t *s
     for (int value = 0; value < VALUES; value++) {
         const char *suffix = families[value].type[0] == 'c' ? "_total" : "";
         put_family(out, families[value].name, families[value].type, families[value].help);
-        for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL; job = themis_jobtab_next(jobs, job)) {
+        for (themis_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job)) {
             fprintf(out, "%s%s{", families[value].name, suffix);
             put_job(out, job);
             fprintf(out, "} %.17g\n", value_of(job, sched, (value_t)value));
@@ -123,13 +141,13 @@ static void put_histogram(FILE *out, const char *name, const themis_job_t *job, 
     fprintf(out, "} %.9g\n", (double)sum / 1e9);
 }
 
-static void put_histograms(FILE *out, themis_jobtab_t *jobs)
+static void put_histograms(FILE *out, themis_jobtab_t *jobs, const themis_sched_t *sched)
 {
     put_family(out, "themis_job_wait_seconds", "histogram", "Time from a request's arrival to its first slice.");
-    for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL; job = themis_jobtab_next(jobs, job))
+    for (themis_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
         put_histogram(out, "themis_job_wait_seconds", job, &job->wait, job->wait_ns);
     put_family(out, "themis_job_service_seconds", "histogram", "Time that a request was being served.");
-    for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL; job = themis_jobtab_next(jobs, job))
+    for (themis_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
         put_histogram(out, "themis_job_service_seconds", job, &job->service, job->service_ns);
 }
 
@@ -139,7 +157,7 @@ static void put_gauge(FILE *out, const char *name, const char *help, double valu
     fprintf(out, "%s %.17g\n", name, value);
 }
 
-static void put_server(FILE *out, const themis_report_server_t *server, const themis_jobtab_t *jobs,
+static void put_server(FILE *out, const themis_report_server_t *server, themis_jobtab_t *jobs,
                        const themis_sched_t *sched)
 {
     put_family(out, "themis_server", "info", "The server and its policy.");
@@ -147,7 +165,7 @@ static void put_server(FILE *out, const themis_report_server_t *server, const th
     put_label(out, server->name);
     fprintf(out, "\",index=\"%u\",policy=\"%s\",draw=\"%s\"} 1\n", server->index, themis_sched_policy(sched),
             themis_sched_draw(sched));
-    put_gauge(out, "themis_jobs", "Jobs in the table.", themis_jobtab_count(jobs));
+    put_gauge(out, "themis_jobs", "Jobs that have asked for something.", themis_report_count(jobs, sched));
     put_gauge(out, "themis_sessions", "Sessions of clients.", server->sessions);
     put_gauge(out, "themis_workers", "Worker threads.", server->workers);
     put_gauge(out, "themis_queued_requests", "Requests that wait, over all jobs.", (double)themis_sched_queued(sched));
@@ -169,7 +187,7 @@ char *themis_report_metrics(const themis_report_server_t *server, themis_jobtab_
         return NULL;
     put_server(out, server, jobs, sched);
     put_values(out, jobs, sched);
-    put_histograms(out, jobs);
+    put_histograms(out, jobs, sched);
     fputs("# EOF\n", out);
     if (fclose(out) == 0)
         return text;

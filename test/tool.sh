@@ -87,6 +87,7 @@ check "start on a port in use tells why, once, and where the log is" says 1 "ser
 check "the end of the log is told" grep -q "cannot listen at 127.0.0.1:${list##*:}" "$T/err"
 check "status names both" outcome 0 themis status
 check "status as JSON" json 'length == 2 and all(.reachable)' themis status --json
+check "who asks for it is no job" json 'all(.server.jobs == 0 and .jobs == [])' themis status --json
 printf '[client]\nservers = %s\n' "$list" >"$T/themis.conf"
 check "servers from a configuration file" env -u THEMIS_SERVERS THEMIS_CONFIG="$T/themis.conf" timeout 20 themis ls
 

@@ -28,6 +28,19 @@ static json_t *ask(themis_t *session, uint32_t server, const char *what)
     return json;
 }
 
+/* Only jobs that have asked for something: who looks on is none. */
+static void add_asked(json_t *jobs, const json_t *page)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(page, i, row)
+    {
+        if (json_is_true(json_object_get(row, "asked")))
+            json_array_append(jobs, row);
+    }
+}
+
 json_t *themis_tools_jobs_ask(themis_t *session, uint32_t server)
 {
     json_t *jobs = json_array(), *page;
@@ -42,7 +55,7 @@ json_t *themis_tools_jobs_ask(themis_t *session, uint32_t server)
         }
         before = last;
         last = number(json_array_get(page, json_array_size(page) - 1), "number"); /* 0 of an empty page */
-        json_array_extend(jobs, page);
+        add_asked(jobs, page);
         json_decref(page);
         snprintf(question, sizeof question, "jobs %.0f", last);
     } while (last > before);
@@ -115,8 +128,6 @@ static int add_rows(themis_tools_sample_t *sample, const json_t *rows)
 
     json_array_foreach(rows, i, row)
     {
-        if (number(row, "requests") + number(row, "queued") <= 0)
-            continue;
         themis_tools_job_t *job = obtain_job(sample, row);
         if (!job)
             return -1;

@@ -32,8 +32,8 @@ typedef struct themis_tools_sample {
     json_t **texts;                /* owned: what the servers said, two for each */
 } themis_tools_sample_t;
 
-/* All jobs of a server, page by page; an array owned by the caller, or NULL: the first question that failed says why.
- */
+/* All jobs of a server that have asked for data or metadata, page by page; an array owned by the caller, or NULL: the
+ * first question that failed says why. */
 json_t *themis_tools_jobs_ask(themis_t *session, uint32_t server);
 
 /* Asks all servers; one that does not answer is not reachable. `before` may be NULL; it is only read. Release with

@@ -60,6 +60,36 @@ START_TEST(json_tells_of_every_job)
 }
 END_TEST
 
+/* A job that has not asked for anything yet is told apart, and is none of those that are counted. */
+START_TEST(who_looks_on_is_no_job)
+{
+    themis_job_identity_t identity = {.id = "looks on", .uid = 1, .nodes = 1};
+    themis_job_t *job;
+    int fresh, changed;
+    rig_t rig;
+
+    create(&rig);
+    ck_assert_int_eq(themis_jobtab_join(rig.table, &identity, 0, &job, &fresh, &changed), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_add_job(rig.sched, job, rig.now), THEMIS_OK);
+    ck_assert_uint_eq(themis_report_count(rig.table, rig.sched), 2);
+    char *text = themis_report_jobs(rig.table, rig.sched, 0);
+    json_t *root = json_loads(text, 0, NULL);
+    ck_assert_uint_eq(json_array_size(root), 3);
+    ck_assert(json_is_true(json_object_get(json_array_get(root, 0), "asked")));
+    ck_assert(json_is_false(json_object_get(json_array_get(root, 2), "asked")));
+    json_decref(root);
+    free(text);
+    text = themis_report_metrics(&server, rig.table, rig.sched);
+    ck_assert_ptr_nonnull(strstr(text, "\nthemis_jobs 2\n"));
+    ck_assert_ptr_null(strstr(text, "looks on"));
+    free(text);
+    job->requests = 1;
+    ck_assert_uint_eq(themis_report_count(rig.table, rig.sched), 3);
+    themis_sched_remove_job(rig.sched, job, rig.now);
+    rig_destroy(&rig);
+}
+END_TEST
+
 /* Ids of the longest and oddest kind fit into a message, and pages tell of each job once, whoever leaves meanwhile. */
 START_TEST(many_jobs_come_in_pages)
 {
@@ -178,6 +208,7 @@ int main(void)
 
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, json_tells_of_every_job);
+    tcase_add_test(tests, who_looks_on_is_no_job);
     tcase_add_test(tests, many_jobs_come_in_pages);
     tcase_add_test(tests, metrics_are_open_metrics);
     tcase_add_test(tests, http_gives_them);
