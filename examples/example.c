@@ -248,20 +248,23 @@ static void report(const example_options_t *options, const example_array_t *arra
                    long wrong)
 {
     double mib = (double)array->bytes / 1048576.0;
+    char passes[32] = "";
     int rank, ranks;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (rank != 0)
         return;
+    if (options->repeats > 1)
+        snprintf(passes, sizeof passes, "median of %d times: ", options->repeats);
     if (options->json)
         printf("{\"case\": \"%s\", \"ranks\": %d, \"mib\": %.3f, \"write_mib_s\": %.1f, \"read_mib_s\": %.1f, "
                "\"wrong_elements\": %ld}\n",
                array->name, ranks, mib, rate(mib, write_s), rate(mib, read_s), wrong);
     else
-        printf("%s: %d x %d x %d doubles, %.1f MiB, %d ranks, %s: write %.1f MiB/s, read %.1f MiB/s, %s\n", array->name,
-               options->size[0], options->size[1], options->size[2], mib, ranks, options->file, rate(mib, write_s),
-               rate(mib, read_s), verdict(options, wrong));
+        printf("%s: %d x %d x %d doubles, %.1f MiB, %d ranks, %s: %swrite %.1f MiB/s, read %.1f MiB/s, %s\n",
+               array->name, options->size[0], options->size[1], options->size[2], mib, ranks, options->file, passes,
+               rate(mib, write_s), rate(mib, read_s), verdict(options, wrong));
 }
 
 bool example_array_run(const example_options_t *options, const example_array_t *array)

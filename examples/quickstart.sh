@@ -18,11 +18,11 @@ inside() {
             </dev/null >"$THEMIS_BUILD/quickstart.$example" 2>&1 || status=1
         grep -v -e '^hints in force' -e '^  ' "$THEMIS_BUILD/quickstart.$example"
     done
-    themis_say "servers"
+    themis_say "servers, and what the job of both programs did on each"
     themis status || status=1
     themis_say "files and their stripes"
     themis stat themis:/cube themis:/btio || status=1
-    themis_say "hints in force"
+    themis_say "hints of cube's file; auto: decided call by call, themis_..._used is what the last call took"
     sed -n '/^  /p' "$THEMIS_BUILD/quickstart.cube"
     return $status
 }

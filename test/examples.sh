@@ -57,9 +57,9 @@ quickstart() {
     limit 90 env -u THEMIS_SERVERS sh "$THEMIS_SRC/examples/quickstart.sh" >"$T/quick" 2>&1 || { cat "$T/quick" && return 1; }
     took=$(sed -n 's/^== quickstart: every byte verified, after \([0-9]*\) s$/\1/p' "$T/quick")
     cat "$T/quick"
-    [ -n "$took" ] && [ "$(grep -c '^\(cube\|btio\): .* 4 ranks, .* MiB/s, every byte verified$' "$T/quick")" = 2 ] &&
+    [ -n "$took" ] && [ "$(grep -c '^\(cube\|btio\): .* 4 ranks, .* median of 3 times: .* MiB/s, every byte verified$' "$T/quick")" = 2 ] &&
         [ "$(grep -c '^ *[01]  127.0.0.1:[0-9]* *arena ' "$T/quick")" = 2 ] &&
-        [ "$(grep -c '^  layout    2 servers ' "$T/quick")" = 2 ] && grep -q '^  themis_servers  *127.0.0.1:' "$T/quick"
+        [ "$(grep -c '^  layout    stripes of 1048576 bytes on 2 servers, the first on server [01]$' "$T/quick")" = 2 ] && grep -q '^  themis_servers  *127.0.0.1:' "$T/quick"
 }
 not_compiled() {
     made=$(find "$THEMIS_BUILD" -path "$THEMIS_PREFIX" -prune -o -name '*.o' -newer "$T/before" -print)

@@ -134,6 +134,7 @@ sub/" themis ls themis:/tree
 check "ls -l shows sizes" sh -c 'themis ls -l themis:/tree/sub | grep -q " 20000001 "'
 check "ls --json" json 'map(select(.name == "sub").type) == ["directory"]' themis ls --json themis:/tree
 check "stat" outcome 0 themis stat themis:/tree/sub/large
+check "it tells where the stripes are" grep -q '^  layout    stripes of 1048576 bytes on 2 servers, the first on server [01]$' "$T/out"
 check "stat --json" json '.[0].size_bytes == 20000001 and .[0].layout.count == 2' themis stat --json themis:/tree/sub/large
 check "mv of a file" outcome 0 themis mv themis:/copy themis:/moved
 check "mv into a directory" outcome 0 themis mv themis:/moved themis:/d

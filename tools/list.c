@@ -146,9 +146,9 @@ static void print_stat(const char *path, const themis_stat_t *stat)
     printf("%s\n  type      %s\n  mode      %04o\n  owner     %" PRIu32 ":%" PRIu32 "\n", path, type_name(stat->type),
            stat->mode & 07777, stat->uid, stat->gid);
     if (stat->type == THEMIS_TYPE_FILE)
-        printf("  size      %" PRIu64 " bytes, %" PRIu64 " allocated\n  layout    %" PRIu32
-               " servers from number %" PRIu32 ", stripes of %" PRIu64 " bytes\n",
-               stat->size, stat->allocated, stat->layout.count, stat->layout.first, stat->layout.stripe_size);
+        printf("  size      %" PRIu64 " bytes; takes %" PRIu64 " on the servers\n  layout    stripes of %" PRIu64
+               " bytes on %" PRIu32 " servers, the first on server %" PRIu32 "\n",
+               stat->size, stat->allocated, stat->layout.stripe_size, stat->layout.count, stat->layout.first);
     printf("  created   %s\n  modified  %s\n", created, modified);
 }
 
