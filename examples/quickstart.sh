@@ -18,7 +18,7 @@ inside() {
             </dev/null >"$THEMIS_BUILD/quickstart.$example" 2>&1 || status=1
         grep -v -e '^hints in force' -e '^  ' "$THEMIS_BUILD/quickstart.$example"
     done
-    themis_say "servers, and what the job of both programs did on each"
+    themis_say "servers, and the jobs that have not left yet"
     themis status || status=1
     themis_say "files and their stripes"
     themis stat themis:/cube themis:/btio || status=1

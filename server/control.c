@@ -48,10 +48,11 @@ static json_t *policy_tree_json(themis_server_t *server)
 static json_t *server_json(themis_server_t *server)
 {
     themis_store_usage_t usage = {0};
-    uint64_t read = 0, written = 0, held, waiting;
+    uint64_t held, waiting;
 
     themis_store_usage(server->store, &usage);
     pthread_mutex_lock(&server->lock);
+    uint64_t read = server->left_read, written = server->left_written;
     for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = themis_jobtab_next(server->jobs, job)) {
         read += job->bytes_read;
         written += job->bytes_written;

@@ -104,6 +104,8 @@ static void remove_left_jobs(themis_server_t *server, uint64_t now)
         next = themis_jobtab_next(server->jobs, job);
         if (job->active || job->clients || themis_sched_is_busy(server->sched, job))
             continue;
+        server->left_read += job->bytes_read;
+        server->left_written += job->bytes_written;
         themis_sched_remove_job(server->sched, job, now);
         themis_jobtab_remove(server->jobs, job);
     }

@@ -88,8 +88,9 @@ typedef struct themis_server {
     uint64_t metrics_due;                /* ns; until then it is told again */
     uint64_t incarnation;
     uint64_t sessions_made;
-    uint64_t heartbeats; /* messages, ever */
-    uint64_t began;      /* ns */
+    uint64_t heartbeats;              /* messages, ever */
+    uint64_t left_read, left_written; /* bytes of jobs that have left the table */
+    uint64_t began;                   /* ns */
     uint16_t port;
 
     pthread_mutex_t lock;

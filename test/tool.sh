@@ -162,6 +162,20 @@ check "and that a policy is missing" says 2 "set: needs a policy" themis policy 
 check "or one too many" says 2 "set: takes one policy" themis policy set fifo job-fair
 check "or where none is taken" says 2 "explain: takes no policy" themis policy explain fifo
 check "top tells what it wants for seconds" says 2 "-d x: expected seconds" themis top --once -d x
+# written: bytes that the servers say they have written.
+written() { themis status --json | jq '[.[].server.bytes_written] | add'; }
+# stays: what a job wrote is still told when the job is gone.
+stays() {
+    THEMIS_JOB=passing themis cp "$T/hello" themis:/passing && before=$(written) || return 1
+    for _ in $(seq 100); do
+        [ -n "$(themis status --json | jq '.[].jobs[] | select(.job == "passing")')" ] || break
+        sleep 0.2
+    done
+    after=$(written)
+    echo "$before, then $after"
+    [ "$before" -gt 0 ] && [ "$after" -ge "$before" ]
+}
+check "servers go on telling of what a job wrote that is gone" stays
 check "ls of what is not there" refused "/nothing" themis ls themis:/nothing
 check "a local path where one on servers is wanted" refused "themis:" themis ls /tmp
 check "a name of 256 bytes" refused "too long" themis mkdir "themis:/$(printf '%256s' '' | tr ' ' x)"
