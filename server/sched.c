@@ -180,7 +180,7 @@ void themis_sched_remove_job(themis_sched_t *sched, themis_job_t *job, uint64_t 
 {
     themis_sched_entry_t *entry = themis_sched_entry(job), *last = sched->entries[sched->count - 1];
 
-    sched->ops->leave(sched, entry);
+    sched->ops->leave(sched, entry, now);
     themis_sched_shares_remove(sched, entry);
     sched->count--;
     if (last != entry) {
@@ -261,6 +261,21 @@ static void update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t 
         DL_DELETE(sched->metadata, entry);
 }
 
+/* A device without work saves nothing up. */
+static void find_idle(themis_sched_t *sched, uint64_t now)
+{
+    uint64_t since = sched->rested;
+
+    sched->idle = 0;
+    if (sched->queued > 0 || sched->serving > 0)
+        return;
+    if (sched->options.bandwidth > 0 && sched->limit_free > (double)since)
+        since = (uint64_t)sched->limit_free;
+    sched->idle = now > since ? now - since : 0;
+    if (sched->limit_free < (double)now)
+        sched->limit_free = (double)now;
+}
+
 void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched_item_t *item, uint64_t now)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
@@ -277,14 +292,13 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
         entry->busy_since = now;
     else
         entry->crowded = now;
-    if (first) /* also when what is being served took long: that saves nothing up */
-        sched->ops->wake(sched, entry, now);
-    if (sched->queued == 0 && sched->serving == 0 && sched->limit_free < (double)now)
-        sched->limit_free = (double)now; /* a device without work saves nothing up */
+    find_idle(sched, now);
     push_tail(entry, item);
     count_in(sched, item);
-    if (first)
+    if (first) { /* also when what is being served took long: that saves nothing up */
+        sched->ops->wake(sched, entry, now);
         update(sched, entry, now);
+    }
 }
 
 static void rest(themis_sched_entry_t *entry, uint64_t now)
@@ -424,6 +438,7 @@ void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_
     item->service += service;
     entry->serving--;
     sched->serving--;
+    sched->rested = now;
     if (item->bytes > 0) {
         push_head(entry, item);
         count_in(sched, item);

@@ -14,7 +14,7 @@
  *
  * Starvation: under the draw `stride` a job of share s whose queue is not empty is served within
  *     ((q / s) + (n - 1) * q + w * quantum) / bandwidth + 2 * THEMIS_SCHED_GRACE,
- * n jobs, w workers, q the quantum, or 1 + THEMIS_SCHED_TURN quanta where jobs have but one request at a time. (Start
+ * n jobs, w workers, q the quantum, or 1 + THEMIS_SCHED_LEAD quanta where jobs have but one request at a time. (Start
  * tags lie at most q/s behind the virtual time; each other job exceeds its own part by at most q; and jobs that were
  * idle for less than the grace may catch up what they were due meanwhile.) Under `statistical` it waits more than k
  * slices with probability (1 - s)^k, slices being equal.
@@ -38,8 +38,8 @@ typedef struct themis_sched themis_sched_t;
  * at a time get theirs. */
 #define THEMIS_SCHED_GRACE UINT64_C(20000000)
 
-/* Quanta that a job with one request at a time may be served ahead of what it is due, under `stride`. */
-enum { THEMIS_SCHED_TURN = 16 };
+/* Quanta that a job with one request at a time is served ahead of what it is due at most, under `stride`. */
+enum { THEMIS_SCHED_LEAD = 16 };
 
 /* Embedded in each request of the engine. `bytes` is set before enqueue; the rest is the scheduler's. */
 typedef struct themis_sched_item {

@@ -24,7 +24,7 @@ static void fifo_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64
 {
 }
 
-static void fifo_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
+static void fifo_leave(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
 }
 

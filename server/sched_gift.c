@@ -2,8 +2,9 @@
 /*
  * The comparator "gift" (Patel et al., FAST 20), as the paper of ThemisIO ports it: every interval the pending requests
  * are polled, basic synchronous I/O progress with coupons and the linear program give each job a segment of [0,1), and
- * a uniform draw over [0,1) says who is served. A draw that falls in a gap or on an empty queue serves nobody for a
- * cycle, and a job without pending requests at the poll waits for the next one: not work-conserving, on purpose.
+ * a uniform draw over [0,1) says whose request is served, to its end. A draw that falls in a gap or on an empty queue
+ * serves nobody for a cycle, in which a request would have been served, and a job without pending requests at the poll
+ * waits for the next one: not work-conserving, on purpose.
  *
  * The coordinator sees one server, this one: then o_a = m_a, and the program max sum(o_a x_a) with sum(m_a x_a) <= 1
  * and lb_a <= x_a <= 1 has many optima. Taken is the one that throttles least: all are raised from lb_a to f_a + r_a,
@@ -15,6 +16,7 @@
 typedef struct gift {
     uint64_t next;    /* ns; of the next poll */
     uint64_t blocked; /* ns; end of a lost cycle, where no device limit keeps it */
+    double length;    /* bytes of a request, smoothed; at least a quantum */
 } gift_t;
 
 /* A job may be throttled while its coupons are redeemed at least at this rate. */
@@ -29,6 +31,7 @@ static themis_status_t gift_create(themis_sched_t *sched, uint64_t now)
     if (state == NULL)
         return THEMIS_NO_MEMORY;
     state->next = now;
+    state->length = (double)sched->options.quantum;
     sched->state = state;
     return THEMIS_OK;
 }
@@ -44,7 +47,7 @@ static void gift_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64
     entry->issued = entry->redeemed = 1;
 }
 
-static void gift_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
+static void gift_leave(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
 }
 
@@ -114,15 +117,31 @@ static void poll_pending(themis_sched_t *sched)
     }
 }
 
-/* Nobody is served for the length of one quantum. */
+/* Nobody is served for as long as a request takes: so the parts of time are the lengths of the segments. */
 static themis_sched_entry_t *lose_cycle(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
     gift_t *state = sched->state;
+    double cycle = state->length / sched->bandwidth;
 
     if (sched->options.bandwidth > 0)
-        sched->limit_free += (double)themis_sched_cycle(sched);
-    state->blocked = now + themis_sched_cycle(sched);
+        sched->limit_free += cycle;
+    state->blocked = now + (uint64_t)cycle + 1;
     *wake = sched->options.bandwidth > 0 ? (uint64_t)sched->limit_free + 1 : state->blocked;
+    return NULL;
+}
+
+static void measure(gift_t *state, const themis_sched_t *sched, const themis_sched_item_t *item)
+{
+    uint64_t total = item->total > sched->options.quantum ? item->total : sched->options.quantum;
+
+    state->length += ((double)total - state->length) / 8;
+}
+
+static themis_sched_entry_t *find_begun(const themis_sched_t *sched)
+{
+    for (uint32_t i = 0; i < sched->count; i++)
+        if (themis_sched_has_begun(sched->entries[i]))
+            return sched->entries[i];
     return NULL;
 }
 
@@ -138,12 +157,18 @@ static themis_sched_entry_t *gift_pick(themis_sched_t *sched, uint64_t now, uint
         poll_pending(sched);
         state->next = now + sched->options.gift_interval;
     }
+    themis_sched_entry_t *begun = find_begun(sched);
+    if (begun != NULL)
+        return begun;
     double at = themis_sched_uniform(sched);
     for (uint32_t i = 0; i < sched->count; i++) {
         themis_sched_entry_t *entry = sched->entries[i];
         if (at < entry->low || at >= entry->high)
             continue;
-        return themis_sched_waits(entry) ? entry : lose_cycle(sched, now, wake);
+        if (!themis_sched_waits(entry))
+            break;
+        measure(state, sched, entry->head);
+        return entry;
     }
     return lose_cycle(sched, now, wake);
 }

@@ -30,8 +30,10 @@ typedef struct themis_sched_entry {
     uint64_t quiet_since;                   /* ns; when it last ceased to have requests */
     uint64_t busy, busy_since;              /* ns with requests since the last question; start of the present period */
     uint64_t asked, asked_cost;             /* ns and job->cost at the last question */
+    double lead, lead_part;                 /* stride: bytes that it is kept ahead of its due; of a request, 0 to 1 */
+    uint64_t lead_drawn, lead_wait;         /* ns; when the part was drawn, and until it may be drawn again */
     double weight;                          /* from the lambda exchange; negative: none */
-    double deadline;                        /* tbf: ns; when its next token is there */
+    double deadline;                        /* tbf: tokens at which its next one is there */
     int rule;                               /* tbf: has one */
     double low, high;                       /* gift: the segment of [0,1) */
     double issued, redeemed;                /* gift: coupons */
@@ -44,10 +46,10 @@ typedef struct themis_sched_ops {
     /* Room for one entry more; called before join, and the only one that may allocate beside create. May be NULL. */
     themis_status_t (*reserve)(themis_sched_t *sched, uint32_t entries);
     void (*join)(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now);
-    void (*leave)(themis_sched_t *sched, themis_sched_entry_t *entry); /* its queue is empty */
+    void (*leave)(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now); /* its queue is empty */
     /* Another has left, and the entry has that one's slot now instead of `from`. May be NULL. */
     void (*rename)(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from);
-    /* The queue was empty, or the entry held, and now it has a request that may be picked. */
+    /* The queue was empty, or the entry held, and now it has a request that may be picked: its head. */
     void (*wake)(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now);
     void (*charge)(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes); /* negative: gives back */
     /* The queue's head, or the account, has changed: keep order. */
@@ -81,6 +83,8 @@ struct themis_sched {
     uint64_t queued;                /* items */
     uint64_t serving;               /* slices being served */
     double bandwidth;               /* bytes per ns of one worker, measured; of the device if it is limited */
+    uint64_t rested;                /* ns; when a slice ended last */
+    uint64_t idle;                  /* ns; for which the device had no work before the last enqueue */
     double limit_free;              /* ns; when the device has done what it was given */
     uint64_t random;                /* state of the generator */
 };
@@ -94,6 +98,12 @@ static inline themis_sched_entry_t *themis_sched_entry(const themis_job_t *job)
 static inline int themis_sched_waits(const themis_sched_entry_t *entry)
 {
     return entry->head != NULL && !entry->held;
+}
+
+/* A slice of its head was served. The comparators, which know no slices, serve the rest of such a request first. */
+static inline int themis_sched_has_begun(const themis_sched_entry_t *entry)
+{
+    return themis_sched_waits(entry) && entry->head->bytes < entry->head->total;
 }
 
 /* Bytes of the next slice of the entry's head, which is there: what a metadata operation is charged, too. */

@@ -82,7 +82,7 @@ static void statistical_join(themis_sched_t *sched, themis_sched_entry_t *entry,
     set_segment(sched->state, entry->slot, 0);
 }
 
-static void statistical_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
+static void statistical_leave(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
     set_segment(sched->state, entry->slot, 0);
 }

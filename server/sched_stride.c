@@ -5,9 +5,10 @@
  * after a pause starts from the virtual time of one to two graces ago, if it is behind that: what it was due in a short
  * pause it still gets, what it was due in a long one it does not.
  *
- * Turns: clients that have one request at a time would, served slice by slice in exact turns, end together and then
- * leave the device idle together. So a request of a job that had one at a time for a second goes on, ahead of its due
- * by at most THEMIS_SCHED_TURN quanta; then its client prepares the next one while others are served.
+ * Leads: clients with one request at a time that are served exactly evenly end their requests together, and then leave
+ * the device idle together. So a job that had one request at a time for a second is kept ahead of its due by a part of
+ * its requests, at most THEMIS_SCHED_LEAD quanta, another part for each job: while the client of one prepares its next
+ * request, those of others wait. Where the device is idle nevertheless the part is drawn anew, ever more seldom.
  */
 #include <stdlib.h>
 #include "server/sched_ops.h"
@@ -16,9 +17,8 @@
 typedef struct stride {
     themis_sched_heap_t heap;
     double virtual_time;
-    double recent, older;       /* virtual time at the last two snapshots */
-    uint64_t snapshot;          /* ns; of the last one */
-    themis_sched_entry_t *turn; /* last picked, or NULL */
+    double recent, older; /* virtual time at the last two snapshots */
+    uint64_t snapshot;    /* ns; of the last one */
 } stride_t;
 
 static themis_status_t stride_create(themis_sched_t *sched, uint64_t now)
@@ -48,20 +48,24 @@ static themis_status_t stride_reserve(themis_sched_t *sched, uint32_t entries)
 static void stride_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
     entry->pass = ((stride_t *)sched->state)->virtual_time;
+    entry->lead = 0;
+    entry->lead_part = themis_sched_uniform(sched);
 }
 
-static void stride_leave(themis_sched_t *sched, themis_sched_entry_t *entry)
+static void stride_leave(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    stride_t *state = sched->state;
-
-    themis_sched_heap_remove(&state->heap, entry->slot);
-    if (state->turn == entry)
-        state->turn = NULL;
+    themis_sched_heap_remove(&((stride_t *)sched->state)->heap, entry->slot);
 }
 
 static void stride_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
 {
     themis_sched_heap_rename(&((stride_t *)sched->state)->heap, from, entry->slot);
+}
+
+/* The virtual time at which it is to be served next. */
+static double due(const themis_sched_entry_t *entry)
+{
+    return entry->pass - entry->lead / entry->share;
 }
 
 static void take_snapshot(stride_t *state, uint64_t now)
@@ -73,6 +77,36 @@ static void take_snapshot(stride_t *state, uint64_t now)
     state->snapshot = now;
 }
 
+static const uint64_t lead_first_wait = THEMIS_NS_PER_S / 4, lead_last_wait = 8 * THEMIS_NS_PER_S;
+
+/* Draws the part anew where an eighth of a slice could have been served while no queue held a request. */
+static void draw_lead(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    if (sched->idle < themis_sched_cycle(sched) / 8 || now - entry->lead_drawn < entry->lead_wait)
+        return;
+    entry->lead_part = themis_sched_uniform(sched);
+    entry->lead = 0;
+    entry->lead_drawn = now;
+    entry->lead_wait = entry->lead_wait == 0 ? lead_first_wait : 2 * entry->lead_wait;
+    if (entry->lead_wait > lead_last_wait)
+        entry->lead_wait = lead_last_wait;
+}
+
+static void set_lead(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    uint64_t most = THEMIS_SCHED_LEAD * sched->options.quantum, total = entry->head->total;
+
+    if (now - entry->crowded < THEMIS_NS_PER_S) {
+        entry->lead = 0;
+        entry->lead_wait = 0;
+        return;
+    }
+    draw_lead(sched, entry, now);
+    double lead = entry->lead_part * (double)(total < most ? total : most);
+    if (total > sched->options.quantum && lead > entry->lead) /* others are served at once */
+        entry->lead = lead;
+}
+
 static void stride_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
     stride_t *state = sched->state;
@@ -80,6 +114,7 @@ static void stride_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint
     take_snapshot(state, now);
     if (entry->pass < state->older)
         entry->pass = state->older;
+    set_lead(sched, entry, now);
 }
 
 static void stride_charge(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes)
@@ -94,7 +129,7 @@ static void stride_update(themis_sched_t *sched, themis_sched_entry_t *entry, ui
     if (!themis_sched_waits(entry))
         themis_sched_heap_remove(&state->heap, entry->slot);
     else
-        themis_sched_heap_set(&state->heap, entry->slot, entry->pass);
+        themis_sched_heap_set(&state->heap, entry->slot, due(entry));
     if (state->heap.count > 0) /* the next decision's */
         __builtin_prefetch(sched->entries[themis_sched_heap_least(&state->heap)], 1);
 }
@@ -108,7 +143,7 @@ static void stride_reshare(themis_sched_t *sched, themis_sched_entry_t *entry, d
         return;
     entry->pass = state->virtual_time + (entry->pass - state->virtual_time) * (old / entry->share);
     if (themis_sched_heap_has(&state->heap, entry->slot))
-        themis_sched_heap_set(&state->heap, entry->slot, entry->pass);
+        themis_sched_heap_set(&state->heap, entry->slot, due(entry));
 }
 
 /* Moves the origin before doubles become coarse: at 2^50 they still tell quarters of a byte apart. */
@@ -126,16 +161,6 @@ static void rebase(themis_sched_t *sched, stride_t *state)
     state->older -= origin;
 }
 
-/* Does the entry that was served last go on? */
-static int has_turn(const themis_sched_t *sched, const themis_sched_entry_t *entry, const themis_sched_entry_t *least,
-                    uint64_t now)
-{
-    if (entry == NULL || !themis_sched_waits(entry) || now - entry->crowded < THEMIS_NS_PER_S)
-        return 0;
-    double ahead = (entry->pass - least->pass) * entry->share;
-    return entry->head->bytes < entry->head->total && ahead <= THEMIS_SCHED_TURN * (double)sched->options.quantum;
-}
-
 static themis_sched_entry_t *stride_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
     stride_t *state = sched->state;
@@ -145,11 +170,9 @@ static themis_sched_entry_t *stride_pick(themis_sched_t *sched, uint64_t now, ui
     if (state->heap.count == 0)
         return NULL;
     themis_sched_entry_t *least = sched->entries[themis_sched_heap_least(&state->heap)];
-    if (least->pass > state->virtual_time)
-        state->virtual_time = least->pass;
-    if (!has_turn(sched, state->turn, least, now))
-        state->turn = least;
-    return state->turn;
+    if (due(least) > state->virtual_time)
+        state->virtual_time = due(least);
+    return least;
 }
 
 const themis_sched_ops_t themis_sched_stride = {
