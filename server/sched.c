@@ -543,15 +543,19 @@ char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
     return text;
 }
 
-double themis_sched_uniform(themis_sched_t *sched)
+uint64_t themis_sched_random(themis_sched_t *sched)
 {
     /* splitmix64 */
     uint64_t z = sched->random += UINT64_C(0x9e3779b97f4a7c15);
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-53;
+    return z ^ z >> 31;
+}
+
+double themis_sched_uniform(themis_sched_t *sched)
+{
+    return (double)(themis_sched_random(sched) >> 11) * 0x1p-53;
 }
 
 uint64_t themis_sched_cycle(const themis_sched_t *sched)

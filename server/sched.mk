@@ -14,7 +14,8 @@ server_libthemis_report_la_SOURCES = server/metrics.c server/metrics.h server/re
 server_libthemis_report_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
 server_libthemis_report_la_LIBADD = $(JANSSON_LIBS) $(MICROHTTPD_LIBS)
 
-check_PROGRAMS += test/server/test_control_queue test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched
+check_PROGRAMS += test/server/test_control_queue test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched \
+	test/server/test_sched_heap
 test_server_test_jobtab_SOURCES = test/server/test_jobtab.c
 test_server_test_jobtab_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_jobtab_LDADD = server/libthemis-sched.la $(TEST_LIBS)
@@ -39,3 +40,6 @@ check_PROGRAMS += test/server/test_report
 test_server_test_report_SOURCES = test/server/test_report.c test/server/sched_rig.c test/server/sched_rig.h
 test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
 test_server_test_report_LDADD = server/libthemis-report.la server/libthemis-sched.la $(TEST_LIBS)
+test_server_test_sched_heap_SOURCES = test/server/test_sched_heap.c
+test_server_test_sched_heap_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_sched_heap_LDADD = server/libthemis-sched.la $(TEST_LIBS)

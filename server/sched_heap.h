@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A heap of slots (indices into sched->entries) with four children a node, least key first; among equal keys the one
- * that got its key first. A place takes 16 bytes and the four children of a node one cache line, and positions are kept
- * by slot: sifting touches no entry. O(log n), and no allocation but in reserve.
+ * A priority queue of slots (indices into sched->entries), least key first; among equal keys not the one that was set
+ * last. A tournament: slots are the leaves of a binary tree, and each inner node holds the slot that won below it. A
+ * slot's way to the root is known before anything is read, so what it is to be compared with comes out of memory at
+ * once, where a heap must compare to know what to read next. O(log n), and no allocation but in reserve.
  */
 #ifndef THEMIS_SERVER_SCHED_HEAP_H
 #define THEMIS_SERVER_SCHED_HEAP_H
 #include <stdint.h>
 #include "themis/status.h"
 
-/* The key in an order-preserving form, then a counter that tells which was set first, then the slot: one number, so
- * that the least of four is found without branches, which nobody could predict here. */
-typedef unsigned __int128 themis_sched_heap_place_t;
-
 typedef struct themis_sched_heap {
-    themis_sched_heap_place_t *at; /* 0 to count - 1; inside `block` */
-    void *block;                   /* owned */
-    uint32_t *position;            /* of each slot, counted from 1; 0: not in; owned */
+    uint64_t *key;    /* of each slot, in an order-preserving form; UINT64_MAX: not in; owned */
+    uint32_t *winner; /* of each inner node, from 1, the root, to capacity - 1; owned */
     uint32_t count, capacity;
-    uint32_t set; /* counts the keys that were set; may wrap */
 } themis_sched_heap_t;
 
 /* Room for slots below `entries`. A heap of zeros is empty. */
@@ -37,11 +32,11 @@ void themis_sched_heap_lower(themis_sched_heap_t *heap, double by);
 /* The slot of the least key; only where count > 0. */
 static inline uint32_t themis_sched_heap_least(const themis_sched_heap_t *heap)
 {
-    return (uint32_t)heap->at[0];
+    return heap->winner[1];
 }
 
 static inline int themis_sched_heap_has(const themis_sched_heap_t *heap, uint32_t slot)
 {
-    return heap->position[slot] != 0;
+    return heap->key[slot] != UINT64_MAX;
 }
 #endif

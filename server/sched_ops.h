@@ -109,7 +109,8 @@ static inline int themis_sched_has_begun(const themis_sched_entry_t *entry)
 /* Bytes of the next slice of the entry's head, which is there: what a metadata operation is charged, too. */
 double themis_sched_head_cost(const themis_sched_t *sched, const themis_sched_entry_t *entry);
 
-/* Uniform in [0,1). */
+/* Uniform over all 64 bits, and in [0,1). */
+uint64_t themis_sched_random(themis_sched_t *sched);
 double themis_sched_uniform(themis_sched_t *sched);
 
 /* ns in which the device, or a worker, moves one quantum. */

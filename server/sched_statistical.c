@@ -4,22 +4,27 @@
  * jobs share bytes and not requests, a segment is as long as share / bytes of the slice that would be served: a job of
  * 4 KiB requests is drawn 256 times as often as one of 1 MiB slices of the same share.
  *
- * The segments are the leaves of a tree of sums, with eight children a node, in one cache line. Each inner node is the
- * sum of its children, computed anew, so that no error piles up.
+ * The segments are the leaves of a tree with eight children a node, in one cache line. A node holds where each of its
+ * children begins, counted from its own beginning. Lengths are integers, so that nothing is lost to rounding.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "server/sched_ops.h"
 
-enum {
-    WAYS = 8,
-    LEAD = 7 /* sums left free before the root, so that children (8 i + 1 and on) begin a cache line */
-};
+enum { WAYS = 8 };
+/* Length of the segment of the share 1 with slices of one byte; shares, estimates of newcomers included, are below 4.
+ */
+static const double unit = 0x1p60;
+
+typedef struct node {
+    uint64_t begin[WAYS];
+} node_t;
 
 typedef struct statistical {
-    double *sum;   /* 0: root; leaves from `first` on; inside `block` */
-    double *block; /* owned */
-    uint32_t leaves, first;
+    node_t *nodes;    /* 0: root; children of i: 8 i + 1 and on; owned */
+    uint64_t *length; /* of each slot; owned */
+    uint64_t total;
+    uint32_t leaves, first; /* slots; the number that slot 0 has as a node */
 } statistical_t;
 
 static themis_status_t statistical_create(themis_sched_t *sched, uint64_t now)
@@ -32,49 +37,50 @@ static void statistical_destroy(themis_sched_t *sched)
 {
     statistical_t *state = sched->state;
 
-    free(state->block);
+    free(state->nodes);
+    free(state->length);
     free(state);
 }
 
-static double add_children(const double *child)
+/* All that begins behind the segment is shifted; sums of unsigned integers are right modulo 2^64, also downwards. */
+static void set_segment(statistical_t *state, uint32_t slot, uint64_t length)
 {
-    return ((child[0] + child[1]) + (child[2] + child[3])) + ((child[4] + child[5]) + (child[6] + child[7]));
+    uint64_t shift = length - state->length[slot];
+    uint32_t i = state->first + slot;
+
+    if (shift == 0)
+        return;
+    state->length[slot] = length;
+    state->total += shift;
+    for (; i > 0; i = (i - 1) / WAYS) {
+        node_t *parent = &state->nodes[(i - 1) / WAYS];
+        for (uint32_t k = (i - 1) % WAYS + 1; k < WAYS; k++)
+            parent->begin[k] += shift;
+    }
 }
 
 static themis_status_t statistical_reserve(themis_sched_t *sched, uint32_t entries)
 {
-    statistical_t *state = sched->state;
-    uint32_t leaves = WAYS, first = 1;
+    statistical_t *state = sched->state, larger = {.leaves = WAYS, .first = 1};
 
     if (entries <= state->leaves)
         return THEMIS_OK;
-    for (; leaves < entries; leaves *= WAYS)
-        first = WAYS * first + 1;
-    size_t bytes = (LEAD + (size_t)first + leaves) * sizeof(double);
-    double *block = aligned_alloc(64, bytes), *sum = block + LEAD;
-    if (block == NULL)
+    for (; larger.leaves < entries; larger.leaves *= WAYS)
+        larger.first = WAYS * larger.first + 1;
+    larger.nodes = aligned_alloc(64, larger.first * sizeof *larger.nodes);
+    larger.length = calloc(larger.leaves, sizeof *larger.length);
+    if (larger.nodes == NULL || larger.length == NULL) {
+        free(larger.nodes);
+        free(larger.length);
         return THEMIS_NO_MEMORY;
-    memset(block, 0, bytes);
-    if (state->leaves > 0)
-        memcpy(sum + first, state->sum + state->first, state->leaves * sizeof *sum);
-    for (uint32_t i = first; i-- > 0;)
-        sum[i] = add_children(&sum[WAYS * i + 1]);
-    free(state->block);
-    *state = (statistical_t){sum, block, leaves, first};
-    return THEMIS_OK;
-}
-
-static void set_segment(statistical_t *state, uint32_t slot, double length)
-{
-    uint32_t i = state->first + slot;
-
-    if (state->sum[i] == length)
-        return;
-    state->sum[i] = length;
-    while (i > 0) {
-        i = (i - 1) / WAYS;
-        state->sum[i] = add_children(&state->sum[WAYS * i + 1]);
     }
+    memset(larger.nodes, 0, larger.first * sizeof *larger.nodes);
+    for (uint32_t slot = 0; slot < state->leaves; slot++)
+        set_segment(&larger, slot, state->length[slot]);
+    free(state->nodes);
+    free(state->length);
+    *state = larger;
+    return THEMIS_OK;
 }
 
 static void statistical_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
@@ -97,9 +103,11 @@ static void statistical_charge(themis_sched_t *sched, themis_sched_entry_t *entr
 
 static void statistical_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    double length = !themis_sched_waits(entry) ? 0 : entry->share / themis_sched_head_cost(sched, entry);
+    double length = 0;
 
-    set_segment(sched->state, entry->slot, length);
+    if (themis_sched_waits(entry))
+        length = unit * entry->share / themis_sched_head_cost(sched, entry) + 1;
+    set_segment(sched->state, entry->slot, (uint64_t)length);
 }
 
 static void statistical_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
@@ -114,21 +122,14 @@ static void statistical_reshare(themis_sched_t *sched, themis_sched_entry_t *ent
         statistical_update(sched, entry, 0);
 }
 
-/* The child in which *at lies, which is then counted from the child's beginning. Without branches on the sums, since
- * nobody can predict them. */
-static uint32_t find_child(const double *child, double *at)
+/* The child in which `at` lies: the last that begins there or before. Without branches, since nobody can predict them.
+ */
+static uint32_t find_child(const node_t *node, uint64_t at)
 {
-    double end = 0, begin = 0;
     uint32_t found = 0;
 
-    for (uint32_t k = 0; k + 1 < WAYS; k++) {
-        end += child[k];
-        found += *at >= end;
-        begin = *at >= end ? end : begin;
-    }
-    while (!(child[found] > 0)) /* rounding must not lead into an empty one */
-        found--;
-    *at -= begin;
+    for (uint32_t k = 1; k < WAYS; k++)
+        found += at >= node->begin[k];
     return found;
 }
 
@@ -137,11 +138,15 @@ static themis_sched_entry_t *statistical_pick(themis_sched_t *sched, uint64_t no
     statistical_t *state = sched->state;
     uint32_t i = 0;
 
-    if (state->leaves == 0 || !(state->sum[0] > 0))
+    if (state->total == 0)
         return NULL;
-    double at = themis_sched_uniform(sched) * state->sum[0];
-    while (i < state->first)
-        i = WAYS * i + 1 + find_child(&state->sum[WAYS * i + 1], &at);
+    uint64_t at = (uint64_t)((unsigned __int128)themis_sched_random(sched) * state->total >> 64);
+    while (i < state->first) {
+        const node_t *node = &state->nodes[i];
+        uint32_t child = find_child(node, at);
+        at -= node->begin[child];
+        i = WAYS * i + 1 + child;
+    }
     return sched->entries[i - state->first];
 }
 
