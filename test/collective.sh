@@ -133,7 +133,7 @@ done
 
 # killed MODE KIND [strided]: ends the second server in the middle of such calls; all ranks get the same class.
 killed() {
-    hints themis_collective "$1" striping_unit 65536 themis_timeout $((4 * testlib_slower))s
+    hints themis_collective "$1" striping_unit 65536 themis_timeout $((8 * testlib_slower))s
     shift
     limit 90 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 "$@" >"$T/killed.out" 2>&1 &
     program=$!
