@@ -171,6 +171,7 @@ stays() {
         [ -n "$(themis status --json | jq '.[].jobs[] | select(.job == "passing")')" ] || break
         sleep 0.2
     done
+    [ -z "$(themis status --json | jq '.[].jobs[] | select(.job == "passing")')" ] || return 1
     after=$(written)
     echo "$before, then $after"
     [ "$before" -gt 0 ] && [ "$after" -ge "$before" ]

@@ -164,14 +164,12 @@ static void log_path(const themis_tools_servers_options_t *options, int index, c
     snprintf(path, size, "%s/server%d.log", options->directory, index);
 }
 
-/* The last lines of a file, if it could be opened. */
+/* The last lines of a file. */
 static void show_end(FILE *file)
 {
     char lines[SHOWN_LINES][LINE_BYTES];
     unsigned count = 0;
 
-    if (!file)
-        return;
     rewind(file);
     while (fgets(lines[count % SHOWN_LINES], LINE_BYTES, file))
         count++;
@@ -254,7 +252,9 @@ static int judge(const themis_tools_command_t *self, pid_t pid, FILE *said)
     show_end(said);
     if (WIFEXITED(status) && WEXITSTATUS(status) == THEMIS_TOOLS_USAGE)
         return themis_tools_misused(self, "no server is started with such a configuration");
-    return themis_tools_complain(self, "themisd could not be run");
+    if (WIFSIGNALED(status))
+        return themis_tools_complain(self, "themisd --check was ended by signal %d", WTERMSIG(status));
+    return themis_tools_complain(self, "themisd --check failed with status %d", WEXITSTATUS(status));
 }
 
 static int check_configuration(const themis_tools_command_t *self, const themis_tools_servers_options_t *options,
@@ -273,7 +273,8 @@ static int check_configuration(const themis_tools_command_t *self, const themis_
     if (pid > 0)
         result = judge(self, pid, said);
     else if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_complain(self, "themisd could not be run: %s", strerror(errno));
+        result = themis_tools_complain(self, "themisd could not be run: %s",
+                                       command.failed ? "out of memory" : strerror(errno));
     free_command(&command);
     if (said)
         fclose(said);
@@ -324,9 +325,11 @@ static int tell_of_end(const themis_tools_command_t *self, const themis_tools_se
         return themis_tools_complain(self, "server %d ended at once; its message is above", index);
     log_path(options, index, log, sizeof log);
     themis_tools_complain(self, "server %d ended at once; the end of its log, %s:", index, log);
-    show_end(file = fopen(log, "re"));
-    if (file)
+    file = fopen(log, "re");
+    if (file) {
+        show_end(file);
         fclose(file);
+    }
     return THEMIS_TOOLS_FAILED;
 }
 
