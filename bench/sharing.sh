@@ -222,6 +222,10 @@ comparison() {
 }
 
 figure_12() {
+    [ $((limit % (2 * transfer))) = 0 ] || {
+        echo "sharing: figure 12: half of --limit is to be a whole number of requests of --transfer bytes a second, for the rates of tbf" >&2
+        exit 2
+    }
     for processes in $process_counts; do
         comparison "stride-$processes" "$processes" job-fair draw=stride
         comparison "statistical-$processes" "$processes" job-fair draw=statistical
@@ -234,7 +238,7 @@ figure_12() {
     done
 }
 
-# tbf_rate PARTS: requests/s that are the limit divided by PARTS; tbf counts slices of at most 1 MiB.
+# tbf_rate PARTS: requests/s that are the limit divided by PARTS
 tbf_rate() { number "$limit / $transfer / $1"; }
 
 figure_13() {

@@ -205,7 +205,7 @@ int themis_sched_is_busy(const themis_sched_t *sched, const themis_job_t *job)
 {
     const themis_sched_entry_t *entry = themis_sched_entry(job);
 
-    return entry != NULL && (entry->head != NULL || entry->serving > 0);
+    return entry != NULL && themis_sched_asks(entry);
 }
 
 static void push_head(themis_sched_entry_t *entry, themis_sched_item_t *item)
@@ -303,7 +303,7 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched
 
 static void rest(themis_sched_entry_t *entry, uint64_t now)
 {
-    if (entry->head != NULL || entry->serving > 0)
+    if (themis_sched_asks(entry))
         return;
     entry->busy += now - entry->busy_since;
     entry->quiet_since = now;
@@ -471,6 +471,7 @@ void themis_sched_hold(themis_sched_t *sched, themis_job_t *job, int hold, uint6
     if (entry == NULL || entry->held == (hold != 0))
         return;
     entry->held = hold != 0;
+    sched->idle = 0;
     if (!hold && entry->head != NULL)
         sched->ops->wake(sched, entry, now);
     update(sched, entry, now);
@@ -521,7 +522,7 @@ uint64_t themis_sched_used(themis_sched_t *sched, themis_job_t *job, uint64_t no
 /* Jobs that never asked for anything, as those of administrators' tools, are left out. */
 static int is_shown(const themis_sched_entry_t *entry)
 {
-    return entry->job->active && (entry->job->requests > 0 || entry->head != NULL || entry->serving > 0);
+    return entry->job->active && (entry->job->requests > 0 || themis_sched_asks(entry));
 }
 
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now)

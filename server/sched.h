@@ -14,14 +14,15 @@
  *
  * Starvation: under the draw `stride` a job of share s whose queue is not empty is served within
  *     ((q / s) + (n - 1) * q + w * quantum) / bandwidth + 2 * THEMIS_SCHED_GRACE,
- * n jobs, w workers, q the quantum, or 1 + THEMIS_SCHED_LEAD quanta where jobs have but one request at a time. (Start
+ * n jobs, w workers, q the quantum, or 1 + THEMIS_SCHED_PHASE quanta where jobs have but one request at a time. (Start
  * tags lie at most q/s behind the virtual time; each other job exceeds its own part by at most q; and jobs that were
  * idle for less than the grace may catch up what they were due meanwhile.) Under `statistical` it waits more than k
  * slices with probability (1 - s)^k, slices being equal.
  *
  * Behind this front stands a table of operations (sched_ops.h): fifo, stride and statistical (draws over the shares of
  * the policy), gift, tbf. Pure computation on the clock values that it is given; no allocation in enqueue, next, done
- * and cancel; O(log jobs) each, but that shares are computed anew, in O(jobs), when jobs begin or cease to be active.
+ * and cancel; O(log jobs) each, but that gift looks at all, and that shares are computed anew, in O(jobs), when jobs
+ * begin or cease to be active.
  *
  * Threads: the caller serialises all calls (one mutex of the engine); no call blocks.
  */
@@ -38,8 +39,8 @@ typedef struct themis_sched themis_sched_t;
  * at a time get theirs. */
 #define THEMIS_SCHED_GRACE UINT64_C(20000000)
 
-/* Quanta that a job with one request at a time is served ahead of what it is due at most, under `stride`. */
-enum { THEMIS_SCHED_LEAD = 16 };
+/* Quanta by which a job with one request at a time may be moved back at most, under `stride`. */
+enum { THEMIS_SCHED_PHASE = 16 };
 
 /* Embedded in each request of the engine. `bytes` is set before enqueue; the rest is the scheduler's. */
 typedef struct themis_sched_item {
@@ -58,7 +59,7 @@ typedef struct themis_sched_options {
     const char *draw;       /* "stride" or "statistical" */
     uint64_t quantum;       /* bytes of a slice; default 1 MiB */
     uint64_t bandwidth;     /* bytes/s; the device limit, 0: none */
-    uint64_t seed;          /* of the statistical draw */
+    uint64_t seed;          /* of all that is drawn at random */
     uint64_t gift_interval; /* ns; default 500 ms */
     double tbf_rate;        /* requests/s of each rule; default 10000 */
 } themis_sched_options_t;

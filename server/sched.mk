@@ -15,7 +15,7 @@ server_libthemis_report_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHT
 server_libthemis_report_la_LIBADD = $(JANSSON_LIBS) $(MICROHTTPD_LIBS)
 
 check_PROGRAMS += test/server/test_control_queue test/server/test_jobtab test/server/test_lambda test/server/test_policy test/server/test_sched \
-	test/server/test_sched_heap
+	test/server/test_comparators test/server/test_sched_heap
 test_server_test_jobtab_SOURCES = test/server/test_jobtab.c
 test_server_test_jobtab_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_jobtab_LDADD = server/libthemis-sched.la $(TEST_LIBS)
@@ -43,3 +43,6 @@ test_server_test_report_LDADD = server/libthemis-report.la server/libthemis-sche
 test_server_test_sched_heap_SOURCES = test/server/test_sched_heap.c
 test_server_test_sched_heap_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_sched_heap_LDADD = server/libthemis-sched.la $(TEST_LIBS)
+test_server_test_comparators_SOURCES = test/server/test_comparators.c test/server/sched_rig.c test/server/sched_rig.h
+test_server_test_comparators_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_comparators_LDADD = server/libthemis-sched.la $(TEST_LIBS)

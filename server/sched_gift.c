@@ -117,7 +117,8 @@ static void poll_pending(themis_sched_t *sched)
     }
 }
 
-/* Nobody is served for as long as a request takes: so the parts of time are the lengths of the segments. */
+/* Nobody is served for as long as a request takes: so the parts of time are the lengths of the segments. (For requests
+ * below a quantum it is longer, so that a server does not spin.) */
 static themis_sched_entry_t *lose_cycle(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
     gift_t *state = sched->state;
@@ -137,12 +138,15 @@ static void measure(gift_t *state, const themis_sched_t *sched, const themis_sch
     state->length += ((double)total - state->length) / 8;
 }
 
+/* One whose request has begun, or else the last that may be served at all; NULL if there is none. */
 static themis_sched_entry_t *find_begun(const themis_sched_t *sched)
 {
-    for (uint32_t i = 0; i < sched->count; i++)
-        if (themis_sched_has_begun(sched->entries[i]))
-            return sched->entries[i];
-    return NULL;
+    themis_sched_entry_t *found = NULL;
+
+    for (uint32_t i = 0; i < sched->count && (found == NULL || !themis_sched_has_begun(found)); i++)
+        if (themis_sched_waits(sched->entries[i]))
+            found = sched->entries[i];
+    return found;
 }
 
 static themis_sched_entry_t *gift_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
@@ -158,7 +162,7 @@ static themis_sched_entry_t *gift_pick(themis_sched_t *sched, uint64_t now, uint
         state->next = now + sched->options.gift_interval;
     }
     themis_sched_entry_t *begun = find_begun(sched);
-    if (begun != NULL)
+    if (begun == NULL || themis_sched_has_begun(begun))
         return begun;
     double at = themis_sched_uniform(sched);
     for (uint32_t i = 0; i < sched->count; i++) {

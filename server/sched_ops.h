@@ -23,15 +23,15 @@ typedef struct themis_sched_entry {
     int16_t counted;  /* has a place in the policy's tree; 2: and its share is an estimate so far */
     int16_t held;     /* to be passed over, whatever its queue holds */
     int16_t listed;   /* in sched->metadata */
-    int16_t active;   /* tbf: has requests, and so uses its rate */
+    int16_t active;   /* tbf: has requests, or its bucket is filling: its rate is not spare */
 
     struct themis_sched_entry *next, *prev; /* in sched->metadata */
     double metadata_cost;                   /* bytes that one of its metadata operations is charged, smoothed */
     uint64_t quiet_since;                   /* ns; when it last ceased to have requests */
     uint64_t busy, busy_since;              /* ns with requests since the last question; start of the present period */
     uint64_t asked, asked_cost;             /* ns and job->cost at the last question */
-    double lead, lead_part;                 /* stride: bytes that it is kept ahead of its due; of a request, 0 to 1 */
-    uint64_t lead_drawn, lead_wait;         /* ns; when the part was drawn, and until it may be drawn again */
+    double phase;                           /* stride: bytes that it was moved back so as not to end with others */
+    uint64_t shifted, shift_pause;          /* ns; when that was changed, and until it may be again */
     double weight;                          /* from the lambda exchange; negative: none */
     double deadline;                        /* tbf: tokens at which its next one is there */
     int rule;                               /* tbf: has one */
@@ -92,6 +92,12 @@ struct themis_sched {
 static inline themis_sched_entry_t *themis_sched_entry(const themis_job_t *job)
 {
     return job->sched;
+}
+
+/* It has requests that wait or are being served. */
+static inline int themis_sched_asks(const themis_sched_entry_t *entry)
+{
+    return entry->head != NULL || entry->serving > 0;
 }
 
 /* The entry may be picked. */

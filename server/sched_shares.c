@@ -87,7 +87,7 @@ void themis_sched_shares_count(themis_sched_t *sched, themis_sched_entry_t *entr
 
 static int is_quiet(const themis_sched_entry_t *entry, uint64_t now)
 {
-    if (entry->head != NULL || entry->serving > 0)
+    if (themis_sched_asks(entry))
         return 0;
     return !entry->job->active || now - entry->quiet_since >= THEMIS_SCHED_QUIET;
 }

@@ -12,9 +12,9 @@
 #include "server/sched_ops.h"
 
 enum { WAYS = 8 };
-/* Length of the segment of the share 1 with slices of one byte; shares, estimates of newcomers included, are below 4.
- */
-static const double unit = 0x1p60;
+/* Length of the segment of the share 1 with slices of one byte. The sum of all shares is 1, and with the estimates of N
+ * newcomers below 2 + ln N. */
+static const double unit = 0x1p56;
 
 typedef struct node {
     uint64_t begin[WAYS];

@@ -5,10 +5,10 @@
  * after a pause starts from the virtual time of one to two graces ago, if it is behind that: what it was due in a short
  * pause it still gets, what it was due in a long one it does not.
  *
- * Leads: clients with one request at a time that are served exactly evenly end their requests together, and then leave
- * the device idle together. So a job that had one request at a time for a second is kept ahead of its due by a part of
- * its requests, at most THEMIS_SCHED_LEAD quanta, another part for each job: while the client of one prepares its next
- * request, those of others wait. Where the device is idle nevertheless the part is drawn anew, ever more seldom.
+ * Phases: clients with one request at a time that are served exactly evenly end their requests together, and then leave
+ * the device idle together. So where such a job finds the device idle it moves ahead or back by a random part of a
+ * request, between 0 and THEMIS_SCHED_PHASE quanta behind what it is due; from then on its requests end at other times
+ * than those of others. Where that does not help it is tried ever more seldom.
  */
 #include <stdlib.h>
 #include "server/sched_ops.h"
@@ -48,8 +48,9 @@ static themis_status_t stride_reserve(themis_sched_t *sched, uint32_t entries)
 static void stride_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
     entry->pass = ((stride_t *)sched->state)->virtual_time;
-    entry->lead = 0;
-    entry->lead_part = themis_sched_uniform(sched);
+    entry->crowded = now; /* it is to show that it has one request at a time */
+    entry->phase = 0;
+    entry->shift_pause = 0;
 }
 
 static void stride_leave(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
@@ -62,12 +63,6 @@ static void stride_rename(themis_sched_t *sched, themis_sched_entry_t *entry, ui
     themis_sched_heap_rename(&((stride_t *)sched->state)->heap, from, entry->slot);
 }
 
-/* The virtual time at which it is to be served next. */
-static double due(const themis_sched_entry_t *entry)
-{
-    return entry->pass - entry->lead / entry->share;
-}
-
 static void take_snapshot(stride_t *state, uint64_t now)
 {
     if (now - state->snapshot < THEMIS_SCHED_GRACE)
@@ -77,34 +72,24 @@ static void take_snapshot(stride_t *state, uint64_t now)
     state->snapshot = now;
 }
 
-static const uint64_t lead_first_wait = THEMIS_NS_PER_S / 4, lead_last_wait = 8 * THEMIS_NS_PER_S;
+static const uint64_t first_pause = THEMIS_NS_PER_S / 4, last_pause = 2 * THEMIS_NS_PER_S;
 
-/* Draws the part anew where an eighth of a slice could have been served while no queue held a request. */
-static void draw_lead(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+static void shift_phase(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    if (sched->idle < themis_sched_cycle(sched) / 8 || now - entry->lead_drawn < entry->lead_wait)
-        return;
-    entry->lead_part = themis_sched_uniform(sched);
-    entry->lead = 0;
-    entry->lead_drawn = now;
-    entry->lead_wait = entry->lead_wait == 0 ? lead_first_wait : 2 * entry->lead_wait;
-    if (entry->lead_wait > lead_last_wait)
-        entry->lead_wait = lead_last_wait;
-}
+    uint64_t most = THEMIS_SCHED_PHASE * sched->options.quantum, total = entry->head->total;
+    int lone = now - entry->crowded >= THEMIS_NS_PER_S;
 
-static void set_lead(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
-{
-    uint64_t most = THEMIS_SCHED_LEAD * sched->options.quantum, total = entry->head->total;
-
-    if (now - entry->crowded < THEMIS_NS_PER_S) {
-        entry->lead = 0;
-        entry->lead_wait = 0;
+    /* An idle time below an eighth of a slice is how long replies take; a request of one slice is never shared. */
+    if (!lone || sched->idle < themis_sched_cycle(sched) / 8 || total <= sched->options.quantum ||
+        now - entry->shifted < entry->shift_pause)
         return;
-    }
-    draw_lead(sched, entry, now);
-    double lead = entry->lead_part * (double)(total < most ? total : most);
-    if (total > sched->options.quantum && lead > entry->lead) /* others are served at once */
-        entry->lead = lead;
+    double phase = themis_sched_uniform(sched) * (double)(total < most ? total : most);
+    entry->pass += (phase - entry->phase) / entry->share;
+    entry->phase = phase;
+    entry->shifted = now;
+    entry->shift_pause = entry->shift_pause == 0 ? first_pause : 2 * entry->shift_pause;
+    if (entry->shift_pause > last_pause)
+        entry->shift_pause = last_pause;
 }
 
 static void stride_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
@@ -112,9 +97,9 @@ static void stride_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint
     stride_t *state = sched->state;
 
     take_snapshot(state, now);
+    shift_phase(sched, entry, now);
     if (entry->pass < state->older)
         entry->pass = state->older;
-    set_lead(sched, entry, now);
 }
 
 static void stride_charge(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes)
@@ -129,7 +114,7 @@ static void stride_update(themis_sched_t *sched, themis_sched_entry_t *entry, ui
     if (!themis_sched_waits(entry))
         themis_sched_heap_remove(&state->heap, entry->slot);
     else
-        themis_sched_heap_set(&state->heap, entry->slot, due(entry));
+        themis_sched_heap_set(&state->heap, entry->slot, entry->pass);
     if (state->heap.count > 0) /* the next decision's */
         __builtin_prefetch(sched->entries[themis_sched_heap_least(&state->heap)], 1);
 }
@@ -143,7 +128,7 @@ static void stride_reshare(themis_sched_t *sched, themis_sched_entry_t *entry, d
         return;
     entry->pass = state->virtual_time + (entry->pass - state->virtual_time) * (old / entry->share);
     if (themis_sched_heap_has(&state->heap, entry->slot))
-        themis_sched_heap_set(&state->heap, entry->slot, due(entry));
+        themis_sched_heap_set(&state->heap, entry->slot, entry->pass);
 }
 
 /* Moves the origin before doubles become coarse: at 2^50 they still tell quarters of a byte apart. */
@@ -170,8 +155,8 @@ static themis_sched_entry_t *stride_pick(themis_sched_t *sched, uint64_t now, ui
     if (state->heap.count == 0)
         return NULL;
     themis_sched_entry_t *least = sched->entries[themis_sched_heap_least(&state->heap)];
-    if (due(least) > state->virtual_time)
-        state->virtual_time = due(least);
+    if (least->pass > state->virtual_time)
+        state->virtual_time = least->pass;
     return least;
 }
 

@@ -83,7 +83,7 @@ static void count_tokens(themis_sched_t *sched, uint64_t now)
 /* Puts the entry where it belongs, whatever it was. */
 static void place(tbf_t *state, themis_sched_entry_t *entry)
 {
-    int asks = entry->head != NULL || entry->serving > 0;
+    int asks = themis_sched_asks(entry);
 
     if (asks && !entry->active) {
         entry->active = 1;
@@ -105,7 +105,7 @@ static void tbf_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_
 
     count_tokens(sched, now);
     entry->deadline = state->tokens;
-    entry->active = entry->rule = entry->head != NULL || entry->serving > 0 || entry->job->requests > 0;
+    entry->active = entry->rule = themis_sched_asks(entry) || entry->job->requests > 0;
     state->rules += (uint32_t)entry->rule;
     state->active += (uint32_t)entry->active;
     place(state, entry);
@@ -152,6 +152,18 @@ static void tbf_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint6
     place(sched->state, entry);
 }
 
+/* ns; when a bucket has got `missing` tokens more, or when another is full, which fills this one faster. */
+static uint64_t next_token(const themis_sched_t *sched, double missing)
+{
+    const tbf_t *state = sched->state;
+
+    if (state->filling.count > 0) {
+        double full = sched->entries[themis_sched_heap_least(&state->filling)]->deadline + depth - 1 - state->tokens;
+        missing = full < missing ? full : missing;
+    }
+    return (uint64_t)(state->counted + missing / speed(sched)) + 1;
+}
+
 static themis_sched_entry_t *tbf_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
     tbf_t *state = sched->state;
@@ -164,7 +176,7 @@ static themis_sched_entry_t *tbf_pick(themis_sched_t *sched, uint64_t now, uint6
     count_tokens(sched, now);
     double missing = least->deadline - state->tokens;
     if (missing > 0) {
-        *wake = now + (uint64_t)(missing / speed(sched)) + 1;
+        *wake = next_token(sched, missing);
         return NULL;
     }
     least->deadline += 1;

@@ -263,6 +263,30 @@ draws() {
 }
 settle draws
 
+# Figure 12 in small: jobs of one process with one request of 4 MiB outstanding, which work for 4 ms on each.
+pair() {
+    stop_servers
+    start_servers 1 store-bandwidth=80m workers=2 quantum=256k size=1g "policy=$1" tbf-rate=10
+    scene "pair-$1" 6 100
+    job first request=4194304 think=4000 check=0
+    job second request=4194304 think=4000 check=0
+    curtain || not_ok "two jobs under $1 end well"
+}
+comparators() {
+    best=
+    pair job-fair
+    sustained=$(total_rate "$T/pair-job-fair.csv" 1 6)
+    deviation=$(sigma "$T/pair-job-fair.csv" 1 5 second | cut -d' ' -f2)
+    for comparator in gift tbf; do
+        pair $comparator
+        expect_least "sustained throughput of two jobs over that under $comparator" \
+            "$(divide "$sustained" "$(total_rate "$T/pair-$comparator.csv" 1 6)")" 1.13
+        best=$(sigma "$T/pair-$comparator.csv" 1 5 second | awk -v best="$best" '{ print (best == "" || $2 < best ? $2 : best) }')
+    done
+    expect_least "the least deviation under gift and tbf over that under job-fair" "$(divide "$best" "$deviation")" 1.25
+}
+settle comparators
+
 # Interference: compute, write, repeat beside a background job, as figure 13 in small.
 # bsp_median NAME alone|beside POLICY: of three
 bsp_median() {

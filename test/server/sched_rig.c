@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "test/server/sched_rig.h"
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+themis_sched_options_t rig_options(const char *policy, const char *draw)
+{
+    themis_sched_options_t made;
+
+    themis_sched_options_init(&made);
+    made.policy = policy;
+    made.draw = draw;
+    return made;
+}
 
 void rig_create(rig_t *rig, const themis_sched_options_t *options, int workers, int count)
 {
@@ -46,6 +57,15 @@ static rig_job_t *job_of(rig_t *rig, const themis_sched_item_t *item)
     return NULL;
 }
 
+static uint64_t next_bytes(rig_job_t *job)
+{
+    if (job->file == 0)
+        return job->bytes;
+    uint64_t bytes = job->file - job->offset < job->bytes ? job->file - job->offset : job->bytes;
+    job->offset = (job->offset + bytes) % job->file;
+    return bytes;
+}
+
 static void send_requests(rig_t *rig)
 {
     for (int i = 0; i < rig->count; i++) {
@@ -56,7 +76,7 @@ static void send_requests(rig_t *rig)
                 continue;
             if (job->job->queued == 0)
                 job->headed = rig->now;
-            item->item.bytes = job->bytes;
+            item->item.bytes = next_bytes(job);
             item->ready = UINT64_MAX;
             item->asked = rig->now;
             item->slices = 0;
@@ -146,6 +166,11 @@ void rig_run(rig_t *rig, uint64_t end)
     }
 }
 
+void rig_run_seconds(rig_t *rig, double seconds)
+{
+    rig_run(rig, rig->now + (uint64_t)(seconds * 1e9));
+}
+
 void rig_reset(rig_t *rig)
 {
     for (int i = 0; i < rig->count; i++) {
@@ -162,4 +187,12 @@ double rig_part(const rig_t *rig, const rig_job_t *job)
     for (int i = 0; i < rig->count; i++)
         all += rig->jobs[i].moved;
     return all == 0 ? 0 : (double)job->moved / (double)all;
+}
+
+void rig_expect_part(const rig_t *rig, const rig_job_t *job, double expected, double tolerance)
+{
+    double part = rig_part(rig, job);
+
+    ck_assert_msg(fabs(part / expected - 1) <= tolerance, "%s has %.4f, not %.4f", job->job->identity.id, part,
+                  expected);
 }

@@ -7,6 +7,9 @@
 #define THEMIS_TEST_SERVER_SCHED_RIG_H
 #include "server/sched.h"
 
+#define KIB UINT64_C(1024)
+#define MIB UINT64_C(1048576)
+
 enum { RIG_DEPTH = 64, RIG_WORKERS = 8 };
 
 typedef struct rig rig_t;
@@ -21,6 +24,8 @@ typedef struct rig_item {
 typedef struct rig_job {
     themis_job_t *job;
     uint64_t bytes;      /* of a request; 0: metadata */
+    uint64_t file;       /* bytes; the request that reaches them is shorter and the next begins anew; 0: none */
+    uint64_t offset;     /* in it */
     uint64_t think;      /* ns between a reply and the next request */
     uint64_t start, end; /* ns; sends requests in [start, end) */
     int depth;
@@ -47,6 +52,8 @@ struct rig {
     uint64_t idle_while_queued; /* ns that a worker was free though a request waited and no device limit forbade it */
 };
 
+/* The defaults with that policy and draw. */
+themis_sched_options_t rig_options(const char *policy, const char *draw);
 /* Policy, draw and the rest of the options as in themis_sched_options_t; `count` jobs may be added. */
 void rig_create(rig_t *rig, const themis_sched_options_t *options, int workers, int count);
 void rig_destroy(rig_t *rig);
@@ -54,8 +61,11 @@ void rig_destroy(rig_t *rig);
 rig_job_t *rig_add(rig_t *rig, const char *id, uint32_t uid, uint32_t gid, uint32_t nodes, uint64_t bytes, int depth);
 /* Lets time pass until `end`. */
 void rig_run(rig_t *rig, uint64_t end);
+void rig_run_seconds(rig_t *rig, double seconds);
 /* Forgets what was moved and waited so far. */
 void rig_reset(rig_t *rig);
 /* The part that a job has of all bytes moved since the reset. */
 double rig_part(const rig_t *rig, const rig_job_t *job);
+/* Fails the test unless that is `expected`, but for a part of `tolerance`. */
+void rig_expect_part(const rig_t *rig, const rig_job_t *job, double expected, double tolerance);
 #endif
