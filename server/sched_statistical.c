@@ -25,12 +25,20 @@ typedef struct statistical {
     uint64_t *length; /* of each slot; owned */
     uint64_t total;
     uint32_t leaves, first; /* slots; the number that slot 0 has as a node */
+    uint64_t random;        /* the next draw, made in advance, so that its entry comes out of memory meanwhile */
+    uint32_t drawn;         /* the slot that it means, if that is known: no segment has changed since */
+    int known;
 } statistical_t;
 
 static themis_status_t statistical_create(themis_sched_t *sched, uint64_t now)
 {
-    sched->state = calloc(1, sizeof(statistical_t));
-    return sched->state == NULL ? THEMIS_NO_MEMORY : THEMIS_OK;
+    statistical_t *state = calloc(1, sizeof *state);
+
+    if (state == NULL)
+        return THEMIS_NO_MEMORY;
+    state->random = themis_sched_random(sched);
+    sched->state = state;
+    return THEMIS_OK;
 }
 
 static void statistical_destroy(themis_sched_t *sched)
@@ -52,6 +60,7 @@ static void set_segment(statistical_t *state, uint32_t slot, uint64_t length)
         return;
     state->length[slot] = length;
     state->total += shift;
+    state->known = 0;
     for (; i > 0; i = (i - 1) / WAYS) {
         node_t *parent = &state->nodes[(i - 1) / WAYS];
         for (uint32_t k = (i - 1) % WAYS + 1; k < WAYS; k++)
@@ -79,8 +88,41 @@ static themis_status_t statistical_reserve(themis_sched_t *sched, uint32_t entri
         set_segment(&larger, slot, state->length[slot]);
     free(state->nodes);
     free(state->length);
+    larger.random = state->random;
     *state = larger;
     return THEMIS_OK;
+}
+
+/* The child in which `at` lies: the last that begins there or before. No branches, since nobody can predict them. */
+static uint32_t find_child(const node_t *node, uint64_t at)
+{
+    uint32_t found = 0;
+
+    for (uint32_t k = 1; k < WAYS; k++)
+        found += at >= node->begin[k];
+    return found;
+}
+
+static uint32_t find_slot(const statistical_t *state, uint64_t at)
+{
+    uint32_t i = 0;
+
+    while (i < state->first) {
+        const node_t *node = &state->nodes[i];
+        uint32_t child = find_child(node, at);
+        at -= node->begin[child];
+        i = WAYS * i + 1 + child;
+    }
+    return i - state->first;
+}
+
+static void find_drawn(const themis_sched_t *sched, statistical_t *state)
+{
+    if (state->known || state->total == 0)
+        return;
+    state->drawn = find_slot(state, (uint64_t)((unsigned __int128)state->random * state->total >> 64));
+    state->known = 1;
+    __builtin_prefetch(sched->entries[state->drawn], 1);
 }
 
 static void statistical_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
@@ -101,7 +143,7 @@ static void statistical_charge(themis_sched_t *sched, themis_sched_entry_t *entr
 {
 }
 
-static void statistical_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+static void measure(themis_sched_t *sched, themis_sched_entry_t *entry)
 {
     double length = 0;
 
@@ -110,44 +152,34 @@ static void statistical_update(themis_sched_t *sched, themis_sched_entry_t *entr
     set_segment(sched->state, entry->slot, (uint64_t)length);
 }
 
+static void statistical_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    measure(sched, entry);
+    find_drawn(sched, sched->state);
+}
+
 static void statistical_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
 {
     set_segment(sched->state, from, 0);
-    statistical_update(sched, entry, 0);
+    measure(sched, entry);
 }
 
 static void statistical_reshare(themis_sched_t *sched, themis_sched_entry_t *entry, double old)
 {
     if (themis_sched_waits(entry) && entry->share != old)
-        statistical_update(sched, entry, 0);
-}
-
-/* The child in which `at` lies: the last that begins there or before. Without branches, since nobody can predict them.
- */
-static uint32_t find_child(const node_t *node, uint64_t at)
-{
-    uint32_t found = 0;
-
-    for (uint32_t k = 1; k < WAYS; k++)
-        found += at >= node->begin[k];
-    return found;
+        measure(sched, entry);
 }
 
 static themis_sched_entry_t *statistical_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
     statistical_t *state = sched->state;
-    uint32_t i = 0;
 
     if (state->total == 0)
         return NULL;
-    uint64_t at = (uint64_t)((unsigned __int128)themis_sched_random(sched) * state->total >> 64);
-    while (i < state->first) {
-        const node_t *node = &state->nodes[i];
-        uint32_t child = find_child(node, at);
-        at -= node->begin[child];
-        i = WAYS * i + 1 + child;
-    }
-    return sched->entries[i - state->first];
+    find_drawn(sched, state);
+    state->random = themis_sched_random(sched);
+    state->known = 0;
+    return sched->entries[state->drawn];
 }
 
 const themis_sched_ops_t themis_sched_statistical = {
