@@ -8,6 +8,7 @@
 #include "server/server.h"
 #include "server/watch.h"
 #include "util/clock.h"
+#include "util/log.h"
 
 #define S_PER_NS 1e-9
 
@@ -136,6 +137,23 @@ static void serve_status(themis_request_t *request)
     json_decref(json);
 }
 
+themis_status_t themis_server_set_policy(themis_server_t *server, const char *policy, const themis_job_identity_t *who,
+                                         char *error, size_t size)
+{
+    char old[THEMIS_PROTO_MAX_POLICY + 1];
+
+    snprintf(old, sizeof old, "%s", themis_sched_policy(server->sched));
+    themis_status_t status =
+        themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), error, size);
+    if (status != THEMIS_OK || strcmp(old, policy) == 0)
+        return status;
+    if (who == NULL)
+        themis_info("policy %s, from the configuration; it was %s", policy, old);
+    else
+        themis_info("policy %s, by job %s of user %u; it was %s", policy, who->id, who->uid, old);
+    return THEMIS_OK;
+}
+
 static void serve_policy(themis_request_t *request)
 {
     themis_server_t *server = request->server;
@@ -152,8 +170,7 @@ static void serve_policy(themis_request_t *request)
     memcpy(policy, wish->bytes, wish->length);
     policy[wish->length] = 0;
     pthread_mutex_lock(&server->lock);
-    status =
-        themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), error, sizeof error);
+    status = themis_server_set_policy(server, policy, &request->session->identity, error, sizeof error);
     if (status == THEMIS_OK)
         snprintf(server->config.policy, sizeof server->config.policy, "%s", policy);
     pthread_mutex_unlock(&server->lock);

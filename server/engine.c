@@ -490,8 +490,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     memcpy(policy, server->config.policy, sizeof policy);
     memcpy(draw, server->config.draw, sizeof draw);
     themis_server_config_reload(&server->config, fresh, kept, sizeof kept);
-    themis_status_t status = themis_sched_set_policy(server->sched, server->config.policy, server->config.draw,
-                                                     themis_clock_now(), error, sizeof error);
+    themis_status_t status = themis_server_set_policy(server, server->config.policy, NULL, error, sizeof error);
     if (status != THEMIS_OK) {
         memcpy(server->config.policy, policy, sizeof policy);
         memcpy(server->config.draw, draw, sizeof draw);

@@ -288,7 +288,8 @@ static int wish_allowed(const char *allowed, const themis_proto_text_t *wish)
 
 /* Is the wish in force, or can it be made so? `fault` (`size` bytes) says what is wrong with it if it is no policy.
  * With the lock. */
-static int grant_policy(themis_server_t *server, const themis_proto_text_t *wish, char *fault, size_t size)
+static int grant_policy(themis_server_t *server, const themis_job_identity_t *who, const themis_proto_text_t *wish,
+                        char *fault, size_t size)
 {
     const char *now = themis_sched_policy(server->sched);
     char policy[THEMIS_PROTO_MAX_POLICY + 1];
@@ -301,8 +302,7 @@ static int grant_policy(themis_server_t *server, const themis_proto_text_t *wish
     if (themis_policy_parse(policy, &parsed, fault, size) != THEMIS_OK)
         return 0;
     return wish_allowed(server->config.policies, wish) &&
-           themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), fault, size) ==
-               THEMIS_OK;
+           themis_server_set_policy(server, policy, who, fault, size) == THEMIS_OK;
 }
 
 themis_status_t themis_server_greet(themis_request_t *request)
@@ -319,7 +319,8 @@ themis_status_t themis_server_greet(themis_request_t *request)
     if (status == THEMIS_OK)
         status = attach(server, request->conn, hello);
     if (status == THEMIS_OK) {
-        welcome.incarnation = themis_sessions_find(server->sessions, hello->session)->incarnation;
+        const themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
+        welcome.incarnation = session->incarnation;
         welcome.index = (uint32_t)server->config.index;
         welcome.servers = (uint32_t)server->config.count;
         welcome.heartbeat = server->config.heartbeat;
@@ -328,7 +329,7 @@ themis_status_t themis_server_greet(themis_request_t *request)
             .count = (uint32_t)(server->config.stripe_count ? server->config.stripe_count : server->config.count),
             .first = UINT32_MAX};
         welcome.name = (themis_proto_text_t){server->config.name, (uint32_t)strlen(server->config.name)};
-        welcome.policy_granted = (uint8_t)grant_policy(server, &hello->policy, fault, sizeof fault);
+        welcome.policy_granted = (uint8_t)grant_policy(server, &session->identity, &hello->policy, fault, sizeof fault);
         snprintf(policy, sizeof policy, "%s", themis_sched_policy(server->sched));
     }
     pthread_mutex_unlock(&server->lock);

@@ -183,6 +183,10 @@ void themis_request_free(themis_request_t *request);
 /* HELLO: binds the connection to its session, old or new, and answers; returns what it answered. And the same again,
  * HEARTBEAT, GOODBYE. */
 themis_status_t themis_server_greet(themis_request_t *request);
+/* Makes the policy the scheduler's, and logs it with who wanted it; NULL: the configuration. `error` as of
+ * themis_sched_set_policy. */
+themis_status_t themis_server_set_policy(themis_server_t *server, const char *policy, const themis_job_identity_t *who,
+                                         char *error, size_t size);
 void themis_presence_serve(themis_request_t *request);
 /* A message of the session has come: its client lives, and its job with it. */
 themis_status_t themis_server_hear(themis_server_t *server, themis_session_t *session);

@@ -189,6 +189,9 @@ check "run preloads the driver before what is there" prints "$THEMIS_PREFIX/lib/
 
 # --- stop
 
+check "run refuses settings for servers that are configured" outcome 2 themis run -p fifo -- true
+check "stop with a directory that has none ends no others" refused "no servers were started with $T/typo" themis stop -d "$T/typo"
+check "status of those" outcome 0 themis status
 check "stop" outcome 0 themis stop -d "$T/servers"
 check "the servers are gone" sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do ps -o stat= -p '$(echo "$spawned" | tr '\n' ',' | sed 's/,$//')' | grep -q '^[^Z]' || exit 0; sleep 0.5; done; exit 1"
 check "stop again" refused "." env THEMIS_TIMEOUT=1s timeout 20 themis stop -d "$T/servers"

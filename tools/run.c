@@ -159,7 +159,11 @@ static int run_run(const themis_tools_command_t *self, int argc, char **argv)
     servers.count = (int)count;
     handle_signals();
     themis_options_init(&configured);
-    if (!number && themis_client_settings_name_servers(&configured))
+    int own = number || !themis_client_settings_name_servers(&configured);
+    if (!own && (servers.policy || settings || servers.size))
+        return themis_tools_misused(self,
+                                    "servers are configured: -p, -o and --size are for servers of its own, with -s");
+    if (!own)
         return run_with_configured(self, &configured, argv + at);
     char *copy = settings ? strdup(settings) : NULL;
     result = themis_tools_servers_settings(self, copy, &servers);

@@ -161,10 +161,13 @@ static int run_stop(const themis_tools_command_t *self, int argc, char **argv)
 
     if (themis_tools_options(self, argc, argv, options) != argc)
         return themis_tools_usage(self);
+    int given = directory != NULL;
     default_directory(place, sizeof place);
-    if (!directory)
+    if (!given)
         directory = place;
     int started = read_list(directory, list, sizeof list);
+    if (!started && given)
+        return themis_tools_complain(self, "no servers were started with %s", directory);
     if (!started)
         configured_list(list, sizeof list);
     if (!*list)
@@ -179,4 +182,5 @@ static int run_stop(const themis_tools_command_t *self, int argc, char **argv)
 
 const themis_tools_command_t themis_tools_stop = {
     "stop", "[-d DIRECTORY]", "Ends the servers that 'themis start' started, or else those that are configured.",
-    "They serve what is queued before they end.\n  -d DIR   as given to start\n", run_stop};
+    "They serve what is queued before they end.\n  -d DIR   as given to start; then only those of that directory\n",
+    run_stop};
