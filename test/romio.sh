@@ -105,10 +105,16 @@ case_on() {
 }
 
 # all_on PREFIX FILE
+# Programs whose ranks write the same bytes at once, which no server may prevent.
+overlaps() { case $1 in misc | fmisc) ;; *) return 1 ;; esac }
 all_on() {
     for name in simple async async-multiple atomicity coll_test excl file_info noncontig_coll2 misc shared_fp ordered_fp \
         split_coll psimple perf creat_excl fmisc fcoll_test pfcoll_test fperf; do
-        case_on "$1" "$name" 4 -fname "$2.$name"
+        if [ "$THEMIS_VARIANT" = tsan ] && overlaps "$name"; then
+            skip "$name on $1" "its ranks write the same bytes at once, which the thread sanitizer takes for a race of the server"
+        else
+            case_on "$1" "$name" 4 -fname "$2.$name"
+        fi
     done
     for name in noncontig i_noncontig noncontig_coll; do
         case_on "$1" "$name" 2 -fname "$2.$name"
