@@ -110,7 +110,7 @@ overlaps() { case $1 in misc | fmisc) ;; *) return 1 ;; esac }
 all_on() {
     for name in simple async async-multiple atomicity coll_test excl file_info noncontig_coll2 misc shared_fp ordered_fp \
         split_coll psimple perf creat_excl fmisc fcoll_test pfcoll_test fperf; do
-        if [ "$THEMIS_VARIANT" = tsan ] && overlaps "$name"; then
+        if [ "$THEMIS_VARIANT$1" = tsanthemis: ] && overlaps "$name"; then
             skip "$name on $1" "its ranks write the same bytes at once, which the thread sanitizer takes for a race of the server"
         else
             case_on "$1" "$name" 4 -fname "$2.$name"
