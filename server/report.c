@@ -9,17 +9,12 @@ static double us(uint64_t ns)
     return (double)ns / 1000;
 }
 
-int themis_report_has_asked(const themis_job_t *job, const themis_sched_t *sched)
-{
-    return job->requests > 0 || themis_sched_is_busy(sched, job);
-}
-
 uint32_t themis_report_count(themis_jobtab_t *jobs, const themis_sched_t *sched)
 {
     uint32_t count = 0;
 
     for (themis_job_t *job = themis_jobtab_first(jobs); job != NULL; job = themis_jobtab_next(jobs, job))
-        count += themis_report_has_asked(job, sched) != 0;
+        count += themis_sched_has_asked(sched, job) != 0;
     return count;
 }
 
@@ -70,7 +65,7 @@ static json_t *job_row(const themis_job_t *job, const themis_sched_t *sched, int
     json_t *row = json_object();
 
     set_identity(row, job, failed);
-    set(row, "asked", json_boolean(themis_report_has_asked(job, sched)), failed);
+    set(row, "asked", json_boolean(themis_sched_has_asked(sched, job)), failed);
     set(row, "share", json_real(themis_sched_share(sched, job)), failed);
     set_counters(row, job, failed);
     return row;

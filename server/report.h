@@ -22,9 +22,7 @@ typedef struct themis_report_server {
     uint64_t capacity, used; /* bytes of the store */
 } themis_report_server_t;
 
-/* 1 for a job that has asked for data or metadata: who only looks on, as themis status does, is nobody's competitor. */
-int themis_report_has_asked(const themis_job_t *job, const themis_sched_t *sched);
-/* So many of the table have. */
+/* So many jobs of the table have asked for something. */
 uint32_t themis_report_count(themis_jobtab_t *jobs, const themis_sched_t *sched);
 
 /* Jobs in one answer at most, so that it fits into a message however long and odd their ids are. */
@@ -32,9 +30,10 @@ enum { THEMIS_REPORT_PAGE = 400 };
 
 /* An array with an object for each job, in order of joining, from the first with a number above `after` on, and
  * THEMIS_REPORT_PAGE of them at most; an empty one after the last. Fields: "number", "job", "uid", "gid", "nodes",
- * "priority", "active", "asked" (as above), "clients", "share", "bytes_read", "bytes_written", "cost_bytes",
- * "requests", "metadata", "queued", "queued_bytes", "waits" (requests whose waiting is over), "wait_s" and "service_s"
- * (sums), and of the latency histograms "wait_p50_us", "wait_p99_us", "service_p50_us", "service_p99_us". */
+ * "priority", "active", "asked" (themis_sched_has_asked), "clients", "share", "bytes_read", "bytes_written",
+ * "cost_bytes", "requests", "metadata", "queued", "queued_bytes", "waits" (requests whose waiting is over), "wait_s"
+ * and "service_s" (sums), and of the latency histograms "wait_p50_us", "wait_p99_us", "service_p50_us",
+ * "service_p99_us". */
 char *themis_report_jobs(themis_jobtab_t *jobs, const themis_sched_t *sched, uint64_t after);
 /* OpenMetrics 1.0, "# EOF" included; jobs that have asked for something only. */
 char *themis_report_metrics(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched);

@@ -27,7 +27,7 @@ static void put_job(FILE *out, const themis_job_t *job)
 /* The next job that has samples from `job` on, or NULL. */
 static themis_job_t *shown_from(themis_jobtab_t *jobs, const themis_sched_t *sched, themis_job_t *job)
 {
-    while (job != NULL && !themis_report_has_asked(job, sched))
+    while (job != NULL && !themis_sched_has_asked(sched, job))
         job = themis_jobtab_next(jobs, job);
     return job;
 }

@@ -208,6 +208,11 @@ int themis_sched_is_busy(const themis_sched_t *sched, const themis_job_t *job)
     return entry != NULL && themis_sched_asks(entry);
 }
 
+int themis_sched_has_asked(const themis_sched_t *sched, const themis_job_t *job)
+{
+    return job->requests > 0 || themis_sched_is_busy(sched, job);
+}
+
 static void push_head(themis_sched_entry_t *entry, themis_sched_item_t *item)
 {
     item->previous = NULL;
@@ -519,12 +524,6 @@ uint64_t themis_sched_used(themis_sched_t *sched, themis_job_t *job, uint64_t no
     return used;
 }
 
-/* Jobs that never asked for anything, as those of administrators' tools, are left out. */
-static int is_shown(const themis_sched_entry_t *entry)
-{
-    return entry->job->active && (entry->job->requests > 0 || themis_sched_asks(entry));
-}
-
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
 {
     themis_policy_tree_t tree = {0};
@@ -532,7 +531,7 @@ char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sched->count; i++)
-        if (is_shown(sched->sorted[i]))
+        if (sched->sorted[i]->job->active && themis_sched_has_asked(sched, sched->sorted[i]->job))
             jobs[count++] = &sched->sorted[i]->job->identity;
     if (themis_policy_tree_reserve(&tree, count) != THEMIS_OK) {
         themis_policy_tree_release(&tree);
