@@ -73,7 +73,7 @@ void themis_proto_code_runs(themis_proto_coder_t *coder, themis_proto_io_t *io)
     uint64_t sum = 0;
     size_t start = coder->used;
 
-    themis_proto_check(coder, io->runs <= THEMIS_PROTO_MAX_RUNS);
+    themis_proto_check(coder, io->runs > 0 && io->runs <= THEMIS_PROTO_MAX_RUNS);
     for (uint32_t i = 0; !coder->bad && i < io->runs; i++) {
         themis_proto_run_t run;
         if (coder->out != NULL)

@@ -193,7 +193,7 @@ typedef struct themis_proto_run {
 typedef struct themis_proto_io {
     uint64_t object;
     uint8_t descriptor[THEMIS_PROTO_DESCRIPTOR_BYTES];
-    uint32_t runs;
+    uint32_t runs; /* 1 to THEMIS_PROTO_MAX_RUNS */
     const uint8_t
         *run_bytes; /* decoded with themis_proto_run_get(io, i, &run); when encoding: themis_proto_run_t array */
 } themis_proto_io_t;

@@ -303,6 +303,9 @@ START_TEST(runs)
     ck_assert_uint_eq(decode(encode(request(THEMIS_OP_READ), &io)).io.runs, THEMIS_PROTO_MAX_RUNS);
     io.runs++;
     refuse(request(THEMIS_OP_READ), &io);
+    io.runs = 0;
+    refuse(request(THEMIS_OP_READ), &io);
+    refuse(request(THEMIS_OP_WRITE), &io);
     free(many);
 }
 END_TEST

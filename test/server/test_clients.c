@@ -677,6 +677,47 @@ START_TEST(metadata_does_not_wait_for_stalled_clients)
 }
 END_TEST
 
+/* Sends a READ or WRITE that lists no run, which the encoder refuses to make. */
+static uint64_t send_without_runs(rig_client_t *client, themis_proto_opcode_t opcode)
+{
+    enum { COUNT_AT = THEMIS_PROTO_HEADER_BYTES + 8 + THEMIS_PROTO_DESCRIPTOR_BYTES, LENGTH = COUNT_AT + 4 };
+    themis_proto_run_t run = {0, 1, 1, 1};
+    themis_proto_io_t io = {.object = 1, .runs = 1, .run_bytes = (const uint8_t *)&run};
+    themis_proto_header_t header = {.version = THEMIS_PROTO_VERSION,
+                                    .kind = THEMIS_PROTO_REQUEST,
+                                    .opcode = (uint16_t)opcode,
+                                    .id = client->next_id++};
+    uint8_t bytes[256];
+    size_t length;
+
+    ck_assert_int_eq(themis_proto_encode(&header, &io, bytes, sizeof bytes, &length), THEMIS_OK);
+    memset(bytes + COUNT_AT, 0, 4);
+    bytes[12] = LENGTH - THEMIS_PROTO_HEADER_BYTES; /* of the body, below 256 */
+    ck_assert_int_eq(themis_net_send(client->conn, bytes, LENGTH), THEMIS_OK);
+    return header.id;
+}
+
+/* It would need memory of the store for nothing, and there is none while all slices are under way. */
+START_TEST(a_list_without_runs_is_refused)
+{
+    themis_proto_path_t path = {rig_text("/")};
+    stalled_t stalled[STALLED];
+
+    server = rig_server_start(two_workers);
+    rig_client_t *client = rig_client_open(server, 7, "job");
+    stall(stalled);
+    for (int i = 0; i < 20; i++) {
+        themis_proto_opcode_t opcode = i % 2 ? THEMIS_OP_READ : THEMIS_OP_WRITE;
+        ck_assert_int_eq(rig_wait(client, send_without_runs(client, opcode), 20000), THEMIS_PROTOCOL);
+        usleep(10000);
+    }
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
+    end_stall(stalled);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
 /* Those that never move again lose their connections, and what they held is free. */
 START_TEST(who_stalls_for_too_long_is_disconnected)
 {
@@ -740,6 +781,7 @@ int main(void)
     tcase_add_test(silence, a_client_that_computes_for_long_goes_on);
     tcase_add_test(stalls, stalled_clients_leave_the_others_alone);
     tcase_add_test(stalls, metadata_does_not_wait_for_stalled_clients);
+    tcase_add_test(stalls, a_list_without_runs_is_refused);
     tcase_add_test(stalls, who_stalls_for_too_long_is_disconnected);
     tcase_add_test(stalls, stalled_clients_do_not_keep_a_server_from_its_end);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
