@@ -2,7 +2,8 @@
 /*
  * Round trips of net/ between two processes: a message and its answer; a request whose bytes the server pulls or pushes
  * before it answers. Prints a line for each size: microseconds a round trip (best and median of the repeats), MiB/s and
- * CPU microseconds of both processes. `--via ucx` turns everything off that processes of one host have besides UCX.
+ * CPU microseconds of both processes. -u turns everything off that processes of one host have besides UCX; with -o (as
+ * root) the client is another user, whose memory the server may not copy.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -151,12 +152,14 @@ int main(int count, char **words)
     themis_net_options_t options = {20 * THEMIS_NS_PER_US, 1, 1};
     themis_net_handlers_t handlers = {.message = count_one};
     side_t side = {.bytes = malloc(MOST)};
-    int ends[2], option;
+    int ends[2], option, other_user = 0;
     uint16_t port = 0;
 
-    while ((option = getopt(count, words, "us:y:")) != -1)
+    while ((option = getopt(count, words, "uos:y:")) != -1)
         if (option == 'u')
             options.local_copy = 0;
+        else if (option == 'o')
+            other_user = 1;
         else if (option == 's')
             options.spin = strtoull(optarg, NULL, 10) * THEMIS_NS_PER_US;
         else if (option == 'y')
@@ -169,11 +172,13 @@ int main(int count, char **words)
     int server = fork();
     if (server == 0)
         serve(&options, ends[1]);
+    if (other_user && seteuid(65534) != 0)
+        return 2;
     if (read(ends[0], &port, sizeof port) != sizeof port ||
         themis_net_create(&options, &handlers, &side, &side.net) != THEMIS_OK ||
         themis_net_connect(side.net, "127.0.0.1", port, 10 * THEMIS_NS_PER_S, &side.conn) != THEMIS_OK)
         return 1;
-    const char *via = options.local_copy ? "local" : "ucx";
+    const char *via = !options.local_copy ? "ucx" : other_user ? "local, other user" : "local";
     printf("via\toperation\tbytes\tbest_us\tmedian_us\tmib_s\tcpu_us\n");
     for (what_t what = ECHO; what <= PUSH; what++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

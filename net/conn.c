@@ -11,15 +11,12 @@
 #include "util/log.h"
 
 #define STRANGER_TIMEOUT (10 * THEMIS_NS_PER_S)
-enum { MAX_STRANGERS = 1024 };
 
 themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server)
 {
-    themis_net_conn_t *conn = NULL;
+    themis_net_conn_t *conn = calloc(1, sizeof *conn);
     uint64_t random;
 
-    if (!server || net->strangers < MAX_STRANGERS)
-        conn = calloc(1, sizeof *conn);
     if (conn == NULL || getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
         free(conn);
         return NULL;
@@ -74,7 +71,7 @@ static void retire(themis_net_conn_t *conn, themis_net_state_t state, themis_sta
         net->wake_pending = 1;
     }
     conn->doomed = 1;
-    net->near -= conn->near && conn->state == THEMIS_NET_OPEN;
+    net->locals -= conn->local != NULL;
     conn->state = state;
     conn->why = why;
     HASH_DEL(net->conns, conn);
@@ -98,14 +95,14 @@ void themis_net_conn_close(themis_net_conn_t *conn)
         if (conn->state == THEMIS_NET_LOST) {
             conn->state = THEMIS_NET_CLOSED; /* the owner does not want to be told any more */
         } else {
-            conn->flush = conn->state == THEMIS_NET_OPEN && !conn->near;
+            conn->flush = conn->state == THEMIS_NET_OPEN;
             retire(conn, THEMIS_NET_CLOSED, THEMIS_DISCONNECTED);
         }
     }
     themis_net_unlock(conn->net);
 }
 
-void themis_net_conn_opened(themis_net_conn_t *conn, int near)
+void themis_net_conn_opened(themis_net_conn_t *conn)
 {
     if (conn->server) {
         themis_net_event_t *event = themis_net_event_new(conn, THEMIS_NET_EVENT_OPENED);
@@ -118,8 +115,6 @@ void themis_net_conn_opened(themis_net_conn_t *conn, int near)
     } else {
         conn->announced = 1;
     }
-    conn->near = near;
-    conn->net->near += (unsigned)near;
     conn->state = THEMIS_NET_OPEN;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a connection begins. The client says HELLO with its key, over an endpoint that the server knows it by; the server
- * answers WELCOME with its own; the client says READY. Keys are random and known to the two sides only: later frames
- * are taken from whoever knows the receiver's key. What connects and is not Themis never gets that far.
+ * answers WELCOME with its own and with the name of its local socket. A client that can reach that socket is on the
+ * server's host: its connection is made anew there (meet.c), and the endpoint is closed. Any other client says READY.
+ * Keys are random and known to the two sides only: later frames are taken from whoever knows the receiver's key. What
+ * connects and is not Themis never gets that far.
  */
 #include <stdio.h>
 #include "net/local.h"
@@ -43,10 +45,10 @@ void themis_net_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *fr
     conn->net->wake_pending = 1; /* whoever connects is not waiting for an event */
 }
 
-void themis_net_on_ready(themis_net_conn_t *conn, int near)
+void themis_net_on_ready(themis_net_conn_t *conn)
 {
     if (conn->server && conn->state == THEMIS_NET_GREETED)
-        themis_net_conn_opened(conn, near && conn->local != NULL);
+        themis_net_conn_opened(conn);
 }
 
 /* Progresses until the server has said WELCOME. */
@@ -61,17 +63,20 @@ static void await_welcome(themis_net_conn_t *conn, uint64_t deadline)
 /* The server has said WELCOME, or the connection is lost. */
 static themis_status_t answer(themis_net_conn_t *conn, uint64_t deadline)
 {
-    int near = conn->state == THEMIS_NET_GREETED && themis_net_local_connect(conn, deadline);
-    themis_net_frame_t ready = {.type = THEMIS_NET_READY, .token = (uint64_t)near};
-    themis_status_t status;
+    static const themis_net_frame_t ready = {.type = THEMIS_NET_READY};
+    themis_status_t status = THEMIS_UNREACHABLE;
 
-    themis_net_lock(conn->net);
     if (conn->state == THEMIS_NET_GREETED)
-        status = themis_net_post(conn, &ready, NULL, 0, NULL, NULL);
-    else
+        status = themis_net_local_connect(conn, deadline);
+    themis_net_lock(conn->net);
+    if (conn->state != THEMIS_NET_GREETED)
         status = conn->why == THEMIS_VERSION || conn->why == THEMIS_REFUSED ? conn->why : THEMIS_UNREACHABLE;
+    else if (status == THEMIS_UNSUPPORTED)
+        status = themis_net_post(conn, &ready, NULL, 0, NULL, NULL);
+    else if (status == THEMIS_OK)
+        themis_net_worker_close(conn, 0);
     if (status == THEMIS_OK)
-        themis_net_conn_opened(conn, near);
+        themis_net_conn_opened(conn);
     themis_net_unlock(conn->net);
     return status;
 }

@@ -107,7 +107,7 @@ themis_status_t themis_net_descriptor_bytes(const unsigned char descriptor[THEMI
 
 static int is_staged(const themis_net_conn_t *conn, uint64_t bytes)
 {
-    return bytes > 0 && bytes <= THEMIS_NET_STAGE_BYTES && conn->near && conn->state == THEMIS_NET_OPEN;
+    return bytes > 0 && bytes <= THEMIS_NET_STAGE_BYTES && conn->local != NULL && conn->state == THEMIS_NET_OPEN;
 }
 
 static unsigned char *slot_of(const themis_net_exposed_t *exposed)

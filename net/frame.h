@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What net/ itself says to its peer: every UCX active message carries one frame as its header, and a message or bulk
- * data as its payload. Both sides run the same build of this layer or refuse each other by `wire`, but nothing in a
- * frame is believed before it is checked. Frames travel little-endian; doc/wire.md has the table.
+ * data as its payload; between processes of one host the frames of bulk data go through the ring. Both sides run the
+ * same build of this layer or refuse each other by `wire`, but nothing in a frame is believed before it is checked.
+ * Frames travel little-endian; doc/wire.md has the table.
  */
 #ifndef THEMIS_NET_FRAME_H
 #define THEMIS_NET_FRAME_H
 #include <stdint.h>
 
 enum {
-    THEMIS_NET_WIRE = 2,
+    THEMIS_NET_WIRE = 3,
     THEMIS_NET_MAX_MESSAGE = 2 << 20,
     THEMIS_NET_CHUNK = 1 << 20 /* bytes of bulk data in one active message, at most */
 };
@@ -18,7 +19,7 @@ enum {
 typedef enum themis_net_frame_type {
     THEMIS_NET_HELLO = 1, /* client: id = its key, token = THEMIS_NET_WIRE */
     THEMIS_NET_WELCOME,   /* server: id = its key, token = cookie of its local socket; status not 0: refused */
-    THEMIS_NET_READY,     /* client: the connection is open; token = 1: messages go by the local side */
+    THEMIS_NET_READY,     /* client: the connection is open; it does not use the local socket */
     THEMIS_NET_MESSAGE,   /* id = sequence number; payload */
     THEMIS_NET_PULL,      /* id = chunk, token, offset, length */
     THEMIS_NET_DATA,      /* answer: id = chunk, status; payload */

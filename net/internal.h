@@ -6,7 +6,7 @@
  *   worker.c    UCX: context, worker, listener, endpoints, active messages
  *   conn.c      a connection's life, the message queue of each, events
  *   connect.c   how two sides find out that they may talk
- *   meet.c, local.c, ring.c, stage.c, copy.c   what processes of one host have besides UCX
+ *   meet.c, local.c, ring.c, stage.c, copy.c   what processes of one host have instead of UCX
  *   progress.c  polling, sleeping, who does it, and the calls of handlers
  *   expose.c    client side of bulk data     transfer.c  server side of bulk data
  *
@@ -15,6 +15,7 @@
  */
 #ifndef THEMIS_NET_INTERNAL_H
 #define THEMIS_NET_INTERNAL_H
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <ucp/api/ucp.h>
@@ -64,12 +65,13 @@ struct themis_net_conn {
     _Atomic(void *) user;
     char peer[64];
 
-    ucp_ep_h ep; /* NULL: closed, or about to be */
-    int server;  /* 1: the peer connected to us */
+    ucp_ep_h ep;                /* NULL: closed, or about to be, or the connection is a local one */
+    int server;                 /* 1: the peer connected to us */
+    int unidentified;           /* server: the peer is on this host but did not come by the local socket */
+    struct sockaddr_in address; /* client: of the server */
     uint64_t key, peer_key;
     uint64_t cookie;                /* client: in the name of the server's local socket; 0: it has none */
-    struct themis_net_local *local; /* NULL: another host, or none; set before `state` is OPEN */
-    atomic_int near;                /* messages go by `local` */
+    struct themis_net_local *local; /* not NULL: nothing goes by UCX; set before `state` is OPEN */
     atomic_int announced;           /* the owner knows it */
     uint64_t deadline;              /* server: when a peer that has not introduced itself is dropped */
     themis_status_t why;
@@ -88,7 +90,8 @@ struct themis_net_conn {
 /* Somebody at the local socket who has not said yet who he is. */
 typedef struct themis_net_stranger {
     int fd; /* -1: free */
-    uint64_t deadline;
+    uid_t uid;
+    uint64_t since; /* ns */
 } themis_net_stranger_t;
 
 enum { THEMIS_NET_STRANGERS = 64 };
@@ -124,12 +127,12 @@ struct themis_net {
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_listener_h listener;
-    uint16_t port;
+    struct sockaddr_in address; /* that it listens at; 0.0.0.0: all of this host */
     int ucx_fd;
     unsigned closing;      /* endpoints whose close has not completed */
     unsigned strangers;    /* connections in state ACCEPTED or, at a server, GREETED */
     uint64_t next_id;      /* of exposures and chunks */
-    unsigned near;         /* open connections whose messages do not go by UCX */
+    unsigned locals;       /* connections with a local side */
     unsigned ops;          /* sends and fetches under way in UCX */
     int armed;             /* UCX tells by ucx_fd when there is something for it */
     uint64_t cookie;       /* in the name of the local socket */
@@ -201,8 +204,8 @@ void themis_net_conn_lose(themis_net_conn_t *conn, themis_status_t why);
 void themis_net_conns_tend(themis_net_t *net);
 /* Nothing can come for this connection any more: ends its transfers and tells the owner. */
 void themis_net_conn_finish(themis_net_conn_t *conn);
-/* Both sides may talk now; `near`: by the local side. */
-void themis_net_conn_opened(themis_net_conn_t *conn, int near);
+/* Both sides may talk now. */
+void themis_net_conn_opened(themis_net_conn_t *conn);
 int themis_net_conn_is_dead(const themis_net_conn_t *conn);
 
 /* A new event, not yet queued, with a reference to `conn`; NULL without memory. */
@@ -214,8 +217,10 @@ void themis_net_event_free(themis_net_event_t *event); /* lock held */
 
 void themis_net_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame);
 void themis_net_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *frame);
-void themis_net_on_ready(themis_net_conn_t *conn, int near);
+void themis_net_on_ready(themis_net_conn_t *conn);
 void themis_net_on_message(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload);
+/* PULL, DATA, PUSH and ACK: one of the next four. Any other frame loses the connection. */
+void themis_net_on_bulk(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload);
 void themis_net_on_pull(themis_net_conn_t *conn, const themis_net_frame_t *frame);
 void themis_net_on_push(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload);
 void themis_net_on_data(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload);

@@ -2,8 +2,10 @@
 /*
  * A local connection in use: messages through the rings, the socket as a bell.
  *
- * A message in the ring is its length in 8 bytes, then its bytes, padded to 8. The bell rings only for a peer that has
- * said that it sleeps, or that it waits for room; so two busy processes exchange messages without system calls.
+ * A message in the ring is its length in 8 bytes, then its bytes, padded to 8. Bulk data that cannot be copied between
+ * the processes goes the same way: FRAME is set in the length then, and the bytes are a frame and its payload. The bell
+ * rings only for a peer that has said that it sleeps, or that it waits for room; so two busy processes exchange
+ * messages without system calls.
  *
  * Each ring is a byte in the socket and an event; nobody needs the byte, so it stays there until the peer may have
  * rung BELLS times: a socket holds more than 250, and one that is full rings no more.
@@ -18,6 +20,16 @@
 #include "util/log.h"
 
 enum { BELLS = 128, HEADER = 8, BUDGET = 64, MAX_WAITING = 64 << 20, LAST_READING = 1 << 20, SCRATCH = 64 << 10 };
+#define FRAME (UINT64_C(1) << 63)
+
+/* What is to be sent: header, frame if it has one, bytes, padding. */
+typedef struct outgoing {
+    uint64_t header;
+    const themis_net_frame_t *frame; /* NULL: a message */
+    const void *bytes;
+    size_t length; /* of the bytes */
+    size_t whole;
+} outgoing_t;
 
 static size_t padding(size_t length)
 {
@@ -101,54 +113,88 @@ static int flush(themis_net_local_t *local)
     return 1;
 }
 
-/* A message that may not fit as a whole. */
-static themis_status_t send_slowly(themis_net_local_t *local, uint64_t header, const void *bytes, size_t length)
+static void write_to_ring(themis_net_local_t *local, const void *bytes, size_t length)
+{
+    themis_net_ring_write(&local->out, bytes, length);
+}
+
+static void write_all(themis_net_local_t *local, const outgoing_t *outgoing,
+                      void (*write)(themis_net_local_t *local, const void *bytes, size_t length))
 {
     static const unsigned char zeros[HEADER];
-    size_t held = local->waiting_end - local->waiting_start, whole = HEADER + length + padding(length);
 
-    if (held + whole > MAX_WAITING)
+    write(local, &outgoing->header, HEADER);
+    if (outgoing->frame != NULL)
+        write(local, outgoing->frame, sizeof *outgoing->frame);
+    if (outgoing->length > 0)
+        write(local, outgoing->bytes, outgoing->length);
+    write(local, zeros, padding(outgoing->length));
+}
+
+/* What may not fit as a whole. */
+static themis_status_t send_slowly(themis_net_local_t *local, const outgoing_t *outgoing)
+{
+    if (local->waiting_end - local->waiting_start + outgoing->whole > MAX_WAITING)
         return THEMIS_BUSY;
-    if (!reserve(local, whole))
+    if (!reserve(local, outgoing->whole))
         return THEMIS_NO_MEMORY;
-    keep(local, &header, HEADER);
-    keep(local, bytes, length);
-    keep(local, zeros, padding(length));
+    write_all(local, outgoing, keep);
     local->has_waiting = 1;
     return flush(local) ? THEMIS_OK : THEMIS_PROTOCOL;
 }
 
-static themis_status_t send_locked(themis_net_local_t *local, const void *bytes, size_t length)
+static themis_status_t send_locked(themis_net_local_t *local, const outgoing_t *outgoing)
 {
-    static const unsigned char zeros[HEADER];
-    uint64_t header = length;
     long room = local->has_waiting ? 0 : themis_net_ring_room(&local->out);
 
     if (room < 0)
         return THEMIS_PROTOCOL;
-    if ((size_t)room < HEADER + length + padding(length))
-        return send_slowly(local, header, bytes, length);
-    themis_net_ring_write(&local->out, &header, HEADER);
-    themis_net_ring_write(&local->out, bytes, length);
-    themis_net_ring_write(&local->out, zeros, padding(length));
+    if ((size_t)room < outgoing->whole)
+        return send_slowly(local, outgoing);
+    write_all(local, outgoing, write_to_ring);
     themis_net_ring_publish(&local->out);
     return THEMIS_OK;
 }
 
-themis_status_t themis_net_local_send(themis_net_conn_t *conn, const void *bytes, size_t length)
+static themis_status_t send_outgoing(themis_net_local_t *local, const themis_net_frame_t *frame, const void *bytes,
+                                     size_t length)
 {
-    themis_net_local_t *local = conn->local;
+    size_t inside = length + (frame != NULL ? sizeof *frame : 0);
+    outgoing_t outgoing = {.header = inside | (frame != NULL ? FRAME : 0),
+                           .frame = frame,
+                           .bytes = bytes,
+                           .length = length,
+                           .whole = HEADER + inside + padding(inside)};
 
     pthread_mutex_lock(&local->out_lock);
-    themis_status_t status = send_locked(local, bytes, length);
+    themis_status_t status = send_locked(local, &outgoing);
     pthread_mutex_unlock(&local->out_lock);
     ring_reader(local);
+    return status;
+}
+
+themis_status_t themis_net_local_send(themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    themis_status_t status = send_outgoing(conn->local, NULL, bytes, length);
+
     if (status != THEMIS_PROTOCOL)
         return status;
     themis_net_lock(conn->net);
     themis_net_conn_lose(conn, THEMIS_PROTOCOL);
     themis_net_unlock(conn->net);
     return THEMIS_DISCONNECTED;
+}
+
+themis_status_t themis_net_local_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
+                                      size_t length)
+{
+    if (themis_net_conn_is_dead(conn))
+        return THEMIS_DISCONNECTED;
+    themis_status_t status = send_outgoing(conn->local, frame, payload, length);
+    /* the other side waits for each frame: one that is left out would hold up a transfer for ever */
+    if (status != THEMIS_OK)
+        themis_net_conn_lose(conn, status);
+    return status;
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
@@ -164,7 +210,7 @@ static void lose(themis_net_conn_t *conn, themis_status_t why)
 static int begin(themis_net_conn_t *conn)
 {
     themis_net_local_t *local = conn->local;
-    uint64_t length;
+    uint64_t header;
 
     long filled = themis_net_ring_filled(&local->in);
     if (filled < 0) {
@@ -173,8 +219,10 @@ static int begin(themis_net_conn_t *conn)
     }
     if (filled < HEADER)
         return 0;
-    themis_net_ring_read(&local->in, &length, HEADER);
-    if (length > THEMIS_NET_MAX_MESSAGE) {
+    themis_net_ring_read(&local->in, &header, HEADER);
+    uint64_t length = header & ~FRAME;
+    local->message_is_frame = length != header;
+    if (length > THEMIS_NET_MAX_MESSAGE || (local->message_is_frame && length < sizeof(themis_net_frame_t))) {
         lose(conn, THEMIS_PROTOCOL);
         return 0;
     }
@@ -226,6 +274,20 @@ static void release(themis_net_local_t *local)
         ring_peer(local);
 }
 
+/* Bulk data, served as what comes by UCX is. */
+static void take_frame(themis_net_conn_t *conn)
+{
+    themis_net_local_t *local = conn->local;
+    themis_net_frame_t frame;
+    themis_net_payload_t payload = {.data = local->message + sizeof frame,
+                                    .length = local->message_length - sizeof frame};
+
+    memcpy(&frame, local->message, sizeof frame);
+    themis_net_lock(conn->net);
+    themis_net_on_bulk(conn, &frame, &payload);
+    themis_net_unlock(conn->net);
+}
+
 static void forget_message(themis_net_conn_t *conn)
 {
     if (conn->local->message != conn->net->scratch)
@@ -246,7 +308,9 @@ static int read_one(themis_net_conn_t *conn)
         move_out(conn);
         return 0;
     }
-    if (conn->net->handlers.message != NULL)
+    if (local->message_is_frame)
+        take_frame(conn);
+    else if (conn->net->handlers.message != NULL)
         conn->net->handlers.message(conn->net->arg, conn, local->message, local->message_length);
     forget_message(conn);
     return 1;
@@ -274,13 +338,7 @@ unsigned themis_net_local_poll(themis_net_conn_t *conn)
     }
     if (!hung_up && atomic_load_explicit(&local->in.shared->written, memory_order_acquire) == local->in.own)
         return 0;
-    if (!conn->announced && !hung_up) {
-        themis_net_lock(conn->net);
-        themis_net_on_ready(conn, 1); /* its READY may come later than its first message */
-        themis_net_unlock(conn->net);
-        return 0;
-    }
-    if (!conn->announced || !conn->near)
+    if (!conn->announced)
         return 0;
     unsigned count = read_some(conn, hung_up ? LAST_READING : BUDGET);
     if (hung_up)
@@ -309,8 +367,6 @@ int themis_net_local_doze(themis_net_conn_t *conn)
         return 0;
     }
     atomic_store(&local->in.shared->reader_sleeps, 1);
-    if (conn->announced && !conn->near)
-        return 1;
     if (conn->announced && local->hung_up)
         return 0;
     return atomic_load(&local->in.shared->written) == local->in.own;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What two processes on one host share besides UCX: a local socket, which tells who the other is, that it lives, and
+ * What two processes on one host share instead of UCX: a local socket, which tells who the other is, that it lives, and
  * wakes it; memory with rings for messages and stages for small bulk data, one for each direction; and, between
- * processes of one user, the right to copy other bulk data.
+ * processes of one user, the right to copy other bulk data. Without that right bulk data goes through the rings.
  */
 #ifndef THEMIS_NET_LOCAL_H
 #define THEMIS_NET_LOCAL_H
@@ -38,10 +38,11 @@ typedef struct themis_net_local {
     themis_net_ring_t in; /* the rest belongs to the progressing thread */
     unsigned char *message;
     size_t message_length, message_have;
+    int message_is_frame;
 } themis_net_local_t;
 
-/* The listening socket of a net. Failing is not an error: everything goes by UCX then. */
-void themis_net_local_listen(themis_net_t *net);
+/* The listening socket of a net. */
+themis_status_t themis_net_local_listen(themis_net_t *net);
 void themis_net_local_unlisten(themis_net_t *net);
 /* Accepts, identifies, drops those who do not speak in time. Lock held, progressing thread. */
 void themis_net_local_accept(themis_net_t *net);
@@ -49,11 +50,15 @@ void themis_net_local_identify(themis_net_t *net, unsigned stranger);
 /* Returns 1 if it has to be called again soon. */
 int themis_net_local_tend(themis_net_t *net);
 
-/* Client: asks the server for a local connection until `deadline`; 1 with one. Lock not held. */
-int themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline);
+/* Client: asks the server for a local connection until `deadline`. THEMIS_UNSUPPORTED: it is on another host.
+ * THEMIS_REFUSED: it is not the server at conn->address. Lock not held. */
+themis_status_t themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline);
 
-/* Sends by the ring. Any thread, lock not held. */
+/* Sends a message by the ring. Any thread, lock not held. */
 themis_status_t themis_net_local_send(themis_net_conn_t *conn, const void *bytes, size_t length);
+/* Sends a frame of bulk data by the ring, with a copy of its payload. Lock held. */
+themis_status_t themis_net_local_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
+                                      size_t length);
 
 /* Sends what is waiting and hands out what has come, as the progressing thread. Returns the number of messages. */
 unsigned themis_net_local_poll(themis_net_conn_t *conn);

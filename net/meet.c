@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How two processes of one host find each other. The server listens on an abstract socket whose name has a random
- * number that clients learn in WELCOME; a client that can reach it is on the same host (network namespace). It names
- * the connection it belongs to by the server's key for it, which only the two of them know. The server answers with the
- * shared memory. Who does not speak is dropped after a while, and only so many may be silent at a time.
+ * number that clients learn in WELCOME; a client that can reach it is on the same host (network namespace). The server
+ * answers with the shared memory, and that is a connection of its own: it has nothing to do with the endpoint that
+ * WELCOME came by, so nobody who stands between the two there can speak for the client here.
+ *
+ * Whoever says WELCOME may name the socket of another server. So the client says which address it means, and a server
+ * that does not listen there refuses it.
+ *
+ * Who does not speak is dropped after a while, and only so many may be silent at a time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,16 +27,21 @@
 #include "net/local.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/status.h"
 
 #define SILENCE (5 * THEMIS_NS_PER_S)
 #define PAUSE (100 * THEMIS_NS_PER_MS)
 #define PATIENCE (2 * THEMIS_NS_PER_S)
+#define WARN_PAUSE (10 * THEMIS_NS_PER_S)
 enum { BACKLOG = 256, SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
-/* What both say: the magic number, and the server's key of the connection. */
+/* What the client says, and the server says again. */
 typedef struct hello {
     uint64_t magic;
-    uint64_t key;
+    uint32_t version; /* THEMIS_NET_WIRE */
+    uint32_t address; /* IPv4 and port that the client means, as in sockaddr_in */
+    uint16_t port;
+    uint16_t unused[3];
 } hello_t;
 
 static socklen_t name_of(uint64_t cookie, struct sockaddr_un *address)
@@ -87,22 +97,25 @@ static themis_net_local_shared_t *map(int fd)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Gives the connection its local side; lock held. Returns 0 if it has died meanwhile. */
+/* Gives the connection its local side, which is taken over; lock held. Returns 0 if it has died meanwhile. */
 static int attach(themis_net_conn_t *conn, themis_net_local_t *local)
 {
     /* an event for each ring of the bell, which is not emptied every time */
-    if (themis_net_conn_is_dead(conn) || conn->local != NULL ||
-        watch(conn->net, local->fd, EPOLLIN | EPOLLRDHUP | EPOLLET, conn->key) != 0)
+    if (themis_net_conn_is_dead(conn) || watch(conn->net, local->fd, EPOLLIN | EPOLLRDHUP | EPOLLET, conn->key) != 0) {
+        themis_net_local_free(local);
         return 0;
+    }
     if (local->pid_fd >= 0)
         watch(conn->net, local->pid_fd, EPOLLIN, conn->key | THEMIS_NET_EPOLL_PROCESS);
     conn->local = local;
+    conn->net->locals++;
+    conn->net->locals_version++;
     return 1;
 }
 
 /* --- server ------------------------------------------------------------------------------------------------------ */
 
-void themis_net_local_listen(themis_net_t *net)
+themis_status_t themis_net_local_listen(themis_net_t *net)
 {
     struct sockaddr_un address;
     socklen_t length = name_of(net->cookie, &address);
@@ -110,9 +123,11 @@ void themis_net_local_listen(themis_net_t *net)
     net->local_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (net->local_fd >= 0 && bind(net->local_fd, (struct sockaddr *)&address, length) == 0 &&
         listen(net->local_fd, BACKLOG) == 0 && watch(net, net->local_fd, EPOLLIN, THEMIS_NET_EPOLL_LISTENER) == 0)
-        return;
-    themis_warn("no local socket (%m): processes on this host are served by UCX");
+        return THEMIS_OK;
+    themis_status_t status = themis_status_from_errno(errno);
+    themis_error("cannot make the local socket, by which processes on this host are served: %m");
     themis_net_local_unlisten(net);
+    return status;
 }
 
 static void drop_stranger(themis_net_stranger_t *stranger)
@@ -138,18 +153,49 @@ static void pause_accepting(themis_net_t *net, uint64_t how_long)
     net->accept_again = themis_clock_now() + how_long;
 }
 
-static int free_slot(const themis_net_t *net)
+static unsigned count_of_user(const themis_net_t *net, uid_t uid)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < THEMIS_NET_STRANGERS; i++)
+        count += net->local_strangers[i].uid == uid;
+    return count;
+}
+
+/* When all slots are taken, the oldest of the user that has most of them gives way, but nobody who has just come. */
+static int oldest_of_busiest_user(const themis_net_t *net, uint64_t now)
+{
+    unsigned most = 0;
+    int found = -1;
+
+    for (int i = 0; i < THEMIS_NET_STRANGERS; i++) {
+        const themis_net_stranger_t *stranger = &net->local_strangers[i];
+        unsigned count = count_of_user(net, stranger->uid);
+        if (count > most || (count == most && stranger->since < net->local_strangers[found].since)) {
+            most = count;
+            found = i;
+        }
+    }
+    return net->local_strangers[found].since + PAUSE < now ? found : -1;
+}
+
+/* A slot for one more, or -1. */
+static int free_slot(themis_net_t *net, uint64_t now)
 {
     for (int i = 0; i < THEMIS_NET_STRANGERS; i++)
         if (net->local_strangers[i].fd < 0)
             return i;
-    return -1;
+    int slot = oldest_of_busiest_user(net, now);
+    if (slot >= 0)
+        drop_stranger(&net->local_strangers[slot]);
+    return slot;
 }
 
 void themis_net_local_accept(themis_net_t *net)
 {
     for (;;) {
-        int slot = free_slot(net);
+        uint64_t now = themis_clock_now();
+        int slot = free_slot(net, now);
         if (slot < 0) {
             pause_accepting(net, PAUSE);
             return;
@@ -160,11 +206,14 @@ void themis_net_local_accept(themis_net_t *net)
                 pause_accepting(net, PAUSE);
             return;
         }
-        if (watch(net, fd, EPOLLIN, THEMIS_NET_EPOLL_STRANGER + (uint64_t)slot) != 0) {
+        struct ucred peer;
+        socklen_t size = sizeof peer;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+            watch(net, fd, EPOLLIN, THEMIS_NET_EPOLL_STRANGER + (uint64_t)slot) != 0) {
             close(fd);
             continue;
         }
-        net->local_strangers[slot] = (themis_net_stranger_t){fd, themis_clock_now() + SILENCE};
+        net->local_strangers[slot] = (themis_net_stranger_t){fd, peer.uid, now};
     }
 }
 
@@ -216,10 +265,44 @@ static themis_net_local_t *welcome(int fd, const hello_t *hello)
     return local_new(fd, memory, 1);
 }
 
+/* Does the client mean this server? */
+static int is_meant(themis_net_t *net, const hello_t *hello)
+{
+    const struct sockaddr_in *own = &net->address;
+
+    if (hello->magic != THEMIS_NET_MAGIC || hello->version != THEMIS_NET_WIRE)
+        return 0;
+    if (hello->port == own->sin_port && (own->sin_addr.s_addr == INADDR_ANY || hello->address == own->sin_addr.s_addr))
+        return 1;
+    uint64_t now = themis_clock_now();
+    if (now >= net->warn_again)
+        themis_warn("a process on this host is refused: it wants the server at port %u, and whoever listens there has "
+                    "sent it here",
+                    ntohs(hello->port));
+    net->warn_again = now + WARN_PAUSE;
+    return 0;
+}
+
+/* A connection of its own for the client at `fd`, which is taken over. */
+static void open_local(themis_net_t *net, int fd, const hello_t *hello)
+{
+    themis_net_local_t *local = welcome(fd, hello);
+    themis_net_conn_t *conn = local != NULL ? themis_net_conn_new(net, 1) : NULL;
+
+    if (conn == NULL) {
+        themis_net_local_free(local);
+        return;
+    }
+    snprintf(conn->peer, sizeof conn->peer, "process %d of user %u", (int)local->peer.pid, (unsigned)local->peer.uid);
+    if (attach(conn, local))
+        themis_net_conn_opened(conn);
+    else
+        themis_net_conn_lose(conn, THEMIS_NO_MEMORY);
+}
+
 void themis_net_local_identify(themis_net_t *net, unsigned index)
 {
     themis_net_stranger_t *stranger = &net->local_strangers[index];
-    themis_net_conn_t *conn;
     hello_t hello;
 
     if (stranger->fd < 0)
@@ -227,22 +310,14 @@ void themis_net_local_identify(themis_net_t *net, unsigned index)
     ssize_t got = recv(stranger->fd, &hello, sizeof hello, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got != sizeof hello || hello.magic != THEMIS_NET_MAGIC) {
-        drop_stranger(stranger);
-        return;
-    }
-    HASH_FIND(hh, net->conns, &hello.key, sizeof hello.key, conn);
-    if (conn == NULL || !conn->server || conn->state != THEMIS_NET_GREETED || conn->local != NULL) {
+    if (got != sizeof hello || !is_meant(net, &hello)) {
         drop_stranger(stranger);
         return;
     }
     int fd = stranger->fd;
     stranger->fd = -1;
     epoll_ctl(net->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    themis_net_local_t *local = welcome(fd, &hello);
-    if (local != NULL && !attach(conn, local))
-        themis_net_local_free(local);
-    net->locals_version++;
+    open_local(net, fd, &hello);
 }
 
 int themis_net_local_tend(themis_net_t *net)
@@ -253,7 +328,7 @@ int themis_net_local_tend(themis_net_t *net)
     if (net->local_fd < 0)
         return 0;
     for (unsigned i = 0; i < THEMIS_NET_STRANGERS; i++) {
-        if (net->local_strangers[i].fd >= 0 && now > net->local_strangers[i].deadline)
+        if (net->local_strangers[i].fd >= 0 && now > net->local_strangers[i].since + SILENCE)
             drop_stranger(&net->local_strangers[i]);
         waiting |= net->local_strangers[i].fd >= 0;
     }
@@ -266,61 +341,79 @@ int themis_net_local_tend(themis_net_t *net)
 
 /* --- client ------------------------------------------------------------------------------------------------------ */
 
-static int reach(themis_net_conn_t *conn)
+static int is_over(const themis_net_conn_t *conn, uint64_t deadline)
+{
+    return conn->state != THEMIS_NET_GREETED || themis_clock_now() > deadline;
+}
+
+/* Connects `fd` to the server's socket; the server may have many that wait. */
+static themis_status_t reach(themis_net_conn_t *conn, int fd, uint64_t deadline)
 {
     struct sockaddr_un address;
     socklen_t length = name_of(conn->cookie, &address);
-    hello_t hello = {THEMIS_NET_MAGIC, conn->peer_key};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd < 0)
-        return -1;
-    if (connect(fd, (struct sockaddr *)&address, length) == 0 &&
-        send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == (ssize_t)sizeof hello)
-        return fd;
-    close(fd);
-    return -1;
+    while (connect(fd, (struct sockaddr *)&address, length) != 0) {
+        if (errno == ECONNREFUSED)
+            return THEMIS_UNSUPPORTED; /* there is none of that name on this host */
+        if (errno != EAGAIN && errno != EINTR)
+            return themis_status_from_errno(errno);
+        if (is_over(conn, deadline))
+            return THEMIS_TIMED_OUT;
+        poll(NULL, 0, 1);
+        themis_net_progress(conn->net, 0);
+    }
+    return THEMIS_OK;
 }
 
-/* Returns the descriptor of the shared memory, -1 for an answer that is none, -2 if there is no answer yet. */
-static int receive_fd(int socket, uint64_t key)
+/* THEMIS_IN_PROGRESS: there is no answer yet. */
+static themis_status_t receive_fd(int socket, const hello_t *expected, int *memory)
 {
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
-    hello_t hello = {0, 0};
+    hello_t hello = {.magic = 0};
     struct iovec bytes = {&hello, sizeof hello};
     struct msghdr message = {
         .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.bytes};
     int fd = -1;
 
     ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0)
-        return errno == EAGAIN || errno == EINTR ? -2 : -1;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return THEMIS_IN_PROGRESS;
+    if (got <= 0)
+        return THEMIS_REFUSED;
     struct cmsghdr *one = CMSG_FIRSTHDR(&message);
     if (one != NULL && one->cmsg_level == SOL_SOCKET && one->cmsg_type == SCM_RIGHTS &&
         one->cmsg_len == CMSG_LEN(sizeof fd))
         memcpy(&fd, CMSG_DATA(one), sizeof fd);
-    if (got == (ssize_t)sizeof hello && hello.magic == THEMIS_NET_MAGIC && hello.key == key)
-        return fd;
+    if (fd >= 0 && got == (ssize_t)sizeof hello && memcmp(&hello, expected, sizeof hello) == 0) {
+        *memory = fd;
+        return THEMIS_OK;
+    }
     if (fd >= 0)
         close(fd);
-    return -1;
+    return THEMIS_PROTOCOL;
 }
 
-static int await_memory(themis_net_conn_t *conn, int socket, uint64_t deadline)
+static themis_status_t ask_for_memory(themis_net_conn_t *conn, int socket, uint64_t deadline, int *memory)
 {
+    hello_t hello = {.magic = THEMIS_NET_MAGIC,
+                     .version = THEMIS_NET_WIRE,
+                     .address = conn->address.sin_addr.s_addr,
+                     .port = conn->address.sin_port};
     struct pollfd readable = {.fd = socket, .events = POLLIN};
-    int fd;
+    themis_status_t status;
 
-    while ((fd = receive_fd(socket, conn->peer_key)) == -2) {
-        if (conn->state != THEMIS_NET_GREETED || themis_clock_now() > deadline)
-            return -1;
+    if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != (ssize_t)sizeof hello)
+        return THEMIS_REFUSED;
+    while ((status = receive_fd(socket, &hello, memory)) == THEMIS_IN_PROGRESS) {
+        if (is_over(conn, deadline))
+            return THEMIS_TIMED_OUT;
         if (poll(&readable, 1, 1) == 0)
             themis_net_progress(conn->net, 0); /* the server may be this very net */
     }
-    return fd;
+    return status;
 }
 
 /* The memory must not shrink under us: reading what is gone would be a SIGBUS. */
@@ -335,37 +428,46 @@ static themis_net_local_shared_t *map_sealed(int fd)
     return map(fd);
 }
 
-int themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline)
+/* `fd`, which is taken over, becomes the connection's. */
+static themis_status_t connect_by(themis_net_conn_t *conn, int fd, uint64_t deadline)
+{
+    int file = -1;
+    themis_status_t status = reach(conn, fd, deadline);
+
+    if (status == THEMIS_OK)
+        status = ask_for_memory(conn, fd, deadline, &file);
+    themis_net_local_shared_t *memory = status == THEMIS_OK ? map_sealed(file) : NULL;
+    if (file >= 0)
+        close(file);
+    if (memory == NULL) {
+        close(fd);
+        return status == THEMIS_OK ? THEMIS_PROTOCOL : status;
+    }
+    themis_net_local_t *local = local_new(fd, memory, 0);
+    if (local == NULL)
+        return THEMIS_NO_MEMORY;
+    themis_net_lock(conn->net);
+    status = attach(conn, local) ? THEMIS_OK : THEMIS_UNREACHABLE;
+    themis_net_unlock(conn->net);
+    return status;
+}
+
+themis_status_t themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline)
 {
     uint64_t soon = themis_clock_now() + PATIENCE;
-    int socket = conn->net->options.local_copy && conn->cookie != 0 ? reach(conn) : -1;
 
-    if (socket < 0)
-        return 0;
-    int fd = await_memory(conn, socket, deadline < soon ? deadline : soon);
-    themis_net_local_shared_t *memory = fd >= 0 ? map_sealed(fd) : NULL;
-    if (fd >= 0)
-        close(fd);
-    if (memory == NULL) {
-        close(socket);
-        return 0;
-    }
-    themis_net_local_t *local = local_new(socket, memory, 0);
-    if (local == NULL)
-        return 0;
-    themis_net_lock(conn->net);
-    int attached = attach(conn, local);
-    if (!attached)
-        themis_net_local_free(local);
-    conn->net->locals_version++;
-    themis_net_unlock(conn->net);
-    return attached;
+    if (!conn->net->options.local_copy || conn->cookie == 0)
+        return THEMIS_UNSUPPORTED;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return themis_status_from_errno(errno);
+    return connect_by(conn, fd, deadline < soon ? deadline : soon);
 }
 
 themis_status_t themis_net_conn_credentials(const themis_net_conn_t *conn, themis_net_peer_credentials_t *credentials)
 {
     if (conn->local == NULL)
-        return THEMIS_UNSUPPORTED;
+        return conn->unidentified ? THEMIS_ACCESS : THEMIS_UNSUPPORTED;
     *credentials = conn->local->peer;
     return THEMIS_OK;
 }

@@ -19,7 +19,7 @@ themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size
 
     if (length > THEMIS_NET_MAX_MESSAGE)
         return THEMIS_RANGE;
-    if (conn->state == THEMIS_NET_OPEN && conn->near)
+    if (conn->state == THEMIS_NET_OPEN && conn->local != NULL)
         return themis_net_local_send(conn, bytes, length);
     themis_net_lock(conn->net);
     if (conn->state != THEMIS_NET_OPEN) {
@@ -113,7 +113,7 @@ void themis_net_on_message(themis_net_conn_t *conn, const themis_net_frame_t *fr
     themis_net_event_t *event = NULL;
 
     if (conn->server && conn->state == THEMIS_NET_GREETED)
-        themis_net_on_ready(conn, 0);
+        themis_net_on_ready(conn);
     if (conn->state != THEMIS_NET_OPEN && conn->server)
         return;
     if (payload->length <= THEMIS_NET_MAX_MESSAGE && conn->queued_in + payload->length <= MAX_QUEUED)
@@ -129,5 +129,25 @@ void themis_net_on_message(themis_net_conn_t *conn, const themis_net_frame_t *fr
     } else {
         event->complete = 0;
         themis_net_fetch(conn, payload, event->bytes, on_whole, event);
+    }
+}
+
+void themis_net_on_bulk(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload)
+{
+    switch (frame->type) {
+    case THEMIS_NET_PULL:
+        themis_net_on_pull(conn, frame);
+        break;
+    case THEMIS_NET_DATA:
+        themis_net_on_data(conn, frame, payload);
+        break;
+    case THEMIS_NET_PUSH:
+        themis_net_on_push(conn, frame, payload);
+        break;
+    case THEMIS_NET_ACK:
+        themis_net_on_ack(conn, frame);
+        break;
+    default:
+        themis_net_conn_lose(conn, THEMIS_PROTOCOL);
     }
 }

@@ -80,9 +80,9 @@ themis_status_t themis_net_listen(themis_net_t *net, const char *host, uint16_t 
     themis_net_lock(net);
     themis_status_t status = net->listener != NULL ? THEMIS_INVALID : themis_net_worker_listen(net, host, port);
     if (status == THEMIS_OK && net->options.local_copy)
-        themis_net_local_listen(net);
+        status = themis_net_local_listen(net);
     if (status == THEMIS_OK && bound != NULL)
-        *bound = net->port;
+        *bound = ntohs(net->address.sin_port);
     themis_net_unlock(net);
     return status;
 }

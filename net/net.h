@@ -7,8 +7,11 @@
  * into its request; when the server serves the request it pulls from or pushes to that memory, any part of it, in any
  * order. On one host a few KiB go through memory that both map; more is copied once, by process_vm_readv/writev in the
  * calling thread, when both processes belong to one user (peer credentials of a local socket decide, never what the
- * peer says of itself). Otherwise the server asks for the bytes, or sends them, with further active messages, for which
- * UCX chooses rendezvous, and the client has to progress.
+ * peer says of itself). Otherwise the server asks for the bytes, or sends them, with further messages, for which UCX
+ * chooses rendezvous, and the client has to progress.
+ *
+ * Two processes of one host talk through a local socket and memory that both map, and by nothing else: so what the
+ * kernel says of the socket's peer holds for each message and each byte of the connection.
  *
  * Threads: every function may be called from any thread. Handlers run in the thread that calls themis_net_progress (or
  * that waits in themis_net_connect), without internal locks held, one at a time; they may send, pull, push, expose and
@@ -43,9 +46,11 @@ typedef struct themis_net_handlers {
 
 typedef struct themis_net_options {
     uint64_t spin;  /* ns that themis_net_progress polls before it sleeps */
-    int local_copy; /* 1: on one host, messages by shared memory, and bulk data by process_vm_readv/writev if both
-                       processes belong to one user; 0: all by UCX */
+    int local_copy; /* 1: on one host, all by the local socket and shared memory, bulk data by process_vm_readv/writev
+                       if both processes belong to one user; 0: all by UCX */
     int yield;      /* 1: sched_yield between polls, for processes that share cores with their peers */
+    int emulate_hosts; /* 1: a peer that comes by the network counts as one of another host, whatever its address; for
+                          tests */
 } themis_net_options_t;
 
 /* Handlers and `arg` are kept until themis_net_destroy. Options NULL: 20 us, local copies, yield. */
@@ -87,7 +92,10 @@ void *themis_net_conn_user(const themis_net_conn_t *conn);
 /* "host:port" of the peer, for messages; lives as long as the connection. */
 const char *themis_net_conn_peer(const themis_net_conn_t *conn);
 
-/* Who the kernel says is on the other side. THEMIS_UNSUPPORTED when the peer is not on this host (or not known to be).
+/*
+ * Who the kernel says is on the other side of a connection that came by the local socket. THEMIS_UNSUPPORTED: the peer
+ * is on another host. THEMIS_ACCESS: it is on this host, or may be, and did not come by the local socket; it could be
+ * anybody.
  */
 typedef struct themis_net_peer_credentials {
     pid_t pid;

@@ -249,7 +249,7 @@ static int progress_ucx(themis_net_t *net, int now)
 {
     int active = 0;
 
-    if (!now && net->ops == 0 && net->closing == 0 && HASH_COUNT(net->conns) == net->near)
+    if (!now && net->ops == 0 && net->closing == 0 && HASH_COUNT(net->conns) == net->locals)
         return 0;
     net->armed = 0;
     for (int i = 0; i < POLLS && ucp_worker_progress(net->worker) > 0; i++)

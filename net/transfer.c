@@ -13,7 +13,8 @@
 #include "net/local.h"
 #include "util/log.h"
 
-enum { WINDOW = 4 };
+/* All chunks of a transfer that are under way fit into the ring of a local connection. */
+enum { WINDOW = 4, LOCAL_CHUNK = THEMIS_NET_RING_BYTES / WINDOW - 4096 };
 
 struct themis_net_transfer {
     themis_net_conn_t *conn; /* holds a reference */
@@ -96,14 +97,14 @@ static void on_sent(void *arg, themis_status_t status)
 static themis_net_chunk_t *chunk_new(themis_net_transfer_t *transfer)
 {
     themis_net_chunk_t *chunk = calloc(1, sizeof *chunk);
-    uint64_t left = transfer->total - transfer->issued;
+    uint64_t left = transfer->total - transfer->issued, most = transfer->conn->local ? LOCAL_CHUNK : THEMIS_NET_CHUNK;
 
     if (chunk == NULL)
         return NULL;
     chunk->id = ++transfer->conn->net->next_id;
     chunk->transfer = transfer;
     chunk->start = transfer->issued;
-    chunk->length = left < THEMIS_NET_CHUNK ? (size_t)left : THEMIS_NET_CHUNK;
+    chunk->length = (size_t)(left < most ? left : most);
     chunk->memory = themis_net_pieces_at(transfer->pieces, transfer->count, chunk->start, chunk->length);
     if (chunk->memory == NULL)
         chunk->memory = chunk->bounce = malloc(chunk->length);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { AM_ID = 1, SPARE_DESCRIPTORS = 32 };
+enum { AM_ID = 1, SPARE_DESCRIPTORS = 32, MAX_STRANGERS = 1024 };
 #define WARN_PAUSE (10 * THEMIS_NS_PER_S)
 
 /*
@@ -91,25 +92,13 @@ static void hand_over(themis_net_conn_t *conn, const themis_net_frame_t *frame, 
         themis_net_on_welcome(conn, frame);
         break;
     case THEMIS_NET_READY:
-        themis_net_on_ready(conn, frame->token == 1);
+        themis_net_on_ready(conn);
         break;
     case THEMIS_NET_MESSAGE:
         themis_net_on_message(conn, frame, payload);
         break;
-    case THEMIS_NET_PULL:
-        themis_net_on_pull(conn, frame);
-        break;
-    case THEMIS_NET_DATA:
-        themis_net_on_data(conn, frame, payload);
-        break;
-    case THEMIS_NET_PUSH:
-        themis_net_on_push(conn, frame, payload);
-        break;
-    case THEMIS_NET_ACK:
-        themis_net_on_ack(conn, frame);
-        break;
     default:
-        themis_net_conn_lose(conn, THEMIS_PROTOCOL);
+        themis_net_on_bulk(conn, frame, payload);
     }
 }
 
@@ -128,7 +117,8 @@ static ucs_status_t on_arrival(void *arg, const void *header, size_t header_leng
     memcpy(&frame, header, sizeof frame);
     themis_net_frame_swap(&frame);
     themis_net_conn_t *conn = receiver(net, &frame, param);
-    if (conn != NULL && !themis_net_conn_is_dead(conn))
+    /* who is at the other end of a local connection was proved there and nowhere else */
+    if (conn != NULL && conn->local == NULL && !themis_net_conn_is_dead(conn))
         hand_over(conn, &frame, &payload);
     return payload.kept ? UCS_INPROGRESS : UCS_OK;
 }
@@ -160,6 +150,17 @@ static void on_fetched(void *request, ucs_status_t status, size_t length, void *
     ucp_request_free(request);
 }
 
+/* The ring takes a copy, so `payload` is not needed any more when this returns. */
+static themis_status_t post_locally(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
+                                    size_t length, themis_net_done_fn done, void *arg)
+{
+    themis_status_t status = themis_net_local_post(conn, frame, payload, length);
+
+    if (done != NULL)
+        done(arg, status);
+    return status;
+}
+
 themis_status_t themis_net_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
                                 size_t length, themis_net_done_fn done, void *arg)
 {
@@ -167,8 +168,9 @@ themis_status_t themis_net_post(themis_net_conn_t *conn, const themis_net_frame_
                                      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
                                  .cb.send = on_sent,
                                  .flags = frame->type == THEMIS_NET_HELLO ? UCP_AM_SEND_FLAG_REPLY : 0};
+    if (conn->local != NULL)
+        return post_locally(conn, frame, payload, length, done, arg);
     op_t *op = conn->ep == NULL ? NULL : malloc(sizeof *op + (done == NULL ? length : 0));
-
     if (op == NULL) {
         if (done != NULL)
             done(arg, THEMIS_DISCONNECTED);
@@ -232,11 +234,7 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     themis_net_conn_t *conn = arg;
 
-    if (conn->ep != ep)
-        return;
-    if (conn->near && conn->state == THEMIS_NET_OPEN)
-        themis_net_local_hang_up(conn);
-    else
+    if (conn->ep == ep)
         themis_net_conn_lose(conn, status_from_ucx(status));
 }
 
@@ -289,12 +287,11 @@ static themis_status_t resolve(const char *host, uint16_t port, int passive, str
 
 themis_status_t themis_net_worker_connect(themis_net_conn_t *conn, const char *host, uint16_t port)
 {
-    struct sockaddr_in address;
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR,
                               .flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER,
-                              .sockaddr = {(const struct sockaddr *)&address, sizeof address}};
+                              .sockaddr = {(const struct sockaddr *)&conn->address, sizeof conn->address}};
 
-    themis_status_t status = resolve(host, port, 0, &address);
+    themis_status_t status = resolve(host, port, 0, &conn->address);
     if (status != THEMIS_OK)
         return status;
     themis_net_lock(conn->net);
@@ -307,14 +304,33 @@ themis_status_t themis_net_worker_connect(themis_net_conn_t *conn, const char *h
     return status;
 }
 
+/* Is it an address of this host? Where that cannot be told, yes. */
+static int is_own_address(const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in *wanted = (const struct sockaddr_in *)address;
+    struct ifaddrs *own;
+    int found = 0;
+
+    if (address->ss_family != AF_INET || ntohl(wanted->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
+        getifaddrs(&own) != 0)
+        return 1;
+    for (const struct ifaddrs *at = own; at != NULL && !found; at = at->ifa_next)
+        found = at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
+                ((const struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == wanted->sin_addr.s_addr;
+    freeifaddrs(own);
+    return found;
+}
+
 static void set_peer(themis_net_conn_t *conn, ucp_conn_request_h request)
 {
     ucp_conn_request_attr_t attr = {.field_mask = UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR};
     char host[48], port[8];
+    int known = ucp_conn_request_query(request, &attr) == UCS_OK;
 
-    if (ucp_conn_request_query(request, &attr) == UCS_OK &&
-        getnameinfo((struct sockaddr *)&attr.client_address, sizeof attr.client_address, host, sizeof host, port,
-                    sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+    conn->unidentified = conn->net->options.local_copy && !conn->net->options.emulate_hosts &&
+                         (!known || is_own_address(&attr.client_address));
+    if (known && getnameinfo((struct sockaddr *)&attr.client_address, sizeof attr.client_address, host, sizeof host,
+                             port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
         snprintf(conn->peer, sizeof conn->peer, "%s:%s", host, port);
 }
 
@@ -340,7 +356,8 @@ static void on_request(ucp_conn_request_h request, void *arg)
 {
     themis_net_t *net = arg;
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST, .conn_request = request};
-    themis_net_conn_t *conn = has_descriptors(net) ? themis_net_conn_new(net, 1) : NULL;
+    int room = net->strangers < MAX_STRANGERS && has_descriptors(net);
+    themis_net_conn_t *conn = room ? themis_net_conn_new(net, 1) : NULL;
 
     if (conn == NULL) {
         ucp_listener_reject(net->listener, request);
@@ -473,6 +490,6 @@ themis_status_t themis_net_worker_listen(themis_net_t *net, const char *host, ui
                      ucx == UCS_ERR_BUSY ? "address already in use" : ucs_status_string(ucx));
         return ucx == UCS_ERR_BUSY ? THEMIS_BUSY : THEMIS_IO;
     }
-    net->port = ntohs(((struct sockaddr_in *)&attr.sockaddr)->sin_port);
+    memcpy(&net->address, &attr.sockaddr, sizeof net->address);
     return THEMIS_OK;
 }

@@ -21,15 +21,18 @@ static uint32_t believe(uint32_t claim, uint32_t limit, const char *what, const 
     return claim > limit ? limit : claim ? claim : 1;
 }
 
-void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
-                            const themis_identity_limits_t *limits, themis_job_identity_t *identity)
+themis_status_t themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+                                       const themis_identity_limits_t *limits, themis_job_identity_t *identity)
 {
     themis_net_peer_credentials_t peer;
+    themis_status_t known = conn ? themis_net_conn_credentials(conn, &peer) : THEMIS_UNSUPPORTED;
 
+    if (known != THEMIS_OK && known != THEMIS_UNSUPPORTED)
+        return THEMIS_REFUSED;
     memset(identity, 0, sizeof *identity);
     identity->uid = hello->uid;
     identity->gid = hello->gid;
-    if (conn && themis_net_conn_credentials(conn, &peer) == THEMIS_OK) {
+    if (known == THEMIS_OK) {
         identity->uid = peer.uid;
         identity->gid = peer.gid;
     }
@@ -39,4 +42,5 @@ void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_he
                  hello->host.length ? hello->host.bytes : "", hello->pid);
     identity->nodes = believe(hello->nodes, limits->nodes, "nodes", identity->id);
     identity->priority = believe(hello->priority, limits->priority, "priority", identity->id);
+    return THEMIS_OK;
 }

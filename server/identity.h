@@ -12,11 +12,11 @@ typedef struct themis_identity_limits {
 } themis_identity_limits_t;
 
 /*
- * Job, user, group and size as they count, from what the client says and what the kernel knows of it. Where the peer's
- * credentials are known, its uid and gid are theirs, whatever the hello claims; a peer on another host is believed,
- * until credentials travel with the hello. Nodes and priority are believed up to the limits. A job without an id is one
- * of its own per host and process.
+ * Job, user, group and size as they count, from what the client says and what the kernel knows of it. A peer that came
+ * by the local socket has the uid and gid that the kernel says, whatever the hello claims. A peer on another host is
+ * believed, until credentials travel with the hello. THEMIS_REFUSED: one on this host that did not come by the local
+ * socket. Nodes and priority are believed up to the limits. A job without an id is one of its own per host and process.
  */
-void themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
-                            const themis_identity_limits_t *limits, themis_job_identity_t *identity);
+themis_status_t themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+                                       const themis_identity_limits_t *limits, themis_job_identity_t *identity);
 #endif

@@ -238,15 +238,19 @@ themis_status_t themis_server_hear(themis_server_t *server, themis_session_t *se
     return THEMIS_OK;
 }
 
-/* Binds the connection to its session, old or new. With the lock. */
-static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello)
+/* Binds the connection to its session, old or new. If it is refused, *text may say why. With the lock. */
+static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+                              const char **text)
 {
     const themis_identity_limits_t limits = {(uint32_t)server->config.max_nodes, (uint32_t)server->config.max_priority};
     themis_job_identity_t identity;
     themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
     const themis_session_t *bound = themis_net_conn_user(conn);
 
-    themis_identity_decide(conn, hello, &limits, &identity);
+    if (themis_identity_decide(conn, hello, &limits, &identity) != THEMIS_OK) {
+        *text = "a process on the server's host has to use its local socket";
+        return THEMIS_REFUSED;
+    }
     if (bound && bound != session)
         return THEMIS_REFUSED; /* one session for each connection */
     if (session && (session->identity.uid != identity.uid || strcmp(session->identity.id, identity.id) != 0 ||
@@ -311,13 +315,14 @@ themis_status_t themis_server_greet(themis_request_t *request)
     const themis_proto_hello_t *hello = &request->body.hello;
     char policy[THEMIS_PROTO_MAX_POLICY + 1], fault[THEMIS_PROTO_MAX_TEXT + 1] = "";
     themis_proto_welcome_t welcome = {0};
+    const char *text = NULL;
 
     pthread_mutex_lock(&server->lock);
     themis_status_t status = server->draining ? THEMIS_SHUTTING_DOWN : THEMIS_OK;
     if (request->session && request->session->conn != request->conn)
         status = THEMIS_DISCONNECTED; /* while it waited */
     if (status == THEMIS_OK)
-        status = attach(server, request->conn, hello);
+        status = attach(server, request->conn, hello, &text);
     if (status == THEMIS_OK) {
         const themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
         welcome.incarnation = session->incarnation;
@@ -334,7 +339,7 @@ themis_status_t themis_server_greet(themis_request_t *request)
     }
     pthread_mutex_unlock(&server->lock);
     if (status != THEMIS_OK) {
-        themis_server_refuse(request->conn, &request->header, status, NULL);
+        themis_server_refuse(request->conn, &request->header, status, text);
         return status;
     }
     welcome.policy = (themis_proto_text_t){policy, (uint32_t)strlen(policy)};

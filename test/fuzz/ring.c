@@ -26,8 +26,19 @@ void themis_net_conn_lose(themis_net_conn_t *conn, themis_status_t why)
     conn->state = THEMIS_NET_LOST;
 }
 
-void themis_net_on_ready(themis_net_conn_t *conn, int near)
+int themis_net_conn_is_dead(const themis_net_conn_t *conn)
 {
+    return conn->state == THEMIS_NET_LOST;
+}
+
+void themis_net_on_bulk(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload)
+{
+    const unsigned char *bytes = payload->data;
+
+    for (size_t i = 0; i < payload->length; i++)
+        *(unsigned char *)conn->net->arg ^= bytes[i];
+    if (payload->length < 64)
+        themis_net_local_post(conn, frame, bytes, payload->length);
 }
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
@@ -75,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     unsigned char sum;
     themis_net_t net = {.handlers.message = on_message, .arg = &sum, .epoll_fd = -1};
     themis_net_local_t *local = calloc(1, sizeof *local);
-    themis_net_conn_t conn = {.net = &net, .local = local, .near = 1, .announced = 1, .state = THEMIS_NET_OPEN};
+    themis_net_conn_t conn = {.net = &net, .local = local, .announced = 1, .state = THEMIS_NET_OPEN};
     const uint8_t *at = bytes, *end = bytes + size;
 
     memset(rings, 0, sizeof rings);

@@ -81,6 +81,15 @@ static void move(themis_net_conn_t *conn, const test_request_t *request)
         finish(job, status);
 }
 
+static void tell_who(themis_net_conn_t *conn, test_request_t *request)
+{
+    themis_net_peer_credentials_t peer = {0};
+
+    request->status = themis_net_conn_credentials(conn, &peer);
+    request->sum = peer.uid;
+    themis_net_send(conn, request, sizeof *request);
+}
+
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
 {
     test_request_t request;
@@ -88,6 +97,8 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     memcpy(&request, bytes, length < sizeof request ? length : sizeof request);
     if (length < sizeof request || request.ask == ASK_ECHO)
         themis_net_send(conn, bytes, length);
+    else if (request.ask == ASK_WHO)
+        tell_who(conn, &request);
     else if (request.ask == ASK_CLOSE)
         themis_net_conn_close(conn);
     else if (request.ask != ASK_NOTHING)

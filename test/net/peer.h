@@ -7,15 +7,15 @@
 #define TEST_NET_PEER_H
 #include "net/net.h"
 
-typedef enum test_ask { ASK_ECHO, ASK_PULL, ASK_PUSH, ASK_CLOSE, ASK_NOTHING } test_ask_t;
+typedef enum test_ask { ASK_ECHO, ASK_PULL, ASK_PUSH, ASK_CLOSE, ASK_NOTHING, ASK_WHO } test_ask_t;
 
 /* A request; echoes carry bytes behind it. The answer is the same struct. */
 typedef struct test_request {
     test_ask_t ask;
-    themis_status_t status; /* answer: of the transfer */
+    themis_status_t status; /* answer: of the transfer; WHO: whether the kernel says who asks */
     uint64_t id;
     uint64_t offset, length; /* in what is exposed */
-    uint64_t sum;            /* answer: of the pulled bytes, as test_sum counts */
+    uint64_t sum;            /* answer: of the pulled bytes, as test_sum counts; WHO: the user */
     uint64_t seed;           /* of the bytes to push */
     uint32_t pieces;         /* of local memory, 0 like 1 */
     unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES];

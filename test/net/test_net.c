@@ -418,6 +418,95 @@ START_TEST(another_user)
 }
 END_TEST
 
+/* Sends ASK_WHO by a connection, and returns the answer's status. */
+static themis_status_t ask_who(client_t *client)
+{
+    test_request_t request = {.ask = ASK_WHO};
+
+    ck_assert_int_eq(themis_net_send(client->conn, &request, sizeof request), THEMIS_OK);
+    await(client, client->got + 1);
+    return client->answer.status;
+}
+
+/* A net of its own with a connection to the peer that has begun. */
+static client_t *attempt(uint16_t port, int local_copy)
+{
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, local_copy, 1};
+    themis_net_handlers_t handlers = {.message = on_message, .closed = on_closed};
+    client_t *client = calloc(1, sizeof *client);
+
+    client->peer.port = port;
+    ck_assert_int_eq(themis_net_create(&options, &handlers, client, &client->net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect_begin(client->net, "127.0.0.1", port, &client->conn), THEMIS_OK);
+    return client;
+}
+
+static void attempt_free(client_t *client)
+{
+    themis_net_conn_close(client->conn);
+    themis_net_conn_unref(client->conn);
+    themis_net_destroy(client->net);
+    free(client);
+}
+
+/* On the server's host the kernel says who a client is, or nobody does. */
+START_TEST(who_it_is)
+{
+    client_t *client = client_new(1), *other = attempt(client->peer.port, 0);
+
+    ck_assert_int_eq(ask_who(client), THEMIS_OK);
+    ck_assert_uint_eq(client->answer.sum, geteuid());
+    ck_assert_int_eq(themis_net_connect_go_on(other->conn, 10 * SECOND), THEMIS_OK);
+    ck_assert_int_eq(ask_who(other), THEMIS_ACCESS);
+    attempt_free(other);
+    client_free(client);
+}
+END_TEST
+
+static void await_welcome(client_t *client)
+{
+    uint64_t until = themis_clock_now() + 20 * SECOND;
+
+    while (client->conn->state != THEMIS_NET_GREETED) {
+        ck_assert_uint_lt(themis_clock_now(), until);
+        themis_net_progress(client->net, SECOND / 10);
+    }
+}
+
+/*
+ * A victim wants to go to a port where an attacker listens. The attacker has begun a connection to a true server, and
+ * sends the victim on with what that server told it. Neither is the victim connected then, nor does the attacker's
+ * connection count as the victim's.
+ */
+START_TEST(relay)
+{
+    client_t *client = client_new(1), *attacker = attempt(client->peer.port, 0);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listener, 5), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    await_welcome(attacker);
+    client_t *victim = attempt(ntohs(address.sin_port), 1);
+    themis_net_frame_t welcome = {
+        .type = THEMIS_NET_WELCOME, .id = attacker->conn->peer_key, .token = client->conn->cookie};
+    themis_net_lock(victim->net);
+    themis_net_on_welcome(victim->conn, &welcome);
+    themis_net_unlock(victim->net);
+    ck_assert_int_eq(themis_net_connect_go_on(victim->conn, SECOND), THEMIS_REFUSED);
+    victim->conn = NULL; /* a failure has taken it */
+    ck_assert_int_eq(themis_net_connect_go_on(attacker->conn, SECOND), THEMIS_OK);
+    ck_assert_int_eq(ask_who(attacker), THEMIS_ACCESS);
+    ck_assert_int_eq(ask_who(client), THEMIS_OK);
+    close(listener);
+    attempt_free(victim);
+    attempt_free(attacker);
+    client_free(client);
+}
+END_TEST
+
 /* A client that is stopped in the middle holds nobody up. */
 START_TEST(stopped_client)
 {
@@ -748,6 +837,8 @@ int main(int count, char **words)
     CASE(server_killed_while_moving);
     CASE(clients_killed_while_moving);
     CASE(another_user);
+    CASE(who_it_is);
+    CASE(relay);
     CASE(stopped_client);
     CASE(silent_strangers);
     CASE(reconnect);

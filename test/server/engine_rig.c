@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "net/internal.h"
 #include "test/server/engine_rig.h"
 #include <check.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
         change(&config);
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
     ck_assert_int_eq(themis_server_create(&config, &server), THEMIS_OK);
+    server->net->options.emulate_hosts = 1;
     ck_assert_int_eq(themis_server_start(server), THEMIS_OK);
     return server;
 }

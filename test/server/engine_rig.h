@@ -29,7 +29,7 @@ uint32_t rig_in_service(themis_server_t *server);
 
 /* A client with its own net; `session` 0: none, and no HELLO is said. */
 rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, const char *job);
-/* The same as from another host: bytes move only while it progresses its net. */
+/* The same as from another host, as which the rig's servers take it: bytes move only while it progresses its net. */
 rig_client_t *rig_client_open_far(const themis_server_t *server, uint64_t session, const char *job);
 /* With GOODBYE, or just gone. */
 void rig_client_close(rig_client_t *client, int goodbye);

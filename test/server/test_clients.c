@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "net/internal.h"
 #include "test/lib/run.h"
 #include "test/server/engine_rig.h"
 #include "util/clock.h"
@@ -50,6 +51,30 @@ START_TEST(a_session_belongs_to_its_job)
     ck_assert_int_eq(rig_call(thief, THEMIS_OP_HELLO, &hello), THEMIS_REFUSED);
     rig_client_close(thief, 0);
     rig_client_close(owner, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* Who comes by the network from the server's own host could be anybody, and is nobody. */
+START_TEST(a_process_of_this_host_is_who_the_kernel_says)
+{
+    themis_proto_hello_t hello = {.session = 31, .uid = 0, .nodes = 1, .priority = 1};
+    themis_proto_text_body_t policy = {rig_text("fifo")};
+    themis_proto_none_t none = {0};
+
+    server = rig_server_start(NULL);
+    server->net->options.emulate_hosts = 0;
+    rig_client_t *liar = rig_client_open_far(server, 0, NULL), *client = rig_client_open(server, 32, "job");
+    hello.job = rig_text("job");
+    hello.host = hello.policy = rig_text("");
+    ck_assert_int_eq(rig_call(liar, THEMIS_OP_HELLO, &hello), THEMIS_REFUSED);
+    ck_assert(memmem(liar->body.text.text.bytes, liar->body.text.text.length, "local socket", 12) != NULL);
+    ck_assert_int_eq(rig_call(liar, THEMIS_OP_POLICY, &policy), THEMIS_REFUSED);
+    ck_assert_int_eq(rig_call(liar, THEMIS_OP_SHUTDOWN, &none), THEMIS_REFUSED);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &none), THEMIS_OK);
+    ck_assert_str_ne(themis_sched_policy(server->sched), "fifo");
+    rig_client_close(liar, 0);
+    rig_client_close(client, 1);
     rig_server_stop(server);
 }
 END_TEST
@@ -767,6 +792,7 @@ int main(void)
 
     tcase_add_test(bounds, nonsense_is_refused_and_harms_nobody);
     tcase_add_test(bounds, a_session_belongs_to_its_job);
+    tcase_add_test(bounds, a_process_of_this_host_is_who_the_kernel_says);
     tcase_add_test(bounds, requests_of_a_session_are_bounded);
     tcase_add_test(bounds, the_bytes_of_requests_are_bounded);
     tcase_add_test(bounds, clients_may_vanish_at_any_time);
