@@ -360,6 +360,7 @@ static themis_status_t create_store(themis_server_t *server)
     themis_store_options_t options = {.type = config->store,
                                       .size = config->size,
                                       .path = arena ? config->file : config->directory,
+                                      .index = (uint32_t)config->index,
                                       .warm = config->warm};
 
     return themis_store_create(&options, &server->store);

@@ -5,7 +5,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/aren
 	server/identity.c server/identity.h server/locks.c server/locks.h server/name_db.c server/name_db.h server/names.c server/namespace.c \
 	server/namespace.h server/objects.c server/peers.c server/peers.h server/posix_store.c server/presence.c server/removed.c server/removed.h server/reply.c \
 	server/server.h server/session.c server/session.h server/space.c server/space.h server/stall.c server/store.c \
-	server/store.h server/store_types.h server/watch.c server/watch.h
+	server/store.h server/store_lock.c server/store_lock.h server/store_types.h server/watch.c server/watch.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 server_libthemis_server_la_LIBADD = server/libthemis-report.la server/libthemis-sched.la proto/libthemis-proto.la net/libthemis-net.la \
 	util/libthemis-util.la $(JANSSON_LIBS) $(ROCKSDB_LIBS)

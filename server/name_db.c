@@ -5,11 +5,17 @@
  */
 #include "server/name_db.h"
 #include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <rocksdb/c.h>
+#include "server/store_lock.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -29,6 +35,7 @@ struct themis_name_db {
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read;
     rocksdb_writeoptions_t *write;
+    int lock_fd;              /* of the directory; -1: in memory */
     pthread_mutex_t ids_lock; /* of the next two */
     uint64_t next_id, reserved_id;
 };
@@ -295,6 +302,27 @@ static void load_ids(themis_name_db_t *db, uint32_t index)
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
 
+/* A database without a STORE is that of a posix store, since older versions made none. */
+static int has_old_database(const char *directory)
+{
+    char path[PATH_MAX];
+
+    return snprintf(path, sizeof path, "%s/CURRENT", directory) < PATH_MAX && access(path, F_OK) == 0;
+}
+
+static themis_status_t take_directory(themis_name_db_t *db, const char *directory, int fresh, uint32_t index)
+{
+    char content[64];
+
+    if (mkdir(directory, 0700) < 0 && errno != EEXIST) {
+        themis_error("state = %s: cannot make it: %s", directory, strerror(errno));
+        return THEMIS_CONFIG;
+    }
+    snprintf(content, sizeof content, "names of %sserver %" PRIu32, fresh ? "an arena on " : "", index);
+    return themis_store_lock_directory("state", directory, content, fresh || !has_old_database(directory),
+                                       &db->lock_fd);
+}
+
 static themis_status_t open_db(themis_name_db_t *db, const char *directory, int fresh)
 {
     char *error = NULL;
@@ -311,8 +339,6 @@ static themis_status_t open_db(themis_name_db_t *db, const char *directory, int 
         db->memory = rocksdb_create_mem_env();
         rocksdb_options_set_env(db->options, db->memory);
         directory = "/names";
-    } else if (mkdir(directory, 0700) < 0) {
-        /* rocksdb_open tells what is wrong with it */
     }
     if (fresh && !db->memory)
         rocksdb_destroy_db(db->options, directory, &error);
@@ -331,8 +357,11 @@ themis_status_t themis_name_db_open(const char *directory, int fresh, uint32_t i
 
     if (!made)
         return THEMIS_NO_MEMORY;
+    made->lock_fd = -1;
     pthread_mutex_init(&made->ids_lock, NULL);
-    themis_status_t status = open_db(made, directory, fresh);
+    themis_status_t status = *directory ? take_directory(made, directory, fresh, index) : THEMIS_OK;
+    if (status == THEMIS_OK)
+        status = open_db(made, directory, fresh);
     if (status != THEMIS_OK) {
         themis_name_db_close(made);
         return status;
@@ -348,9 +377,13 @@ void themis_name_db_close(themis_name_db_t *db)
         return;
     if (db->db)
         rocksdb_close(db->db);
-    rocksdb_readoptions_destroy(db->read);
-    rocksdb_writeoptions_destroy(db->write);
-    rocksdb_options_destroy(db->options);
+    if (db->options) {
+        rocksdb_readoptions_destroy(db->read);
+        rocksdb_writeoptions_destroy(db->write);
+        rocksdb_options_destroy(db->options);
+    }
+    if (db->lock_fd >= 0)
+        close(db->lock_fd);
     if (db->memory)
         rocksdb_env_destroy(db->memory);
     pthread_mutex_destroy(&db->ids_lock);

@@ -18,8 +18,10 @@
 typedef struct themis_name_db themis_name_db_t;
 
 /*
- * `directory` is made if it is not there; "": in memory, gone with the process. `fresh`: what it holds is removed.
- * `index` of this server: part of the ids of objects. THEMIS_CONFIG: the directory cannot be opened.
+ * `directory` is made if it is not there; "": in memory, gone with the process. `fresh`: the names are those of an
+ * arena, and what an earlier arena left is removed. `index` of this server: part of the ids of objects. THEMIS_CONFIG:
+ * the directory cannot be opened, or holds something else or another server's names, and is left as it is.
+ * THEMIS_BUSY: a server uses it.
  */
 themis_status_t themis_name_db_open(const char *directory, int fresh, uint32_t index, themis_name_db_t **db);
 void themis_name_db_close(themis_name_db_t *db); /* NULL is allowed */

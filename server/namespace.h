@@ -21,12 +21,14 @@ typedef struct themis_namespace themis_namespace_t;
 
 typedef struct themis_namespace_options {
     const char *directory;        /* made if it is not there; NULL or "": in memory, gone with the process */
-    int fresh;                    /* 1: what the directory holds is removed, as the bytes that it names are gone */
+    int fresh;                    /* 1: of an arena: what the directory holds is removed, as the bytes are gone */
     uint32_t index;               /* of this server: part of the ids of objects */
     uint32_t servers;             /* number of servers, which bounds layouts */
     themis_proto_layout_t layout; /* default for new files; count 0: all */
 } themis_namespace_options_t;
 
+/* THEMIS_CONFIG: the directory cannot be opened, or holds something else or another server's names, and is left as it
+ * is. THEMIS_BUSY: a server uses it. */
 themis_status_t themis_namespace_create(const themis_namespace_options_t *options, themis_namespace_t **names);
 void themis_namespace_destroy(themis_namespace_t *names); /* NULL is allowed */
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "server/store_lock.h"
 #include "server/store_types.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -36,7 +37,7 @@ typedef themis_store_object_t object_t;
 
 typedef struct posix_store {
     themis_store_t base;
-    int directory;
+    int directory, lock_fd;
     pthread_mutex_t lock;
     object_t *objects, *kept;
     uint32_t kept_count;
@@ -324,6 +325,7 @@ static void posix_destroy(themis_store_t *base)
         object_free(object);
     }
     close(store->directory);
+    close(store->lock_fd);
     pthread_mutex_destroy(&store->lock);
     free(store);
 }
@@ -342,24 +344,35 @@ static const themis_store_ops_t posix_ops = {.name = "posix",
                                              .remove = posix_remove,
                                              .usage = posix_usage};
 
+static themis_status_t take_directory(const themis_store_options_t *options, int *lock_fd)
+{
+    char content[64];
+
+    snprintf(content, sizeof content, "objects of server %" PRIu32, options->index);
+    return themis_store_lock_directory("directory", options->path, content, 0, lock_fd);
+}
+
 themis_status_t themis_posix_store_create(const themis_store_options_t *options, themis_store_t **store)
 {
     if (!options->path || !*options->path) {
         themis_error("the posix store wants a directory");
         return THEMIS_CONFIG;
     }
-    int directory = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int directory = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock_fd = -1;
     if (directory < 0) {
         themis_error("store directory %s: %s", options->path, strerror(errno));
         return THEMIS_CONFIG;
     }
     posix_store_t *made = calloc(1, sizeof *made);
-    if (!made) {
+    themis_status_t status = made ? take_directory(options, &lock_fd) : THEMIS_NO_MEMORY;
+    if (status != THEMIS_OK) {
         close(directory);
-        return THEMIS_NO_MEMORY;
+        free(made);
+        return status;
     }
     made->base.ops = &posix_ops;
     made->directory = directory;
+    made->lock_fd = lock_fd;
     pthread_mutex_init(&made->lock, NULL);
     *store = &made->base;
     return THEMIS_OK;

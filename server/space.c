@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "server/store_lock.h"
 #include "util/log.h"
 #include "util/status.h"
 
@@ -27,8 +28,12 @@ typedef struct unit {
     uint32_t next, previous;
 } unit_t;
 
+/* Behind the space in its file: so that no other file is taken for one. */
+static const char file_end[16] = "themis-arena 1\n";
+
 struct themis_space {
     uint8_t *base;
+    int fd;        /* of the file, locked; -1: memory */
     uint64_t size; /* bytes, a multiple of the unit */
     uint32_t count, step;
     pthread_mutex_t lock;
@@ -218,21 +223,42 @@ static void *toucher_main(void *arg)
     return NULL;
 }
 
+/* A file that is there is empty, or ends as an arena's does. */
+static themis_status_t check_file(const char *path, int fd)
+{
+    char last[sizeof file_end];
+    struct stat stat;
+
+    if (fstat(fd, &stat) != 0)
+        return themis_status_from_errno(errno);
+    if (stat.st_size == 0 || (pread(fd, last, sizeof last, stat.st_size - (off_t)sizeof last) == sizeof last &&
+                              memcmp(last, file_end, sizeof last) == 0))
+        return THEMIS_OK;
+    themis_error("file = %s holds something else than an arena, and is left as it is", path);
+    return THEMIS_CONFIG;
+}
+
 static themis_status_t map_file(themis_space_t *space, const char *path)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int cause = fd < 0 || ftruncate(fd, (off_t)space->size) < 0 ? errno : 0;
-
-    if (cause == 0) {
-        space->base = mmap(NULL, space->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-        cause = space->base == MAP_FAILED ? errno : 0;
+    space->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (space->fd >= 0) {
+        themis_status_t status = themis_store_lock_file("file", path, space->fd);
+        if (status == THEMIS_OK)
+            status = check_file(path, space->fd);
+        if (status != THEMIS_OK)
+            return status;
     }
-    if (fd >= 0)
-        close(fd);
-    if (cause == 0)
-        return THEMIS_OK;
-    themis_error("cannot map %s: %s", path, strerror(cause));
-    return themis_status_from_errno(cause);
+    if (space->fd >= 0 && ftruncate(space->fd, (off_t)(space->size + sizeof file_end)) == 0 &&
+        pwrite(space->fd, file_end, sizeof file_end, (off_t)space->size) == sizeof file_end) {
+        space->base = mmap(NULL, space->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, space->fd, 0);
+        if (space->base != MAP_FAILED)
+            return THEMIS_OK;
+    }
+    themis_status_t status = themis_status_from_errno(errno);
+    themis_error("cannot map %s: %s", path, strerror(errno));
+    if (space->fd >= 0 && ftruncate(space->fd, 0) != 0)
+        themis_warn("%s is left half made; remove it before the next start", path);
+    return status;
 }
 
 /* Aligned to huge pages, which an anonymous mapping gets only where it fills them. */
@@ -290,6 +316,7 @@ themis_status_t themis_space_create(uint64_t size, const char *path, uint64_t wa
         themis_error("an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible", (unsigned long long)size);
         return THEMIS_CONFIG;
     }
+    made->fd = -1;
     made->count = (uint32_t)count;
     made->size = count * THEMIS_SPACE_UNIT;
     made->step = (step ? step : STEP) / THEMIS_SPACE_UNIT;
@@ -319,6 +346,8 @@ void themis_space_destroy(themis_space_t *space)
     }
     if (space->base)
         munmap(space->base, space->size);
+    if (space->fd >= 0)
+        close(space->fd);
     if (space->units)
         munmap(space->units, space->count * sizeof *space->units);
     if (space->orders)

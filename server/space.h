@@ -25,8 +25,9 @@ enum {
 
 typedef struct themis_space themis_space_t;
 
-/* `size` bytes in memory, or in the file `path` (made and cut to size). `warm`: bytes to keep touched ahead of use.
- * `step`: bytes by which space is opened, 0: 4 MiB. */
+/* `size` bytes in memory, or in the file `path`, which is made, or was made by an arena before; anything else there is
+ * left as it is (THEMIS_CONFIG), and so is a file that a server uses (THEMIS_BUSY). `warm`: bytes to keep touched ahead
+ * of use. `step`: bytes by which space is opened, 0: 4 MiB. */
 themis_status_t themis_space_create(uint64_t size, const char *path, uint64_t warm, uint32_t step,
                                     themis_space_t **space);
 void themis_space_destroy(themis_space_t *space); /* NULL is allowed */

@@ -77,6 +77,7 @@ typedef struct themis_store_options {
     const char *type;      /* "arena" or "posix" */
     uint64_t size;         /* bytes of an arena's region */
     const char *path;      /* posix: directory; arena: a file to map, or NULL or "" for memory */
+    uint32_t index;        /* posix: of this server, whose directory it is */
     uint64_t warm;         /* arena: bytes to be touched ahead of use, at the start and then on demand */
     uint32_t reserve_step; /* arena: for tests; bytes by which touched space grows, 0: 4 MiB */
 } themis_store_options_t;
@@ -103,7 +104,8 @@ struct themis_store {
     const themis_store_ops_t *ops;
 };
 
-/* THEMIS_CONFIG: unknown type, no size, or no such directory; what exactly has been logged. */
+/* THEMIS_CONFIG: unknown type, no size, no such directory, or one that is another server's or for something else.
+ * THEMIS_BUSY: another server uses the directory or file. What exactly has been logged. */
 themis_status_t themis_store_create(const themis_store_options_t *options, themis_store_t **store);
 /* No object may be open. NULL is allowed. */
 void themis_store_destroy(themis_store_t *store);
