@@ -63,7 +63,9 @@ START_TEST(a_process_of_this_host_is_who_the_kernel_says)
     themis_proto_none_t none = {0};
 
     server = rig_server_start(NULL);
+    themis_net_lock(server->net);
     server->net->options.emulate_hosts = 0;
+    themis_net_unlock(server->net);
     rig_client_t *liar = rig_client_open_far(server, 0, NULL), *client = rig_client_open(server, 32, "job");
     hello.job = rig_text("job");
     hello.host = hello.policy = rig_text("");
