@@ -9,8 +9,10 @@
 #   --mib N          MiB in each pass, all ranks together (128)
 #   --servers N      servers (1)
 #
-# The sides take turns pass by pass, so that the machine's noise meets both. ufs: is MPICH's own, without our library. With
-# more ranks than processors a shim that yields is preloaded on every side: otherwise one measures only spinning.
+# The sides take turns pass by pass, so that the machine's noise meets both. Hints are the defaults, so each small call goes
+# to the servers by itself; with a line "themis_cache on" in the file that ROMIO_HINTS names they go through the cache.
+# ufs: is MPICH's own, without our library. With more ranks than processors a shim that yields is preloaded on every side:
+# otherwise one measures only spinning.
 #
 # A 3-D array is cut across its fastest dimension first (at 2 ranks: each row in two), so that no rank's part of it is
 # contiguous in the file.
@@ -71,7 +73,8 @@ for n in $(echo "$ranks" | tr , ' '); do
 done
 
 # Medians of each side, then one row for each case, number of ranks and direction.
-jq -s --argjson servers "$servers" '
+hints=$([ -z "${ROMIO_HINTS-}" ] || grep -v '^$' "$ROMIO_HINTS" | paste -sd, -)
+jq -s --argjson servers "$servers" --arg hints "${hints:-default}" '
     def median: sort | if length == 0 then null elif length % 2 == 1 then .[length / 2 | floor]
         else (.[length / 2 - 1] + .[length / 2]) / 2 end;
     def round(n): if . == null then null else . * n + 0.5 | floor / n end;
@@ -80,7 +83,7 @@ jq -s --argjson servers "$servers" '
     reduce .[] as $p ([]; if any(.[]; .[0].case == $p.case and .[0].ranks == $p.ranks and .[0].direction == $p.direction)
         then map(if .[0].case == $p.case and .[0].ranks == $p.ranks and .[0].direction == $p.direction then . + [$p] else . end)
         else . + [[$p]] end)
-    | map(. as $g | $g[0] | {case, ranks, $servers, direction,
+    | map(. as $g | $g[0] | {case, ranks, $servers, $hints, direction,
         themis_mib_s: ($g | of("themis"; "mib_s") | round(10)), ufs_mib_s: ($g | of("shm"; "mib_s") | round(10)),
         ratio: over($g | of("themis"; "mib_s"); $g | of("shm"; "mib_s")),
         themis_cpu_s_per_gib: ($g | of("themis"; "cpu_s_per_gib") | round(1000)),

@@ -59,6 +59,8 @@ for n in 2 3 6; do
     check "two phases, several aggregators on a node: random calls, $n ranks" random $n 2 $((20 + n)) 8
     hints themis_collective list
     check "lists: random calls, $n ranks" random $n 1 $((30 + n)) 8
+    hints themis_collective list themis_cache on
+    check "lists through a cache: random calls, $n ranks" random $n 1 $((30 + n)) 8
     hints themis_cache off
     check "no cache: random calls, $n ranks" random $n 2 $((40 + n)) 8
 done

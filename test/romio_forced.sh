@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # ROMIO's own programs with collective calls on themis:, in two phases with every file-domain method and placement forced
-# in turn, the ranks of this host pretending to be on two nodes, and as lists; and independent calls through a cache.
+# in turn, the ranks of this host pretending to be on two nodes, and as lists; and the same through a cache.
 #
 #   sh test/romio_forced.sh          each method with one placement, in turn
 #   sh test/romio_forced.sh --all    each method with each placement; see also test/romio.sh --forced
@@ -73,6 +73,8 @@ for method in even aligned stripe-size static-cyclic group-cyclic transpose; do
 done
 echo 'themis_collective list' >"$T/hints"
 programs_pass "lists"
+printf 'themis_collective list\nthemis_cache on\n' >"$T/hints"
+programs_pass "lists, and all calls through a cache"
 echo 'themis_cache on' >"$T/hints"
 programs_pass "independent calls through a cache"
 finish

@@ -28,13 +28,19 @@ static ADIOI_THEMIS_Cache *make(ADIO_File fd)
     return made;
 }
 
+int ADIOI_THEMIS_Cache_asked(ADIO_File fd)
+{
+    const char *hint = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_cache);
+
+    return hint && strcmp(hint, "on") == 0;
+}
+
 int ADIOI_THEMIS_Cache_wanted(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
-    const char *hint = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_cache);
 
     /* who uses the shared file pointer writes where another process reads next */
-    if (fd->atomicity || fd->shared_fp_fd != ADIO_FILE_NULL || !hint || strcmp(hint, "on") != 0)
+    if (fd->atomicity || fd->shared_fp_fd != ADIO_FILE_NULL || !ADIOI_THEMIS_Cache_asked(fd))
         return 0;
     if (!file->cache)
         file->cache = make(fd); /* without memory for it the access goes without it */

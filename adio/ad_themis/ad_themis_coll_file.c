@@ -106,7 +106,6 @@ static void read_hints(ADIO_File fd, themis_coll_config_t *config)
     const char *mode = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_collective);
     const char *method = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_fd_method);
     const char *placement = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_placement);
-    const char *cache = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_cache);
     const char *topology = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_topology);
 
     config->method = THEMIS_AGGREGATION_METHOD_AUTO;
@@ -117,7 +116,7 @@ static void read_hints(ADIO_File fd, themis_coll_config_t *config)
         themis_aggregation_method_parse(method, &config->method);
     if (placement)
         themis_aggregation_placement_parse(placement, &config->placement);
-    config->cache = !cache || strcmp(cache, "off") != 0;
+    config->cache = ADIOI_THEMIS_Cache_asked(fd);
     config->topology = topology ? topology : themis_config_env("THEMIS_TOPOLOGY");
     config->aggregators = wanted_aggregators(fd);
     config->wanted[THEMIS_COLL_READ] = mode_of(fd->hints->cb_read);
@@ -222,8 +221,6 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     ADIOI_THEMIS_Hint_show(fd, "themis_collective", themis_coll_mode_name(coll->config.mode));
     ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(coll->config.method));
     ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(coll->config.placement));
-    if (!ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_cache))
-        ADIOI_THEMIS_Hint_show(fd, "themis_cache", "auto");
     ADIOI_THEMIS_Hint_show(fd, "themis_topology", coll->config.topology ? coll->config.topology : "auto");
     show_topology(fd, made);
     tell_of_limit(fd, coll);

@@ -259,6 +259,7 @@ static void show(ADIO_File fd)
         ADIOI_THEMIS_Hint_show_number(fd, "striping_factor", file->layout.count);
     if (file->start_iodevice >= 0)
         ADIOI_THEMIS_Hint_show_number(fd, "start_iodevice", file->layout.first);
+    ADIOI_THEMIS_Hint_show(fd, "themis_cache", ADIOI_THEMIS_Cache_asked(fd) ? "on" : "off");
     if (themis_session_info(file->session, &info) != THEMIS_OK)
         return;
     name_in_full(fd, info.server_list);

@@ -308,7 +308,7 @@ static void bad_pieces(MPI_File file, char *nowhere)
     MPI_Type_free(&type);
 }
 
-/* By lists, in two phases, and as it comes with a cache; sizes that are kept back, staged, and copied by the server. */
+/* By lists, in two phases, as it comes, and with a cache; sizes that are kept, staged, and copied by the server. */
 static void wrong_address(const char *name)
 {
     static const char *const modes[][2] = {{"list", "off"}, {"twophase", "off"}, {"auto", "auto"}, {"auto", "on"}};

@@ -44,7 +44,7 @@ static void nonsense(const char *name)
         {"themis_placement", "anywhere", "auto"},
         {"themis_aggregators", "some", ""},
         {"themis_topology", "/no/such/file", "auto"},
-        {"themis_cache", "maybe", "auto"},
+        {"themis_cache", "maybe", "off"},
         {"themis_no_such_thing", "1", ""},
     };
 

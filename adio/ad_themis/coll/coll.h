@@ -5,8 +5,9 @@
  *
  * A call goes one of two ways. list: each rank sends its own list to the servers. twophase: the file domains of
  * aggregation/ and the exchange of exchange.h. In between all ranks agree, once before (only where the way is not clear
- * from the start) and once after. Runs of small calls that go as lists are agreed on every 16th time only: the
- * direction, size limit and number of calls alone decide that, so all ranks take the same decision without a message.
+ * from the start) and once after, so that a call has ended for no rank while the bytes of another are on their way.
+ * With a cache, small calls in a row that go as lists are agreed on once in a while only (streak.c): the direction,
+ * size limit and number of calls alone decide when, so all ranks take the same decision without a message.
  *
  * Not thread-safe; the driver holds ROMIO's lock. Nothing here blocks for other ranks but create, destroy, wait, run
  * and sync.

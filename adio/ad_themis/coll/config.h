@@ -28,7 +28,7 @@ typedef struct themis_coll_config {
     int fake_nodes;                     /* tests: pretend that a host's ranks are on that many nodes */
     uint64_t staging;                   /* bytes that the ranks of a node share for merging; 0: 64 MiB */
     themis_coll_mode_t wanted[2];       /* by direction: what holds where `mode` is AUTO */
-    int cache;                          /* small accesses may be gathered between calls */
+    int cache;                          /* small accesses are gathered between calls */
 } themis_coll_config_t;
 
 /* "auto", "twophase", "list"; parse gives THEMIS_INVALID for others and leaves *mode. */

@@ -30,6 +30,11 @@ test_adio_independent_cache_SOURCES = test/adio/independent_cache.c
 test_adio_independent_cache_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_independent_cache_LDADD = $(MPI_LIBS)
 
+check_PROGRAMS += test/adio/order
+test_adio_order_SOURCES = test/adio/order.c
+test_adio_order_CPPFLAGS = $(MPI_CFLAGS)
+test_adio_order_LDADD = $(MPI_LIBS)
+
 # For test/topology.sh.
 check_PROGRAMS += test/adio/plan_mpi
 test_adio_plan_mpi_SOURCES = test/adio/plan_mpi.c

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small calls in a row. After a call in which no rank had much, the next ones go without any message between ranks, and
- * through the cache. Every so many calls all ranks vote, but they collect the result only so many calls later, so that
- * they need not run in step. Only what all ranks know decides which calls those are: their number, their direction, and
- * what was agreed on.
+ * Small calls in a row, of a file whose program has asked for a cache. After a call in which no rank had much, the next
+ * ones go without any message between ranks, and through the cache. Every so many calls all ranks vote, but they
+ * collect the result only so many calls later, so that they need not run in step. Only what all ranks know decides
+ * which calls those are: their number, their direction, and what was agreed on.
  */
 #include <stdlib.h>
 #include <string.h>
