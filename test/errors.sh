@@ -84,6 +84,13 @@ late_hints() {
     ! grep 'is ignored' "$T/late"
 }
 check "hints after the open change nothing; what get_info shows can be handed on" late_hints
+visibility() {
+    for n in 4 1; do
+        limit 60 ranks $n "$programs/hints" visibility themis:/hints >"$T/visibility" 2>&1 || { cat "$T/visibility" && return 1; }
+        ! grep 'is ignored' "$T/visibility" || return 1
+    done
+}
+check "themis_cache: off but for on, and romio_visibility_immediate says what that means" visibility
 check "romio_cb_write, romio_cb_read, romio_no_indep_rw and themis_collective" hint_case buffering themis:/hints
 delete_hint() { HINT_SERVERS=$THEMIS_SERVERS THEMIS_SERVERS=127.0.0.1:1 limit 40 ranks 2 "$programs/hints" delete-hint themis:/f; }
 check "MPI_File_delete goes by themis_servers" delete_hint

@@ -76,8 +76,9 @@ int ADIOI_THEMIS_Feature(ADIO_File fd, int flag)
     case ADIO_SCALABLE_OPEN:
     case ADIO_SCALABLE_RESIZE:
     case ADIO_TWO_PHASE:
-    case ADIO_IMMEDIATELY_VISIBLE:
         return 1;
+    case ADIO_IMMEDIATELY_VISIBLE:
+        return !ADIOI_THEMIS_Cache_asked(fd);
     default: /* neither data sieving in writes nor a file that outlives its name */
         return 0;
     }

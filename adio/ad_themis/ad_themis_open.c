@@ -244,6 +244,7 @@ static void name_in_full(ADIO_File fd, const char *server_list)
 static void show(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
+    int cached = ADIOI_THEMIS_Cache_asked(fd);
     themis_session_info_t info;
 
     themis_file_layout(file->handle, &file->layout);
@@ -259,7 +260,9 @@ static void show(ADIO_File fd)
         ADIOI_THEMIS_Hint_show_number(fd, "striping_factor", file->layout.count);
     if (file->start_iodevice >= 0)
         ADIOI_THEMIS_Hint_show_number(fd, "start_iodevice", file->layout.first);
-    ADIOI_THEMIS_Hint_show(fd, "themis_cache", ADIOI_THEMIS_Cache_asked(fd) ? "on" : "off");
+    ADIOI_THEMIS_Hint_show(fd, "themis_cache", cached ? "on" : "off");
+    /* Of ROMIO since MPICH 4.1; HDF5 goes by it: at "false" it calls MPI_File_sync after collective writes. */
+    ADIOI_THEMIS_Hint_show(fd, "romio_visibility_immediate", cached ? "false" : "true");
     if (themis_session_info(file->session, &info) != THEMIS_OK)
         return;
     name_in_full(fd, info.server_list);

@@ -114,6 +114,32 @@ static void late_hints(const char *name)
     MPI_File_close(&again);
 }
 
+/* Whether there is a cache, and so whether writes are seen at once; given again, what was shown brings no warning. */
+static void visibility(const char *name)
+{
+    static const char *const rows[][3] = {{"themis_cache", "off", "off"},
+                                          {"themis_cache", "auto", "off"},
+                                          {"themis_cache", "on", "on"},
+                                          {"cb_nodes", "1", "off"},
+                                          {"romio_visibility_immediate", "false", "off"}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const hint[1][2] = {{rows[i][0], rows[i][1]}};
+        int cached = strcmp(rows[i][2], "on") == 0;
+        MPI_File file = open_hinted(name, 1, hint), again;
+        MPI_Info info;
+
+        expect(strcmp(shown(file, "themis_cache"), rows[i][2]) == 0, "themis_cache in force");
+        expect(strcmp(shown(file, "romio_visibility_immediate"), cached ? "false" : "true") == 0, "visibility");
+        MPI_File_get_info(file, &info);
+        MPI_File_close(&file);
+        expect(open_class(name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &again) == MPI_SUCCESS, "what was shown");
+        expect(strcmp(shown(again, "themis_cache"), rows[i][2]) == 0, "themis_cache as it was shown");
+        MPI_Info_free(&info);
+        MPI_File_close(&again);
+    }
+}
+
 /* One collective write and read; what each of them did. */
 static void expect_used(const char *name, int hints, const char *const hint[][2], const char *write, const char *read)
 {
@@ -167,6 +193,7 @@ static void delete_hint(const char *name)
 static const test_case_t cases[] = {
     {"nonsense", nonsense},     {"much-nonsense", much_nonsense}, {"differing-hints", differing_hints},
     {"late-hints", late_hints}, {"buffering", buffering},         {"delete-hint", delete_hint},
+    {"visibility", visibility},
 };
 
 int main(int argc, char **argv)
