@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Parallel HDF5 on themis: with two servers. What the slab example wrote is copied to a local file and compared there, by
-# HDF5's own tools, with what it writes on ufs:.
-# timeout: 400
+# HDF5's own tools, with what it writes on ufs:. And whole datasets that are read at once after small collective writes.
+# timeout: 500
 . "$(dirname "$0")/lib/testlib.sh"
 
 slab=$THEMIS_BUILD/examples/hdf5_slab
@@ -56,4 +56,24 @@ slab_case 4 512 384 100
 slab_case 3 1000 1000 250
 slab_case 4 7 2000 7
 slab_case 4 2048 1024 512
+
+# order RANKS NODES FILE [SECONDS]
+order() {
+    EXTRA_PRELOAD=$T/yield_shim.so THEMIS_FAKE_NODES=$2 ROMIO_HINTS=$T/hints
+    export THEMIS_FAKE_NODES ROMIO_HINTS
+    n=$1
+    shift 2
+    limit 60 ranks "$n" "$THEMIS_BUILD/test/adio/order_hdf5" "$@"
+}
+gcc -O2 -fPIC -shared -o "$T/yield_shim.so" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl || exit 1
+: >"$T/hints"
+check "small writes, then a read of all of it, 4 ranks on ufs:" order 4 1 "ufs:$T/order.h5"
+for mode in auto list twophase; do
+    echo "themis_collective $mode" >"$T/hints"
+    for n in 2 4; do
+        check "small writes, then a read of all of it, $mode, $n ranks" order $n 1 themis:/order.h5
+        check "the same where one rank comes late to the read" order $n 1 themis:/order.h5 0.3
+        check "the same on two nodes" order $n 2 themis:/order.h5
+    done
+done
 finish

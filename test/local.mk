@@ -18,6 +18,15 @@ check-local: $(check_PROGRAMS)
 	    case $$program in */test_*) echo "$$program" && timeout 300 "./$$program" || exit 1 ;; esac; \
 	done
 
+# Needs parallel HDF5, as examples/hdf5_slab does.
+EXTRA_DIST += test/adio/order_hdf5.c
+CLEANFILES += test/adio/order_hdf5
+if HDF5
+all-local: test/adio/order_hdf5
+endif
+test/adio/order_hdf5: $(srcdir)/test/adio/order_hdf5.c
+	$(AM_V_CC)$(MKDIR_P) test/adio && $(EXAMPLE_CC) $(HDF5_CFLAGS) -o $@ $(srcdir)/test/adio/order_hdf5.c $(HDF5_LIBS)
+
 # Preloaded into ranks; each says why.
 noinst_shims = test/cluster/finalize_shim.so test/lib/yield_shim.so
 CLEANFILES += $(noinst_shims)
