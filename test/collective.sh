@@ -137,9 +137,10 @@ done
 killed() {
     hints themis_collective "$1" striping_unit 65536 themis_timeout $((8 * testlib_slower))s
     shift
+    rm -f "$T/killed.out" # what the last one said
     limit 90 ranks 3 "$programs/collective_mpi" until-error themis:/killed 40 "$@" >"$T/killed.out" 2>&1 &
     program=$!
-    until grep -q running "$T/killed.out" || ! kill -0 $program 2>/dev/null; do
+    until grep -qs running "$T/killed.out" || ! kill -0 $program 2>/dev/null; do
         sleep 0.1
     done
     sleep 0.5
