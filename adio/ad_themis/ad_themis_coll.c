@@ -36,13 +36,17 @@ static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, co
     return THEMIS_BAD_ADDRESS;
 }
 
-/* In atomic mode each rank's access is one under a lock; then all agree on how it went. */
+/* In atomic mode each rank's access is one under a lock, once all have come; then all agree on how it went. */
 static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_coll_direction_t direction, void *buf,
                        AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset,
                        ADIO_Status *status, int *error_code)
 {
     themis_status_t own, all;
 
+    AD_THEMIS_UNLOCKED(all, themis_coll_sync(coll->coll, THEMIS_OK));
+    *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, all);
+    if (all != THEMIS_OK)
+        return;
     if (direction == THEMIS_COLL_WRITE)
         ADIOI_THEMIS_WriteStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
     else
@@ -172,7 +176,7 @@ static themis_status_t begin(pending_t *pending, themis_coll_direction_t directi
         own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
     pending->op = themis_coll_start(coll->coll, &access, own);
     if (!pending->op)
-        own = themis_coll_run(coll->coll, &access, THEMIS_NO_MEMORY, &pending->base.done);
+        own = themis_coll_decline(coll->coll, &access, THEMIS_NO_MEMORY);
     ADIOI_THEMIS_Lock_acquire(held);
     if (file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + bytes_of(count, datatype));
@@ -188,7 +192,6 @@ static void start(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD
     pending_t *pending = coll ? calloc(1, sizeof *pending) : NULL;
     themis_status_t status = THEMIS_NO_MEMORY;
     themis_coll_access_t nothing = {.direction = direction};
-    uint64_t done;
 
     if (pending) {
         pending->fd = fd;
@@ -196,7 +199,7 @@ static void start(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD
         themis_coll_runs_init(&pending->memory);
         status = begin(pending, direction, buf, count, datatype, file_ptr_type, offset);
     } else if (coll) {
-        AD_THEMIS_UNLOCKED(status, themis_coll_run(coll->coll, &nothing, THEMIS_NO_MEMORY, &done));
+        AD_THEMIS_UNLOCKED(status, themis_coll_decline(coll->coll, &nothing, THEMIS_NO_MEMORY));
     }
     *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, status, fd->filename, NULL);
     if (status != THEMIS_OK) {

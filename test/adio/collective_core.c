@@ -316,7 +316,7 @@ static themis_status_t perform(themis_coll_t *coll, call_t *call, int blocking, 
         return themis_coll_run(coll, &access, own, &call->done);
     themis_coll_op_t *op = themis_coll_start(coll, &access, own);
     if (!op) /* no memory for it: the others are to learn of that */
-        return themis_coll_run(coll, &access, THEMIS_NO_MEMORY, &call->done);
+        return themis_coll_decline(coll, &access, THEMIS_NO_MEMORY);
     themis_status_t status = THEMIS_IN_PROGRESS;
     for (int i = 0; i < 200 && status == THEMIS_IN_PROGRESS; i++)
         status = themis_coll_test(op, &call->done);

@@ -216,16 +216,24 @@ static void alone_then_collective(MPI_File file, const char *name)
     }
 }
 
+/* Nothing but the collective calls brings the ranks together. */
 static void header(MPI_File file, const char *name)
 {
     for (int i = 0; i < BLOCKS; i++) {
         come_late(i);
         write_all(file, i + 1, rank, mark(i + 1, rank));
-        if (rank == 0)
+        if (rank == 0) {
+            usleep(1000);
             write_alone(file, 0, 0, mark(i, 0));
-        MPI_Barrier(MPI_COMM_WORLD);
+        }
         look(file, COLLECTIVE, 0, 0, mark(i, 0));
     }
+}
+
+static void atomic_header(MPI_File file, const char *name)
+{
+    need(MPI_File_set_atomicity(file, 1), "set_atomicity");
+    header(file, name);
 }
 
 static void size(MPI_File file, const char *name)
@@ -271,6 +279,7 @@ static const scene_t scenes[] = {{"fill-then-write", fill_then_write, 0},
                                  {"shared", shared, 0},
                                  {"alone-then-collective", alone_then_collective, 0},
                                  {"header", header, 0},
+                                 {"atomic-header", atomic_header, 0},
                                  {"size", size, 0},
                                  {"over-for-all", over_for_all, 1}};
 

@@ -156,8 +156,7 @@ static void result_step(themis_coll_op_t *op)
         return;
     if (op->exchange)
         op->done = op->access.direction == THEMIS_COLL_READ ? bytes_read(op) : op->access.file->bytes;
-    else if (op == &coll->blocking && coll->cache && op->result.most <= THEMIS_COLL_SMALL &&
-             coll->always == THEMIS_COLL_LIST)
+    else if (op->in_step && coll->cache && op->result.most <= THEMIS_COLL_SMALL && coll->always == THEMIS_COLL_LIST)
         themis_coll_streak_begin(coll);
     finish(op, (themis_status_t)op->result.status);
 }
@@ -238,7 +237,9 @@ static int progress(themis_coll_t *coll)
     return passed;
 }
 
-/* The first stage of a call. Whether the cache has to be emptied first is known to all ranks alike. */
+/* The first stage of a call. Whether the cache has to be emptied first is known to all ranks alike. Without a cache no
+ * rank's part of a blocking call begins before all have come to it, so that what a rank did by itself before the call
+ * is done; programs that run on ROMIO's own drivers count on that, although MPI does not promise it. */
 static void begin(themis_coll_op_t *op)
 {
     themis_coll_t *coll = op->coll;
@@ -253,10 +254,12 @@ static void begin(themis_coll_op_t *op)
     themis_status_t status = coll->dirty ? themis_coll_settle(coll) : THEMIS_OK;
     if (op->status == THEMIS_OK)
         op->status = status;
-    if (coll->always == THEMIS_COLL_LIST)
-        go_direct(op);
-    else
+    if (coll->always != THEMIS_COLL_LIST)
         op->stage = THEMIS_COLL_DECIDE;
+    else if (op->in_step && !coll->cache)
+        op->stage = THEMIS_COLL_SETTLED;
+    else
+        go_direct(op);
 }
 
 static const themis_coll_runs_t nothing = {.ordered = 1};
@@ -332,15 +335,28 @@ themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done)
 
 /* --- blocking calls --- */
 
+static themis_status_t run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own, int in_step,
+                           uint64_t *done)
+{
+    memset(&coll->blocking, 0, sizeof coll->blocking);
+    coll->blocking.blocking = 1;
+    coll->blocking.in_step = in_step;
+    enqueue(coll, access, own, &coll->blocking);
+    return themis_coll_wait(&coll->blocking, done);
+}
+
 themis_status_t themis_coll_run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own,
                                 uint64_t *done)
 {
     if (themis_coll_streak_has(coll, access->direction))
         return themis_coll_streak_run(coll, access, own, done);
-    memset(&coll->blocking, 0, sizeof coll->blocking);
-    coll->blocking.blocking = 1;
-    enqueue(coll, access, own, &coll->blocking);
-    return themis_coll_wait(&coll->blocking, done);
+    return run(coll, access, own, 1, done);
+}
+
+themis_status_t themis_coll_decline(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own)
+{
+    uint64_t done;
+    return run(coll, access, own, 0, &done);
 }
 
 themis_status_t themis_coll_settle(themis_coll_t *coll)

@@ -4,13 +4,14 @@
  * blocking and non-blocking ones mixed; each call ends with the same status on all ranks.
  *
  * A call goes one of two ways. list: each rank sends its own list to the servers. twophase: the file domains of
- * aggregation/ and the exchange of exchange.h. In between all ranks agree, once before (only where the way is not clear
- * from the start) and once after, so that a call has ended for no rank while the bytes of another are on their way.
- * With a cache, small calls in a row that go as lists are agreed on once in a while only (streak.c): the direction,
- * size limit and number of calls alone decide when, so all ranks take the same decision without a message.
+ * aggregation/ and the exchange of exchange.h. In between all ranks agree, once before (but for non-blocking calls
+ * whose way is clear from the start) and once after, so that a call has ended for no rank while the bytes of another
+ * are on their way. With a cache, small calls in a row that go as lists are agreed on once in a while only (streak.c):
+ * the direction, size limit and number of calls alone decide when, so all ranks take the same decision without a
+ * message.
  *
- * Not thread-safe; the driver holds ROMIO's lock. Nothing here blocks for other ranks but create, destroy, wait, run
- * and sync.
+ * Not thread-safe; the driver holds ROMIO's lock. Nothing here blocks for other ranks but create, destroy, wait, run,
+ * decline and sync.
  */
 #ifndef THEMIS_COLL_COLL_H
 #define THEMIS_COLL_COLL_H
@@ -34,7 +35,7 @@ void themis_coll_destroy(themis_coll_t *coll);
 /*
  * Begins a call. `own` is what this rank has to say before it starts: THEMIS_OK, or why it cannot take part, in which
  * case its access counts as empty and all ranks get that error. The access and what it points to stay until the end.
- * NULL when there is no memory for the call itself; nothing was begun then, and this rank must call run with that
+ * NULL when there is no memory for the call itself; nothing was begun then, and this rank must call decline with that
  * status instead, so that the others learn of it.
  */
 themis_coll_op_t *themis_coll_start(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own);
@@ -42,6 +43,9 @@ themis_coll_op_t *themis_coll_start(themis_coll_t *coll, const themis_coll_acces
  */
 themis_status_t themis_coll_test(themis_coll_op_t *op, uint64_t *done);
 themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done);
+/* The part of a rank that cannot begin a non-blocking call of the others, `own` telling why; waits for its end, and
+ * gives the error that all ranks get. */
+themis_status_t themis_coll_decline(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own);
 
 /* A blocking call. */
 themis_status_t themis_coll_run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own,

@@ -10,7 +10,7 @@ enum { THEMIS_COLL_PLANS = 4 };
 
 typedef enum themis_coll_stage {
     THEMIS_COLL_SETTLE,  /* empties the cache, since the direction turned */
-    THEMIS_COLL_SETTLED, /* agrees that all have */
+    THEMIS_COLL_SETTLED, /* agrees that all have, or that all have come */
     THEMIS_COLL_DECIDE,  /* agrees on the way */
     THEMIS_COLL_DIRECT,  /* list I/O under way */
     THEMIS_COLL_PREPARE, /* agrees that all can plan */
@@ -32,7 +32,8 @@ struct themis_coll_op {
     themis_coll_vote_t vote, result;
     themis_status_t status;
     uint64_t done;
-    int blocking;
+    int blocking; /* this rank waits for it */
+    int in_step;  /* a blocking call on all ranks */
     /* list */
     void *request;
     char *packed; /* memory that is in many small pieces, as one */
