@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* STATUS, POLICY, SHUTDOWN and TABLE: what administers the server. */
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "server/access.h"
@@ -85,6 +87,15 @@ static int is_text(const themis_proto_text_t *text, const char *word)
     return text->length == strlen(word) && memcmp(text->bytes, word, text->length) == 0;
 }
 
+/* A number that no other process of a server has. */
+static char *instance_text(const themis_server_t *server)
+{
+    char text[17];
+
+    snprintf(text, sizeof text, "%016" PRIx64, server->incarnation);
+    return strdup(text);
+}
+
 /* "jobs", or "jobs N" to go on after the job of that number. */
 static int is_jobs(const themis_proto_text_t *text, uint64_t *after)
 {
@@ -128,9 +139,12 @@ static void serve_status(themis_request_t *request)
         pthread_mutex_unlock(&server->lock);
     } else if (is_text(what, "metrics")) {
         text = themis_watch_metrics(server);
+    } else if (is_text(what, "instance")) {
+        text = instance_text(server);
     } else {
         themis_request_reply(request, THEMIS_INVALID, NULL,
-                             "STATUS knows \"server\", \"jobs\", \"jobs NUMBER\", \"policy\" and \"metrics\"");
+                             "STATUS knows \"server\", \"jobs\", \"jobs NUMBER\", \"policy\", \"metrics\" and "
+                             "\"instance\"");
         return;
     }
     answer_text(request, json ? json_dumps(json, JSON_COMPACT) : text);

@@ -220,7 +220,9 @@ THEMIS_API themis_status_t themis_counter_add(themis_file_t *file, int64_t delta
 /* --- administration ----------------------------------------------------------------------------------------------- */
 
 /* Asks server `index` for "server", "jobs", "metrics" or "policy"; JSON (or OpenMetrics text) that the caller frees.
- * "jobs" has 400 jobs at most; "jobs N" goes on after the one whose "number" is N, until the array is empty. */
+ * "jobs" has 400 jobs at most; "jobs N" goes on after the one whose "number" is N, until the array is empty.
+ * "instance" is a word that no other server's process has: two sessions that get the same one have that server in
+ * common, under whatever name, and a path then means the same file or directory in both. */
 THEMIS_API themis_status_t themis_query(themis_t *session, uint32_t index, const char *what, char **text);
 /* Sets the policy of server `index`; *text (freed by the caller) is the policy in force, on failure themis_last_error()
  * has the position of the fault. */

@@ -522,6 +522,31 @@ START_TEST(counters_count)
 }
 END_TEST
 
+/* The same servers under another name are seen to be the same, and different ones to differ. */
+START_TEST(servers_have_one_identity)
+{
+    char *words[TEST_SERVERS + 1];
+    themis_options_t options;
+    char list[sizeof test_server_list];
+    themis_t *other;
+
+    strcpy(list, test_server_list);
+    for (char *at = list; (at = strstr(at, "127.0.0.1")); at++)
+        memcpy(at, "localhost", strlen("localhost"));
+    themis_options_init(&options);
+    options.servers = list;
+    ck_ok(themis_connect(&options, &other));
+    for (uint32_t i = 0; i < TEST_SERVERS; i++)
+        ck_ok(themis_query(session, i, "instance", &words[i]));
+    ck_ok(themis_query(other, 1, "instance", &words[TEST_SERVERS]));
+    for (int i = 0; i < TEST_SERVERS; i++)
+        ck_assert_int_eq(strcmp(words[i], words[TEST_SERVERS]) == 0, i == 1);
+    for (int i = 0; i <= TEST_SERVERS; i++)
+        free(words[i]);
+    themis_disconnect(other);
+}
+END_TEST
+
 START_TEST(sessions_tell_about_themselves)
 {
     themis_session_info_t info;
@@ -588,6 +613,7 @@ int main(void)
     tcase_add_test(tcase, renaming);
     tcase_add_test(tcase, locks_exclude_other_handles);
     tcase_add_test(tcase, counters_count);
+    tcase_add_test(tcase, servers_have_one_identity);
     tcase_add_test(tcase, sessions_tell_about_themselves);
     tcase_add_test(tcase, a_session_makes_its_job_larger);
     suite_add_tcase(suite, tcase);
