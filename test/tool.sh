@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The command `themis`: servers that stay, servers of one command, and files on them.
-# timeout: 240
+# timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
 unset THEMIS_SERVERS THEMIS_CONFIG
 HOME=$T # no configuration of the user's
@@ -180,6 +180,97 @@ check "servers go on telling of what a job wrote that is gone" stays
 check "ls of what is not there" refused "/nothing" themis ls themis:/nothing
 check "a local path where one on servers is wanted" refused "themis:" themis ls /tmp
 check "a name of 256 bytes" refused "too long" themis mkdir "themis:/$(printf '%256s' '' | tr ' ' x)"
+
+# --- a file onto itself, a directory into itself
+
+# kept STATUS WORDS COMMAND...: it ends so, says these words once, and the local tree $T/self and all on the servers are as before.
+kept() {
+    everything >"$T/before" && says "$@" && everything >"$T/after" && diff "$T/before" "$T/after"
+}
+everything() {
+    find "$T/self" -printf '%p %y\n' | sort && find "$T/self" -type f -exec cat {} + &&
+        themis ls themis:/ themis:/t themis:/t/sub && themis cat themis:/x themis:/t/f
+}
+
+mkdir -p "$T/self/dir/sub" "$T/self/other"
+echo precious >"$T/self/f"
+echo more >"$T/self/dir/g"
+ln "$T/self/f" "$T/self/hard"
+ln -s f "$T/self/soft"
+ln -s dir "$T/self/softdir"
+ln -s ../dir "$T/self/other/updir"
+named=$(echo "$list" | sed 's/127\.0\.0\.1/localhost/g')
+themis mkdir -p themis:/t/sub
+themis cp "$T/self/f" themis:/x
+themis cp "$T/self/f" themis:/t/f
+cd "$T/self" || exit 1
+for to in f ./f hard soft dir/../f . "$T/self/f"; do
+    name=$to
+    [ "$to" != . ] || name=./f
+    check "cp f $to is refused and keeps it" kept 1 "^themis cp: 'f' and '$name' are the same file\$" themis cp f "$to"
+done
+check "cp of a symbolic link to what it means" kept 1 "'soft' and 'f' are the same file" themis cp soft f
+for to in themis:/x themis:/t/.././x "themis://$list/x" "themis://$named/x" "themis://$named//t/../x" themis:/ themis: "themis://$named"; do
+    check "cp themis:/x $to" kept 1 "^themis cp: 'themis:/x' and 'themis:.*/x' are the same file\$" themis cp themis:/x "$to"
+done
+check "cp from the other name of the servers" kept 1 "are the same file" themis cp "themis://$named/x" themis:/x
+check "other operands are copied" says 1 "'f' and 'other/../f' are the same file" themis cp dir/g f "$T/tree/hello" other/..
+check "both of them" sh -c 'cmp g dir/g && cmp hello "$1/tree/hello"' sh "$T"
+rm g hello
+for to in dir dir/sub dir/sub/new softdir softdir/sub dir/sub/../../dir other/updir/sub . ; do
+    from=dir
+    [ "$to" != . ] || from=.
+    check "cp -r $from $to" kept 1 "^themis cp: cannot copy a directory, '$from', into itself, '.*'\$" themis cp -r "$from" "$to"
+done
+check "cp -r of a symbolic link to a directory into that" kept 1 "'softdir', into itself, 'dir/sub/softdir'" themis cp -r softdir dir/sub
+check "cp -r of what leads to the target by a symbolic link" says 1 "'other/updir', into itself, 'dir/sub/other/updir'" themis cp -r other dir/sub
+check "and no further" prints "dir/sub
+dir/sub/other" find dir/sub
+rmdir dir/sub/other
+for to in themis:/t themis:/t/sub themis:/t/sub/new themis:/x/../t/new "themis://$named/t" "themis://$named/t/sub"; do
+    check "cp -r themis:/t $to" kept 1 "^themis cp: cannot copy a directory, 'themis:/t', into itself, '.*'\$" themis cp -r themis:/t "$to"
+done
+check "cp -r of the root into a directory of it" kept 1 "'themis:/', into itself, 'themis:/t'" themis cp -r themis:/ themis:/t
+check "cp -r beside a directory whose name begins alike" outcome 0 themis cp -r themis:/t themis:/tt
+check "is a copy" prints precious themis cat themis:/tt/f
+check "cp -r of .. goes into the directory itself" outcome 0 themis cp -r themis:/t/sub/.. themis:/tt/sub
+check "with what is there" prints "f
+sub/" themis ls themis:/tt/sub
+themis rm -r themis:/tt
+check "mv of a directory into itself" kept 1 "cannot be moved below itself" themis mv themis:/t themis:/t/sub
+check "mv of a directory onto itself" kept 1 "cannot be moved below itself" themis mv themis:/t themis:/t
+check "the file is as it was" prints precious themis cat themis:/x
+# The same paths on other servers are other files and directories.
+check "other servers start" outcome 0 themis start -s 2 -d "$T/others" --size 64m
+others=$(sed -n 's/.*THEMIS_SERVERS=\([^ ;]*\).*/\1/p' "$T/out")
+testlib_servers="$testlib_servers $(pgrep -f -- "--servers $others ")"
+check "cp to the same path on other servers" outcome 0 themis cp themis:/x "themis://$others/x"
+check "its bytes there" prints precious themis cat "themis://$others/x"
+check "cp -r of the root to other servers" outcome 0 themis cp -r themis:/ "themis://$others/t/.."
+check "and below it" prints precious themis cat "themis://$others/t/f"
+check "mv to them" refused "on different servers" themis mv themis:/x "themis://$others/x"
+check "they stop" outcome 0 env "THEMIS_SERVERS=$others" timeout 60 themis stop -d "$T/others"
+# A FIFO that is named is read, and written to.
+through_fifo() {
+    mkfifo "$T/fifo"
+    timeout 20 sh -c 'echo streamed >"$1"' sh "$T/fifo" &
+    testlib_spawned="$testlib_spawned $!"
+    themis cp "$T/fifo" themis:/streamed || return 1
+    timeout 20 cat "$T/fifo" >"$T/streamed" &
+    testlib_spawned="$testlib_spawned $!"
+    themis cp themis:/streamed "$T/fifo" && wait "$!" && [ "$(cat "$T/streamed")" = streamed ]
+}
+check "cp from a FIFO and to it" through_fifo
+themis rm themis:/streamed
+# What cannot be read does not empty what is there.
+check "cp of what is not there keeps the target" kept 1 "absent" themis cp absent f
+check "so on servers" kept 1 "absent" themis cp absent themis:/x
+check "cp of what opens and cannot be read keeps it" kept 1 "/proc/self/mem to f" themis cp /proc/self/mem f
+check "so on servers" kept 1 "/proc/self/mem to themis:/x" themis cp /proc/self/mem themis:/x
+: >"$T/self/none"
+check "cp of an empty file empties the target" sh -c 'themis cp none themis:/t/f && [ -z "$(themis cat themis:/t/f)" ] && themis cp none other/h && echo x >other/h && themis cp none other/h && [ ! -s other/h ]'
+themis rm -r themis:/t themis:/x
+cd "$T" || exit 1
 
 # --- run with servers that are configured
 

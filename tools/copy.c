@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "tools/place.h"
 #include "tools/tool.h"
 #include "tools/transfer.h"
 #include "util/clock.h"
 
-enum { PATH_BYTES = 8192 };
 static const uint64_t progress_after = 2 * THEMIS_NS_PER_S, progress_every = THEMIS_NS_PER_S / 4;
 
 typedef struct copying {
@@ -23,23 +23,9 @@ typedef struct copying {
     uint64_t before;         /* bytes of the files that are done */
 } copying_t;
 
-/* One name, on a server or here. */
-typedef struct place {
-    const char *text;  /* as given */
-    themis_t *session; /* NULL: local */
-    const char *path;
-} place_t;
-
 static int complain_errno(const copying_t *copying, const char *path)
 {
     return themis_tools_complain(copying->self, "%s: %s", path, strerror(errno));
-}
-
-static int locate(const copying_t *copying, const char *text, place_t *place)
-{
-    *place = (place_t){text, NULL, text};
-    return themis_tools_is_remote(text) ? themis_tools_resolve(copying->self, text, &place->session, &place->path)
-                                        : THEMIS_TOOLS_OK;
 }
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
@@ -67,26 +53,54 @@ static void end_progress(copying_t *copying)
 
 /* --- one file ----------------------------------------------------------------------------------------------------- */
 
-static int open_end(const copying_t *copying, const place_t *place, int write, uint32_t mode, themis_tools_end_t *end)
+static int open_source(const copying_t *copying, const themis_tools_place_t *place, themis_tools_end_t *end)
 {
-    const int flags = write ? THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE | THEMIS_OPEN_TRUNCATE : THEMIS_OPEN_READ;
-
-    struct stat local;
+    struct stat stats;
 
     *end = (themis_tools_end_t){.fd = -1, .is_regular = 1};
     if (place->session)
-        return themis_open(place->session, place->path, flags, mode, NULL, &end->file) == THEMIS_OK
+        return themis_open(place->session, place->path, THEMIS_OPEN_READ, 0, NULL, &end->file) == THEMIS_OK
                    ? THEMIS_TOOLS_OK
                    : themis_tools_failed(copying->self);
-    end->fd = open(place->path, (write ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_CLOEXEC, mode);
+    end->fd = open(place->path, O_RDONLY | O_CLOEXEC);
     if (end->fd < 0)
         return complain_errno(copying, place->path);
-    end->is_regular = fstat(end->fd, &local) == 0 && S_ISREG(local.st_mode);
+    end->is_regular = fstat(end->fd, &stats) == 0 && S_ISREG(stats.st_mode);
+    return THEMIS_TOOLS_OK;
+}
+
+static int open_target_there(const copying_t *copying, const themis_tools_place_t *place, uint32_t mode,
+                             themis_tools_end_t *end)
+{
+    const int flags = THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE;
+    themis_status_t status =
+        themis_open(place->session, place->path, flags | THEMIS_OPEN_EXCLUSIVE, mode, NULL, &end->file);
+
+    if (status == THEMIS_EXISTS) {
+        end->replaces = 1;
+        status = themis_open(place->session, place->path, flags, mode, NULL, &end->file);
+    }
+    return status == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_failed(copying->self);
+}
+
+/* What the target holds stays: it may yet turn out to be the source, or the source to be unreadable. */
+static int open_target(const copying_t *copying, const themis_tools_place_t *place, uint32_t mode,
+                       themis_tools_end_t *end)
+{
+    struct stat stats;
+
+    *end = (themis_tools_end_t){.fd = -1, .is_regular = 1};
+    if (place->session)
+        return open_target_there(copying, place, mode, end);
+    end->fd = open(place->path, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+    if (end->fd < 0)
+        return complain_errno(copying, place->path);
+    end->is_regular = end->replaces = fstat(end->fd, &stats) == 0 && S_ISREG(stats.st_mode);
     return THEMIS_TOOLS_OK;
 }
 
 /* Closes; what was written to a server is made durable before. */
-static int close_end(const copying_t *copying, themis_tools_end_t *end, const place_t *place, int write)
+static int close_end(const copying_t *copying, themis_tools_end_t *end, const themis_tools_place_t *place, int write)
 {
     int result = THEMIS_TOOLS_OK;
 
@@ -101,23 +115,54 @@ static int close_end(const copying_t *copying, themis_tools_end_t *end, const pl
     return result;
 }
 
-static int copy_file(copying_t *copying, const place_t *from, const place_t *to, uint32_t mode, uint64_t size)
+/* Paths on the same servers are files, since there are no links. A stream may be copied to itself: nothing is lost. */
+static int is_same_file(const copying_t *copying, const themis_tools_end_t *source, const themis_tools_end_t *target,
+                        int *same)
 {
-    themis_tools_end_t source, target;
+    struct stat from, to;
+
+    *same = 0;
+    if (source->file && target->file)
+        return strcmp(themis_file_path(source->file), themis_file_path(target->file)) != 0
+                   ? THEMIS_TOOLS_OK
+                   : themis_tools_same_servers(copying->self, themis_file_session(source->file),
+                                               themis_file_session(target->file), same);
+    if (!source->file && !target->file && source->is_regular && target->is_regular)
+        *same = fstat(source->fd, &from) == 0 && fstat(target->fd, &to) == 0 && from.st_dev == to.st_dev &&
+                from.st_ino == to.st_ino;
+    return THEMIS_TOOLS_OK;
+}
+
+static int copy_bytes(copying_t *copying, const themis_tools_place_t *from, const themis_tools_place_t *to,
+                      const themis_tools_end_t *source, const themis_tools_end_t *target)
+{
     const char *cause;
-    int result = open_end(copying, from, 0, 0, &source);
+    int same, result = is_same_file(copying, source, target, &same);
 
     if (result != THEMIS_TOOLS_OK)
         return result;
-    result = open_end(copying, to, 1, mode, &target);
+    if (same)
+        return themis_tools_complain(copying->self, "'%s' and '%s' are the same file", from->text, to->text);
+    if (themis_tools_transfer(*source, *target, show_progress, copying, &cause) == THEMIS_OK)
+        return THEMIS_TOOLS_OK;
+    end_progress(copying);
+    return themis_tools_complain(copying->self, "%s to %s: %s", from->text, to->text, cause);
+}
+
+static int copy_file(copying_t *copying, const themis_tools_place_t *from, const themis_tools_place_t *to,
+                     const themis_tools_attributes_t *attributes)
+{
+    themis_tools_end_t source, target;
+    int result = open_source(copying, from, &source);
+
+    if (result != THEMIS_TOOLS_OK)
+        return result;
+    result = open_target(copying, to, attributes->mode, &target);
     if (result == THEMIS_TOOLS_OK) {
         copying->name = from->text;
-        copying->size = size;
-        if (themis_tools_transfer(source, target, show_progress, copying, &cause) != THEMIS_OK) {
-            end_progress(copying);
-            result = themis_tools_complain(copying->self, "%s to %s: %s", from->text, to->text, cause);
-        }
-        copying->before += size;
+        copying->size = attributes->size;
+        result = copy_bytes(copying, from, to, &source, &target);
+        copying->before += attributes->size;
         result |= close_end(copying, &target, to, 1);
     }
     close_end(copying, &source, from, 0);
@@ -126,52 +171,46 @@ static int copy_file(copying_t *copying, const place_t *from, const place_t *to,
 
 /* --- trees -------------------------------------------------------------------------------------------------------- */
 
-typedef struct attributes {
-    int is_directory;
-    uint32_t mode;
-    uint64_t size;
-} attributes_t;
+static int copy_any(copying_t *copying, const themis_tools_place_t *from, const themis_tools_place_t *to,
+                    const themis_tools_attributes_t *attributes);
 
-static themis_status_t look(const place_t *place, attributes_t *attributes)
+static int complain_look(const copying_t *copying, const themis_tools_place_t *place)
 {
-    themis_stat_t remote;
-    struct stat local;
-
-    if (place->session) {
-        themis_status_t status = themis_stat(place->session, place->path, &remote);
-        if (status == THEMIS_OK)
-            *attributes = (attributes_t){remote.type == THEMIS_TYPE_DIRECTORY, remote.mode & 0777, remote.size};
-        return status;
-    }
-    if (stat(place->path, &local) != 0)
-        return errno == ENOENT ? THEMIS_NO_ENTRY : THEMIS_IO;
-    *attributes = (attributes_t){S_ISDIR(local.st_mode), local.st_mode & 0777, (uint64_t)local.st_size};
-    return THEMIS_OK;
+    return place->session ? themis_tools_failed(copying->self) : complain_errno(copying, place->path);
 }
-
-static int copy_any(copying_t *copying, const place_t *from, const place_t *to);
 
 typedef struct descent {
     copying_t *copying;
-    const place_t *from, *to;
+    const themis_tools_place_t *from, *to;
     int result;
 } descent_t;
+
+static int copy_below(copying_t *copying, const themis_tools_place_t *from, const themis_tools_place_t *to)
+{
+    themis_tools_attributes_t attributes;
+    themis_status_t status = themis_tools_place_look(from, &attributes);
+
+    if (status == THEMIS_NO_ENTRY && from->session)
+        return THEMIS_TOOLS_OK; /* its making was cut short: it is not there */
+    if (status != THEMIS_OK)
+        return complain_look(copying, from);
+    return copy_any(copying, from, to, &attributes);
+}
 
 static int copy_entry(void *arg, const char *name, themis_type_t type)
 {
     descent_t *descent = arg;
-    char from[PATH_BYTES], to[PATH_BYTES];
+    const themis_tools_command_t *self = descent->copying->self;
+    themis_tools_place_t from = {0}, to = {0};
+    int result = themis_tools_place_below(self, descent->from, name, strlen(name), &from);
 
-    if (snprintf(from, sizeof from, "%s/%s", descent->from->path, name) >= PATH_BYTES ||
-        snprintf(to, sizeof to, "%s/%s", descent->to->path, name) >= PATH_BYTES) {
-        descent->result = themis_tools_complain(descent->copying->self, "%s: the path is too long", name);
-        return 0;
-    }
-    place_t source = {from, descent->from->session, from}, target = {to, descent->to->session, to};
-    attributes_t attributes;
-    if (source.session && look(&source, &attributes) == THEMIS_NO_ENTRY)
-        return 0; /* its making was cut short: it is not there */
-    descent->result |= copy_any(descent->copying, &source, &target);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_place_below(self, descent->to, name, strlen(name), &to);
+    if (result == THEMIS_TOOLS_OK)
+        result = copy_below(descent->copying, &from, &to);
+    themis_tools_place_free(&from);
+    themis_tools_place_free(&to);
+    descent->result |= result;
     return 0;
 }
 
@@ -189,7 +228,7 @@ static int copy_local_entries(descent_t *descent)
     return descent->result;
 }
 
-static int make_directory(const copying_t *copying, const place_t *place, uint32_t mode)
+static int make_directory(const copying_t *copying, const themis_tools_place_t *place, uint32_t mode)
 {
     if (place->session) {
         themis_status_t status = themis_mkdir(place->session, place->path, mode);
@@ -198,13 +237,20 @@ static int make_directory(const copying_t *copying, const place_t *place, uint32
     return mkdir(place->path, mode) == 0 || errno == EEXIST ? THEMIS_TOOLS_OK : complain_errno(copying, place->path);
 }
 
-static int copy_directory(copying_t *copying, const place_t *from, const place_t *to, uint32_t mode)
+static int copy_directory(copying_t *copying, const themis_tools_place_t *from, const themis_tools_place_t *to,
+                          uint32_t mode)
 {
     descent_t descent = {copying, from, to, THEMIS_TOOLS_OK};
+    int within;
 
     if (!copying->recursive)
         return themis_tools_complain(copying->self, "%s is a directory; -r copies it", from->text);
-    int result = make_directory(copying, to, mode | 0700);
+    int result = themis_tools_place_is_within(copying->self, to, from, &within);
+    if (result == THEMIS_TOOLS_OK && within)
+        result = themis_tools_complain(copying->self, "cannot copy a directory, '%s', into itself, '%s'", from->text,
+                                       to->text);
+    if (result == THEMIS_TOOLS_OK)
+        result = make_directory(copying, to, mode | 0700);
     if (result != THEMIS_TOOLS_OK)
         return result;
     if (!from->session)
@@ -214,39 +260,34 @@ static int copy_directory(copying_t *copying, const place_t *from, const place_t
     return descent.result;
 }
 
-static int copy_any(copying_t *copying, const place_t *from, const place_t *to)
+static int copy_any(copying_t *copying, const themis_tools_place_t *from, const themis_tools_place_t *to,
+                    const themis_tools_attributes_t *attributes)
 {
-    attributes_t attributes;
-    themis_status_t status = look(from, &attributes);
-
-    if (status != THEMIS_OK)
-        return from->session ? themis_tools_failed(copying->self) : complain_errno(copying, from->path);
-    return attributes.is_directory ? copy_directory(copying, from, to, attributes.mode)
-                                   : copy_file(copying, from, to, attributes.mode, attributes.size);
+    return attributes->kind == THEMIS_TOOLS_DIRECTORY ? copy_directory(copying, from, to, attributes->mode)
+                                                      : copy_file(copying, from, to, attributes);
 }
 
 /* --- cp ----------------------------------------------------------------------------------------------------------- */
 
 /* Into a directory the name stays. */
-static int copy_operand(copying_t *copying, const char *text, const place_t *to, int into)
+static int copy_operand(copying_t *copying, const char *text, const themis_tools_place_t *to, int into)
 {
-    char path[PATH_BYTES];
-    place_t from, target = *to;
-    int result = locate(copying, text, &from);
+    themis_tools_place_t from, target = {0};
+    themis_tools_attributes_t attributes;
+    int result = themis_tools_place_at(copying->self, text, &from);
 
     if (result != THEMIS_TOOLS_OK)
         return result;
-    if (into) {
-        size_t length = strlen(from.path);
-        while (length > 1 && from.path[length - 1] == '/')
-            length--;
-        const char *name = from.path + length;
-        while (name > from.path && name[-1] != '/')
-            name--;
-        snprintf(path, sizeof path, "%s/%.*s", to->path, (int)(from.path + length - name), name);
-        target.path = target.text = path;
-    }
-    return copy_any(copying, &from, &target);
+    size_t length = 0;
+    const char *name = into ? themis_tools_place_name(from.path, &length) : "";
+    result = themis_tools_place_below(copying->self, to, name, length, &target);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_place_look(&from, &attributes) == THEMIS_OK
+                     ? copy_any(copying, &from, &target, &attributes)
+                     : complain_look(copying, &from);
+    themis_tools_place_free(&from);
+    themis_tools_place_free(&target);
+    return result;
 }
 
 static int run_cp(const themis_tools_command_t *self, int argc, char **argv)
@@ -255,20 +296,23 @@ static int run_cp(const themis_tools_command_t *self, int argc, char **argv)
     const themis_tools_option_t options[] = {
         {'r', "recursive", &copying.recursive, NULL}, {'q', "quiet", &copying.quiet, NULL}, {0}};
     int at = themis_tools_options(self, argc, argv, options);
-    attributes_t attributes = {0};
-    place_t to;
+    themis_tools_attributes_t attributes;
+    themis_tools_place_t to;
 
     if (at < 0 || argc - at < 2)
         return themis_tools_usage(self);
     copying.quiet |= !isatty(STDERR_FILENO);
-    int result = locate(&copying, argv[argc - 1], &to);
+    int result = themis_tools_place_at(self, argv[argc - 1], &to);
     if (result != THEMIS_TOOLS_OK)
         return result;
-    int into = look(&to, &attributes) == THEMIS_OK && attributes.is_directory;
-    if (argc - at > 2 && !into)
-        return themis_tools_complain(self, "%s is not a directory", argv[argc - 1]);
+    int into = themis_tools_place_look(&to, &attributes) == THEMIS_OK && attributes.kind == THEMIS_TOOLS_DIRECTORY;
+    if (argc - at > 2 && !into) {
+        result = themis_tools_complain(self, "%s is not a directory", argv[argc - 1]);
+        at = argc;
+    }
     for (; at < argc - 1; at++)
         result |= copy_operand(&copying, argv[at], &to, into);
+    themis_tools_place_free(&to);
     end_progress(&copying);
     return result;
 }
@@ -286,19 +330,20 @@ static int run_cat(const themis_tools_command_t *self, int argc, char **argv)
     int at = themis_tools_options(self, argc, argv, options), result = THEMIS_TOOLS_OK;
     themis_tools_end_t source, out = {.fd = STDOUT_FILENO};
     const char *cause;
-    place_t from;
+    themis_tools_place_t from;
 
     if (at < 0 || at == argc)
         return themis_tools_usage(self);
     for (; at < argc; at++) {
-        int failed = locate(&copying, argv[at], &from);
+        int failed = themis_tools_place_at(self, argv[at], &from);
         if (!failed)
-            failed = open_end(&copying, &from, 0, 0, &source);
+            failed = open_source(&copying, &from, &source);
         if (!failed) {
             if (themis_tools_transfer(source, out, NULL, NULL, &cause) != THEMIS_OK)
                 failed = themis_tools_complain(self, "%s: %s", argv[at], cause);
             close_end(&copying, &source, &from, 0);
         }
+        themis_tools_place_free(&from);
         result |= failed;
     }
     return result;

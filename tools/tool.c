@@ -182,6 +182,60 @@ void themis_tools_close(void)
     }
 }
 
+/* Whether server `index` of both is one. THEMIS_OK, or why one of them did not say. */
+static themis_status_t compare_server(themis_t *a, themis_t *b, uint32_t index, int *same)
+{
+    char *text_a = NULL, *text_b = NULL;
+    themis_status_t status = themis_query(a, index, "instance", &text_a);
+
+    if (status == THEMIS_OK && (status = themis_query(b, index, "instance", &text_b)) == THEMIS_OK)
+        *same = strcmp(text_a, text_b) == 0;
+    free(text_a);
+    free(text_b);
+    return status;
+}
+
+/* A list has all servers of its file system in their order, so only those of one number can be the same. */
+static int compare_servers(const themis_tools_command_t *self, themis_t *a, themis_t *b, int *same)
+{
+    themis_session_info_t info_a, info_b;
+    uint32_t told = 0;
+    int found = 0;
+
+    if (themis_session_info(a, &info_a) != THEMIS_OK || themis_session_info(b, &info_b) != THEMIS_OK)
+        return themis_tools_failed(self);
+    for (uint32_t i = 0; info_a.servers == info_b.servers && i < info_a.servers && !found; i++)
+        told += compare_server(a, b, i, &found) == THEMIS_OK;
+    if (info_a.servers == info_b.servers && told == 0)
+        return themis_tools_complain(self, "cannot tell whether %s and %s are the same servers: %s", info_a.server_list,
+                                     info_b.server_list, themis_last_error());
+    *same = found;
+    return THEMIS_TOOLS_OK;
+}
+
+int themis_tools_same_servers(const themis_tools_command_t *self, themis_t *a, themis_t *b, int *same)
+{
+    static struct {
+        themis_t *a, *b;
+        int same;
+    } last; /* trees are asked about again and again */
+
+    if (a == b) {
+        *same = 1;
+        return THEMIS_TOOLS_OK;
+    }
+    if (last.a != a || last.b != b) {
+        int answer = 0, result = compare_servers(self, a, b, &answer);
+        if (result != THEMIS_TOOLS_OK)
+            return result;
+        last.a = a;
+        last.b = b;
+        last.same = answer;
+    }
+    *same = last.same;
+    return THEMIS_TOOLS_OK;
+}
+
 int themis_tools_is_remote(const char *text)
 {
     return strncmp(text, scheme, sizeof scheme - 1) == 0;

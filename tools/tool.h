@@ -62,4 +62,10 @@ int themis_tools_resolve(const themis_tools_command_t *self, const char *text, t
 /* The session of a server list; NULL: that of the environment and the configuration. */
 int themis_tools_session(const themis_tools_command_t *self, const char *servers, themis_t **session);
 void themis_tools_close(void);
+
+/*
+ * *same: 1 if the sessions have a server in common, whatever it is called in their lists, so that a path means the same
+ * file or directory in both. Complains by itself where no server tells.
+ */
+int themis_tools_same_servers(const themis_tools_command_t *self, themis_t *a, themis_t *b, int *same);
 #endif

@@ -154,6 +154,12 @@ static themis_status_t end_at(transfer_t *transfer, uint64_t size)
     return note(transfer, themis_truncate(transfer->to.file, size));
 }
 
+/* Zeros are left out of a regular target, so nothing may be there. */
+static themis_status_t empty_target(transfer_t *transfer)
+{
+    return transfer->to.replaces ? end_at(transfer, 0) : THEMIS_OK;
+}
+
 /* The block of turn `turn` is read AHEAD turns before it is written, and has as many turns until it is read again. */
 static themis_status_t run(transfer_t *transfer, themis_tools_moved_fn moved, void *arg)
 {
@@ -164,7 +170,9 @@ static themis_status_t run(transfer_t *transfer, themis_tools_moved_fn moved, vo
     for (uint64_t turn = 0; status == THEMIS_OK; turn++) {
         block_t *block = &transfer->blocks[turn % BLOCKS];
         if ((status = begin_read(transfer, &transfer->blocks[(turn + AHEAD) % BLOCKS])) != THEMIS_OK ||
-            (status = end_read(transfer, block)) != THEMIS_OK || (status = begin_write(transfer, block)) != THEMIS_OK)
+            (status = end_read(transfer, block)) != THEMIS_OK ||
+            (turn == 0 && (status = empty_target(transfer)) != THEMIS_OK) ||
+            (status = begin_write(transfer, block)) != THEMIS_OK)
             return status;
         if (moved)
             moved(arg, block->offset + block->length);

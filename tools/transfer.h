@@ -12,7 +12,8 @@ typedef void (*themis_tools_moved_fn)(void *arg, uint64_t bytes);
 typedef struct themis_tools_end {
     themis_file_t *file; /* NULL: `fd` */
     int fd;
-    int is_regular; /* a file from its beginning, not a stream; as a target it is empty, so zeros need not be written */
+    int is_regular; /* a file from its beginning, not a stream */
+    int replaces;   /* of a regular target: what it holds goes as soon as the first bytes of the source were read */
 } themis_tools_end_t;
 
 /*
