@@ -250,6 +250,15 @@ check "cp -r of the root to other servers" outcome 0 themis cp -r themis:/ "them
 check "and below it" prints precious themis cat "themis://$others/t/f"
 check "mv to them" refused "on different servers" themis mv themis:/x "themis://$others/x"
 check "they stop" outcome 0 env "THEMIS_SERVERS=$others" timeout 60 themis stop -d "$T/others"
+# Of a tree what is neither file nor directory is named, and left out.
+mkfifo "$T/self/dir/fifo" "$T/self/other/g"
+ln -s /dev/zero "$T/self/dir/zero"
+check "cp -r of a FIFO in a tree says so and goes on" says 1 "dir/fifo is neither a file nor a directory" themis cp -r dir themis:/special
+check "so of a device" grep -q "dir/zero is neither a file nor a directory" "$T/err"
+check "with the rest" prints more themis cat themis:/special/g
+check "cp -r does not write to a FIFO in a tree" says 1 "other/g is neither a file nor a directory" themis cp -r themis:/special/. other
+rm "$T/self/dir/fifo" "$T/self/other/g" "$T/self/dir/zero"
+themis rm -r themis:/special
 # A FIFO that is named is read, and written to.
 through_fifo() {
     mkfifo "$T/fifo"

@@ -185,8 +185,18 @@ typedef struct descent {
     int result;
 } descent_t;
 
+static int is_special(const themis_tools_place_t *place)
+{
+    themis_tools_attributes_t attributes;
+
+    return !place->session && themis_tools_place_look(place, &attributes) == THEMIS_OK &&
+           attributes.kind == THEMIS_TOOLS_SPECIAL;
+}
+
+/* Nobody may ever be at the other end of a FIFO in a tree, and a device may never end. */
 static int copy_below(copying_t *copying, const themis_tools_place_t *from, const themis_tools_place_t *to)
 {
+    static const char special[] = "%s is neither a file nor a directory; it is not copied";
     themis_tools_attributes_t attributes;
     themis_status_t status = themis_tools_place_look(from, &attributes);
 
@@ -194,6 +204,11 @@ static int copy_below(copying_t *copying, const themis_tools_place_t *from, cons
         return THEMIS_TOOLS_OK; /* its making was cut short: it is not there */
     if (status != THEMIS_OK)
         return complain_look(copying, from);
+    if (attributes.kind == THEMIS_TOOLS_SPECIAL)
+        return themis_tools_complain(copying->self, special, from->text);
+    if (is_special(to))
+        return themis_tools_complain(copying->self, "%s is neither a file nor a directory; %s is not copied to it",
+                                     to->text, from->text);
     return copy_any(copying, from, to, &attributes);
 }
 
