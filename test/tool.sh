@@ -237,8 +237,13 @@ check "cp -r of .. goes into the directory itself" outcome 0 themis cp -r themis
 check "with what is there" prints "f
 sub/" themis ls themis:/tt/sub
 themis rm -r themis:/tt
+check "mv of a file onto itself keeps it" outcome 0 themis mv themis:/x "themis://$named/t/../x"
 check "mv of a directory into itself" kept 1 "cannot be moved below itself" themis mv themis:/t themis:/t/sub
 check "mv of a directory onto itself" kept 1 "cannot be moved below itself" themis mv themis:/t themis:/t
+check "mv of . into a directory" kept 1 "no name to keep" themis mv themis:/t/. themis:/t/sub
+check "mv of a name with a slash at its end" outcome 0 themis mv themis:/t/sub/ themis:/t/../t
+check "leaves it in its directory" prints "f
+sub/" themis ls themis:/t
 check "the file is as it was" prints precious themis cat themis:/x
 # The same paths on other servers are other files and directories.
 check "other servers start" outcome 0 themis start -s 2 -d "$T/others" --size 64m

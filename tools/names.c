@@ -2,6 +2,7 @@
 /* themis rm, mkdir, rmdir and mv. */
 #include <stdio.h>
 #include <string.h>
+#include "tools/place.h"
 #include "tools/tool.h"
 
 static const uint32_t directory_mode = 0755;
@@ -153,30 +154,43 @@ const themis_tools_command_t themis_tools_rmdir = {"rmdir", "PATH...", "Removes 
 
 /* --- mv ----------------------------------------------------------------------------------------------------------- */
 
+/* Into a directory the name stays. */
+static int move(const themis_tools_command_t *self, themis_t *session, const char *from, const char *to)
+{
+    char target[8192];
+    themis_stat_t stat;
+    size_t length = 0;
+    const char *name = "";
+
+    if (themis_stat(session, to, &stat) == THEMIS_OK && stat.type == THEMIS_TYPE_DIRECTORY) {
+        name = themis_tools_place_name(from, &length);
+        if (length == 0)
+            return themis_tools_complain(self, "%s has no name to keep in %s", from, to);
+    }
+    if (snprintf(target, sizeof target, "%s%s%.*s", to, length ? "/" : "", (int)length, name) >= (int)sizeof target)
+        return themis_tools_complain(self, "%s: the path is too long", to);
+    return themis_rename(session, from, target) == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_failed(self);
+}
+
 static int run_mv(const themis_tools_command_t *self, int argc, char **argv)
 {
     const themis_tools_option_t options[] = {{0}};
-    int at = themis_tools_options(self, argc, argv, options);
+    int at = themis_tools_options(self, argc, argv, options), same = 0;
     themis_t *from_session, *session;
     const char *from, *to;
-    char target[8192];
-    themis_stat_t stat;
 
     if (at < 0 || argc - at != 2)
         return themis_tools_usage(self);
     int result = themis_tools_resolve(self, argv[at], &from_session, &from);
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_resolve(self, argv[at + 1], &session, &to);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_same_servers(self, from_session, session, &same);
     if (result != THEMIS_TOOLS_OK)
         return result;
-    if (session != from_session)
+    if (!same)
         return themis_tools_complain(self, "%s and %s are on different servers; use cp and rm", argv[at], argv[at + 1]);
-    snprintf(target, sizeof target, "%s", to);
-    if (themis_stat(session, to, &stat) == THEMIS_OK && stat.type == THEMIS_TYPE_DIRECTORY) {
-        const char *slash = strrchr(from, '/');
-        snprintf(target, sizeof target, "%s/%s", to, slash ? slash + 1 : from);
-    }
-    return themis_rename(session, from, target) == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_failed(self);
+    return move(self, session, from, to);
 }
 
 const themis_tools_command_t themis_tools_mv = {"mv", "FROM TO", "Renames a file or directory, or moves it into one.",
