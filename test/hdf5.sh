@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Parallel HDF5 on themis: with two servers. What the slab example wrote is copied to a local file and compared there, by
-# HDF5's own tools, with what it writes on ufs:. And whole datasets that are read at once after small collective writes.
+# HDF5's own tools, with what it writes on ufs:. Files that the program leaves open are closed by HDF5 in MPI_Finalize.
+# And whole datasets that are read at once after small collective writes.
 # timeout: 500
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -48,6 +49,24 @@ slab_case() {
     rm -f "$T/themis.h5" "$T/ufs.h5"
 }
 
+open_end=$THEMIS_BUILD/test/adio/finalize_hdf5
+mkdir -p "$THEMIS_BUILD/test/adio"
+# shellcheck disable=SC2046 # words of a command
+mpicc.mpich -Wall -Werror $(pkg-config --cflags hdf5-mpich) -o "$open_end" "$THEMIS_SRC/test/adio/finalize_hdf5.c" $(pkg-config --libs hdf5-mpich) || exit 1
+
+# left_open RANKS SERVERS: written and read with MPICH alone and on themis:; no program closes its file.
+left_open() {
+    label="left open, $2 servers, $1 ranks"
+    check "$label: written on ufs: with MPICH alone" limit 60 mpirun.mpich -n "$1" "$open_end" write "ufs:$T/ufs.h5"
+    check "$label: read there" limit 60 mpirun.mpich -n "$1" "$open_end" read "ufs:$T/ufs.h5"
+    check "$label: written on themis:" limit 60 ranks "$1" "$open_end" write themis:/open.h5
+    check "$label: read there by another program" limit 60 ranks "$1" "$open_end" read themis:/open.h5
+    check "$label: copied" limit 60 themis cp themis:/open.h5 "$T/themis.h5"
+    check "$label: h5diff finds no difference from ufs:" limit 60 h5diff "$T/ufs.h5" "$T/themis.h5"
+    rm -f "$T/themis.h5" "$T/ufs.h5"
+    limit 30 themis rm themis:/open.h5
+}
+
 start_servers 2
 slab_case 1 16 16 4
 slab_case 2 100 77 13
@@ -56,6 +75,7 @@ slab_case 4 512 384 100
 slab_case 3 1000 1000 250
 slab_case 4 7 2000 7
 slab_case 4 2048 1024 512
+for n in 1 2 4; do left_open $n 2; done
 
 # order RANKS NODES FILE [SECONDS]
 order() {
@@ -76,4 +96,9 @@ for mode in auto list twophase; do
         check "the same on two nodes" order $n 2 themis:/order.h5
     done
 done
+unset THEMIS_FAKE_NODES ROMIO_HINTS EXTRA_PRELOAD
+
+stop_servers
+start_servers 1
+for n in 1 2 4; do left_open $n 1; done
 finish

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions of this process. Files of one server list and job share one; all end in MPI_Finalize, which deletes the
- * attributes of MPI_COMM_SELF while MPI still works.
+ * Sessions of this process. Files of one server list and job share one; all end in MPI_Finalize with the attributes of
+ * MPI_COMM_WORLD. MPICH deletes those of MPI_COMM_SELF before, and so libraries that close their files in a delete
+ * callback of MPI_COMM_SELF find the sessions alive, whoever came first.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ static void end_with_mpi(void)
     if (table.keyval != MPI_KEYVAL_INVALID)
         return;
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, sessions_end, &keyval, NULL);
-    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, NULL);
     table.keyval = keyval;
     MPI_Comm_free_keyval(&keyval);
 }

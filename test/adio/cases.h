@@ -72,7 +72,7 @@ typedef struct test_case {
 } test_case_t;
 
 /* The body of main. */
-static int run_case(int argc, char **argv, const test_case_t *cases, size_t count)
+__attribute__((unused)) static int run_case(int argc, char **argv, const test_case_t *cases, size_t count)
 {
     int all = 1, known = 0;
 

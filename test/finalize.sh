@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Files that are still open when MPI_Finalize is called, and are closed there by a library, or never.
+# timeout: 500
+. "$(dirname "$0")/lib/testlib.sh"
+
+program=$THEMIS_BUILD/test/adio/finalize
+mkdir -p "$THEMIS_BUILD/test/adio"
+mpicc.mpich -Wall -Werror -o "$program" "$THEMIS_SRC/test/adio/finalize.c" || exit 1
+gcc -O2 -fPIC -shared -o "$T/yield_shim.so" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl || exit 1
+EXTRA_PRELOAD=$T/yield_shim.so
+
+# letters FIRST COUNT: blocks of letters as the program writes them; the first letter has the code FIRST.
+letters() {
+    for code in $(seq "$1" $(($1 + $2 - 1))); do
+        head -c 100000 /dev/zero | tr '\0' "\\$(printf %o "$code")"
+    done
+}
+# same RANKS PARTS COMMAND...: whether the command prints the blocks of the first part, or of both
+same() {
+    letters 65 "$1" >"$T/expected"
+    [ "$2" = 1 ] || letters 97 "$1" >>"$T/expected"
+    shift 2
+    "$@" >"$T/found" && cmp "$T/expected" "$T/found"
+}
+# verify RANKS PARTS READER FILE...: the bytes of the files
+verify() {
+    n=$1 parts=$2 reader=$3
+    shift 3
+    for file in "$@"; do same "$n" "$parts" $reader "$file" || return 1; done
+}
+
+# on_themis RANKS CASE PARTS: two files of the servers, and one of another server, that is, in another session
+on_themis() {
+    limit 20 themis rm -r themis:/d "themis://$other/d" 2>/dev/null
+    limit 20 themis mkdir themis:/d && limit 20 themis mkdir "themis://$other/d" || return 1
+    set -- "$1" "$2" "$3" themis:/d/a themis:/d/b "themis://$other/d/c"
+    limit 40 ranks "$1" "$program" "$2" "$4" "$5" "$6" && verify "$1" "$3" "themis cat" "$4" "$5" "$6" && sessions_ended
+}
+# What is left are those of who asks and of the other server; a program's that was not ended would be there for its lease.
+sessions_ended() {
+    for _ in 1 2 3 4 5; do
+        limit 20 themis status --json >"$T/status" || return 1
+        left=$(sed -n 's/^ *"sessions": \([0-9]*\),/\1/p' "$T/status" | sort -n | tail -n 1)
+        [ "$left" -gt "$servers" ] || return 0
+        sleep 0.3
+    done
+    echo "sessions: $left"
+    return 1
+}
+# on_ufs RANKS CASE PARTS [LIBRARY]: two local files, with LIBRARY in front of MPICH's own or without
+on_ufs() {
+    rm -rf "$T/d" && mkdir "$T/d" && limit 40 mpirun.mpich -n "$1" -genv LD_PRELOAD "${4-}" "$program" "$2" "ufs:$T/d/a" "ufs:$T/d/b" &&
+        verify "$1" "$3" cat "$T/d/a" "$T/d/b"
+}
+
+# closes TEXT COMMAND...: files that are closed, or not; COMMAND RANKS CASE PARTS runs a case and verifies the parts.
+closes() {
+    label=$1
+    shift
+    for n in 1 2 4; do
+        check "$label, $n ranks: closed by a library that came first" "$@" "$n" closed 1
+        check "$label, $n ranks: closed by one that came later" "$@" "$n" closed-late 1
+        check "$label, $n ranks: written, synced and read before" "$@" "$n" used 2
+        check "$label, $n ranks: the same by one that came later" "$@" "$n" used-late 2
+        check "$label, $n ranks: never closed" "$@" "$n" never 1
+    done
+}
+# fortran TEXT COMMAND...: MPICH's own library has freed its table of handles by then.
+fortran() {
+    label=$1
+    shift
+    for n in 1 2 4; do check "$label, $n ranks: closed by Fortran's handle" "$@" "$n" fortran 1; done
+}
+
+case ${THEMIS_VARIANT-} in
+"") closes "ufs: with MPICH alone" on_ufs ;;
+esac
+ours_on_ufs() { on_ufs "$1" "$2" "$3" "$(preload)"; }
+closes "ufs:" ours_on_ufs
+fortran "ufs:" ours_on_ufs
+
+# Another server with a list of its own.
+free_port
+other=127.0.0.1:$testlib_port
+spawn themisd --listen 127.0.0.1 --port "$testlib_port" --size 1g --port-file "$T/other"
+await_files 60 "$T/other" || exit 1
+
+# gone RANKS CASE: the servers are killed in MPI_Finalize. Ends without what was not written, but in time and cleanly.
+gone() {
+    SERVER_PIDS=$testlib_servers THEMIS_TIMEOUT=8s limit 60 ranks "$1" "$program" "$2" themis:/gone
+}
+for servers in 1 2; do
+    label="themis:, $servers servers"
+    start_servers $servers
+    closes "$label" on_themis
+    fortran "$label" on_themis
+    for n in 1 4; do
+        check "$label, $n ranks: closed when the servers are lost" gone "$n" gone
+        stop_servers
+        start_servers $servers
+        check "$label, $n ranks: never closed, and the servers are lost" gone "$n" never-gone
+        stop_servers
+        start_servers $servers
+    done
+    stop_servers
+done
+finish
