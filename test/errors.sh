@@ -131,6 +131,34 @@ for name in external32 sparse modes gaps threads; do
     check "$name on themis:" feature "$name" "themis:/$name"
     check "$name on ufs:" feature "$name" "ufs:$T/$name"
 done
+# Copies of MPI_COMM_SELF that take their time: ROMIO, which starts with the first file, is not ready meanwhile.
+cat >"$T/slow.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <unistd.h>
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *made)
+{
+    int (*next)(MPI_Comm, MPI_Comm *) = (int (*)(MPI_Comm, MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_dup");
+    usleep(comm == MPI_COMM_SELF ? 200000 : 0);
+    return next(comm, made);
+}
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+{
+    int (*next)(MPI_Comm, int, int, MPI_Comm *) = (int (*)(MPI_Comm, int, int, MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_split");
+    usleep(comm == MPI_COMM_SELF ? 200000 : 0);
+    return next(comm, color, key, made);
+}
+END
+mpicc.mpich -fPIC -shared -o "$T/slow.so" "$T/slow.c" -ldl || exit 1
+first_files() (
+    EXTRA_PRELOAD=$T/slow.so:$EXTRA_PRELOAD
+    limit 40 ranks "$1" "$programs/features" first-files "$2"
+)
+for n in 1 2 4; do
+    check "threads of $n ranks open the first files on themis:" first_files "$n" themis:/first
+    check "threads of $n ranks open the first files on ufs:" first_files "$n" "ufs:$T/first"
+done
 check "more than 2 GiB in one call" limit 60 ranks 2 "$programs/features" large-count themis:/large
 
 # wish POLICY: a program with the hint themis_policy; its messages in $T/wish.err, the hints in force in $T/wish.

@@ -14,8 +14,8 @@ void themis_glue_lock_acquire(int held);
 /* Learns whether MPI_THREAD_MULTIPLE was granted; without it the lock is nothing. */
 void themis_glue_lock_init(void);
 
-/* A communicator of this rank alone, with MPI_ERRORS_RETURN, for questions to MPI that may fail. Lives until
- * MPI_Finalize; MPI_COMM_NULL before MPIR_Ext_init and after. */
+/* A communicator of this rank alone, with MPI_ERRORS_RETURN, for questions to MPI that may fail; made by the first
+ * call, which may give ROMIO's lock away meanwhile. Lives until MPI_Finalize. MPI_COMM_NULL: could not be made. */
 MPI_Comm themis_glue_self(void);
 
 /* Compares how libmpich and this ROMIO keep a file's error handler; warns once if they differ. */

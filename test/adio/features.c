@@ -284,19 +284,61 @@ static void threads(const char *name)
     MPI_File_close(&b);
 }
 
+typedef struct first_file {
+    MPI_Comm comm;
+    char name[256];
+} first_file_t;
+
+static void *open_and_close(void *arg)
+{
+    first_file_t *first = arg;
+    MPI_File file;
+
+    expect(MPI_File_open(first->comm, first->name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+                   MPI_SUCCESS &&
+               MPI_File_close(&file) == MPI_SUCCESS,
+           "a thread opens and closes a file");
+    return NULL;
+}
+
+/* No file was open before. */
+static void first_files(const char *name)
+{
+    first_file_t first[4];
+    pthread_t thread[4];
+
+    for (int i = 0; i < 4; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &first[i].comm);
+        snprintf(first[i].name, sizeof first[i].name, "%s.%d", name, i);
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_create(&thread[i], NULL, open_and_close, &first[i]);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(thread[i], NULL);
+        MPI_Comm_free(&first[i].comm);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(const char *name);
-} cases[] = {{"external32", external32}, {"sparse", sparse},   {"large-count", large_count},
-             {"modes", modes},           {"gaps", gaps},       {"threads", threads},
-             {"atomic", atomic},         {"waiting", waiting}, {"long-name", long_name}};
+} cases[] = {{"external32", external32},
+             {"sparse", sparse},
+             {"large-count", large_count},
+             {"modes", modes},
+             {"gaps", gaps},
+             {"threads", threads},
+             {"atomic", atomic},
+             {"waiting", waiting},
+             {"long-name", long_name},
+             {"first-files", first_files}};
 
 int main(int argc, char **argv)
 {
     int all = 1, known = 0, level;
+    int many = argc == 3 && (strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "first-files") == 0);
 
-    MPI_Init_thread(&argc, &argv,
-                    argc == 3 && strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Init_thread(&argc, &argv, many ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof *cases; i++)
