@@ -7,7 +7,7 @@ ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(RO
 	-isystem $(ROMIO_BUILD)/source/mpl/include $(MPI_CFLAGS)
 
 # Where the driver comes in (adio/glue/driver.c).
-ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp ADIOI_Shfp_fname MPIO_File_free PMPI_Attr_put
+ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp ADIOI_Shfp_fname MPIO_File_free PMPI_Attr_put PMPI_Attr_get
 
 # Calls of ROMIO in front of which adio/glue/collective.c and arguments.c stand: renamed in ROMIO's objects.
 ROMIO_COLLECTIVES = open delete set_view set_size preallocate set_atomicity seek_shared \

@@ -23,11 +23,17 @@ same() {
     shift 2
     "$@" >"$T/found" && cmp "$T/expected" "$T/found"
 }
-# verify RANKS PARTS READER FILE...: the bytes of the files
+# verify RANKS PARTS READER FILE...: the bytes of the files; with PARTS "own" each rank has a file with one block.
 verify() {
     n=$1 parts=$2 reader=$3
     shift 3
-    for file in "$@"; do same "$n" "$parts" $reader "$file" || return 1; done
+    for file in "$@"; do
+        if [ "$parts" = own ]; then
+            for rank in $(seq 0 $((n - 1))); do same 1 1 $reader "$file.$rank" || return 1; done
+        else
+            same "$n" "$parts" $reader "$file" || return 1
+        fi
+    done
 }
 
 # on_themis RANKS CASE PARTS: two files of the servers, and one of another server, that is, in another session
@@ -66,11 +72,18 @@ closes() {
         check "$label, $n ranks: never closed" "$@" "$n" never 1
     done
 }
-# fortran TEXT COMMAND...: MPICH's own library has freed its table of handles by then.
-fortran() {
+# more TEXT COMMAND...: other calls, through which MPICH's own library does not get: it ends, crashes or hangs in them.
+more() {
     label=$1
     shift
-    for n in 1 2 4; do check "$label, $n ranks: closed by Fortran's handle" "$@" "$n" fortran 1; done
+    for n in 1 2 4; do
+        check "$label, $n ranks: the shared file pointer" "$@" "$n" shared 1
+        check "$label, $n ranks: closed by Fortran's handle" "$@" "$n" fortran 1
+        check "$label, $n ranks: opened after all others were closed" "$@" "$n" opened 2
+        check "$label, $n ranks: opened as the first file" "$@" "$n" opened-first 2
+        check "$label, $n ranks: files of each rank's own" "$@" "$n" opened-own own
+        check "$label, $n ranks: files of each rank's own are the first" "$@" "$n" opened-own-first own
+    done
 }
 
 case ${THEMIS_VARIANT-} in
@@ -78,7 +91,7 @@ case ${THEMIS_VARIANT-} in
 esac
 ours_on_ufs() { on_ufs "$1" "$2" "$3" "$(preload)"; }
 closes "ufs:" ours_on_ufs
-fortran "ufs:" ours_on_ufs
+more "ufs:" ours_on_ufs
 
 # Another server with a list of its own.
 free_port
@@ -94,7 +107,7 @@ for servers in 1 2; do
     label="themis:, $servers servers"
     start_servers $servers
     closes "$label" on_themis
-    fortran "$label" on_themis
+    more "$label" on_themis
     for n in 1 4; do
         check "$label, $n ranks: closed when the servers are lost" gone "$n" gone
         stop_servers

@@ -57,12 +57,43 @@ int MPIR_Ext_init(void)
     return MPI_SUCCESS;
 }
 
+/* --- attributes of MPI_COMM_SELF ------------------------------------------------------------------------------------
+ * While MPICH deletes them, elements of their list are freed already that the list still has. A file that is opened
+ * then must not touch it: what ROMIO keeps with MPI_COMM_SELF is kept with `self`, and a file's copy of MPI_COMM_SELF
+ * is made without its attributes. ROMIO's calls come here by --wrap in local.mk.
+ */
+
 extern int ADIO_Init_keyval; /* ROMIO's, in no header: ends ROMIO when it is deleted */
+
+static MPI_Comm keeper(MPI_Comm comm)
+{
+    return comm == MPI_COMM_SELF ? themis_glue_self() : comm;
+}
+
 int __real_PMPI_Attr_put(MPI_Comm comm, int keyval, void *value);
 int __wrap_PMPI_Attr_put(MPI_Comm comm, int keyval, void *value);
-
-/* ROMIO wants to end with the attributes of MPI_COMM_SELF; its calls come here by --wrap in local.mk. */
 int __wrap_PMPI_Attr_put(MPI_Comm comm, int keyval, void *value)
 {
-    return __real_PMPI_Attr_put(keyval == ADIO_Init_keyval ? MPI_COMM_WORLD : comm, keyval, value);
+    return __real_PMPI_Attr_put(keyval == ADIO_Init_keyval ? MPI_COMM_WORLD : keeper(comm), keyval, value);
+}
+
+int __real_PMPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *found);
+int __wrap_PMPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *found);
+int __wrap_PMPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *found)
+{
+    return __real_PMPI_Attr_get(keeper(comm), keyval, value, found);
+}
+
+int __real_PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *made);
+int __wrap_PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *made);
+int __wrap_PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *made)
+{
+    int held, rc;
+
+    if (comm == MPI_COMM_SELF)
+        return PMPI_Comm_split(comm, 0, 0, made);
+    held = themis_glue_lock_release();
+    rc = __real_PMPI_Comm_dup(comm, made);
+    themis_glue_lock_acquire(held);
+    return rc;
 }

@@ -3,8 +3,7 @@
  * ROMIO's lock for MPI_THREAD_MULTIPLE. ROMIO takes it round whole calls. Held through a blocking collective it would
  * let two threads that are in collectives on two files, in the opposite order on another rank, wait for each other for
  * ever; so it is given away in every MPI call that can block: the linker sends ROMIO's calls of those to the functions
- * below
- * (--wrap in local.mk, which has the same list).
+ * below, and of Comm_dup to init.c (--wrap in local.mk, which has the same list).
  */
 #include <pthread.h>
 #include <sched.h>
@@ -91,7 +90,6 @@ WRAP(Alltoallw,
 WRAP(Barrier, (MPI_Comm c), (c))
 WRAP(Bcast, (void *b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))
 WRAP(Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm *made), (c, g, made))
-WRAP(Comm_dup, (MPI_Comm c, MPI_Comm *made), (c, made))
 WRAP(Comm_free, (MPI_Comm * c), (c))
 WRAP(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *made), (c, color, key, made))
 WRAP(Gather, (const void *s, int sn, MPI_Datatype st, void *r, int rn, MPI_Datatype rt, int root, MPI_Comm c),

@@ -85,6 +85,21 @@ static void in_use(void)
     all_close();
 }
 
+/* The shared file pointer, used for the first time: ROMIO opens a hidden file of each rank's own. */
+static void shared_pointer(void)
+{
+    MPI_Offset at = 0;
+    char byte = 0;
+
+    for (int i = 0; i < count; i++) {
+        expect(ok(MPI_File_read_shared(files[i], &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE)) && byte == 'A',
+               "read at the shared pointer");
+        MPI_Barrier(MPI_COMM_WORLD);
+        expect(ok(MPI_File_get_position_shared(files[i], &at)) && at == ranks, "position of the shared pointer");
+    }
+    all_close();
+}
+
 /* As Fortran's MPI_FILE_CLOSE does it. */
 static void fortran_close(void)
 {
@@ -93,6 +108,31 @@ static void fortran_close(void)
         expect(files[i] != MPI_FILE_NULL, "a file for Fortran's handle");
     }
     all_close();
+}
+
+static void open_and_write(void)
+{
+    all_open();
+    all_write(0);
+    all_write(1);
+    all_close();
+}
+
+/* Each rank opens files of its own: those named, with its number behind. */
+static void open_own(void)
+{
+    char name[4096];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%s.%d", names[i], rank);
+        memset(block, 'A', BLOCK);
+        if (!ok(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &files[i]))) {
+            expect(0, "open of an own file");
+            continue;
+        }
+        expect(ok(MPI_File_write_at(files[i], 0, block, BLOCK, MPI_BYTE, MPI_STATUS_IGNORE)), "write");
+        expect(ok(MPI_File_close(&files[i])), "close");
+    }
 }
 
 static void servers_kill(void)
@@ -128,9 +168,19 @@ static const struct {
     int closes;          /* 1: and closed */
     void (*after)(void); /* in the callback; NULL: nothing */
 } cases[] = {
-    {"closed", EARLY, 1, 0, all_close},   {"closed-late", LATE, 1, 0, all_close},    {"used", EARLY, 1, 0, in_use},
-    {"used-late", LATE, 1, 0, in_use},    {"fortran", EARLY, 1, 0, fortran_close},   {"never", EARLY, 1, 0, NULL},
-    {"gone", EARLY, 1, 0, failing_close}, {"never-gone", EARLY, 1, 0, servers_kill},
+    {"closed", EARLY, 1, 0, all_close},
+    {"closed-late", LATE, 1, 0, all_close},
+    {"used", EARLY, 1, 0, in_use},
+    {"used-late", LATE, 1, 0, in_use},
+    {"shared", EARLY, 1, 0, shared_pointer},
+    {"fortran", EARLY, 1, 0, fortran_close},
+    {"never", EARLY, 1, 0, NULL},
+    {"opened", EARLY, 1, 1, open_and_write},
+    {"opened-first", EARLY, 0, 0, open_and_write},
+    {"opened-own", EARLY, 1, 1, open_own},
+    {"opened-own-first", EARLY, 0, 0, open_own},
+    {"gone", EARLY, 1, 0, failing_close},
+    {"never-gone", EARLY, 1, 0, servers_kill},
 };
 
 static int callback(MPI_Comm comm, int keyval, void *value, void *extra)
