@@ -56,7 +56,7 @@ $(adio_libthemis_mpiio_la_OBJECTS): adio/romio.stamp
 print-mpiio-compile:
 	@echo $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(adio_libthemis_mpiio_la_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)
 
-EXTRA_DIST += test/romio_versions.sh test/romio_forced.sh test/collective.sh test/romio.sh test/errors.sh test/finalize.sh test/mpich-tree.sh test/adio/cases.h test/adio/errors.c test/adio/hints.c test/adio/handlers.c test/adio/handlers.f90 test/adio/features.c test/adio/holder.c test/adio/finalize.c test/adio/finalize_hdf5.c adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/themis-mpiio.map
+EXTRA_DIST += test/romio_versions.sh test/romio_forced.sh test/collective.sh test/romio.sh test/errors.sh test/finalize.sh test/mpich-tree.sh test/adio/cases.h test/adio/errors.c test/adio/hints.c test/adio/handlers.c test/adio/handlers.f90 test/adio/features.c test/adio/holder.c test/adio/finalize.c adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/themis-mpiio.map
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-romio-source=$(or $(ROMIO_SOURCE),$(abs_top_builddir)/romio-src/mpich)
 CLEANFILES += adio/romio.stamp romio-source.stamp
 

@@ -50,9 +50,6 @@ slab_case() {
 }
 
 open_end=$THEMIS_BUILD/test/adio/finalize_hdf5
-mkdir -p "$THEMIS_BUILD/test/adio"
-# shellcheck disable=SC2046 # words of a command
-mpicc.mpich -Wall -Werror $(pkg-config --cflags hdf5-mpich) -o "$open_end" "$THEMIS_SRC/test/adio/finalize_hdf5.c" $(pkg-config --libs hdf5-mpich) || exit 1
 
 # left_open RANKS SERVERS: written and read with MPICH alone and on themis:; no program closes its file.
 left_open() {

@@ -4,7 +4,7 @@ EXTRA_DIST += .ci/run test/packages.txt test/run.sh $(integration_scripts) test/
 	test/cluster/fabric.sh test/cluster/finalize_shim.c
 # Integration scripts of this directory.
 integration_scripts = test/layers.sh test/format.sh test/docs.sh test/examples.sh test/hdf5.sh test/cluster.sh test/distcheck.sh \
-	test/collective.sh test/order.sh test/configure.sh test/library.sh test/many.sh test/tool.sh test/faults.sh test/themisd.sh test/client/crowd.c
+	test/collective.sh test/order.sh test/configure.sh test/library.sh test/many.sh test/tool.sh test/faults.sh test/themisd.sh test/stores.sh test/client/crowd.c
 
 # Unit programs are those of check_PROGRAMS that are called test_*; others serve integration scripts.
 .PHONY: print-check-programs
@@ -18,14 +18,16 @@ check-local: $(check_PROGRAMS)
 	    case $$program in */test_*) echo "$$program" && timeout 300 "./$$program" || exit 1 ;; esac; \
 	done
 
-# Needs parallel HDF5, as examples/hdf5_slab does.
-EXTRA_DIST += test/adio/order_hdf5.c
-CLEANFILES += test/adio/order_hdf5
+# These need parallel HDF5, as examples/hdf5_slab does.
+hdf5_tests = test/adio/order_hdf5 test/adio/finalize_hdf5
+EXTRA_DIST += $(hdf5_tests:=.c)
+CLEANFILES += $(hdf5_tests)
 if HDF5
-all-local: test/adio/order_hdf5
+all_hdf5_tests = $(hdf5_tests)
 endif
-test/adio/order_hdf5: $(srcdir)/test/adio/order_hdf5.c
-	$(AM_V_CC)$(MKDIR_P) test/adio && $(EXAMPLE_CC) $(HDF5_CFLAGS) -o $@ $(srcdir)/test/adio/order_hdf5.c $(HDF5_LIBS)
+all-local: $(all_hdf5_tests)
+$(hdf5_tests): %: $(srcdir)/%.c
+	$(AM_V_CC)$(MKDIR_P) test/adio && $(EXAMPLE_CC) $(HDF5_CFLAGS) -o $@ $< $(HDF5_LIBS)
 
 # Preloaded into ranks; each says why.
 noinst_shims = test/cluster/finalize_shim.so test/lib/yield_shim.so
