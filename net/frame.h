@@ -3,7 +3,7 @@
  * What net/ itself says to its peer: every UCX active message carries one frame as its header, and a message or bulk
  * data as its payload; between processes of one host the frames of bulk data go through the ring. Both sides run the
  * same build of this layer or refuse each other by `wire`, but nothing in a frame is believed before it is checked.
- * Frames travel little-endian; doc/wire.md has the table.
+ * Frames travel little-endian, in the ring in the host's order; doc/wire.md has the table.
  */
 #ifndef THEMIS_NET_FRAME_H
 #define THEMIS_NET_FRAME_H
@@ -18,7 +18,7 @@ enum {
 
 typedef enum themis_net_frame_type {
     THEMIS_NET_HELLO = 1, /* client: id = its key, token = THEMIS_NET_WIRE */
-    THEMIS_NET_WELCOME,   /* server: id = its key, token = cookie of its local socket; status not 0: refused */
+    THEMIS_NET_WELCOME,   /* server: id = its key, token = number of its local socket; status not 0: refused */
     THEMIS_NET_READY,     /* client: the connection is open; it does not use the local socket */
     THEMIS_NET_MESSAGE,   /* id = sequence number; payload */
     THEMIS_NET_PULL,      /* id = chunk, token, offset, length */

@@ -138,6 +138,7 @@ struct themis_net {
     uint64_t cookie;       /* in the name of the local socket */
     int local_fd;          /* -1: not listening */
     uint64_t warn_again;   /* when another warning of too many connections is due */
+    uint64_t tell_again;   /* the same of clients that want another server */
     uint64_t accept_again; /* when accepting goes on; 0: it does */
     themis_net_stranger_t local_strangers[THEMIS_NET_STRANGERS];
     atomic_int told_refusal;    /* 1: it was told that some process may not be copied from */
@@ -162,6 +163,14 @@ struct themis_net {
 /* Takes and releases net->lock; releasing wakes the sleeper if there is something for it to do. */
 void themis_net_lock(themis_net_t *net);
 void themis_net_unlock(themis_net_t *net);
+
+/* --- net.c ------------------------------------------------------------------------------------------------------- */
+
+/* Are there descriptors for another connection? It takes a few, one after the other; some are kept, so that none gets
+ * stuck half-way. Lock held. */
+int themis_net_has_descriptors(themis_net_t *net);
+/* Is it an address of this host (network namespace)? Where that cannot be told, yes. */
+int themis_net_is_own_address(const struct sockaddr *address);
 
 /* --- worker.c ---------------------------------------------------------------------------------------------------- */
 

@@ -27,7 +27,8 @@ typedef struct outgoing {
     uint64_t header;
     const themis_net_frame_t *frame; /* NULL: a message */
     const void *bytes;
-    size_t length; /* of the bytes */
+    size_t length;  /* of the bytes */
+    size_t padding; /* behind them */
     size_t whole;
 } outgoing_t;
 
@@ -128,7 +129,7 @@ static void write_all(themis_net_local_t *local, const outgoing_t *outgoing,
         write(local, outgoing->frame, sizeof *outgoing->frame);
     if (outgoing->length > 0)
         write(local, outgoing->bytes, outgoing->length);
-    write(local, zeros, padding(outgoing->length));
+    write(local, zeros, outgoing->padding);
 }
 
 /* What may not fit as a whole. */
@@ -164,6 +165,7 @@ static themis_status_t send_outgoing(themis_net_local_t *local, const themis_net
                            .frame = frame,
                            .bytes = bytes,
                            .length = length,
+                           .padding = padding(inside),
                            .whole = HEADER + inside + padding(inside)};
 
     pthread_mutex_lock(&local->out_lock);

@@ -51,7 +51,7 @@ void themis_net_local_identify(themis_net_t *net, unsigned stranger);
 int themis_net_local_tend(themis_net_t *net);
 
 /* Client: asks the server for a local connection until `deadline`. THEMIS_UNSUPPORTED: it is on another host.
- * THEMIS_REFUSED: it is not the server at conn->address. Lock not held. */
+ * THEMIS_REFUSED: it has closed the socket, as it is not the server at conn->address, or ends. Lock not held. */
 themis_status_t themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline);
 
 /* Sends a message by the ring. Any thread, lock not held. */

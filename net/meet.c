@@ -11,6 +11,7 @@
  * Who does not speak is dropped after a while, and only so many may be silent at a time.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -153,6 +154,14 @@ static void pause_accepting(themis_net_t *net, uint64_t how_long)
     net->accept_again = themis_clock_now() + how_long;
 }
 
+static void resume_accepting(themis_net_t *net)
+{
+    if (net->accept_again == 0)
+        return;
+    net->accept_again = 0;
+    watch(net, net->local_fd, EPOLLIN, THEMIS_NET_EPOLL_LISTENER);
+}
+
 static unsigned count_of_user(const themis_net_t *net, uid_t uid)
 {
     unsigned count = 0;
@@ -195,7 +204,7 @@ void themis_net_local_accept(themis_net_t *net)
 {
     for (;;) {
         uint64_t now = themis_clock_now();
-        int slot = free_slot(net, now);
+        int slot = themis_net_has_descriptors(net) ? free_slot(net, now) : -1;
         if (slot < 0) {
             pause_accepting(net, PAUSE);
             return;
@@ -265,22 +274,33 @@ static themis_net_local_t *welcome(int fd, const hello_t *hello)
     return local_new(fd, memory, 1);
 }
 
-/* Does the client mean this server? */
-static int is_meant(themis_net_t *net, const hello_t *hello)
+/* Does the client mean this server? Its own port at whatever address of this host, where it listens at all of them:
+ * nobody else can listen there. */
+static int is_meant(const themis_net_t *net, const hello_t *hello)
 {
     const struct sockaddr_in *own = &net->address;
+    struct sockaddr_in meant = {.sin_family = AF_INET, .sin_port = hello->port, .sin_addr.s_addr = hello->address};
 
-    if (hello->magic != THEMIS_NET_MAGIC || hello->version != THEMIS_NET_WIRE)
+    if (meant.sin_port != own->sin_port)
         return 0;
-    if (hello->port == own->sin_port && (own->sin_addr.s_addr == INADDR_ANY || hello->address == own->sin_addr.s_addr))
-        return 1;
+    if (own->sin_addr.s_addr == INADDR_ANY)
+        return themis_net_is_own_address((struct sockaddr *)&meant);
+    return meant.sin_addr.s_addr == own->sin_addr.s_addr;
+}
+
+/* Not for each: they could be many. */
+static void tell_of_stray(themis_net_t *net, const themis_net_stranger_t *stranger, const hello_t *hello)
+{
     uint64_t now = themis_clock_now();
-    if (now >= net->warn_again)
-        themis_warn("a process on this host is refused: it wants the server at port %u, and whoever listens there has "
-                    "sent it here",
-                    ntohs(hello->port));
-    net->warn_again = now + WARN_PAUSE;
-    return 0;
+    struct in_addr meant = {.s_addr = hello->address};
+    char text[INET_ADDRSTRLEN];
+
+    if (now < net->tell_again)
+        return;
+    net->tell_again = now + WARN_PAUSE;
+    themis_warn("a process of user %u on this host is refused: it wants the server at %s:%u, and whoever listens there "
+                "has sent it here",
+                (unsigned)stranger->uid, inet_ntop(AF_INET, &meant, text, sizeof text), ntohs(hello->port));
 }
 
 /* A connection of its own for the client at `fd`, which is taken over. */
@@ -310,14 +330,19 @@ void themis_net_local_identify(themis_net_t *net, unsigned index)
     ssize_t got = recv(stranger->fd, &hello, sizeof hello, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got != sizeof hello || !is_meant(net, &hello)) {
+    int sound = got == sizeof hello && hello.magic == THEMIS_NET_MAGIC && hello.version == THEMIS_NET_WIRE;
+    int meant = sound && is_meant(net, &hello);
+    if (sound && !meant)
+        tell_of_stray(net, stranger, &hello);
+    if (meant) {
+        int fd = stranger->fd;
+        stranger->fd = -1;
+        epoll_ctl(net->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        open_local(net, fd, &hello);
+    } else {
         drop_stranger(stranger);
-        return;
     }
-    int fd = stranger->fd;
-    stranger->fd = -1;
-    epoll_ctl(net->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    open_local(net, fd, &hello);
+    resume_accepting(net); /* there is a slot now */
 }
 
 int themis_net_local_tend(themis_net_t *net)
@@ -332,10 +357,8 @@ int themis_net_local_tend(themis_net_t *net)
             drop_stranger(&net->local_strangers[i]);
         waiting |= net->local_strangers[i].fd >= 0;
     }
-    if (net->accept_again != 0 && now > net->accept_again) {
-        net->accept_again = 0;
-        watch(net, net->local_fd, EPOLLIN, THEMIS_NET_EPOLL_LISTENER);
-    }
+    if (now > net->accept_again)
+        resume_accepting(net);
     return waiting || net->accept_again != 0;
 }
 
@@ -365,6 +388,24 @@ static themis_status_t reach(themis_net_conn_t *conn, int fd, uint64_t deadline)
     return THEMIS_OK;
 }
 
+/* The descriptor that came with a message, -1 if there is none; any others are closed. */
+static int only_fd(struct msghdr *message)
+{
+    int fd = -1;
+
+    for (struct cmsghdr *one = CMSG_FIRSTHDR(message); one != NULL; one = CMSG_NXTHDR(message, one)) {
+        size_t bytes = one->cmsg_len - CMSG_LEN(0);
+        if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; at + sizeof fd <= bytes; at += sizeof fd) {
+            if (fd >= 0)
+                close(fd);
+            memcpy(&fd, CMSG_DATA(one) + at, sizeof fd);
+        }
+    }
+    return fd;
+}
+
 /* THEMIS_IN_PROGRESS: there is no answer yet. */
 static themis_status_t receive_fd(int socket, const hello_t *expected, int *memory)
 {
@@ -376,17 +417,13 @@ static themis_status_t receive_fd(int socket, const hello_t *expected, int *memo
     struct iovec bytes = {&hello, sizeof hello};
     struct msghdr message = {
         .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.bytes};
-    int fd = -1;
 
     ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return THEMIS_IN_PROGRESS;
     if (got <= 0)
         return THEMIS_REFUSED;
-    struct cmsghdr *one = CMSG_FIRSTHDR(&message);
-    if (one != NULL && one->cmsg_level == SOL_SOCKET && one->cmsg_type == SCM_RIGHTS &&
-        one->cmsg_len == CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(one), sizeof fd);
+    int fd = only_fd(&message);
     if (fd >= 0 && got == (ssize_t)sizeof hello && memcmp(&hello, expected, sizeof hello) == 0) {
         *memory = fd;
         return THEMIS_OK;
@@ -400,7 +437,8 @@ static themis_status_t ask_for_memory(themis_net_conn_t *conn, int socket, uint6
 {
     hello_t hello = {.magic = THEMIS_NET_MAGIC,
                      .version = THEMIS_NET_WIRE,
-                     .address = conn->address.sin_addr.s_addr,
+                     .address = conn->address.sin_addr.s_addr == INADDR_ANY ? htonl(INADDR_LOOPBACK)
+                                                                            : conn->address.sin_addr.s_addr,
                      .port = conn->address.sin_port};
     struct pollfd readable = {.fd = socket, .events = POLLIN};
     themis_status_t status;
@@ -460,7 +498,7 @@ themis_status_t themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadl
         return THEMIS_UNSUPPORTED;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return themis_status_from_errno(errno);
+        return THEMIS_UNSUPPORTED; /* not allowed here: a server on another host can be reached all the same */
     return connect_by(conn, fd, deadline < soon ? deadline : soon);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Making and ending a net. */
 #include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "net/local.h"
 #include "util/clock.h"
@@ -14,7 +17,9 @@
 #define DEFAULT_SPIN (20 * THEMIS_NS_PER_US)
 #define FAREWELL (200 * THEMIS_NS_PER_MS) /* for peers to take what was sent to them last */
 
-enum { SCRATCH_BYTES = 64 << 10 };
+#define WARN_PAUSE (10 * THEMIS_NS_PER_S)
+
+enum { SCRATCH_BYTES = 64 << 10, SPARE_DESCRIPTORS = 32 };
 
 static int watch(themis_net_t *net, int fd, uint64_t what)
 {
@@ -85,6 +90,38 @@ themis_status_t themis_net_listen(themis_net_t *net, const char *host, uint16_t 
         *bound = ntohs(net->address.sin_port);
     themis_net_unlock(net);
     return status;
+}
+
+int themis_net_has_descriptors(themis_net_t *net)
+{
+    uint64_t now = themis_clock_now();
+    struct rlimit limit = {0};
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest one that is free */
+
+    if (fd >= 0)
+        close(fd);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (fd >= 0 && (rlim_t)fd + SPARE_DESCRIPTORS < limit.rlim_cur))
+        return 1;
+    if (now >= net->warn_again)
+        themis_warn("new connections are refused: this process may have %llu open files",
+                    (unsigned long long)limit.rlim_cur);
+    net->warn_again = now + WARN_PAUSE;
+    return 0;
+}
+
+int themis_net_is_own_address(const struct sockaddr *address)
+{
+    in_addr_t wanted = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+    struct ifaddrs *own;
+    int found = 0;
+
+    if (address->sa_family != AF_INET || ntohl(wanted) >> 24 == IN_LOOPBACKNET || getifaddrs(&own) != 0)
+        return 1;
+    for (const struct ifaddrs *at = own; at != NULL && !found; at = at->ifa_next)
+        found = at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
+                ((const struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == wanted;
+    freeifaddrs(own);
+    return found;
 }
 
 static void close_all(themis_net_t *net)

@@ -89,7 +89,8 @@ void themis_net_conn_unref(themis_net_conn_t *conn);
 void themis_net_conn_set_user(themis_net_conn_t *conn, void *user);
 void *themis_net_conn_user(const themis_net_conn_t *conn);
 
-/* "host:port" of the peer, for messages; lives as long as the connection. */
+/* "host:port" of the peer, or its process and user where it is on this host, for messages; lives as long as the
+ * connection. */
 const char *themis_net_conn_peer(const themis_net_conn_t *conn);
 
 /*

@@ -5,22 +5,17 @@
  * process has another one, and the environment is not touched.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <ifaddrs.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "net/local.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { AM_ID = 1, SPARE_DESCRIPTORS = 32, MAX_STRANGERS = 1024 };
-#define WARN_PAUSE (10 * THEMIS_NS_PER_S)
+enum { AM_ID = 1, MAX_STRANGERS = 1024 };
 
 /*
  * Shared memory of UCX is left out: it has no way to find out that a peer died, and one receive queue for all peers,
@@ -304,23 +299,6 @@ themis_status_t themis_net_worker_connect(themis_net_conn_t *conn, const char *h
     return status;
 }
 
-/* Is it an address of this host? Where that cannot be told, yes. */
-static int is_own_address(const struct sockaddr_storage *address)
-{
-    const struct sockaddr_in *wanted = (const struct sockaddr_in *)address;
-    struct ifaddrs *own;
-    int found = 0;
-
-    if (address->ss_family != AF_INET || ntohl(wanted->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET ||
-        getifaddrs(&own) != 0)
-        return 1;
-    for (const struct ifaddrs *at = own; at != NULL && !found; at = at->ifa_next)
-        found = at->ifa_addr != NULL && at->ifa_addr->sa_family == AF_INET &&
-                ((const struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == wanted->sin_addr.s_addr;
-    freeifaddrs(own);
-    return found;
-}
-
 static void set_peer(themis_net_conn_t *conn, ucp_conn_request_h request)
 {
     ucp_conn_request_attr_t attr = {.field_mask = UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR};
@@ -328,35 +306,17 @@ static void set_peer(themis_net_conn_t *conn, ucp_conn_request_h request)
     int known = ucp_conn_request_query(request, &attr) == UCS_OK;
 
     conn->unidentified = conn->net->options.local_copy && !conn->net->options.emulate_hosts &&
-                         (!known || is_own_address(&attr.client_address));
+                         (!known || themis_net_is_own_address((struct sockaddr *)&attr.client_address));
     if (known && getnameinfo((struct sockaddr *)&attr.client_address, sizeof attr.client_address, host, sizeof host,
                              port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
         snprintf(conn->peer, sizeof conn->peer, "%s:%s", host, port);
-}
-
-/* A connection takes a few descriptors, one after the other. Some are kept, so that none gets stuck half-way. */
-static int has_descriptors(themis_net_t *net)
-{
-    uint64_t now = themis_clock_now();
-    struct rlimit limit = {0};
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest one that is free */
-
-    if (fd >= 0)
-        close(fd);
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (fd >= 0 && (rlim_t)fd + SPARE_DESCRIPTORS < limit.rlim_cur))
-        return 1;
-    if (now >= net->warn_again)
-        themis_warn("new connections are refused: this process may have %llu open files",
-                    (unsigned long long)limit.rlim_cur);
-    net->warn_again = now + WARN_PAUSE;
-    return 0;
 }
 
 static void on_request(ucp_conn_request_h request, void *arg)
 {
     themis_net_t *net = arg;
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST, .conn_request = request};
-    int room = net->strangers < MAX_STRANGERS && has_descriptors(net);
+    int room = net->strangers < MAX_STRANGERS && themis_net_has_descriptors(net);
     themis_net_conn_t *conn = room ? themis_net_conn_new(net, 1) : NULL;
 
     if (conn == NULL) {

@@ -67,7 +67,9 @@ extern int ADIO_Init_keyval; /* ROMIO's, in no header: ends ROMIO when it is del
 
 static MPI_Comm keeper(MPI_Comm comm)
 {
-    return comm == MPI_COMM_SELF ? themis_glue_self() : comm;
+    MPI_Comm own = comm == MPI_COMM_SELF ? themis_glue_self() : comm;
+
+    return own != MPI_COMM_NULL ? own : comm;
 }
 
 int __real_PMPI_Attr_put(MPI_Comm comm, int keyval, void *value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages and bulk data between two processes. Each case runs with local copies and without: _i is the option. */
+#include <arpa/inet.h>
 #include <check.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -429,7 +430,7 @@ static themis_status_t ask_who(client_t *client)
 }
 
 /* A net of its own with a connection to the peer that has begun. */
-static client_t *attempt(uint16_t port, int local_copy)
+static client_t *attempt_at(const char *host, uint16_t port, int local_copy)
 {
     themis_net_options_t options = {20 * THEMIS_NS_PER_US, local_copy, 1};
     themis_net_handlers_t handlers = {.message = on_message, .closed = on_closed};
@@ -437,8 +438,13 @@ static client_t *attempt(uint16_t port, int local_copy)
 
     client->peer.port = port;
     ck_assert_int_eq(themis_net_create(&options, &handlers, client, &client->net), THEMIS_OK);
-    ck_assert_int_eq(themis_net_connect_begin(client->net, "127.0.0.1", port, &client->conn), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect_begin(client->net, host, port, &client->conn), THEMIS_OK);
     return client;
+}
+
+static client_t *attempt(uint16_t port, int local_copy)
+{
+    return attempt_at("127.0.0.1", port, local_copy);
 }
 
 static void attempt_free(client_t *client)
@@ -473,30 +479,40 @@ static void await_welcome(client_t *client)
     }
 }
 
+/* What a listener at that address may say: that the socket of `of` is its own. Returns how the client fares. */
+static themis_status_t send_on(client_t *client, const client_t *of)
+{
+    themis_net_frame_t welcome = {.type = THEMIS_NET_WELCOME, .id = of->conn->peer_key, .token = of->conn->cookie};
+
+    themis_net_lock(client->net);
+    themis_net_on_welcome(client->conn, &welcome);
+    themis_net_unlock(client->net);
+    themis_status_t status = themis_net_connect_go_on(client->conn, SECOND);
+    if (status != THEMIS_OK)
+        client->conn = NULL; /* a failure has taken it */
+    return status;
+}
+
 /*
- * A victim wants to go to a port where an attacker listens. The attacker has begun a connection to a true server, and
- * sends the victim on with what that server told it. Neither is the victim connected then, nor does the attacker's
- * connection count as the victim's.
+ * A victim wants to go to where an attacker listens: at another port than a true server's (0), or at the same one of
+ * another address (1). The attacker has begun a connection to the true server, and sends the victim on with what that
+ * server told it. Neither is the victim connected then, nor does the attacker's connection count as the victim's.
  */
 START_TEST(relay)
 {
     client_t *client = client_new(1), *attacker = attempt(client->peer.port, 0);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = _i ? htons(client->peer.port) : 0,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK + (unsigned)_i)};
     socklen_t size = sizeof address;
 
     ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, size), 0);
     ck_assert_int_eq(listen(listener, 5), 0);
     ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
     await_welcome(attacker);
-    client_t *victim = attempt(ntohs(address.sin_port), 1);
-    themis_net_frame_t welcome = {
-        .type = THEMIS_NET_WELCOME, .id = attacker->conn->peer_key, .token = client->conn->cookie};
-    themis_net_lock(victim->net);
-    themis_net_on_welcome(victim->conn, &welcome);
-    themis_net_unlock(victim->net);
-    ck_assert_int_eq(themis_net_connect_go_on(victim->conn, SECOND), THEMIS_REFUSED);
-    victim->conn = NULL; /* a failure has taken it */
+    client_t *victim = attempt_at(_i ? "127.0.0.2" : "127.0.0.1", ntohs(address.sin_port), 1);
+    ck_assert_int_eq(send_on(victim, attacker), THEMIS_REFUSED);
     ck_assert_int_eq(themis_net_connect_go_on(attacker->conn, SECOND), THEMIS_OK);
     ck_assert_int_eq(ask_who(attacker), THEMIS_ACCESS);
     ck_assert_int_eq(ask_who(client), THEMIS_OK);
@@ -504,6 +520,32 @@ START_TEST(relay)
     attempt_free(victim);
     attempt_free(attacker);
     client_free(client);
+}
+END_TEST
+
+/* A server that listens at all addresses is meant by those of its host, and by no other. */
+START_TEST(any_address)
+{
+    themis_net_options_t options = {20 * THEMIS_NS_PER_US, 1, 1};
+    themis_net_handlers_t handlers = {.message = on_message};
+    static const char *const meant[] = {"127.0.0.1", "127.0.0.3", "0.0.0.0", "192.0.2.1"};
+    client_t client = {0};
+    uint16_t port;
+
+    ck_assert_int_eq(themis_net_create(&options, &handlers, &client, &client.net), THEMIS_OK);
+    ck_assert_int_eq(themis_net_listen(client.net, "127.0.0.1", 0, &port), THEMIS_OK);
+    client.net->address.sin_addr.s_addr = INADDR_ANY; /* pretended: a test listens at loopback alone */
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_int_eq(themis_net_connect_begin(client.net, "127.0.0.1", port, &client.conn), THEMIS_OK);
+        client.conn->address.sin_addr.s_addr = inet_addr(meant[i]);
+        themis_status_t status = themis_net_connect_go_on(client.conn, 10 * SECOND);
+        ck_assert_int_eq(status, i < 3 ? THEMIS_OK : THEMIS_REFUSED);
+        if (status == THEMIS_OK) {
+            themis_net_conn_close(client.conn);
+            themis_net_conn_unref(client.conn);
+        }
+    }
+    themis_net_destroy(client.net);
 }
 END_TEST
 
@@ -839,6 +881,7 @@ int main(int count, char **words)
     CASE(another_user);
     CASE(who_it_is);
     CASE(relay);
+    CASE(any_address);
     CASE(stopped_client);
     CASE(silent_strangers);
     CASE(reconnect);
