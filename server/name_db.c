@@ -302,6 +302,18 @@ static void load_ids(themis_name_db_t *db, uint32_t index)
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
 
+/* RocksDB clears away files with such names, whoever made them. */
+static int is_of_database(const char *name)
+{
+    static const char *const starts[] = {"CURRENT", "IDENTITY", "MANIFEST-", "OPTIONS-"};
+    size_t digits = strspn(name, "0123456789");
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return 1;
+    return digits > 0 && name[digits] == '.';
+}
+
 /* A database without a STORE is that of a posix store, since older versions made none. */
 static int has_old_database(const char *directory)
 {
@@ -312,6 +324,7 @@ static int has_old_database(const char *directory)
 
 static themis_status_t take_directory(themis_name_db_t *db, const char *directory, int fresh, uint32_t index)
 {
+    int old = !fresh && has_old_database(directory);
     char content[64];
 
     if (mkdir(directory, 0700) < 0 && errno != EEXIST) {
@@ -319,8 +332,7 @@ static themis_status_t take_directory(themis_name_db_t *db, const char *director
         return THEMIS_CONFIG;
     }
     snprintf(content, sizeof content, "names of %sserver %" PRIu32, fresh ? "an arena on " : "", index);
-    return themis_store_lock_directory("state", directory, content, fresh || !has_old_database(directory),
-                                       &db->lock_fd);
+    return themis_store_lock_directory("state", directory, content, old ? NULL : is_of_database, &db->lock_fd);
 }
 
 static themis_status_t open_db(themis_name_db_t *db, const char *directory, int fresh)

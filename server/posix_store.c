@@ -349,7 +349,7 @@ static themis_status_t take_directory(const themis_store_options_t *options, int
     char content[64];
 
     snprintf(content, sizeof content, "objects of server %" PRIu32, options->index);
-    return themis_store_lock_directory("directory", options->path, content, 0, lock_fd);
+    return themis_store_lock_directory("directory", options->path, content, NULL, lock_fd);
 }
 
 themis_status_t themis_posix_store_create(const themis_store_options_t *options, themis_store_t **store)

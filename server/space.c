@@ -28,7 +28,7 @@ typedef struct unit {
     uint32_t next, previous;
 } unit_t;
 
-/* Behind the space in its file: so that no other file is taken for one. */
+/* The end of an arena's file, behind its units: so that no other file is taken for one. */
 static const char file_end[16] = "themis-arena 1\n";
 
 struct themis_space {
@@ -186,7 +186,7 @@ uint8_t *themis_space_address(const themis_space_t *space, uint32_t unit)
 void themis_space_usage(themis_space_t *space, themis_space_usage_t *usage)
 {
     pthread_mutex_lock(&space->lock);
-    usage->size = space->size;
+    usage->size = (uint64_t)space->count * THEMIS_SPACE_UNIT;
     usage->used = space->used * THEMIS_SPACE_UNIT;
     usage->warm = (space->touched - space->used) * THEMIS_SPACE_UNIT;
     pthread_mutex_unlock(&space->lock);
@@ -234,29 +234,55 @@ static themis_status_t check_file(const char *path, int fd)
     if (stat.st_size == 0 || (pread(fd, last, sizeof last, stat.st_size - (off_t)sizeof last) == sizeof last &&
                               memcmp(last, file_end, sizeof last) == 0))
         return THEMIS_OK;
-    themis_error("file = %s holds something else than an arena, and is left as it is", path);
+    themis_error("file = %s holds something else than an arena of this version, and is left as it is: remove it if "
+                 "nobody needs it",
+                 path);
     return THEMIS_CONFIG;
+}
+
+/* By the mapping where there is no write(), as on hugetlbfs. Once it is there the file is an arena's also after a power
+ * failure. */
+static int write_end(const themis_space_t *space)
+{
+    uint64_t at = space->size - sizeof file_end;
+    ssize_t written = pwrite(space->fd, file_end, sizeof file_end, (off_t)at);
+
+    if (written < 0 && errno == EINVAL) {
+        memcpy(space->base + at, file_end, sizeof file_end);
+        return 0;
+    }
+    if (written >= 0 && written < (ssize_t)sizeof file_end)
+        errno = ENOSPC;
+    return written == (ssize_t)sizeof file_end ? fdatasync(space->fd) : -1;
+}
+
+static int map_open_file(themis_space_t *space)
+{
+    if (ftruncate(space->fd, (off_t)space->size) != 0)
+        return -1;
+    void *base = mmap(NULL, space->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, space->fd, 0);
+    if (base == MAP_FAILED)
+        return -1;
+    space->base = base;
+    return write_end(space);
 }
 
 static themis_status_t map_file(themis_space_t *space, const char *path)
 {
     space->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (space->fd >= 0) {
-        themis_status_t status = themis_store_lock_file("file", path, space->fd);
-        if (status == THEMIS_OK)
-            status = check_file(path, space->fd);
-        if (status != THEMIS_OK)
-            return status;
+    themis_status_t status = space->fd < 0 ? themis_status_from_errno(errno) : THEMIS_OK;
+    if (status != THEMIS_OK) {
+        themis_error("cannot open %s: %s", path, strerror(errno));
+        return status;
     }
-    if (space->fd >= 0 && ftruncate(space->fd, (off_t)(space->size + sizeof file_end)) == 0 &&
-        pwrite(space->fd, file_end, sizeof file_end, (off_t)space->size) == sizeof file_end) {
-        space->base = mmap(NULL, space->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, space->fd, 0);
-        if (space->base != MAP_FAILED)
-            return THEMIS_OK;
-    }
-    themis_status_t status = themis_status_from_errno(errno);
+    status = themis_store_lock_file("file", path, space->fd);
+    if (status == THEMIS_OK)
+        status = check_file(path, space->fd);
+    if (status != THEMIS_OK || map_open_file(space) == 0)
+        return status;
+    status = themis_status_from_errno(errno);
     themis_error("cannot map %s: %s", path, strerror(errno));
-    if (space->fd >= 0 && ftruncate(space->fd, 0) != 0)
+    if (ftruncate(space->fd, 0) != 0)
         themis_warn("%s is left half made; remove it before the next start", path);
     return status;
 }
@@ -291,10 +317,8 @@ static themis_status_t make_maps(themis_space_t *space, const char *path)
 {
     themis_status_t status = path && *path ? map_file(space, path) : map_memory(space);
 
-    if (status != THEMIS_OK) {
-        space->base = NULL;
+    if (status != THEMIS_OK)
         return status;
-    }
     madvise(space->base, space->size, MADV_HUGEPAGE);
     space->units = map_table(space->count * sizeof *space->units);
     space->orders = map_table(space->count);
@@ -306,18 +330,18 @@ static themis_status_t make_maps(themis_space_t *space, const char *path)
 themis_status_t themis_space_create(uint64_t size, const char *path, uint64_t warm, uint32_t step,
                                     themis_space_t **space)
 {
-    uint64_t count = size / THEMIS_SPACE_UNIT;
+    uint64_t count = size / THEMIS_SPACE_UNIT, mark = path && *path; /* a file's last unit holds its mark */
     themis_space_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    if (count == 0 || size > THEMIS_SPACE_MOST) {
+    if (count <= mark || size > THEMIS_SPACE_MOST) {
         free(made);
         themis_error("an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible", (unsigned long long)size);
         return THEMIS_CONFIG;
     }
     made->fd = -1;
-    made->count = (uint32_t)count;
+    made->count = (uint32_t)(count - mark);
     made->size = count * THEMIS_SPACE_UNIT;
     made->step = (step ? step : STEP) / THEMIS_SPACE_UNIT;
     made->ahead = (uint32_t)((warm < size ? warm : size) / THEMIS_SPACE_UNIT);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "util/log.h"
 #include "util/status.h"
@@ -61,8 +60,11 @@ static themis_status_t write_line(const char *key, const char *directory, int fd
                                   const char *expected)
 {
     size_t length = strlen(expected);
+    ssize_t written = pwrite(fd, expected, length, 0);
 
-    if (pwrite(fd, expected, length, 0) != (ssize_t)length || fsync(fd) != 0 || fsync(directory_fd) != 0)
+    if (written >= 0 && (size_t)written < length)
+        errno = ENOSPC;
+    if (written != (ssize_t)length || fsync(fd) != 0 || fsync(directory_fd) != 0)
         return failed(key, directory, "write its STORE");
     return THEMIS_OK;
 }
@@ -81,16 +83,15 @@ static themis_status_t take(const char *key, const char *directory, int director
     return status;
 }
 
-/* Anything but subdirectories; errno stays. */
-static int has_files(int directory_fd)
+/* Has it a file of such a name? Yes, where that cannot be told; errno stays. */
+static int has_foreign(int directory_fd, int (*foreign)(const char *name))
 {
     int cause = errno, found = 0, fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
-    struct stat stat;
 
     while (directory && !found && (entry = readdir(directory)))
-        found = fstatat(fd, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(stat.st_mode);
+        found = foreign(entry->d_name);
     if (directory)
         closedir(directory);
     else if (fd >= 0)
@@ -100,13 +101,15 @@ static int has_files(int directory_fd)
 }
 
 /* STORE, made if it is missing and nothing speaks against it. */
-static themis_status_t open_store(const char *key, const char *directory, int directory_fd, int bare, int *fd)
+static themis_status_t open_store(const char *key, const char *directory, int directory_fd,
+                                  int (*foreign)(const char *name), int *fd)
 {
     *fd = openat(directory_fd, "STORE", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (*fd >= 0)
         return THEMIS_OK;
-    if (errno == ENOENT && bare && has_files(directory_fd)) {
-        themis_error("%s = %s has files and no STORE among them, so they are not this server's; it is left as it is",
+    if (errno == ENOENT && foreign && has_foreign(directory_fd, foreign)) {
+        themis_error("%s = %s holds a database without a STORE, which may not be this server's; it is left as it is: "
+                     "empty it if nobody needs it",
                      key, directory);
         return THEMIS_CONFIG;
     }
@@ -115,8 +118,8 @@ static themis_status_t open_store(const char *key, const char *directory, int di
     return *fd >= 0 ? THEMIS_OK : failed(key, directory, "open its STORE");
 }
 
-themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content, int bare,
-                                            int *fd)
+themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content,
+                                            int (*foreign)(const char *name), int *fd)
 {
     int directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), made = -1;
     char expected[LINE_BYTES];
@@ -124,7 +127,7 @@ themis_status_t themis_store_lock_directory(const char *key, const char *directo
     if (directory_fd < 0)
         return failed(key, directory, "open");
     snprintf(expected, sizeof expected, "%s%s\n", line_start, content);
-    themis_status_t status = open_store(key, directory, directory_fd, bare, &made);
+    themis_status_t status = open_store(key, directory, directory_fd, foreign, &made);
     if (status == THEMIS_OK)
         status = take(key, directory, directory_fd, expected, made);
     close(directory_fd);

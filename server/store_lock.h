@@ -12,12 +12,12 @@
 
 /*
  * Takes a directory, which is there, for `content`: one line without a final newline, at most 64 bytes. The lock is
- * held until *fd is closed. A directory without a STORE gets one; with `bare` only if it has no files, though it may
- * have subdirectories. THEMIS_CONFIG: it holds something else. THEMIS_BUSY: a server uses it. Nothing in it was changed
+ * held until *fd is closed. A directory without a STORE gets one, unless it has a file for whose name `foreign` (may
+ * be NULL) returns 1. THEMIS_CONFIG: it holds something else. THEMIS_BUSY: a server uses it. Nothing in it was changed
  * then, and the error is logged, with `key`, the directory's name in the configuration.
  */
-themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content, int bare,
-                                            int *fd);
+themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content,
+                                            int (*foreign)(const char *name), int *fd);
 
 /* Locks an open file, `path`, until it is closed. THEMIS_BUSY as above. */
 themis_status_t themis_store_lock_file(const char *key, const char *path, int fd);

@@ -54,13 +54,13 @@ check "nor are the names" refused "state = $T/names holds the names of server 0,
 check "names and objects are not taken for one another" refused "directory = $T/names holds the names of server 0, not the objects" \
     --store posix --state "$T/fourth" --directory "$T/names"
 check "a STORE of another version is left alone" refused "state = $T/later has a file STORE that is not of this version" --state "$T/later"
-check "an arena does not take a directory with other files for its names" \
-    refused "state = $T/mine has files and no STORE" --state "$T/mine"
-check "nor does a posix store" refused "state = $T/mine has files and no STORE" --store posix --state "$T/mine" --directory "$T/fifth"
+check "an arena does not take a directory with such files for its names" \
+    refused "state = $T/mine holds a database without a STORE" --state "$T/mine"
+check "nor does a posix store" refused "state = $T/mine holds a database without a STORE" --store posix --state "$T/mine" --directory "$T/fifth"
 check "which are there still" sh -c '[ "$(cat "$1"/mine/*)" = precious ] && [ "$(ls "$1/mine")" = 000001.log ]' sh "$T"
 check "nothing was touched by any of them" is_untouched
 rm "$T/names/STORE"
-check "names without a STORE are not cleared either" refused "state = $T/names has files and no STORE" --state "$T/names"
+check "names without a STORE are not cleared either" refused "state = $T/names holds a database without a STORE" --state "$T/names"
 
 # shellcheck disable=SC2086
 start_servers 1 $posix
@@ -68,8 +68,11 @@ check "the posix server starts with all its files" came_back
 # shellcheck disable=SC2086
 kill -9 $testlib_servers
 # shellcheck disable=SC2086
-start_servers 1 $posix
-check "and again at once when it was killed" came_back
+wait $testlib_servers 2>/dev/null
+testlib_servers=
+# shellcheck disable=SC2086
+check "and again at once when it was killed" try_servers 1 $posix
+check "with all its files" came_back
 stop_servers
 
 # --- an arena's own state and file
@@ -81,6 +84,12 @@ stop_servers
 start_servers 1 "state=$T/arena-names" "file=$T/arena" size=32m
 check "and starts again, empty, in another size" sh -c '[ -z "$(timeout 30 themis ls themis:/)" ]'
 stop_servers
+mkdir "$T/both" && : >"$T/both/server.log"
+for _ in first second; do
+    start_servers 1 "state=$T/both" "file=$T/both/arena"
+    ok "names and file of an arena in one directory, beside a log"
+    stop_servers
+done
 cp "$T/data" "$T/precious"
 check "a file that is none of an arena is not taken for one" refused "file = $T/precious holds something else" --file "$T/precious"
 check "and stays as it was" cmp "$T/data" "$T/precious"
