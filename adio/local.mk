@@ -35,7 +35,7 @@ adio_libthemis_mpiio_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/m
 EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map
 
 # ROMIO's source is fetched once; its build looks for itself whether anything has changed.
-romio-source.stamp: $(top_srcdir)/adio/romio/fetch
+romio-source.stamp: $(top_srcdir)/adio/romio/fetch $(top_srcdir)/adio/romio/source.sh
 	@if test -z "$(ROMIO_SOURCE)"; then echo "  FETCH    ROMIO" && $(top_srcdir)/adio/romio/fetch romio-src; fi
 	@touch $@
 
@@ -56,7 +56,7 @@ $(adio_libthemis_mpiio_la_OBJECTS): adio/romio.stamp
 print-mpiio-compile:
 	@echo $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(adio_libthemis_mpiio_la_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)
 
-EXTRA_DIST += test/romio_versions.sh test/romio_forced.sh test/collective.sh test/romio.sh test/errors.sh test/finalize.sh test/mpich-tree.sh test/adio/cases.h test/adio/errors.c test/adio/hints.c test/adio/handlers.c test/adio/handlers.f90 test/adio/features.c test/adio/holder.c test/adio/finalize.c adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/themis-mpiio.map
+EXTRA_DIST += test/romio_versions.sh test/romio_forced.sh test/collective.sh test/romio.sh test/errors.sh test/finalize.sh test/mpich-tree.sh test/adio/cases.h test/adio/errors.c test/adio/hints.c test/adio/handlers.c test/adio/handlers.f90 test/adio/features.c test/adio/holder.c test/adio/finalize.c adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/romio/source.sh adio/themis-mpiio.map
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-romio-source=$(or $(ROMIO_SOURCE),$(abs_top_builddir)/romio-src/mpich)
 CLEANFILES += adio/romio.stamp romio-source.stamp
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sources of the distribution's packages; sourced, works under any POSIX shell.
+#
+#   source_download DIRECTORY PACKAGE [VERSION]    the source package into DIRECTORY: that version, or the release's if
+#                                                  it is gone. On failure the reason is on standard error
+#   source_archive DIRECTORY PACKAGE               prints the upstream archive that is there, or nothing
+#   source_unpack ARCHIVE DIRECTORY [PATTERN...]   the archive without its first directory, all of it or what matches;
+#                                                  DIRECTORY is there when all went well
+#
+# apt works on a list, a cache and a state of its own in DIRECTORY; the system's lists are neither read for packages nor
+# changed.
+
+# source_mirror: the archive that this system's own list names first, else Debian's.
+source_mirror() {
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+        sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)*\([^ ]*\) .*/\2/p' |
+        grep -E '^https?://.*/(debian|ubuntu)/?$' | head -n 1 | grep . || echo http://deb.debian.org/debian
+}
+
+# source_apt DIRECTORY ARGUMENT...
+source_apt() {
+    source_dir=$1
+    shift
+    apt-get -q -o Dir::Etc::sourcelist="$source_dir/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+        -o Dir::State::lists="$source_dir/apt/lists" -o Dir::Cache="$source_dir/apt/cache" -o Debug::NoLocking=1 \
+        -o APT::Sandbox::User= "$@" >>"$source_dir/apt.log" 2>&1
+}
+
+# source_refuse TEXT LOG: the text with the end of the log.
+source_refuse() {
+    echo "$1: $(tail -n 3 "$2")" >&2
+    return 1
+}
+
+source_download() {
+    mkdir -p "$1/apt/lists/partial" "$1/apt/cache/archives/partial"
+    source_codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+    printf 'deb-src %s %s main\n' "$(source_mirror)" "${source_codename:-stable}" >"$1/apt/sources.list"
+    : >"$1/apt.log"
+    source_apt "$1" update || source_refuse "apt-get update failed" "$1/apt.log" || return
+    for source_wanted in ${3:+"$2=$3"} "$2"; do
+        ! (cd "$1" && source_apt "$1" --download-only source "$source_wanted") || return 0
+    done
+    source_refuse "the source package $2 could not be fetched" "$1/apt.log"
+}
+
+source_archive() { ls "$1/$2"_*.orig.tar.* 2>/dev/null | grep -v '\.asc$' | head -n 1; }
+
+source_unpack() {
+    source_from=$1 source_to=$2
+    shift 2
+    rm -rf "$source_to.part"
+    mkdir -p "$source_to.part"
+    tar -xf "$source_from" --strip-components=1 --wildcards -C "$source_to.part" "$@" && mv "$source_to.part" "$source_to"
+}
