@@ -31,7 +31,7 @@ adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFL
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
 	$(ROMIO_HOOKS:%=-Wl,--wrap=%) $(ROMIO_BLOCKING:%=-Wl,--wrap=PMPI_%)
 adio_libthemis_mpiio_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
-	adio/libthemis-coll.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(MPI_LIBS) -ldl
+	collective/libthemis-collective.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(MPI_LIBS) -ldl
 EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map
 
 # ROMIO's source is fetched once; its build looks for itself whether anything has changed.
@@ -64,5 +64,3 @@ clean-local: clean-romio
 .PHONY: clean-romio
 clean-romio:
 	rm -rf $(ROMIO_BUILD)
-
-include adio/ad_themis/coll/local.mk

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "proto/proto.h"
-#include "server/lambda.h"
+#include "sched/lambda.h"
 #include "util/clock.h"
 
 typedef struct bed {

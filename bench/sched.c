@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "server/sched.h"
+#include "sched/sched.h"
 
 enum { DEPTH = 2, DECISIONS = 2000000 };
 

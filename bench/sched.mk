@@ -4,9 +4,9 @@ EXTRA_DIST += bench/sched.sh bench/lambda.sh bench/sharing.sh
 EXTRA_PROGRAMS += bench/sched bench/lambda
 CLEANFILES += bench/sched bench/lambda
 bench_sched_SOURCES = bench/sched.c
-bench_sched_LDADD = server/libthemis-sched.la
+bench_sched_LDADD = sched/libthemis-sched.la
 bench_lambda_SOURCES = bench/lambda.c
-bench_lambda_LDADD = server/libthemis-sched.la
+bench_lambda_LDADD = sched/libthemis-sched.la
 
 # Tests need it, too.
 check_PROGRAMS += bench/sharing_client

@@ -11,8 +11,8 @@
 #include <strings.h>
 #include <unistd.h>
 #include "proto/proto.h"
-#include "server/policy.h"
-#include "server/space.h"
+#include "sched/policy.h"
+#include "store/space.h"
 #include "util/clock.h"
 #include "util/config.h"
 

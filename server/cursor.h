@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
-#include "server/store.h"
+#include "store/store.h"
 
 typedef struct themis_cursor {
     const themis_proto_io_t *io; /* borrowed */

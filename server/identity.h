@@ -4,7 +4,7 @@
 #define THEMIS_SERVER_IDENTITY_H
 #include "net/net.h"
 #include "proto/proto.h"
-#include "server/jobtab.h"
+#include "sched/jobtab.h"
 
 /* What a client's own word is taken for at most. */
 typedef struct themis_identity_limits {

@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
-server_libthemis_server_la_SOURCES = server/access.c server/access.h server/arena.c server/arena_extents.c server/arena_extents.h server/config.c server/config.h \
-	server/control.c server/cursor.c server/cursor.h server/data.c server/dispatch.c server/engine.c \
-	server/identity.c server/identity.h server/locks.c server/locks.h server/name_db.c server/name_db.h server/names.c server/namespace.c \
-	server/namespace.h server/objects.c server/peers.c server/peers.h server/posix_store.c server/presence.c server/removed.c server/removed.h server/reply.c \
-	server/server.h server/session.c server/session.h server/space.c server/space.h server/stall.c server/store.c \
-	server/store.h server/store_lock.c server/store_lock.h server/store_types.h server/watch.c server/watch.h
-server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-server_libthemis_server_la_LIBADD = server/libthemis-report.la server/libthemis-sched.la proto/libthemis-proto.la net/libthemis-net.la \
-	util/libthemis-util.la $(JANSSON_LIBS) $(ROCKSDB_LIBS)
+server_libthemis_server_la_SOURCES = server/access.c server/access.h server/config.c server/config.h server/control.c \
+	server/cursor.c server/cursor.h server/data.c server/dispatch.c server/engine.c server/identity.c server/identity.h \
+	server/locks.c server/locks.h server/metrics.c server/metrics.h server/name_db.c server/name_db.h server/names.c \
+	server/namespace.c server/namespace.h server/objects.c server/peers.c server/peers.h server/presence.c server/removed.c \
+	server/removed.h server/reply.c server/report.c server/report.h server/report_metrics.c server/server.h server/session.c \
+	server/session.h server/stall.c server/watch.c server/watch.h
+server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
+server_libthemis_server_la_LIBADD = store/libthemis-store.la sched/libthemis-sched.la proto/libthemis-proto.la \
+	net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(ROCKSDB_LIBS)
 
 sbin_PROGRAMS += server/themisd
 server_themisd_SOURCES = server/main.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_store test/server/test_namespace test/server/test_locks test/server/test_config test/server/test_engine test/server/test_clients \
-	test/server/many_jobs
-test_server_test_store_SOURCES = test/server/test_store.c
-test_server_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_server_test_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
+check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_config test/server/test_engine test/server/test_clients \
+	test/server/test_report test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c
 test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
@@ -35,6 +32,9 @@ test_server_test_engine_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_clients_SOURCES = test/server/test_clients.c test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_clients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_clients_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_report_SOURCES = test/server/test_report.c test/sched/rig.c test/sched/rig.h
+test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
+test_server_test_report_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_many_jobs_SOURCES = test/server/many_jobs.c
 test_server_many_jobs_LDADD = server/libthemis-server.la
 
@@ -46,4 +46,3 @@ CLEANFILES += examples/themisd.service
 examples/themisd.service: $(srcdir)/examples/themisd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) examples && sed -e 's|[@]sbindir[@]|$(sbindir)|' -e 's|[@]unitdir[@]|$(unitdir)|' \
 		$(srcdir)/examples/themisd.service.in >$@.new && mv $@.new $@
-include server/sched.mk

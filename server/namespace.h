@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
-#include "server/jobtab.h"
+#include "sched/jobtab.h"
 #include "themis/status.h"
 
 typedef struct themis_namespace themis_namespace_t;

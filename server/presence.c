@@ -8,7 +8,7 @@
 #include <utlist.h>
 #include "server/access.h"
 #include "server/identity.h"
-#include "server/policy.h"
+#include "sched/policy.h"
 #include "server/server.h"
 #include "util/clock.h"
 #include "util/log.h"

@@ -6,9 +6,9 @@
 #ifndef THEMIS_SERVER_REPORT_H
 #define THEMIS_SERVER_REPORT_H
 #include <stdint.h>
-#include "server/exchange.h"
-#include "server/jobtab.h"
-#include "server/sched.h"
+#include "sched/exchange.h"
+#include "sched/jobtab.h"
+#include "sched/sched.h"
 
 /* The server as a whole, filled by the engine. Texts are borrowed for the call. */
 typedef struct themis_report_server {

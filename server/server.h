@@ -18,16 +18,16 @@
 #include "net/net.h"
 #include "proto/proto.h"
 #include "server/config.h"
-#include "server/control_queue.h"
+#include "sched/control_queue.h"
 #include "server/cursor.h"
-#include "server/jobtab.h"
+#include "sched/jobtab.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/peers.h"
 #include "server/removed.h"
-#include "server/sched.h"
+#include "sched/sched.h"
 #include "server/session.h"
-#include "server/store.h"
+#include "store/store.h"
 
 /* What a hello says of its sender. */
 enum { THEMIS_ROLE_CLIENT = 0, THEMIS_ROLE_SERVER = 1, THEMIS_ROLE_TOOL = 2 };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "net/net.h"
-#include "server/jobtab.h"
+#include "sched/jobtab.h"
 #include "themis/status.h"
 
 struct themis_request;

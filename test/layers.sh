@@ -8,19 +8,18 @@
 # may LAYER: the layers whose headers it may include beside its own and util; include/themis is open to all.
 may() {
     case $1 in
-    util | lap | proto | sched) ;;
-    dfra) echo sched ;;
+    util | lap | proto | store) ;;
+    sched | net) echo proto ;;
     aggregation) echo lap ;;
-    net) echo proto ;;
+    collective) echo aggregation ;;
     client) echo proto net ;;
-    server) echo proto net sched ;;
-    adio) echo client aggregation ;;
-    posix) echo client ;;
-    tools) echo client aggregation lap sched dfra proto net ;;
+    server) echo proto net sched store ;;
+    adio) echo client collective aggregation ;;
+    tools) echo client aggregation ;;
     esac
 }
 
-layers="util lap proto sched dfra aggregation net client server adio posix tools"
+layers="util lap proto sched store aggregation collective net client server adio tools"
 
 # foreign LAYER: "file: included header" for every include that the layer may not have.
 foreign() {
@@ -49,9 +48,9 @@ strays() {
 for layer in $layers; do
     [ ! -d "$THEMIS_SRC/$layer" ] || none "$layer includes only what lies below it" "$(foreign "$layer")"
 done
-none "only net knows UCX" "$(strays '# *include *[<"]uc[pst]/' util lap proto sched dfra aggregation client server adio posix tools)"
-none "only util/config reads the environment" "$(strays '[^a-z_]getenv *\(' util lap proto sched dfra aggregation net client server adio tools |
+none "only net knows UCX" "$(strays '# *include *[<"]uc[pst]/' util lap proto sched store aggregation collective client server adio tools)"
+none "only util/config reads the environment" "$(strays '[^a-z_]getenv *\(' $layers |
     grep -v '^util/config')"
-none "no library ends the process" "$(strays '[^a-z_.>](exit|abort) *\(' util lap proto sched dfra aggregation net client |
+none "no library ends the process" "$(strays '[^a-z_.>](exit|abort) *\(' $layers |
     grep -v 'main\.c:')"
 finish

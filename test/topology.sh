@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib/testlib.sh"
 
 discover=$THEMIS_BUILD/test/aggregation/discover
-plan=$THEMIS_BUILD/test/adio/plan_mpi
+plan=$THEMIS_BUILD/test/collective/plan_mpi
 
 # Ranks outnumber the processors here: a poll that finds nothing gives the processor away.
 LD_PRELOAD_RANKS=$THEMIS_BUILD/test/lib/yield_shim.so

@@ -3,8 +3,8 @@
 #ifndef AD_THEMIS_COLL_H
 #define AD_THEMIS_COLL_H
 #include "ad_themis.h"
-#include "coll/coll.h"
-#include "coll/type.h"
+#include "collective/coll.h"
+#include "collective/type.h"
 #include "themis/cache.h"
 #include "util/memory.h"
 

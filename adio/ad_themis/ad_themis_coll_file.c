@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis_coll.h"
-#include "coll/model.h"
+#include "collective/model.h"
 #include "util/config.h"
 #include "util/log.h"
 

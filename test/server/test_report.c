@@ -12,7 +12,7 @@
 #include "server/metrics.h"
 #include "server/report.h"
 #include "test/lib/run.h"
-#include "test/server/sched_rig.h"
+#include "test/sched/rig.h"
 
 static const themis_report_server_t server = {
     .name = "a\"b", .servers = 1, .workers = 2, .capacity = 1 << 30, .used = 4096, .uptime = 1500000000};

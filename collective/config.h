@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the hints of an open file say about its collective calls. Texts are owned by the driver's hints. */
+#ifndef THEMIS_COLLECTIVE_CONFIG_H
+#define THEMIS_COLLECTIVE_CONFIG_H
+#include <stddef.h>
+#include <stdint.h>
+#include "themis/aggregation.h"
+
+typedef enum themis_coll_mode {
+    THEMIS_COLL_AUTO,     /* decided for each call by the cost model */
+    THEMIS_COLL_TWOPHASE, /* always by aggregators */
+    THEMIS_COLL_LIST      /* always each rank by itself */
+} themis_coll_mode_t;
+
+typedef struct themis_coll_config {
+    themis_coll_mode_t mode;
+    themis_aggregation_method_t method;
+    themis_aggregation_placement_t placement;
+    int64_t aggregators;                /* as themis_aggregation_count_choose takes it */
+    uint32_t most;                      /* cb_nodes; 0: no limit */
+    const char *config_list;            /* cb_config_list; NULL: one for each node */
+    uint64_t buffer_size;               /* cb_buffer_size, bytes */
+    themis_aggregation_layout_t layout; /* first_server is 0: counted from the file's first server */
+    uint32_t first_server;              /* the file's first server in server_list */
+    int servers_local;                  /* all servers are on this host and copy directly */
+    const char *server_list;            /* "host:port,...", for distances; NULL: not known */
+    const char *topology;               /* fabric file, hop file, "discover", "flat", or "auto" (NULL) */
+    int fake_nodes;                     /* tests: pretend that a host's ranks are on that many nodes */
+    uint64_t staging;                   /* bytes that the ranks of a node share for merging; 0: 64 MiB */
+    themis_coll_mode_t wanted[2];       /* by direction: what holds where `mode` is AUTO */
+    int cache;                          /* small accesses are gathered between calls */
+} themis_coll_config_t;
+
+/* "auto", "twophase", "list"; parse gives THEMIS_INVALID for others and leaves *mode. */
+const char *themis_coll_mode_name(themis_coll_mode_t mode);
+themis_status_t themis_coll_mode_parse(const char *name, themis_coll_mode_t *mode);
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rank 0: distances between nodes and to the servers, from what the hint themis_topology names. */
+#ifndef THEMIS_COLLECTIVE_MEASURE_H
+#define THEMIS_COLLECTIVE_MEASURE_H
+#include "collective/topology.h"
+
+/*
+ * Fills in everything of `topology` but its slots. What the hint names and cannot be used is warned about and counts as
+ * unknown; without a hint ("auto") nothing is said. NO_MEMORY only. Blocks for 2 s at most with "auto" and 60 s with
+ * "discover", once in a process; both need nodes > 1.
+ */
+themis_status_t themis_coll_measure(const themis_coll_group_t *group, const themis_coll_config_t *config,
+                                    themis_coll_topology_t *topology);
+/* Frees that part and leaves it empty. */
+void themis_coll_measure_drop(themis_coll_topology_t *topology);
+#endif

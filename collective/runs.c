@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collective/runs.h"
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+void themis_coll_runs_init(themis_coll_runs_t *runs)
+{
+    memset(runs, 0, sizeof *runs);
+    runs->ordered = 1;
+}
+
+void themis_coll_runs_free(themis_coll_runs_t *runs)
+{
+    free(runs->run);
+    free(runs->start);
+    themis_coll_runs_init(runs);
+}
+
+void themis_coll_runs_clear(themis_coll_runs_t *runs)
+{
+    runs->count = 0;
+    runs->bytes = runs->end = 0;
+    runs->ordered = 1;
+}
+
+static themis_status_t grow(themis_coll_runs_t *runs)
+{
+    size_t capacity = runs->capacity ? 2 * runs->capacity : 8;
+    themis_run_t *run = realloc(runs->run, capacity * sizeof *run);
+    if (!run)
+        return THEMIS_NO_MEMORY;
+    runs->run = run;
+    uint64_t *start = realloc(runs->start, capacity * sizeof *start);
+    if (!start)
+        return THEMIS_NO_MEMORY;
+    runs->start = start;
+    runs->capacity = capacity;
+    return THEMIS_OK;
+}
+
+static uint64_t last_piece(const themis_run_t *run)
+{
+    return run->offset + (run->count - 1) * run->stride;
+}
+
+/* Makes the run part of the last one if the two are one run; 0 if they are not. */
+static int join(themis_run_t *last, const themis_run_t *more)
+{
+    uint64_t tail = last_piece(last);
+    if (last->count == 1 && more->count == 1 && more->offset == tail + last->length) {
+        last->length += more->length;
+        last->stride = last->length;
+        return 1;
+    }
+    if (last->length != more->length || more->offset < tail + last->length)
+        return 0;
+    uint64_t step = more->offset - tail;
+    if ((last->count > 1 && last->stride != step) || (more->count > 1 && more->stride != step))
+        return 0;
+    last->stride = step;
+    last->count += more->count;
+    return 1;
+}
+
+themis_status_t themis_coll_runs_push(themis_coll_runs_t *runs, uint64_t offset, uint64_t length, uint64_t stride,
+                                      uint64_t count)
+{
+    if (!length || !count)
+        return THEMIS_OK;
+    themis_run_t more = {offset, length, stride, count};
+    if (count == 1 || stride == length)
+        more = (themis_run_t){offset, length * count, length * count, 1};
+    if (runs->count && offset < runs->end)
+        runs->ordered = 0;
+    if (more.count > 1 && stride < length)
+        runs->ordered = 0;
+    if (!runs->count || !join(&runs->run[runs->count - 1], &more)) {
+        themis_status_t status = runs->count == runs->capacity ? grow(runs) : THEMIS_OK;
+        if (status != THEMIS_OK)
+            return status;
+        runs->run[runs->count] = more;
+        runs->start[runs->count++] = runs->bytes;
+    }
+    runs->bytes += more.length * more.count;
+    runs->end = last_piece(&more) + more.length;
+    return THEMIS_OK;
+}
+
+themis_status_t themis_coll_runs_append(themis_coll_runs_t *runs, const themis_coll_runs_t *other, uint64_t shift)
+{
+    themis_status_t status = THEMIS_OK;
+    for (size_t i = 0; i < other->count && status == THEMIS_OK; i++) {
+        const themis_run_t *run = &other->run[i];
+        status = themis_coll_runs_push(runs, run->offset + shift, run->length, run->stride, run->count);
+    }
+    if (!other->ordered)
+        runs->ordered = 0;
+    return status;
+}
+
+uint64_t themis_coll_runs_first(const themis_coll_runs_t *runs)
+{
+    return runs->count ? runs->run[0].offset : 0;
+}
+
+uint64_t themis_coll_runs_pieces(const themis_coll_runs_t *runs)
+{
+    uint64_t pieces = 0;
+    for (size_t i = 0; i < runs->count; i++)
+        pieces += runs->run[i].count;
+    return pieces;
+}
+
+uint64_t themis_coll_runs_hash(const themis_coll_runs_t *runs)
+{
+    uint64_t base = themis_coll_runs_first(runs);
+    uint64_t hash = runs->bytes;
+    for (size_t i = 0; i < runs->count; i++) {
+        themis_run_t run = runs->run[i];
+        run.offset -= base;
+        if (run.count == 1)
+            run.stride = run.length;
+        hash = XXH64(&run, sizeof run, hash);
+    }
+    return hash;
+}
+
+/* Index of the first run whose last piece ends behind `low`. */
+static size_t find_run(const themis_coll_runs_t *runs, uint64_t low)
+{
+    size_t from = 0, to = runs->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (last_piece(&runs->run[middle]) + runs->run[middle].length > low)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return from;
+}
+
+/* Index of the first piece of the run that ends behind `low`. */
+static uint64_t find_piece(const themis_run_t *run, uint64_t low)
+{
+    if (run->count == 1 || low < run->offset + run->length)
+        return 0;
+    return (low - run->offset - run->length) / run->stride + 1;
+}
+
+void themis_coll_clip_begin(themis_coll_clip_t *clip, const themis_coll_runs_t *runs, uint64_t low, uint64_t high)
+{
+    *clip = (themis_coll_clip_t){.runs = runs, .low = low, .high = high, .run = find_run(runs, low)};
+    if (clip->run < runs->count)
+        clip->piece = find_piece(&runs->run[clip->run], low);
+}
+
+/* One piece that sticks out of [low, high), cut to it. */
+static void cut_piece(const themis_coll_clip_t *clip, uint64_t begin, uint64_t end, uint64_t position,
+                      themis_coll_row_t *row)
+{
+    uint64_t from = begin < clip->low ? clip->low : begin;
+    uint64_t to = end > clip->high ? clip->high : end;
+    *row = (themis_coll_row_t){from, to - from, to - from, 1, position + (from - begin)};
+}
+
+/* Number of pieces from `begin` on that lie wholly below `high`. */
+static uint64_t whole_pieces(const themis_run_t *run, uint64_t begin, uint64_t left, uint64_t high)
+{
+    uint64_t room = high - begin - run->length;
+    uint64_t fit = left > 1 ? room / run->stride + 1 : 1;
+    return fit < left ? fit : left;
+}
+
+int themis_coll_clip_next(themis_coll_clip_t *clip, themis_coll_row_t *row)
+{
+    if (clip->run >= clip->runs->count || clip->low >= clip->high)
+        return 0;
+    const themis_run_t *run = &clip->runs->run[clip->run];
+    uint64_t begin = run->offset + clip->piece * run->stride;
+    if (begin >= clip->high)
+        return 0;
+    uint64_t end = begin + run->length;
+    uint64_t position = clip->runs->start[clip->run] + clip->piece * run->length;
+    uint64_t taken = 1;
+    if (begin < clip->low || end > clip->high) {
+        cut_piece(clip, begin, end, position, row);
+    } else {
+        taken = whole_pieces(run, begin, run->count - clip->piece, clip->high);
+        *row = (themis_coll_row_t){begin, run->length, run->stride, taken, position};
+    }
+    clip->piece += taken;
+    if (clip->piece == run->count) {
+        clip->run++;
+        clip->piece = 0;
+    }
+    return 1;
+}
+
+uint64_t themis_coll_runs_bytes_in(const themis_coll_runs_t *runs, uint64_t low, uint64_t high)
+{
+    themis_coll_clip_t clip;
+    themis_coll_row_t row;
+    uint64_t bytes = 0;
+    themis_coll_clip_begin(&clip, runs, low, high);
+    while (themis_coll_clip_next(&clip, &row))
+        bytes += row.length * row.count;
+    return bytes;
+}
+
+/* Index of the run that holds stream position `position`. */
+static size_t run_at(const themis_coll_runs_t *runs, uint64_t position)
+{
+    size_t from = 0, to = runs->count;
+    while (to - from > 1) {
+        size_t middle = from + (to - from) / 2;
+        if (runs->start[middle] <= position)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+uint64_t themis_coll_runs_offset(const themis_coll_runs_t *runs, uint64_t position)
+{
+    size_t i = run_at(runs, position);
+    uint64_t within = position - runs->start[i];
+    const themis_run_t *run = &runs->run[i];
+    return run->offset + within / run->length * run->stride + within % run->length;
+}
+
+uint64_t themis_coll_runs_last_before(const themis_coll_runs_t *runs, uint64_t high)
+{
+    size_t i = find_run(runs, high);
+    /* Run i is the first that ends behind `high`: the byte wanted is in it or in the one before. */
+    if (i < runs->count && runs->run[i].offset < high) {
+        const themis_run_t *run = &runs->run[i];
+        uint64_t piece = run->count > 1 ? (high - 1 - run->offset) / run->stride : 0;
+        uint64_t end = run->offset + piece * run->stride + run->length;
+        return end < high ? end : high;
+    }
+    if (!i)
+        return 0;
+    return last_piece(&runs->run[i - 1]) + runs->run[i - 1].length;
+}
+
+static void move(void *memory, void *packed, uint64_t bytes, themis_coll_direction_t direction)
+{
+    if (direction == THEMIS_COLL_WRITE)
+        memcpy(packed, memory, bytes);
+    else
+        memcpy(memory, packed, bytes);
+}
+
+void themis_coll_memory_copy(const themis_coll_runs_t *memory, void *base, uint64_t position, void *packed,
+                             uint64_t bytes, themis_coll_direction_t direction)
+{
+    if (!bytes)
+        return;
+    size_t i = run_at(memory, position);
+    uint64_t within = position - memory->start[i];
+    char *place = packed;
+    for (; bytes; i++, within = 0) {
+        const themis_run_t *run = &memory->run[i];
+        uint64_t piece = within / run->length, skip = within % run->length;
+        for (; bytes && piece < run->count; piece++, skip = 0) {
+            uint64_t part = run->length - skip < bytes ? run->length - skip : bytes;
+            move((char *)base + (run->offset + piece * run->stride + skip), place, part, direction);
+            place += part;
+            bytes -= part;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may aggregate and how far apart nodes and servers are. Known to rank 0, which makes the plans; the others know
+ * only how many slots there are and where the distances come from.
+ */
+#ifndef THEMIS_COLLECTIVE_TOPOLOGY_H
+#define THEMIS_COLLECTIVE_TOPOLOGY_H
+#include "collective/config.h"
+#include "collective/group.h"
+#include "themis/aggregation.h"
+#include "themis/topology.h"
+
+typedef enum themis_coll_source {
+    THEMIS_COLL_FLAT,   /* nothing is known: all nodes are equally far */
+    THEMIS_COLL_HOPS,   /* a hop file */
+    THEMIS_COLL_FABRIC, /* a recorded fabric */
+    THEMIS_COLL_FOUND   /* the fabric that rank 0 is on */
+} themis_coll_source_t;
+
+/* "flat", "hop file", "recorded fabric", "discovered fabric". */
+const char *themis_coll_source_name(themis_coll_source_t source);
+
+typedef struct themis_coll_topology {
+    uint32_t slot_count;         /* on all ranks */
+    themis_coll_source_t source; /* on all ranks */
+    themis_aggregation_slots_t *slots;
+    themis_aggregation_distances_t *distances;
+    const themis_aggregation_fabric_t *fabric; /* NULL without one; `recorded`, or borrowed from the process */
+    themis_aggregation_fabric_t *recorded;     /* NULL unless read from a file */
+    uint32_t *vertex;                          /* [nodes] with fabric */
+    uint32_t *server_vertex;                   /* [servers] with fabric, when all were found */
+    uint16_t *server_distance;                 /* [nodes * servers]; NULL where it says nothing */
+} themis_coll_topology_t;
+
+/*
+ * Collective. A topology that cannot be read is warned about and counts as unknown, so only lack of memory fails; all
+ * ranks get the same status. Takes the group's census if that has not been done.
+ */
+themis_status_t themis_coll_topology_create(themis_coll_group_t *group, const themis_coll_config_t *config,
+                                            themis_coll_topology_t **topology);
+void themis_coll_topology_destroy(themis_coll_topology_t *topology);
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The job table: a hash over (uid, id) that keeps the order of joining. */
+#include "sched/jobtab.h"
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include "util/log.h"
+
+/* The key is uid and then the id, so that its length is that of the id plus four. */
+typedef struct entry {
+    _Alignas(64) themis_job_t job; /* its first fields are what every request touches */
+    struct {
+        uint32_t uid;
+        char id[THEMIS_JOB_ID_BYTES];
+    } key;
+    UT_hash_handle hh;
+} entry_t;
+
+struct themis_jobtab {
+    entry_t *entries;
+    uint64_t joined; /* jobs so far */
+};
+
+static entry_t *entry_of(themis_job_t *job)
+{
+    return (entry_t *)((char *)job - offsetof(entry_t, job));
+}
+
+themis_status_t themis_jobtab_create(themis_jobtab_t **table)
+{
+    themis_jobtab_t *made = calloc(1, sizeof *made);
+
+    if (made == NULL) {
+        themis_error("job table: out of memory");
+        return THEMIS_NO_MEMORY;
+    }
+    *table = made;
+    return THEMIS_OK;
+}
+
+void themis_jobtab_destroy(themis_jobtab_t *table)
+{
+    entry_t *entry, *next;
+
+    if (table == NULL)
+        return;
+    HASH_ITER(hh, table->entries, entry, next)
+    {
+        HASH_DEL(table->entries, entry);
+        free(entry);
+    }
+    free(table);
+}
+
+static unsigned key_length(const char *id)
+{
+    return (unsigned)(sizeof(uint32_t) + strnlen(id, THEMIS_JOB_ID_BYTES - 1));
+}
+
+themis_job_t *themis_jobtab_find(themis_jobtab_t *table, const char *id, uint32_t uid)
+{
+    entry_t *entry, wanted;
+    size_t length = strnlen(id, THEMIS_JOB_ID_BYTES - 1);
+
+    wanted.key.uid = uid;
+    memcpy(wanted.key.id, id, length);
+    HASH_FIND(hh, table->entries, &wanted.key, key_length(id), entry);
+    return entry == NULL ? NULL : &entry->job;
+}
+
+static uint32_t at_least_one(uint32_t value)
+{
+    return value == 0 ? 1 : value;
+}
+
+static themis_job_t *insert(themis_jobtab_t *table, const themis_job_identity_t *identity)
+{
+    entry_t *entry = aligned_alloc(64, sizeof *entry);
+
+    if (entry == NULL)
+        return NULL;
+    memset(entry, 0, sizeof *entry);
+    themis_job_identity_t *copy = &entry->job.identity;
+    memcpy(copy->id, identity->id, strnlen(identity->id, THEMIS_JOB_ID_BYTES - 1));
+    copy->uid = identity->uid;
+    copy->gid = identity->gid;
+    copy->nodes = at_least_one(identity->nodes);
+    copy->priority = at_least_one(identity->priority);
+    entry->key.uid = identity->uid;
+    memcpy(entry->key.id, copy->id, sizeof entry->key.id);
+    entry->job.number = ++table->joined;
+    HASH_ADD(hh, table->entries, key, key_length(copy->id), entry);
+    return &entry->job;
+}
+
+/* Takes the larger of two sizes or priorities; returns 1 if that changed something. */
+static int raise(uint32_t *value, uint32_t named)
+{
+    if (named <= *value)
+        return 0;
+    *value = named;
+    return 1;
+}
+
+int themis_jobtab_raise(themis_job_t *job, const themis_job_identity_t *identity)
+{
+    int differs = raise(&job->identity.nodes, identity->nodes);
+
+    return raise(&job->identity.priority, identity->priority) || differs;
+}
+
+themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_identity_t *identity, uint64_t now,
+                                   themis_job_t **job, int *fresh, int *changed)
+{
+    themis_job_t *found = themis_jobtab_find(table, identity->id, identity->uid);
+    int made = found == NULL, differs = 0;
+
+    if (made && (found = insert(table, identity)) == NULL) {
+        themis_error("job table: out of memory");
+        return THEMIS_NO_MEMORY;
+    }
+    if (!made) {
+        differs |= themis_jobtab_raise(found, identity);
+        differs |= !found->active;
+    }
+    found->active = 1;
+    found->clients++;
+    found->last_heard = now;
+    *job = found;
+    *fresh = made;
+    *changed = differs;
+    return THEMIS_OK;
+}
+
+void themis_jobtab_leave(themis_jobtab_t *table, themis_job_t *job, uint64_t now)
+{
+    if (job->clients > 0)
+        job->clients--;
+    job->last_heard = now;
+}
+
+void themis_jobtab_heard(themis_jobtab_t *table, themis_job_t *job, uint64_t now)
+{
+    job->active = 1;
+    job->last_heard = now;
+}
+
+static int is_gone(const themis_job_t *job, uint64_t now, uint64_t silence)
+{
+    int silent = now > job->last_heard && now - job->last_heard >= silence;
+
+    return silent || (job->clients == 0 && job->queued == 0);
+}
+
+void themis_jobtab_expire(themis_jobtab_t *table, uint64_t now, uint64_t silence,
+                          void (*expired)(void *arg, themis_job_t *job), void *arg)
+{
+    entry_t *entry, *next;
+
+    HASH_ITER(hh, table->entries, entry, next)
+    {
+        if (!entry->job.active || !is_gone(&entry->job, now, silence))
+            continue;
+        entry->job.active = 0;
+        if (expired != NULL)
+            expired(arg, &entry->job);
+    }
+}
+
+void themis_jobtab_remove(themis_jobtab_t *table, themis_job_t *job)
+{
+    entry_t *entry = entry_of(job);
+
+    HASH_DEL(table->entries, entry);
+    free(entry);
+}
+
+themis_job_t *themis_jobtab_first(themis_jobtab_t *table)
+{
+    return table->entries == NULL ? NULL : &table->entries->job;
+}
+
+themis_job_t *themis_jobtab_next(themis_jobtab_t *table, themis_job_t *job)
+{
+    entry_t *next = entry_of(job)->hh.next;
+
+    return next == NULL ? NULL : &next->job;
+}
+
+uint32_t themis_jobtab_count(const themis_jobtab_t *table)
+{
+    return HASH_COUNT(table->entries);
+}
+
+void themis_histogram_add(themis_histogram_t *histogram, uint64_t value)
+{
+    int bucket = value < 2 ? 0 : 63 - __builtin_clzll(value);
+
+    if (bucket >= THEMIS_HISTOGRAM_BUCKETS)
+        bucket = THEMIS_HISTOGRAM_BUCKETS - 1;
+    histogram->counts[bucket]++;
+}
+
+uint64_t themis_histogram_count(const themis_histogram_t *histogram)
+{
+    uint64_t count = 0;
+
+    for (int k = 0; k < THEMIS_HISTOGRAM_BUCKETS; k++)
+        count += histogram->counts[k];
+    return count;
+}
+
+uint64_t themis_histogram_quantile(const themis_histogram_t *histogram, double q)
+{
+    uint64_t count = themis_histogram_count(histogram), seen = 0;
+    double wanted = q * (double)count;
+
+    if (count == 0)
+        return 0;
+    for (int k = 0; k < THEMIS_HISTOGRAM_BUCKETS; k++) {
+        seen += histogram->counts[k];
+        if ((double)seen >= wanted)
+            return UINT64_C(2) << k;
+    }
+    return UINT64_C(1) << THEMIS_HISTOGRAM_BUCKETS;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The posix store: one file per object in a directory of a mounted file system, under 256 x 256 subdirectories that are
+ * made when first needed. Descriptors of objects that nobody has open are kept for a while, the longest unused ones are
+ * closed. Bytes go through a staging buffer of the window: this is the store for file systems that cannot be mapped.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "store/store_lock.h"
+#include "store/store_types.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/status.h"
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+enum { KEPT = 256, NAME_BYTES = 32 };
+
+struct themis_store_object {
+    uint64_t id;
+    int fd;
+    uint32_t references; /* without the table's; the store's lock */
+    int listed;          /* is in the table */
+    UT_hash_handle hh;
+    struct themis_store_object *next, *prev; /* among the kept, longest unused first */
+};
+typedef themis_store_object_t object_t;
+
+typedef struct posix_store {
+    themis_store_t base;
+    int directory, lock_fd;
+    pthread_mutex_t lock;
+    object_t *objects, *kept;
+    uint32_t kept_count;
+} posix_store_t;
+
+/* "a7/3f/00000000000012ab": the directories are of a hash, so that numbers in a row spread. */
+static void object_name(uint64_t id, char name[NAME_BYTES])
+{
+    uint64_t hash = id * UINT64_C(0x9e3779b97f4a7c15);
+
+    snprintf(name, NAME_BYTES, "%02x/%02x/%016" PRIx64, (unsigned)(hash >> 56), (unsigned)(hash >> 48 & 0xff), id);
+}
+
+static int open_file(const posix_store_t *store, uint64_t id, int create)
+{
+    char name[NAME_BYTES], part[NAME_BYTES];
+
+    object_name(id, name);
+    int fd = openat(store->directory, name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+    if (fd >= 0 || errno != ENOENT || !create)
+        return fd;
+    snprintf(part, sizeof part, "%.2s", name);
+    if (mkdirat(store->directory, part, 0700) < 0 && errno != EEXIST)
+        return -1;
+    snprintf(part, sizeof part, "%.5s", name);
+    if (mkdirat(store->directory, part, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return openat(store->directory, name, O_RDWR | O_CLOEXEC | O_CREAT, 0600);
+}
+
+static themis_status_t failure(const object_t *object, const char *what)
+{
+    int cause = errno;
+
+    if (cause != ENOSPC && cause != EDQUOT)
+        themis_error("%s of object %016" PRIx64 ": %s", what, object->id, strerror(cause));
+    return themis_status_from_errno(cause);
+}
+
+static void object_free(object_t *object)
+{
+    close(object->fd);
+    free(object);
+}
+
+static void unlist(posix_store_t *store, object_t *object)
+{
+    HASH_DELETE(hh, store->objects, object);
+    object->listed = 0;
+    if (object->references == 0) {
+        DL_DELETE(store->kept, object);
+        store->kept_count--;
+    }
+}
+
+static themis_status_t object_create(posix_store_t *store, uint64_t id, int create, object_t **result)
+{
+    object_t *object = calloc(1, sizeof *object);
+
+    if (!object)
+        return THEMIS_NO_MEMORY;
+    object->id = id;
+    object->fd = open_file(store, id, create);
+    if (object->fd < 0) {
+        themis_status_t status = errno == ENOENT && !create ? THEMIS_NO_ENTRY : failure(object, "open");
+        free(object);
+        return status;
+    }
+    HASH_ADD(hh, store->objects, id, sizeof object->id, object);
+    if (!object->hh.tbl) {
+        object_free(object);
+        return THEMIS_NO_MEMORY;
+    }
+    object->listed = 1;
+    *result = object;
+    return THEMIS_OK;
+}
+
+static themis_status_t posix_open(themis_store_t *base, uint64_t id, int create, object_t **result)
+{
+    posix_store_t *store = (posix_store_t *)base;
+    themis_status_t status = THEMIS_OK;
+    object_t *object;
+
+    pthread_mutex_lock(&store->lock);
+    HASH_FIND(hh, store->objects, &id, sizeof id, object);
+    if (!object) {
+        status = object_create(store, id, create, &object);
+    } else if (object->references == 0) {
+        DL_DELETE(store->kept, object);
+        store->kept_count--;
+    }
+    if (status == THEMIS_OK) {
+        object->references++;
+        *result = object;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
+static void posix_close(themis_store_t *base, object_t *object)
+{
+    posix_store_t *store = (posix_store_t *)base;
+    object_t *old = NULL;
+
+    pthread_mutex_lock(&store->lock);
+    if (--object->references == 0) {
+        old = object;
+        if (object->listed) {
+            DL_APPEND(store->kept, object);
+            old = ++store->kept_count > KEPT ? store->kept : NULL;
+            if (old)
+                unlist(store, old);
+        }
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (old)
+        object_free(old);
+}
+
+static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
+{
+    posix_store_t *store = (posix_store_t *)base;
+    char name[NAME_BYTES];
+    object_t *object, *gone = NULL;
+
+    object_name(id, name);
+    pthread_mutex_lock(&store->lock);
+    HASH_FIND(hh, store->objects, &id, sizeof id, object);
+    if (object) {
+        unlist(store, object);
+        gone = object->references == 0 ? object : NULL;
+    }
+    int cause = unlinkat(store->directory, name, 0) < 0 && errno != ENOENT ? errno : 0;
+    pthread_mutex_unlock(&store->lock);
+    if (gone)
+        object_free(gone);
+    if (cause)
+        themis_error("removing %s: %s", name, strerror(cause));
+    return themis_status_from_errno(cause);
+}
+
+/* --- windows ----------------------------------------------------------------------------------------------------- */
+
+typedef ssize_t (*move_fn)(int fd, uint8_t *at, size_t length, off_t offset);
+
+static ssize_t move_in(int fd, uint8_t *at, size_t length, off_t offset)
+{
+    return pwrite(fd, at, length, offset);
+}
+
+/* Behind the end of the file are zeros. */
+static ssize_t move_out(int fd, uint8_t *at, size_t length, off_t offset)
+{
+    ssize_t got = pread(fd, at, length, offset);
+
+    if (got != 0)
+        return got;
+    memset(at, 0, length);
+    return (ssize_t)length;
+}
+
+static int move_all(int fd, move_fn move, uint8_t *at, uint64_t length, uint64_t offset)
+{
+    while (length) {
+        ssize_t moved = move(fd, at, length, (off_t)offset);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return -1;
+        at += moved;
+        offset += (uint64_t)moved;
+        length -= (uint64_t)moved;
+    }
+    return 0;
+}
+
+/* Moves the window's extents between file and staging; extents that meet go in one call. */
+static int move_window(const themis_window_t *window, move_fn move)
+{
+    uint8_t *at = window->staging;
+
+    for (size_t i = 0; i < window->extent_count;) {
+        uint64_t offset = window->extents[i].offset, length = window->extents[i].length;
+        for (i++; i < window->extent_count && window->extents[i].offset == offset + length; i++)
+            length += window->extents[i].length;
+        if (move_all(window->object->fd, move, at, length, offset) < 0)
+            return -1;
+        at += length;
+    }
+    return 0;
+}
+
+static themis_status_t posix_prepare(themis_store_t *store, themis_window_t *window)
+{
+    size_t count = 0;
+
+    (void)store;
+    if (!window->staging)
+        window->staging = malloc(THEMIS_WINDOW_BYTES);
+    if (!window->staging)
+        return THEMIS_NO_MEMORY;
+    while (count < window->extent_count && window->bytes < THEMIS_WINDOW_BYTES) {
+        themis_extent_t *extent = &window->extents[count++];
+        if (extent->length > THEMIS_WINDOW_BYTES - window->bytes)
+            extent->length = THEMIS_WINDOW_BYTES - window->bytes;
+        window->bytes += extent->length;
+    }
+    window->extent_count = count;
+    if (window->direction == THEMIS_STORE_READ && move_window(window, move_out) < 0)
+        return failure(window->object, "read");
+    window->pieces[0] = (struct iovec){.iov_base = window->staging, .iov_len = window->bytes};
+    window->piece_count = 1;
+    return THEMIS_OK;
+}
+
+static themis_status_t posix_finish(themis_store_t *store, themis_window_t *window, themis_status_t moved)
+{
+    (void)store;
+    if (moved == THEMIS_OK && window->direction == THEMIS_STORE_WRITE && move_window(window, move_in) < 0)
+        return failure(window->object, "write");
+    return moved;
+}
+
+/* --- whole objects ----------------------------------------------------------------------------------------------- */
+
+static themis_status_t posix_truncate(themis_store_t *store, object_t *object, uint64_t size)
+{
+    (void)store;
+    return ftruncate(object->fd, (off_t)size) < 0 ? failure(object, "truncation") : THEMIS_OK;
+}
+
+static themis_status_t posix_allocate(themis_store_t *store, object_t *object, const themis_extent_t *range)
+{
+    (void)store;
+    int cause = posix_fallocate(object->fd, (off_t)range->offset, (off_t)range->length);
+
+    errno = cause;
+    return cause ? failure(object, "allocation") : THEMIS_OK;
+}
+
+static themis_status_t posix_size(themis_store_t *store, object_t *object, themis_store_size_t *size)
+{
+    struct stat stat;
+
+    (void)store;
+    if (fstat(object->fd, &stat) < 0)
+        return failure(object, "stat");
+    *size = (themis_store_size_t){.end = (uint64_t)stat.st_size,
+                                  .allocated = (uint64_t)stat.st_blocks * 512,
+                                  .modified =
+                                      (uint64_t)stat.st_mtim.tv_sec * THEMIS_NS_PER_S + (uint64_t)stat.st_mtim.tv_nsec};
+    return THEMIS_OK;
+}
+
+static themis_status_t posix_sync(themis_store_t *store, object_t *object)
+{
+    (void)store;
+    return fsync(object->fd) < 0 ? failure(object, "fsync") : THEMIS_OK;
+}
+
+static themis_status_t posix_usage(themis_store_t *base, themis_store_usage_t *usage)
+{
+    posix_store_t *store = (posix_store_t *)base;
+    struct statvfs fs;
+
+    if (fstatvfs(store->directory, &fs) < 0)
+        return themis_status_from_errno(errno);
+    pthread_mutex_lock(&store->lock);
+    *usage = (themis_store_usage_t){.capacity = (uint64_t)fs.f_blocks * fs.f_frsize,
+                                    .used = (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize,
+                                    .objects = HASH_COUNT(store->objects)};
+    pthread_mutex_unlock(&store->lock);
+    return THEMIS_OK;
+}
+
+static void posix_destroy(themis_store_t *base)
+{
+    posix_store_t *store = (posix_store_t *)base;
+    object_t *object, *next;
+
+    HASH_ITER(hh, store->objects, object, next)
+    {
+        HASH_DELETE(hh, store->objects, object);
+        object_free(object);
+    }
+    close(store->directory);
+    close(store->lock_fd);
+    pthread_mutex_destroy(&store->lock);
+    free(store);
+}
+
+static const themis_store_ops_t posix_ops = {.name = "posix",
+                                             .blocking = 1,
+                                             .destroy = posix_destroy,
+                                             .open = posix_open,
+                                             .close = posix_close,
+                                             .prepare = posix_prepare,
+                                             .finish = posix_finish,
+                                             .truncate = posix_truncate,
+                                             .allocate = posix_allocate,
+                                             .size = posix_size,
+                                             .sync = posix_sync,
+                                             .remove = posix_remove,
+                                             .usage = posix_usage};
+
+static themis_status_t take_directory(const themis_store_options_t *options, int *lock_fd)
+{
+    char content[64];
+
+    snprintf(content, sizeof content, "objects of server %" PRIu32, options->index);
+    return themis_store_lock_directory("directory", options->path, content, NULL, lock_fd);
+}
+
+themis_status_t themis_posix_store_create(const themis_store_options_t *options, themis_store_t **store)
+{
+    if (!options->path || !*options->path) {
+        themis_error("the posix store wants a directory");
+        return THEMIS_CONFIG;
+    }
+    int directory = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock_fd = -1;
+    if (directory < 0) {
+        themis_error("store directory %s: %s", options->path, strerror(errno));
+        return THEMIS_CONFIG;
+    }
+    posix_store_t *made = calloc(1, sizeof *made);
+    themis_status_t status = made ? take_directory(options, &lock_fd) : THEMIS_NO_MEMORY;
+    if (status != THEMIS_OK) {
+        close(directory);
+        free(made);
+        return status;
+    }
+    made->base.ops = &posix_ops;
+    made->directory = directory;
+    made->lock_fd = lock_fd;
+    pthread_mutex_init(&made->lock, NULL);
+    *store = &made->base;
+    return THEMIS_OK;
+}

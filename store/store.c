@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/store.h"
+#include <stdlib.h>
+#include <string.h>
+#include "store/store_types.h"
+#include "util/log.h"
+
+themis_status_t themis_window_create(themis_window_t **window)
+{
+    themis_window_t *made = malloc(sizeof *made);
+
+    if (!made)
+        return THEMIS_NO_MEMORY;
+    made->staging = NULL;
+    made->object = NULL;
+    *window = made;
+    return THEMIS_OK;
+}
+
+void themis_window_destroy(themis_window_t *window)
+{
+    if (!window)
+        return;
+    free(window->staging);
+    free(window);
+}
+
+themis_status_t themis_store_create(const themis_store_options_t *options, themis_store_t **store)
+{
+    if (strcmp(options->type, "arena") == 0)
+        return themis_arena_create(options, store);
+    if (strcmp(options->type, "posix") == 0)
+        return themis_posix_store_create(options, store);
+    themis_error("unknown store \"%s\": \"arena\" or \"posix\" is meant", options->type);
+    return THEMIS_CONFIG;
+}
+
+void themis_store_destroy(themis_store_t *store)
+{
+    if (store)
+        store->ops->destroy(store);
+}
+
+themis_status_t themis_store_open(themis_store_t *store, uint64_t id, int create, themis_store_object_t **object)
+{
+    return store->ops->open(store, id, create, object);
+}
+
+void themis_store_close(themis_store_t *store, themis_store_object_t *object)
+{
+    store->ops->close(store, object);
+}
+
+themis_status_t themis_store_prepare(themis_store_t *store, themis_window_t *window)
+{
+    window->bytes = 0;
+    window->piece_count = 0;
+    window->mark_count = 0;
+    return store->ops->prepare(store, window);
+}
+
+themis_status_t themis_store_finish(themis_store_t *store, themis_window_t *window, themis_status_t moved)
+{
+    return store->ops->finish(store, window, moved);
+}
+
+themis_status_t themis_store_truncate(themis_store_t *store, themis_store_object_t *object, uint64_t size)
+{
+    return size > INT64_MAX ? THEMIS_FILE_TOO_BIG : store->ops->truncate(store, object, size);
+}
+
+themis_status_t themis_store_allocate(themis_store_t *store, themis_store_object_t *object,
+                                      const themis_extent_t *range)
+{
+    if (range->offset > INT64_MAX || range->length > INT64_MAX - range->offset)
+        return THEMIS_FILE_TOO_BIG;
+    return range->length == 0 ? THEMIS_OK : store->ops->allocate(store, object, range);
+}
+
+themis_status_t themis_store_size(themis_store_t *store, themis_store_object_t *object, themis_store_size_t *size)
+{
+    return store->ops->size(store, object, size);
+}
+
+themis_status_t themis_store_sync(themis_store_t *store, themis_store_object_t *object)
+{
+    return store->ops->sync(store, object);
+}
+
+themis_status_t themis_store_remove(themis_store_t *store, uint64_t id)
+{
+    return store->ops->remove(store, id);
+}
+
+themis_status_t themis_store_usage(themis_store_t *store, themis_store_usage_t *usage)
+{
+    return store->ops->usage(store, usage);
+}
+
+int themis_store_blocking(const themis_store_t *store)
+{
+    return store->ops->blocking;
+}
+
+const char *themis_store_type(const themis_store_t *store)
+{
+    return store->ops->name;
+}

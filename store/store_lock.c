@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/store_lock.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include "util/log.h"
+#include "util/status.h"
+
+static const char line_start[] = "themis-store 1 ";
+enum { LINE_BYTES = 96, START = sizeof line_start - 1 };
+
+static themis_status_t failed(const char *key, const char *path, const char *what)
+{
+    themis_status_t status = themis_status_from_errno(errno);
+
+    themis_error("%s = %s: cannot %s: %s", key, path, what, strerror(errno));
+    return status;
+}
+
+themis_status_t themis_store_lock_file(const char *key, const char *path, int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return THEMIS_OK;
+    if (errno == EWOULDBLOCK) {
+        themis_error("%s = %s is in use by another server; each server needs its own", key, path);
+        return THEMIS_BUSY;
+    }
+    if (errno != ENOSYS && errno != EOPNOTSUPP && errno != ENOLCK)
+        return failed(key, path, "lock");
+    themis_warn("%s = %s: its file system has no locks (%s); make sure that no other server uses it", key, path,
+                strerror(errno));
+    return THEMIS_OK;
+}
+
+/* The line of a STORE that is there says `expected`, or there is none yet. */
+static themis_status_t check_line(const char *key, const char *directory, int fd, const char *expected)
+{
+    char line[LINE_BYTES];
+    ssize_t got = pread(fd, line, sizeof line - 1, 0);
+
+    if (got < 0)
+        return failed(key, directory, "read its STORE");
+    line[got] = 0;
+    if (got == 0 || strcmp(line, expected) == 0)
+        return THEMIS_OK;
+    line[strcspn(line, "\n")] = 0;
+    if (strncmp(line, line_start, START) == 0)
+        themis_error("%s = %s holds the %s, not the %.*s; it is left as it is", key, directory, line + START,
+                     (int)strcspn(expected + START, "\n"), expected + START);
+    else
+        themis_error("%s = %s has a file STORE that is not of this version; it is left as it is", key, directory);
+    return THEMIS_CONFIG;
+}
+
+static themis_status_t write_line(const char *key, const char *directory, int fd, int directory_fd,
+                                  const char *expected)
+{
+    size_t length = strlen(expected);
+    ssize_t written = pwrite(fd, expected, length, 0);
+
+    if (written >= 0 && (size_t)written < length)
+        errno = ENOSPC;
+    if (written != (ssize_t)length || fsync(fd) != 0 || fsync(directory_fd) != 0)
+        return failed(key, directory, "write its STORE");
+    return THEMIS_OK;
+}
+
+static themis_status_t take(const char *key, const char *directory, int directory_fd, const char *expected, int fd)
+{
+    themis_status_t status = check_line(key, directory, fd, expected);
+
+    if (status == THEMIS_OK)
+        status = themis_store_lock_file(key, directory, fd);
+    /* once more: another server may have written it before it ended */
+    if (status == THEMIS_OK)
+        status = check_line(key, directory, fd, expected);
+    if (status == THEMIS_OK && lseek(fd, 0, SEEK_END) == 0)
+        status = write_line(key, directory, fd, directory_fd, expected);
+    return status;
+}
+
+/* Has it a file of such a name? Yes, where that cannot be told; errno stays. */
+static int has_foreign(int directory_fd, int (*foreign)(const char *name))
+{
+    int cause = errno, found = 0, fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+
+    while (directory && !found && (entry = readdir(directory)))
+        found = foreign(entry->d_name);
+    if (directory)
+        closedir(directory);
+    else if (fd >= 0)
+        close(fd);
+    errno = cause;
+    return found || !directory;
+}
+
+/* STORE, made if it is missing and nothing speaks against it. */
+static themis_status_t open_store(const char *key, const char *directory, int directory_fd,
+                                  int (*foreign)(const char *name), int *fd)
+{
+    *fd = openat(directory_fd, "STORE", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (*fd >= 0)
+        return THEMIS_OK;
+    if (errno == ENOENT && foreign && has_foreign(directory_fd, foreign)) {
+        themis_error("%s = %s holds a database without a STORE, which may not be this server's; it is left as it is: "
+                     "empty it if nobody needs it",
+                     key, directory);
+        return THEMIS_CONFIG;
+    }
+    if (errno == ENOENT)
+        *fd = openat(directory_fd, "STORE", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return *fd >= 0 ? THEMIS_OK : failed(key, directory, "open its STORE");
+}
+
+themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content,
+                                            int (*foreign)(const char *name), int *fd)
+{
+    int directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), made = -1;
+    char expected[LINE_BYTES];
+
+    if (directory_fd < 0)
+        return failed(key, directory, "open");
+    snprintf(expected, sizeof expected, "%s%s\n", line_start, content);
+    themis_status_t status = open_store(key, directory, directory_fd, foreign, &made);
+    if (status == THEMIS_OK)
+        status = take(key, directory, directory_fd, expected, made);
+    close(directory_fd);
+    if (status == THEMIS_OK)
+        *fd = made;
+    else if (made >= 0)
+        close(made);
+    return status;
+}

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collective path of the driver against brute force, without ROMIO and without servers: random patterns, a local
+ * file behind the sink.
+ *
+ *     mpirun -n N collective_core FILE [SEED [CALLS]]
+ *
+ * Each call has its own random choice of mode, method, placement, number of aggregators, buffer size, stripes, and of
+ * blocking or not. Prints one line and returns 1 on the first byte that is wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "collective/coll.h"
+#include "util/config.h"
+
+static int rank, ranks, failures;
+
+static uint64_t random_state;
+static uint64_t draw(uint64_t below)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return below ? (random_state >> 33) % below : 0;
+}
+
+/* --- allocations that fail: the linker sends those of this program here --- */
+
+static long allocations_left = -1; /* until one fails; below 0: none does */
+static int refused;
+
+static int refuse(void)
+{
+    if (allocations_left < 0 || allocations_left-- > 0)
+        return 0;
+    refused = 1;
+    return 1;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+    return refuse() ? NULL : __real_malloc(size);
+}
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return refuse() ? NULL : __real_calloc(count, size);
+}
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size)
+{
+    return refuse() ? NULL : __real_realloc(old, size);
+}
+
+/* --- a sink that finishes late --- */
+
+typedef struct file_sink {
+    int fd;
+    int fail_at; /* which start fails from now on; -1 never */
+} file_sink_t;
+
+typedef struct file_request {
+    themis_coll_direction_t direction;
+    struct iovec *memory;
+    themis_run_t *runs;
+    size_t memory_count, run_count;
+    int tests_left;
+    int fails;
+} file_request_t;
+
+static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, const themis_list_t *list,
+                                  void **request)
+{
+    file_sink_t *sink = arg;
+    long left = allocations_left;
+    allocations_left = -1; /* those of the sink do not count */
+    file_request_t *r = calloc(1, sizeof *r);
+    r->direction = direction;
+    r->memory_count = list->memory_count;
+    r->run_count = list->run_count;
+    r->memory = malloc(list->memory_count * sizeof *r->memory);
+    r->runs = malloc(list->run_count * sizeof *r->runs);
+    memcpy(r->memory, list->memory, list->memory_count * sizeof *r->memory);
+    memcpy(r->runs, list->runs, list->run_count * sizeof *r->runs);
+    r->tests_left = (int)(list->run_count % 4);
+    if (sink->fail_at >= 0 && sink->fail_at-- == 0) {
+        r->fails = 1;
+        sink->fail_at = 0;
+    }
+    *request = r;
+    allocations_left = left;
+    return THEMIS_OK;
+}
+
+/* Moves one piece; returns 0 at the end of the file. */
+static int move_piece(file_sink_t *sink, file_request_t *r, uint64_t offset, uint64_t length, size_t *iov, size_t *at,
+                      size_t *done)
+{
+    while (length) {
+        while (*at == r->memory[*iov].iov_len) {
+            ++*iov;
+            *at = 0;
+        }
+        size_t part = r->memory[*iov].iov_len - *at;
+        part = part < length ? part : length;
+        char *place = (char *)r->memory[*iov].iov_base + *at;
+        ssize_t n = r->direction == THEMIS_COLL_READ ? pread(sink->fd, place, part, (off_t)offset)
+                                                     : pwrite(sink->fd, place, part, (off_t)offset);
+        if (n <= 0)
+            return 0;
+        *at += (size_t)n;
+        *done += (size_t)n;
+        offset += (uint64_t)n;
+        length -= (uint64_t)n;
+    }
+    return 1;
+}
+
+static themis_status_t sink_test(void *arg, void *request, size_t *done)
+{
+    file_request_t *r = request;
+    if (r->tests_left-- > 0)
+        return THEMIS_IN_PROGRESS;
+    size_t iov = 0, at = 0;
+    int more = 1;
+    *done = 0;
+    for (size_t i = 0; i < r->run_count && more && !r->fails; i++)
+        for (uint64_t p = 0; p < r->runs[i].count && more; p++)
+            more = move_piece(arg, r, r->runs[i].offset + p * r->runs[i].stride, r->runs[i].length, &iov, &at, done);
+    themis_status_t status = r->fails ? THEMIS_DISCONNECTED : THEMIS_OK;
+    free(r->memory);
+    free(r->runs);
+    free(r);
+    return status;
+}
+
+static themis_status_t sink_wait(void *arg, void *request, size_t *done)
+{
+    themis_status_t status;
+    while ((status = sink_test(arg, request, done)) == THEMIS_IN_PROGRESS)
+        ;
+    return status;
+}
+
+/* The cache of a rank: here the file itself. */
+static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, const themis_list_t *list, size_t *done)
+{
+    void *request;
+    themis_status_t status = sink_start(arg, direction, list, &request);
+    return status == THEMIS_OK ? sink_wait(arg, request, done) : status;
+}
+
+static themis_status_t sink_settle(void *arg)
+{
+    return THEMIS_OK;
+}
+
+/* --- random patterns, the same on all ranks --- */
+
+enum { SPACE = 1 << 20 };
+
+/* owner[i]: the rank that has byte i, or -1. */
+static void make_owners(int *owner)
+{
+    uint64_t kind = draw(4), piece = 1 + draw(kind == 0 ? 64 : kind == 1 ? 5000 : 70000), shift = draw(100000);
+    uint64_t holes = draw(3), space = piece < 64 ? SPACE / 16 : SPACE;
+    for (uint64_t i = 0; i < SPACE; i++)
+        owner[i] = -1;
+    for (uint64_t at = shift; at < space;) {
+        uint64_t length = kind == 3 ? 1 + draw(piece) : piece;
+        int who = kind == 3 ? (int)draw((uint64_t)ranks) : (int)((at - shift) / piece % (uint64_t)ranks);
+        if (holes && draw(4) == 0)
+            who = -1;
+        for (uint64_t i = at; i < at + length && i < space; i++)
+            owner[i] = who;
+        at += length;
+    }
+    if (draw(8) == 0)
+        for (uint64_t i = 0; i < SPACE; i++)
+            owner[i] = owner[i] == 0 ? -1 : owner[i];
+}
+
+static void take_own(const int *owner, uint64_t base, themis_coll_runs_t *runs)
+{
+    for (uint64_t i = 0; i < SPACE;) {
+        uint64_t from = i;
+        while (i < SPACE && owner[i] == owner[from])
+            i++;
+        if (owner[from] == rank)
+            themis_coll_runs_push(runs, base + from, i - from, i - from, 1);
+    }
+}
+
+/* Memory with gaps, or in one piece. */
+static void make_memory(uint64_t bytes, themis_coll_runs_t *memory)
+{
+    uint64_t piece = draw(2) ? 1 + draw(3000) : bytes, gap = draw(100), at = draw(50);
+    for (uint64_t left = bytes; left;) {
+        uint64_t part = piece < left ? piece : left;
+        themis_coll_runs_push(memory, at, part, part, 1);
+        at += part + gap;
+        left -= part;
+    }
+}
+
+static unsigned char content(uint64_t offset, unsigned call)
+{
+    return (unsigned char)(offset * 7 + offset / 251 + call * 13);
+}
+
+static void say(const char *what, unsigned call, uint64_t at)
+{
+    if (failures++ < 5)
+        fprintf(stderr, "rank %d: %s, call %u, byte %llu\n", rank, what, call, (unsigned long long)at);
+}
+
+/* --- one call --- */
+
+typedef struct call {
+    unsigned number;
+    themis_coll_direction_t direction;
+    uint64_t base, size; /* of the pattern; of the file */
+    int *owner;
+    themis_coll_runs_t file, memory;
+    unsigned char *buffer, *expected;
+    uint64_t buffer_bytes, done;
+} call_t;
+
+static void fill_memory(call_t *call)
+{
+    call->buffer_bytes = call->memory.end + 64;
+    call->buffer = malloc(call->buffer_bytes);
+    memset(call->buffer, 0xA5, call->buffer_bytes);
+    if (call->direction == THEMIS_COLL_READ)
+        return;
+    for (uint64_t p = 0; p < call->file.bytes; p++)
+        call->buffer[themis_coll_runs_offset(&call->memory, p)] =
+            content(themis_coll_runs_offset(&call->file, p), call->number);
+}
+
+static void check_read(call_t *call)
+{
+    uint64_t expected = 0;
+    unsigned char *copy = malloc(call->buffer_bytes);
+    memcpy(copy, call->buffer, call->buffer_bytes);
+    for (uint64_t p = 0; p < call->file.bytes; p++) {
+        uint64_t offset = themis_coll_runs_offset(&call->file, p), at = themis_coll_runs_offset(&call->memory, p);
+        if (offset < call->size) {
+            expected++;
+            if (copy[at] != call->expected[offset])
+                say("wrong byte read", call->number, offset);
+        }
+        copy[at] = 0xA5;
+    }
+    for (uint64_t i = 0; i < call->buffer_bytes; i++)
+        if (copy[i] != 0xA5)
+            say("memory between the pieces changed", call->number, i);
+    if (call->done != expected)
+        say("wrong count read", call->number, call->done);
+    free(copy);
+}
+
+static void check_written(call_t *call, int fd)
+{
+    unsigned char *found = calloc(1, call->size + 1);
+    if (pread(fd, found, call->size, 0) != (ssize_t)call->size)
+        say("short file", call->number, call->size);
+    for (uint64_t i = 0; i < call->size; i++)
+        if (found[i] != call->expected[i])
+            say("wrong byte in the file", call->number, i);
+    free(found);
+    if (call->done != call->file.bytes)
+        say("wrong count written", call->number, call->done);
+}
+
+static themis_coll_config_t draw_config(void)
+{
+    themis_coll_config_t config = {
+        .mode = (themis_coll_mode_t)draw(3),
+        .method = (themis_aggregation_method_t)draw(THEMIS_AGGREGATION_METHODS + 1),
+        .placement = (themis_aggregation_placement_t)draw(4),
+        .aggregators = (int64_t)draw(4),
+        .config_list = draw(2) ? "*:2" : NULL,
+        .buffer_size = UINT64_C(1) << (12 + draw(9)),
+        .layout = {.stripe_size = UINT64_C(4096) << draw(5), .servers = 1 + (uint32_t)draw(3)},
+        .fake_nodes = 1 + (int)draw((uint64_t)ranks),
+        .staging = UINT64_C(65536) << draw(6)};
+    return config;
+}
+
+static void describe(const themis_coll_config_t *config, const call_t *call, int blocking)
+{
+    fprintf(stderr,
+            "call %u: %s %s, mode %s, method %s, placement %s, aggregators %lld, buffer %llu, stripe %llu x %u, nodes "
+            "%d, base %llu\n",
+            call->number, blocking ? "blocking" : "non-blocking", call->direction ? "write" : "read",
+            themis_coll_mode_name(config->mode), themis_aggregation_method_name(config->method),
+            themis_aggregation_placement_name(config->placement), (long long)config->aggregators,
+            (unsigned long long)config->buffer_size, (unsigned long long)config->layout.stripe_size,
+            config->layout.servers, config->fake_nodes, (unsigned long long)call->base);
+}
+
+static themis_status_t perform(themis_coll_t *coll, call_t *call, int blocking, themis_status_t own)
+{
+    themis_coll_access_t access = {call->direction, &call->file, &call->memory, call->buffer};
+    if (blocking)
+        return themis_coll_run(coll, &access, own, &call->done);
+    themis_coll_op_t *op = themis_coll_start(coll, &access, own);
+    if (!op) /* no memory for it: the others are to learn of that */
+        return themis_coll_decline(coll, &access, THEMIS_NO_MEMORY);
+    themis_status_t status = THEMIS_IN_PROGRESS;
+    for (int i = 0; i < 200 && status == THEMIS_IN_PROGRESS; i++)
+        status = themis_coll_test(op, &call->done);
+    return status == THEMIS_IN_PROGRESS ? themis_coll_wait(op, &call->done) : status;
+}
+
+static void update_expected(call_t *call)
+{
+    for (uint64_t i = 0; i < SPACE; i++) {
+        uint64_t offset = call->base + i;
+        if (call->direction == THEMIS_COLL_WRITE && call->owner[i] >= 0) {
+            call->expected[offset] = content(offset, call->number);
+            call->size = offset + 1 > call->size ? offset + 1 : call->size;
+        }
+    }
+}
+
+/* Some calls of one open file; patterns repeat at other places, as the time steps of a checkpoint do. */
+static void session(call_t *call, file_sink_t *files, const themis_coll_sink_t *sink, unsigned calls)
+{
+    themis_coll_config_t config = draw_config();
+    themis_coll_t *coll = NULL;
+    int blocking = 1, fresh = 1;
+    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK) {
+        say("create failed", call->number, 0);
+        return;
+    }
+    for (unsigned i = 0; i < calls && !failures; i++, call->number++) {
+        call->direction = draw(2) ? THEMIS_COLL_WRITE : THEMIS_COLL_READ;
+        blocking = draw(3) > 0;
+        if (fresh || draw(2))
+            make_owners(call->owner);
+        fresh = 0;
+        call->base = draw(2) ? draw(4) * 4096 * 16 * 6 * 4 : draw(2 * SPACE);
+        themis_coll_runs_clear(&call->file);
+        themis_coll_runs_clear(&call->memory);
+        take_own(call->owner, call->base, &call->file);
+        uint64_t state = random_state;
+        make_memory(call->file.bytes, &call->memory);
+        random_state = state;
+        draw(1);
+        fill_memory(call);
+        update_expected(call);
+        call->done = 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+        themis_status_t status = perform(coll, call, blocking, THEMIS_OK);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (status != THEMIS_OK)
+            say("call failed", call->number, (uint64_t)-status);
+        else if (call->direction == THEMIS_COLL_READ)
+            check_read(call);
+        else
+            check_written(call, files->fd);
+        free(call->buffer);
+        if (failures)
+            describe(&config, call, blocking);
+        MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    themis_coll_destroy(coll);
+}
+
+/* A rank that cannot take part, and one whose server is gone: all ranks get the same status, and the next call works.
+ */
+static void errors(call_t *call, file_sink_t *files, const themis_coll_sink_t *sink)
+{
+    themis_coll_config_t config = draw_config();
+    themis_coll_t *coll = NULL;
+    int victim = (int)draw((uint64_t)ranks), kind = (int)draw(2), blocking = (int)draw(2);
+    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
+        return;
+    make_owners(call->owner);
+    call->base = 0;
+    call->direction = THEMIS_COLL_WRITE;
+    themis_coll_runs_clear(&call->file);
+    themis_coll_runs_clear(&call->memory);
+    take_own(call->owner, 0, &call->file);
+    make_memory(call->file.bytes, &call->memory);
+    fill_memory(call);
+    themis_status_t own = kind == 0 && rank == victim ? THEMIS_INVALID : THEMIS_OK;
+    files->fail_at = kind == 1 ? 0 : -1;
+    themis_status_t status = perform(coll, call, blocking, own);
+    themis_status_t wanted = kind == 0 ? THEMIS_INVALID : THEMIS_DISCONNECTED;
+    int any = call->file.bytes > 0;
+    MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    if (status != (kind == 1 && !any ? THEMIS_OK : wanted)) {
+        say("not the error that was agreed on", call->number, (uint64_t)-status);
+        describe(&config, call, blocking);
+    }
+    files->fail_at = -1;
+    if (perform(coll, call, 1, THEMIS_OK) != THEMIS_OK)
+        say("the call after an error failed", call->number, 0);
+    free(call->buffer);
+    themis_coll_destroy(coll);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* The same status on all ranks: OK, or that memory is short if an allocation failed somewhere. */
+static int agreed(const char *what, themis_status_t status, long n)
+{
+    int mine[3] = {status, -status, -refused}, all[3];
+    MPI_Allreduce(mine, all, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (all[0] != -all[1] || (all[0] != THEMIS_OK && (all[0] != THEMIS_NO_MEMORY || !all[2])))
+        say(what, (unsigned)n, (uint64_t)-status);
+    return all[0] == THEMIS_OK;
+}
+
+/* Create and one call, in which the n-th allocation of one rank fails, and then a call that works. Returns 1 if there
+ * were so many allocations. */
+static int short_of_memory(const themis_coll_config_t *config, call_t *call, const themis_coll_sink_t *sink,
+                           int blocking, int victim, long n)
+{
+    themis_coll_t *coll = NULL;
+    refused = 0;
+    allocations_left = rank == victim ? n : -1;
+    themis_status_t status = themis_coll_create(MPI_COMM_WORLD, config, sink, &coll);
+    long left = allocations_left;
+    allocations_left = -1;
+    if (agreed("create differs among ranks", status, n)) {
+        allocations_left = left;
+        status = perform(coll, call, blocking, THEMIS_OK);
+        allocations_left = -1;
+        agreed("a call differs among ranks", status, n);
+        if (perform(coll, call, 1, THEMIS_OK) != THEMIS_OK)
+            say("the call after one without memory failed", (unsigned)n, 0);
+        themis_coll_destroy(coll);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return refused;
+}
+
+/* Every allocation of create and of a call fails once, on the first and on the last rank; lists, planning and exchange,
+ * both directions. Returns how many there were. */
+static long memory(call_t *call, const themis_coll_sink_t *sink)
+{
+    long all = 0;
+    call->base = 0;
+    for (int kind = 0; kind < 6 && !failures; kind++) {
+        themis_coll_config_t config = {.mode = kind < 2 ? THEMIS_COLL_LIST : THEMIS_COLL_TWOPHASE,
+                                       .method =
+                                           kind < 4 ? THEMIS_AGGREGATION_STATIC_CYCLIC : THEMIS_AGGREGATION_ALIGNED,
+                                       .placement = THEMIS_AGGREGATION_TOPOLOGY,
+                                       .aggregators = 2,
+                                       .config_list = "*:2",
+                                       .buffer_size = 16384,
+                                       .layout = {.stripe_size = 4096, .servers = 2},
+                                       .fake_nodes = ranks > 2 ? 2 : 1,
+                                       .staging = 100000};
+        call->direction = kind % 2 ? THEMIS_COLL_READ : THEMIS_COLL_WRITE;
+        themis_coll_runs_clear(&call->file);
+        themis_coll_runs_clear(&call->memory);
+        for (uint64_t i = 0; i < 100; i++)
+            themis_coll_runs_push(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700, 700, 1);
+        for (uint64_t i = 0; i < 700; i++) /* pieces so small that they are packed, and others */
+            themis_coll_runs_push(&call->memory, i * (kind < 4 ? 130 : 101), 100, 100, 1);
+        fill_memory(call);
+        for (int victim = 0; victim < ranks && !failures; victim += ranks > 1 ? ranks - 1 : 1) {
+            long n = 0;
+            while (!failures && short_of_memory(&config, call, sink, (int)(n % 2) ^ victim % 2, victim, n))
+                n++;
+            all += n;
+        }
+        free(call->buffer);
+    }
+    return all;
+}
+
+/* Calls of a row in which `victim` fails from call `bad` on, a larger one at `large`; how many calls gave the error. */
+static int row_of_calls(themis_coll_t *coll, file_sink_t *files, int victim, int calls, int bad, int large)
+{
+    enum { SMALL = 64, LARGE = 200 << 10 };
+    static char buffer[LARGE];
+    int errors = 0;
+    for (int i = 0; i < calls; i++) {
+        uint64_t bytes = i == large && rank == victim ? LARGE : SMALL, done = 0;
+        themis_coll_runs_t file, memory;
+        themis_coll_runs_init(&file);
+        themis_coll_runs_init(&memory);
+        themis_coll_runs_push(&file, (uint64_t)rank * LARGE, bytes, bytes, 1);
+        themis_coll_runs_push(&memory, 0, bytes, bytes, 1);
+        if (rank == victim && i == bad)
+            files->fail_at = 0;
+        themis_coll_access_t access = {THEMIS_COLL_WRITE, &file, &memory, buffer};
+        themis_status_t status = themis_coll_run(coll, &access, THEMIS_OK, &done);
+        files->fail_at = -1;
+        if (status != THEMIS_OK && status != THEMIS_DISCONNECTED)
+            say("another error than that of the row", (unsigned)i, (uint64_t)-status);
+        errors += status != THEMIS_OK;
+        themis_coll_runs_free(&file);
+        themis_coll_runs_free(&memory);
+    }
+    return errors;
+}
+
+/* An error in a row of small calls reaches every rank, by the end of the row at the latest, and then is over. */
+static void rows(file_sink_t *files, const themis_coll_sink_t *sink)
+{
+    themis_coll_config_t config = draw_config();
+    themis_coll_t *coll = NULL;
+    config.mode = THEMIS_COLL_LIST;
+    config.cache = 1;
+    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
+        return;
+    for (int round = 0; round < 20; round++) {
+        int victim = (int)draw((uint64_t)ranks), calls = 20 + (int)draw(150);
+        int bad = draw(2) ? (int)draw((uint64_t)calls) : -1, large = draw(2) ? (int)draw((uint64_t)calls) : -1;
+        int errors = row_of_calls(coll, files, victim, calls, bad, large);
+        errors += themis_coll_sync(coll, THEMIS_OK) != THEMIS_OK;
+        if ((errors > 0) != (bad >= 0))
+            say(bad >= 0 ? "no error from a row that failed" : "an error from nowhere", (unsigned)round, 0);
+        if (themis_coll_sync(coll, THEMIS_OK) != THEMIS_OK)
+            say("the error is not over", (unsigned)round, 0);
+    }
+    themis_coll_destroy(coll);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc < 2) {
+        MPI_Finalize();
+        return 2;
+    }
+    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    unsigned calls = argc > 3 ? (unsigned)atoi(argv[3]) : 100;
+    if (rank == 0)
+        unlink(argv[1]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    file_sink_t files = {open(argv[1], O_RDWR | O_CREAT, 0600), -1};
+    themis_coll_sink_t sink = {.arg = &files, .start = sink_start, .test = sink_test, .wait = sink_wait};
+    call_t call = {.owner = malloc(SPACE * sizeof(int)), .expected = calloc(1, 6 * SPACE)};
+    themis_coll_runs_init(&call.file);
+    themis_coll_runs_init(&call.memory);
+    while (call.number < calls && !failures)
+        session(&call, &files, &sink, 1 + (unsigned)draw(8));
+    for (unsigned i = 0; i < calls / 8 && !failures; i++)
+        errors(&call, &files, &sink);
+    /* Many short calls in step: no test for more ranks than a small machine runs at a time. */
+    long allocations = failures || ranks > 3 ? 0 : memory(&call, &sink);
+    sink.quick = sink_quick;
+    sink.settle = sink_settle;
+    if (!failures)
+        rows(&files, &sink);
+    if (rank == 0)
+        printf("%u calls, %ld allocations that failed, %d failures\n", call.number, allocations, failures);
+    close(files.fd);
+    themis_coll_runs_free(&call.file);
+    themis_coll_runs_free(&call.memory);
+    free(call.owner);
+    free(call.expected);
+    MPI_Finalize();
+    return failures != 0;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scheduler's priority queue against an array that is searched. */
+#include <check.h>
+#include <stdlib.h>
+#include "sched/heap.h"
+#include "test/lib/run.h"
+
+enum { SLOTS = 300 };
+
+typedef struct model {
+    double key[SLOTS];
+    int in[SLOTS];
+} model_t;
+
+static void expect_same(const themis_sched_heap_t *heap, const model_t *model)
+{
+    uint32_t count = 0, least = SLOTS;
+
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        if (slot < heap->capacity)
+            ck_assert_int_eq(themis_sched_heap_has(heap, slot), model->in[slot]);
+        count += (uint32_t)model->in[slot];
+        if (model->in[slot] && (least == SLOTS || model->key[slot] < model->key[least]))
+            least = slot;
+    }
+    ck_assert_uint_eq(heap->count, count);
+    if (count > 0) /* another one may have the same key */
+        ck_assert_double_eq(model->key[themis_sched_heap_least(heap)], model->key[least]);
+}
+
+static void change(themis_sched_heap_t *heap, model_t *model)
+{
+    uint32_t slot = (uint32_t)rand() % SLOTS, other = (uint32_t)rand() % SLOTS;
+
+    ck_assert_int_eq(themis_sched_heap_reserve(heap, (slot > other ? slot : other) + 1), THEMIS_OK);
+    switch (rand() % 4) {
+    case 0:
+        themis_sched_heap_remove(heap, slot);
+        model->in[slot] = 0;
+        break;
+    case 1:
+        if (model->in[other])
+            break;
+        themis_sched_heap_rename(heap, slot, other);
+        model->in[other] = model->in[slot];
+        model->key[other] = model->key[slot];
+        model->in[slot] = 0;
+        break;
+    default:
+        model->key[slot] = rand() % 1000 - 500;
+        model->in[slot] = 1;
+        themis_sched_heap_set(heap, slot, model->key[slot]);
+    }
+}
+
+START_TEST(the_least_comes_first)
+{
+    themis_sched_heap_t heap = {0};
+    model_t model = {.in = {0}};
+
+    srand((unsigned)_i + 1);
+    for (int step = 0; step < 5000; step++) {
+        change(&heap, &model);
+        if (step % 1000 == 999) {
+            themis_sched_heap_lower(&heap, 250);
+            for (int slot = 0; slot < SLOTS; slot++)
+                model.key[slot] -= 250;
+        }
+        expect_same(&heap, &model);
+    }
+    themis_sched_heap_release(&heap);
+}
+END_TEST
+
+/* Of equal keys not the one that was set last, so that equals take turns. */
+START_TEST(equals_take_turns)
+{
+    themis_sched_heap_t heap = {0};
+    int served[8] = {0};
+
+    ck_assert_int_eq(themis_sched_heap_reserve(&heap, 8), THEMIS_OK);
+    for (uint32_t slot = 0; slot < 8; slot++)
+        themis_sched_heap_set(&heap, slot, 0);
+    for (int turn = 0; turn < 80; turn++) {
+        uint32_t slot = themis_sched_heap_least(&heap);
+        ck_assert_int_le(served[slot], turn / 8);
+        themis_sched_heap_set(&heap, slot, ++served[slot]);
+    }
+    themis_sched_heap_release(&heap);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sched_heap");
+    TCase *tests = tcase_create("all");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, the_least_comes_first, 0, 4);
+    tcase_add_test(tests, equals_take_turns);
+    suite_add_tcase(suite, tests);
+    return test_run(suite);
+}

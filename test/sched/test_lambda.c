@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The global allocation: the paper's example, random systems against the conditions of max-min fairness, tables that
+ * come and go. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sched/lambda.h"
+#include "test/lib/run.h"
+
+enum { MAX_SERVERS = 12, MAX_JOBS = 60 };
+
+static themis_policy_t parsed(const char *text)
+{
+    themis_policy_t policy;
+    char error[256];
+
+    ck_assert_int_eq(themis_policy_parse(text, &policy, error, sizeof error), THEMIS_OK);
+    return policy;
+}
+
+static void add(themis_lambda_t *lambda, uint32_t server, int job, uint32_t nodes, uint64_t demand)
+{
+    char id[32];
+    themis_lambda_row_t row = {.id = id, .uid = 7, .gid = 1, .nodes = nodes, .priority = 1, .demand = demand};
+
+    row.length = (size_t)snprintf(id, sizeof id, "job-%d", job);
+    ck_assert_int_eq(themis_lambda_add(lambda, server, &row), THEMIS_OK);
+}
+
+static double part(const themis_lambda_t *lambda, int job)
+{
+    char id[32];
+
+    snprintf(id, sizeof id, "job-%d", job);
+    return themis_lambda_part(lambda, id, 7);
+}
+
+static void paper_example(themis_lambda_t *lambda, uint64_t now)
+{
+    themis_lambda_begin(lambda, 0, 1000000, now);
+    add(lambda, 0, 1, 16, THEMIS_LAMBDA_ALL);
+    add(lambda, 0, 2, 8, THEMIS_LAMBDA_ALL);
+    themis_lambda_begin(lambda, 1, 1000000, now);
+    add(lambda, 1, 1, 16, THEMIS_LAMBDA_ALL);
+    add(lambda, 1, 3, 8, THEMIS_LAMBDA_ALL);
+}
+
+START_TEST(sixteen_eight_eight)
+{
+    themis_policy_t policy = parsed("size-fair");
+    themis_lambda_t *lambda;
+
+    ck_assert_int_eq(themis_lambda_create(2, &lambda), THEMIS_OK);
+    paper_example(lambda, 5);
+    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+    ck_assert_double_eq_tol(part(lambda, 1), 0.5, 1e-3);
+    ck_assert_double_eq_tol(part(lambda, 2), 0.25, 1e-3);
+    ck_assert_double_eq_tol(part(lambda, 3), 0.25, 1e-3);
+    policy = parsed("fifo");
+    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_INVALID);
+    themis_lambda_destroy(lambda);
+}
+END_TEST
+
+START_TEST(a_job_with_little_demand_leaves_the_rest)
+{
+    themis_policy_t policy = parsed("job-fair");
+    themis_lambda_t *lambda;
+
+    ck_assert_int_eq(themis_lambda_create(2, &lambda), THEMIS_OK);
+    /* Job 1 wants a tenth of server 0 and all of server 1, so it may have its half mostly there. */
+    themis_lambda_begin(lambda, 0, 1000, 1);
+    add(lambda, 0, 1, 1, 100);
+    add(lambda, 0, 2, 1, THEMIS_LAMBDA_ALL);
+    themis_lambda_begin(lambda, 1, 1000, 1);
+    add(lambda, 1, 1, 1, THEMIS_LAMBDA_ALL);
+    add(lambda, 1, 2, 1, THEMIS_LAMBDA_ALL);
+    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+    ck_assert_double_eq_tol(part(lambda, 1), 0.5, 2e-3);
+    ck_assert_double_eq_tol(part(lambda, 2), 0.5, 2e-3);
+    themis_lambda_destroy(lambda);
+}
+END_TEST
+
+typedef struct system {
+    uint32_t servers;
+    int jobs;
+    double capacity[MAX_SERVERS], share[MAX_JOBS];
+    int on[MAX_JOBS][MAX_SERVERS];
+    double weight[MAX_JOBS][MAX_SERVERS];
+} system_t;
+
+typedef struct collect {
+    system_t *system;
+    uint32_t server;
+} collect_t;
+
+static void collect_weight(void *arg, const char *id, uint32_t uid, double weight, double global)
+{
+    collect_t *to = arg;
+    int job = atoi(id + 4);
+
+    to->system->weight[job][to->server] = weight;
+    ck_assert_double_eq_tol(global, to->system->share[job], 1e-9);
+}
+
+static void random_system(system_t *system, themis_lambda_t *lambda)
+{
+    double sum = 0;
+    int used[MAX_JOBS] = {0};
+    uint32_t nodes[MAX_JOBS];
+
+    for (int j = 0; j < system->jobs; j++)
+        nodes[j] = 1 + (uint32_t)rand() % 20;
+    for (uint32_t s = 0; s < system->servers; s++) {
+        system->capacity[s] = 1e9 * (1 + rand() % 3);
+        themis_lambda_begin(lambda, s, (uint64_t)system->capacity[s], 1);
+        for (int j = 0; j < system->jobs; j++) {
+            system->on[j][s] = rand() % 3 == 0;
+            if (!system->on[j][s])
+                continue;
+            add(lambda, s, j, nodes[j], THEMIS_LAMBDA_ALL);
+            sum += used[j] ? 0 : nodes[j];
+            used[j] = 1;
+        }
+    }
+    for (int j = 0; j < system->jobs; j++)
+        system->share[j] = used[j] ? nodes[j] / sum : 0;
+}
+
+/*
+ * Max-min fair means: every wanted server is full, and a job that gets something on a server has no more in all, in
+ * proportion to its share, than any other job there.
+ */
+static void check_fairness(const system_t *system)
+{
+    double level[MAX_JOBS] = {0};
+
+    for (int j = 0; j < system->jobs; j++)
+        for (uint32_t s = 0; s < system->servers; s++)
+            level[j] += system->on[j][s] ? system->weight[j][s] / system->share[j] : 0;
+    for (uint32_t s = 0; s < system->servers; s++) {
+        double used = 0;
+        int wanted = 0;
+        for (int j = 0; j < system->jobs; j++) {
+            wanted += system->on[j][s];
+            used += system->on[j][s] ? system->weight[j][s] : 0;
+        }
+        if (wanted > 0)
+            ck_assert_double_eq_tol(used / system->capacity[s], 1, 1e-4);
+        for (int j = 0; j < system->jobs; j++)
+            for (int k = 0; k < system->jobs; k++)
+                if (system->on[j][s] && system->on[k][s] && system->weight[j][s] > 1e-2 * system->capacity[s])
+                    ck_assert_msg(level[j] <= level[k] * 1.05, "server %u: job %d at %g, job %d at %g", s, j, level[j],
+                                  k, level[k]);
+    }
+}
+
+START_TEST(random_systems_are_max_min_fair)
+{
+    themis_policy_t policy = parsed("size-fair");
+
+    srand((unsigned)_i + 1);
+    for (int round = 0; round < 50; round++) {
+        system_t system = {.servers = 1 + (uint32_t)rand() % MAX_SERVERS, .jobs = 1 + rand() % MAX_JOBS};
+        themis_lambda_t *lambda;
+        ck_assert_int_eq(themis_lambda_create(system.servers, &lambda), THEMIS_OK);
+        random_system(&system, lambda);
+        ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+        for (uint32_t s = 0; s < system.servers; s++) {
+            collect_t to = {&system, s};
+            themis_lambda_weights(lambda, s, collect_weight, &to);
+        }
+        check_fairness(&system);
+        themis_lambda_destroy(lambda);
+    }
+}
+END_TEST
+
+static void count_weight(void *arg, const char *id, uint32_t uid, double weight, double global)
+{
+    ++*(int *)arg;
+}
+
+START_TEST(servers_and_jobs_come_and_go)
+{
+    themis_policy_t policy = parsed("size-fair");
+    themis_lambda_t *lambda;
+    int rows;
+
+    ck_assert_int_eq(themis_lambda_create(3, &lambda), THEMIS_OK);
+    for (int round = 0; round < 50; round++) {
+        paper_example(lambda, 100);
+        themis_lambda_begin(lambda, 2, 0, 100);
+        for (int j = 0; j < round % 7; j++)
+            add(lambda, 2, 10 + (j + round) % 9, 2, THEMIS_LAMBDA_ALL);
+        ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+        rows = 0;
+        themis_lambda_weights(lambda, 2, count_weight, &rows);
+        ck_assert_int_eq(rows, round % 7);
+    }
+    ck_assert_uint_eq(themis_lambda_servers(lambda), 3);
+    /* Server 1 falls silent: job 1 is on server 0 alone, with its two thirds. */
+    themis_lambda_begin(lambda, 0, 1000000, 200);
+    add(lambda, 0, 1, 16, THEMIS_LAMBDA_ALL);
+    add(lambda, 0, 2, 8, THEMIS_LAMBDA_ALL);
+    themis_lambda_expire(lambda, 200, 50);
+    ck_assert_uint_eq(themis_lambda_servers(lambda), 1);
+    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+    ck_assert_double_eq_tol(part(lambda, 1), 2 / 3., 1e-3);
+    ck_assert_double_eq(part(lambda, 3), 0);
+    themis_lambda_destroy(lambda);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lambda");
+    TCase *tests = tcase_create("all");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, sixteen_eight_eight);
+    tcase_add_test(tests, a_job_with_little_demand_leaves_the_rest);
+    tcase_add_loop_test(tests, random_systems_are_max_min_fair, 0, 4);
+    tcase_add_test(tests, servers_and_jobs_come_and_go);
+    suite_add_tcase(suite, tests);
+    return test_run(suite);
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+/* Both stores, by one table of tests: every test runs once for each. */
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "store/store.h"
+#include "test/lib/run.h"
+#include "test/lib/scratch.h"
+#include "util/log.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Check sends a message for every assertion that holds, which sanitizers make slow; this one sends none. */
+#define REQUIRE(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            ck_abort_msg("not so: %s", #condition);                                                                    \
+    } while (0)
+
+static const char *const types[] = {"arena", "posix"};
+static themis_store_t *store;
+
+static void open_store(int type, uint64_t size, uint64_t warm)
+{
+    test_scratch_make();
+    themis_store_options_t options = {.type = types[type],
+                                      .size = size,
+                                      .path = strcmp(types[type], "posix") == 0 ? test_scratch : NULL,
+                                      .warm = warm,
+                                      .reserve_step = 64 << 10};
+    ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_OK);
+}
+
+static void close_store(void)
+{
+    themis_store_destroy(store);
+    test_scratch_remove();
+}
+
+/* Moves bytes as the engine does, window by window, until all are moved or the store refuses. */
+static themis_status_t transfer(uint64_t id, themis_store_direction_t direction, uint64_t offset, uint8_t *bytes,
+                                uint64_t length)
+{
+    themis_store_object_t *object;
+    themis_window_t *window;
+
+    themis_status_t status = themis_store_open(store, id, direction == THEMIS_STORE_WRITE, &object);
+    if (status != THEMIS_OK)
+        return status;
+    REQUIRE(themis_window_create(&window) == THEMIS_OK);
+    while (length && status == THEMIS_OK) {
+        window->object = object;
+        window->direction = direction;
+        window->extent_count = 1;
+        window->extents[0] = (themis_extent_t){offset, length < THEMIS_WINDOW_BYTES ? length : THEMIS_WINDOW_BYTES};
+        status = themis_store_prepare(store, window);
+        if (status != THEMIS_OK)
+            break;
+        REQUIRE(window->bytes > 0);
+        uint64_t sum = 0;
+        for (size_t i = 0; i < window->piece_count; i++) {
+            const struct iovec *piece = &window->pieces[i];
+            if (direction == THEMIS_STORE_WRITE)
+                memcpy(piece->iov_base, bytes + sum, piece->iov_len);
+            else
+                memcpy(bytes + sum, piece->iov_base, piece->iov_len);
+            sum += piece->iov_len;
+        }
+        REQUIRE(sum == window->bytes);
+        status = themis_store_finish(store, window, THEMIS_OK);
+        bytes += sum;
+        offset += sum;
+        length -= sum;
+    }
+    themis_window_destroy(window);
+    themis_store_close(store, object);
+    return status;
+}
+
+static void put(uint64_t id, uint64_t offset, uint64_t length, uint8_t value)
+{
+    uint8_t *bytes = malloc(length);
+
+    memset(bytes, value, length);
+    REQUIRE(transfer(id, THEMIS_STORE_WRITE, offset, bytes, length) == THEMIS_OK);
+    free(bytes);
+}
+
+static void expect(uint64_t id, uint64_t offset, uint64_t length, uint8_t value)
+{
+    uint8_t *bytes = malloc(length);
+
+    memset(bytes, 0xee, length);
+    REQUIRE(transfer(id, THEMIS_STORE_READ, offset, bytes, length) == THEMIS_OK);
+    for (uint64_t i = 0; i < length; i++)
+        if (bytes[i] != value)
+            ck_abort_msg("object %d byte %llu is %u, not %u", (int)id, (unsigned long long)(offset + i), bytes[i],
+                         value);
+    free(bytes);
+}
+
+static themis_store_size_t size_of(uint64_t id)
+{
+    themis_store_object_t *object;
+    themis_store_size_t size = {0};
+
+    ck_assert_int_eq(themis_store_open(store, id, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_size(store, object, &size), THEMIS_OK);
+    themis_store_close(store, object);
+    return size;
+}
+
+static void truncate_to(uint64_t id, uint64_t size)
+{
+    themis_store_object_t *object;
+
+    ck_assert_int_eq(themis_store_open(store, id, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_truncate(store, object, size), THEMIS_OK);
+    themis_store_close(store, object);
+}
+
+START_TEST(bytes_come_back)
+{
+    open_store(_i, 64 * MIB, 0);
+    put(1, 0, 10, 'a');
+    put(1, 10, 3 * MIB, 'b');
+    put(1, 5, 3, 'c');
+    expect(1, 0, 5, 'a');
+    expect(1, 5, 3, 'c');
+    expect(1, 8, 2, 'a');
+    expect(1, 10, 3 * MIB, 'b');
+    ck_assert_uint_eq(size_of(1).end, 3 * MIB + 10);
+    ck_assert_uint_ge(size_of(1).allocated, 3 * MIB);
+    ck_assert_uint_ne(size_of(1).modified, 0);
+    close_store();
+}
+END_TEST
+
+START_TEST(holes_read_as_zeros)
+{
+    open_store(_i, 64 * MIB, 0);
+    put(1, 100000, 7, 'a');
+    put(1, 2 * MIB + 5, 10000, 'b');
+    expect(1, 0, 100000, 0);
+    expect(1, 100000, 7, 'a');
+    expect(1, 100007, 2 * MIB + 5 - 100007, 0);
+    expect(1, 2 * MIB + 5, 10000, 'b');
+    close_store();
+}
+END_TEST
+
+START_TEST(space_that_was_used_before_shows_nothing_old)
+{
+    open_store(_i, 8 * MIB, 0);
+    for (uint64_t id = 1; id <= 4; id++) {
+        put(id, 0, 6 * MIB, 's');
+        ck_assert_int_eq(themis_store_remove(store, id), THEMIS_OK);
+    }
+    put(9, 4096 + 10, 20, 'x');
+    put(9, 3 * 4096 - 5, 10, 'y');
+    truncate_to(9, MIB);
+    expect(9, 0, 4096 + 10, 0);
+    expect(9, 4096 + 10, 20, 'x');
+    expect(9, 4096 + 30, 2 * 4096 - 35, 0);
+    expect(9, 3 * 4096 - 5, 10, 'y');
+    expect(9, 3 * 4096 + 5, MIB - 3 * 4096 - 5, 0);
+    close_store();
+}
+END_TEST
+
+START_TEST(a_failed_write_shows_nothing_old)
+{
+    themis_store_object_t *object;
+    themis_window_t *window;
+
+    open_store(_i, 8 * MIB, 0);
+    put(1, 0, 6 * MIB, 's');
+    ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, 2, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_window_create(&window), THEMIS_OK);
+    window->object = object;
+    window->direction = THEMIS_STORE_WRITE;
+    window->extent_count = 1;
+    window->extents[0] = (themis_extent_t){10, MIB / 2};
+    ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
+    ck_assert_int_eq(themis_store_finish(store, window, THEMIS_DISCONNECTED), THEMIS_DISCONNECTED);
+    themis_window_destroy(window);
+    themis_store_close(store, object);
+    ck_assert_uint_eq(size_of(2).end, 0);
+    put(2, MIB, 1, 'x');
+    expect(2, 0, MIB, 0);
+    close_store();
+}
+END_TEST
+
+START_TEST(truncation_cuts_and_grows)
+{
+    open_store(_i, 64 * MIB, 0);
+    put(1, 0, MIB, 'a');
+    truncate_to(1, 5000);
+    ck_assert_uint_eq(size_of(1).end, 5000);
+    truncate_to(1, 2 * MIB);
+    ck_assert_uint_eq(size_of(1).end, 2 * MIB);
+    expect(1, 0, 5000, 'a');
+    expect(1, 5000, 2 * MIB - 5000, 0);
+    truncate_to(1, 0);
+    ck_assert_uint_eq(size_of(1).end, 0);
+    put(1, 8192, 1, 'z');
+    expect(1, 0, 8192, 0);
+    close_store();
+}
+END_TEST
+
+START_TEST(files_beyond_a_tebibyte_are_sparse)
+{
+    uint64_t far = (UINT64_C(1) << 41) + 12345;
+
+    open_store(_i, 64 * MIB, 0);
+    put(1, far, 10000, 'f');
+    put(1, 0, 10, 'n');
+    ck_assert_uint_eq(size_of(1).end, far + 10000);
+    ck_assert_uint_le(size_of(1).allocated, MIB);
+    expect(1, far, 10000, 'f');
+    expect(1, far - 100000, 100000, 0);
+    close_store();
+}
+END_TEST
+
+START_TEST(allocation_reserves_and_keeps)
+{
+    themis_store_object_t *object;
+    themis_extent_t range = {4096, MIB};
+
+    open_store(_i, 64 * MIB, 0);
+    put(1, 8000, 1000, 'a');
+    ck_assert_int_eq(themis_store_open(store, 1, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_allocate(store, object, &range), THEMIS_OK);
+    themis_store_close(store, object);
+    ck_assert_uint_eq(size_of(1).end, 4096 + MIB);
+    ck_assert_uint_ge(size_of(1).allocated, MIB);
+    expect(1, 0, 8000, 0);
+    expect(1, 8000, 1000, 'a');
+    expect(1, 9000, MIB - 9000, 0);
+    close_store();
+}
+END_TEST
+
+START_TEST(an_object_that_is_not_there)
+{
+    themis_store_object_t *object;
+
+    open_store(_i, MIB, 0);
+    ck_assert_int_eq(themis_store_open(store, 77, 0, &object), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(themis_store_remove(store, 77), THEMIS_OK);
+    close_store();
+}
+END_TEST
+
+START_TEST(a_removed_object_lives_until_closed)
+{
+    themis_store_object_t *object;
+    themis_store_size_t size;
+
+    open_store(_i, 8 * MIB, 0);
+    put(1, 0, MIB, 'a');
+    ck_assert_int_eq(themis_store_open(store, 1, 0, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
+    ck_assert_int_eq(themis_store_size(store, object, &size), THEMIS_OK);
+    ck_assert_uint_eq(size.end, MIB);
+    themis_store_close(store, object);
+    ck_assert_int_eq(themis_store_open(store, 1, 0, &object), THEMIS_NO_ENTRY);
+    close_store();
+}
+END_TEST
+
+/* Against a plain array, at random places and lengths. */
+START_TEST(random_writes_match_an_array)
+{
+    enum { BYTES = 1 << 19, ROUNDS = 3000 };
+    uint8_t *model = calloc(1, BYTES), *got = malloc(BYTES), *bytes = malloc(BYTES);
+    unsigned seed = 12345 + (unsigned)_i;
+    uint64_t end = 0;
+
+    open_store(_i, 4 * MIB, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t offset = (uint64_t)rand_r(&seed) % BYTES, length = 1 + (uint64_t)rand_r(&seed) % (BYTES - offset);
+        if (length > 20000 && rand_r(&seed) % 20)
+            length %= 20000;
+        length += length == 0;
+        switch (rand_r(&seed) % 8) {
+        case 0:
+            truncate_to(1, offset);
+            memset(model + offset, 0, BYTES - offset);
+            end = offset;
+            break;
+        case 1:
+            if (offset + length > end)
+                break;
+            ck_assert_int_eq(transfer(1, THEMIS_STORE_READ, offset, got, length), THEMIS_OK);
+            ck_assert_mem_eq(got, model + offset, length);
+            break;
+        default:
+            for (uint64_t i = 0; i < length; i++)
+                bytes[i] = (uint8_t)rand_r(&seed);
+            memcpy(model + offset, bytes, length);
+            ck_assert_int_eq(transfer(1, THEMIS_STORE_WRITE, offset, bytes, length), THEMIS_OK);
+            end = offset + length > end ? offset + length : end;
+        }
+    }
+    truncate_to(1, BYTES);
+    ck_assert_int_eq(transfer(1, THEMIS_STORE_READ, 0, got, BYTES), THEMIS_OK);
+    ck_assert_mem_eq(got, model, BYTES);
+    free(model);
+    free(got);
+    free(bytes);
+    close_store();
+}
+END_TEST
+
+/* A window of many small extents, as a vector makes it. */
+START_TEST(scattered_extents_in_one_window)
+{
+    themis_store_object_t *object;
+    themis_window_t *window;
+    uint8_t counter = 0;
+
+    open_store(_i, 64 * MIB, 0);
+    ck_assert_int_eq(themis_store_open(store, 1, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_window_create(&window), THEMIS_OK);
+    for (int direction = THEMIS_STORE_WRITE; direction >= THEMIS_STORE_READ; direction--) {
+        window->object = object;
+        window->direction = (themis_store_direction_t)direction;
+        window->extent_count = THEMIS_WINDOW_EXTENTS;
+        for (uint64_t i = 0; i < THEMIS_WINDOW_EXTENTS; i++)
+            window->extents[i] = (themis_extent_t){i * 1000, 64};
+        ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
+        ck_assert_uint_eq(window->bytes, 64 * THEMIS_WINDOW_EXTENTS);
+        counter = 0;
+        for (size_t i = 0; i < window->piece_count; i++)
+            for (size_t k = 0; k < window->pieces[i].iov_len; k++) {
+                uint8_t *byte = (uint8_t *)window->pieces[i].iov_base + k;
+                if (direction == THEMIS_STORE_WRITE)
+                    *byte = ++counter;
+                else
+                    REQUIRE(*byte == (uint8_t)++counter);
+            }
+        ck_assert_int_eq(themis_store_finish(store, window, THEMIS_OK), THEMIS_OK);
+    }
+    themis_window_destroy(window);
+    themis_store_close(store, object);
+    expect(1, 64, 936, 0);
+    close_store();
+}
+END_TEST
+
+START_TEST(a_full_arena_keeps_what_was_written)
+{
+    uint8_t *bytes = calloc(1, 4 * MIB);
+    themis_store_usage_t usage;
+
+    open_store(0, 2 * MIB, 0);
+    put(1, 0, MIB, 'a');
+    ck_assert_int_eq(transfer(2, THEMIS_STORE_WRITE, 0, bytes, 4 * MIB), THEMIS_NO_SPACE);
+    ck_assert_int_eq(themis_store_usage(store, &usage), THEMIS_OK);
+    ck_assert_uint_eq(usage.used, 2 * MIB);
+    ck_assert_uint_eq(usage.objects, 2);
+    expect(1, 0, MIB, 'a');
+    ck_assert_uint_eq(size_of(2).end, MIB);
+    ck_assert_int_eq(themis_store_remove(store, 2), THEMIS_OK);
+    put(1, MIB, MIB, 'b');
+    expect(1, 0, MIB, 'a');
+    expect(1, MIB, MIB, 'b');
+    ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
+    ck_assert_int_eq(themis_store_usage(store, &usage), THEMIS_OK);
+    ck_assert_uint_eq(usage.used, 0);
+    free(bytes);
+    close_store();
+}
+END_TEST
+
+START_TEST(an_arena_holds_many_small_objects)
+{
+    open_store(0, 64 * MIB, 0);
+    for (uint64_t id = 1; id <= 16384; id++)
+        put(id, 0, 100, (uint8_t)id);
+    for (uint64_t id = 1; id <= 16384; id += 97)
+        expect(id, 0, 100, (uint8_t)id);
+    uint8_t byte = 0;
+    ck_assert_int_eq(transfer(20000, THEMIS_STORE_WRITE, 0, &byte, 1), THEMIS_NO_SPACE);
+    close_store();
+}
+END_TEST
+
+START_TEST(an_arena_is_touched_ahead_by_what_was_asked)
+{
+    themis_store_usage_t usage = {0};
+
+    open_store(0, 64 * MIB, 8 * MIB);
+    for (int i = 0; i < 500 && usage.warm < 8 * MIB; i++) {
+        usleep(10000);
+        ck_assert_int_eq(themis_store_usage(store, &usage), THEMIS_OK);
+    }
+    ck_assert_uint_ge(usage.warm, 8 * MIB);
+    ck_assert_uint_le(usage.warm, 10 * MIB);
+    close_store();
+}
+END_TEST
+
+enum { THREADS = 4, SLICE = 3000, SLICES = 400 };
+
+/* Thread k writes every k-th slice of one object and reads it back; slices share pages. */
+static void *slices_main(void *arg)
+{
+    int thread = (int)(intptr_t)arg;
+    uint8_t bytes[SLICE], got[SLICE];
+
+    for (int round = 0; round < 2; round++)
+        for (int i = thread; i < SLICES; i += THREADS) {
+            memset(bytes, 'A' + thread + round, SLICE);
+            ck_assert_int_eq(transfer(1, THEMIS_STORE_WRITE, (uint64_t)i * SLICE, bytes, SLICE), THEMIS_OK);
+            ck_assert_int_eq(transfer(1, THEMIS_STORE_READ, (uint64_t)i * SLICE, got, SLICE), THEMIS_OK);
+            ck_assert_mem_eq(bytes, got, SLICE);
+        }
+    return NULL;
+}
+
+START_TEST(neighbours_write_one_object_at_once)
+{
+    pthread_t threads[THREADS];
+
+    open_store(_i, 64 * MIB, MIB);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, slices_main, (void *)(intptr_t)i), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SLICES; i++)
+        expect(1, (uint64_t)i * SLICE, SLICE, (uint8_t)('A' + i % THREADS + 1));
+    close_store();
+}
+END_TEST
+
+/* Objects come and go while others write: whoever reads sees its own bytes or zeros. */
+static void *churn_main(void *arg)
+{
+    uint64_t id = 10 + (uint64_t)(intptr_t)arg;
+    unsigned seed = (unsigned)id;
+    uint8_t *got = malloc(MIB), *wanted = malloc(MIB);
+
+    for (int round = 0; round < 60; round++) {
+        uint64_t length = 1 + (uint64_t)rand_r(&seed) % (MIB / 2), offset = (uint64_t)rand_r(&seed) % (MIB / 2);
+        put(id, offset, length, (uint8_t)id);
+        truncate_to(id, MIB);
+        ck_assert_int_eq(transfer(id, THEMIS_STORE_READ, 0, got, MIB), THEMIS_OK);
+        memset(wanted, 0, MIB);
+        memset(wanted + offset, (int)id, length);
+        ck_assert_int_eq(memcmp(got, wanted, MIB), 0);
+        if (round % 3 == 0)
+            truncate_to(id, 0);
+        else
+            ck_assert_int_eq(themis_store_remove(store, id), THEMIS_OK);
+    }
+    free(wanted);
+    free(got);
+    return NULL;
+}
+
+START_TEST(objects_come_and_go_at_once)
+{
+    pthread_t threads[THREADS];
+
+    open_store(_i, 16 * MIB, MIB);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, churn_main, (void *)(intptr_t)i), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    close_store();
+}
+END_TEST
+
+START_TEST(wrong_options_are_refused)
+{
+    themis_store_options_t options = {.type = "floppy", .size = MIB};
+
+    themis_log_set_level(THEMIS_LOG_ERROR);
+    ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_CONFIG);
+    options = (themis_store_options_t){.type = "arena", .size = 100};
+    ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_CONFIG);
+    options = (themis_store_options_t){.type = "posix", .path = "/no/such/directory"};
+    ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_CONFIG);
+    themis_store_destroy(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store");
+    TCase *both = tcase_create("both stores"), *arena = tcase_create("arena");
+    const int count = sizeof types / sizeof *types;
+
+    tcase_set_timeout(both, 60);
+    tcase_set_timeout(arena, 60);
+    tcase_add_loop_test(both, bytes_come_back, 0, count);
+    tcase_add_loop_test(both, holes_read_as_zeros, 0, count);
+    tcase_add_loop_test(both, space_that_was_used_before_shows_nothing_old, 0, count);
+    tcase_add_loop_test(both, a_failed_write_shows_nothing_old, 0, count);
+    tcase_add_loop_test(both, truncation_cuts_and_grows, 0, count);
+    tcase_add_loop_test(both, files_beyond_a_tebibyte_are_sparse, 0, count);
+    tcase_add_loop_test(both, allocation_reserves_and_keeps, 0, count);
+    tcase_add_loop_test(both, an_object_that_is_not_there, 0, count);
+    tcase_add_loop_test(both, a_removed_object_lives_until_closed, 0, count);
+    tcase_add_loop_test(both, random_writes_match_an_array, 0, count);
+    tcase_add_loop_test(both, scattered_extents_in_one_window, 0, count);
+    tcase_add_loop_test(both, neighbours_write_one_object_at_once, 0, count);
+    tcase_add_loop_test(both, objects_come_and_go_at_once, 0, count);
+    tcase_add_test(arena, a_full_arena_keeps_what_was_written);
+    tcase_add_test(arena, an_arena_holds_many_small_objects);
+    tcase_add_test(arena, an_arena_is_touched_ahead_by_what_was_asked);
+    tcase_add_test(arena, wrong_options_are_refused);
+    suite_add_tcase(suite, both);
+    suite_add_tcase(suite, arena);
+    return test_run(suite);
+}
