@@ -93,7 +93,7 @@ static themis_status_t config_item(char *item, uint32_t *number)
         *colon++ = '\0';
         if (strcmp(colon, "*") == 0)
             value = UINT32_MAX;
-        else if (themis_config_integer(colon, 0, UINT32_MAX, &value) != THEMIS_OK)
+        else if (themis_util_config_integer(colon, 0, UINT32_MAX, &value) != THEMIS_OK)
             return THEMIS_PARSE;
     }
     *number = (uint32_t)value;

@@ -11,8 +11,8 @@
 #include "util/clock.h"
 
 typedef struct bed {
-    themis_lambda_t *lambda;
-    themis_policy_t policy;
+    themis_sched_lambda_t *lambda;
+    themis_sched_policy_t policy;
     uint32_t servers;
     int jobs;
     uint64_t rows, bytes; /* of all tables */
@@ -54,19 +54,19 @@ static int take_table(bed_t *bed, uint32_t server, uint32_t width, uint64_t now)
         return -1;
     bed->bytes += length;
     bed->rows += table.rows;
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
     if (themis_proto_decode(message, length, &header, &body) != THEMIS_OK)
         return -1;
     themis_proto_table_row_t row;
     uint32_t cursor = 0;
-    themis_lambda_begin(bed->lambda, server, body.table.capacity, now);
+    themis_sched_lambda_begin(bed->lambda, server, body.table.capacity, now);
     while (themis_proto_table_next(&body.table, &cursor, &row)) {
-        themis_lambda_row_t taken = {row.job.bytes, row.job.length, row.uid,   row.gid,
-                                     row.nodes,     row.priority,   row.demand};
-        if (themis_lambda_add(bed->lambda, server, &taken) != THEMIS_OK)
+        themis_sched_lambda_row_t taken = {row.job.bytes, row.job.length, row.uid,   row.gid,
+                                           row.nodes,     row.priority,   row.demand};
+        if (themis_sched_lambda_add(bed->lambda, server, &taken) != THEMIS_OK)
             return -1;
     }
-    return (int)(themis_clock_now() - start);
+    return (int)(themis_util_clock_now() - start);
 }
 
 static int run(bed_t *bed, uint32_t width, int repeats, int last)
@@ -82,18 +82,18 @@ static int run(bed_t *bed, uint32_t width, int repeats, int last)
                 return -1;
             take += ns / 1e6;
         }
-        uint64_t start = themis_clock_now();
-        if (themis_lambda_allocate(bed->lambda, &bed->policy) != THEMIS_OK)
+        uint64_t start = themis_util_clock_now();
+        if (themis_sched_lambda_allocate(bed->lambda, &bed->policy) != THEMIS_OK)
             return -1;
-        double ms = (double)(themis_clock_now() - start) / 1e6;
+        double ms = (double)(themis_util_clock_now() - start) / 1e6;
         take_ms = k == 0 || k == 1 || take < take_ms ? take : take_ms;
         allocate_ms = ms < allocate_ms ? ms : allocate_ms;
     }
     printf("{\"servers\": %u, \"jobs\": %d, \"servers_per_job\": %u, \"rows\": %llu, \"bytes_per_table\": %llu, "
            "\"take_ms\": %.1f, \"allocate_ms\": %.1f, \"rounds\": %u}%s",
            bed->servers, bed->jobs, width, (unsigned long long)bed->rows,
-           (unsigned long long)(bed->bytes / bed->servers), take_ms, allocate_ms, themis_lambda_rounds(bed->lambda),
-           last ? "" : ",\n ");
+           (unsigned long long)(bed->bytes / bed->servers), take_ms, allocate_ms,
+           themis_sched_lambda_rounds(bed->lambda), last ? "" : ",\n ");
     return 0;
 }
 
@@ -108,15 +108,16 @@ int main(int argc, char **argv)
         return 2;
     }
     uint32_t widths[] = {1, 4, 16, bed.servers};
-    if (themis_policy_parse("group-then-user-then-size-fair", &bed.policy, error, sizeof error) != THEMIS_OK)
+    if (themis_sched_policy_parse("group-then-user-then-size-fair", &bed.policy, error, sizeof error) != THEMIS_OK)
         return 1;
     printf("[");
     for (int i = 0; i < 4; i++) {
         if (widths[i] > bed.servers)
             continue;
-        if (themis_lambda_create(bed.servers, &bed.lambda) != THEMIS_OK || run(&bed, widths[i], repeats, i == 3) != 0)
+        if (themis_sched_lambda_create(bed.servers, &bed.lambda) != THEMIS_OK ||
+            run(&bed, widths[i], repeats, i == 3) != 0)
             return 1;
-        themis_lambda_destroy(bed.lambda);
+        themis_sched_lambda_destroy(bed.lambda);
     }
     printf("]\n");
     return 0;

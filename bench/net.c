@@ -111,7 +111,7 @@ static double run(side_t *side, what_t what, uint64_t length, unsigned rounds)
     const void *message = what == ECHO ? (void *)side->bytes : &request;
     size_t bytes = what == ECHO ? length : sizeof request;
 
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
     for (unsigned i = 0; i < rounds; i++) {
         if (what != ECHO && themis_net_expose(side->conn, &memory, 1, what == PUSH, &exposed) != THEMIS_OK)
             exit(1);
@@ -127,7 +127,7 @@ static double run(side_t *side, what_t what, uint64_t length, unsigned rounds)
         if (what != ECHO)
             themis_net_unexpose(exposed);
     }
-    return (double)(themis_clock_now() - start) / 1e3 / rounds;
+    return (double)(themis_util_clock_now() - start) / 1e3 / rounds;
 }
 
 static void measure(side_t *side, int server, const char *via, what_t what, uint64_t length)

@@ -89,7 +89,7 @@ static themis_status_t make_plan(parts_t *p)
 
 static double seconds_since(uint64_t begin)
 {
-    return (double)(themis_clock_now() - begin) / 1e9;
+    return (double)(themis_util_clock_now() - begin) / 1e9;
 }
 
 static double processor_seconds(void)
@@ -110,15 +110,15 @@ static int run(const job_t *job, const char *before)
 
     if (prepare(job, &p) != THEMIS_OK)
         return EXIT_FAILURE;
-    begin = themis_clock_now();
+    begin = themis_util_clock_now();
     if (themis_aggregation_distances_fabric(p.fabric, p.vertex, job->nodes, &p.distances) != THEMIS_OK)
         return EXIT_FAILURE;
     distances = seconds_since(begin);
-    begin = themis_clock_now();
+    begin = themis_util_clock_now();
     if (fill(job, &p) != THEMIS_OK)
         return EXIT_FAILURE;
     gather = seconds_since(begin);
-    begin = themis_clock_now();
+    begin = themis_util_clock_now();
     processor = processor_seconds();
     if (make_plan(&p) != THEMIS_OK)
         return EXIT_FAILURE;

@@ -9,19 +9,19 @@ enum { DEPTH = 2, DECISIONS = 2000000 };
 
 typedef struct bed {
     themis_sched_t *sched;
-    themis_jobtab_t *table;
+    themis_sched_job_table_t *table;
     themis_sched_item_t *items;
 } bed_t;
 
 static int add_job(bed_t *bed, int number, uint64_t now)
 {
-    themis_job_identity_t identity = {.uid = (uint32_t)(number / 7), .gid = (uint32_t)(number / 70)};
-    themis_job_t *job;
+    themis_sched_job_identity_t identity = {.uid = (uint32_t)(number / 7), .gid = (uint32_t)(number / 70)};
+    themis_sched_job_t *job;
     int fresh, changed;
 
     snprintf(identity.id, sizeof identity.id, "%d", number);
     identity.nodes = 1 + (uint32_t)number % 64;
-    if (themis_jobtab_join(bed->table, &identity, now, &job, &fresh, &changed) != THEMIS_OK ||
+    if (themis_sched_job_table_join(bed->table, &identity, now, &job, &fresh, &changed) != THEMIS_OK ||
         themis_sched_add_job(bed->sched, job, now) != THEMIS_OK)
         return -1;
     for (int k = 0; k < DEPTH; k++) {
@@ -37,7 +37,7 @@ static int set_up(bed_t *bed, const themis_sched_options_t *options, int jobs)
     char error[200];
 
     *bed = (bed_t){.items = calloc((size_t)jobs * DEPTH, sizeof *bed->items)};
-    if (bed->items == NULL || themis_jobtab_create(&bed->table) != THEMIS_OK ||
+    if (bed->items == NULL || themis_sched_job_table_create(&bed->table) != THEMIS_OK ||
         themis_sched_create(options, 1, error, sizeof error, &bed->sched) != THEMIS_OK)
         return -1;
     for (int i = 0; i < jobs; i++)
@@ -50,7 +50,7 @@ static int set_up(bed_t *bed, const themis_sched_options_t *options, int jobs)
 static void tear_down(bed_t *bed)
 {
     themis_sched_destroy(bed->sched);
-    themis_jobtab_destroy(bed->table);
+    themis_sched_job_table_destroy(bed->table);
     free(bed->items);
 }
 

@@ -12,7 +12,7 @@
 struct themis_cache {
     themis_file_t *file;
     size_t small;
-    themis_memory_seen_t seen; /* of the callers' memory */
+    themis_util_memory_seen_t seen; /* of the callers' memory */
     themis_client_behind_t behind;
     themis_client_ahead_t ahead;
     themis_cache_counts_t counts;
@@ -81,7 +81,7 @@ static themis_status_t measure(themis_cache_t *cache, const themis_list_t *list,
     if (memory != *bytes)
         return themis_client_fail(THEMIS_INVALID, "%s: %llu bytes of memory for %llu bytes of file", path,
                                   (unsigned long long)memory, (unsigned long long)*bytes);
-    if (themis_memory_check(list->memory, list->memory_count, &cache->seen) != THEMIS_OK)
+    if (themis_util_memory_check(list->memory, list->memory_count, &cache->seen) != THEMIS_OK)
         return themis_client_fail(THEMIS_BAD_ADDRESS, "%s: the buffer is not in this process's memory", path);
     *span = themis_client_span_of(list);
     return THEMIS_OK;

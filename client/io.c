@@ -35,7 +35,7 @@ struct themis_request {
     uint64_t bytes, moved;
     reach_t *reach; /* by slot; of a short read */
     themis_status_t status;
-    themis_memory_seen_t seen; /* of the memory of small requests, also earlier ones */
+    themis_util_memory_seen_t seen; /* of the memory of small requests, also earlier ones */
 };
 
 /* --- requests from the session's list ----------------------------------------------------------------------------- */
@@ -227,9 +227,9 @@ static themis_status_t check(const themis_file_t *file, const themis_list_t *lis
 /* By shared memory and the network this process copies the bytes itself, and a wrong address would end it. */
 static themis_status_t check_memory(themis_request_t *request, const themis_list_t *list)
 {
-    themis_memory_seen_t *seen = request->bytes <= SMALL_BYTES ? &request->seen : NULL;
+    themis_util_memory_seen_t *seen = request->bytes <= SMALL_BYTES ? &request->seen : NULL;
 
-    if (themis_memory_check(list->memory, list->memory_count, seen) == THEMIS_OK)
+    if (themis_util_memory_check(list->memory, list->memory_count, seen) == THEMIS_OK)
         return THEMIS_OK;
     return themis_client_fail(THEMIS_BAD_ADDRESS, "%s: the buffer is not in this process's memory",
                               request->file->path);

@@ -34,7 +34,7 @@ void themis_client_peer_lose(themis_client_peer_t *peer, themis_status_t why)
     if (peer->state == THEMIS_CLIENT_PEER_READY) /* else reach() sees how the attempt has ended */
         peer->state = THEMIS_CLIENT_PEER_IDLE;
     if (!peer->lost && peer->first)
-        peer->lost = themis_clock_now();
+        peer->lost = themis_util_clock_now();
     if (conn) {
         themis_net_conn_set_user(conn, NULL);
         themis_net_conn_close(conn);
@@ -285,7 +285,7 @@ static uint64_t reach(themis_client_peer_t *peer, uint64_t now)
     }
     if (status == THEMIS_OK)
         status = go_on(peer);
-    now = themis_clock_now();
+    now = themis_util_clock_now();
     if (status == THEMIS_OK || (status == THEMIS_IN_PROGRESS && now < peer->attempt_until))
         return status == THEMIS_OK ? 0 : step_pause;
     if (status == THEMIS_IN_PROGRESS)
@@ -384,7 +384,7 @@ uint64_t themis_client_peer_service(themis_t *session, uint64_t now)
         tick_all(session, now);
     if (session->attention) {
         pause = reach_all(session, now);
-        now = themis_clock_now();
+        now = themis_util_clock_now();
     }
     return smaller(pause, session->next_tick > now ? session->next_tick - now : 1);
 }

@@ -26,7 +26,7 @@ void themis_options_init(themis_options_t *options)
 static void poll_once(themis_t *session, uint64_t limit)
 {
     session->polling = 1;
-    uint64_t pause = themis_client_peer_service(session, themis_clock_now());
+    uint64_t pause = themis_client_peer_service(session, themis_util_clock_now());
     if (limit > pause)
         limit = pause;
     pthread_mutex_unlock(&session->lock);
@@ -77,7 +77,7 @@ void themis_client_nudge(themis_t *session)
 
 themis_status_t themis_progress(themis_t *session, uint64_t timeout)
 {
-    uint64_t now = themis_clock_now(), until = now + timeout;
+    uint64_t now = themis_util_clock_now(), until = now + timeout;
 
     if (until < now)
         until = UINT64_MAX;
@@ -96,7 +96,7 @@ themis_status_t themis_progress(themis_t *session, uint64_t timeout)
         session->waiting++;
         pthread_cond_timedwait(&session->changed, &session->lock, &moment);
         session->waiting--;
-    } while (session->ended == ended && (now = themis_clock_now()) < until);
+    } while (session->ended == ended && (now = themis_util_clock_now()) < until);
     pthread_mutex_unlock(&session->lock);
     return THEMIS_OK;
 }
@@ -128,7 +128,7 @@ static void destroy(themis_t *session)
     themis_client_io_free_requests(session);
     free_calls(session);
     themis_net_destroy(session->net);
-    themis_ring_destroy(session->ring);
+    themis_util_ring_destroy(session->ring);
     free(session->peers);
     themis_client_settings_free(&session->settings);
     pthread_mutex_destroy(&session->lock);
@@ -163,11 +163,11 @@ static themis_status_t fill(themis_t *session, const themis_options_t *options)
     if (status != THEMIS_OK)
         return status;
     if (getrandom(&session->id, sizeof session->id, 0) != sizeof session->id)
-        session->id = themis_clock_wall() ^ (uint64_t)getpid() << 40;
+        session->id = themis_util_clock_wall() ^ (uint64_t)getpid() << 40;
     session->next_id = session->next_owner = 1;
     gethostname(session->host, sizeof session->host - 1);
     if ((status = make_peers(session)) == THEMIS_OK &&
-        (status = themis_ring_create(session->settings.server_count, &session->ring)) == THEMIS_OK)
+        (status = themis_util_ring_create(session->settings.server_count, &session->ring)) == THEMIS_OK)
         status = themis_net_create(NULL, &themis_client_peer_handlers, session, &session->net);
     if (status != THEMIS_OK)
         themis_client_fail(status, "the session could not be made: %s", themis_status_string(status));
@@ -197,11 +197,11 @@ static int is_trying(themis_t *session)
  * up: that one hangs costs little, and with a good list the others are spared. */
 static themis_client_peer_t *try_all(themis_t *session)
 {
-    uint64_t start = themis_clock_now(), now = start, next = start, timeout = session->settings.timeout;
+    uint64_t start = themis_util_clock_now(), now = start, next = start, timeout = session->settings.timeout;
     uint32_t tried = 0, more = 1, count = session->settings.server_count;
     themis_client_peer_t *answered = NULL;
 
-    for (; !answered && now - start < timeout; now = themis_clock_now()) {
+    for (; !answered && now - start < timeout; now = themis_util_clock_now()) {
         if (tried < count && (now >= next || !is_trying(session))) {
             tried = count - tried < more ? count : tried + more;
             more *= 2;
@@ -291,7 +291,7 @@ static int all_ended(themis_t *session)
 static void say_goodbye(themis_t *session)
 {
     themis_proto_none_t none = {0};
-    uint64_t until = themis_clock_now() + goodbye_limit, now;
+    uint64_t until = themis_util_clock_now() + goodbye_limit, now;
     themis_client_call_t *call;
 
     for (uint32_t i = 0; i < session->settings.server_count; i++) {
@@ -302,7 +302,7 @@ static void say_goodbye(themis_t *session)
         if (themis_client_call_start(call, THEMIS_OP_GOODBYE, &none, NULL) != THEMIS_OK)
             themis_client_call_put(call);
     }
-    while (!all_ended(session) && (now = themis_clock_now()) < until)
+    while (!all_ended(session) && (now = themis_util_clock_now()) < until)
         themis_net_progress(session->net, until - now);
     for (uint32_t i = 0; i < session->settings.server_count; i++)
         themis_client_call_fail_all(&session->peers[i], THEMIS_CANCELED);

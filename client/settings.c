@@ -34,7 +34,7 @@ static themis_status_t parse_server(const char *text, themis_client_server_t *se
     const char *colon = strrchr(text, ':');
     int64_t port = 0;
 
-    if (!colon || colon == text || themis_config_integer(colon + 1, 1, UINT16_MAX, &port) != THEMIS_OK)
+    if (!colon || colon == text || themis_util_config_integer(colon + 1, 1, UINT16_MAX, &port) != THEMIS_OK)
         return themis_client_fail(THEMIS_CONFIG, "server list: '%s' is not host:port", text);
     server->host = strndup(text, (size_t)(colon - text));
     server->port = (uint16_t)port;
@@ -116,7 +116,7 @@ static themis_status_t read_file(const char *path, int required, char **found)
 {
     char error[ERROR_BYTES];
     reading_t reading = {0};
-    themis_status_t status = themis_config_read(path, take_entry, &reading, error, sizeof error);
+    themis_status_t status = themis_util_config_read(path, take_entry, &reading, error, sizeof error);
 
     if (status == THEMIS_OK)
         *found = reading.list;
@@ -129,7 +129,7 @@ static themis_status_t read_file(const char *path, int required, char **found)
 
 static themis_status_t find_in_files(char **found)
 {
-    const char *named = themis_config_env("THEMIS_CONFIG"), *home = themis_config_env("HOME");
+    const char *named = themis_util_config_env("THEMIS_CONFIG"), *home = themis_util_config_env("HOME");
     char path[4096];
     themis_status_t status = THEMIS_OK;
 
@@ -145,7 +145,8 @@ static themis_status_t find_in_files(char **found)
 /* *list stays NULL if nobody names servers. */
 static themis_status_t look_for_list(const themis_options_t *options, char **list)
 {
-    const char *given = options->servers && *options->servers ? options->servers : themis_config_env("THEMIS_SERVERS");
+    const char *given =
+        options->servers && *options->servers ? options->servers : themis_util_config_env("THEMIS_SERVERS");
 
     *list = NULL;
     if (!given)
@@ -180,7 +181,7 @@ static void own_name(char *text, size_t size)
 {
     struct passwd entry, *found = NULL;
     char buffer[1024], host[128] = "host";
-    int group = (int)(themis_config_env("PMI_RANK") ? getppid() : getsid(0));
+    int group = (int)(themis_util_config_env("PMI_RANK") ? getppid() : getsid(0));
 
     gethostname(host, sizeof host - 1);
     if (getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &found) == 0 && found)
@@ -191,10 +192,10 @@ static void own_name(char *text, size_t size)
 
 static uint32_t positive_env(const char *name)
 {
-    const char *text = themis_config_env(name);
+    const char *text = themis_util_config_env(name);
     int64_t value = 0;
 
-    if (!text || themis_config_integer(text, 1, UINT32_MAX, &value) != THEMIS_OK)
+    if (!text || themis_util_config_integer(text, 1, UINT32_MAX, &value) != THEMIS_OK)
         return 0;
     return (uint32_t)value;
 }
@@ -212,7 +213,7 @@ static themis_status_t find_job(const themis_options_t *options, themis_client_s
 
     own_name(text, sizeof text);
     for (size_t i = sizeof batch_systems / sizeof *batch_systems; i-- > 0;) {
-        const char *job = themis_config_env(batch_systems[i].job);
+        const char *job = themis_util_config_env(batch_systems[i].job);
         if (!job)
             continue;
         snprintf(text, sizeof text, "%s%s", batch_systems[i].prefix, job);
@@ -228,12 +229,12 @@ static themis_status_t find_job(const themis_options_t *options, themis_client_s
 
 static themis_status_t find_timeout(const themis_options_t *options, uint64_t *timeout)
 {
-    const char *text = themis_config_env("THEMIS_TIMEOUT");
+    const char *text = themis_util_config_env("THEMIS_TIMEOUT");
 
     *timeout = options->timeout ? options->timeout : default_timeout;
     if (options->timeout || !text)
         return THEMIS_OK;
-    if (themis_config_duration(text, timeout) != THEMIS_OK || *timeout == 0)
+    if (themis_util_config_duration(text, timeout) != THEMIS_OK || *timeout == 0)
         return themis_client_fail(THEMIS_CONFIG, "THEMIS_TIMEOUT=%s is not a time such as 10s", text);
     return THEMIS_OK;
 }

@@ -53,7 +53,8 @@ static int any_bound(const int *cpu, int count)
     return 0;
 }
 
-static themis_status_t make_room(const themis_coll_group_t *group, themis_coll_census_t *census, desk_t *desk)
+static themis_status_t make_room(const themis_collective_group_t *group, themis_collective_census_t *census,
+                                 desk_t *desk)
 {
     if (!census)
         return THEMIS_NO_MEMORY;
@@ -72,7 +73,7 @@ static themis_status_t make_room(const themis_coll_group_t *group, themis_coll_c
 }
 
 /* A leader fills in the rows of its node and describes it. */
-static void describe(const themis_coll_group_t *group, const desk_t *desk, themis_coll_card_t *card)
+static void describe(const themis_collective_group_t *group, const desk_t *desk, themis_collective_card_t *card)
 {
     int length;
     for (int i = 0; i < group->local_size; i++) {
@@ -90,7 +91,8 @@ static void describe(const themis_coll_group_t *group, const desk_t *desk, themi
 }
 
 /* The rows of all ranks, in their order, become the two arrays of rank 0. */
-static int gather_rows(const themis_coll_group_t *group, const uint32_t own[2], themis_coll_census_t *census)
+static int gather_rows(const themis_collective_group_t *group, const uint32_t own[2],
+                       themis_collective_census_t *census)
 {
     int code = MPI_Gather(&own[0], 1, MPI_UINT32_T, census->node_of_rank, 1, MPI_UINT32_T, 0, group->comm);
     if (code == MPI_SUCCESS)
@@ -98,9 +100,10 @@ static int gather_rows(const themis_coll_group_t *group, const uint32_t own[2], 
     return code;
 }
 
-static themis_status_t gather(const themis_coll_group_t *group, const desk_t *desk, themis_coll_census_t *census)
+static themis_status_t gather(const themis_collective_group_t *group, const desk_t *desk,
+                              themis_collective_census_t *census)
 {
-    themis_coll_card_t card = {.name = ""};
+    themis_collective_card_t card = {.name = ""};
     uint32_t own[2];
     int cpu = bound_cpu();
     int code = MPI_Gather(&cpu, 1, MPI_INT, desk->cpu, 1, MPI_INT, 0, group->node);
@@ -115,9 +118,10 @@ static themis_status_t gather(const themis_coll_group_t *group, const desk_t *de
     return code == MPI_SUCCESS ? THEMIS_OK : THEMIS_INTERNAL;
 }
 
-themis_status_t themis_coll_census_take(const themis_coll_group_t *group, themis_coll_census_t **result)
+themis_status_t themis_collective_census_take(const themis_collective_group_t *group,
+                                              themis_collective_census_t **result)
 {
-    themis_coll_census_t *census = calloc(1, sizeof *census);
+    themis_collective_census_t *census = calloc(1, sizeof *census);
     desk_t desk = {NULL, NULL};
     int own = make_room(group, census, &desk), all = THEMIS_INTERNAL;
     MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, group->comm);
@@ -129,11 +133,11 @@ themis_status_t themis_coll_census_take(const themis_coll_group_t *group, themis
     if (status == THEMIS_OK)
         *result = census;
     else
-        themis_coll_census_destroy(census);
+        themis_collective_census_destroy(census);
     return status;
 }
 
-void themis_coll_census_destroy(themis_coll_census_t *census)
+void themis_collective_census_destroy(themis_collective_census_t *census)
 {
     if (!census)
         return;

@@ -11,16 +11,16 @@
 
 static const uint64_t default_staging = UINT64_C(64) << 20;
 
-themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *config, const themis_coll_sink_t *sink,
-                                   themis_coll_t **result)
+themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_config_t *config,
+                                         const themis_collective_sink_t *sink, themis_collective_t **result)
 {
-    themis_coll_t *coll = config ? calloc(1, sizeof *coll) : NULL;
-    themis_coll_group_t *group = NULL;
-    int never = config && themis_coll_model_mode(config, THEMIS_COLL_READ) == THEMIS_COLL_LIST &&
-                themis_coll_model_mode(config, THEMIS_COLL_WRITE) == THEMIS_COLL_LIST;
+    themis_collective_t *coll = config ? calloc(1, sizeof *coll) : NULL;
+    themis_collective_group_t *group = NULL;
+    int never = config && themis_collective_model_mode(config, THEMIS_COLLECTIVE_READ) == THEMIS_COLLECTIVE_LIST &&
+                themis_collective_model_mode(config, THEMIS_COLLECTIVE_WRITE) == THEMIS_COLLECTIVE_LIST;
     size_t staging = !config || never ? 0 : config->staging ? config->staging : default_staging;
-    themis_status_t status = themis_coll_group_acquire(comm, config ? config->fake_nodes : 0, staging,
-                                                       coll ? THEMIS_OK : THEMIS_NO_MEMORY, &group);
+    themis_status_t status = themis_collective_group_acquire(comm, config ? config->fake_nodes : 0, staging,
+                                                             coll ? THEMIS_OK : THEMIS_NO_MEMORY, &group);
     if (status != THEMIS_OK) {
         free(coll);
         return status;
@@ -31,204 +31,205 @@ themis_status_t themis_coll_create(MPI_Comm comm, const themis_coll_config_t *co
     coll->direction = -1;
     coll->cache = config->cache;
     if (status == THEMIS_OK) {
-        coll->always = themis_coll_model_always(config, coll->group->nodes);
-        if (coll->always != THEMIS_COLL_LIST)
-            status = themis_coll_topology_create(coll->group, config, &coll->topology);
+        coll->always = themis_collective_model_always(config, coll->group->nodes);
+        if (coll->always != THEMIS_COLLECTIVE_LIST)
+            status = themis_collective_topology_create(coll->group, config, &coll->topology);
         if (coll->topology) {
             uint32_t slots = coll->topology->slot_count;
-            coll->info.topology = themis_coll_source_name(coll->topology->source);
+            coll->info.topology = themis_collective_source_name(coll->topology->source);
             coll->info.possible = config->most && config->most < slots ? config->most : slots;
         }
     }
     if (status != THEMIS_OK) {
-        themis_coll_destroy(coll);
+        themis_collective_destroy(coll);
         return status;
     }
     *result = coll;
     return THEMIS_OK;
 }
 
-void themis_coll_destroy(themis_coll_t *coll)
+void themis_collective_destroy(themis_collective_t *coll)
 {
     if (!coll)
         return;
-    themis_coll_late_wait(coll);
-    for (int i = 0; i < THEMIS_COLL_PLANS; i++)
-        themis_coll_plan_destroy(coll->plan[i]);
-    themis_coll_buffers_free(&coll->buffers);
-    themis_coll_topology_destroy(coll->topology);
-    themis_coll_group_release(coll->group);
+    themis_collective_late_wait(coll);
+    for (int i = 0; i < THEMIS_COLLECTIVE_PLANS; i++)
+        themis_collective_plan_destroy(coll->plan[i]);
+    themis_collective_buffers_free(&coll->buffers);
+    themis_collective_topology_destroy(coll->topology);
+    themis_collective_group_release(coll->group);
     free(coll->keep);
     free(coll->shown);
     free(coll);
 }
 
-void themis_coll_info(const themis_coll_t *coll, themis_coll_info_t *info)
+void themis_collective_info(const themis_collective_t *coll, themis_collective_info_t *info)
 {
     *info = coll->info;
 }
 
 /* --- stages that all calls have --- */
 
-int themis_coll_op_agree(themis_coll_op_t *op, const themis_coll_vote_t *vote)
+int themis_collective_op_agree(themis_collective_op_t *op, const themis_collective_vote_t *vote)
 {
-    themis_coll_t *coll = op->coll;
+    themis_collective_t *coll = op->coll;
     if (!op->agreeing) {
-        if (!themis_coll_late_ended(coll))
+        if (!themis_collective_late_ended(coll))
             return 0;
-        themis_coll_vote_t own = *vote;
-        themis_coll_remember(coll, themis_coll_late_take(coll));
-        themis_coll_take_pending(coll, &own);
-        themis_coll_agree_start(coll->group, &own, &op->agreement);
+        themis_collective_vote_t own = *vote;
+        themis_collective_remember(coll, themis_collective_late_take(coll));
+        themis_collective_take_pending(coll, &own);
+        themis_collective_agree_start(coll->group, &own, &op->agreement);
         op->agreeing = 1;
     }
-    if (themis_coll_agree_test(&op->agreement, &op->result) != THEMIS_OK)
+    if (themis_collective_agree_test(&op->agreement, &op->result) != THEMIS_OK)
         return 0;
     op->agreeing = 0;
     return 1;
 }
 
-static themis_coll_vote_t describe(const themis_coll_op_t *op)
+static themis_collective_vote_t describe(const themis_collective_op_t *op)
 {
-    const themis_coll_runs_t *file = op->access.file;
-    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    const themis_collective_runs_t *file = op->access.file;
+    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     vote.status = op->status;
     vote.most = vote.bytes = file->bytes;
     if (!file->bytes)
         return vote;
-    vote.first = themis_coll_runs_first(file);
+    vote.first = themis_collective_runs_first(file);
     vote.end = file->end;
-    vote.pieces = themis_coll_runs_pieces(file);
-    vote.flags = file->ordered ? 0 : THEMIS_COLL_UNORDERED;
+    vote.pieces = themis_collective_runs_pieces(file);
+    vote.flags = file->ordered ? 0 : THEMIS_COLLECTIVE_UNORDERED;
     if (file->ordered)
-        themis_coll_twophase_describe(op, &vote);
+        themis_collective_twophase_describe(op, &vote);
     return vote;
 }
 
-static void finish(themis_coll_op_t *op, themis_status_t status)
+static void finish(themis_collective_op_t *op, themis_status_t status)
 {
     op->status = status;
-    op->stage = THEMIS_COLL_ENDED;
+    op->stage = THEMIS_COLLECTIVE_ENDED;
 }
 
-static void go_direct(themis_coll_op_t *op)
+static void go_direct(themis_collective_op_t *op)
 {
-    op->coll->info.mode = THEMIS_COLL_LIST;
-    op->stage = THEMIS_COLL_DIRECT;
+    op->coll->info.mode = THEMIS_COLLECTIVE_LIST;
+    op->stage = THEMIS_COLLECTIVE_DIRECT;
     if (op->status == THEMIS_OK)
-        op->status = themis_coll_direct_start(op);
+        op->status = themis_collective_direct_start(op);
 }
 
-static void decide_step(themis_coll_op_t *op)
+static void decide_step(themis_collective_op_t *op)
 {
-    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     if (!op->agreeing)
         vote = describe(op);
-    if (!themis_coll_op_agree(op, &vote))
+    if (!themis_collective_op_agree(op, &vote))
         return;
     if (op->result.status != THEMIS_OK) {
         finish(op, (themis_status_t)op->result.status);
         return;
     }
-    if (themis_coll_model_choose(&op->coll->config, op->access.direction, op->coll->group->nodes, &op->result) ==
-        THEMIS_COLL_LIST)
+    if (themis_collective_model_choose(&op->coll->config, op->access.direction, op->coll->group->nodes, &op->result) ==
+        THEMIS_COLLECTIVE_LIST)
         go_direct(op);
     else
-        themis_coll_twophase_begin(op);
+        themis_collective_twophase_begin(op);
 }
 
 /* What is left of a two-phase read in front of the end of the file. */
-static uint64_t bytes_read(const themis_coll_op_t *op)
+static uint64_t bytes_read(const themis_collective_op_t *op)
 {
     if (op->result.first == UINT64_MAX)
         return op->access.file->bytes;
-    return themis_coll_runs_bytes_in(op->access.file, 0, op->result.first);
+    return themis_collective_runs_bytes_in(op->access.file, 0, op->result.first);
 }
 
-static void result_step(themis_coll_op_t *op)
+static void result_step(themis_collective_op_t *op)
 {
-    themis_coll_t *coll = op->coll;
-    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    themis_collective_t *coll = op->coll;
+    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     vote.status = op->status;
     vote.most = op->access.file->bytes;
     vote.first = op->exchange ? op->eof : UINT64_MAX;
-    if (!themis_coll_op_agree(op, &vote))
+    if (!themis_collective_op_agree(op, &vote))
         return;
     if (op->exchange)
-        op->done = op->access.direction == THEMIS_COLL_READ ? bytes_read(op) : op->access.file->bytes;
-    else if (op->in_step && coll->cache && op->result.most <= THEMIS_COLL_SMALL && coll->always == THEMIS_COLL_LIST)
-        themis_coll_streak_begin(coll);
+        op->done = op->access.direction == THEMIS_COLLECTIVE_READ ? bytes_read(op) : op->access.file->bytes;
+    else if (op->in_step && coll->cache && op->result.most <= THEMIS_COLLECTIVE_SMALL &&
+             coll->always == THEMIS_COLLECTIVE_LIST)
+        themis_collective_streak_begin(coll);
     finish(op, (themis_status_t)op->result.status);
 }
 
-static void settle_step(themis_coll_op_t *op)
+static void settle_step(themis_collective_op_t *op)
 {
-    themis_coll_t *coll = op->coll;
-    if (op->stage == THEMIS_COLL_SETTLE) {
-        themis_status_t status = themis_coll_settle(coll);
+    themis_collective_t *coll = op->coll;
+    if (op->stage == THEMIS_COLLECTIVE_SETTLE) {
+        themis_status_t status = themis_collective_settle(coll);
         if (op->status == THEMIS_OK)
             op->status = status;
-        op->stage = THEMIS_COLL_SETTLED;
+        op->stage = THEMIS_COLLECTIVE_SETTLED;
     }
-    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     vote.status = op->status;
-    if (!themis_coll_op_agree(op, &vote))
+    if (!themis_collective_op_agree(op, &vote))
         return;
     if (op->result.status != THEMIS_OK)
         finish(op, (themis_status_t)op->result.status);
-    else if (coll->always == THEMIS_COLL_LIST)
+    else if (coll->always == THEMIS_COLLECTIVE_LIST)
         go_direct(op);
     else
-        op->stage = THEMIS_COLL_DECIDE;
+        op->stage = THEMIS_COLLECTIVE_DECIDE;
 }
 
-static void direct_step(themis_coll_op_t *op)
+static void direct_step(themis_collective_op_t *op)
 {
     themis_status_t status = op->status;
     if (op->request)
-        status = op->blocking ? themis_coll_direct_wait(op) : themis_coll_direct_test(op);
+        status = op->blocking ? themis_collective_direct_wait(op) : themis_collective_direct_test(op);
     if (status == THEMIS_IN_PROGRESS)
         return;
     op->status = status;
-    op->stage = THEMIS_COLL_RESULT;
+    op->stage = THEMIS_COLLECTIVE_RESULT;
 }
 
-void themis_coll_op_step(themis_coll_op_t *op, int is_head)
+void themis_collective_op_step(themis_collective_op_t *op, int is_head)
 {
-    if (op->stage == THEMIS_COLL_DIRECT)
+    if (op->stage == THEMIS_COLLECTIVE_DIRECT)
         direct_step(op);
     if (!is_head)
         return;
     switch (op->stage) {
-    case THEMIS_COLL_SETTLE:
-    case THEMIS_COLL_SETTLED:
+    case THEMIS_COLLECTIVE_SETTLE:
+    case THEMIS_COLLECTIVE_SETTLED:
         settle_step(op);
         break;
-    case THEMIS_COLL_DECIDE:
+    case THEMIS_COLLECTIVE_DECIDE:
         decide_step(op);
         break;
-    case THEMIS_COLL_RESULT:
+    case THEMIS_COLLECTIVE_RESULT:
         result_step(op);
         break;
     default:
-        themis_coll_twophase_step(op);
+        themis_collective_twophase_step(op);
     }
 }
 
 /* --- the queue --- */
 
 /* Lets every call go on; ended ones leave the queue. Returns how many stages were passed. */
-static int progress(themis_coll_t *coll)
+static int progress(themis_collective_t *coll)
 {
     int passed = 0;
-    for (themis_coll_op_t *op = coll->head; op; op = op->next) {
-        themis_coll_stage_t before;
+    for (themis_collective_op_t *op = coll->head; op; op = op->next) {
+        themis_collective_stage_t before;
         do {
             before = op->stage;
-            themis_coll_op_step(op, op == coll->head);
+            themis_collective_op_step(op, op == coll->head);
             passed += op->stage != before;
-        } while (op->stage != before && op->stage != THEMIS_COLL_ENDED);
-        if (op->stage == THEMIS_COLL_ENDED && op == coll->head) {
+        } while (op->stage != before && op->stage != THEMIS_COLLECTIVE_ENDED);
+        if (op->stage == THEMIS_COLLECTIVE_ENDED && op == coll->head) {
             coll->head = op->next;
             if (!coll->head)
                 coll->tail = NULL;
@@ -240,31 +241,32 @@ static int progress(themis_coll_t *coll)
 /* The first stage of a call. Whether the cache has to be emptied first is known to all ranks alike. Without a cache no
  * rank's part of a blocking call begins before all have come to it, so that what a rank did by itself before the call
  * is done; programs that run on ROMIO's own drivers count on that, although MPI does not promise it. */
-static void begin(themis_coll_op_t *op)
+static void begin(themis_collective_op_t *op)
 {
-    themis_coll_t *coll = op->coll;
+    themis_collective_t *coll = op->coll;
     int turned = coll->dirty && coll->direction != (int)op->access.direction;
     coll->direction = (int)op->access.direction;
-    themis_coll_streak_break(coll);
+    themis_collective_streak_break(coll);
     if (turned) {
         coll->dirty = 0;
-        op->stage = THEMIS_COLL_SETTLE;
+        op->stage = THEMIS_COLLECTIVE_SETTLE;
         return;
     }
-    themis_status_t status = coll->dirty ? themis_coll_settle(coll) : THEMIS_OK;
+    themis_status_t status = coll->dirty ? themis_collective_settle(coll) : THEMIS_OK;
     if (op->status == THEMIS_OK)
         op->status = status;
-    if (coll->always != THEMIS_COLL_LIST)
-        op->stage = THEMIS_COLL_DECIDE;
+    if (coll->always != THEMIS_COLLECTIVE_LIST)
+        op->stage = THEMIS_COLLECTIVE_DECIDE;
     else if (op->in_step && !coll->cache)
-        op->stage = THEMIS_COLL_SETTLED;
+        op->stage = THEMIS_COLLECTIVE_SETTLED;
     else
         go_direct(op);
 }
 
-static const themis_coll_runs_t nothing = {.ordered = 1};
+static const themis_collective_runs_t nothing = {.ordered = 1};
 
-static void enqueue(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own, themis_coll_op_t *op)
+static void enqueue(themis_collective_t *coll, const themis_collective_access_t *access, themis_status_t own,
+                    themis_collective_op_t *op)
 {
     op->coll = coll;
     op->access = *access;
@@ -280,9 +282,10 @@ static void enqueue(themis_coll_t *coll, const themis_coll_access_t *access, the
     begin(op);
 }
 
-themis_coll_op_t *themis_coll_start(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own)
+themis_collective_op_t *themis_collective_start(themis_collective_t *coll, const themis_collective_access_t *access,
+                                                themis_status_t own)
 {
-    themis_coll_op_t *op = calloc(1, sizeof *op);
+    themis_collective_op_t *op = calloc(1, sizeof *op);
     if (!op)
         return NULL;
     enqueue(coll, access, own, op);
@@ -290,33 +293,33 @@ themis_coll_op_t *themis_coll_start(themis_coll_t *coll, const themis_coll_acces
     return op;
 }
 
-static themis_status_t end(themis_coll_op_t *op, uint64_t *done)
+static themis_status_t end(themis_collective_op_t *op, uint64_t *done)
 {
     themis_status_t status = op->status;
     if (status == THEMIS_OK)
         *done = op->done;
-    themis_coll_twophase_end(op);
+    themis_collective_twophase_end(op);
     free(op->packed);
     if (op != &op->coll->blocking)
         free(op);
     return status;
 }
 
-static int has_left(const themis_coll_op_t *op)
+static int has_left(const themis_collective_op_t *op)
 {
-    const themis_coll_op_t *queued = op->coll->head;
+    const themis_collective_op_t *queued = op->coll->head;
     while (queued && queued != op)
         queued = queued->next;
     return !queued;
 }
 
-themis_status_t themis_coll_test(themis_coll_op_t *op, uint64_t *done)
+themis_status_t themis_collective_test(themis_collective_op_t *op, uint64_t *done)
 {
     progress(op->coll);
     return has_left(op) ? end(op, done) : THEMIS_IN_PROGRESS;
 }
 
-themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done)
+themis_status_t themis_collective_wait(themis_collective_op_t *op, uint64_t *done)
 {
     unsigned round = 0;
     uint64_t moves = 0;
@@ -325,9 +328,9 @@ themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done)
         if (progress(op->coll))
             round = 0;
         else
-            themis_coll_relax(op->coll->group, &round);
+            themis_collective_relax(op->coll->group, &round);
         if (op->moves != moves)
-            themis_coll_moved(&round);
+            themis_collective_moved(&round);
         moves = op->moves;
     }
     return end(op, done);
@@ -335,61 +338,62 @@ themis_status_t themis_coll_wait(themis_coll_op_t *op, uint64_t *done)
 
 /* --- blocking calls --- */
 
-static themis_status_t run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own, int in_step,
-                           uint64_t *done)
+static themis_status_t run(themis_collective_t *coll, const themis_collective_access_t *access, themis_status_t own,
+                           int in_step, uint64_t *done)
 {
     memset(&coll->blocking, 0, sizeof coll->blocking);
     coll->blocking.blocking = 1;
     coll->blocking.in_step = in_step;
     enqueue(coll, access, own, &coll->blocking);
-    return themis_coll_wait(&coll->blocking, done);
+    return themis_collective_wait(&coll->blocking, done);
 }
 
-themis_status_t themis_coll_run(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own,
-                                uint64_t *done)
+themis_status_t themis_collective_run(themis_collective_t *coll, const themis_collective_access_t *access,
+                                      themis_status_t own, uint64_t *done)
 {
-    if (themis_coll_streak_has(coll, access->direction))
-        return themis_coll_streak_run(coll, access, own, done);
+    if (themis_collective_streak_has(coll, access->direction))
+        return themis_collective_streak_run(coll, access, own, done);
     return run(coll, access, own, 1, done);
 }
 
-themis_status_t themis_coll_decline(themis_coll_t *coll, const themis_coll_access_t *access, themis_status_t own)
+themis_status_t themis_collective_decline(themis_collective_t *coll, const themis_collective_access_t *access,
+                                          themis_status_t own)
 {
     uint64_t done;
     return run(coll, access, own, 0, &done);
 }
 
-themis_status_t themis_coll_settle(themis_coll_t *coll)
+themis_status_t themis_collective_settle(themis_collective_t *coll)
 {
     return coll->sink->settle ? coll->sink->settle(coll->sink->arg) : THEMIS_OK;
 }
 
-themis_status_t themis_coll_sync(themis_coll_t *coll, themis_status_t own)
+themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_t own)
 {
     unsigned round = 0;
     while (coll->head) {
         if (progress(coll))
             round = 0;
         else
-            themis_coll_relax(coll->group, &round);
+            themis_collective_relax(coll->group, &round);
     }
-    themis_coll_late_wait(coll);
-    themis_coll_remember(coll, themis_coll_late_take(coll));
-    themis_coll_remember(coll, own);
-    themis_coll_remember(coll, themis_coll_settle(coll));
-    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
-    themis_coll_take_pending(coll, &vote);
-    themis_coll_agreement_t agreement;
-    themis_coll_agree_start(coll->group, &vote, &agreement);
-    for (round = 0; themis_coll_agree_test(&agreement, &vote) != THEMIS_OK;)
-        themis_coll_relax(coll->group, &round);
-    themis_coll_streak_break(coll);
+    themis_collective_late_wait(coll);
+    themis_collective_remember(coll, themis_collective_late_take(coll));
+    themis_collective_remember(coll, own);
+    themis_collective_remember(coll, themis_collective_settle(coll));
+    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
+    themis_collective_take_pending(coll, &vote);
+    themis_collective_agreement_t agreement;
+    themis_collective_agree_start(coll->group, &vote, &agreement);
+    for (round = 0; themis_collective_agree_test(&agreement, &vote) != THEMIS_OK;)
+        themis_collective_relax(coll->group, &round);
+    themis_collective_streak_break(coll);
     coll->dirty = 0;
     return (themis_status_t)vote.status;
 }
 
-void themis_coll_allow_cache(themis_coll_t *coll, int allowed)
+void themis_collective_allow_cache(themis_collective_t *coll, int allowed)
 {
     coll->cache = allowed && coll->config.cache;
-    themis_coll_streak_break(coll);
+    themis_collective_streak_break(coll);
 }

@@ -3,18 +3,18 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [THEMIS_COLL_AUTO] = "auto", [THEMIS_COLL_TWOPHASE] = "twophase", [THEMIS_COLL_LIST] = "list"};
+    [THEMIS_COLLECTIVE_AUTO] = "auto", [THEMIS_COLLECTIVE_TWOPHASE] = "twophase", [THEMIS_COLLECTIVE_LIST] = "list"};
 
-const char *themis_coll_mode_name(themis_coll_mode_t mode)
+const char *themis_collective_mode_name(themis_collective_mode_t mode)
 {
     return names[mode];
 }
 
-themis_status_t themis_coll_mode_parse(const char *name, themis_coll_mode_t *mode)
+themis_status_t themis_collective_mode_parse(const char *name, themis_collective_mode_t *mode)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(name, names[i])) {
-            *mode = (themis_coll_mode_t)i;
+            *mode = (themis_collective_mode_t)i;
             return THEMIS_OK;
         }
     }

@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include "themis/aggregation.h"
 
-typedef enum themis_coll_mode {
-    THEMIS_COLL_AUTO,     /* decided for each call by the cost model */
-    THEMIS_COLL_TWOPHASE, /* always by aggregators */
-    THEMIS_COLL_LIST      /* always each rank by itself */
-} themis_coll_mode_t;
+typedef enum themis_collective_mode {
+    THEMIS_COLLECTIVE_AUTO,     /* decided for each call by the cost model */
+    THEMIS_COLLECTIVE_TWOPHASE, /* always by aggregators */
+    THEMIS_COLLECTIVE_LIST      /* always each rank by itself */
+} themis_collective_mode_t;
 
-typedef struct themis_coll_config {
-    themis_coll_mode_t mode;
+typedef struct themis_collective_config {
+    themis_collective_mode_t mode;
     themis_aggregation_method_t method;
     themis_aggregation_placement_t placement;
     int64_t aggregators;                /* as themis_aggregation_count_choose takes it */
@@ -27,11 +27,11 @@ typedef struct themis_coll_config {
     const char *topology;               /* fabric file, hop file, "discover", "flat", or "auto" (NULL) */
     int fake_nodes;                     /* tests: pretend that a host's ranks are on that many nodes */
     uint64_t staging;                   /* bytes that the ranks of a node share for merging; 0: 64 MiB */
-    themis_coll_mode_t wanted[2];       /* by direction: what holds where `mode` is AUTO */
+    themis_collective_mode_t wanted[2]; /* by direction: what holds where `mode` is AUTO */
     int cache;                          /* small accesses are gathered between calls */
-} themis_coll_config_t;
+} themis_collective_config_t;
 
 /* "auto", "twophase", "list"; parse gives THEMIS_INVALID for others and leaves *mode. */
-const char *themis_coll_mode_name(themis_coll_mode_t mode);
-themis_status_t themis_coll_mode_parse(const char *name, themis_coll_mode_t *mode);
+const char *themis_collective_mode_name(themis_collective_mode_t mode);
+themis_status_t themis_collective_mode_parse(const char *name, themis_collective_mode_t *mode);
 #endif

@@ -7,7 +7,7 @@
 enum { SMALL_PIECE = 512, FEW = 16 };
 
 /* An entry for each piece of memory, in order. */
-static struct iovec *make_iovec(const themis_coll_access_t *access, size_t pieces)
+static struct iovec *make_iovec(const themis_collective_access_t *access, size_t pieces)
 {
     struct iovec *memory = malloc((pieces + 1) * sizeof *memory);
     size_t n = 0;
@@ -19,7 +19,7 @@ static struct iovec *make_iovec(const themis_coll_access_t *access, size_t piece
     return memory;
 }
 
-static int wants_packing(const themis_coll_access_t *access, uint64_t pieces)
+static int wants_packing(const themis_collective_access_t *access, uint64_t pieces)
 {
     return pieces > FEW && access->memory->bytes / pieces < SMALL_PIECE;
 }
@@ -27,17 +27,17 @@ static int wants_packing(const themis_coll_access_t *access, uint64_t pieces)
 typedef themis_status_t (*submit_fn)(void *arg, const themis_list_t *list);
 
 /* Describes the memory of an access and hands the list to `submit`. */
-static themis_status_t with_list(const themis_coll_access_t *access, char **packed, submit_fn submit, void *arg)
+static themis_status_t with_list(const themis_collective_access_t *access, char **packed, submit_fn submit, void *arg)
 {
-    const themis_coll_runs_t *memory = access->memory;
-    uint64_t pieces = themis_coll_runs_pieces(memory);
+    const themis_collective_runs_t *memory = access->memory;
+    uint64_t pieces = themis_collective_runs_pieces(memory);
     struct iovec few[FEW], *many = NULL, *used = few;
     themis_list_t list = {few, pieces, access->file->run, access->file->count};
     if (wants_packing(access, pieces)) {
         if (!(*packed = malloc(memory->bytes)))
             return THEMIS_NO_MEMORY;
-        if (access->direction == THEMIS_COLL_WRITE)
-            themis_coll_memory_copy(memory, access->base, 0, *packed, memory->bytes, THEMIS_COLL_WRITE);
+        if (access->direction == THEMIS_COLLECTIVE_WRITE)
+            themis_collective_memory_copy(memory, access->base, 0, *packed, memory->bytes, THEMIS_COLLECTIVE_WRITE);
         few[0] = (struct iovec){*packed, memory->bytes};
         list.memory_count = 1;
     } else if (pieces == 1) {
@@ -53,27 +53,27 @@ static themis_status_t with_list(const themis_coll_access_t *access, char **pack
     return status;
 }
 
-static void unpack(const themis_coll_access_t *access, char *packed, uint64_t done)
+static void unpack(const themis_collective_access_t *access, char *packed, uint64_t done)
 {
-    if (packed && access->direction == THEMIS_COLL_READ)
-        themis_coll_memory_copy(access->memory, access->base, 0, packed, done, THEMIS_COLL_READ);
+    if (packed && access->direction == THEMIS_COLLECTIVE_READ)
+        themis_collective_memory_copy(access->memory, access->base, 0, packed, done, THEMIS_COLLECTIVE_READ);
 }
 
 static themis_status_t submit_op(void *arg, const themis_list_t *list)
 {
-    themis_coll_op_t *op = arg;
-    const themis_coll_sink_t *sink = op->coll->sink;
+    themis_collective_op_t *op = arg;
+    const themis_collective_sink_t *sink = op->coll->sink;
     return sink->start(sink->arg, op->access.direction, list, &op->request);
 }
 
-themis_status_t themis_coll_direct_start(themis_coll_op_t *op)
+themis_status_t themis_collective_direct_start(themis_collective_op_t *op)
 {
     if (!op->access.file->bytes)
         return THEMIS_OK;
     return with_list(&op->access, &op->packed, submit_op, op);
 }
 
-static themis_status_t take(themis_coll_op_t *op, themis_status_t status, size_t done)
+static themis_status_t take(themis_collective_op_t *op, themis_status_t status, size_t done)
 {
     op->request = NULL;
     if (status == THEMIS_OK) {
@@ -83,9 +83,9 @@ static themis_status_t take(themis_coll_op_t *op, themis_status_t status, size_t
     return status;
 }
 
-themis_status_t themis_coll_direct_test(themis_coll_op_t *op)
+themis_status_t themis_collective_direct_test(themis_collective_op_t *op)
 {
-    const themis_coll_sink_t *sink = op->coll->sink;
+    const themis_collective_sink_t *sink = op->coll->sink;
     size_t done = 0;
     if (!op->request)
         return THEMIS_OK;
@@ -93,9 +93,9 @@ themis_status_t themis_coll_direct_test(themis_coll_op_t *op)
     return status == THEMIS_IN_PROGRESS ? status : take(op, status, done);
 }
 
-themis_status_t themis_coll_direct_wait(themis_coll_op_t *op)
+themis_status_t themis_collective_direct_wait(themis_collective_op_t *op)
 {
-    const themis_coll_sink_t *sink = op->coll->sink;
+    const themis_collective_sink_t *sink = op->coll->sink;
     size_t done = 0;
     if (!op->request)
         return THEMIS_OK;
@@ -104,8 +104,8 @@ themis_status_t themis_coll_direct_wait(themis_coll_op_t *op)
 }
 
 typedef struct quick {
-    const themis_coll_sink_t *sink;
-    themis_coll_direction_t direction;
+    const themis_collective_sink_t *sink;
+    themis_collective_direction_t direction;
     size_t done;
 } quick_t;
 
@@ -115,7 +115,8 @@ static themis_status_t submit_quick(void *arg, const themis_list_t *list)
     return quick->sink->quick(quick->sink->arg, quick->direction, list, &quick->done);
 }
 
-themis_status_t themis_coll_direct_quick(themis_coll_t *coll, const themis_coll_access_t *access, uint64_t *done)
+themis_status_t themis_collective_direct_quick(themis_collective_t *coll, const themis_collective_access_t *access,
+                                               uint64_t *done)
 {
     quick_t quick = {coll->sink, access->direction, 0};
     char *packed = NULL;

@@ -43,11 +43,11 @@ static int begin(void)
 
 static struct timespec deadline(unsigned wait_ms)
 {
-    uint64_t until = themis_clock_wall() + wait_ms * THEMIS_NS_PER_MS;
+    uint64_t until = themis_util_clock_wall() + wait_ms * THEMIS_NS_PER_MS;
     return (struct timespec){(time_t)(until / THEMIS_NS_PER_S), (long)(until % THEMIS_NS_PER_S)};
 }
 
-themis_status_t themis_coll_discovery(unsigned wait_ms, const themis_aggregation_fabric_t **fabric)
+themis_status_t themis_collective_discovery(unsigned wait_ms, const themis_aggregation_fabric_t **fabric)
 {
     themis_status_t status = THEMIS_OK;
     struct timespec until = deadline(wait_ms);

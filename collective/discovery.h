@@ -13,5 +13,5 @@
  * NO_ENTRY: there is none, or this process may not ask; TIMED_OUT: still under way, and a later call may find it;
  * NO_MEMORY: no thread. What came out is kept, failure included. Thread-safe.
  */
-themis_status_t themis_coll_discovery(unsigned wait_ms, const themis_aggregation_fabric_t **fabric);
+themis_status_t themis_collective_discovery(unsigned wait_ms, const themis_aggregation_fabric_t **fabric);
 #endif

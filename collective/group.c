@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-void themis_coll_vote_combine(themis_coll_vote_t *into, const themis_coll_vote_t *from)
+void themis_collective_vote_combine(themis_collective_vote_t *into, const themis_collective_vote_t *from)
 {
     into->status = from->status < into->status ? from->status : into->status;
     into->first = from->first < into->first ? from->first : into->first;
@@ -21,13 +21,13 @@ void themis_coll_vote_combine(themis_coll_vote_t *into, const themis_coll_vote_t
 
 static void combine_op(void *in, void *inout, int *length, MPI_Datatype *type)
 {
-    themis_coll_vote_t *from = in, *into = inout;
+    themis_collective_vote_t *from = in, *into = inout;
     for (int i = 0; i < *length; i++)
-        themis_coll_vote_combine(&into[i], &from[i]);
+        themis_collective_vote_combine(&into[i], &from[i]);
 }
 
 /* The ranks of this host, or of the pretended node. */
-static int split_nodes(themis_coll_group_t *group, int fake_nodes)
+static int split_nodes(themis_collective_group_t *group, int fake_nodes)
 {
     MPI_Comm host;
     if (MPI_Comm_split_type(group->comm, MPI_COMM_TYPE_SHARED, group->rank, MPI_INFO_NULL, &host) != MPI_SUCCESS)
@@ -46,7 +46,7 @@ static int split_nodes(themis_coll_group_t *group, int fake_nodes)
 }
 
 /* Nodes are numbered in the order of their leaders' ranks; rank 0 leads node 0. */
-static int number_nodes(themis_coll_group_t *group)
+static int number_nodes(themis_collective_group_t *group)
 {
     uint32_t number[2] = {0, 0};
     if (group->leaders != MPI_COMM_NULL) {
@@ -63,9 +63,9 @@ static int number_nodes(themis_coll_group_t *group)
     return 1;
 }
 
-static int share_memory(themis_coll_group_t *group, size_t staging_bytes)
+static int share_memory(themis_collective_group_t *group, size_t staging_bytes)
 {
-    size_t slots = ((size_t)group->local_size + 1) * sizeof(themis_coll_slot_t);
+    size_t slots = ((size_t)group->local_size + 1) * sizeof(themis_collective_slot_t);
     size_t total = slots + staging_bytes + 4096;
     MPI_Aint bytes;
     int unit;
@@ -76,7 +76,7 @@ static int share_memory(themis_coll_group_t *group, size_t staging_bytes)
     MPI_Win_shared_query(group->window, 0, &bytes, &unit, &base);
     /* Cache lines are the same for all ranks only if the distance from the start of the shared pages is. */
     base += (4096 - ((uintptr_t)base & 4095)) & 4095;
-    group->slot = (themis_coll_slot_t *)base;
+    group->slot = (themis_collective_slot_t *)base;
     group->staging = staging_bytes ? base + slots : NULL;
     group->staging_bytes = staging_bytes;
     if (!group->local)
@@ -84,8 +84,8 @@ static int share_memory(themis_coll_group_t *group, size_t staging_bytes)
     return MPI_Barrier(group->node) == MPI_SUCCESS;
 }
 
-themis_status_t themis_coll_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
-                                         themis_coll_group_t *group)
+themis_status_t themis_collective_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
+                                               themis_collective_group_t *group)
 {
     group->node = group->leaders = MPI_COMM_NULL;
     group->window = MPI_WIN_NULL;
@@ -101,7 +101,7 @@ themis_status_t themis_coll_group_create(MPI_Comm comm, int fake_nodes, size_t s
                : THEMIS_NO_MEMORY;
 }
 
-void themis_coll_group_destroy(themis_coll_group_t *group)
+void themis_collective_group_destroy(themis_collective_group_t *group)
 {
     if (group->window != MPI_WIN_NULL)
         MPI_Win_free(&group->window);
@@ -111,21 +111,21 @@ void themis_coll_group_destroy(themis_coll_group_t *group)
         MPI_Comm_free(&group->node);
     MPI_Op_free(&group->combine);
     MPI_Comm_free(&group->comm);
-    themis_coll_census_destroy(group->census);
+    themis_collective_census_destroy(group->census);
     free(group);
 }
 
 enum { GATHERING, BETWEEN_NODES, WAITING };
 
-static themis_coll_slot_t *answer(const themis_coll_group_t *group)
+static themis_collective_slot_t *answer(const themis_collective_group_t *group)
 {
     return &group->slot[group->local_size];
 }
 
-void themis_coll_agree_start(themis_coll_group_t *group, const themis_coll_vote_t *vote,
-                             themis_coll_agreement_t *agreement)
+void themis_collective_agree_start(themis_collective_group_t *group, const themis_collective_vote_t *vote,
+                                   themis_collective_agreement_t *agreement)
 {
-    *agreement = (themis_coll_agreement_t){.group = group, .vote = *vote, .request = MPI_REQUEST_NULL};
+    *agreement = (themis_collective_agreement_t){.group = group, .vote = *vote, .request = MPI_REQUEST_NULL};
     group->turn++;
     agreement->stage = group->local ? WAITING : GATHERING;
     if (!group->local)
@@ -134,7 +134,7 @@ void themis_coll_agree_start(themis_coll_group_t *group, const themis_coll_vote_
     atomic_store_explicit(&group->slot[group->local].turn, group->turn, memory_order_release);
 }
 
-static int all_voted(const themis_coll_group_t *group)
+static int all_voted(const themis_collective_group_t *group)
 {
     for (int i = 1; i < group->local_size; i++)
         if (atomic_load_explicit(&group->slot[i].turn, memory_order_acquire) != group->turn)
@@ -142,17 +142,17 @@ static int all_voted(const themis_coll_group_t *group)
     return 1;
 }
 
-static void publish(themis_coll_agreement_t *agreement)
+static void publish(themis_collective_agreement_t *agreement)
 {
-    themis_coll_slot_t *slot = answer(agreement->group);
+    themis_collective_slot_t *slot = answer(agreement->group);
     slot->vote = agreement->vote;
     atomic_store_explicit(&slot->turn, agreement->group->turn, memory_order_release);
 }
 
 /* The type lives for the call only: a group is kept to the end, where MPICH complains of types that are left. */
-static void between_nodes(themis_coll_agreement_t *agreement)
+static void between_nodes(themis_collective_agreement_t *agreement)
 {
-    const themis_coll_group_t *group = agreement->group;
+    const themis_collective_group_t *group = agreement->group;
     MPI_Datatype type;
     MPI_Type_contiguous(sizeof agreement->vote, MPI_BYTE, &type);
     MPI_Type_commit(&type);
@@ -160,14 +160,14 @@ static void between_nodes(themis_coll_agreement_t *agreement)
     MPI_Type_free(&type);
 }
 
-static themis_status_t leader_test(themis_coll_agreement_t *agreement)
+static themis_status_t leader_test(themis_collective_agreement_t *agreement)
 {
-    themis_coll_group_t *group = agreement->group;
+    themis_collective_group_t *group = agreement->group;
     if (agreement->stage == GATHERING) {
         if (!all_voted(group))
             return THEMIS_IN_PROGRESS;
         for (int i = 1; i < group->local_size; i++)
-            themis_coll_vote_combine(&agreement->vote, &group->slot[i].vote);
+            themis_collective_vote_combine(&agreement->vote, &group->slot[i].vote);
         agreement->stage = BETWEEN_NODES;
         if (group->nodes > 1)
             between_nodes(agreement);
@@ -181,9 +181,9 @@ static themis_status_t leader_test(themis_coll_agreement_t *agreement)
     return THEMIS_OK;
 }
 
-themis_status_t themis_coll_agree_test(themis_coll_agreement_t *agreement, themis_coll_vote_t *result)
+themis_status_t themis_collective_agree_test(themis_collective_agreement_t *agreement, themis_collective_vote_t *result)
 {
-    themis_coll_group_t *group = agreement->group;
+    themis_collective_group_t *group = agreement->group;
     if (!group->local) {
         if (leader_test(agreement) != THEMIS_OK)
             return THEMIS_IN_PROGRESS;
@@ -196,7 +196,7 @@ themis_status_t themis_coll_agree_test(themis_coll_agreement_t *agreement, themi
     return THEMIS_OK;
 }
 
-int themis_coll_all_done(MPI_Request *requests, int count)
+int themis_collective_all_done(MPI_Request *requests, int count)
 {
     for (int i = 0; i < count; i++) {
         int done = 1;
@@ -223,13 +223,13 @@ static void nap(unsigned naps)
     nanosleep(&time, NULL);
 }
 
-void themis_coll_moved(unsigned *round)
+void themis_collective_moved(unsigned *round)
 {
     if (*round > YIELD)
         *round = YIELD;
 }
 
-void themis_coll_relax(themis_coll_group_t *group, unsigned *round)
+void themis_collective_relax(themis_collective_group_t *group, unsigned *round)
 {
     unsigned now = (*round)++;
     if (now % MPI_EVERY == MPI_EVERY - 1 || now > YIELD) {

@@ -13,7 +13,7 @@
 #include "themis/status.h"
 
 /* What the ranks of a collective call tell each other; combined as each field says. */
-typedef struct themis_coll_vote {
+typedef struct themis_collective_vote {
     int64_t status;   /* least: themis_status_t, so the same error wins on all ranks */
     uint64_t first;   /* least: first byte accessed; UINT64_MAX for a rank without bytes */
     uint64_t end;     /* most: byte behind the last */
@@ -23,22 +23,22 @@ typedef struct themis_coll_vote {
     uint64_t pattern; /* sum: shape and place of each rank's access (twophase.c) */
     uint64_t weight;  /* sum: what the place of each rank was multiplied with */
     uint64_t flags;   /* or */
-} themis_coll_vote_t;
+} themis_collective_vote_t;
 
 /* The vote of one who has nothing to say. */
-#define THEMIS_COLL_VOTE_NONE ((themis_coll_vote_t){.first = UINT64_MAX})
+#define THEMIS_COLLECTIVE_VOTE_NONE ((themis_collective_vote_t){.first = UINT64_MAX})
 
 /* One cache line's worth of a rank, written by it and read by its leader (the result: the other way round). */
-typedef struct themis_coll_slot {
+typedef struct themis_collective_slot {
     _Alignas(128) _Atomic uint64_t turn; /* number of the agreement whose vote is there */
-    themis_coll_vote_t vote;
+    themis_collective_vote_t vote;
     _Alignas(128) _Atomic uint64_t sized; /* of the exchange: rounds whose sizes are in the table */
     _Atomic uint64_t moved;               /* rounds whose bytes this rank has put into, or taken from, the staging */
-} themis_coll_slot_t;
+} themis_collective_slot_t;
 
-typedef struct themis_coll_group {
-    struct themis_coll_group *next; /* among those that are kept (pool.c) */
-    int64_t id;                     /* the same on all ranks; larger for later ones */
+typedef struct themis_collective_group {
+    struct themis_collective_group *next; /* among those that are kept (pool.c) */
+    int64_t id;                           /* the same on all ranks; larger for later ones */
     int fake_nodes;
     MPI_Comm comm;    /* private duplicate */
     MPI_Comm node;    /* the ranks of this node; rank 0 is the leader */
@@ -46,15 +46,15 @@ typedef struct themis_coll_group {
     int rank, size;
     int local, local_size; /* rank and size in `node` */
     uint32_t node_index, nodes;
-    themis_coll_census_t *census; /* NULL on all ranks until a file wants aggregators */
-    MPI_Op combine;               /* of votes */
+    themis_collective_census_t *census; /* NULL on all ranks until a file wants aggregators */
+    MPI_Op combine;                     /* of votes */
     MPI_Win window;
-    themis_coll_slot_t *slot; /* [local_size + 1] in shared memory; the last one is the leader's answer */
-    uint64_t turn;            /* agreements begun */
-    uint64_t rounds;          /* of exchanges before the present one; the counters in the slots never go back */
-    char *staging;            /* shared by the node, staging_bytes; NULL if none was asked for */
+    themis_collective_slot_t *slot; /* [local_size + 1] in shared memory; the last one is the leader's answer */
+    uint64_t turn;                  /* agreements begun */
+    uint64_t rounds;                /* of exchanges before the present one; the counters in the slots never go back */
+    char *staging;                  /* shared by the node, staging_bytes; NULL if none was asked for */
     size_t staging_bytes;
-} themis_coll_group_t;
+} themis_collective_group_t;
 
 /*
  * A group for the ranks of `comm`, for one open file at a time. Making one takes a dozen collective calls, so a
@@ -63,36 +63,37 @@ typedef struct themis_coll_group {
  * many nodes (for tests), dealt out in blocks. staging_bytes: memory that the ranks of a node share; pages are taken on
  * first use. Both are the same on all ranks.
  */
-themis_status_t themis_coll_group_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes, themis_status_t own,
-                                          themis_coll_group_t **group);
+themis_status_t themis_collective_group_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
+                                                themis_status_t own, themis_collective_group_t **group);
 /* Does not communicate, unless too many are kept already. NULL is allowed. All ranks of a group release it. */
-void themis_coll_group_release(themis_coll_group_t *group);
+void themis_collective_group_release(themis_collective_group_t *group);
 
 /*
  * Agreement: every rank starts it with its vote, and all get the same result. Within a node through shared memory,
  * between leaders by MPI. One agreement at a time, in the same order on all ranks. test never blocks; it returns
  * THEMIS_IN_PROGRESS or THEMIS_OK, which is about the agreement itself: result->status is what was agreed on.
  */
-typedef struct themis_coll_agreement {
-    themis_coll_group_t *group;
-    themis_coll_vote_t vote;
+typedef struct themis_collective_agreement {
+    themis_collective_group_t *group;
+    themis_collective_vote_t vote;
     MPI_Request request;
     int stage;
-} themis_coll_agreement_t;
-void themis_coll_agree_start(themis_coll_group_t *group, const themis_coll_vote_t *vote,
-                             themis_coll_agreement_t *agreement);
-themis_status_t themis_coll_agree_test(themis_coll_agreement_t *agreement, themis_coll_vote_t *result);
+} themis_collective_agreement_t;
+void themis_collective_agree_start(themis_collective_group_t *group, const themis_collective_vote_t *vote,
+                                   themis_collective_agreement_t *agreement);
+themis_status_t themis_collective_agree_test(themis_collective_agreement_t *agreement,
+                                             themis_collective_vote_t *result);
 
-void themis_coll_vote_combine(themis_coll_vote_t *into, const themis_coll_vote_t *from);
+void themis_collective_vote_combine(themis_collective_vote_t *into, const themis_collective_vote_t *from);
 
 /* 1 when all requests have ended; those that have become MPI_REQUEST_NULL. */
-int themis_coll_all_done(MPI_Request *requests, int count);
+int themis_collective_all_done(MPI_Request *requests, int count);
 
 /*
  * For loops that wait for others: the first rounds spin, then it yields the processor, then it sleeps, first for some
  * microseconds, in the end for a millisecond, and now and then it lets MPI progress. *round starts at 0. moved: a part
  * of what is waited for has come; sleeps are short again.
  */
-void themis_coll_relax(themis_coll_group_t *group, unsigned *round);
-void themis_coll_moved(unsigned *round);
+void themis_collective_relax(themis_collective_group_t *group, unsigned *round);
+void themis_collective_moved(unsigned *round);
 #endif

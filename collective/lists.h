@@ -11,26 +11,26 @@
 #include "collective/plan.h"
 #include "collective/runs.h"
 
-typedef struct themis_coll_lists themis_coll_lists_t;
+typedef struct themis_collective_lists themis_collective_lists_t;
 
 /* Adds this rank's bytes per domain to count[domains->count]. */
-void themis_coll_lists_count(const themis_coll_runs_t *runs, const themis_aggregation_domains_t *domains,
-                             uint64_t *count);
+void themis_collective_lists_count(const themis_collective_runs_t *runs, const themis_aggregation_domains_t *domains,
+                                   uint64_t *count);
 
 /* Bytes of the node's shared memory that one round may use with that many domains; two rounds are under way at once. */
-uint64_t themis_coll_lists_room(const themis_coll_group_t *group, uint32_t domains);
+uint64_t themis_collective_lists_room(const themis_collective_group_t *group, uint32_t domains);
 /* Bytes of one table of sizes (local_size x domains), rounded to pages. */
-uint64_t themis_coll_lists_table(const themis_coll_group_t *group, uint32_t domains);
+uint64_t themis_collective_lists_table(const themis_collective_group_t *group, uint32_t domains);
 
 /*
  * `runs` and `plan` are borrowed; the plan's aggregators, window and rounds are to be set before the first step, which
  * fills in parts, most and bytes. step returns THEMIS_IN_PROGRESS, or this rank's status at the end.
  */
-themis_status_t themis_coll_lists_create(themis_coll_group_t *group, const themis_coll_runs_t *runs,
-                                         themis_coll_plan_t *plan, themis_coll_lists_t **lists);
-themis_status_t themis_coll_lists_step(themis_coll_lists_t *lists);
+themis_status_t themis_collective_lists_create(themis_collective_group_t *group, const themis_collective_runs_t *runs,
+                                               themis_collective_plan_t *plan, themis_collective_lists_t **lists);
+themis_status_t themis_collective_lists_step(themis_collective_lists_t *lists);
 /* After the last step. NULL is allowed. */
-void themis_coll_lists_destroy(themis_coll_lists_t *lists);
+void themis_collective_lists_destroy(themis_collective_lists_t *lists);
 
-void themis_coll_lists_free_parts(themis_coll_part_t *part, uint32_t parts);
+void themis_collective_lists_free_parts(themis_collective_part_t *part, uint32_t parts);
 #endif

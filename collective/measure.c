@@ -12,7 +12,7 @@
 
 enum { WAIT_AUTO_MS = 2000, WAIT_ASKED_MS = 60000, HOST_BYTES = 256 };
 
-static const char *node_name(const themis_coll_group_t *group, uint32_t node)
+static const char *node_name(const themis_collective_group_t *group, uint32_t node)
 {
     return group->census->card[node].name;
 }
@@ -34,7 +34,7 @@ static void server_host(const char *list, uint32_t index, char host[HOST_BYTES])
 }
 
 /* Host names of the file's servers in the order of its stripes; NULL if they are not known. */
-static char (*server_hosts(const themis_coll_config_t *config))[HOST_BYTES]
+static char (*server_hosts(const themis_collective_config_t *config))[HOST_BYTES]
 {
     char(*host)[HOST_BYTES] = config->server_list ? malloc(config->layout.servers * sizeof *host) : NULL;
     for (uint32_t s = 0; host && s < config->layout.servers; s++)
@@ -58,7 +58,7 @@ static int same_host(const char *a, const char *b)
 }
 
 /* Whether any server is on a node of the group. */
-static int shares_host(const themis_coll_group_t *group, char (*host)[HOST_BYTES], uint32_t servers)
+static int shares_host(const themis_collective_group_t *group, char (*host)[HOST_BYTES], uint32_t servers)
 {
     for (uint32_t n = 0; n < group->nodes; n++)
         for (uint32_t s = 0; s < servers; s++)
@@ -72,7 +72,7 @@ static int shares_host(const themis_coll_group_t *group, char (*host)[HOST_BYTES
  * A server on a node is as near to it as the node's own processes are to one another, and as far from the other nodes
  * as that node is.
  */
-static void place_servers(const themis_coll_group_t *group, char (*host)[HOST_BYTES], uint32_t servers,
+static void place_servers(const themis_collective_group_t *group, char (*host)[HOST_BYTES], uint32_t servers,
                           const themis_aggregation_distances_t *all, uint16_t *distance)
 {
     for (uint32_t s = 0; s < servers; s++) {
@@ -91,8 +91,8 @@ static void place_servers(const themis_coll_group_t *group, char (*host)[HOST_BY
 /* --- nothing known, and hop files --- */
 
 /* Without servers on nodes they are equally far from all, which says nothing. */
-static themis_status_t use_nothing(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                   themis_coll_topology_t *topology)
+static themis_status_t use_nothing(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                   themis_collective_topology_t *topology)
 {
     uint32_t servers = config->layout.servers;
     char(*host)[HOST_BYTES] = server_hosts(config);
@@ -112,8 +112,8 @@ static themis_status_t use_nothing(const themis_coll_group_t *group, const themi
 }
 
 /* Names of nodes, then of servers; what is read for both at once gives the distances to servers. */
-static themis_status_t read_hops(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                 char (*host)[HOST_BYTES], themis_coll_topology_t *topology)
+static themis_status_t read_hops(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                 char (*host)[HOST_BYTES], themis_collective_topology_t *topology)
 {
     uint32_t servers = host ? config->layout.servers : 0, nodes = group->nodes;
     const char **name = malloc(((size_t)nodes + servers) * sizeof *name);
@@ -136,25 +136,25 @@ static themis_status_t read_hops(const themis_coll_group_t *group, const themis_
     return status;
 }
 
-static themis_status_t use_hops(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                themis_coll_topology_t *topology)
+static themis_status_t use_hops(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                themis_collective_topology_t *topology)
 {
     char(*host)[HOST_BYTES] = server_hosts(config);
     themis_status_t status = read_hops(group, config, host, topology);
     free(host);
-    topology->source = THEMIS_COLL_HOPS;
+    topology->source = THEMIS_COLLECTIVE_HOPS;
     return status;
 }
 
 /* --- fabrics --- */
 
-static themis_status_t find_nodes(const themis_coll_group_t *group, themis_coll_topology_t *topology)
+static themis_status_t find_nodes(const themis_collective_group_t *group, themis_collective_topology_t *topology)
 {
     topology->vertex = malloc(group->nodes * sizeof(uint32_t));
     if (!topology->vertex)
         return THEMIS_NO_MEMORY;
     for (uint32_t n = 0; n < group->nodes; n++) {
-        const themis_coll_card_t *card = &group->census->card[n];
+        const themis_collective_card_t *card = &group->census->card[n];
         themis_status_t status =
             themis_aggregation_fabric_find(topology->fabric, card->guid, card->name, &topology->vertex[n]);
         if (status != THEMIS_OK) {
@@ -165,7 +165,7 @@ static themis_status_t find_nodes(const themis_coll_group_t *group, themis_coll_
     return themis_aggregation_distances_fabric(topology->fabric, topology->vertex, group->nodes, &topology->distances);
 }
 
-static themis_status_t find_servers(const themis_coll_config_t *config, themis_coll_topology_t *topology)
+static themis_status_t find_servers(const themis_collective_config_t *config, themis_collective_topology_t *topology)
 {
     char host[HOST_BYTES];
     for (uint32_t s = 0; s < config->layout.servers; s++) {
@@ -177,8 +177,8 @@ static themis_status_t find_servers(const themis_coll_config_t *config, themis_c
     return THEMIS_OK;
 }
 
-static themis_status_t server_column(const themis_coll_group_t *group, uint32_t server, uint32_t servers,
-                                     const uint16_t *hops, const themis_coll_topology_t *topology)
+static themis_status_t server_column(const themis_collective_group_t *group, uint32_t server, uint32_t servers,
+                                     const uint16_t *hops, const themis_collective_topology_t *topology)
 {
     for (uint32_t n = 0; n < group->nodes; n++) {
         uint16_t h = hops[topology->vertex[n]];
@@ -190,8 +190,8 @@ static themis_status_t server_column(const themis_coll_group_t *group, uint32_t 
     return THEMIS_OK;
 }
 
-static themis_status_t measure_servers(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                       themis_coll_topology_t *topology)
+static themis_status_t measure_servers(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                       themis_collective_topology_t *topology)
 {
     uint32_t servers = config->layout.servers;
     uint16_t *hops = malloc(topology->fabric->vertices * sizeof *hops);
@@ -210,8 +210,8 @@ static themis_status_t measure_servers(const themis_coll_group_t *group, const t
     return status;
 }
 
-static themis_status_t use_fabric(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                  themis_coll_topology_t *topology)
+static themis_status_t use_fabric(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                  themis_collective_topology_t *topology)
 {
     themis_status_t status = find_nodes(group, topology);
     if (status != THEMIS_OK || !config->server_list)
@@ -226,27 +226,27 @@ static themis_status_t use_fabric(const themis_coll_group_t *group, const themis
     return THEMIS_OK;
 }
 
-static themis_status_t use_recorded(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                    themis_coll_topology_t *topology)
+static themis_status_t use_recorded(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                    themis_collective_topology_t *topology)
 {
     themis_status_t status = themis_aggregation_fabric_load(config->topology, &topology->recorded);
     topology->fabric = topology->recorded;
-    topology->source = THEMIS_COLL_FABRIC;
+    topology->source = THEMIS_COLLECTIVE_FABRIC;
     return status == THEMIS_OK ? use_fabric(group, config, topology) : status;
 }
 
-static themis_status_t use_discovered(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                      unsigned wait_ms, themis_coll_topology_t *topology)
+static themis_status_t use_discovered(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                      unsigned wait_ms, themis_collective_topology_t *topology)
 {
-    themis_status_t status = themis_coll_discovery(wait_ms, &topology->fabric);
-    topology->source = THEMIS_COLL_FOUND;
+    themis_status_t status = themis_collective_discovery(wait_ms, &topology->fabric);
+    topology->source = THEMIS_COLLECTIVE_FOUND;
     return status == THEMIS_OK ? use_fabric(group, config, topology) : status;
 }
 
 /* --- which one --- */
 
-static themis_status_t use_source(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                  themis_coll_topology_t *topology)
+static themis_status_t use_source(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                  themis_collective_topology_t *topology)
 {
     const char *source = config->topology;
     if (!source || !strcmp(source, "auto"))
@@ -257,8 +257,8 @@ static themis_status_t use_source(const themis_coll_group_t *group, const themis
                                                      : use_recorded(group, config, topology);
 }
 
-static themis_status_t use_best(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                themis_coll_topology_t *topology)
+static themis_status_t use_best(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                themis_collective_topology_t *topology)
 {
     const char *source = config->topology;
     if (group->nodes == 1 || (source && !strcmp(source, "flat")))
@@ -269,12 +269,13 @@ static themis_status_t use_best(const themis_coll_group_t *group, const themis_c
     if (source && strcmp(source, "auto"))
         themis_warn("topology \"%s\" does not describe the nodes of this job (%s); all count as equally far", source,
                     themis_status_string(status));
-    themis_coll_measure_drop(topology);
+    themis_collective_measure_drop(topology);
     return use_nothing(group, config, topology);
 }
 
-themis_status_t themis_coll_measure(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                    themis_coll_topology_t *topology)
+themis_status_t themis_collective_measure(const themis_collective_group_t *group,
+                                          const themis_collective_config_t *config,
+                                          themis_collective_topology_t *topology)
 {
     themis_status_t status = use_best(group, config, topology);
     for (uint32_t n = 0; status == THEMIS_OK && n < group->nodes; n++)
@@ -282,14 +283,14 @@ themis_status_t themis_coll_measure(const themis_coll_group_t *group, const them
     return status;
 }
 
-void themis_coll_measure_drop(themis_coll_topology_t *topology)
+void themis_collective_measure_drop(themis_collective_topology_t *topology)
 {
     themis_aggregation_fabric_destroy(topology->recorded);
     themis_aggregation_distances_destroy(topology->distances);
     free(topology->vertex);
     free(topology->server_vertex);
     free(topology->server_distance);
-    topology->source = THEMIS_COLL_FLAT;
+    topology->source = THEMIS_COLLECTIVE_FLAT;
     topology->fabric = NULL;
     topology->recorded = NULL;
     topology->distances = NULL;

@@ -9,8 +9,9 @@
  * unknown; without a hint ("auto") nothing is said. NO_MEMORY only. Blocks for 2 s at most with "auto" and 60 s with
  * "discover", once in a process; both need nodes > 1.
  */
-themis_status_t themis_coll_measure(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                    themis_coll_topology_t *topology);
+themis_status_t themis_collective_measure(const themis_collective_group_t *group,
+                                          const themis_collective_config_t *config,
+                                          themis_collective_topology_t *topology);
 /* Frees that part and leaves it empty. */
-void themis_coll_measure_drop(themis_coll_topology_t *topology);
+void themis_collective_measure_drop(themis_collective_topology_t *topology);
 #endif

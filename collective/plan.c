@@ -18,17 +18,17 @@ typedef struct answer {
     int64_t status;
     uint64_t window, moved_bytes;
     uint32_t placement, reserved;
-    themis_coll_cost_t cost, default_cost;
+    themis_collective_cost_t cost, default_cost;
     uint32_t aggregator[];
 } answer_t;
 
-struct themis_coll_planner {
-    themis_coll_group_t *group;
-    const themis_coll_config_t *config;
-    const themis_coll_topology_t *topology;
-    const themis_coll_runs_t *runs;
+struct themis_collective_planner {
+    themis_collective_group_t *group;
+    const themis_collective_config_t *config;
+    const themis_collective_topology_t *topology;
+    const themis_collective_runs_t *runs;
     const uint32_t *keep;
-    themis_coll_plan_t *plan;
+    themis_collective_plan_t *plan;
     themis_status_t status;
     int stage;
     MPI_Request request;
@@ -41,20 +41,20 @@ struct themis_coll_planner {
     int gathered;
     answer_t *answer;
     size_t answer_bytes;
-    themis_coll_lists_t *lists;
+    themis_collective_lists_t *lists;
 };
 
-void themis_coll_plan_destroy(themis_coll_plan_t *plan)
+void themis_collective_plan_destroy(themis_collective_plan_t *plan)
 {
     if (!plan)
         return;
-    themis_coll_lists_free_parts(plan->part, plan->parts);
+    themis_collective_lists_free_parts(plan->part, plan->parts);
     free(plan->aggregator);
     free(plan->slot);
     free(plan);
 }
 
-themis_aggregation_domains_t themis_coll_plan_move(const themis_coll_plan_t *plan, uint64_t first)
+themis_aggregation_domains_t themis_collective_plan_move(const themis_collective_plan_t *plan, uint64_t first)
 {
     themis_aggregation_domains_t moved;
     const themis_aggregation_domains_t *was = &plan->domains;
@@ -64,14 +64,14 @@ themis_aggregation_domains_t themis_coll_plan_move(const themis_coll_plan_t *pla
     return moved;
 }
 
-static void fail(themis_coll_planner_t *planner, themis_status_t status)
+static void fail(themis_collective_planner_t *planner, themis_status_t status)
 {
     if (planner->status == THEMIS_OK)
         planner->status = status;
 }
 
 /* Rank 0: room for the number of cells of each node. */
-static themis_status_t make_root_room(themis_coll_planner_t *planner)
+static themis_status_t make_root_room(themis_collective_planner_t *planner)
 {
     size_t nodes = planner->group->nodes;
     planner->cells_of = calloc(nodes, sizeof(int));
@@ -79,19 +79,20 @@ static themis_status_t make_root_room(themis_coll_planner_t *planner)
     return planner->cells_of && planner->place ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
-themis_status_t themis_coll_planner_create(themis_coll_group_t *group, const themis_coll_config_t *config,
-                                           const themis_coll_topology_t *topology, const themis_coll_runs_t *runs,
-                                           const themis_aggregation_domains_t *domains, themis_coll_planner_t **result)
+themis_status_t
+themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_config_t *config,
+                                 const themis_collective_topology_t *topology, const themis_collective_runs_t *runs,
+                                 const themis_aggregation_domains_t *domains, themis_collective_planner_t **result)
 {
-    themis_coll_planner_t *planner = calloc(1, sizeof *planner);
+    themis_collective_planner_t *planner = calloc(1, sizeof *planner);
     if (!planner)
         return THEMIS_NO_MEMORY;
-    *planner = (themis_coll_planner_t){.group = group,
-                                       .config = config,
-                                       .topology = topology,
-                                       .runs = runs,
-                                       .request = MPI_REQUEST_NULL,
-                                       .answer_bytes = sizeof(answer_t) + domains->count * sizeof(uint32_t)};
+    *planner = (themis_collective_planner_t){.group = group,
+                                             .config = config,
+                                             .topology = topology,
+                                             .runs = runs,
+                                             .request = MPI_REQUEST_NULL,
+                                             .answer_bytes = sizeof(answer_t) + domains->count * sizeof(uint32_t)};
     planner->plan = calloc(1, sizeof *planner->plan);
     planner->count = calloc(domains->count + WINDOWS, sizeof(uint64_t));
     planner->cell = calloc(domains->count + 1, sizeof *planner->cell);
@@ -99,32 +100,32 @@ themis_status_t themis_coll_planner_create(themis_coll_group_t *group, const the
     if (planner->plan)
         planner->plan->aggregator = calloc(domains->count, sizeof(uint32_t));
     if (!planner->plan || !planner->plan->aggregator || !planner->count || !planner->cell || !planner->answer) {
-        themis_coll_planner_destroy(planner);
+        themis_collective_planner_destroy(planner);
         return THEMIS_NO_MEMORY;
     }
     planner->plan->domains = *domains;
-    themis_status_t status = themis_coll_lists_create(group, runs, planner->plan, &planner->lists);
+    themis_status_t status = themis_collective_lists_create(group, runs, planner->plan, &planner->lists);
     if (status == THEMIS_OK && group->rank == 0)
         status = make_root_room(planner);
     if (status != THEMIS_OK) {
-        themis_coll_planner_destroy(planner);
+        themis_collective_planner_destroy(planner);
         return status;
     }
     *result = planner;
     return THEMIS_OK;
 }
 
-void themis_coll_planner_keep(themis_coll_planner_t *planner, const uint32_t *slots)
+void themis_collective_planner_keep(themis_collective_planner_t *planner, const uint32_t *slots)
 {
     planner->keep = slots;
 }
 
-void themis_coll_planner_destroy(themis_coll_planner_t *planner)
+void themis_collective_planner_destroy(themis_collective_planner_t *planner)
 {
     if (!planner)
         return;
-    themis_coll_plan_destroy(planner->plan);
-    themis_coll_lists_destroy(planner->lists);
+    themis_collective_plan_destroy(planner->plan);
+    themis_collective_lists_destroy(planner->lists);
     free(planner->count);
     free(planner->cell);
     free(planner->cells_of);
@@ -135,10 +136,10 @@ void themis_coll_planner_destroy(themis_coll_planner_t *planner)
 }
 
 /* This rank's bytes per domain, and for each window size the bytes that it could have in one round. */
-static void start_counting(themis_coll_planner_t *planner)
+static void start_counting(themis_collective_planner_t *planner)
 {
     const themis_aggregation_domains_t *domains = &planner->plan->domains;
-    themis_coll_lists_count(planner->runs, domains, planner->count);
+    themis_collective_lists_count(planner->runs, domains, planner->count);
     for (int i = 0; i < WINDOWS; i++) {
         uint64_t window = planner->config->buffer_size >> i;
         for (uint32_t d = 0; d < domains->count; d++)
@@ -150,19 +151,19 @@ static void start_counting(themis_coll_planner_t *planner)
 }
 
 /* The largest window whose rounds fit into half of what the node shares, less the tables of sizes. */
-static uint64_t choose_window(const themis_coll_planner_t *planner)
+static uint64_t choose_window(const themis_collective_planner_t *planner)
 {
     uint32_t domains = planner->plan->domains.count;
-    uint64_t room = themis_coll_lists_room(planner->group, domains);
+    uint64_t room = themis_collective_lists_room(planner->group, domains);
     for (int i = 0; i < WINDOWS; i++)
         if (planner->count[domains + i] <= room && planner->config->buffer_size >> i)
             return planner->config->buffer_size >> i;
     return 0;
 }
 
-static void start_cell_counts(themis_coll_planner_t *planner)
+static void start_cell_counts(themis_collective_planner_t *planner)
 {
-    themis_coll_group_t *group = planner->group;
+    themis_collective_group_t *group = planner->group;
     if (group->local)
         return;
     planner->cell[planner->cells++] =
@@ -174,7 +175,7 @@ static void start_cell_counts(themis_coll_planner_t *planner)
 }
 
 /* Rank 0: where each node's cells go, and room for them; of most domains most nodes have nothing. */
-static themis_status_t place_cells(themis_coll_planner_t *planner)
+static themis_status_t place_cells(themis_collective_planner_t *planner)
 {
     int64_t total = 0;
     for (uint32_t i = 0; i < planner->group->nodes; i++) {
@@ -189,9 +190,9 @@ static themis_status_t place_cells(themis_coll_planner_t *planner)
 }
 
 /* The leaders send their cells only if rank 0 has room. */
-static void start_room(themis_coll_planner_t *planner)
+static void start_room(themis_collective_planner_t *planner)
 {
-    themis_coll_group_t *group = planner->group;
+    themis_collective_group_t *group = planner->group;
     if (group->local)
         return;
     if (group->rank == 0) {
@@ -202,9 +203,9 @@ static void start_room(themis_coll_planner_t *planner)
 }
 
 /* Counted in cells, as their bytes can be more than an int holds. */
-static void start_cells(themis_coll_planner_t *planner)
+static void start_cells(themis_collective_planner_t *planner)
 {
-    themis_coll_group_t *group = planner->group;
+    themis_collective_group_t *group = planner->group;
     if (group->local || planner->room != THEMIS_OK)
         return;
     MPI_Datatype type;
@@ -216,7 +217,7 @@ static void start_cells(themis_coll_planner_t *planner)
 }
 
 /* Takes the leaders' windows out of the cells; returns the least of them. */
-static uint64_t take_windows(themis_coll_planner_t *planner)
+static uint64_t take_windows(themis_collective_planner_t *planner)
 {
     uint64_t least = planner->config->buffer_size;
     int kept = 0;
@@ -230,14 +231,14 @@ static uint64_t take_windows(themis_coll_planner_t *planner)
     return least;
 }
 
-static themis_coll_cost_t cost_of(const themis_aggregation_choice_t *choice)
+static themis_collective_cost_t cost_of(const themis_aggregation_choice_t *choice)
 {
-    return (themis_coll_cost_t){choice->hop_bytes, choice->server_hop_bytes, choice->max_link_load};
+    return (themis_collective_cost_t){choice->hop_bytes, choice->server_hop_bytes, choice->max_link_load};
 }
 
-static themis_status_t assign(themis_coll_planner_t *planner, const themis_aggregation_matrix_t *matrix)
+static themis_status_t assign(themis_collective_planner_t *planner, const themis_aggregation_matrix_t *matrix)
 {
-    const themis_coll_topology_t *topology = planner->topology;
+    const themis_collective_topology_t *topology = planner->topology;
     const themis_aggregation_domains_t *domains = &planner->plan->domains;
     themis_aggregation_request_t request = {.placement = planner->config->placement,
                                             .domains = domains,
@@ -267,9 +268,9 @@ static themis_status_t assign(themis_coll_planner_t *planner, const themis_aggre
 }
 
 /* Rank 0 plans; all get its answer. */
-static void start_answer(themis_coll_planner_t *planner)
+static void start_answer(themis_collective_planner_t *planner)
 {
-    themis_coll_group_t *group = planner->group;
+    themis_collective_group_t *group = planner->group;
     if (group->rank == 0 && planner->status == THEMIS_OK) {
         planner->answer->window = take_windows(planner);
         themis_aggregation_matrix_t *matrix;
@@ -287,11 +288,11 @@ static void start_answer(themis_coll_planner_t *planner)
     MPI_Ibcast(planner->answer, (int)planner->answer_bytes, MPI_BYTE, 0, group->comm, &planner->request);
 }
 
-static void take_answer(themis_coll_planner_t *planner)
+static void take_answer(themis_collective_planner_t *planner)
 {
     const answer_t *answer = planner->answer;
-    themis_coll_plan_t *plan = planner->plan;
-    plan->mine = THEMIS_COLL_NO_DOMAIN;
+    themis_collective_plan_t *plan = planner->plan;
+    plan->mine = THEMIS_COLLECTIVE_NO_DOMAIN;
     if (answer->status != THEMIS_OK) {
         /* Nobody goes on: all ranks see the same answer. */
         planner->status = (themis_status_t)answer->status;
@@ -313,7 +314,7 @@ static void take_answer(themis_coll_planner_t *planner)
     plan->rounds = (largest + plan->window - 1) / plan->window;
 }
 
-static int request_done(themis_coll_planner_t *planner)
+static int request_done(themis_collective_planner_t *planner)
 {
     int done = 1;
     if (planner->request != MPI_REQUEST_NULL)
@@ -323,7 +324,7 @@ static int request_done(themis_coll_planner_t *planner)
 
 enum { COUNT, CELL_COUNTS, ROOM, CELLS, ANSWER, LISTS, LISTS_UNDER_WAY, DONE };
 
-static themis_status_t end(themis_coll_planner_t *planner, themis_coll_plan_t **plan)
+static themis_status_t end(themis_collective_planner_t *planner, themis_collective_plan_t **plan)
 {
     planner->stage = DONE;
     *plan = planner->plan;
@@ -331,7 +332,7 @@ static themis_status_t end(themis_coll_planner_t *planner, themis_coll_plan_t **
     return planner->status;
 }
 
-static void advance(themis_coll_planner_t *planner)
+static void advance(themis_collective_planner_t *planner)
 {
     switch (planner->stage++) {
     case COUNT:
@@ -355,7 +356,7 @@ static void advance(themis_coll_planner_t *planner)
     }
 }
 
-themis_status_t themis_coll_planner_step(themis_coll_planner_t *planner, themis_coll_plan_t **plan)
+themis_status_t themis_collective_planner_step(themis_collective_planner_t *planner, themis_collective_plan_t **plan)
 {
     while (planner->stage < LISTS_UNDER_WAY) {
         if (!request_done(planner))
@@ -364,7 +365,7 @@ themis_status_t themis_coll_planner_step(themis_coll_planner_t *planner, themis_
     }
     if (planner->answer->status != THEMIS_OK)
         return end(planner, plan);
-    themis_status_t status = themis_coll_lists_step(planner->lists);
+    themis_status_t status = themis_collective_lists_step(planner->lists);
     if (status == THEMIS_IN_PROGRESS)
         return status;
     fail(planner, status);

@@ -19,21 +19,21 @@
 #include "themis/aggregation.h"
 
 /* What the ranks of one node access in an aggregator's domain; offsets count from the call's first byte. */
-typedef struct themis_coll_part {
+typedef struct themis_collective_part {
     int leader;     /* rank of the node's leader */
     uint32_t ranks; /* of the node, in its order */
-    themis_coll_runs_t *runs;
-} themis_coll_part_t;
+    themis_collective_runs_t *runs;
+} themis_collective_part_t;
 
-#define THEMIS_COLL_NO_DOMAIN UINT32_MAX
+#define THEMIS_COLLECTIVE_NO_DOMAIN UINT32_MAX
 
 /* What a placement costs on the network, as in themis_aggregation_choice_t. */
-typedef struct themis_coll_cost {
+typedef struct themis_collective_cost {
     double hop_bytes, server_hop_bytes;
     uint64_t link_bytes; /* over the busiest link */
-} themis_coll_cost_t;
+} themis_collective_cost_t;
 
-typedef struct themis_coll_plan {
+typedef struct themis_collective_plan {
     themis_aggregation_key_t key;
     themis_aggregation_domains_t domains; /* of the call it was made for; moved on reuse */
     themis_aggregation_placement_t placement;
@@ -42,19 +42,19 @@ typedef struct themis_coll_plan {
     uint32_t mine;        /* the domain of this rank, or NO_DOMAIN */
     uint64_t window;      /* bytes of a domain per round */
     uint64_t rounds;
-    themis_coll_cost_t cost, default_cost; /* of the plan, and of the default placement */
-    uint64_t moved_bytes;                  /* that leave their node */
-    uint32_t parts;                        /* aggregators: nodes with bytes in the domain */
-    themis_coll_part_t *part;
+    themis_collective_cost_t cost, default_cost; /* of the plan, and of the default placement */
+    uint64_t moved_bytes;                        /* that leave their node */
+    uint32_t parts;                              /* aggregators: nodes with bytes in the domain */
+    themis_collective_part_t *part;
     uint64_t most;  /* aggregators: bytes of the fullest round, all nodes */
     uint64_t bytes; /* memory of the plan here */
     int ready;      /* complete and agreed on */
-} themis_coll_plan_t;
+} themis_collective_plan_t;
 
-void themis_coll_plan_destroy(themis_coll_plan_t *plan);
+void themis_collective_plan_destroy(themis_collective_plan_t *plan);
 
 /* The plan's domains for a call whose first byte is `first`. */
-themis_aggregation_domains_t themis_coll_plan_move(const themis_coll_plan_t *plan, uint64_t first);
+themis_aggregation_domains_t themis_collective_plan_move(const themis_collective_plan_t *plan, uint64_t first);
 
 /*
  * Making a plan. `domains` has been cut by each rank from what was agreed on; `runs` (borrowed until the end) is what
@@ -63,12 +63,12 @@ themis_aggregation_domains_t themis_coll_plan_move(const themis_coll_plan_t *pla
  * *plan is the caller's whatever it is. Every rank has to step to the end, also after a failure; create
  * does not communicate, so whether all ranks have a planner is to be agreed on before the first step.
  */
-typedef struct themis_coll_planner themis_coll_planner_t;
-themis_status_t themis_coll_planner_create(themis_coll_group_t *group, const themis_coll_config_t *config,
-                                           const themis_coll_topology_t *topology, const themis_coll_runs_t *runs,
-                                           const themis_aggregation_domains_t *domains,
-                                           themis_coll_planner_t **planner);
-void themis_coll_planner_keep(themis_coll_planner_t *planner, const uint32_t *slots);
-themis_status_t themis_coll_planner_step(themis_coll_planner_t *planner, themis_coll_plan_t **plan);
-void themis_coll_planner_destroy(themis_coll_planner_t *planner);
+typedef struct themis_collective_planner themis_collective_planner_t;
+themis_status_t
+themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_config_t *config,
+                                 const themis_collective_topology_t *topology, const themis_collective_runs_t *runs,
+                                 const themis_aggregation_domains_t *domains, themis_collective_planner_t **planner);
+void themis_collective_planner_keep(themis_collective_planner_t *planner, const uint32_t *slots);
+themis_status_t themis_collective_planner_step(themis_collective_planner_t *planner, themis_collective_plan_t **plan);
+void themis_collective_planner_destroy(themis_collective_planner_t *planner);
 #endif

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static themis_coll_group_t *kept;
+static themis_collective_group_t *kept;
 static int64_t last_id;
 
-static int fits(const themis_coll_group_t *group, MPI_Comm comm, int fake_nodes, size_t staging_bytes)
+static int fits(const themis_collective_group_t *group, MPI_Comm comm, int fake_nodes, size_t staging_bytes)
 {
     int result;
     return group->fake_nodes == fake_nodes && group->staging_bytes == staging_bytes &&
@@ -21,11 +21,11 @@ static int fits(const themis_coll_group_t *group, MPI_Comm comm, int fake_nodes,
 }
 
 /* Takes the oldest that fits out of the pool; NULL if there is none. */
-static themis_coll_group_t *take(MPI_Comm comm, int fake_nodes, size_t staging_bytes)
+static themis_collective_group_t *take(MPI_Comm comm, int fake_nodes, size_t staging_bytes)
 {
-    themis_coll_group_t **oldest = NULL, *found = NULL;
+    themis_collective_group_t **oldest = NULL, *found = NULL;
     pthread_mutex_lock(&lock);
-    for (themis_coll_group_t **at = &kept; *at; at = &(*at)->next)
+    for (themis_collective_group_t **at = &kept; *at; at = &(*at)->next)
         if (fits(*at, comm, fake_nodes, staging_bytes) && (!oldest || (*at)->id < (*oldest)->id))
             oldest = at;
     if (oldest) {
@@ -36,7 +36,7 @@ static themis_coll_group_t *take(MPI_Comm comm, int fake_nodes, size_t staging_b
     return found;
 }
 
-void themis_coll_group_release(themis_coll_group_t *group)
+void themis_collective_group_release(themis_collective_group_t *group)
 {
     if (!group)
         return;
@@ -47,7 +47,7 @@ void themis_coll_group_release(themis_coll_group_t *group)
 }
 
 /* Rank 0 numbers the groups that it is rank 0 of, and no two groups of the same ranks have another rank 0. */
-static void number(themis_coll_group_t *group)
+static void number(themis_collective_group_t *group)
 {
     if (group->rank == 0) {
         pthread_mutex_lock(&lock);
@@ -57,22 +57,22 @@ static void number(themis_coll_group_t *group)
     MPI_Bcast(&group->id, 1, MPI_INT64_T, 0, group->comm);
 }
 
-static themis_status_t make(MPI_Comm comm, int fake_nodes, size_t staging_bytes, themis_coll_group_t *group)
+static themis_status_t make(MPI_Comm comm, int fake_nodes, size_t staging_bytes, themis_collective_group_t *group)
 {
-    themis_status_t status = themis_coll_group_create(comm, fake_nodes, staging_bytes, group);
+    themis_status_t status = themis_collective_group_create(comm, fake_nodes, staging_bytes, group);
     if (status == THEMIS_OK)
         number(group);
     else
-        themis_coll_group_destroy(group);
+        themis_collective_group_destroy(group);
     return status;
 }
 
-themis_status_t themis_coll_group_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes, themis_status_t own,
-                                          themis_coll_group_t **result)
+themis_status_t themis_collective_group_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
+                                                themis_status_t own, themis_collective_group_t **result)
 {
-    themis_coll_group_t *found = take(comm, fake_nodes, staging_bytes);
+    themis_collective_group_t *found = take(comm, fake_nodes, staging_bytes);
     /* Ranks that found one may have to go along with some that did not. */
-    themis_coll_group_t *made = calloc(1, sizeof *made);
+    themis_collective_group_t *made = calloc(1, sizeof *made);
     int64_t id = found ? found->id : 0;
     if (!made)
         own = THEMIS_NO_MEMORY;
@@ -84,7 +84,7 @@ themis_status_t themis_coll_group_acquire(MPI_Comm comm, int fake_nodes, size_t 
         *result = found;
         return THEMIS_OK;
     }
-    themis_coll_group_release(found);
+    themis_collective_group_release(found);
     if (all[0] != THEMIS_OK) {
         free(made);
         return (themis_status_t)all[0];

@@ -5,8 +5,8 @@
 #include "collective/group.h"
 
 /* Fills in a zeroed group. Collective. After a failure, which all ranks see, only free is left to do. */
-themis_status_t themis_coll_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
-                                         themis_coll_group_t *group);
+themis_status_t themis_collective_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
+                                               themis_collective_group_t *group);
 /* Collective. */
-void themis_coll_group_destroy(themis_coll_group_t *group);
+void themis_collective_group_destroy(themis_collective_group_t *group);
 #endif

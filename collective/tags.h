@@ -2,5 +2,5 @@
 /* Tags of messages on a group's private communicator. 0 is never sent: it is what waiting ranks probe for. */
 #ifndef THEMIS_COLLECTIVE_TAGS_H
 #define THEMIS_COLLECTIVE_TAGS_H
-enum { THEMIS_COLL_TAG_PROBE = 0, THEMIS_COLL_TAG_LISTS = 1, THEMIS_COLL_TAG_DATA = 2 };
+enum { THEMIS_COLLECTIVE_TAG_PROBE = 0, THEMIS_COLLECTIVE_TAG_LISTS = 1, THEMIS_COLLECTIVE_TAG_DATA = 2 };
 #endif

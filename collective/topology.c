@@ -4,26 +4,26 @@
 #include "collective/measure.h"
 #include "util/log.h"
 
-static const char *const names[] = {[THEMIS_COLL_FLAT] = "flat",
-                                    [THEMIS_COLL_HOPS] = "hop file",
-                                    [THEMIS_COLL_FABRIC] = "recorded fabric",
-                                    [THEMIS_COLL_FOUND] = "discovered fabric"};
+static const char *const names[] = {[THEMIS_COLLECTIVE_FLAT] = "flat",
+                                    [THEMIS_COLLECTIVE_HOPS] = "hop file",
+                                    [THEMIS_COLLECTIVE_FABRIC] = "recorded fabric",
+                                    [THEMIS_COLLECTIVE_FOUND] = "discovered fabric"};
 
-const char *themis_coll_source_name(themis_coll_source_t source)
+const char *themis_collective_source_name(themis_collective_source_t source)
 {
     return names[source];
 }
 
-static themis_status_t slots_within(const themis_coll_group_t *group, const uint32_t *limit,
+static themis_status_t slots_within(const themis_collective_group_t *group, const uint32_t *limit,
                                     themis_aggregation_slots_t **slots)
 {
-    const themis_coll_census_t *census = group->census;
+    const themis_collective_census_t *census = group->census;
     return themis_aggregation_slots_create(census->node_of_rank, (uint32_t)group->size, group->nodes, limit,
                                            census->preference, slots);
 }
 
-static themis_status_t make_slots(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                                  themis_coll_topology_t *topology)
+static themis_status_t make_slots(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                                  themis_collective_topology_t *topology)
 {
     const char **name = malloc(group->nodes * sizeof *name);
     uint32_t *limit = malloc(group->nodes * sizeof *limit);
@@ -48,19 +48,20 @@ static themis_status_t make_slots(const themis_coll_group_t *group, const themis
     return status;
 }
 
-static themis_status_t fill_in(const themis_coll_group_t *group, const themis_coll_config_t *config,
-                               themis_coll_topology_t *topology)
+static themis_status_t fill_in(const themis_collective_group_t *group, const themis_collective_config_t *config,
+                               themis_collective_topology_t *topology)
 {
     themis_status_t status = make_slots(group, config, topology);
     if (status == THEMIS_OK)
-        status = themis_coll_measure(group, config, topology);
+        status = themis_collective_measure(group, config, topology);
     if (status == THEMIS_OK)
         topology->slot_count = topology->slots->count;
     return status;
 }
 
 /* What all ranks are to know of rank 0's topology; or the least status of any of them. */
-static themis_status_t share(const themis_coll_group_t *group, themis_status_t status, themis_coll_topology_t *topology)
+static themis_status_t share(const themis_collective_group_t *group, themis_status_t status,
+                             themis_collective_topology_t *topology)
 {
     int64_t said[3] = {status, topology ? topology->slot_count : 0, topology ? (int64_t)topology->source : 0};
     MPI_Bcast(said, 3, MPI_INT64_T, 0, group->comm);
@@ -68,16 +69,17 @@ static themis_status_t share(const themis_coll_group_t *group, themis_status_t s
     MPI_Allreduce(&own, &all, 1, MPI_INT64_T, MPI_MIN, group->comm);
     if (all == THEMIS_OK) {
         topology->slot_count = (uint32_t)said[1];
-        topology->source = (themis_coll_source_t)said[2];
+        topology->source = (themis_collective_source_t)said[2];
     }
     return (themis_status_t)all;
 }
 
-themis_status_t themis_coll_topology_create(themis_coll_group_t *group, const themis_coll_config_t *config,
-                                            themis_coll_topology_t **result)
+themis_status_t themis_collective_topology_create(themis_collective_group_t *group,
+                                                  const themis_collective_config_t *config,
+                                                  themis_collective_topology_t **result)
 {
-    themis_coll_topology_t *topology = calloc(1, sizeof *topology);
-    themis_status_t status = group->census ? THEMIS_OK : themis_coll_census_take(group, &group->census);
+    themis_collective_topology_t *topology = calloc(1, sizeof *topology);
+    themis_status_t status = group->census ? THEMIS_OK : themis_collective_census_take(group, &group->census);
     if (status == THEMIS_OK && !topology)
         status = THEMIS_NO_MEMORY;
     if (group->rank == 0 && status == THEMIS_OK)
@@ -86,15 +88,15 @@ themis_status_t themis_coll_topology_create(themis_coll_group_t *group, const th
     if (status == THEMIS_OK)
         *result = topology;
     else
-        themis_coll_topology_destroy(topology);
+        themis_collective_topology_destroy(topology);
     return status;
 }
 
-void themis_coll_topology_destroy(themis_coll_topology_t *topology)
+void themis_collective_topology_destroy(themis_collective_topology_t *topology)
 {
     if (!topology)
         return;
-    themis_coll_measure_drop(topology);
+    themis_collective_measure_drop(topology);
     themis_aggregation_slots_destroy(topology->slots);
     free(topology);
 }

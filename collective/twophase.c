@@ -13,33 +13,33 @@
  * rank knows when it votes. So places are summed with random factors: the sum of factor x place, less first byte x sum
  * of factors, is the sum of factor x distance.
  */
-void themis_coll_twophase_describe(const themis_coll_op_t *op, themis_coll_vote_t *vote)
+void themis_collective_twophase_describe(const themis_collective_op_t *op, themis_collective_vote_t *vote)
 {
-    const themis_coll_runs_t *file = op->access.file;
+    const themis_collective_runs_t *file = op->access.file;
     if (!file->bytes)
         return;
     int rank = op->coll->group->rank;
-    uint64_t shape = themis_coll_runs_hash(file);
+    uint64_t shape = themis_collective_runs_hash(file);
     vote->weight = XXH64(&rank, sizeof rank, 1);
-    vote->pattern = XXH64(&shape, sizeof shape, vote->weight) + vote->weight * themis_coll_runs_first(file);
+    vote->pattern = XXH64(&shape, sizeof shape, vote->weight) + vote->weight * themis_collective_runs_first(file);
 }
 
-static uint64_t take_name(const themis_coll_vote_t *vote)
+static uint64_t take_name(const themis_collective_vote_t *vote)
 {
     return vote->pattern - vote->weight * vote->first;
 }
 
-static void agree_on(themis_coll_op_t *op, themis_coll_stage_t stage)
+static void agree_on(themis_collective_op_t *op, themis_collective_stage_t stage)
 {
     op->stage = stage;
     op->agreeing = 0;
 }
 
 /* A plan of the same pattern becomes the most recent one. All ranks have the same plans in the same order. */
-static themis_coll_plan_t *find_plan(themis_coll_t *coll, const themis_aggregation_key_t *key)
+static themis_collective_plan_t *find_plan(themis_collective_t *coll, const themis_aggregation_key_t *key)
 {
-    for (int i = 0; i < THEMIS_COLL_PLANS && coll->plan[i]; i++) {
-        themis_coll_plan_t *found = coll->plan[i];
+    for (int i = 0; i < THEMIS_COLLECTIVE_PLANS && coll->plan[i]; i++) {
+        themis_collective_plan_t *found = coll->plan[i];
         if (memcmp(&found->key, key, sizeof *key))
             continue;
         memmove(&coll->plan[1], &coll->plan[0], (size_t)i * sizeof coll->plan[0]);
@@ -49,16 +49,16 @@ static themis_coll_plan_t *find_plan(themis_coll_t *coll, const themis_aggregati
     return NULL;
 }
 
-static void keep_plan(themis_coll_t *coll, themis_coll_plan_t *plan)
+static void keep_plan(themis_collective_t *coll, themis_collective_plan_t *plan)
 {
-    themis_coll_plan_destroy(coll->plan[THEMIS_COLL_PLANS - 1]);
-    memmove(&coll->plan[1], &coll->plan[0], (THEMIS_COLL_PLANS - 1) * sizeof coll->plan[0]);
+    themis_collective_plan_destroy(coll->plan[THEMIS_COLLECTIVE_PLANS - 1]);
+    memmove(&coll->plan[1], &coll->plan[0], (THEMIS_COLLECTIVE_PLANS - 1) * sizeof coll->plan[0]);
     coll->plan[0] = plan;
 }
 
 /* Stripes stay with their aggregators from the first static-cyclic plan on: all ranks keep the number, rank 0 the
  * slots. */
-static void keep_slots(themis_coll_t *coll, themis_coll_plan_t *plan)
+static void keep_slots(themis_collective_t *coll, themis_collective_plan_t *plan)
 {
     if (plan->domains.method != THEMIS_AGGREGATION_STATIC_CYCLIC || coll->kept == plan->domains.count)
         return;
@@ -68,12 +68,12 @@ static void keep_slots(themis_coll_t *coll, themis_coll_plan_t *plan)
     plan->slot = NULL;
 }
 
-static void show(themis_coll_t *coll, const themis_coll_plan_t *plan)
+static void show(themis_collective_t *coll, const themis_collective_plan_t *plan)
 {
-    themis_coll_info_t *info = &coll->info;
+    themis_collective_info_t *info = &coll->info;
     uint32_t domains = plan->domains.count;
     uint32_t *copy = realloc(coll->shown, domains * sizeof *copy);
-    info->mode = THEMIS_COLL_TWOPHASE;
+    info->mode = THEMIS_COLLECTIVE_TWOPHASE;
     info->method = plan->domains.method;
     info->placement = plan->placement;
     info->cost = plan->cost;
@@ -88,10 +88,10 @@ static void show(themis_coll_t *coll, const themis_coll_plan_t *plan)
     info->requested = plan->domains.requested;
 }
 
-static themis_status_t cut(const themis_coll_op_t *op, themis_aggregation_domains_t *domains)
+static themis_status_t cut(const themis_collective_op_t *op, themis_aggregation_domains_t *domains)
 {
-    const themis_coll_t *coll = op->coll;
-    const themis_coll_config_t *config = &coll->config;
+    const themis_collective_t *coll = op->coll;
+    const themis_collective_config_t *config = &coll->config;
     themis_aggregation_load_t load = {.bytes = op->result.bytes,
                                       .nodes = coll->group->nodes,
                                       .slots = coll->topology->slot_count,
@@ -108,26 +108,26 @@ static themis_status_t cut(const themis_coll_op_t *op, themis_aggregation_domain
                                            domains);
 }
 
-static void prepare_exchange(themis_coll_op_t *op)
+static void prepare_exchange(themis_collective_op_t *op)
 {
-    themis_coll_t *coll = op->coll;
+    themis_collective_t *coll = op->coll;
     show(coll, op->plan);
-    op->status = themis_coll_exchange_create(coll->group, op->plan, op->vote.first, &op->access, coll->sink,
-                                             &coll->buffers, &op->exchange);
-    agree_on(op, THEMIS_COLL_READY);
+    op->status = themis_collective_exchange_create(coll->group, op->plan, op->vote.first, &op->access, coll->sink,
+                                                   &coll->buffers, &op->exchange);
+    agree_on(op, THEMIS_COLLECTIVE_READY);
 }
 
 /* All ranks agreed to go in two phases; op->result holds the range and the pattern. */
-void themis_coll_twophase_begin(themis_coll_op_t *op)
+void themis_collective_twophase_begin(themis_collective_op_t *op)
 {
-    themis_coll_t *coll = op->coll;
+    themis_collective_t *coll = op->coll;
     themis_aggregation_domains_t domains;
     op->vote = op->result;
     themis_status_t status = cut(op, &domains);
     if (status != THEMIS_OK) {
         /* The same on all ranks. */
         op->status = status;
-        agree_on(op, THEMIS_COLL_RESULT);
+        agree_on(op, THEMIS_COLLECTIVE_RESULT);
         return;
     }
     themis_aggregation_key_t key = themis_aggregation_key(&domains, coll->config.placement, take_name(&op->vote));
@@ -138,21 +138,21 @@ void themis_coll_twophase_begin(themis_coll_op_t *op)
         return;
     }
     coll->info.plans_made++;
-    op->status =
-        themis_coll_planner_create(coll->group, &coll->config, coll->topology, op->access.file, &domains, &op->planner);
+    op->status = themis_collective_planner_create(coll->group, &coll->config, coll->topology, op->access.file, &domains,
+                                                  &op->planner);
     if (op->status == THEMIS_OK && domains.method == THEMIS_AGGREGATION_STATIC_CYCLIC && coll->kept == domains.count)
-        themis_coll_planner_keep(op->planner, coll->keep);
-    agree_on(op, THEMIS_COLL_PREPARE);
+        themis_collective_planner_keep(op->planner, coll->keep);
+    agree_on(op, THEMIS_COLLECTIVE_PREPARE);
 }
 
-static void take_plan(themis_coll_op_t *op)
+static void take_plan(themis_collective_op_t *op)
 {
-    themis_coll_t *coll = op->coll;
-    themis_coll_planner_destroy(op->planner);
+    themis_collective_t *coll = op->coll;
+    themis_collective_planner_destroy(op->planner);
     op->planner = NULL;
     op->status = (themis_status_t)op->result.status;
     if (op->status != THEMIS_OK) {
-        agree_on(op, THEMIS_COLL_ENDED);
+        agree_on(op, THEMIS_COLLECTIVE_ENDED);
         return;
     }
     op->plan->key = themis_aggregation_key(&op->plan->domains, coll->config.placement, take_name(&op->vote));
@@ -164,51 +164,51 @@ static void take_plan(themis_coll_op_t *op)
     prepare_exchange(op);
 }
 
-static void plan_step(themis_coll_op_t *op)
+static void plan_step(themis_collective_op_t *op)
 {
-    themis_status_t status = themis_coll_planner_step(op->planner, &op->plan);
+    themis_status_t status = themis_collective_planner_step(op->planner, &op->plan);
     if (status == THEMIS_IN_PROGRESS)
         return;
     op->status = status;
-    agree_on(op, THEMIS_COLL_PLANNED);
+    agree_on(op, THEMIS_COLLECTIVE_PLANNED);
 }
 
-static void exchange_step(themis_coll_op_t *op)
+static void exchange_step(themis_collective_op_t *op)
 {
-    themis_status_t status = themis_coll_exchange_step(op->exchange, &op->eof);
-    op->moves = themis_coll_exchange_moves(op->exchange);
+    themis_status_t status = themis_collective_exchange_step(op->exchange, &op->eof);
+    op->moves = themis_collective_exchange_moves(op->exchange);
     if (status == THEMIS_IN_PROGRESS)
         return;
     op->status = status;
-    agree_on(op, THEMIS_COLL_RESULT);
+    agree_on(op, THEMIS_COLLECTIVE_RESULT);
 }
 
-void themis_coll_twophase_step(themis_coll_op_t *op)
+void themis_collective_twophase_step(themis_collective_op_t *op)
 {
-    themis_coll_vote_t vote = THEMIS_COLL_VOTE_NONE;
+    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     vote.status = op->status;
     vote.most = op->plan ? op->plan->bytes : 0;
     switch (op->stage) {
-    case THEMIS_COLL_PREPARE:
-        if (!themis_coll_op_agree(op, &vote))
+    case THEMIS_COLLECTIVE_PREPARE:
+        if (!themis_collective_op_agree(op, &vote))
             return;
         op->status = (themis_status_t)op->result.status;
-        agree_on(op, op->status == THEMIS_OK ? THEMIS_COLL_PLANNING : THEMIS_COLL_ENDED);
+        agree_on(op, op->status == THEMIS_OK ? THEMIS_COLLECTIVE_PLANNING : THEMIS_COLLECTIVE_ENDED);
         return;
-    case THEMIS_COLL_PLANNING:
+    case THEMIS_COLLECTIVE_PLANNING:
         plan_step(op);
         return;
-    case THEMIS_COLL_PLANNED:
-        if (themis_coll_op_agree(op, &vote))
+    case THEMIS_COLLECTIVE_PLANNED:
+        if (themis_collective_op_agree(op, &vote))
             take_plan(op);
         return;
-    case THEMIS_COLL_READY:
-        if (!themis_coll_op_agree(op, &vote))
+    case THEMIS_COLLECTIVE_READY:
+        if (!themis_collective_op_agree(op, &vote))
             return;
         op->status = (themis_status_t)op->result.status;
-        agree_on(op, op->status == THEMIS_OK ? THEMIS_COLL_EXCHANGE : THEMIS_COLL_ENDED);
+        agree_on(op, op->status == THEMIS_OK ? THEMIS_COLLECTIVE_EXCHANGE : THEMIS_COLLECTIVE_ENDED);
         return;
-    case THEMIS_COLL_EXCHANGE:
+    case THEMIS_COLLECTIVE_EXCHANGE:
         exchange_step(op);
         return;
     default:
@@ -216,12 +216,12 @@ void themis_coll_twophase_step(themis_coll_op_t *op)
     }
 }
 
-void themis_coll_twophase_end(themis_coll_op_t *op)
+void themis_collective_twophase_end(themis_collective_op_t *op)
 {
-    themis_coll_planner_destroy(op->planner);
-    themis_coll_exchange_destroy(op->exchange);
+    themis_collective_planner_destroy(op->planner);
+    themis_collective_exchange_destroy(op->exchange);
     if (op->plan && !op->plan->ready)
-        themis_coll_plan_destroy(op->plan);
+        themis_collective_plan_destroy(op->plan);
     op->planner = NULL;
     op->exchange = NULL;
     op->plan = NULL;

@@ -9,15 +9,16 @@ static uint64_t words(uint64_t bytes)
     return (bytes + 63) / 64;
 }
 
-themis_status_t themis_coll_window_prepare(themis_coll_window_t *window, const themis_coll_plan_t *plan,
-                                           const themis_aggregation_domains_t *domains)
+themis_status_t themis_collective_window_prepare(themis_collective_window_t *window,
+                                                 const themis_collective_plan_t *plan,
+                                                 const themis_aggregation_domains_t *domains)
 {
     if (window->capacity < plan->window) {
-        themis_coll_window_destroy(window);
+        themis_collective_window_destroy(window);
         window->bytes = malloc(plan->window);
         window->used = malloc(words(plan->window) * sizeof(uint64_t));
         if (!window->bytes || !window->used) {
-            themis_coll_window_destroy(window);
+            themis_collective_window_destroy(window);
             return THEMIS_NO_MEMORY;
         }
         window->capacity = plan->window;
@@ -28,39 +29,40 @@ themis_status_t themis_coll_window_prepare(themis_coll_window_t *window, const t
     return THEMIS_OK;
 }
 
-void themis_coll_window_destroy(themis_coll_window_t *window)
+void themis_collective_window_destroy(themis_collective_window_t *window)
 {
     free(window->bytes);
     free(window->used);
-    themis_coll_runs_free(&window->runs);
+    themis_collective_runs_free(&window->runs);
     window->bytes = NULL;
     window->used = NULL;
     window->capacity = 0;
 }
 
-void themis_coll_window_turn(themis_coll_window_t *window, uint64_t round)
+void themis_collective_window_turn(themis_collective_window_t *window, uint64_t round)
 {
     window->round = round;
     memset(window->used, 0, words(window->plan->window) * sizeof(uint64_t));
 }
 
-static void begin(const themis_coll_window_t *window, themis_coll_span_t *span)
+static void begin(const themis_collective_window_t *window, themis_collective_span_t *span)
 {
     uint64_t bytes = window->plan->window;
-    themis_coll_span_begin(span, window->domains, window->plan->mine, window->round * bytes, bytes);
+    themis_collective_span_begin(span, window->domains, window->plan->mine, window->round * bytes, bytes);
 }
 
-uint64_t themis_coll_window_part_bytes(const themis_coll_plan_t *plan, const themis_aggregation_domains_t *domains,
-                                       uint64_t round, const themis_coll_part_t *part)
+uint64_t themis_collective_window_part_bytes(const themis_collective_plan_t *plan,
+                                             const themis_aggregation_domains_t *domains, uint64_t round,
+                                             const themis_collective_part_t *part)
 {
-    themis_coll_span_t span;
-    themis_coll_extent_t extent;
+    themis_collective_span_t span;
+    themis_collective_extent_t extent;
     uint64_t bytes = 0;
-    themis_coll_span_begin(&span, domains, plan->mine, round * plan->window, plan->window);
-    while (themis_coll_span_next(&span, &extent)) {
+    themis_collective_span_begin(&span, domains, plan->mine, round * plan->window, plan->window);
+    while (themis_collective_span_next(&span, &extent)) {
         uint64_t low = extent.offset - domains->first;
         for (uint32_t r = 0; r < part->ranks; r++)
-            bytes += themis_coll_runs_bytes_in(&part->runs[r], low, low + extent.length);
+            bytes += themis_collective_runs_bytes_in(&part->runs[r], low, low + extent.length);
     }
     return bytes;
 }
@@ -77,11 +79,11 @@ static void mark(uint64_t *bits, uint64_t from, uint64_t count)
 }
 
 /* Moves one row between the packed message and the window, where its first byte is at `place`. */
-static void move_row(themis_coll_window_t *window, const themis_coll_row_t *row, uint64_t place, char *packed,
-                     themis_coll_direction_t direction)
+static void move_row(themis_collective_window_t *window, const themis_collective_row_t *row, uint64_t place,
+                     char *packed, themis_collective_direction_t direction)
 {
     for (uint64_t i = 0; i < row->count; i++, place += row->stride, packed += row->length) {
-        if (direction == THEMIS_COLL_READ) {
+        if (direction == THEMIS_COLLECTIVE_READ) {
             memcpy(packed, window->bytes + place, row->length);
         } else {
             memcpy(window->bytes + place, packed, row->length);
@@ -91,19 +93,19 @@ static void move_row(themis_coll_window_t *window, const themis_coll_row_t *row,
 }
 
 /* A message holds the bytes of rank after rank, each in the order of the file. */
-void themis_coll_window_move(themis_coll_window_t *window, const themis_coll_part_t *part, char *message,
-                             themis_coll_direction_t direction)
+void themis_collective_window_move(themis_collective_window_t *window, const themis_collective_part_t *part,
+                                   char *message, themis_collective_direction_t direction)
 {
-    themis_coll_span_t span;
-    themis_coll_extent_t extent;
-    themis_coll_clip_t clip;
-    themis_coll_row_t row;
+    themis_collective_span_t span;
+    themis_collective_extent_t extent;
+    themis_collective_clip_t clip;
+    themis_collective_row_t row;
     for (uint32_t r = 0; r < part->ranks; r++) {
         begin(window, &span);
-        while (part->runs[r].count && themis_coll_span_next(&span, &extent)) {
+        while (part->runs[r].count && themis_collective_span_next(&span, &extent)) {
             uint64_t low = extent.offset - window->domains->first;
-            themis_coll_clip_begin(&clip, &part->runs[r], low, low + extent.length);
-            while (themis_coll_clip_next(&clip, &row)) {
+            themis_collective_clip_begin(&clip, &part->runs[r], low, low + extent.length);
+            while (themis_collective_clip_next(&clip, &row)) {
                 move_row(window, &row, extent.place + (row.offset - low), message, direction);
                 message += row.length * row.count;
             }
@@ -127,7 +129,7 @@ static uint64_t stretch(const uint64_t *bits, uint64_t from, uint64_t end, int v
 }
 
 /* The written bytes of one extent become runs; they are moved together so that they are one piece of memory. */
-static themis_status_t collect_extent(themis_coll_window_t *window, const themis_coll_extent_t *extent)
+static themis_status_t collect_extent(themis_collective_window_t *window, const themis_collective_extent_t *extent)
 {
     uint64_t at = extent->place, end = extent->place + extent->length;
     themis_status_t status = THEMIS_OK;
@@ -135,40 +137,41 @@ static themis_status_t collect_extent(themis_coll_window_t *window, const themis
         uint64_t stop = stretch(window->used, at, end, 1), packed = window->runs.bytes;
         if (packed != at)
             memmove(window->bytes + packed, window->bytes + at, stop - at);
-        status = themis_coll_runs_push(&window->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
+        status =
+            themis_collective_runs_push(&window->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
         at = stop;
     }
     return status;
 }
 
-static themis_status_t collect_written(themis_coll_window_t *window)
+static themis_status_t collect_written(themis_collective_window_t *window)
 {
-    themis_coll_span_t span;
-    themis_coll_extent_t extent;
+    themis_collective_span_t span;
+    themis_collective_extent_t extent;
     themis_status_t status = THEMIS_OK;
     begin(window, &span);
-    while (status == THEMIS_OK && themis_coll_span_next(&span, &extent))
+    while (status == THEMIS_OK && themis_collective_span_next(&span, &extent))
         status = collect_extent(window, &extent);
     return status;
 }
 
 /* First and last byte of an extent that anyone asks for; 0 if nobody does. */
-static int asked_range(const themis_coll_window_t *window, const themis_coll_extent_t *extent, uint64_t *from,
-                       uint64_t *to)
+static int asked_range(const themis_collective_window_t *window, const themis_collective_extent_t *extent,
+                       uint64_t *from, uint64_t *to)
 {
     uint64_t base = window->domains->first, low = extent->offset - base, high = low + extent->length;
     *from = UINT64_MAX;
     *to = 0;
     for (uint32_t p = 0; p < window->plan->parts; p++) {
-        const themis_coll_part_t *part = &window->plan->part[p];
+        const themis_collective_part_t *part = &window->plan->part[p];
         for (uint32_t r = 0; r < part->ranks; r++) {
-            themis_coll_clip_t clip;
-            themis_coll_row_t row;
-            themis_coll_clip_begin(&clip, &part->runs[r], low, high);
-            if (!themis_coll_clip_next(&clip, &row))
+            themis_collective_clip_t clip;
+            themis_collective_row_t row;
+            themis_collective_clip_begin(&clip, &part->runs[r], low, high);
+            if (!themis_collective_clip_next(&clip, &row))
                 continue;
             *from = row.offset < *from ? row.offset : *from;
-            uint64_t end = themis_coll_runs_last_before(&part->runs[r], high);
+            uint64_t end = themis_collective_runs_last_before(&part->runs[r], high);
             *to = end > *to ? end : *to;
         }
     }
@@ -183,19 +186,19 @@ static int asked_range(const themis_coll_window_t *window, const themis_coll_ext
  * What a read asks for: of each extent the range from the first to the last byte that is wanted. The runs' memory is
  * where the bytes belong in the window, so the unwanted ends of extents break it into pieces.
  */
-static themis_status_t collect_asked(themis_coll_window_t *window, struct iovec *memory, size_t *pieces)
+static themis_status_t collect_asked(themis_collective_window_t *window, struct iovec *memory, size_t *pieces)
 {
-    themis_coll_span_t span;
-    themis_coll_extent_t extent;
+    themis_collective_span_t span;
+    themis_collective_extent_t extent;
     uint64_t from, to;
     themis_status_t status = THEMIS_OK;
     *pieces = 0;
     begin(window, &span);
-    while (status == THEMIS_OK && themis_coll_span_next(&span, &extent)) {
+    while (status == THEMIS_OK && themis_collective_span_next(&span, &extent)) {
         if (!asked_range(window, &extent, &from, &to))
             continue;
         char *place = window->bytes + extent.place + (from - extent.offset);
-        status = themis_coll_runs_push(&window->runs, from, to - from, to - from, 1);
+        status = themis_collective_runs_push(&window->runs, from, to - from, to - from, 1);
         struct iovec *last = *pieces ? &memory[*pieces - 1] : NULL;
         if (last && (char *)last->iov_base + last->iov_len == place)
             last->iov_len += to - from;
@@ -205,19 +208,19 @@ static themis_status_t collect_asked(themis_coll_window_t *window, struct iovec 
     return status;
 }
 
-static size_t count_extents(const themis_coll_window_t *window)
+static size_t count_extents(const themis_collective_window_t *window)
 {
-    themis_coll_span_t span;
-    themis_coll_extent_t extent;
+    themis_collective_span_t span;
+    themis_collective_extent_t extent;
     size_t count = 0;
     begin(window, &span);
-    while (themis_coll_span_next(&span, &extent))
+    while (themis_collective_span_next(&span, &extent))
         count++;
     return count;
 }
 
-static themis_status_t start(themis_coll_window_t *window, const themis_coll_sink_t *sink,
-                             themis_coll_direction_t direction, const struct iovec *memory, size_t pieces)
+static themis_status_t start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+                             themis_collective_direction_t direction, const struct iovec *memory, size_t pieces)
 {
     window->asked = window->runs.bytes;
     if (!window->asked)
@@ -226,11 +229,11 @@ static themis_status_t start(themis_coll_window_t *window, const themis_coll_sin
     return sink->start(sink->arg, direction, &list, &window->request);
 }
 
-themis_status_t themis_coll_window_start(themis_coll_window_t *window, const themis_coll_sink_t *sink,
-                                         themis_coll_direction_t direction)
+themis_status_t themis_collective_window_start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+                                               themis_collective_direction_t direction)
 {
-    themis_coll_runs_clear(&window->runs);
-    if (direction == THEMIS_COLL_WRITE) {
+    themis_collective_runs_clear(&window->runs);
+    if (direction == THEMIS_COLLECTIVE_WRITE) {
         themis_status_t status = collect_written(window);
         struct iovec memory = {window->bytes, window->runs.bytes};
         return status == THEMIS_OK ? start(window, sink, direction, &memory, 1) : status;
@@ -246,7 +249,8 @@ themis_status_t themis_coll_window_start(themis_coll_window_t *window, const the
     return status;
 }
 
-themis_status_t themis_coll_window_test(themis_coll_window_t *window, const themis_coll_sink_t *sink, uint64_t *eof)
+themis_status_t themis_collective_window_test(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+                                              uint64_t *eof)
 {
     if (!window->request)
         return THEMIS_OK;
@@ -256,7 +260,7 @@ themis_status_t themis_coll_window_test(themis_coll_window_t *window, const them
         return status;
     window->request = NULL;
     if (status == THEMIS_OK && done < window->asked) {
-        uint64_t end = themis_coll_runs_offset(&window->runs, done);
+        uint64_t end = themis_collective_runs_offset(&window->runs, done);
         *eof = end < *eof ? end : *eof;
     }
     return status;

@@ -8,40 +8,43 @@
 #include "collective/plan.h"
 #include "collective/sink.h"
 
-typedef struct themis_coll_window {
-    const themis_coll_plan_t *plan;              /* borrowed */
+typedef struct themis_collective_window {
+    const themis_collective_plan_t *plan;        /* borrowed */
     const themis_aggregation_domains_t *domains; /* of this call; borrowed */
     uint64_t round;
     char *bytes; /* [capacity], at least plan->window */
     uint64_t capacity;
-    uint64_t *used;          /* a bit for each byte that was scattered in */
-    themis_coll_runs_t runs; /* what is read or written */
-    void *request;           /* of the sink; NULL when none is under way */
-    uint64_t asked;          /* bytes of the request */
-} themis_coll_window_t;
+    uint64_t *used;                /* a bit for each byte that was scattered in */
+    themis_collective_runs_t runs; /* what is read or written */
+    void *request;                 /* of the sink; NULL when none is under way */
+    uint64_t asked;                /* bytes of the request */
+} themis_collective_window_t;
 
 /* Makes an empty window fit for a plan; one that was used before keeps its memory if that is enough. */
-themis_status_t themis_coll_window_prepare(themis_coll_window_t *window, const themis_coll_plan_t *plan,
-                                           const themis_aggregation_domains_t *domains);
-void themis_coll_window_destroy(themis_coll_window_t *window);
+themis_status_t themis_collective_window_prepare(themis_collective_window_t *window,
+                                                 const themis_collective_plan_t *plan,
+                                                 const themis_aggregation_domains_t *domains);
+void themis_collective_window_destroy(themis_collective_window_t *window);
 
 /* Turns to another round; nothing may be under way. */
-void themis_coll_window_turn(themis_coll_window_t *window, uint64_t round);
+void themis_collective_window_turn(themis_collective_window_t *window, uint64_t round);
 
 /* Bytes of one part (node) in a round of this rank's domain: the length of its message. */
-uint64_t themis_coll_window_part_bytes(const themis_coll_plan_t *plan, const themis_aggregation_domains_t *domains,
-                                       uint64_t round, const themis_coll_part_t *part);
+uint64_t themis_collective_window_part_bytes(const themis_collective_plan_t *plan,
+                                             const themis_aggregation_domains_t *domains, uint64_t round,
+                                             const themis_collective_part_t *part);
 
 /* Moves the message of one part into the window (WRITE) or out of it (READ). */
-void themis_coll_window_move(themis_coll_window_t *window, const themis_coll_part_t *part, char *message,
-                             themis_coll_direction_t direction);
+void themis_collective_window_move(themis_collective_window_t *window, const themis_collective_part_t *part,
+                                   char *message, themis_collective_direction_t direction);
 
 /*
  * Starts reading what the parts ask for, or writing what was scattered in: exactly the bytes that someone wrote, never
  * a hole. A window without bytes starts nothing. test: THEMIS_IN_PROGRESS or the result; *eof becomes the offset of the
  * first byte asked for that lies behind the end of the file, and is left alone if there is none.
  */
-themis_status_t themis_coll_window_start(themis_coll_window_t *window, const themis_coll_sink_t *sink,
-                                         themis_coll_direction_t direction);
-themis_status_t themis_coll_window_test(themis_coll_window_t *window, const themis_coll_sink_t *sink, uint64_t *eof);
+themis_status_t themis_collective_window_start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+                                               themis_collective_direction_t direction);
+themis_status_t themis_collective_window_test(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+                                              uint64_t *eof);
 #endif

@@ -29,7 +29,7 @@ themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server)
     conn->key = (random | UINT64_C(1) << 63) & ~THEMIS_NET_EPOLL_PROCESS;
     snprintf(conn->peer, sizeof conn->peer, "unknown");
     if (server) {
-        conn->deadline = themis_clock_now() + STRANGER_TIMEOUT;
+        conn->deadline = themis_util_clock_now() + STRANGER_TIMEOUT;
         net->strangers++;
     }
     HASH_ADD(hh, net->conns, key, sizeof conn->key, conn);
@@ -166,7 +166,7 @@ void themis_net_conns_tend(themis_net_t *net)
     themis_net_conn_t *conn, *next;
 
     if (net->strangers > 0) {
-        uint64_t now = themis_clock_now();
+        uint64_t now = themis_util_clock_now();
         HASH_ITER(hh, net->conns, conn, next)
         if (is_stranger(conn) && now > conn->deadline)
             themis_net_conn_lose(conn, THEMIS_TIMED_OUT);

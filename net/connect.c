@@ -56,7 +56,7 @@ static void await_welcome(themis_net_conn_t *conn, uint64_t deadline)
 {
     uint64_t now;
 
-    while (conn->state == THEMIS_NET_CONNECTING && (now = themis_clock_now()) < deadline)
+    while (conn->state == THEMIS_NET_CONNECTING && (now = themis_util_clock_now()) < deadline)
         themis_net_progress(conn->net, deadline - now < WAIT_SLICE ? deadline - now : WAIT_SLICE);
 }
 
@@ -124,13 +124,13 @@ static themis_status_t go_on(themis_net_conn_t *conn, uint64_t until, uint64_t d
 
 themis_status_t themis_net_connect_go_on(themis_net_conn_t *conn, uint64_t timeout)
 {
-    return go_on(conn, themis_clock_now() + timeout, UINT64_MAX);
+    return go_on(conn, themis_util_clock_now() + timeout, UINT64_MAX);
 }
 
 themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t port, uint64_t timeout,
                                    themis_net_conn_t **conn)
 {
-    uint64_t deadline = themis_clock_now() + timeout;
+    uint64_t deadline = themis_util_clock_now() + timeout;
     themis_net_conn_t *new;
     themis_status_t status = themis_net_connect_begin(net, host, port, &new);
 

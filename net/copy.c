@@ -32,7 +32,7 @@ static themis_status_t status_from_errno(int error)
     case ESRCH:
         return THEMIS_DISCONNECTED;
     default:
-        return themis_status_from_errno(error);
+        return themis_util_status_from_errno(error);
     }
 }
 

@@ -164,7 +164,7 @@ themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *p
 static void await_idle(themis_net_exposed_t *exposed)
 {
     themis_net_t *net = exposed->conn->net;
-    uint64_t until = themis_clock_now() + PATIENCE;
+    uint64_t until = themis_util_clock_now() + PATIENCE;
 
     while (exposed->busy > 0) {
         net->armed = 0;
@@ -175,7 +175,7 @@ static void await_idle(themis_net_exposed_t *exposed)
             themis_net_lock(net);
         }
         themis_net_conns_tend(net);
-        if (themis_clock_now() > until && !themis_net_conn_is_dead(exposed->conn)) {
+        if (themis_util_clock_now() > until && !themis_net_conn_is_dead(exposed->conn)) {
             themis_warn("dropping %s: it does not end a transfer", exposed->conn->peer);
             themis_net_conn_lose(exposed->conn, THEMIS_TIMED_OUT);
         }

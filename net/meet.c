@@ -125,7 +125,7 @@ themis_status_t themis_net_local_listen(themis_net_t *net)
     if (net->local_fd >= 0 && bind(net->local_fd, (struct sockaddr *)&address, length) == 0 &&
         listen(net->local_fd, BACKLOG) == 0 && watch(net, net->local_fd, EPOLLIN, THEMIS_NET_EPOLL_LISTENER) == 0)
         return THEMIS_OK;
-    themis_status_t status = themis_status_from_errno(errno);
+    themis_status_t status = themis_util_status_from_errno(errno);
     themis_error("cannot make the local socket, by which processes on this host are served: %m");
     themis_net_local_unlisten(net);
     return status;
@@ -151,7 +151,7 @@ void themis_net_local_unlisten(themis_net_t *net)
 static void pause_accepting(themis_net_t *net, uint64_t how_long)
 {
     epoll_ctl(net->epoll_fd, EPOLL_CTL_DEL, net->local_fd, NULL);
-    net->accept_again = themis_clock_now() + how_long;
+    net->accept_again = themis_util_clock_now() + how_long;
 }
 
 static void resume_accepting(themis_net_t *net)
@@ -203,7 +203,7 @@ static int free_slot(themis_net_t *net, uint64_t now)
 void themis_net_local_accept(themis_net_t *net)
 {
     for (;;) {
-        uint64_t now = themis_clock_now();
+        uint64_t now = themis_util_clock_now();
         int slot = themis_net_has_descriptors(net) ? free_slot(net, now) : -1;
         if (slot < 0) {
             pause_accepting(net, PAUSE);
@@ -291,7 +291,7 @@ static int is_meant(const themis_net_t *net, const hello_t *hello)
 /* Not for each: they could be many. */
 static void tell_of_stray(themis_net_t *net, const themis_net_stranger_t *stranger, const hello_t *hello)
 {
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
     struct in_addr meant = {.s_addr = hello->address};
     char text[INET_ADDRSTRLEN];
 
@@ -347,7 +347,7 @@ void themis_net_local_identify(themis_net_t *net, unsigned index)
 
 int themis_net_local_tend(themis_net_t *net)
 {
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
     int waiting = 0;
 
     if (net->local_fd < 0)
@@ -366,7 +366,7 @@ int themis_net_local_tend(themis_net_t *net)
 
 static int is_over(const themis_net_conn_t *conn, uint64_t deadline)
 {
-    return conn->state != THEMIS_NET_GREETED || themis_clock_now() > deadline;
+    return conn->state != THEMIS_NET_GREETED || themis_util_clock_now() > deadline;
 }
 
 /* Connects `fd` to the server's socket; the server may have many that wait. */
@@ -379,7 +379,7 @@ static themis_status_t reach(themis_net_conn_t *conn, int fd, uint64_t deadline)
         if (errno == ECONNREFUSED)
             return THEMIS_UNSUPPORTED; /* there is none of that name on this host */
         if (errno != EAGAIN && errno != EINTR)
-            return themis_status_from_errno(errno);
+            return themis_util_status_from_errno(errno);
         if (is_over(conn, deadline))
             return THEMIS_TIMED_OUT;
         poll(NULL, 0, 1);
@@ -492,7 +492,7 @@ static themis_status_t connect_by(themis_net_conn_t *conn, int fd, uint64_t dead
 
 themis_status_t themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline)
 {
-    uint64_t soon = themis_clock_now() + PATIENCE;
+    uint64_t soon = themis_util_clock_now() + PATIENCE;
 
     if (!conn->net->options.local_copy || conn->cookie == 0)
         return THEMIS_UNSUPPORTED;

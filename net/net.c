@@ -35,7 +35,7 @@ static themis_status_t open_fds(themis_net_t *net)
     if (net->epoll_fd < 0 || net->wake_fd < 0 || watch(net, net->wake_fd, THEMIS_NET_EPOLL_BELL) != 0 ||
         watch(net, net->ucx_fd, THEMIS_NET_EPOLL_UCX) != 0) {
         themis_error("cannot make an event queue: %m");
-        return themis_status_from_errno(errno);
+        return themis_util_status_from_errno(errno);
     }
     return THEMIS_OK;
 }
@@ -94,7 +94,7 @@ themis_status_t themis_net_listen(themis_net_t *net, const char *host, uint16_t 
 
 int themis_net_has_descriptors(themis_net_t *net)
 {
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
     struct rlimit limit = {0};
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest one that is free */
 
@@ -137,7 +137,7 @@ static void close_all(themis_net_t *net)
 /* Ends connections and waits for their endpoints, but not for long: a peer may be stopped. */
 static void farewell(themis_net_t *net)
 {
-    uint64_t until = themis_clock_now() + FAREWELL;
+    uint64_t until = themis_util_clock_now() + FAREWELL;
 
     close_all(net);
     do {
@@ -157,7 +157,7 @@ static void farewell(themis_net_t *net)
         if (closing == 0)
             break;
         usleep(100);
-    } while (themis_clock_now() < until);
+    } while (themis_util_clock_now() < until);
 }
 
 void themis_net_destroy(themis_net_t *net)

@@ -343,7 +343,7 @@ static void note_spin(themis_net_t *net, int paid)
 /* Returns when something was handled, the time is over, or somebody calls themis_net_wake. */
 static unsigned lead(themis_net_t *net, uint64_t timeout)
 {
-    uint64_t start = themis_clock_now(), now = start, quiet = start, spin = 0;
+    uint64_t start = themis_util_clock_now(), now = start, quiet = start, spin = 0;
     int active, thorough = timeout == 0, waits = 0, slept = 0;
 
     for (;;) {
@@ -352,7 +352,7 @@ static unsigned lead(themis_net_t *net, uint64_t timeout)
             note_spin(net, 1);
         if (handled > 0 || timeout == 0 || atomic_exchange(&net->wake_pending, 0))
             return handled;
-        now = themis_clock_now();
+        now = themis_util_clock_now();
         if (now - start >= timeout)
             return 0;
         if (!waits)

@@ -46,7 +46,7 @@ static int header_is_sound(const themis_proto_header_t *header)
         return 0;
     if (header->kind == THEMIS_PROTO_REQUEST)
         return header->status == THEMIS_OK;
-    return header->kind == THEMIS_PROTO_REPLY && header->status <= 0 && themis_status_is_known(header->status);
+    return header->kind == THEMIS_PROTO_REPLY && header->status <= 0 && themis_util_status_is_known(header->status);
 }
 
 /* A refusal may answer an opcode that only the peer knows. */

@@ -8,27 +8,27 @@
 
 /* The key is uid and then the id, so that its length is that of the id plus four. */
 typedef struct entry {
-    _Alignas(64) themis_job_t job; /* its first fields are what every request touches */
+    _Alignas(64) themis_sched_job_t job; /* its first fields are what every request touches */
     struct {
         uint32_t uid;
-        char id[THEMIS_JOB_ID_BYTES];
+        char id[THEMIS_SCHED_JOB_ID_BYTES];
     } key;
     UT_hash_handle hh;
 } entry_t;
 
-struct themis_jobtab {
+struct themis_sched_job_table {
     entry_t *entries;
     uint64_t joined; /* jobs so far */
 };
 
-static entry_t *entry_of(themis_job_t *job)
+static entry_t *entry_of(themis_sched_job_t *job)
 {
     return (entry_t *)((char *)job - offsetof(entry_t, job));
 }
 
-themis_status_t themis_jobtab_create(themis_jobtab_t **table)
+themis_status_t themis_sched_job_table_create(themis_sched_job_table_t **table)
 {
-    themis_jobtab_t *made = calloc(1, sizeof *made);
+    themis_sched_job_table_t *made = calloc(1, sizeof *made);
 
     if (made == NULL) {
         themis_error("job table: out of memory");
@@ -38,7 +38,7 @@ themis_status_t themis_jobtab_create(themis_jobtab_t **table)
     return THEMIS_OK;
 }
 
-void themis_jobtab_destroy(themis_jobtab_t *table)
+void themis_sched_job_table_destroy(themis_sched_job_table_t *table)
 {
     entry_t *entry, *next;
 
@@ -54,13 +54,13 @@ void themis_jobtab_destroy(themis_jobtab_t *table)
 
 static unsigned key_length(const char *id)
 {
-    return (unsigned)(sizeof(uint32_t) + strnlen(id, THEMIS_JOB_ID_BYTES - 1));
+    return (unsigned)(sizeof(uint32_t) + strnlen(id, THEMIS_SCHED_JOB_ID_BYTES - 1));
 }
 
-themis_job_t *themis_jobtab_find(themis_jobtab_t *table, const char *id, uint32_t uid)
+themis_sched_job_t *themis_sched_job_table_find(themis_sched_job_table_t *table, const char *id, uint32_t uid)
 {
     entry_t *entry, wanted;
-    size_t length = strnlen(id, THEMIS_JOB_ID_BYTES - 1);
+    size_t length = strnlen(id, THEMIS_SCHED_JOB_ID_BYTES - 1);
 
     wanted.key.uid = uid;
     memcpy(wanted.key.id, id, length);
@@ -73,15 +73,15 @@ static uint32_t at_least_one(uint32_t value)
     return value == 0 ? 1 : value;
 }
 
-static themis_job_t *insert(themis_jobtab_t *table, const themis_job_identity_t *identity)
+static themis_sched_job_t *insert(themis_sched_job_table_t *table, const themis_sched_job_identity_t *identity)
 {
     entry_t *entry = aligned_alloc(64, sizeof *entry);
 
     if (entry == NULL)
         return NULL;
     memset(entry, 0, sizeof *entry);
-    themis_job_identity_t *copy = &entry->job.identity;
-    memcpy(copy->id, identity->id, strnlen(identity->id, THEMIS_JOB_ID_BYTES - 1));
+    themis_sched_job_identity_t *copy = &entry->job.identity;
+    memcpy(copy->id, identity->id, strnlen(identity->id, THEMIS_SCHED_JOB_ID_BYTES - 1));
     copy->uid = identity->uid;
     copy->gid = identity->gid;
     copy->nodes = at_least_one(identity->nodes);
@@ -102,17 +102,18 @@ static int raise(uint32_t *value, uint32_t named)
     return 1;
 }
 
-int themis_jobtab_raise(themis_job_t *job, const themis_job_identity_t *identity)
+int themis_sched_job_table_raise(themis_sched_job_t *job, const themis_sched_job_identity_t *identity)
 {
     int differs = raise(&job->identity.nodes, identity->nodes);
 
     return raise(&job->identity.priority, identity->priority) || differs;
 }
 
-themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_identity_t *identity, uint64_t now,
-                                   themis_job_t **job, int *fresh, int *changed)
+themis_status_t themis_sched_job_table_join(themis_sched_job_table_t *table,
+                                            const themis_sched_job_identity_t *identity, uint64_t now,
+                                            themis_sched_job_t **job, int *fresh, int *changed)
 {
-    themis_job_t *found = themis_jobtab_find(table, identity->id, identity->uid);
+    themis_sched_job_t *found = themis_sched_job_table_find(table, identity->id, identity->uid);
     int made = found == NULL, differs = 0;
 
     if (made && (found = insert(table, identity)) == NULL) {
@@ -120,7 +121,7 @@ themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_iden
         return THEMIS_NO_MEMORY;
     }
     if (!made) {
-        differs |= themis_jobtab_raise(found, identity);
+        differs |= themis_sched_job_table_raise(found, identity);
         differs |= !found->active;
     }
     found->active = 1;
@@ -132,28 +133,28 @@ themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_iden
     return THEMIS_OK;
 }
 
-void themis_jobtab_leave(themis_jobtab_t *table, themis_job_t *job, uint64_t now)
+void themis_sched_job_table_leave(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now)
 {
     if (job->clients > 0)
         job->clients--;
     job->last_heard = now;
 }
 
-void themis_jobtab_heard(themis_jobtab_t *table, themis_job_t *job, uint64_t now)
+void themis_sched_job_table_heard(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now)
 {
     job->active = 1;
     job->last_heard = now;
 }
 
-static int is_gone(const themis_job_t *job, uint64_t now, uint64_t silence)
+static int is_gone(const themis_sched_job_t *job, uint64_t now, uint64_t silence)
 {
     int silent = now > job->last_heard && now - job->last_heard >= silence;
 
     return silent || (job->clients == 0 && job->queued == 0);
 }
 
-void themis_jobtab_expire(themis_jobtab_t *table, uint64_t now, uint64_t silence,
-                          void (*expired)(void *arg, themis_job_t *job), void *arg)
+void themis_sched_job_table_expire(themis_sched_job_table_t *table, uint64_t now, uint64_t silence,
+                                   void (*expired)(void *arg, themis_sched_job_t *job), void *arg)
 {
     entry_t *entry, *next;
 
@@ -167,7 +168,7 @@ void themis_jobtab_expire(themis_jobtab_t *table, uint64_t now, uint64_t silence
     }
 }
 
-void themis_jobtab_remove(themis_jobtab_t *table, themis_job_t *job)
+void themis_sched_job_table_remove(themis_sched_job_table_t *table, themis_sched_job_t *job)
 {
     entry_t *entry = entry_of(job);
 
@@ -175,52 +176,52 @@ void themis_jobtab_remove(themis_jobtab_t *table, themis_job_t *job)
     free(entry);
 }
 
-themis_job_t *themis_jobtab_first(themis_jobtab_t *table)
+themis_sched_job_t *themis_sched_job_table_first(themis_sched_job_table_t *table)
 {
     return table->entries == NULL ? NULL : &table->entries->job;
 }
 
-themis_job_t *themis_jobtab_next(themis_jobtab_t *table, themis_job_t *job)
+themis_sched_job_t *themis_sched_job_table_next(themis_sched_job_table_t *table, themis_sched_job_t *job)
 {
     entry_t *next = entry_of(job)->hh.next;
 
     return next == NULL ? NULL : &next->job;
 }
 
-uint32_t themis_jobtab_count(const themis_jobtab_t *table)
+uint32_t themis_sched_job_table_count(const themis_sched_job_table_t *table)
 {
     return HASH_COUNT(table->entries);
 }
 
-void themis_histogram_add(themis_histogram_t *histogram, uint64_t value)
+void themis_sched_histogram_add(themis_sched_histogram_t *histogram, uint64_t value)
 {
     int bucket = value < 2 ? 0 : 63 - __builtin_clzll(value);
 
-    if (bucket >= THEMIS_HISTOGRAM_BUCKETS)
-        bucket = THEMIS_HISTOGRAM_BUCKETS - 1;
+    if (bucket >= THEMIS_SCHED_HISTOGRAM_BUCKETS)
+        bucket = THEMIS_SCHED_HISTOGRAM_BUCKETS - 1;
     histogram->counts[bucket]++;
 }
 
-uint64_t themis_histogram_count(const themis_histogram_t *histogram)
+uint64_t themis_sched_histogram_count(const themis_sched_histogram_t *histogram)
 {
     uint64_t count = 0;
 
-    for (int k = 0; k < THEMIS_HISTOGRAM_BUCKETS; k++)
+    for (int k = 0; k < THEMIS_SCHED_HISTOGRAM_BUCKETS; k++)
         count += histogram->counts[k];
     return count;
 }
 
-uint64_t themis_histogram_quantile(const themis_histogram_t *histogram, double q)
+uint64_t themis_sched_histogram_quantile(const themis_sched_histogram_t *histogram, double q)
 {
-    uint64_t count = themis_histogram_count(histogram), seen = 0;
+    uint64_t count = themis_sched_histogram_count(histogram), seen = 0;
     double wanted = q * (double)count;
 
     if (count == 0)
         return 0;
-    for (int k = 0; k < THEMIS_HISTOGRAM_BUCKETS; k++) {
+    for (int k = 0; k < THEMIS_SCHED_HISTOGRAM_BUCKETS; k++) {
         seen += histogram->counts[k];
         if ((double)seen >= wanted)
             return UINT64_C(2) << k;
     }
-    return UINT64_C(1) << THEMIS_HISTOGRAM_BUCKETS;
+    return UINT64_C(1) << THEMIS_SCHED_HISTOGRAM_BUCKETS;
 }

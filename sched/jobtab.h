@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The job table: who is served, and what each job has got. A job is active from its first contact; it is inactive when
- * no client of it was heard for `silence` ns (themis_jobtab_expire), and leaves the table when its queue is empty then.
+ * no client of it was heard for `silence` ns (themis_sched_job_table_expire), and leaves the table when its queue is
+ * empty then.
  *
  * Threads: the caller serialises (the engine's mutex).
  */
@@ -10,20 +11,21 @@
 #include <stdint.h>
 #include "themis/status.h"
 
-enum { THEMIS_JOB_ID_BYTES = 256, THEMIS_HISTOGRAM_BUCKETS = 48 };
+enum { THEMIS_SCHED_JOB_ID_BYTES = 256, THEMIS_SCHED_HISTOGRAM_BUCKETS = 48 };
 
 /* What a job is, as identity.c decided. */
-typedef struct themis_job_identity {
-    char id[THEMIS_JOB_ID_BYTES]; /* unique together with uid: nobody joins another user's job by claiming its id */
+typedef struct themis_sched_job_identity {
+    char id[THEMIS_SCHED_JOB_ID_BYTES]; /* unique together with uid: nobody joins another user's job by claiming its id
+                                         */
     uint32_t uid, gid, nodes, priority; /* nodes and priority: 0 counts as 1 */
-} themis_job_identity_t;
+} themis_sched_job_identity_t;
 
 /* Power-of-two buckets: counts[k] counts values in [2^k, 2^(k+1)) ns; 0 is counted with 1. */
-typedef struct themis_histogram {
-    uint64_t counts[THEMIS_HISTOGRAM_BUCKETS];
-} themis_histogram_t;
+typedef struct themis_sched_histogram {
+    uint64_t counts[THEMIS_SCHED_HISTOGRAM_BUCKETS];
+} themis_sched_histogram_t;
 
-typedef struct themis_job {
+typedef struct themis_sched_job {
     void *sched; /* the scheduler's part, NULL outside of it */
     /* Counters since the job joined. The engine adds bytes_read and bytes_written, the scheduler all others. */
     uint64_t queued; /* requests that wait, without those being served */
@@ -35,51 +37,53 @@ typedef struct themis_job {
     /* So far one cache line, which a decision changes, and a bucket of each histogram. */
     uint64_t bytes_read, bytes_written;
     int active;
-    uint32_t stalled;                    /* the engine's: slices that wait for a client for too long */
-    uint32_t clients;                    /* connections */
-    uint64_t number;                     /* counts up as jobs join, from 1 */
-    uint64_t last_heard;                 /* ns */
-    struct themis_control_item *control; /* control_queue.c's: what waits there, and the neighbours in its turns */
-    struct themis_job *control_next, *control_prev;
-    _Alignas(64) themis_histogram_t wait; /* ns from arrival to the first slice */
-    themis_histogram_t service;           /* ns being served, one value a request */
-    themis_job_identity_t identity;
-} themis_job_t;
+    uint32_t stalled;    /* the engine's: slices that wait for a client for too long */
+    uint32_t clients;    /* connections */
+    uint64_t number;     /* counts up as jobs join, from 1 */
+    uint64_t last_heard; /* ns */
+    struct themis_sched_control_item
+        *control; /* control_queue.c's: what waits there, and the neighbours in its turns */
+    struct themis_sched_job *control_next, *control_prev;
+    _Alignas(64) themis_sched_histogram_t wait; /* ns from arrival to the first slice */
+    themis_sched_histogram_t service;           /* ns being served, one value a request */
+    themis_sched_job_identity_t identity;
+} themis_sched_job_t;
 
-typedef struct themis_jobtab themis_jobtab_t;
-themis_status_t themis_jobtab_create(themis_jobtab_t **table);
+typedef struct themis_sched_job_table themis_sched_job_table_t;
+themis_status_t themis_sched_job_table_create(themis_sched_job_table_t **table);
 /* Frees all jobs, too; they are out of the scheduler then. NULL is allowed. */
-void themis_jobtab_destroy(themis_jobtab_t *table);
+void themis_sched_job_table_destroy(themis_sched_job_table_t *table);
 
 /* The job of that id and uid; made, and *fresh set to 1, if it is new. Changed nodes or priority of an existing job are
  * taken over (the largest that any of its clients named) and reported in *changed, and so is a job that was inactive.
  * Counts one client more. Owned by the table. */
-themis_status_t themis_jobtab_join(themis_jobtab_t *table, const themis_job_identity_t *identity, uint64_t now,
-                                   themis_job_t **job, int *fresh, int *changed);
+themis_status_t themis_sched_job_table_join(themis_sched_job_table_t *table,
+                                            const themis_sched_job_identity_t *identity, uint64_t now,
+                                            themis_sched_job_t **job, int *fresh, int *changed);
 /* Takes over larger nodes or priority that a client of the job names later. 1: that changed something. */
-int themis_jobtab_raise(themis_job_t *job, const themis_job_identity_t *identity);
+int themis_sched_job_table_raise(themis_sched_job_t *job, const themis_sched_job_identity_t *identity);
 /* A client is gone; the job stays until it is expired. */
-void themis_jobtab_leave(themis_jobtab_t *table, themis_job_t *job, uint64_t now);
+void themis_sched_job_table_leave(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now);
 /* Something was heard of the job: a request or a heartbeat. */
-void themis_jobtab_heard(themis_jobtab_t *table, themis_job_t *job, uint64_t now);
+void themis_sched_job_table_heard(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now);
 
 /* Marks active jobs inactive that were silent for `silence` ns, or that have no client and no queued request; calls
  * `expired` for each that became so. The callback may remove that job. */
-void themis_jobtab_expire(themis_jobtab_t *table, uint64_t now, uint64_t silence,
-                          void (*expired)(void *arg, themis_job_t *job), void *arg);
+void themis_sched_job_table_expire(themis_sched_job_table_t *table, uint64_t now, uint64_t silence,
+                                   void (*expired)(void *arg, themis_sched_job_t *job), void *arg);
 /* Takes a job out and frees it; the scheduler has it no more. */
-void themis_jobtab_remove(themis_jobtab_t *table, themis_job_t *job);
+void themis_sched_job_table_remove(themis_sched_job_table_t *table, themis_sched_job_t *job);
 /* First and next in order of joining; NULL at the end. */
-themis_job_t *themis_jobtab_first(themis_jobtab_t *table);
-themis_job_t *themis_jobtab_next(themis_jobtab_t *table, themis_job_t *job);
+themis_sched_job_t *themis_sched_job_table_first(themis_sched_job_table_t *table);
+themis_sched_job_t *themis_sched_job_table_next(themis_sched_job_table_t *table, themis_sched_job_t *job);
 /* The job of that id and uid, or NULL. */
-themis_job_t *themis_jobtab_find(themis_jobtab_t *table, const char *id, uint32_t uid);
-uint32_t themis_jobtab_count(const themis_jobtab_t *table);
+themis_sched_job_t *themis_sched_job_table_find(themis_sched_job_table_t *table, const char *id, uint32_t uid);
+uint32_t themis_sched_job_table_count(const themis_sched_job_table_t *table);
 
 /* Adds a value to a histogram. */
-void themis_histogram_add(themis_histogram_t *histogram, uint64_t value);
+void themis_sched_histogram_add(themis_sched_histogram_t *histogram, uint64_t value);
 /* Values in it. */
-uint64_t themis_histogram_count(const themis_histogram_t *histogram);
+uint64_t themis_sched_histogram_count(const themis_sched_histogram_t *histogram);
 /* Upper edge, in ns, of the bucket below which the fraction `q` (0 to 1) of all values lies; 0 when it is empty. */
-uint64_t themis_histogram_quantile(const themis_histogram_t *histogram, double q);
+uint64_t themis_sched_histogram_quantile(const themis_sched_histogram_t *histogram, double q);
 #endif

@@ -14,10 +14,10 @@ enum { MAX_ROUNDS = 200, NEWTON_STEPS = 60 };
 typedef struct job {
     struct {
         uint32_t uid;
-        char id[THEMIS_JOB_ID_BYTES];
+        char id[THEMIS_SCHED_JOB_ID_BYTES];
     } key;
     unsigned key_length;
-    themis_job_identity_t identity;
+    themis_sched_job_identity_t identity;
     uint32_t rows; /* that name it, over all tables */
     double share;  /* g_j */
     double total;  /* sum of x_js */
@@ -41,21 +41,21 @@ typedef struct table {
     double level;     /* of x_j / g_j in the last round */
 } table_t;
 
-struct themis_lambda {
+struct themis_sched_lambda {
     uint32_t servers;
     table_t *tables;
     job_t *jobs; /* hash */
-    const themis_job_identity_t **sorted;
+    const themis_sched_job_identity_t **sorted;
     job_t **order;
     uint32_t room; /* of sorted and order */
-    themis_policy_tree_t tree;
+    themis_sched_policy_tree_t tree;
     unsigned rounds;
     double all; /* capacity of all known servers */
 };
 
-themis_status_t themis_lambda_create(uint32_t servers, themis_lambda_t **lambda)
+themis_status_t themis_sched_lambda_create(uint32_t servers, themis_sched_lambda_t **lambda)
 {
-    themis_lambda_t *made = calloc(1, sizeof *made);
+    themis_sched_lambda_t *made = calloc(1, sizeof *made);
     table_t *tables = calloc(servers, sizeof *tables);
 
     if (made == NULL || tables == NULL) {
@@ -69,7 +69,7 @@ themis_status_t themis_lambda_create(uint32_t servers, themis_lambda_t **lambda)
     return THEMIS_OK;
 }
 
-static void release_job(themis_lambda_t *lambda, job_t *job)
+static void release_job(themis_sched_lambda_t *lambda, job_t *job)
 {
     if (--job->rows > 0)
         return;
@@ -77,7 +77,7 @@ static void release_job(themis_lambda_t *lambda, job_t *job)
     free(job);
 }
 
-static void release_rows(themis_lambda_t *lambda, table_t *table, uint32_t from, uint32_t to)
+static void release_rows(themis_sched_lambda_t *lambda, table_t *table, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
         if (table->rows[i].job != NULL)
@@ -85,14 +85,14 @@ static void release_rows(themis_lambda_t *lambda, table_t *table, uint32_t from,
 }
 
 /* Ends the replacing of a table: what the former one still had is let go. */
-static void settle(themis_lambda_t *lambda, table_t *table)
+static void settle(themis_sched_lambda_t *lambda, table_t *table)
 {
     if (table->former > table->count)
         release_rows(lambda, table, table->count, table->former);
     table->former = 0;
 }
 
-static void forget(themis_lambda_t *lambda, table_t *table)
+static void forget(themis_sched_lambda_t *lambda, table_t *table)
 {
     settle(lambda, table);
     release_rows(lambda, table, 0, table->count);
@@ -100,7 +100,7 @@ static void forget(themis_lambda_t *lambda, table_t *table)
     table->known = 0;
 }
 
-void themis_lambda_destroy(themis_lambda_t *lambda)
+void themis_sched_lambda_destroy(themis_sched_lambda_t *lambda)
 {
     if (lambda == NULL)
         return;
@@ -111,11 +111,11 @@ void themis_lambda_destroy(themis_lambda_t *lambda)
     free(lambda->tables);
     free(lambda->sorted);
     free(lambda->order);
-    themis_policy_tree_release(&lambda->tree);
+    themis_sched_policy_tree_release(&lambda->tree);
     free(lambda);
 }
 
-void themis_lambda_begin(themis_lambda_t *lambda, uint32_t server, uint64_t capacity, uint64_t now)
+void themis_sched_lambda_begin(themis_sched_lambda_t *lambda, uint32_t server, uint64_t capacity, uint64_t now)
 {
     table_t *table = &lambda->tables[server];
 
@@ -127,9 +127,9 @@ void themis_lambda_begin(themis_lambda_t *lambda, uint32_t server, uint64_t capa
     table->bandwidth = (double)capacity;
 }
 
-static void describe(job_t *job, const themis_lambda_row_t *row)
+static void describe(job_t *job, const themis_sched_lambda_row_t *row)
 {
-    themis_job_identity_t *identity = &job->identity;
+    themis_sched_job_identity_t *identity = &job->identity;
 
     identity->gid = row->gid;
     /* Servers may have heard of different clients: the largest counts, as in the job table. */
@@ -139,14 +139,14 @@ static void describe(job_t *job, const themis_lambda_row_t *row)
 
 static unsigned cut(size_t length)
 {
-    return (unsigned)(length < THEMIS_JOB_ID_BYTES - 1 ? length : THEMIS_JOB_ID_BYTES - 1);
+    return (unsigned)(length < THEMIS_SCHED_JOB_ID_BYTES - 1 ? length : THEMIS_SCHED_JOB_ID_BYTES - 1);
 }
 
-static job_t *find(const themis_lambda_t *lambda, const char *id, size_t length, uint32_t uid)
+static job_t *find(const themis_sched_lambda_t *lambda, const char *id, size_t length, uint32_t uid)
 {
     struct {
         uint32_t uid;
-        char id[THEMIS_JOB_ID_BYTES];
+        char id[THEMIS_SCHED_JOB_ID_BYTES];
     } key;
     unsigned bytes = cut(length);
     job_t *job;
@@ -157,7 +157,7 @@ static job_t *find(const themis_lambda_t *lambda, const char *id, size_t length,
     return job;
 }
 
-static job_t *obtain(themis_lambda_t *lambda, const themis_lambda_row_t *row)
+static job_t *obtain(themis_sched_lambda_t *lambda, const themis_sched_lambda_row_t *row)
 {
     job_t *job = find(lambda, row->id, row->length, row->uid);
 
@@ -175,7 +175,7 @@ static job_t *obtain(themis_lambda_t *lambda, const themis_lambda_row_t *row)
     return job;
 }
 
-static int is_same(const job_t *job, const themis_lambda_row_t *row)
+static int is_same(const job_t *job, const themis_sched_lambda_row_t *row)
 {
     unsigned bytes = cut(row->length);
 
@@ -195,7 +195,8 @@ static themis_status_t grow(table_t *table)
     return THEMIS_OK;
 }
 
-themis_status_t themis_lambda_add(themis_lambda_t *lambda, uint32_t server, const themis_lambda_row_t *row)
+themis_status_t themis_sched_lambda_add(themis_sched_lambda_t *lambda, uint32_t server,
+                                        const themis_sched_lambda_row_t *row)
 {
     table_t *table = &lambda->tables[server];
 
@@ -212,14 +213,14 @@ themis_status_t themis_lambda_add(themis_lambda_t *lambda, uint32_t server, cons
             release_job(lambda, place->job);
         place->job = job;
     }
-    place->demand = row->demand == THEMIS_LAMBDA_ALL ? INFINITY : (double)row->demand;
+    place->demand = row->demand == THEMIS_SCHED_LAMBDA_ALL ? INFINITY : (double)row->demand;
     place->x = place->weight = 0;
     describe(place->job, row);
     table->count++;
     return THEMIS_OK;
 }
 
-void themis_lambda_expire(themis_lambda_t *lambda, uint64_t now, uint64_t age)
+void themis_sched_lambda_expire(themis_sched_lambda_t *lambda, uint64_t now, uint64_t age)
 {
     for (uint32_t s = 0; s < lambda->servers; s++) {
         table_t *table = &lambda->tables[s];
@@ -228,12 +229,12 @@ void themis_lambda_expire(themis_lambda_t *lambda, uint64_t now, uint64_t age)
     }
 }
 
-uint32_t themis_lambda_rows(const themis_lambda_t *lambda, uint32_t server)
+uint32_t themis_sched_lambda_rows(const themis_sched_lambda_t *lambda, uint32_t server)
 {
     return lambda->tables[server].count;
 }
 
-uint32_t themis_lambda_servers(const themis_lambda_t *lambda)
+uint32_t themis_sched_lambda_servers(const themis_sched_lambda_t *lambda)
 {
     uint32_t known = 0;
 
@@ -246,11 +247,11 @@ static int compare_jobs(const void *a, const void *b, void *policy)
 {
     const job_t *x = *(job_t *const *)a, *y = *(job_t *const *)b;
 
-    return themis_policy_compare(policy, &x->identity, &y->identity);
+    return themis_sched_policy_compare(policy, &x->identity, &y->identity);
 }
 
 /* g_j of every job, by the policy over all of them. */
-static themis_status_t share_out(themis_lambda_t *lambda, const themis_policy_t *policy)
+static themis_status_t share_out(themis_sched_lambda_t *lambda, const themis_sched_policy_t *policy)
 {
     uint32_t count = HASH_COUNT(lambda->jobs), i = 0;
     job_t *job, *next;
@@ -264,7 +265,7 @@ static themis_status_t share_out(themis_lambda_t *lambda, const themis_policy_t 
             return THEMIS_NO_MEMORY;
         lambda->room = count;
     }
-    if (themis_policy_tree_reserve(&lambda->tree, count) != THEMIS_OK)
+    if (themis_sched_policy_tree_reserve(&lambda->tree, count) != THEMIS_OK)
         return THEMIS_NO_MEMORY;
     HASH_ITER(hh, lambda->jobs, job, next)
     {
@@ -275,7 +276,7 @@ static themis_status_t share_out(themis_lambda_t *lambda, const themis_policy_t 
         qsort_r(lambda->order, count, sizeof *lambda->order, compare_jobs, (void *)policy);
     for (i = 0; i < count; i++)
         lambda->sorted[i] = &lambda->order[i]->identity;
-    themis_policy_tree_build(&lambda->tree, policy, lambda->sorted, count);
+    themis_sched_policy_tree_build(&lambda->tree, policy, lambda->sorted, count);
     for (i = 0; i < count; i++)
         lambda->order[i]->share = lambda->tree.node[lambda->tree.levels - 1][i].share;
     return THEMIS_OK;
@@ -343,7 +344,7 @@ static double fill(table_t *table)
 
 /* Every server by itself at first: in proportion to the shares, which is the result where all jobs are on all servers.
  */
-static void begin_allocation(themis_lambda_t *lambda)
+static void begin_allocation(themis_sched_lambda_t *lambda)
 {
     double known = 0;
     uint32_t servers = 0, with_capacity = 0;
@@ -377,9 +378,9 @@ static void begin_allocation(themis_lambda_t *lambda)
     }
 }
 
-themis_status_t themis_lambda_allocate(themis_lambda_t *lambda, const themis_policy_t *policy)
+themis_status_t themis_sched_lambda_allocate(themis_sched_lambda_t *lambda, const themis_sched_policy_t *policy)
 {
-    if (policy->kind != THEMIS_POLICY_SHARES)
+    if (policy->kind != THEMIS_SCHED_POLICY_SHARES)
         return THEMIS_INVALID;
     for (uint32_t s = 0; s < lambda->servers; s++)
         settle(lambda, &lambda->tables[s]);
@@ -402,7 +403,8 @@ themis_status_t themis_lambda_allocate(themis_lambda_t *lambda, const themis_pol
     return THEMIS_OK;
 }
 
-void themis_lambda_weights(const themis_lambda_t *lambda, uint32_t server, themis_lambda_weight_fn weight, void *arg)
+void themis_sched_lambda_weights(const themis_sched_lambda_t *lambda, uint32_t server,
+                                 themis_sched_lambda_weight_fn weight, void *arg)
 {
     const table_t *table = &lambda->tables[server];
 
@@ -412,14 +414,14 @@ void themis_lambda_weights(const themis_lambda_t *lambda, uint32_t server, themi
     }
 }
 
-double themis_lambda_part(const themis_lambda_t *lambda, const char *id, uint32_t uid)
+double themis_sched_lambda_part(const themis_sched_lambda_t *lambda, const char *id, uint32_t uid)
 {
     const job_t *job = find(lambda, id, strlen(id), uid);
 
     return job == NULL || lambda->all <= 0 ? 0 : job->total / lambda->all;
 }
 
-unsigned themis_lambda_rounds(const themis_lambda_t *lambda)
+unsigned themis_sched_lambda_rounds(const themis_sched_lambda_t *lambda)
 {
     return lambda->rounds;
 }

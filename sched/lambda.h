@@ -22,43 +22,45 @@
 #include "sched/policy.h"
 #include "themis/status.h"
 
-typedef struct themis_lambda themis_lambda_t;
+typedef struct themis_sched_lambda themis_sched_lambda_t;
 
-/* A job as one server sees it. Demand is in bytes per second; THEMIS_LAMBDA_ALL: as much as it gets. */
-#define THEMIS_LAMBDA_ALL UINT64_MAX
-typedef struct themis_lambda_row {
-    const char *id; /* `length` bytes, borrowed for the call; cut at THEMIS_JOB_ID_BYTES - 1 */
+/* A job as one server sees it. Demand is in bytes per second; THEMIS_SCHED_LAMBDA_ALL: as much as it gets. */
+#define THEMIS_SCHED_LAMBDA_ALL UINT64_MAX
+typedef struct themis_sched_lambda_row {
+    const char *id; /* `length` bytes, borrowed for the call; cut at THEMIS_SCHED_JOB_ID_BYTES - 1 */
     size_t length;
     uint32_t uid, gid, nodes, priority;
     uint64_t demand;
-} themis_lambda_row_t;
+} themis_sched_lambda_row_t;
 
-themis_status_t themis_lambda_create(uint32_t servers, themis_lambda_t **lambda);
-void themis_lambda_destroy(themis_lambda_t *lambda);
+themis_status_t themis_sched_lambda_create(uint32_t servers, themis_sched_lambda_t **lambda);
+void themis_sched_lambda_destroy(themis_sched_lambda_t *lambda);
 
 /* Begins a new table of server `server` (below the number of servers), which replaces the last one. `capacity`:
  * bytes/s, 0: unknown, and then the mean of the known ones counts. */
-void themis_lambda_begin(themis_lambda_t *lambda, uint32_t server, uint64_t capacity, uint64_t now);
+void themis_sched_lambda_begin(themis_sched_lambda_t *lambda, uint32_t server, uint64_t capacity, uint64_t now);
 /* Adds a row to that table. Rows without demand need not be told. Fast where rows come in the order of the last table.
  */
-themis_status_t themis_lambda_add(themis_lambda_t *lambda, uint32_t server, const themis_lambda_row_t *row);
+themis_status_t themis_sched_lambda_add(themis_sched_lambda_t *lambda, uint32_t server,
+                                        const themis_sched_lambda_row_t *row);
 /* Forgets tables older than `age` ns: servers that are gone. */
-void themis_lambda_expire(themis_lambda_t *lambda, uint64_t now, uint64_t age);
+void themis_sched_lambda_expire(themis_sched_lambda_t *lambda, uint64_t now, uint64_t age);
 /* Rows of a server's table. */
-uint32_t themis_lambda_rows(const themis_lambda_t *lambda, uint32_t server);
+uint32_t themis_sched_lambda_rows(const themis_sched_lambda_t *lambda, uint32_t server);
 /* Servers with a table. */
-uint32_t themis_lambda_servers(const themis_lambda_t *lambda);
+uint32_t themis_sched_lambda_servers(const themis_sched_lambda_t *lambda);
 
 /* Computes the allocation. THEMIS_INVALID: a policy without shares. */
-themis_status_t themis_lambda_allocate(themis_lambda_t *lambda, const themis_policy_t *policy);
+themis_status_t themis_sched_lambda_allocate(themis_sched_lambda_t *lambda, const themis_sched_policy_t *policy);
 
 /* Called for each job of a server's table after an allocation: `weight` is what it is to have there, relative to the
  * others; `global` its share of the whole system that the policy gives it. */
-typedef void (*themis_lambda_weight_fn)(void *arg, const char *id, uint32_t uid, double weight, double global);
-void themis_lambda_weights(const themis_lambda_t *lambda, uint32_t server, themis_lambda_weight_fn weight, void *arg);
+typedef void (*themis_sched_lambda_weight_fn)(void *arg, const char *id, uint32_t uid, double weight, double global);
+void themis_sched_lambda_weights(const themis_sched_lambda_t *lambda, uint32_t server,
+                                 themis_sched_lambda_weight_fn weight, void *arg);
 
 /* What the job is allocated on all servers together, as part of their capacity; 0 for an unknown one. */
-double themis_lambda_part(const themis_lambda_t *lambda, const char *id, uint32_t uid);
+double themis_sched_lambda_part(const themis_sched_lambda_t *lambda, const char *id, uint32_t uid);
 /* Rounds over all servers that the last allocation took. */
-unsigned themis_lambda_rounds(const themis_lambda_t *lambda);
+unsigned themis_sched_lambda_rounds(const themis_sched_lambda_t *lambda);
 #endif

@@ -13,7 +13,7 @@
 
 typedef struct themis_sched_entry {
     /* what every decision needs, in one cache line */
-    themis_job_t *job;
+    themis_sched_job_t *job;
     themis_sched_item_t *head, *tail;
     double share;     /* in force; above 0 while counted, 0 otherwise */
     double pass;      /* stride: virtual time up to which it is paid */
@@ -65,16 +65,16 @@ extern const themis_sched_ops_t themis_sched_fifo, themis_sched_stride, themis_s
 
 struct themis_sched {
     themis_sched_options_t options; /* policy and draw point into the fields below */
-    themis_policy_t policy;
+    themis_sched_policy_t policy;
     char draw[16];
     const themis_sched_ops_t *ops;
     void *state; /* of ops */
 
     themis_sched_entry_t **entries; /* count of them, without order */
     uint32_t count, capacity;
-    themis_sched_entry_t **sorted;         /* the same, in the policy's order */
-    const themis_job_identity_t **counted; /* scratch: identities of counted entries, in that order */
-    themis_policy_tree_t tree;
+    themis_sched_entry_t **sorted;               /* the same, in the policy's order */
+    const themis_sched_job_identity_t **counted; /* scratch: identities of counted entries, in that order */
+    themis_sched_policy_tree_t tree;
     themis_sched_entry_t *metadata; /* list of entries that may be picked and whose head is a metadata operation */
     int dirty;                      /* shares are to be computed anew */
     uint64_t computed;              /* ns; when that was last done */
@@ -89,7 +89,7 @@ struct themis_sched {
     uint64_t random;                /* state of the generator */
 };
 
-static inline themis_sched_entry_t *themis_sched_entry(const themis_job_t *job)
+static inline themis_sched_entry_t *themis_sched_entry(const themis_sched_job_t *job)
 {
     return job->sched;
 }

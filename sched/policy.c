@@ -4,35 +4,35 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const level_names[THEMIS_LEVELS] = {"group", "user", "priority", "size", "job"};
+static const char *const level_names[THEMIS_SCHED_LEVELS] = {"group", "user", "priority", "size", "job"};
 
 static const struct {
     const char *name;
-    themis_policy_kind_t kind;
-} plain[] = {{"fifo", THEMIS_POLICY_FIFO}, {"gift", THEMIS_POLICY_GIFT}, {"tbf", THEMIS_POLICY_TBF}};
+    themis_sched_policy_kind_t kind;
+} plain[] = {{"fifo", THEMIS_SCHED_POLICY_FIFO}, {"gift", THEMIS_SCHED_POLICY_GIFT}, {"tbf", THEMIS_SCHED_POLICY_TBF}};
 
 /* A fault at `at`, told with its position. */
 static themis_status_t fault(const char *text, const char *at, const char *what, char *error, size_t size)
 {
-    snprintf(error, size, "policy \"%.*s\": character %zu: %s", THEMIS_POLICY_TEXT_BYTES, text, (size_t)(at - text) + 1,
-             what);
+    snprintf(error, size, "policy \"%.*s\": character %zu: %s", THEMIS_SCHED_POLICY_TEXT_BYTES, text,
+             (size_t)(at - text) + 1, what);
     return THEMIS_PARSE;
 }
 
-/* Reads a level's name at *at and moves on; THEMIS_LEVELS if there is none. */
-static themis_policy_level_t take_level(const char **at)
+/* Reads a level's name at *at and moves on; THEMIS_SCHED_LEVELS if there is none. */
+static themis_sched_policy_level_t take_level(const char **at)
 {
-    for (int level = 0; level < THEMIS_LEVELS; level++) {
+    for (int level = 0; level < THEMIS_SCHED_LEVELS; level++) {
         size_t length = strlen(level_names[level]);
         if (strncmp(*at, level_names[level], length) == 0 && ((*at)[length] == '-' || (*at)[length] == '\0')) {
             *at += length;
-            return (themis_policy_level_t)level;
+            return (themis_sched_policy_level_t)level;
         }
     }
-    return THEMIS_LEVELS;
+    return THEMIS_SCHED_LEVELS;
 }
 
-static int has_level(const themis_policy_t *policy, themis_policy_level_t level)
+static int has_level(const themis_sched_policy_t *policy, themis_sched_policy_level_t level)
 {
     for (unsigned i = 0; i < policy->levels; i++)
         if (policy->level[i] == level)
@@ -40,21 +40,21 @@ static int has_level(const themis_policy_t *policy, themis_policy_level_t level)
     return 0;
 }
 
-static themis_status_t parse_chain(const char *text, themis_policy_t *policy, char *error, size_t size)
+static themis_status_t parse_chain(const char *text, themis_sched_policy_t *policy, char *error, size_t size)
 {
     const char *at = text;
 
     for (;;) {
         const char *start = at;
-        themis_policy_level_t level = take_level(&at);
-        if (level == THEMIS_LEVELS)
+        themis_sched_policy_level_t level = take_level(&at);
+        if (level == THEMIS_SCHED_LEVELS)
             return fault(text, start,
                          policy->levels == 0 ? "expected fifo, gift, tbf, group, user, priority, size or job"
                                              : "expected group, user, priority, size or job",
                          error, size);
         if (has_level(policy, level))
             return fault(text, start, "this level is there already", error, size);
-        if (has_level(policy, THEMIS_LEVEL_JOB))
+        if (has_level(policy, THEMIS_SCHED_LEVEL_JOB))
             return fault(text, start, "nothing can follow the level job", error, size);
         policy->level[policy->levels++] = level;
         if (strcmp(at, "-fair") == 0)
@@ -63,15 +63,15 @@ static themis_status_t parse_chain(const char *text, themis_policy_t *policy, ch
             return fault(text, at, "expected \"-then-\" and a level, or \"-fair\" at the end", error, size);
         at += 6;
     }
-    themis_policy_level_t last = policy->level[policy->levels - 1];
-    if (last == THEMIS_LEVEL_GROUP || last == THEMIS_LEVEL_USER)
-        policy->level[policy->levels++] = THEMIS_LEVEL_JOB;
+    themis_sched_policy_level_t last = policy->level[policy->levels - 1];
+    if (last == THEMIS_SCHED_LEVEL_GROUP || last == THEMIS_SCHED_LEVEL_USER)
+        policy->level[policy->levels++] = THEMIS_SCHED_LEVEL_JOB;
     return THEMIS_OK;
 }
 
-themis_status_t themis_policy_parse(const char *text, themis_policy_t *policy, char *error, size_t size)
+themis_status_t themis_sched_policy_parse(const char *text, themis_sched_policy_t *policy, char *error, size_t size)
 {
-    themis_policy_t parsed = {.kind = THEMIS_POLICY_SHARES};
+    themis_sched_policy_t parsed = {.kind = THEMIS_SCHED_POLICY_SHARES};
     themis_status_t status = THEMIS_OK;
     int is_plain = 0;
 

@@ -25,42 +25,42 @@
 #include "sched/jobtab.h"
 #include "themis/status.h"
 
-typedef enum themis_policy_kind {
-    THEMIS_POLICY_FIFO,
-    THEMIS_POLICY_SHARES,
-    THEMIS_POLICY_GIFT,
-    THEMIS_POLICY_TBF
-} themis_policy_kind_t;
+typedef enum themis_sched_policy_kind {
+    THEMIS_SCHED_POLICY_FIFO,
+    THEMIS_SCHED_POLICY_SHARES,
+    THEMIS_SCHED_POLICY_GIFT,
+    THEMIS_SCHED_POLICY_TBF
+} themis_sched_policy_kind_t;
 
-typedef enum themis_policy_level {
-    THEMIS_LEVEL_GROUP,
-    THEMIS_LEVEL_USER,
-    THEMIS_LEVEL_PRIORITY,
-    THEMIS_LEVEL_SIZE,
-    THEMIS_LEVEL_JOB,
-    THEMIS_LEVELS
-} themis_policy_level_t;
+typedef enum themis_sched_policy_level {
+    THEMIS_SCHED_LEVEL_GROUP,
+    THEMIS_SCHED_LEVEL_USER,
+    THEMIS_SCHED_LEVEL_PRIORITY,
+    THEMIS_SCHED_LEVEL_SIZE,
+    THEMIS_SCHED_LEVEL_JOB,
+    THEMIS_SCHED_LEVELS
+} themis_sched_policy_level_t;
 
-enum { THEMIS_POLICY_TEXT_BYTES = 80 };
+enum { THEMIS_SCHED_POLICY_TEXT_BYTES = 80 };
 
-typedef struct themis_policy {
-    themis_policy_kind_t kind;
-    char text[THEMIS_POLICY_TEXT_BYTES]; /* as it was given */
+typedef struct themis_sched_policy {
+    themis_sched_policy_kind_t kind;
+    char text[THEMIS_SCHED_POLICY_TEXT_BYTES]; /* as it was given */
     /* Of kind SHARES: at least one level; the last one splits among jobs. */
     unsigned levels;
-    themis_policy_level_t level[THEMIS_LEVELS + 1];
-} themis_policy_t;
+    themis_sched_policy_level_t level[THEMIS_SCHED_LEVELS + 1];
+} themis_sched_policy_t;
 
 /* THEMIS_PARSE: `error` (`size` bytes) says what is wrong and at which character, counted from 1. */
-themis_status_t themis_policy_parse(const char *text, themis_policy_t *policy, char *error, size_t size);
+themis_status_t themis_sched_policy_parse(const char *text, themis_sched_policy_t *policy, char *error, size_t size);
 
 /* Orders jobs so that those with common entities stand together: negative, 0 or positive, as of qsort. Jobs that no
  * level but the last tells apart compare equal. */
-int themis_policy_compare(const themis_policy_t *policy, const themis_job_identity_t *a,
-                          const themis_job_identity_t *b);
+int themis_sched_policy_compare(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
+                                const themis_sched_job_identity_t *b);
 
 /* An entity of a level: its column of the level's transition matrix, and its share of the whole. */
-typedef struct themis_policy_node {
+typedef struct themis_sched_policy_node {
     uint32_t parent;   /* index in the level above; 0 in the first level */
     uint32_t job;      /* index of the entity's first job */
     uint32_t children; /* entities of the next level, 0 in the last one */
@@ -68,26 +68,26 @@ typedef struct themis_policy_node {
     double sum;        /* of the children's weights */
     double fraction;   /* of the parent's share: T[parent][this] */
     double share;      /* of the whole: the product down to this level */
-} themis_policy_node_t;
+} themis_sched_policy_node_t;
 
-typedef struct themis_policy_tree {
+typedef struct themis_sched_policy_tree {
     unsigned levels;
-    uint32_t jobs, capacity;                       /* capacity: jobs that fit without allocation */
-    uint32_t count[THEMIS_LEVELS + 1];             /* entities of each level; the last level has one for each job */
-    themis_policy_node_t *node[THEMIS_LEVELS + 1]; /* owned; count[l] entities, in the order of the jobs */
-} themis_policy_tree_t;
+    uint32_t jobs, capacity;                 /* capacity: jobs that fit without allocation */
+    uint32_t count[THEMIS_SCHED_LEVELS + 1]; /* entities of each level; the last level has one for each job */
+    themis_sched_policy_node_t *node[THEMIS_SCHED_LEVELS + 1]; /* owned; count[l] entities, in the order of the jobs */
+} themis_sched_policy_tree_t;
 
 /* Makes room for `jobs`; never shrinks. A tree of zeros is empty. */
-themis_status_t themis_policy_tree_reserve(themis_policy_tree_t *tree, uint32_t jobs);
-void themis_policy_tree_release(themis_policy_tree_t *tree);
+themis_status_t themis_sched_policy_tree_reserve(themis_sched_policy_tree_t *tree, uint32_t jobs);
+void themis_sched_policy_tree_release(themis_sched_policy_tree_t *tree);
 
-/* Computes the tree of `count` jobs, at most tree->capacity, sorted by themis_policy_compare. No allocation, O(count).
- * The shares of the jobs are then tree->node[tree->levels - 1][0..count-1].share, in the same order. */
-void themis_policy_tree_build(themis_policy_tree_t *tree, const themis_policy_t *policy,
-                              const themis_job_identity_t *const *jobs, uint32_t count);
+/* Computes the tree of `count` jobs, at most tree->capacity, sorted by themis_sched_policy_compare. No allocation,
+ * O(count). The shares of the jobs are then tree->node[tree->levels - 1][0..count-1].share, in the same order. */
+void themis_sched_policy_tree_build(themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy,
+                                    const themis_sched_job_identity_t *const *jobs, uint32_t count);
 
 /* The tree for people, one line for each entity with its share of the whole in percent; `jobs` as for the build. Owned
  * by the caller (free); NULL when memory is short. */
-char *themis_policy_explain(const themis_policy_t *policy, const themis_policy_tree_t *tree,
-                            const themis_job_identity_t *const *jobs);
+char *themis_sched_policy_explain(const themis_sched_policy_t *policy, const themis_sched_policy_tree_t *tree,
+                                  const themis_sched_job_identity_t *const *jobs);
 #endif

@@ -5,34 +5,35 @@
 #include <stdlib.h>
 
 /* What tells the entities of a level apart, but for single jobs. */
-static uint32_t level_key(themis_policy_level_t level, const themis_job_identity_t *job)
+static uint32_t level_key(themis_sched_policy_level_t level, const themis_sched_job_identity_t *job)
 {
     switch (level) {
-    case THEMIS_LEVEL_GROUP:
+    case THEMIS_SCHED_LEVEL_GROUP:
         return job->gid;
-    case THEMIS_LEVEL_USER:
+    case THEMIS_SCHED_LEVEL_USER:
         return job->uid;
-    case THEMIS_LEVEL_PRIORITY:
+    case THEMIS_SCHED_LEVEL_PRIORITY:
         return job->priority;
-    case THEMIS_LEVEL_SIZE:
+    case THEMIS_SCHED_LEVEL_SIZE:
         return job->nodes;
     default:
         return 0;
     }
 }
 
-static double level_weight(themis_policy_level_t level, const themis_job_identity_t *job)
+static double level_weight(themis_sched_policy_level_t level, const themis_sched_job_identity_t *job)
 {
     uint32_t weight = 1;
 
-    if (level == THEMIS_LEVEL_PRIORITY)
+    if (level == THEMIS_SCHED_LEVEL_PRIORITY)
         weight = job->priority;
-    else if (level == THEMIS_LEVEL_SIZE)
+    else if (level == THEMIS_SCHED_LEVEL_SIZE)
         weight = job->nodes;
     return weight == 0 ? 1 : weight;
 }
 
-int themis_policy_compare(const themis_policy_t *policy, const themis_job_identity_t *a, const themis_job_identity_t *b)
+int themis_sched_policy_compare(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
+                                const themis_sched_job_identity_t *b)
 {
     for (unsigned i = 0; i + 1 < policy->levels; i++) {
         uint32_t x = level_key(policy->level[i], a), y = level_key(policy->level[i], b);
@@ -42,7 +43,7 @@ int themis_policy_compare(const themis_policy_t *policy, const themis_job_identi
     return 0;
 }
 
-themis_status_t themis_policy_tree_reserve(themis_policy_tree_t *tree, uint32_t jobs)
+themis_status_t themis_sched_policy_tree_reserve(themis_sched_policy_tree_t *tree, uint32_t jobs)
 {
     uint32_t capacity = tree->capacity == 0 ? 16 : tree->capacity;
 
@@ -50,8 +51,8 @@ themis_status_t themis_policy_tree_reserve(themis_policy_tree_t *tree, uint32_t 
         return THEMIS_OK;
     while (capacity < jobs)
         capacity *= 2;
-    for (unsigned i = 0; i <= THEMIS_LEVELS; i++) {
-        themis_policy_node_t *grown = realloc(tree->node[i], capacity * sizeof *grown);
+    for (unsigned i = 0; i <= THEMIS_SCHED_LEVELS; i++) {
+        themis_sched_policy_node_t *grown = realloc(tree->node[i], capacity * sizeof *grown);
         if (grown == NULL)
             return THEMIS_NO_MEMORY;
         tree->node[i] = grown;
@@ -60,16 +61,16 @@ themis_status_t themis_policy_tree_reserve(themis_policy_tree_t *tree, uint32_t 
     return THEMIS_OK;
 }
 
-void themis_policy_tree_release(themis_policy_tree_t *tree)
+void themis_sched_policy_tree_release(themis_sched_policy_tree_t *tree)
 {
-    for (unsigned i = 0; i <= THEMIS_LEVELS; i++)
+    for (unsigned i = 0; i <= THEMIS_SCHED_LEVELS; i++)
         free(tree->node[i]);
-    *tree = (themis_policy_tree_t){0};
+    *tree = (themis_sched_policy_tree_t){0};
 }
 
 /* The first level at which a job is another entity than the job before it. */
-static unsigned first_difference(const themis_policy_t *policy, const themis_job_identity_t *a,
-                                 const themis_job_identity_t *b)
+static unsigned first_difference(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
+                                 const themis_sched_job_identity_t *b)
 {
     unsigned last = policy->levels - 1;
 
@@ -80,12 +81,12 @@ static unsigned first_difference(const themis_policy_t *policy, const themis_job
 }
 
 /* Appends the entities that begin with this job, from level `from` down. */
-static void append(themis_policy_tree_t *tree, const themis_policy_t *policy, unsigned from,
-                   const themis_job_identity_t *job, uint32_t index)
+static void append(themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy, unsigned from,
+                   const themis_sched_job_identity_t *job, uint32_t index)
 {
     for (unsigned l = from; l < policy->levels; l++) {
-        themis_policy_node_t *node = &tree->node[l][tree->count[l]++];
-        *node = (themis_policy_node_t){.job = index, .weight = level_weight(policy->level[l], job)};
+        themis_sched_policy_node_t *node = &tree->node[l][tree->count[l]++];
+        *node = (themis_sched_policy_node_t){.job = index, .weight = level_weight(policy->level[l], job)};
         if (l == 0)
             continue;
         node->parent = tree->count[l - 1] - 1;
@@ -94,8 +95,8 @@ static void append(themis_policy_tree_t *tree, const themis_policy_t *policy, un
     }
 }
 
-void themis_policy_tree_build(themis_policy_tree_t *tree, const themis_policy_t *policy,
-                              const themis_job_identity_t *const *jobs, uint32_t count)
+void themis_sched_policy_tree_build(themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy,
+                                    const themis_sched_job_identity_t *const *jobs, uint32_t count)
 {
     double total = 0;
 
@@ -111,37 +112,39 @@ void themis_policy_tree_build(themis_policy_tree_t *tree, const themis_policy_t 
         total += tree->node[0][k].weight;
     for (unsigned l = 0; l < policy->levels; l++)
         for (uint32_t k = 0; k < tree->count[l]; k++) {
-            themis_policy_node_t *node = &tree->node[l][k];
-            const themis_policy_node_t *parent = l == 0 ? NULL : &tree->node[l - 1][node->parent];
+            themis_sched_policy_node_t *node = &tree->node[l][k];
+            const themis_sched_policy_node_t *parent = l == 0 ? NULL : &tree->node[l - 1][node->parent];
             node->fraction = node->weight / (parent == NULL ? total : parent->sum);
             node->share = node->fraction * (parent == NULL ? 1 : parent->share);
         }
 }
 
-static void explain_name(FILE *out, const themis_policy_t *policy, unsigned level, const themis_job_identity_t *job)
+static void explain_name(FILE *out, const themis_sched_policy_t *policy, unsigned level,
+                         const themis_sched_job_identity_t *job)
 {
     int last = level + 1 == policy->levels;
 
     if (last)
         fprintf(out, "job %s (user %u, group %u, %u node%s, priority %u)", job->id, job->uid, job->gid, job->nodes,
                 job->nodes == 1 ? "" : "s", job->priority);
-    else if (policy->level[level] == THEMIS_LEVEL_GROUP)
+    else if (policy->level[level] == THEMIS_SCHED_LEVEL_GROUP)
         fprintf(out, "group %u", job->gid);
-    else if (policy->level[level] == THEMIS_LEVEL_USER)
+    else if (policy->level[level] == THEMIS_SCHED_LEVEL_USER)
         fprintf(out, "user %u", job->uid);
-    else if (policy->level[level] == THEMIS_LEVEL_PRIORITY)
+    else if (policy->level[level] == THEMIS_SCHED_LEVEL_PRIORITY)
         fprintf(out, "priority %u", job->priority);
     else
         fprintf(out, "jobs of %u nodes", job->nodes);
 }
 
 /* Prints the entities of `level` below `parent`, from *cursor[level] on, each with its subtree. */
-static void explain_level(FILE *out, const themis_policy_t *policy, const themis_policy_tree_t *tree,
-                          const themis_job_identity_t *const *jobs, unsigned level, uint32_t parent, uint32_t *cursor)
+static void explain_level(FILE *out, const themis_sched_policy_t *policy, const themis_sched_policy_tree_t *tree,
+                          const themis_sched_job_identity_t *const *jobs, unsigned level, uint32_t parent,
+                          uint32_t *cursor)
 {
     while (cursor[level] < tree->count[level]) {
         uint32_t index = cursor[level];
-        const themis_policy_node_t *node = &tree->node[level][index];
+        const themis_sched_policy_node_t *node = &tree->node[level][index];
         if (level > 0 && node->parent != parent)
             return;
         cursor[level]++;
@@ -153,10 +156,10 @@ static void explain_level(FILE *out, const themis_policy_t *policy, const themis
     }
 }
 
-char *themis_policy_explain(const themis_policy_t *policy, const themis_policy_tree_t *tree,
-                            const themis_job_identity_t *const *jobs)
+char *themis_sched_policy_explain(const themis_sched_policy_t *policy, const themis_sched_policy_tree_t *tree,
+                                  const themis_sched_job_identity_t *const *jobs)
 {
-    uint32_t cursor[THEMIS_LEVELS + 1] = {0};
+    uint32_t cursor[THEMIS_SCHED_LEVELS + 1] = {0};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -164,7 +167,7 @@ char *themis_policy_explain(const themis_policy_t *policy, const themis_policy_t
     if (out == NULL)
         return NULL;
     fprintf(out, "%s\n", policy->text);
-    if (policy->kind != THEMIS_POLICY_SHARES)
+    if (policy->kind != THEMIS_SCHED_POLICY_SHARES)
         fprintf(out, "  (no shares)\n");
     else if (tree->jobs == 0)
         fprintf(out, "  (no jobs)\n");

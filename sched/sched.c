@@ -27,27 +27,28 @@ void themis_sched_options_init(themis_sched_options_t *options)
     };
 }
 
-static const themis_sched_ops_t *choose_ops(const themis_policy_t *policy, const char *draw)
+static const themis_sched_ops_t *choose_ops(const themis_sched_policy_t *policy, const char *draw)
 {
     switch (policy->kind) {
-    case THEMIS_POLICY_FIFO:
+    case THEMIS_SCHED_POLICY_FIFO:
         return &themis_sched_fifo;
-    case THEMIS_POLICY_GIFT:
+    case THEMIS_SCHED_POLICY_GIFT:
         return &themis_sched_gift;
-    case THEMIS_POLICY_TBF:
+    case THEMIS_SCHED_POLICY_TBF:
         return &themis_sched_tbf;
     default:
         return strcmp(draw, "statistical") == 0 ? &themis_sched_statistical : &themis_sched_stride;
     }
 }
 
-static themis_status_t check(const char *text, const char *draw, themis_policy_t *policy, char *error, size_t size)
+static themis_status_t check(const char *text, const char *draw, themis_sched_policy_t *policy, char *error,
+                             size_t size)
 {
     if (strcmp(draw, "stride") != 0 && strcmp(draw, "statistical") != 0) {
         snprintf(error, size, "draw \"%.40s\": expected \"stride\" or \"statistical\"", draw);
         return THEMIS_PARSE;
     }
-    return themis_policy_parse(text, policy, error, size);
+    return themis_sched_policy_parse(text, policy, error, size);
 }
 
 /* Makes `ops` the way to choose, with all jobs and their queues; on failure everything is as before. */
@@ -80,7 +81,7 @@ static themis_status_t install(themis_sched_t *sched, const themis_sched_ops_t *
 themis_status_t themis_sched_create(const themis_sched_options_t *options, uint64_t now, char *error, size_t size,
                                     themis_sched_t **sched)
 {
-    themis_policy_t policy;
+    themis_sched_policy_t policy;
     themis_status_t status = check(options->policy, options->draw, &policy, error, size);
 
     if (status != THEMIS_OK)
@@ -126,7 +127,7 @@ void themis_sched_destroy(themis_sched_t *sched)
 themis_status_t themis_sched_set_policy(themis_sched_t *sched, const char *policy, const char *draw, uint64_t now,
                                         char *error, size_t size)
 {
-    themis_policy_t parsed;
+    themis_sched_policy_t parsed;
     themis_status_t status = check(policy, draw, &parsed, error, size);
 
     if (status != THEMIS_OK)
@@ -155,7 +156,7 @@ const char *themis_sched_draw(const themis_sched_t *sched)
     return sched->draw;
 }
 
-themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_job_t *job, uint64_t now)
+themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now)
 {
     themis_sched_entry_t *entry = aligned_alloc(64, (sizeof *entry + 63) / 64 * 64);
     themis_status_t status = entry == NULL ? THEMIS_NO_MEMORY : themis_sched_shares_reserve(sched, sched->count + 1);
@@ -176,7 +177,7 @@ themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_job_t *job, u
     return THEMIS_OK;
 }
 
-void themis_sched_remove_job(themis_sched_t *sched, themis_job_t *job, uint64_t now)
+void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job), *last = sched->entries[sched->count - 1];
 
@@ -201,14 +202,14 @@ void themis_sched_refresh(themis_sched_t *sched, uint64_t now)
     themis_sched_shares_refresh(sched, now);
 }
 
-int themis_sched_is_busy(const themis_sched_t *sched, const themis_job_t *job)
+int themis_sched_is_busy(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
     const themis_sched_entry_t *entry = themis_sched_entry(job);
 
     return entry != NULL && themis_sched_asks(entry);
 }
 
-int themis_sched_has_asked(const themis_sched_t *sched, const themis_job_t *job)
+int themis_sched_has_asked(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
     return job->requests > 0 || themis_sched_is_busy(sched, job);
 }
@@ -281,7 +282,7 @@ static void find_idle(themis_sched_t *sched, uint64_t now)
         sched->limit_free = (double)now;
 }
 
-void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched_item_t *item, uint64_t now)
+void themis_sched_enqueue(themis_sched_t *sched, themis_sched_job_t *job, themis_sched_item_t *item, uint64_t now)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
     int first = entry->head == NULL;
@@ -344,10 +345,10 @@ static void limit_charge(themis_sched_t *sched, double bytes)
         sched->limit_free += bytes * 1e9 / (double)sched->options.bandwidth;
 }
 
-static void count_wait(themis_job_t *job, uint64_t waited)
+static void count_wait(themis_sched_job_t *job, uint64_t waited)
 {
     job->wait_ns += waited;
-    themis_histogram_add(&job->wait, waited);
+    themis_sched_histogram_add(&job->wait, waited);
 }
 
 static themis_sched_item_t *dispatch(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now, uint64_t *slice)
@@ -431,7 +432,7 @@ static void measure(themis_sched_t *sched, uint64_t moved, uint64_t service)
 
 void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_t moved, uint64_t service, uint64_t now)
 {
-    themis_job_t *job = item->job;
+    themis_sched_job_t *job = item->job;
     themis_sched_entry_t *entry = themis_sched_entry(job);
     double cost = slice_cost(sched, entry, item, moved, service);
 
@@ -451,7 +452,7 @@ void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_
         job->requests++;
         job->metadata += item->total == 0;
         job->service_ns += item->service;
-        themis_histogram_add(&job->service, item->service);
+        themis_sched_histogram_add(&job->service, item->service);
     }
     update(sched, entry, now);
     rest(entry, now);
@@ -469,7 +470,7 @@ void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint6
     rest(entry, now);
 }
 
-void themis_sched_hold(themis_sched_t *sched, themis_job_t *job, int hold, uint64_t now)
+void themis_sched_hold(themis_sched_t *sched, themis_sched_job_t *job, int hold, uint64_t now)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
 
@@ -487,12 +488,12 @@ uint64_t themis_sched_queued(const themis_sched_t *sched)
     return sched->queued;
 }
 
-double themis_sched_share(const themis_sched_t *sched, const themis_job_t *job)
+double themis_sched_share(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
-    return job->sched == NULL || sched->policy.kind != THEMIS_POLICY_SHARES ? 0 : themis_sched_entry(job)->share;
+    return job->sched == NULL || sched->policy.kind != THEMIS_SCHED_POLICY_SHARES ? 0 : themis_sched_entry(job)->share;
 }
 
-void themis_sched_set_weight(themis_sched_t *sched, themis_job_t *job, double weight)
+void themis_sched_set_weight(themis_sched_t *sched, themis_sched_job_t *job, double weight)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
 
@@ -502,7 +503,7 @@ void themis_sched_set_weight(themis_sched_t *sched, themis_job_t *job, double we
     sched->dirty = 1;
 }
 
-uint64_t themis_sched_used(themis_sched_t *sched, themis_job_t *job, uint64_t now, double *busy)
+uint64_t themis_sched_used(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now, double *busy)
 {
     themis_sched_entry_t *entry = themis_sched_entry(job);
     uint64_t used, since;
@@ -526,20 +527,20 @@ uint64_t themis_sched_used(themis_sched_t *sched, themis_job_t *job, uint64_t no
 
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
 {
-    themis_policy_tree_t tree = {0};
-    const themis_job_identity_t **jobs = sched->counted; /* scratch, as large as the table */
+    themis_sched_policy_tree_t tree = {0};
+    const themis_sched_job_identity_t **jobs = sched->counted; /* scratch, as large as the table */
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sched->count; i++)
         if (sched->sorted[i]->job->active && themis_sched_has_asked(sched, sched->sorted[i]->job))
             jobs[count++] = &sched->sorted[i]->job->identity;
-    if (themis_policy_tree_reserve(&tree, count) != THEMIS_OK) {
-        themis_policy_tree_release(&tree);
+    if (themis_sched_policy_tree_reserve(&tree, count) != THEMIS_OK) {
+        themis_sched_policy_tree_release(&tree);
         return NULL;
     }
-    themis_policy_tree_build(&tree, &sched->policy, jobs, count);
-    char *text = themis_policy_explain(&sched->policy, &tree, jobs);
-    themis_policy_tree_release(&tree);
+    themis_sched_policy_tree_build(&tree, &sched->policy, jobs, count);
+    char *text = themis_sched_policy_explain(&sched->policy, &tree, jobs);
+    themis_sched_policy_tree_release(&tree);
     return text;
 }
 

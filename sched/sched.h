@@ -44,13 +44,13 @@ enum { THEMIS_SCHED_PHASE = 16 };
 
 /* Embedded in each request of the engine. `bytes` is set before enqueue; the rest is the scheduler's. */
 typedef struct themis_sched_item {
-    uint64_t bytes;    /* still to be moved; 0 for a metadata operation */
-    themis_job_t *job; /* set by enqueue */
-    uint64_t enqueued; /* ns */
-    uint64_t sequence; /* order of arrival over all jobs */
-    uint64_t total;    /* bytes at enqueue; 0: metadata */
-    uint64_t service;  /* ns so far */
-    uint64_t reserved; /* bytes that the current slice was charged in advance */
+    uint64_t bytes;          /* still to be moved; 0 for a metadata operation */
+    themis_sched_job_t *job; /* set by enqueue */
+    uint64_t enqueued;       /* ns */
+    uint64_t sequence;       /* order of arrival over all jobs */
+    uint64_t total;          /* bytes at enqueue; 0: metadata */
+    uint64_t service;        /* ns so far */
+    uint64_t reserved;       /* bytes that the current slice was charged in advance */
     struct themis_sched_item *next, *previous;
 } themis_sched_item_t;
 
@@ -81,15 +81,15 @@ const char *themis_sched_draw(const themis_sched_t *sched);
 /* A job joins (before its first enqueue) and leaves (themis_sched_is_busy is 0 then). Changed attributes of jobs
  * (nodes, priority) count after themis_sched_refresh. A job whose `active` is 0 and that has no request has no share.
  */
-themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_job_t *job, uint64_t now);
-void themis_sched_remove_job(themis_sched_t *sched, themis_job_t *job, uint64_t now);
+themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now);
+void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now);
 void themis_sched_refresh(themis_sched_t *sched, uint64_t now);
 /* 1 for a job that has asked for data or metadata: who only looks on, as themis status does, is nobody's competitor. */
-int themis_sched_has_asked(const themis_sched_t *sched, const themis_job_t *job);
+int themis_sched_has_asked(const themis_sched_t *sched, const themis_sched_job_t *job);
 /* 1 while the job has requests that wait or are being served. */
-int themis_sched_is_busy(const themis_sched_t *sched, const themis_job_t *job);
+int themis_sched_is_busy(const themis_sched_t *sched, const themis_sched_job_t *job);
 
-void themis_sched_enqueue(themis_sched_t *sched, themis_job_t *job, themis_sched_item_t *item, uint64_t now);
+void themis_sched_enqueue(themis_sched_t *sched, themis_sched_job_t *job, themis_sched_item_t *item, uint64_t now);
 
 /*
  * Takes the next item out of its queue. *slice: bytes that may be moved now (0 for metadata). NULL if there is nothing
@@ -111,22 +111,22 @@ void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_
 void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint64_t now);
 
 /* Passes over the job (`hold` 1), whose queue goes on to take requests, until it is let go (0). */
-void themis_sched_hold(themis_sched_t *sched, themis_job_t *job, int hold, uint64_t now);
+void themis_sched_hold(themis_sched_t *sched, themis_sched_job_t *job, int hold, uint64_t now);
 
 /* Requests that wait, over all jobs. */
 uint64_t themis_sched_queued(const themis_sched_t *sched);
 
 /* The share of this server that the job is due now, 0 to 1, among the jobs that had requests within the last second; 0
  * for policies without shares. */
-double themis_sched_share(const themis_sched_t *sched, const themis_job_t *job);
+double themis_sched_share(const themis_sched_t *sched, const themis_sched_job_t *job);
 
 /* Global allocation from the lambda exchange: this job's share here is to be `weight` (relative to the other jobs'); a
  * negative weight returns the job to its local share. */
-void themis_sched_set_weight(themis_sched_t *sched, themis_job_t *job, double weight);
+void themis_sched_set_weight(themis_sched_t *sched, themis_sched_job_t *job, double weight);
 
 /* Bytes that the job was charged since the last call, and in *busy the part of that time in which it had requests, 0 to
  * 1; the lambda exchange asks once a round. */
-uint64_t themis_sched_used(themis_sched_t *sched, themis_job_t *job, uint64_t now, double *busy);
+uint64_t themis_sched_used(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now, double *busy);
 
 /* The policy's tree over the active jobs, in words; owned by the caller (free), NULL when memory is short. */
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now);

@@ -25,7 +25,7 @@ themis_status_t themis_sched_shares_reserve(themis_sched_t *sched, uint32_t jobs
             return THEMIS_NO_MEMORY;
         sched->capacity = capacity;
     }
-    return themis_policy_tree_reserve(&sched->tree, jobs);
+    return themis_sched_policy_tree_reserve(&sched->tree, jobs);
 }
 
 void themis_sched_shares_release(themis_sched_t *sched)
@@ -33,12 +33,12 @@ void themis_sched_shares_release(themis_sched_t *sched)
     free(sched->entries);
     free(sched->sorted);
     free(sched->counted);
-    themis_policy_tree_release(&sched->tree);
+    themis_sched_policy_tree_release(&sched->tree);
 }
 
 static int compare(const themis_sched_t *sched, const themis_sched_entry_t *a, const themis_sched_entry_t *b)
 {
-    return themis_policy_compare(&sched->policy, &a->job->identity, &b->job->identity);
+    return themis_sched_policy_compare(&sched->policy, &a->job->identity, &b->job->identity);
 }
 
 void themis_sched_shares_insert(themis_sched_t *sched, themis_sched_entry_t *entry)
@@ -117,8 +117,8 @@ static void shares_compute(themis_sched_t *sched, uint64_t now)
     for (uint32_t i = 0; i < sched->count; i++)
         if (sched->sorted[i]->counted)
             sched->counted[count++] = &sched->sorted[i]->job->identity;
-    themis_policy_tree_build(&sched->tree, &sched->policy, sched->counted, count);
-    const themis_policy_node_t *leaf = sched->tree.node[sched->policy.levels - 1];
+    themis_sched_policy_tree_build(&sched->tree, &sched->policy, sched->counted, count);
+    const themis_sched_policy_node_t *leaf = sched->tree.node[sched->policy.levels - 1];
     for (uint32_t i = 0, k = 0; i < sched->count; i++) {
         const themis_sched_entry_t *entry = sched->sorted[i];
         if (!entry->counted)
@@ -154,7 +154,7 @@ void themis_sched_shares_refresh(themis_sched_t *sched, uint64_t now)
         leave_quiet_out(sched, now);
     if (!sched->dirty)
         return;
-    if (sched->policy.kind != THEMIS_POLICY_SHARES)
+    if (sched->policy.kind != THEMIS_SCHED_POLICY_SHARES)
         sched->dirty = 0;
     else if (sched->count <= MANY_JOBS || now - sched->computed >= THEMIS_NS_PER_MS)
         shares_compute(sched, now);

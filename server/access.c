@@ -2,7 +2,8 @@
 #include "server/access.h"
 #include <unistd.h>
 
-themis_status_t themis_access_attr(const themis_job_identity_t *who, const themis_proto_attr_t *attr, int want)
+themis_status_t themis_server_access_attr(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr,
+                                          int want)
 {
     uint32_t bits = attr->mode & 7;
 
@@ -15,18 +16,18 @@ themis_status_t themis_access_attr(const themis_job_identity_t *who, const themi
     return (bits & (uint32_t)want) == (uint32_t)want ? THEMIS_OK : THEMIS_ACCESS;
 }
 
-themis_status_t themis_access_owner(const themis_job_identity_t *who, const themis_proto_attr_t *attr)
+themis_status_t themis_server_access_owner(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr)
 {
     return who->uid == 0 || who->uid == attr->uid ? THEMIS_OK : THEMIS_ACCESS;
 }
 
-themis_status_t themis_access_object(const themis_job_identity_t *who, uint64_t object, int want)
+themis_status_t themis_server_access_object(const themis_sched_job_identity_t *who, uint64_t object, int want)
 {
     (void)who, (void)object, (void)want;
     return THEMIS_OK;
 }
 
-themis_status_t themis_access_admin(const themis_job_identity_t *who)
+themis_status_t themis_server_access_admin(const themis_sched_job_identity_t *who)
 {
     return who->uid == 0 || who->uid == geteuid() ? THEMIS_OK : THEMIS_ACCESS;
 }

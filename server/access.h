@@ -6,21 +6,22 @@
 #include "sched/jobtab.h"
 #include "themis/status.h"
 
-enum { THEMIS_ACCESS_EXECUTE = 1, THEMIS_ACCESS_WRITE = 2, THEMIS_ACCESS_READ = 4 };
+enum { THEMIS_SERVER_ACCESS_EXECUTE = 1, THEMIS_SERVER_ACCESS_WRITE = 2, THEMIS_SERVER_ACCESS_READ = 4 };
 
 /* May `who` do all of `want` (THEMIS_ACCESS_*) with a name of these attributes? As POSIX: the owner's bits for the
  * owner, the group's for its group, else the others'; uid 0 may. THEMIS_ACCESS: no. */
-themis_status_t themis_access_attr(const themis_job_identity_t *who, const themis_proto_attr_t *attr, int want);
+themis_status_t themis_server_access_attr(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr,
+                                          int want);
 
 /* May `who` change mode, owner or times of it? The owner and uid 0 may. */
-themis_status_t themis_access_owner(const themis_job_identity_t *who, const themis_proto_attr_t *attr);
+themis_status_t themis_server_access_owner(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr);
 
 /*
  * May `who` do `want` with the bytes of an object? An id is known only to those who could look its name up, and nothing
  * else is checked yet: an id with rights, signed at LOOKUP, will be checked here.
  */
-themis_status_t themis_access_object(const themis_job_identity_t *who, uint64_t object, int want);
+themis_status_t themis_server_access_object(const themis_sched_job_identity_t *who, uint64_t object, int want);
 
 /* May `who` change the policy or stop the server? The server's own user and uid 0 may. */
-themis_status_t themis_access_admin(const themis_job_identity_t *who);
+themis_status_t themis_server_access_admin(const themis_sched_job_identity_t *who);
 #endif

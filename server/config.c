@@ -141,11 +141,11 @@ static themis_status_t set_key(themis_server_config_t *config, const config_key_
 
     switch (key->kind) {
     case INTEGER:
-        return themis_config_integer(value, key->low, key->high, member);
+        return themis_util_config_integer(value, key->low, key->high, member);
     case DURATION:
-        return themis_config_duration(value, member);
+        return themis_util_config_duration(value, member);
     case BYTES:
-        status = themis_config_bytes(value, &bytes);
+        status = themis_util_config_bytes(value, &bytes);
         if (status == THEMIS_OK && (bytes < (uint64_t)key->low || bytes > (uint64_t)key->high))
             status = THEMIS_RANGE;
         if (status == THEMIS_OK)
@@ -228,7 +228,7 @@ themis_status_t themis_server_config_read(themis_server_config_t *config, const 
     themis_server_config_t fresh = *config;
     reading_t reading = {.config = &fresh};
     snprintf(fresh.path, sizeof fresh.path, "%s", path);
-    themis_status_t status = themis_config_read(path, on_entry, &reading, error, size);
+    themis_status_t status = themis_util_config_read(path, on_entry, &reading, error, size);
 
     if (status == THEMIS_OK) {
         *config = fresh;
@@ -287,7 +287,7 @@ themis_status_t themis_server_config_address(const themis_server_config_t *confi
     if (!colon || colon == at || colon - at > 255 || at + length - colon > 6)
         return THEMIS_PARSE;
     snprintf(digits, sizeof digits, "%.*s", (int)(at + length - colon - 1), colon + 1);
-    if (themis_config_integer(digits, 1, 65535, &number) != THEMIS_OK)
+    if (themis_util_config_integer(digits, 1, 65535, &number) != THEMIS_OK)
         return THEMIS_PARSE;
     snprintf(host, 256, "%.*s", (int)(colon - at), at);
     *port = (uint16_t)number;
@@ -357,7 +357,7 @@ static themis_status_t check_servers(const checking_t *checking)
 static themis_status_t check_policies(const checking_t *checking, const char *member, const char *separators)
 {
     char name[sizeof checking->config->policy], why[256];
-    themis_policy_t policy;
+    themis_sched_policy_t policy;
 
     for (const char *at = member; *at; at += strspn(at, separators)) {
         size_t length = strcspn(at, separators);
@@ -366,7 +366,7 @@ static themis_status_t check_policies(const checking_t *checking, const char *me
         at += length;
         if (*separators && strcmp(name, "any") == 0)
             continue;
-        if (!fits || themis_policy_parse(name, &policy, why, sizeof why) != THEMIS_OK)
+        if (!fits || themis_sched_policy_parse(name, &policy, why, sizeof why) != THEMIS_OK)
             return complain(checking, member, "%.200s: %s", name, fits ? why : "too long");
     }
     return THEMIS_OK;
@@ -400,7 +400,7 @@ static themis_status_t check_store(const checking_t *checking)
     if (posix && !*config->state)
         return complain(checking, config->state, "needed with the posix store: names must live as long as the bytes");
     snprintf(parent, sizeof parent, "%s", config->file);
-    if (!posix && config->size > THEMIS_SPACE_MOST)
+    if (!posix && config->size > THEMIS_STORE_SPACE_MOST)
         return complain(checking, &config->size, "an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible",
                         (unsigned long long)config->size);
     if (!posix && *config->file && access(dirname(parent), W_OK) != 0)

@@ -37,7 +37,7 @@ static void shorten(char *tree)
 /* The same with the tree of shares, in words. */
 static json_t *policy_tree_json(themis_server_t *server)
 {
-    char *tree = themis_sched_explain(server->sched, themis_clock_now());
+    char *tree = themis_sched_explain(server->sched, themis_util_clock_now());
     json_t *json = policy_json(server);
 
     if (tree)
@@ -56,25 +56,26 @@ static json_t *server_json(themis_server_t *server)
     themis_store_usage(server->store, &usage);
     pthread_mutex_lock(&server->lock);
     uint64_t read = server->left_read, written = server->left_written;
-    for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = themis_jobtab_next(server->jobs, job)) {
+    for (themis_sched_job_t *job = themis_sched_job_table_first(server->jobs); job;
+         job = themis_sched_job_table_next(server->jobs, job)) {
         read += job->bytes_read;
         written += job->bytes_written;
     }
-    themis_locks_usage(server->locks, &held, &waiting);
+    themis_server_locks_usage(server->locks, &held, &waiting);
     json_t *json = json_pack(
         "{s:s, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "name",
         server->config.name, "index", (json_int_t)server->config.index, "servers", (json_int_t)server->config.count,
-        "port", (json_int_t)server->port, "uptime_s", (double)(themis_clock_now() - server->began) * S_PER_NS, "store",
-        themis_store_type(server->store), "capacity_bytes", (json_int_t)usage.capacity, "used_bytes",
+        "port", (json_int_t)server->port, "uptime_s", (double)(themis_util_clock_now() - server->began) * S_PER_NS,
+        "store", themis_store_type(server->store), "capacity_bytes", (json_int_t)usage.capacity, "used_bytes",
         (json_int_t)usage.used, "warm_bytes", (json_int_t)usage.warm, "objects", (json_int_t)usage.objects,
         "bytes_read", (json_int_t)read, "bytes_written", (json_int_t)written, "jobs",
-        (json_int_t)themis_report_count(server->jobs, server->sched), "sessions",
-        (json_int_t)themis_sessions_count(server->sessions), "queued", (json_int_t)themis_sched_queued(server->sched),
-        "in_service", (json_int_t)server->in_service, "locks_held", (json_int_t)held, "locks_waiting",
-        (json_int_t)waiting, "draining", (int)server->draining);
+        (json_int_t)themis_server_report_count(server->jobs, server->sched), "sessions",
+        (json_int_t)themis_server_sessions_count(server->sessions), "queued",
+        (json_int_t)themis_sched_queued(server->sched), "in_service", (json_int_t)server->in_service, "locks_held",
+        (json_int_t)held, "locks_waiting", (json_int_t)waiting, "draining", (int)server->draining);
     json_object_set_new(json, "sharing", policy_json(server));
-    themis_report_server_t about = {0};
-    themis_peers_report(server, &about);
+    themis_server_report_server_t about = {0};
+    themis_server_peers_report(server, &about);
     json_object_set_new(json, "heartbeats", json_integer((json_int_t)server->heartbeats));
     json_object_set_new(json, "servers_known", json_integer(about.known));
     json_object_set_new(json, "exchange_rounds", json_integer((json_int_t)about.rounds));
@@ -115,7 +116,7 @@ static void answer_text(themis_request_t *request, char *text)
 
     if (text)
         body.text = (themis_proto_text_t){.bytes = text, .length = (uint32_t)strlen(text)};
-    themis_request_reply(request, text ? THEMIS_OK : THEMIS_NO_MEMORY, &body, NULL);
+    themis_server_request_reply(request, text ? THEMIS_OK : THEMIS_NO_MEMORY, &body, NULL);
     free(text);
 }
 
@@ -135,30 +136,30 @@ static void serve_status(themis_request_t *request)
         pthread_mutex_unlock(&server->lock);
     } else if (is_jobs(what, &after)) {
         pthread_mutex_lock(&server->lock);
-        text = themis_report_jobs(server->jobs, server->sched, after);
+        text = themis_server_report_jobs(server->jobs, server->sched, after);
         pthread_mutex_unlock(&server->lock);
     } else if (is_text(what, "metrics")) {
-        text = themis_watch_metrics(server);
+        text = themis_server_watch_metrics(server);
     } else if (is_text(what, "instance")) {
         text = instance_text(server);
     } else {
-        themis_request_reply(request, THEMIS_INVALID, NULL,
-                             "STATUS knows \"server\", \"jobs\", \"jobs NUMBER\", \"policy\", \"metrics\" and "
-                             "\"instance\"");
+        themis_server_request_reply(request, THEMIS_INVALID, NULL,
+                                    "STATUS knows \"server\", \"jobs\", \"jobs NUMBER\", \"policy\", \"metrics\" and "
+                                    "\"instance\"");
         return;
     }
     answer_text(request, json ? json_dumps(json, JSON_COMPACT) : text);
     json_decref(json);
 }
 
-themis_status_t themis_server_set_policy(themis_server_t *server, const char *policy, const themis_job_identity_t *who,
-                                         char *error, size_t size)
+themis_status_t themis_server_set_policy(themis_server_t *server, const char *policy,
+                                         const themis_sched_job_identity_t *who, char *error, size_t size)
 {
     char old[THEMIS_PROTO_MAX_POLICY + 1];
 
     snprintf(old, sizeof old, "%s", themis_sched_policy(server->sched));
     themis_status_t status =
-        themis_sched_set_policy(server->sched, policy, server->config.draw, themis_clock_now(), error, size);
+        themis_sched_set_policy(server->sched, policy, server->config.draw, themis_util_clock_now(), error, size);
     if (status != THEMIS_OK || strcmp(old, policy) == 0)
         return status;
     if (who == NULL)
@@ -174,11 +175,11 @@ static void serve_policy(themis_request_t *request)
     const themis_proto_text_t *wish = &request->body.text.text;
     char policy[THEMIS_PROTO_MAX_POLICY + 1], error[512] = "";
 
-    themis_status_t status = themis_access_admin(&request->session->identity);
+    themis_status_t status = themis_server_access_admin(&request->session->identity);
     if (status == THEMIS_OK && wish->length > THEMIS_PROTO_MAX_POLICY)
         status = THEMIS_RANGE;
     if (status != THEMIS_OK) {
-        themis_request_reply(request, status, NULL, NULL);
+        themis_server_request_reply(request, status, NULL, NULL);
         return;
     }
     memcpy(policy, wish->bytes, wish->length);
@@ -191,15 +192,15 @@ static void serve_policy(themis_request_t *request)
     if (status == THEMIS_OK)
         answer_text(request, strdup(policy));
     else
-        themis_request_reply(request, status, NULL, *error ? error : NULL);
+        themis_server_request_reply(request, status, NULL, *error ? error : NULL);
 }
 
 static void serve_shutdown(themis_request_t *request)
 {
     static const themis_proto_none_t none;
-    themis_status_t status = themis_access_admin(&request->session->identity);
+    themis_status_t status = themis_server_access_admin(&request->session->identity);
 
-    themis_request_reply(request, status, &none, NULL);
+    themis_server_request_reply(request, status, &none, NULL);
     if (status == THEMIS_OK)
         themis_server_stop(request->server);
 }
@@ -207,16 +208,16 @@ static void serve_shutdown(themis_request_t *request)
 static void serve_table(themis_request_t *request)
 {
     static const themis_proto_none_t none;
-    themis_status_t status = themis_access_admin(&request->session->identity);
+    themis_status_t status = themis_server_access_admin(&request->session->identity);
 
-    if (status == THEMIS_OK && request->session->role != THEMIS_ROLE_SERVER)
+    if (status == THEMIS_OK && request->session->role != THEMIS_SERVER_ROLE_SERVER)
         status = THEMIS_ACCESS;
     if (status == THEMIS_OK)
-        status = themis_peers_take(request->server, &request->body.table);
-    themis_request_reply(request, status, &none, NULL);
+        status = themis_server_peers_take(request->server, &request->body.table);
+    themis_server_request_reply(request, status, &none, NULL);
 }
 
-void themis_control_serve(themis_request_t *request)
+void themis_server_control_serve(themis_request_t *request)
 {
     switch (request->header.opcode) {
     case THEMIS_OP_STATUS:
@@ -232,6 +233,6 @@ void themis_control_serve(themis_request_t *request)
         serve_table(request);
         return;
     default:
-        themis_request_reply(request, THEMIS_UNSUPPORTED, NULL, NULL);
+        themis_server_request_reply(request, THEMIS_UNSUPPORTED, NULL, NULL);
     }
 }

@@ -2,7 +2,7 @@
 #include "server/cursor.h"
 
 /* Stands at a piece with bytes left; 0 at the end of all runs. */
-static int settle(themis_cursor_t *cursor)
+static int settle(themis_server_cursor_t *cursor)
 {
     while (cursor->run.count == 0 || cursor->run.length == 0) {
         if (cursor->next_run == cursor->io->runs)
@@ -14,7 +14,7 @@ static int settle(themis_cursor_t *cursor)
 }
 
 /* Moves on inside of the piece. */
-static void step(themis_cursor_t *cursor, uint64_t bytes)
+static void step(themis_server_cursor_t *cursor, uint64_t bytes)
 {
     cursor->done += bytes;
     cursor->inside += bytes;
@@ -25,12 +25,12 @@ static void step(themis_cursor_t *cursor, uint64_t bytes)
     cursor->run.count--;
 }
 
-void themis_cursor_init(themis_cursor_t *cursor, const themis_proto_io_t *io)
+void themis_server_cursor_init(themis_server_cursor_t *cursor, const themis_proto_io_t *io)
 {
-    *cursor = (themis_cursor_t){.io = io};
+    *cursor = (themis_server_cursor_t){.io = io};
 }
 
-uint64_t themis_cursor_total(const themis_proto_io_t *io)
+uint64_t themis_server_cursor_total(const themis_proto_io_t *io)
 {
     uint64_t total = 0;
 
@@ -43,7 +43,7 @@ uint64_t themis_cursor_total(const themis_proto_io_t *io)
 }
 
 /* Leaves out pieces behind `end`: the later ones of a run lie further back still. */
-static int skip_behind(themis_cursor_t *cursor, uint64_t end)
+static int skip_behind(themis_server_cursor_t *cursor, uint64_t end)
 {
     while (settle(cursor)) {
         if (cursor->run.offset + cursor->inside < end)
@@ -54,14 +54,14 @@ static int skip_behind(themis_cursor_t *cursor, uint64_t end)
     return 0;
 }
 
-size_t themis_cursor_fill(themis_cursor_t *cursor, uint64_t limit, uint64_t end, themis_extent_t *extents,
-                          size_t capacity)
+size_t themis_server_cursor_fill(themis_server_cursor_t *cursor, uint64_t limit, uint64_t end,
+                                 themis_store_extent_t *extents, size_t capacity)
 {
     size_t count = 0;
 
     if (!skip_behind(cursor, end))
         return 0;
-    themis_cursor_t ahead = *cursor;
+    themis_server_cursor_t ahead = *cursor;
     while (limit && settle(&ahead)) {
         uint64_t offset = ahead.run.offset + ahead.inside, length = ahead.run.length - ahead.inside;
         uint64_t before_end = offset < end ? end - offset : 0;
@@ -72,7 +72,7 @@ size_t themis_cursor_fill(themis_cursor_t *cursor, uint64_t limit, uint64_t end,
         if (take && count && extents[count - 1].offset + extents[count - 1].length == offset)
             extents[count - 1].length += take;
         else if (take && count < capacity)
-            extents[count++] = (themis_extent_t){offset, take};
+            extents[count++] = (themis_store_extent_t){offset, take};
         else
             break;
         if (cut)
@@ -83,7 +83,7 @@ size_t themis_cursor_fill(themis_cursor_t *cursor, uint64_t limit, uint64_t end,
     return count;
 }
 
-void themis_cursor_advance(themis_cursor_t *cursor, uint64_t bytes)
+void themis_server_cursor_advance(themis_server_cursor_t *cursor, uint64_t bytes)
 {
     while (bytes && settle(cursor)) {
         uint64_t left = cursor->run.length - cursor->inside;

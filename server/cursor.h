@@ -10,27 +10,27 @@
 #include "proto/proto.h"
 #include "store/store.h"
 
-typedef struct themis_cursor {
+typedef struct themis_server_cursor {
     const themis_proto_io_t *io; /* borrowed */
     uint32_t next_run;
     themis_proto_run_t run; /* what is left: `run.count` pieces from `run.offset`, the first cut by `inside` bytes */
     uint64_t inside;
     uint64_t done; /* bytes of the client's buffer before this place */
-} themis_cursor_t;
+} themis_server_cursor_t;
 
-void themis_cursor_init(themis_cursor_t *cursor, const themis_proto_io_t *io);
+void themis_server_cursor_init(themis_server_cursor_t *cursor, const themis_proto_io_t *io);
 
 /* Sum of the lengths of all runs. */
-uint64_t themis_cursor_total(const themis_proto_io_t *io);
+uint64_t themis_server_cursor_total(const themis_proto_io_t *io);
 
 /*
  * Extents from the cursor's place on that belong together in the client's buffer: at most `limit` bytes in at most
  * `capacity` extents, none behind `end` of the object. Pieces that lie behind `end` where the cursor stands are
  * skipped. Extents that meet are joined. Returns their number, 0 when nothing is left.
  */
-size_t themis_cursor_fill(themis_cursor_t *cursor, uint64_t limit, uint64_t end, themis_extent_t *extents,
-                          size_t capacity);
+size_t themis_server_cursor_fill(themis_server_cursor_t *cursor, uint64_t limit, uint64_t end,
+                                 themis_store_extent_t *extents, size_t capacity);
 
 /* Moves on by `bytes`. */
-void themis_cursor_advance(themis_cursor_t *cursor, uint64_t bytes);
+void themis_server_cursor_advance(themis_server_cursor_t *cursor, uint64_t bytes);
 #endif

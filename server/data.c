@@ -20,16 +20,16 @@ static void on_moved(void *arg, themis_status_t status)
 
     pthread_mutex_lock(&server->lock);
     request->status = status;
-    themis_stall_moved(request);
+    themis_server_stall_moved(request);
     pthread_mutex_unlock(&server->lock);
 }
 
 static themis_status_t move(themis_request_t *request)
 {
-    const themis_window_t *window = request->window;
+    const themis_store_window_t *window = request->window;
     const unsigned char *descriptor = request->body.io.descriptor;
 
-    request->state = THEMIS_REQUEST_MOVING;
+    request->state = THEMIS_SERVER_REQUEST_MOVING;
     if (window->direction == THEMIS_STORE_WRITE)
         return themis_net_pull(request->conn, descriptor, request->cursor.done, window->pieces, window->piece_count,
                                on_moved, request);
@@ -46,11 +46,12 @@ static themis_status_t open_object(themis_request_t *request)
 
     request->opened = 1;
     request->end = direction == THEMIS_STORE_WRITE ? UINT64_MAX : 0;
-    themis_status_t status = themis_access_object(
-        &request->session->identity, id, direction == THEMIS_STORE_WRITE ? THEMIS_ACCESS_WRITE : THEMIS_ACCESS_READ);
+    themis_status_t status = themis_server_access_object(&request->session->identity, id,
+                                                         direction == THEMIS_STORE_WRITE ? THEMIS_SERVER_ACCESS_WRITE
+                                                                                         : THEMIS_SERVER_ACCESS_READ);
     if (status != THEMIS_OK)
         return status;
-    status = direction == THEMIS_STORE_WRITE ? themis_objects_open(request->server, id, &request->object)
+    status = direction == THEMIS_STORE_WRITE ? themis_server_objects_open(request->server, id, &request->object)
                                              : themis_store_open(store, id, 0, &request->object);
     if (status == THEMIS_NO_ENTRY)
         return THEMIS_OK; /* nothing was written here: an end of 0 */
@@ -65,14 +66,14 @@ static themis_status_t open_object(themis_request_t *request)
 /* The next window's transfer: begun, or done; THEMIS_OK with window->bytes 0 when nothing is left to move. */
 static themis_status_t begin_window(themis_request_t *request)
 {
-    themis_window_t *window = request->window;
-    uint64_t limit = request->slice < THEMIS_WINDOW_BYTES ? request->slice : THEMIS_WINDOW_BYTES;
+    themis_store_window_t *window = request->window;
+    uint64_t limit = request->slice < THEMIS_STORE_WINDOW_BYTES ? request->slice : THEMIS_STORE_WINDOW_BYTES;
 
     window->bytes = 0;
     window->object = request->object;
     window->direction = direction_of(request);
     window->extent_count =
-        themis_cursor_fill(&request->cursor, limit, request->end, window->extents, THEMIS_WINDOW_EXTENTS);
+        themis_server_cursor_fill(&request->cursor, limit, request->end, window->extents, THEMIS_STORE_WINDOW_EXTENTS);
     if (window->extent_count == 0)
         return THEMIS_OK;
     themis_status_t status = themis_store_prepare(request->server->store, window);
@@ -85,13 +86,13 @@ static themis_status_t begin_window(themis_request_t *request)
 
 static themis_status_t finish_window(themis_request_t *request, themis_status_t moved)
 {
-    themis_window_t *window = request->window;
+    themis_store_window_t *window = request->window;
     themis_status_t status = themis_store_finish(request->server->store, window, moved);
 
-    request->state = THEMIS_REQUEST_SERVED;
+    request->state = THEMIS_SERVER_REQUEST_SERVED;
     if (status != THEMIS_OK)
         return status;
-    themis_cursor_advance(&request->cursor, window->bytes);
+    themis_server_cursor_advance(&request->cursor, window->bytes);
     request->slice -= window->bytes;
     request->moved += window->bytes;
     request->total += window->bytes;
@@ -111,10 +112,10 @@ static void answer(themis_request_t *request, themis_status_t status)
     }
     if (status == THEMIS_DISCONNECTED)
         return;
-    themis_request_reply(request, status, &done, NULL);
+    themis_server_request_reply(request, status, &done, NULL);
 }
 
-themis_status_t themis_data_serve(themis_request_t *request, int resumed)
+themis_status_t themis_server_data_serve(themis_request_t *request, int resumed)
 {
     themis_status_t status = THEMIS_OK;
 

@@ -59,19 +59,19 @@ static themis_status_t request_create(themis_server_t *server, themis_net_conn_t
     request->conn = conn;
     themis_net_conn_ref(conn);
     if (is_data(request->header.opcode)) {
-        themis_cursor_init(&request->cursor, &request->body.io);
-        request->item.bytes = themis_cursor_total(&request->body.io);
+        themis_server_cursor_init(&request->cursor, &request->body.io);
+        request->item.bytes = themis_server_cursor_total(&request->body.io);
     }
     *result = request;
     return THEMIS_OK;
 }
 
-void themis_request_free(themis_request_t *request)
+void themis_server_request_free(themis_request_t *request)
 {
     if (request->session) {
         if (request->header.opcode == THEMIS_OP_HEARTBEAT)
             request->session->beating = 0;
-        themis_session_dismiss(request->session, request->length);
+        themis_server_session_dismiss(request->session, request->length);
         themis_server_release_session(request->server, request->session);
     }
     themis_net_conn_unref(request->conn);
@@ -83,12 +83,12 @@ void themis_request_free(themis_request_t *request)
 /* Sends what is remembered of a request; 0 if this is its first time. */
 static int replay(themis_net_conn_t *conn, themis_request_t *request)
 {
-    const themis_remembered_t *known = themis_session_recall(request->session, request->header.id);
+    const themis_server_remembered_t *known = themis_server_session_recall(request->session, request->header.id);
 
     if (known && known->done)
         themis_net_send(conn, known->bytes, known->length);
     if (!known)
-        request->remembered = themis_session_begin(request->session, request->header.id) != NULL;
+        request->remembered = themis_server_session_begin(request->session, request->header.id) != NULL;
     return known != NULL;
 }
 
@@ -96,22 +96,22 @@ static int replay(themis_net_conn_t *conn, themis_request_t *request)
  * is under way. */
 static void queue(themis_server_t *server, themis_request_t *request, uint64_t now)
 {
-    themis_session_t *session = request->session;
+    themis_server_session_t *session = request->session;
 
     if (session->behind || session->stalled) {
-        request->state = THEMIS_REQUEST_HELD;
+        request->state = THEMIS_SERVER_REQUEST_HELD;
         DL_APPEND(session->held, request);
         return;
     }
-    request->state = THEMIS_REQUEST_QUEUED;
+    request->state = THEMIS_SERVER_REQUEST_QUEUED;
     DL_APPEND(session->queued, request);
     themis_sched_enqueue(server->sched, session->job, &request->item, now);
     themis_server_rouse(server);
 }
 
-void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
+void themis_server_caught_up(themis_server_t *server, themis_server_session_t *session)
 {
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
 
     while (session->held && !session->behind && !session->stalled) {
         themis_request_t *request = session->held;
@@ -123,11 +123,11 @@ void themis_server_caught_up(themis_server_t *server, themis_session_t *session)
 /* Served at once, whatever the queues: what other servers send; an UNLOCK for each lock that was granted, since others
  * may wait for it; a session's only GOODBYE, since its client does not wait for long; and as many HEARTBEATs as a
  * client needs to see that the server lives. */
-static int is_urgent(themis_session_t *session, unsigned opcode)
+static int is_urgent(themis_server_session_t *session, unsigned opcode)
 {
     if (!session->job || opcode == THEMIS_OP_GOODBYE)
         return 1;
-    if (opcode == THEMIS_OP_HEARTBEAT && session->heard - session->beaten >= THEMIS_SESSION_BEAT) {
+    if (opcode == THEMIS_OP_HEARTBEAT && session->heard - session->beaten >= THEMIS_SERVER_SESSION_BEAT) {
         session->beaten = session->heard;
         return 1;
     }
@@ -144,23 +144,23 @@ static int is_control(unsigned opcode)
 
 static void ask(themis_server_t *server, themis_request_t *request)
 {
-    themis_session_t *session = request->session;
+    themis_server_session_t *session = request->session;
 
-    request->state = THEMIS_REQUEST_ASKED;
+    request->state = THEMIS_SERVER_REQUEST_ASKED;
     session->beating |= request->header.opcode == THEMIS_OP_HEARTBEAT;
     DL_APPEND(session->asked, request);
-    themis_control_queue_add(&server->control, session->job, &request->control);
+    themis_sched_control_queue_add(&server->control, session->job, &request->control);
     themis_server_rouse(server);
 }
 
 void themis_server_count_waste(themis_server_t *server, themis_net_conn_t *conn)
 {
-    themis_session_t *session = themis_net_conn_user(conn);
-    themis_waste_t *waste = session ? &session->waste : &server->waste;
+    themis_server_session_t *session = themis_net_conn_user(conn);
+    themis_server_waste_t *waste = session ? &session->waste : &server->waste;
 
-    if (!themis_waste_add(waste, themis_clock_now()))
+    if (!themis_server_waste_add(waste, themis_util_clock_now()))
         return;
-    if (waste->count == THEMIS_SESSION_WASTE + 1) /* strangers share an account, and so a line in the log */
+    if (waste->count == THEMIS_SERVER_SESSION_WASTE + 1) /* strangers share an account, and so a line in the log */
         themis_warn("%s sends useless messages in masses: its connection is closed", themis_net_conn_peer(conn));
     if (session)
         themis_server_disconnect(server, session);
@@ -170,7 +170,7 @@ void themis_server_count_waste(themis_server_t *server, themis_net_conn_t *conn)
 
 /* Takes the request over, with the lock; what is done with it is up to a worker. */
 static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
-                      themis_session_t *session)
+                      themis_server_session_t *session)
 {
     unsigned opcode = request->header.opcode;
 
@@ -178,19 +178,19 @@ static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_r
     request->epoch = session->epoch;
     if (is_remembered(opcode) && replay(conn, request)) {
         themis_server_count_waste(server, conn);
-        themis_request_free(request);
+        themis_server_request_free(request);
     } else if (is_urgent(session, opcode)) {
         themis_server_ready(server, request);
     } else if (is_control(opcode)) {
         ask(server, request);
     } else {
         request->scheduled = 1;
-        queue(server, request, themis_clock_now());
+        queue(server, request, themis_util_clock_now());
     }
 }
 
 /* May the request be taken over? If not, *text says why (NULL: the status does). */
-static themis_status_t admit(themis_server_t *server, themis_session_t *session, const themis_request_t *request,
+static themis_status_t admit(themis_server_t *server, themis_server_session_t *session, const themis_request_t *request,
                              const char **text)
 {
     unsigned opcode = request->header.opcode;
@@ -199,9 +199,9 @@ static themis_status_t admit(themis_server_t *server, themis_session_t *session,
         *text = "a server has no files here";
         return THEMIS_REFUSED;
     }
-    if (server->draining && (!ends_something(opcode) || themis_clock_now() >= server->drain_end))
+    if (server->draining && (!ends_something(opcode) || themis_util_clock_now() >= server->drain_end))
         return THEMIS_SHUTTING_DOWN;
-    themis_status_t status = themis_session_admit(session, request->length);
+    themis_status_t status = themis_server_session_admit(session, request->length);
     if (status != THEMIS_OK)
         *text = "too many requests of this client wait";
     return status;
@@ -214,7 +214,7 @@ typedef enum fate { TAKEN_OVER, NEWCOMER, REFUSED, USELESS } fate_t;
 static fate_t take_message(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
                            themis_status_t *status, const char **text)
 {
-    themis_session_t *session = themis_net_conn_user(conn);
+    themis_server_session_t *session = themis_net_conn_user(conn);
     unsigned opcode = request->header.opcode;
 
     if (request->header.kind != THEMIS_PROTO_REQUEST)
@@ -288,10 +288,10 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
 
     (void)why;
     pthread_mutex_lock(&server->lock);
-    themis_session_t *session = themis_net_conn_user(conn);
+    themis_server_session_t *session = themis_net_conn_user(conn);
     if (session && session->conn == conn) {
         themis_server_lose_connection(server, session);
-        session->lost = themis_clock_now();
+        session->lost = themis_util_clock_now();
     }
     pthread_mutex_unlock(&server->lock);
 }

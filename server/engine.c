@@ -30,7 +30,7 @@ void themis_server_rouse(themis_server_t *server)
 
 void themis_server_ready(themis_server_t *server, themis_request_t *request)
 {
-    request->state = THEMIS_REQUEST_READY;
+    request->state = THEMIS_SERVER_REQUEST_READY;
     DL_APPEND(server->ready, request);
     themis_server_rouse(server);
 }
@@ -51,12 +51,12 @@ static void begin_slice(themis_server_t *server, themis_request_t *request, uint
     server->in_service++;
     request->session->in_service++;
     if (is_data(request))
-        themis_stall_begin(request, now);
+        themis_server_stall_begin(request, now);
 }
 
 static themis_request_t *take_control(themis_server_t *server, uint64_t now, uint64_t *wake)
 {
-    themis_control_item_t *item = themis_control_queue_next(&server->control, now, wake);
+    themis_sched_control_item_t *item = themis_sched_control_queue_next(&server->control, now, wake);
 
     if (!item)
         return NULL;
@@ -89,7 +89,7 @@ static themis_request_t *take(themis_server_t *server, uint64_t *wake)
         DL_DELETE(server->ready, request);
         return request;
     }
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
     request = take_control(server, now, wake);
     return request ? request : take_scheduled(server, now, wake);
 }
@@ -102,11 +102,11 @@ static int is_lost(const themis_request_t *request)
 
 static void end_slice(themis_server_t *server, themis_request_t *request)
 {
-    uint64_t now = themis_clock_now();
-    themis_job_t *job = request->session->job;
+    uint64_t now = themis_util_clock_now();
+    themis_sched_job_t *job = request->session->job;
 
     if (request->window)
-        themis_stall_end(request, now);
+        themis_server_stall_end(request, now);
     server->in_service--;
     request->session->in_service--;
     if (request->epoch != request->session->epoch)
@@ -115,7 +115,7 @@ static void end_slice(themis_server_t *server, themis_request_t *request)
     if (request->item.bytes && is_lost(request))
         request->item.bytes = 0;
     if (request->item.bytes) {
-        request->state = THEMIS_REQUEST_QUEUED;
+        request->state = THEMIS_SERVER_REQUEST_QUEUED;
         DL_PREPEND(request->session->queued, request);
     }
     themis_sched_done(server->sched, &request->item, request->moved, now - request->started, now);
@@ -160,9 +160,9 @@ static int wants_help(const themis_server_t *server, const themis_request_t *req
 /* Returns THEMIS_IN_PROGRESS if the network goes on with it. */
 static themis_status_t serve_data(themis_server_t *server, themis_request_t *request, int resumed)
 {
-    if (themis_data_serve(request, resumed) == THEMIS_IN_PROGRESS) {
+    if (themis_server_data_serve(request, resumed) == THEMIS_IN_PROGRESS) {
         pthread_mutex_lock(&server->lock);
-        themis_stall_park(request);
+        themis_server_stall_park(request);
         pthread_mutex_unlock(&server->lock);
         return THEMIS_IN_PROGRESS;
     }
@@ -181,34 +181,34 @@ static themis_status_t serve_by_kind(themis_server_t *server, themis_request_t *
     if (is_data(request))
         return serve_data(server, request, resumed);
     if (opcode <= THEMIS_OP_GOODBYE)
-        themis_presence_serve(request);
+        themis_server_presence_serve(request);
     else if (opcode >= THEMIS_OP_STATUS)
-        themis_control_serve(request);
+        themis_server_control_serve(request);
     else if (opcode >= THEMIS_OP_LOCK)
-        return themis_locking_serve(request);
+        return themis_server_locking_serve(request);
     else if (opcode >= THEMIS_OP_READ)
-        themis_objects_serve(request);
+        themis_server_objects_serve(request);
     else
-        themis_names_serve(request);
+        themis_server_names_serve(request);
     return THEMIS_OK;
 }
 
 static void serve(themis_server_t *server, themis_request_t *request)
 {
-    int resumed = request->state == THEMIS_REQUEST_READY;
-    uint64_t began = request->control.job ? themis_clock_thread() : 0;
+    int resumed = request->state == THEMIS_SERVER_REQUEST_READY;
+    uint64_t began = request->control.job ? themis_util_clock_thread() : 0;
 
-    request->state = THEMIS_REQUEST_SERVED;
+    request->state = THEMIS_SERVER_REQUEST_SERVED;
     if (serve_by_kind(server, request, resumed) == THEMIS_IN_PROGRESS)
         return;
     pthread_mutex_lock(&server->lock);
     if (request->scheduled) {
         end_slice(server, request);
     } else if (request->control.job) {
-        themis_control_queue_done(&server->control, themis_clock_thread() - began, themis_clock_now());
+        themis_sched_control_queue_done(&server->control, themis_util_clock_thread() - began, themis_util_clock_now());
     }
     if (request->item.bytes == 0)
-        themis_request_free(request);
+        themis_server_request_free(request);
     pthread_mutex_unlock(&server->lock);
 }
 
@@ -219,7 +219,7 @@ static int is_drained(themis_server_t *server)
     uint64_t waiting = themis_sched_queued(server->sched) + server->control.queued;
 
     return server->draining && !server->ready && server->in_service == 0 &&
-           (waiting == 0 || themis_clock_now() >= server->drain_end);
+           (waiting == 0 || themis_util_clock_now() >= server->drain_end);
 }
 
 static void stop_workers(themis_server_t *server)
@@ -235,12 +235,13 @@ static uint64_t tick(themis_server_t *server, uint64_t now)
     if (is_drained(server))
         stop_workers(server);
     else if (server->draining && now >= server->drain_end)
-        themis_stall_abandon(server);
+        themis_server_stall_abandon(server);
     if (now >= server->next_tick) {
         themis_server_expire(server, now);
         server->next_tick = now + TICK;
     }
-    uint64_t own = themis_jobtab_count(server->jobs) || server->draining ? server->next_tick - now : LONG_SLEEP;
+    uint64_t own =
+        themis_sched_job_table_count(server->jobs) || server->draining ? server->next_tick - now : LONG_SLEEP;
     if (server->draining && own > 10 * THEMIS_NS_PER_MS)
         own = 10 * THEMIS_NS_PER_MS;
     return own;
@@ -267,7 +268,7 @@ static int guard(themis_server_t *server, uint64_t wake)
 
     server->guarded = 1;
     while (!signalled && !stuck && !quiet) {
-        uint64_t turns = server->turns, next = themis_clock_now() + GUARD;
+        uint64_t turns = server->turns, next = themis_util_clock_now() + GUARD;
         signalled = sleep_until(server, next < wake ? next : wake) || wake <= next;
         stuck = !server->polling && server->turns == turns;
         quiet = server->polling && server->turns == turns;
@@ -287,8 +288,8 @@ static void sleep_idle(themis_server_t *server, uint64_t wake)
 /* Nothing to serve: polls if nobody does, else sleeps. With the lock, which is released meanwhile. */
 static void wait_for_work(themis_server_t *server, uint64_t wake)
 {
-    uint64_t now = themis_clock_now();
-    if (themis_stall_check(server, now, &wake))
+    uint64_t now = themis_util_clock_now();
+    if (themis_server_stall_check(server, now, &wake))
         return;
     if (server->polling) {
         sleep_idle(server, wake);
@@ -347,7 +348,8 @@ static themis_status_t create_sched(themis_server_t *server)
     options.seed = server->incarnation;
     options.gift_interval = config->gift_interval;
     options.tbf_rate = (double)config->tbf_rate;
-    themis_status_t status = themis_sched_create(&options, themis_clock_now(), error, sizeof error, &server->sched);
+    themis_status_t status =
+        themis_sched_create(&options, themis_util_clock_now(), error, sizeof error, &server->sched);
     if (status != THEMIS_OK)
         themis_error("%s", error);
     return status;
@@ -369,14 +371,14 @@ static themis_status_t create_store(themis_server_t *server)
 static themis_status_t create_names(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
-    themis_namespace_options_t options = {
+    themis_server_namespace_options_t options = {
         .directory = config->state,
         .fresh = strcmp(config->store, "arena") == 0, /* its bytes end with the server */
         .index = (uint32_t)config->index,
         .servers = (uint32_t)config->count,
         .layout = {.stripe_size = config->stripe_size, .count = (uint32_t)config->stripe_count, .first = UINT32_MAX}};
 
-    return themis_namespace_create(&options, &server->names);
+    return themis_server_namespace_create(&options, &server->names);
 }
 
 static themis_status_t create_net(themis_server_t *server)
@@ -405,16 +407,21 @@ typedef themis_status_t (*create_fn)(themis_server_t *server);
 
 static themis_status_t create_parts(themis_server_t *server)
 {
-    static const create_fn parts[] = {create_sched, create_store,        create_names,      themis_stall_create,
-                                      create_net,   themis_peers_create, themis_watch_start};
-    themis_status_t status = themis_jobtab_create(&server->jobs);
+    static const create_fn parts[] = {create_sched,
+                                      create_store,
+                                      create_names,
+                                      themis_server_stall_create,
+                                      create_net,
+                                      themis_server_peers_create,
+                                      themis_server_watch_start};
+    themis_status_t status = themis_sched_job_table_create(&server->jobs);
 
     if (status == THEMIS_OK)
-        status = themis_sessions_create(&server->sessions);
+        status = themis_server_sessions_create(&server->sessions);
     if (status == THEMIS_OK)
-        status = themis_removed_create(&server->removed);
+        status = themis_server_removed_create(&server->removed);
     if (status == THEMIS_OK)
-        status = themis_locks_create(themis_server_lock_granted, server, &server->locks);
+        status = themis_server_locks_create(themis_server_lock_granted, server, &server->locks);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == THEMIS_OK; i++)
         status = parts[i](server);
     return status;
@@ -432,8 +439,8 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
     pthread_cond_init(&made->idle, NULL);
     random = getrandom(&made->incarnation, sizeof made->incarnation, 0);
     if (random != sizeof made->incarnation)
-        made->incarnation = themis_clock_wall();
-    made->began = themis_clock_now();
+        made->incarnation = themis_util_clock_wall();
+    made->began = themis_util_clock_now();
     made->thread_count = worker_count(config);
     made->slice_limit = made->thread_count * SLICES_PER_WORKER;
     made->threads = calloc(made->thread_count, sizeof *made->threads);
@@ -459,7 +466,7 @@ themis_status_t themis_server_start(themis_server_t *server)
             return server->thread_count ? THEMIS_OK : THEMIS_NO_MEMORY;
         }
     }
-    return themis_peers_start(server);
+    return themis_server_peers_start(server);
 }
 
 void themis_server_join(themis_server_t *server)
@@ -473,7 +480,7 @@ void themis_server_stop(themis_server_t *server)
     pthread_mutex_lock(&server->lock);
     if (!server->draining) {
         server->draining = 1;
-        server->drain_end = themis_clock_now() + server->config.drain;
+        server->drain_end = themis_util_clock_now() + server->config.drain;
         themis_info("stopping; %llu requests wait", (unsigned long long)themis_sched_queued(server->sched));
         if (server->idle_count)
             pthread_cond_signal(&server->idle);
@@ -485,7 +492,7 @@ void themis_server_stop(themis_server_t *server)
 void themis_server_reload(themis_server_t *server, const themis_server_config_t *fresh)
 {
     char kept[1024], error[512] = "", policy[sizeof server->config.policy], draw[sizeof server->config.draw];
-    themis_log_level_t level;
+    themis_util_log_level_t level;
 
     pthread_mutex_lock(&server->lock);
     memcpy(policy, server->config.policy, sizeof policy);
@@ -498,11 +505,11 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     }
     themis_proto_layout_t layout = {
         .stripe_size = server->config.stripe_size, .count = (uint32_t)server->config.stripe_count, .first = UINT32_MAX};
-    themis_peers_kick(server); /* lambda may be another */
+    themis_server_peers_kick(server); /* lambda may be another */
     pthread_mutex_unlock(&server->lock);
-    themis_namespace_set_layout(server->names, &layout);
-    if (themis_log_level_parse(fresh->log, &level) == 0)
-        themis_log_set_level(level);
+    themis_server_namespace_set_layout(server->names, &layout);
+    if (themis_util_log_level_parse(fresh->log, &level) == 0)
+        themis_util_log_set_level(level);
     if (status != THEMIS_OK)
         themis_error("%s; the old policy stays", error);
     if (*kept)
@@ -512,15 +519,15 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
 
 static void end_sessions(themis_server_t *server)
 {
-    themis_session_t *session;
+    themis_server_session_t *session;
 
     pthread_mutex_lock(&server->lock);
-    while ((session = themis_sessions_first(server->sessions)))
+    while ((session = themis_server_sessions_first(server->sessions)))
         themis_server_end_session(server, session);
     while (server->ready) {
         themis_request_t *request = server->ready;
         DL_DELETE(server->ready, request);
-        themis_request_free(request);
+        themis_server_request_free(request);
     }
     pthread_mutex_unlock(&server->lock);
 }
@@ -529,18 +536,18 @@ void themis_server_destroy(themis_server_t *server)
 {
     if (!server)
         return;
-    themis_watch_stop(server);
-    themis_peers_destroy(server);
+    themis_server_watch_stop(server);
+    themis_server_peers_destroy(server);
     if (server->sessions)
         end_sessions(server);
     themis_net_destroy(server->net);
-    themis_sessions_destroy(server->sessions);
-    themis_locks_destroy(server->locks);
+    themis_server_sessions_destroy(server->sessions);
+    themis_server_locks_destroy(server->locks);
     themis_sched_destroy(server->sched);
-    themis_jobtab_destroy(server->jobs);
-    themis_removed_destroy(server->removed);
-    themis_namespace_destroy(server->names);
-    themis_stall_destroy(server);
+    themis_sched_job_table_destroy(server->jobs);
+    themis_server_removed_destroy(server->removed);
+    themis_server_namespace_destroy(server->names);
+    themis_server_stall_destroy(server);
     themis_store_destroy(server->store);
     pthread_cond_destroy(&server->idle);
     pthread_mutex_destroy(&server->lock);

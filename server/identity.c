@@ -5,9 +5,9 @@
 #include "util/log.h"
 
 /* Ids are shown in terminals and metrics: only printable bytes stay. */
-static void copy_id(char id[THEMIS_JOB_ID_BYTES], const themis_proto_text_t *text)
+static void copy_id(char id[THEMIS_SCHED_JOB_ID_BYTES], const themis_proto_text_t *text)
 {
-    size_t length = text->length < THEMIS_JOB_ID_BYTES - 1 ? text->length : THEMIS_JOB_ID_BYTES - 1;
+    size_t length = text->length < THEMIS_SCHED_JOB_ID_BYTES - 1 ? text->length : THEMIS_SCHED_JOB_ID_BYTES - 1;
 
     for (size_t i = 0; i < length; i++)
         id[i] = text->bytes[i] > ' ' && text->bytes[i] < 127 ? text->bytes[i] : '_';
@@ -21,8 +21,9 @@ static uint32_t believe(uint32_t claim, uint32_t limit, const char *what, const 
     return claim > limit ? limit : claim ? claim : 1;
 }
 
-themis_status_t themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
-                                       const themis_identity_limits_t *limits, themis_job_identity_t *identity)
+themis_status_t themis_server_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+                                              const themis_server_identity_limits_t *limits,
+                                              themis_sched_job_identity_t *identity)
 {
     themis_net_peer_credentials_t peer;
     themis_status_t known = conn ? themis_net_conn_credentials(conn, &peer) : THEMIS_UNSUPPORTED;

@@ -7,9 +7,9 @@
 #include "sched/jobtab.h"
 
 /* What a client's own word is taken for at most. */
-typedef struct themis_identity_limits {
+typedef struct themis_server_identity_limits {
     uint32_t nodes, priority;
-} themis_identity_limits_t;
+} themis_server_identity_limits_t;
 
 /*
  * Job, user, group and size as they count, from what the client says and what the kernel knows of it. A peer that came
@@ -17,6 +17,7 @@ typedef struct themis_identity_limits {
  * believed, until credentials travel with the hello. THEMIS_REFUSED: one on this host that did not come by the local
  * socket. Nodes and priority are believed up to the limits. A job without an id is one of its own per host and process.
  */
-themis_status_t themis_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
-                                       const themis_identity_limits_t *limits, themis_job_identity_t *identity);
+themis_status_t themis_server_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+                                              const themis_server_identity_limits_t *limits,
+                                              themis_sched_job_identity_t *identity);
 #endif

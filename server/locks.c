@@ -12,7 +12,7 @@
 
 typedef struct lock {
     uint64_t from, behind; /* behind UINT64_MAX: to the end */
-    themis_lock_owner_t owner;
+    themis_server_lock_owner_t owner;
     int exclusive;
     void *waiter;
     struct lock *next, *prev;
@@ -30,17 +30,18 @@ typedef struct counter {
     UT_hash_handle hh;
 } counter_t;
 
-struct themis_locks {
-    themis_lock_granted_fn granted;
+struct themis_server_locks {
+    themis_server_lock_granted_fn granted;
     void *arg;
     file_t *files;
     counter_t *counters;
     uint64_t held, waiting;
 };
 
-themis_status_t themis_locks_create(themis_lock_granted_fn granted, void *arg, themis_locks_t **locks)
+themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted, void *arg,
+                                           themis_server_locks_t **locks)
 {
-    themis_locks_t *made = calloc(1, sizeof *made);
+    themis_server_locks_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
@@ -58,7 +59,7 @@ static void free_list(lock_t *list)
     free(lock);
 }
 
-void themis_locks_destroy(themis_locks_t *locks)
+void themis_server_locks_destroy(themis_server_locks_t *locks)
 {
     file_t *file, *next;
     counter_t *counter, *next_counter;
@@ -80,7 +81,7 @@ void themis_locks_destroy(themis_locks_t *locks)
     free(locks);
 }
 
-static int same_owner(const themis_lock_owner_t *a, const themis_lock_owner_t *b)
+static int same_owner(const themis_server_lock_owner_t *a, const themis_server_lock_owner_t *b)
 {
     return a->session == b->session && a->owner == b->owner;
 }
@@ -110,8 +111,8 @@ static const lock_t *obstacle(const file_t *file, const lock_t *lock, const lock
 }
 
 /* Does the owner of `from`, by what it waits for, wait for `target` in the end? `depth` bounds the search. */
-static int leads_to(const themis_locks_t *locks, const themis_lock_owner_t *from, const themis_lock_owner_t *target,
-                    int depth)
+static int leads_to(const themis_server_locks_t *locks, const themis_server_lock_owner_t *from,
+                    const themis_server_lock_owner_t *target, int depth)
 {
     if (same_owner(from, target))
         return 1;
@@ -132,7 +133,7 @@ static int leads_to(const themis_locks_t *locks, const themis_lock_owner_t *from
 }
 
 /* Would `lock` wait for one that waits for its owner? Only an owner that holds something can be waited for. */
-static int closes_circle(const themis_locks_t *locks, const file_t *file, const lock_t *lock)
+static int closes_circle(const themis_server_locks_t *locks, const file_t *file, const lock_t *lock)
 {
     enum { DEPTH = 8 };
     const lock_t *other;
@@ -157,13 +158,13 @@ static int by_offset(const lock_t *a, const lock_t *b)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-static void hold(themis_locks_t *locks, file_t *file, lock_t *lock)
+static void hold(themis_server_locks_t *locks, file_t *file, lock_t *lock)
 {
     DL_INSERT_INORDER(file->held, lock, by_offset);
     locks->held++;
 }
 
-static file_t *file_of(themis_locks_t *locks, uint64_t object, int create)
+static file_t *file_of(themis_server_locks_t *locks, uint64_t object, int create)
 {
     file_t *file;
 
@@ -181,7 +182,7 @@ static file_t *file_of(themis_locks_t *locks, uint64_t object, int create)
     return NULL;
 }
 
-static void drop_if_empty(themis_locks_t *locks, file_t *file)
+static void drop_if_empty(themis_server_locks_t *locks, file_t *file)
 {
     if (file->held || file->waiting)
         return;
@@ -201,8 +202,9 @@ static int holds_already(const file_t *file, const lock_t *lock)
     return 0;
 }
 
-themis_status_t themis_locks_lock(themis_locks_t *locks, uint64_t object, const themis_lock_range_t *range,
-                                  const themis_lock_owner_t *owner, int exclusive, void *waiter)
+themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
+                                         const themis_server_lock_range_t *range,
+                                         const themis_server_lock_owner_t *owner, int exclusive, void *waiter)
 {
     if (range->length == 0)
         return THEMIS_OK;
@@ -235,7 +237,7 @@ themis_status_t themis_locks_lock(themis_locks_t *locks, uint64_t object, const 
     return THEMIS_IN_PROGRESS;
 }
 
-static void grant_waiting(themis_locks_t *locks, file_t *file)
+static void grant_waiting(themis_server_locks_t *locks, file_t *file)
 {
     lock_t *lock, *next;
 
@@ -251,7 +253,7 @@ static void grant_waiting(themis_locks_t *locks, file_t *file)
 }
 
 /* Cuts [from, behind) out of a held lock: nothing, one part or two stay. */
-static themis_status_t cut(themis_locks_t *locks, file_t *file, lock_t *lock, uint64_t from, uint64_t behind)
+static themis_status_t cut(themis_server_locks_t *locks, file_t *file, lock_t *lock, uint64_t from, uint64_t behind)
 {
     if (from <= lock->from && behind >= lock->behind) {
         DL_DELETE(file->held, lock);
@@ -275,8 +277,9 @@ static themis_status_t cut(themis_locks_t *locks, file_t *file, lock_t *lock, ui
     return THEMIS_OK;
 }
 
-themis_status_t themis_locks_unlock(themis_locks_t *locks, uint64_t object, const themis_lock_range_t *range,
-                                    const themis_lock_owner_t *owner)
+themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_t object,
+                                           const themis_server_lock_range_t *range,
+                                           const themis_server_lock_owner_t *owner)
 {
     uint64_t behind = range->length > UINT64_MAX - range->offset ? UINT64_MAX : range->offset + range->length;
     file_t *file = file_of(locks, object, 0);
@@ -296,7 +299,7 @@ themis_status_t themis_locks_unlock(themis_locks_t *locks, uint64_t object, cons
     return status;
 }
 
-static void end_in_file(themis_locks_t *locks, file_t *file, uint64_t session)
+static void end_in_file(themis_server_locks_t *locks, file_t *file, uint64_t session)
 {
     lock_t *lock, *next;
 
@@ -321,7 +324,7 @@ static void end_in_file(themis_locks_t *locks, file_t *file, uint64_t session)
     drop_if_empty(locks, file);
 }
 
-void themis_locks_end_session(themis_locks_t *locks, uint64_t session)
+void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t session)
 {
     file_t *file, *next;
 
@@ -339,7 +342,7 @@ static int has_session(const lock_t *list, uint64_t session)
     return 0;
 }
 
-int themis_locks_has_session(const themis_locks_t *locks, uint64_t session)
+int themis_server_locks_has_session(const themis_server_locks_t *locks, uint64_t session)
 {
     for (const file_t *file = locks->files; file; file = file->hh.next)
         if (has_session(file->held, session) || has_session(file->waiting, session))
@@ -347,7 +350,7 @@ int themis_locks_has_session(const themis_locks_t *locks, uint64_t session)
     return 0;
 }
 
-void themis_locks_forget(themis_locks_t *locks, uint64_t object)
+void themis_server_locks_forget(themis_server_locks_t *locks, uint64_t object)
 {
     counter_t *counter;
 
@@ -358,7 +361,7 @@ void themis_locks_forget(themis_locks_t *locks, uint64_t object)
     free(counter);
 }
 
-static counter_t *counter_of(themis_locks_t *locks, uint64_t object)
+static counter_t *counter_of(themis_server_locks_t *locks, uint64_t object)
 {
     counter_t *counter;
 
@@ -376,7 +379,8 @@ static counter_t *counter_of(themis_locks_t *locks, uint64_t object)
     return NULL;
 }
 
-themis_status_t themis_locks_counter(themis_locks_t *locks, uint64_t object, int action, int64_t value, int64_t *before)
+themis_status_t themis_server_locks_counter(themis_server_locks_t *locks, uint64_t object, int action, int64_t value,
+                                            int64_t *before)
 {
     counter_t *counter = counter_of(locks, object);
     int64_t now;
@@ -392,7 +396,7 @@ themis_status_t themis_locks_counter(themis_locks_t *locks, uint64_t object, int
     return THEMIS_OK;
 }
 
-void themis_locks_usage(const themis_locks_t *locks, uint64_t *held, uint64_t *waiting)
+void themis_server_locks_usage(const themis_server_locks_t *locks, uint64_t *held, uint64_t *waiting)
 {
     *held = locks->held;
     *waiting = locks->waiting;

@@ -14,45 +14,48 @@
 #include <stdint.h>
 #include "themis/status.h"
 
-typedef struct themis_locks themis_locks_t;
+typedef struct themis_server_locks themis_server_locks_t;
 
-typedef struct themis_lock_owner {
+typedef struct themis_server_lock_owner {
     uint64_t session, owner;
-} themis_lock_owner_t;
+} themis_server_lock_owner_t;
 
-typedef struct themis_lock_range {
+typedef struct themis_server_lock_range {
     uint64_t offset, length; /* length UINT64_MAX: to the end */
-} themis_lock_range_t;
+} themis_server_lock_range_t;
 
 /* A lock that had to wait is granted (THEMIS_OK), or its session has ended (THEMIS_CANCELED). `waiter` is what lock was
  * given. */
-typedef void (*themis_lock_granted_fn)(void *arg, void *waiter, themis_status_t status);
+typedef void (*themis_server_lock_granted_fn)(void *arg, void *waiter, themis_status_t status);
 
-themis_status_t themis_locks_create(themis_lock_granted_fn granted, void *arg, themis_locks_t **locks);
-void themis_locks_destroy(themis_locks_t *locks); /* NULL is allowed; waiters are not told */
+themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted, void *arg,
+                                           themis_server_locks_t **locks);
+void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allowed; waiters are not told */
 
 /*
  * THEMIS_OK: the owner holds the range now (also when it did before). THEMIS_LOCKED: held by another, and `waiter` is
  * NULL, or waiting would never end. THEMIS_IN_PROGRESS: `granted` will be called with `waiter`.
  */
-themis_status_t themis_locks_lock(themis_locks_t *locks, uint64_t object, const themis_lock_range_t *range,
-                                  const themis_lock_owner_t *owner, int exclusive, void *waiter);
+themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
+                                         const themis_server_lock_range_t *range,
+                                         const themis_server_lock_owner_t *owner, int exclusive, void *waiter);
 /* Frees whatever the owner holds in the range. */
-themis_status_t themis_locks_unlock(themis_locks_t *locks, uint64_t object, const themis_lock_range_t *range,
-                                    const themis_lock_owner_t *owner);
+themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_t object,
+                                           const themis_server_lock_range_t *range,
+                                           const themis_server_lock_owner_t *owner);
 /* Frees all locks of a session and cancels its waits. */
-void themis_locks_end_session(themis_locks_t *locks, uint64_t session);
+void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t session);
 
 /* 1 if the session holds a lock or waits for one. */
-int themis_locks_has_session(const themis_locks_t *locks, uint64_t session);
+int themis_server_locks_has_session(const themis_server_locks_t *locks, uint64_t session);
 
 /* The object is gone: its counter goes with it. */
-void themis_locks_forget(themis_locks_t *locks, uint64_t object);
+void themis_server_locks_forget(themis_server_locks_t *locks, uint64_t object);
 
 /* THEMIS_PROTO_COUNTER_*; *before is the value before the action. A counter starts at 0. */
-themis_status_t themis_locks_counter(themis_locks_t *locks, uint64_t object, int action, int64_t value,
-                                     int64_t *before);
+themis_status_t themis_server_locks_counter(themis_server_locks_t *locks, uint64_t object, int action, int64_t value,
+                                            int64_t *before);
 
 /* Locks held and locks waiting, over all objects. */
-void themis_locks_usage(const themis_locks_t *locks, uint64_t *held, uint64_t *waiting);
+void themis_server_locks_usage(const themis_server_locks_t *locks, uint64_t *held, uint64_t *waiting);
 #endif

@@ -265,17 +265,17 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
 
 static void set_up_process(const themis_server_config_t *config)
 {
-    themis_log_level_t level;
+    themis_util_log_level_t level;
     struct rlimit files;
     sigset_t handled;
 
     /* before there are threads, also those of libraries: only signals_main takes them */
     handled_signals(&handled);
     pthread_sigmask(SIG_BLOCK, &handled, NULL);
-    themis_log_set_name("themisd");
-    themis_log_set_timestamps(1);
-    if (themis_log_level_parse(config->log, &level) == 0)
-        themis_log_set_level(level);
+    themis_util_log_set_name("themisd");
+    themis_util_log_set_timestamps(1);
+    if (themis_util_log_level_parse(config->log, &level) == 0)
+        themis_util_log_set_level(level);
     /* memory that was used once is kept: mapping and unmapping stops every thread that moves bytes */
     mallopt(M_MMAP_THRESHOLD, 64 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
@@ -304,7 +304,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (line.check) {
-        themis_log_set_name("themisd");
+        themis_util_log_set_name("themisd");
         warn_of_memory(&config);
         printf("configuration is valid\n");
         return EXIT_SUCCESS;

@@ -10,9 +10,9 @@
 
 enum { MAX_CONNECTIONS = 8, TIMEOUT_SECONDS = 10 };
 
-struct themis_metrics_http {
+struct themis_server_metrics_http {
     struct MHD_Daemon *daemon;
-    themis_metrics_text_fn text;
+    themis_server_metrics_text_fn text;
     void *arg;
     uint16_t port;
 };
@@ -28,7 +28,7 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned s
     return result;
 }
 
-static enum MHD_Result answer_metrics(themis_metrics_http_t *http, struct MHD_Connection *connection)
+static enum MHD_Result answer_metrics(themis_server_metrics_http_t *http, struct MHD_Connection *connection)
 {
     char *text = http->text(http->arg);
 
@@ -55,8 +55,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     return answer_metrics(arg, connection);
 }
 
-themis_status_t themis_metrics_start(const char *host, uint16_t port, themis_metrics_text_fn text, void *arg,
-                                     themis_metrics_http_t **http)
+themis_status_t themis_server_metrics_start(const char *host, uint16_t port, themis_server_metrics_text_fn text,
+                                            void *arg, themis_server_metrics_http_t **http)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
 
@@ -66,7 +66,7 @@ themis_status_t themis_metrics_start(const char *host, uint16_t port, themis_met
         themis_error("metrics: \"%s\" is not an IPv4 address", host);
         return THEMIS_CONFIG;
     }
-    themis_metrics_http_t *made = calloc(1, sizeof *made);
+    themis_server_metrics_http_t *made = calloc(1, sizeof *made);
     if (made == NULL)
         return THEMIS_NO_MEMORY;
     made->text = text;
@@ -86,12 +86,12 @@ themis_status_t themis_metrics_start(const char *host, uint16_t port, themis_met
     return THEMIS_OK;
 }
 
-uint16_t themis_metrics_port(const themis_metrics_http_t *http)
+uint16_t themis_server_metrics_port(const themis_server_metrics_http_t *http)
 {
     return http->port;
 }
 
-void themis_metrics_stop(themis_metrics_http_t *http)
+void themis_server_metrics_stop(themis_server_metrics_http_t *http)
 {
     if (http == NULL)
         return;

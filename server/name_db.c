@@ -29,7 +29,7 @@ enum {
 };
 #define ID_EPOCH_S UINT64_C(1577836800) /* 2020 */
 
-struct themis_name_db {
+struct themis_server_name_db {
     rocksdb_t *db;
     rocksdb_env_t *memory; /* NULL with a directory */
     rocksdb_options_t *options;
@@ -111,7 +111,7 @@ static themis_status_t failed(char *message)
     return THEMIS_IO;
 }
 
-static themis_status_t db_put(themis_name_db_t *db, const name_key_t *key, const void *value, size_t length)
+static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length)
 {
     char *error = NULL;
 
@@ -119,7 +119,7 @@ static themis_status_t db_put(themis_name_db_t *db, const name_key_t *key, const
     return error ? failed(error) : THEMIS_OK;
 }
 
-static themis_status_t db_delete(themis_name_db_t *db, const name_key_t *key)
+static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key)
 {
     char *error = NULL;
 
@@ -129,7 +129,8 @@ static themis_status_t db_delete(themis_name_db_t *db, const name_key_t *key)
 
 /* --- attributes -------------------------------------------------------------------------------------------------- */
 
-themis_status_t themis_name_db_get(themis_name_db_t *db, const themis_proto_text_t *path, themis_proto_attr_t *attr)
+themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                          themis_proto_attr_t *attr)
 {
     name_key_t key;
     char *error = NULL;
@@ -148,8 +149,8 @@ themis_status_t themis_name_db_get(themis_name_db_t *db, const themis_proto_text
     return status;
 }
 
-themis_status_t themis_name_db_put(themis_name_db_t *db, const themis_proto_text_t *path,
-                                   const themis_proto_attr_t *attr)
+themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                          const themis_proto_attr_t *attr)
 {
     uint64_t words[RECORD_WORDS];
     name_key_t key;
@@ -159,7 +160,7 @@ themis_status_t themis_name_db_put(themis_name_db_t *db, const themis_proto_text
     return db_put(db, &key, words, sizeof words);
 }
 
-themis_status_t themis_name_db_remove(themis_name_db_t *db, const themis_proto_text_t *path)
+themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path)
 {
     name_key_t key;
 
@@ -169,7 +170,7 @@ themis_status_t themis_name_db_remove(themis_name_db_t *db, const themis_proto_t
 
 /* --- entries ----------------------------------------------------------------------------------------------------- */
 
-themis_status_t themis_name_db_entry_put(themis_name_db_t *db, const themis_proto_entry_t *entry)
+themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry)
 {
     char type = (char)entry->type;
     name_key_t key;
@@ -178,7 +179,7 @@ themis_status_t themis_name_db_entry_put(themis_name_db_t *db, const themis_prot
     return db_put(db, &key, &type, 1);
 }
 
-themis_status_t themis_name_db_entry_remove(themis_name_db_t *db, const themis_proto_entry_t *entry)
+themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry)
 {
     name_key_t key;
 
@@ -186,7 +187,7 @@ themis_status_t themis_name_db_entry_remove(themis_name_db_t *db, const themis_p
     return db_delete(db, &key);
 }
 
-int themis_name_db_has_entries(themis_name_db_t *db, const themis_proto_text_t *directory)
+int themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory)
 {
     static const themis_proto_text_t none;
     name_key_t key;
@@ -225,8 +226,8 @@ static void collect(rocksdb_iterator_t *at, const name_key_t *prefix, uint32_t l
     entries->length = (uint32_t)used;
 }
 
-void themis_name_db_list(themis_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
-                         themis_proto_entries_t *entries)
+void themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer,
+                                size_t capacity, themis_proto_entries_t *entries)
 {
     static const themis_proto_text_t none;
     name_key_t prefix, start;
@@ -250,12 +251,12 @@ void themis_name_db_list(themis_name_db_t *db, const themis_proto_readdir_t *rea
  */
 static uint64_t first_id(uint32_t index)
 {
-    uint64_t us = (themis_clock_wall() - ID_EPOCH_S * THEMIS_NS_PER_S) / THEMIS_NS_PER_US;
+    uint64_t us = (themis_util_clock_wall() - ID_EPOCH_S * THEMIS_NS_PER_S) / THEMIS_NS_PER_US;
 
     return (uint64_t)(index + 1) << INDEX_SHIFT | (us & ((UINT64_C(1) << INDEX_SHIFT) - 1));
 }
 
-static themis_status_t reserve_ids(themis_name_db_t *db)
+static themis_status_t reserve_ids(themis_server_name_db_t *db)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
     uint64_t word = htole64(db->next_id + ID_BATCH);
@@ -266,7 +267,7 @@ static themis_status_t reserve_ids(themis_name_db_t *db)
     return status;
 }
 
-themis_status_t themis_name_db_new_id(themis_name_db_t *db, uint64_t *id)
+themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id)
 {
     themis_status_t status = THEMIS_OK;
 
@@ -279,7 +280,7 @@ themis_status_t themis_name_db_new_id(themis_name_db_t *db, uint64_t *id)
     return status;
 }
 
-static void load_ids(themis_name_db_t *db, uint32_t index)
+static void load_ids(themis_server_name_db_t *db, uint32_t index)
 {
     char *error = NULL;
     size_t length = 0;
@@ -322,7 +323,7 @@ static int has_old_database(const char *directory)
     return snprintf(path, sizeof path, "%s/CURRENT", directory) < PATH_MAX && access(path, F_OK) == 0;
 }
 
-static themis_status_t take_directory(themis_name_db_t *db, const char *directory, int fresh, uint32_t index)
+static themis_status_t take_directory(themis_server_name_db_t *db, const char *directory, int fresh, uint32_t index)
 {
     int old = !fresh && has_old_database(directory);
     char content[64];
@@ -335,7 +336,7 @@ static themis_status_t take_directory(themis_name_db_t *db, const char *director
     return themis_store_lock_directory("state", directory, content, old ? NULL : is_of_database, &db->lock_fd);
 }
 
-static themis_status_t open_db(themis_name_db_t *db, const char *directory, int fresh)
+static themis_status_t open_db(themis_server_name_db_t *db, const char *directory, int fresh)
 {
     char *error = NULL;
 
@@ -363,9 +364,10 @@ static themis_status_t open_db(themis_name_db_t *db, const char *directory, int 
     return THEMIS_CONFIG;
 }
 
-themis_status_t themis_name_db_open(const char *directory, int fresh, uint32_t index, themis_name_db_t **db)
+themis_status_t themis_server_name_db_open(const char *directory, int fresh, uint32_t index,
+                                           themis_server_name_db_t **db)
 {
-    themis_name_db_t *made = calloc(1, sizeof *made);
+    themis_server_name_db_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
@@ -375,7 +377,7 @@ themis_status_t themis_name_db_open(const char *directory, int fresh, uint32_t i
     if (status == THEMIS_OK)
         status = open_db(made, directory, fresh);
     if (status != THEMIS_OK) {
-        themis_name_db_close(made);
+        themis_server_name_db_close(made);
         return status;
     }
     load_ids(made, index);
@@ -383,7 +385,7 @@ themis_status_t themis_name_db_open(const char *directory, int fresh, uint32_t i
     return THEMIS_OK;
 }
 
-void themis_name_db_close(themis_name_db_t *db)
+void themis_server_name_db_close(themis_server_name_db_t *db)
 {
     if (!db)
         return;
@@ -402,7 +404,7 @@ void themis_name_db_close(themis_name_db_t *db)
     free(db);
 }
 
-themis_status_t themis_name_db_sync(themis_name_db_t *db)
+themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db)
 {
     char *error = NULL;
 

@@ -15,7 +15,7 @@
 #include "proto/proto.h"
 #include "themis/status.h"
 
-typedef struct themis_name_db themis_name_db_t;
+typedef struct themis_server_name_db themis_server_name_db_t;
 
 /*
  * `directory` is made if it is not there; "": in memory, gone with the process. `fresh`: the names are those of an
@@ -23,25 +23,27 @@ typedef struct themis_name_db themis_name_db_t;
  * the directory cannot be opened, or holds something else or another server's names, and is left as it is.
  * THEMIS_BUSY: a server uses it.
  */
-themis_status_t themis_name_db_open(const char *directory, int fresh, uint32_t index, themis_name_db_t **db);
-void themis_name_db_close(themis_name_db_t *db); /* NULL is allowed */
+themis_status_t themis_server_name_db_open(const char *directory, int fresh, uint32_t index,
+                                           themis_server_name_db_t **db);
+void themis_server_name_db_close(themis_server_name_db_t *db); /* NULL is allowed */
 
 /* THEMIS_NO_ENTRY: there is nothing of that path, as of "/" until it is put. */
-themis_status_t themis_name_db_get(themis_name_db_t *db, const themis_proto_text_t *path, themis_proto_attr_t *attr);
-themis_status_t themis_name_db_put(themis_name_db_t *db, const themis_proto_text_t *path,
-                                   const themis_proto_attr_t *attr);
-themis_status_t themis_name_db_remove(themis_name_db_t *db, const themis_proto_text_t *path);
+themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                          themis_proto_attr_t *attr);
+themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                          const themis_proto_attr_t *attr);
+themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path);
 
-themis_status_t themis_name_db_entry_put(themis_name_db_t *db, const themis_proto_entry_t *entry);
-themis_status_t themis_name_db_entry_remove(themis_name_db_t *db, const themis_proto_entry_t *entry);
-int themis_name_db_has_entries(themis_name_db_t *db, const themis_proto_text_t *directory);
+themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
+themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
+int themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory);
 /* Entries into `buffer`, which *entries borrows. */
-void themis_name_db_list(themis_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
-                         themis_proto_entries_t *entries);
+void themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer,
+                                size_t capacity, themis_proto_entries_t *entries);
 
 /* An id that no object ever had. */
-themis_status_t themis_name_db_new_id(themis_name_db_t *db, uint64_t *id);
+themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);
 
 /* What was changed survives a power failure when it returns. */
-themis_status_t themis_name_db_sync(themis_name_db_t *db);
+themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db);
 #endif

@@ -13,42 +13,42 @@ static void serve_readdir(themis_request_t *request)
     themis_status_t status = THEMIS_NO_MEMORY;
 
     if (buffer)
-        status = themis_namespace_readdir(server->names, &request->session->identity, &request->body.readdir, buffer,
-                                          ENTRIES_BYTES, &entries);
-    themis_request_reply(request, status, &entries, NULL);
+        status = themis_server_namespace_readdir(server->names, &request->session->identity, &request->body.readdir,
+                                                 buffer, ENTRIES_BYTES, &entries);
+    themis_server_request_reply(request, status, &entries, NULL);
     free(buffer);
 }
 
-void themis_names_serve(themis_request_t *request)
+void themis_server_names_serve(themis_request_t *request)
 {
-    themis_namespace_t *names = request->server->names;
-    const themis_job_identity_t *who = &request->session->identity;
+    themis_server_namespace_t *names = request->server->names;
+    const themis_sched_job_identity_t *who = &request->session->identity;
     const themis_proto_body_t *body = &request->body;
     themis_proto_body_t reply;
     themis_status_t status = THEMIS_OPCODE;
 
     switch (request->header.opcode) {
     case THEMIS_OP_LOOKUP:
-        status = themis_namespace_lookup(names, &body->path.path, &reply.attr);
+        status = themis_server_namespace_lookup(names, &body->path.path, &reply.attr);
         break;
     case THEMIS_OP_CREATE:
-        status = themis_namespace_make(names, who, &body->create, &reply.attr);
+        status = themis_server_namespace_make(names, who, &body->create, &reply.attr);
         break;
     case THEMIS_OP_REMOVE:
-        status = themis_namespace_remove(names, who, &body->remove, &reply.attr);
+        status = themis_server_namespace_remove(names, who, &body->remove, &reply.attr);
         break;
     case THEMIS_OP_SETATTR:
-        status = themis_namespace_setattr(names, who, &body->setattr, &reply.attr);
+        status = themis_server_namespace_setattr(names, who, &body->setattr, &reply.attr);
         break;
     case THEMIS_OP_ENTRY_ADD:
-        status = themis_namespace_entry_add(names, who, &body->entry);
+        status = themis_server_namespace_entry_add(names, who, &body->entry);
         break;
     case THEMIS_OP_ENTRY_REMOVE:
-        status = themis_namespace_entry_remove(names, who, &body->entry);
+        status = themis_server_namespace_entry_remove(names, who, &body->entry);
         break;
     case THEMIS_OP_READDIR:
         serve_readdir(request);
         return;
     }
-    themis_request_reply(request, status, &reply, NULL);
+    themis_server_request_reply(request, status, &reply, NULL);
 }

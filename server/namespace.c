@@ -14,8 +14,8 @@
 
 enum { LOCKS = 64 };
 
-struct themis_namespace {
-    themis_name_db_t *db;
+struct themis_server_namespace {
+    themis_server_name_db_t *db;
     pthread_mutex_t locks[LOCKS];
     uint32_t servers;
     pthread_mutex_t layout_lock; /* of the next one */
@@ -57,9 +57,10 @@ static themis_status_t check_path(const themis_proto_text_t *path)
     return status;
 }
 
-static themis_status_t get_attr(themis_namespace_t *names, const themis_proto_text_t *path, themis_proto_attr_t *attr)
+static themis_status_t get_attr(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                themis_proto_attr_t *attr)
 {
-    themis_status_t status = themis_name_db_get(names->db, path, attr);
+    themis_status_t status = themis_server_name_db_get(names->db, path, attr);
 
     if (status == THEMIS_NO_ENTRY && is_root(path)) {
         *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777};
@@ -68,16 +69,16 @@ static themis_status_t get_attr(themis_namespace_t *names, const themis_proto_te
     return status;
 }
 
-static pthread_mutex_t *lock_of(themis_namespace_t *names, const themis_proto_text_t *path)
+static pthread_mutex_t *lock_of(themis_server_namespace_t *names, const themis_proto_text_t *path)
 {
-    pthread_mutex_t *lock = &names->locks[themis_ring_hash(path->bytes, path->length) % LOCKS];
+    pthread_mutex_t *lock = &names->locks[themis_util_ring_hash(path->bytes, path->length) % LOCKS];
 
     pthread_mutex_lock(lock);
     return lock;
 }
 
 /* Checks a path, and takes its lock if there is nothing wrong with it. */
-static themis_status_t enter(themis_namespace_t *names, const themis_proto_text_t *path, pthread_mutex_t **lock)
+static themis_status_t enter(themis_server_namespace_t *names, const themis_proto_text_t *path, pthread_mutex_t **lock)
 {
     themis_status_t status = check_path(path);
 
@@ -88,9 +89,10 @@ static themis_status_t enter(themis_namespace_t *names, const themis_proto_text_
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
 
-themis_status_t themis_namespace_create(const themis_namespace_options_t *options, themis_namespace_t **names)
+themis_status_t themis_server_namespace_create(const themis_server_namespace_options_t *options,
+                                               themis_server_namespace_t **names)
 {
-    themis_namespace_t *made = calloc(1, sizeof *made);
+    themis_server_namespace_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
@@ -99,43 +101,43 @@ themis_status_t themis_namespace_create(const themis_namespace_options_t *option
     pthread_mutex_init(&made->layout_lock, NULL);
     made->servers = options->servers;
     made->layout = options->layout;
-    themis_status_t status =
-        themis_name_db_open(options->directory ? options->directory : "", options->fresh, options->index, &made->db);
+    themis_status_t status = themis_server_name_db_open(options->directory ? options->directory : "", options->fresh,
+                                                        options->index, &made->db);
     if (status != THEMIS_OK) {
-        themis_namespace_destroy(made);
+        themis_server_namespace_destroy(made);
         return status;
     }
     *names = made;
     return THEMIS_OK;
 }
 
-void themis_namespace_destroy(themis_namespace_t *names)
+void themis_server_namespace_destroy(themis_server_namespace_t *names)
 {
     if (!names)
         return;
-    themis_name_db_close(names->db);
+    themis_server_name_db_close(names->db);
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_destroy(&names->locks[i]);
     pthread_mutex_destroy(&names->layout_lock);
     free(names);
 }
 
-void themis_namespace_set_layout(themis_namespace_t *names, const themis_proto_layout_t *layout)
+void themis_server_namespace_set_layout(themis_server_namespace_t *names, const themis_proto_layout_t *layout)
 {
     pthread_mutex_lock(&names->layout_lock);
     names->layout = *layout;
     pthread_mutex_unlock(&names->layout_lock);
 }
 
-themis_status_t themis_namespace_sync(themis_namespace_t *names)
+themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names)
 {
-    return themis_name_db_sync(names->db);
+    return themis_server_name_db_sync(names->db);
 }
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
 
-themis_status_t themis_namespace_lookup(themis_namespace_t *names, const themis_proto_text_t *path,
-                                        themis_proto_attr_t *attr)
+themis_status_t themis_server_namespace_lookup(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                               themis_proto_attr_t *attr)
 {
     themis_status_t status = check_path(path);
 
@@ -143,7 +145,7 @@ themis_status_t themis_namespace_lookup(themis_namespace_t *names, const themis_
 }
 
 /* Fills in what the wish leaves open, and bounds it by the servers there are. */
-static themis_status_t choose_layout(themis_namespace_t *names, const themis_proto_text_t *path,
+static themis_status_t choose_layout(themis_server_namespace_t *names, const themis_proto_text_t *path,
                                      const themis_proto_layout_t *wish, themis_proto_layout_t *layout)
 {
     pthread_mutex_lock(&names->layout_lock);
@@ -157,15 +159,15 @@ static themis_status_t choose_layout(themis_namespace_t *names, const themis_pro
     if (layout->count == 0 || layout->count > names->servers)
         layout->count = names->servers;
     if (layout->first == UINT32_MAX)
-        layout->first = (uint32_t)(themis_ring_hash(path->bytes, path->length) % names->servers);
+        layout->first = (uint32_t)(themis_util_ring_hash(path->bytes, path->length) % names->servers);
     layout->first %= names->servers;
     return layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32 ? THEMIS_INVALID : THEMIS_OK;
 }
 
-static themis_status_t fresh_attr(themis_namespace_t *names, const themis_job_identity_t *who,
+static themis_status_t fresh_attr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                   const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
-    uint64_t now = themis_clock_wall();
+    uint64_t now = themis_util_clock_wall();
     themis_proto_attr_t made = {.type = create->attr.type,
                                 .mode = create->attr.mode & 07777,
                                 .uid = who->uid,
@@ -177,18 +179,18 @@ static themis_status_t fresh_attr(themis_namespace_t *names, const themis_job_id
     if (made.type == THEMIS_PROTO_FILE) {
         status = choose_layout(names, &create->path, &create->attr.layout, &made.layout);
         if (status == THEMIS_OK)
-            status = themis_name_db_new_id(names->db, &made.id);
+            status = themis_server_name_db_new_id(names->db, &made.id);
     }
     *attr = made;
     return status;
 }
 
 /* A name that moved here from elsewhere, with everything it had. */
-static themis_status_t adopted_attr(const themis_job_identity_t *who, const themis_proto_create_t *create,
+static themis_status_t adopted_attr(const themis_sched_job_identity_t *who, const themis_proto_create_t *create,
                                     themis_proto_attr_t *attr)
 {
     *attr = create->attr;
-    return themis_access_owner(who, attr);
+    return themis_server_access_owner(who, attr);
 }
 
 /* What CREATE does with a name that is there. */
@@ -206,7 +208,7 @@ static themis_status_t meet_existing(const themis_proto_create_t *create, const 
     return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_EXISTS;
 }
 
-static themis_status_t make_locked(themis_namespace_t *names, const themis_job_identity_t *who,
+static themis_status_t make_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old, made;
@@ -221,7 +223,7 @@ static themis_status_t make_locked(themis_namespace_t *names, const themis_job_i
         status = create->flags & THEMIS_PROTO_CREATE_ADOPT ? adopted_attr(who, create, &made)
                                                            : fresh_attr(names, who, create, &made);
         if (status == THEMIS_OK)
-            status = themis_name_db_put(names->db, &create->path, &made);
+            status = themis_server_name_db_put(names->db, &create->path, &made);
         made.fresh = 1;
     }
     if (status == THEMIS_OK)
@@ -229,8 +231,8 @@ static themis_status_t make_locked(themis_namespace_t *names, const themis_job_i
     return status;
 }
 
-themis_status_t themis_namespace_make(themis_namespace_t *names, const themis_job_identity_t *who,
-                                      const themis_proto_create_t *create, themis_proto_attr_t *attr)
+themis_status_t themis_server_namespace_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                             const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
     pthread_mutex_t *lock;
     themis_status_t status = enter(names, &create->path, &lock);
@@ -242,7 +244,7 @@ themis_status_t themis_namespace_make(themis_namespace_t *names, const themis_jo
     return status;
 }
 
-static themis_status_t remove_locked(themis_namespace_t *names, const themis_job_identity_t *who,
+static themis_status_t remove_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                      const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old;
@@ -255,18 +257,19 @@ static themis_status_t remove_locked(themis_namespace_t *names, const themis_job
     if (old.type != remove->type)
         return old.type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
     /* who may write a file may empty it; leave to take the name away comes with the directory's entry */
-    if (themis_access_owner(who, &old) != THEMIS_OK && themis_access_attr(who, &old, THEMIS_ACCESS_WRITE) != THEMIS_OK)
+    if (themis_server_access_owner(who, &old) != THEMIS_OK &&
+        themis_server_access_attr(who, &old, THEMIS_SERVER_ACCESS_WRITE) != THEMIS_OK)
         return THEMIS_ACCESS;
-    if (old.type == THEMIS_PROTO_DIRECTORY && themis_name_db_has_entries(names->db, &remove->path))
+    if (old.type == THEMIS_PROTO_DIRECTORY && themis_server_name_db_has_entries(names->db, &remove->path))
         return THEMIS_NOT_EMPTY;
-    status = themis_name_db_remove(names->db, &remove->path);
+    status = themis_server_name_db_remove(names->db, &remove->path);
     if (status == THEMIS_OK)
         *attr = old;
     return status;
 }
 
-themis_status_t themis_namespace_remove(themis_namespace_t *names, const themis_job_identity_t *who,
-                                        const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
+themis_status_t themis_server_namespace_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                               const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
 {
     pthread_mutex_t *lock;
     themis_status_t status = enter(names, &remove->path, &lock);
@@ -278,14 +281,14 @@ themis_status_t themis_namespace_remove(themis_namespace_t *names, const themis_
     return status;
 }
 
-static themis_status_t setattr_locked(themis_namespace_t *names, const themis_job_identity_t *who,
+static themis_status_t setattr_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                       const themis_proto_setattr_t *set, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t now;
 
     themis_status_t status = get_attr(names, &set->path, &now);
     if (status == THEMIS_OK && set->mask)
-        status = themis_access_owner(who, &now);
+        status = themis_server_access_owner(who, &now);
     /* files are not given away */
     if (status == THEMIS_OK && set->mask & THEMIS_PROTO_SET_OWNER && who->uid != 0 && set->uid != now.uid)
         status = THEMIS_ACCESS;
@@ -299,14 +302,15 @@ static themis_status_t setattr_locked(themis_namespace_t *names, const themis_jo
     }
     if (set->mask & THEMIS_PROTO_SET_MODIFIED)
         now.modified = set->modified;
-    status = themis_name_db_put(names->db, &set->path, &now);
+    status = themis_server_name_db_put(names->db, &set->path, &now);
     if (status == THEMIS_OK)
         *attr = now;
     return status;
 }
 
-themis_status_t themis_namespace_setattr(themis_namespace_t *names, const themis_job_identity_t *who,
-                                         const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr)
+themis_status_t themis_server_namespace_setattr(themis_server_namespace_t *names,
+                                                const themis_sched_job_identity_t *who,
+                                                const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr)
 {
     pthread_mutex_t *lock;
     themis_status_t status = enter(names, &setattr->path, &lock);
@@ -319,7 +323,7 @@ themis_status_t themis_namespace_setattr(themis_namespace_t *names, const themis
 }
 
 /* The directory is there, is one, and allows `want`. */
-static themis_status_t check_directory(themis_namespace_t *names, const themis_job_identity_t *who,
+static themis_status_t check_directory(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                        const themis_proto_text_t *directory, int want)
 {
     themis_proto_attr_t attr;
@@ -327,7 +331,7 @@ static themis_status_t check_directory(themis_namespace_t *names, const themis_j
 
     if (status != THEMIS_OK)
         return status;
-    return attr.type == THEMIS_PROTO_DIRECTORY ? themis_access_attr(who, &attr, want) : THEMIS_NOT_DIRECTORY;
+    return attr.type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(who, &attr, want) : THEMIS_NOT_DIRECTORY;
 }
 
 static themis_status_t check_entry(const themis_proto_entry_t *entry)
@@ -341,9 +345,9 @@ static themis_status_t check_entry(const themis_proto_entry_t *entry)
     return status;
 }
 
-typedef themis_status_t entry_change_t(themis_name_db_t *db, const themis_proto_entry_t *entry);
+typedef themis_status_t entry_change_t(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
 
-static themis_status_t change_entry(themis_namespace_t *names, const themis_job_identity_t *who,
+static themis_status_t change_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                     const themis_proto_entry_t *entry, entry_change_t *change)
 {
     themis_status_t status = check_entry(entry);
@@ -351,36 +355,39 @@ static themis_status_t change_entry(themis_namespace_t *names, const themis_job_
     if (status != THEMIS_OK)
         return status;
     pthread_mutex_t *lock = lock_of(names, &entry->directory);
-    status = check_directory(names, who, &entry->directory, THEMIS_ACCESS_WRITE | THEMIS_ACCESS_EXECUTE);
+    status = check_directory(names, who, &entry->directory, THEMIS_SERVER_ACCESS_WRITE | THEMIS_SERVER_ACCESS_EXECUTE);
     if (status == THEMIS_OK)
         status = change(names->db, entry);
     pthread_mutex_unlock(lock);
     return status;
 }
 
-themis_status_t themis_namespace_entry_add(themis_namespace_t *names, const themis_job_identity_t *who,
-                                           const themis_proto_entry_t *entry)
+themis_status_t themis_server_namespace_entry_add(themis_server_namespace_t *names,
+                                                  const themis_sched_job_identity_t *who,
+                                                  const themis_proto_entry_t *entry)
 {
-    return change_entry(names, who, entry, themis_name_db_entry_put);
+    return change_entry(names, who, entry, themis_server_name_db_entry_put);
 }
 
-themis_status_t themis_namespace_entry_remove(themis_namespace_t *names, const themis_job_identity_t *who,
-                                              const themis_proto_entry_t *entry)
+themis_status_t themis_server_namespace_entry_remove(themis_server_namespace_t *names,
+                                                     const themis_sched_job_identity_t *who,
+                                                     const themis_proto_entry_t *entry)
 {
-    return change_entry(names, who, entry, themis_name_db_entry_remove);
+    return change_entry(names, who, entry, themis_server_name_db_entry_remove);
 }
 
-themis_status_t themis_namespace_readdir(themis_namespace_t *names, const themis_job_identity_t *who,
-                                         const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
-                                         themis_proto_entries_t *entries)
+themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,
+                                                const themis_sched_job_identity_t *who,
+                                                const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
+                                                themis_proto_entries_t *entries)
 {
     themis_status_t status = check_path(&readdir->path);
 
     if (status == THEMIS_OK && readdir->after.length > THEMIS_PROTO_MAX_NAME)
         status = THEMIS_NAME_TOO_LONG;
     if (status == THEMIS_OK)
-        status = check_directory(names, who, &readdir->path, THEMIS_ACCESS_READ);
+        status = check_directory(names, who, &readdir->path, THEMIS_SERVER_ACCESS_READ);
     if (status == THEMIS_OK)
-        themis_name_db_list(names->db, readdir, buffer, capacity, entries);
+        themis_server_name_db_list(names->db, readdir, buffer, capacity, entries);
     return status;
 }

@@ -9,14 +9,14 @@ static themis_status_t on_object(themis_request_t *request, themis_store_object_
     themis_store_t *store = request->server->store;
     const themis_proto_body_t *body = &request->body;
     themis_store_size_t size;
-    themis_extent_t range;
+    themis_store_extent_t range;
     themis_status_t status;
 
     switch (request->header.opcode) {
     case THEMIS_OP_TRUNCATE:
         return themis_store_truncate(store, object, body->resize.size);
     case THEMIS_OP_ALLOCATE:
-        range = (themis_extent_t){body->range.offset, body->range.length};
+        range = (themis_store_extent_t){body->range.offset, body->range.length};
         return themis_store_allocate(store, object, &range);
     case THEMIS_OP_SYNC:
         return themis_store_sync(store, object);
@@ -29,14 +29,14 @@ static themis_status_t on_object(themis_request_t *request, themis_store_object_
     }
 }
 
-themis_status_t themis_objects_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
+themis_status_t themis_server_objects_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
 {
     themis_store_object_t *opened;
     themis_status_t status = themis_store_open(server->store, id, 1, &opened);
 
     if (status != THEMIS_OK)
         return status;
-    if (!themis_removed_has(server->removed, id)) {
+    if (!themis_server_removed_has(server->removed, id)) {
         *object = opened;
         return THEMIS_OK;
     }
@@ -50,13 +50,13 @@ static themis_status_t remove_object(themis_request_t *request, uint64_t id)
     themis_server_t *server = request->server;
 
     pthread_mutex_lock(&server->lock);
-    themis_locks_forget(server->locks, id);
+    themis_server_locks_forget(server->locks, id);
     pthread_mutex_unlock(&server->lock);
-    themis_removed_add(server->removed, id);
+    themis_server_removed_add(server->removed, id);
     return themis_store_remove(server->store, id);
 }
 
-void themis_objects_serve(themis_request_t *request)
+void themis_server_objects_serve(themis_request_t *request)
 {
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
@@ -66,15 +66,16 @@ void themis_objects_serve(themis_request_t *request)
     themis_proto_body_t reply = {.size = {0}};
     themis_store_object_t *object;
 
-    themis_status_t status =
-        themis_access_object(&request->session->identity, id,
-                             changes || opcode == THEMIS_OP_DESTROY ? THEMIS_ACCESS_WRITE : THEMIS_ACCESS_READ);
+    themis_status_t status = themis_server_access_object(
+        &request->session->identity, id,
+        changes || opcode == THEMIS_OP_DESTROY ? THEMIS_SERVER_ACCESS_WRITE : THEMIS_SERVER_ACCESS_READ);
     if (status == THEMIS_OK && opcode == THEMIS_OP_SYNC)
-        status = themis_namespace_sync(server->names);
+        status = themis_server_namespace_sync(server->names);
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
         status = remove_object(request, id);
     } else if (status == THEMIS_OK) {
-        status = changes ? themis_objects_open(server, id, &object) : themis_store_open(server->store, id, 0, &object);
+        status = changes ? themis_server_objects_open(server, id, &object)
+                         : themis_store_open(server->store, id, 0, &object);
         if (status == THEMIS_OK) {
             status = on_object(request, object, &reply);
             themis_store_close(server->store, object);
@@ -82,7 +83,7 @@ void themis_objects_serve(themis_request_t *request)
             status = THEMIS_OK; /* nothing was written here: size 0, nothing to sync */
         }
     }
-    themis_request_reply(request, status, &reply, NULL);
+    themis_server_request_reply(request, status, &reply, NULL);
 }
 
 void themis_server_lock_granted(void *arg, void *waiter, themis_status_t status)
@@ -100,29 +101,29 @@ static themis_status_t lock_or_unlock(themis_request_t *request)
 {
     themis_server_t *server = request->server;
     const themis_proto_lock_t *lock = &request->body.lock;
-    themis_lock_range_t range = {lock->offset, lock->length};
-    themis_lock_owner_t owner = {request->session->number, lock->owner};
+    themis_server_lock_range_t range = {lock->offset, lock->length};
+    themis_server_lock_owner_t owner = {request->session->number, lock->owner};
     themis_status_t status;
 
     pthread_mutex_lock(&server->lock);
     if (request->header.opcode == THEMIS_OP_UNLOCK)
-        status = themis_locks_unlock(server->locks, lock->object, &range, &owner);
+        status = themis_server_locks_unlock(server->locks, lock->object, &range, &owner);
     else if (!request->session->listed)
         status = THEMIS_CANCELED;
     else
-        status = themis_locks_lock(server->locks, lock->object, &range, &owner, lock->exclusive,
-                                   lock->wait ? request : NULL);
+        status = themis_server_locks_lock(server->locks, lock->object, &range, &owner, lock->exclusive,
+                                          lock->wait ? request : NULL);
     if (request->header.opcode == THEMIS_OP_LOCK && status == THEMIS_OK)
         request->session->unlocks++;
     if (status == THEMIS_IN_PROGRESS) {
         themis_server_unschedule(server, request);
-        request->state = THEMIS_REQUEST_WAITING; /* from here on it may be granted at any time */
+        request->state = THEMIS_SERVER_REQUEST_WAITING; /* from here on it may be granted at any time */
     }
     pthread_mutex_unlock(&server->lock);
     return status;
 }
 
-themis_status_t themis_locking_serve(themis_request_t *request)
+themis_status_t themis_server_locking_serve(themis_request_t *request)
 {
     themis_server_t *server = request->server;
     const themis_proto_counter_t *counter = &request->body.counter;
@@ -132,8 +133,8 @@ themis_status_t themis_locking_serve(themis_request_t *request)
     if (request->header.opcode == THEMIS_OP_COUNTER) {
         reply.counter = *counter;
         pthread_mutex_lock(&server->lock);
-        status =
-            themis_locks_counter(server->locks, counter->object, counter->action, counter->value, &reply.counter.value);
+        status = themis_server_locks_counter(server->locks, counter->object, counter->action, counter->value,
+                                             &reply.counter.value);
         pthread_mutex_unlock(&server->lock);
     } else if (request->opened) {
         status = request->status; /* granted after a wait */
@@ -144,6 +145,6 @@ themis_status_t themis_locking_serve(themis_request_t *request)
             return status;
     }
     if (!request->canceled)
-        themis_request_reply(request, status, &reply, NULL);
+        themis_server_request_reply(request, status, &reply, NULL);
     return THEMIS_OK;
 }

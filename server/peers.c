@@ -25,8 +25,8 @@ typedef struct peer {
     int complained;
 } peer_t;
 
-typedef struct themis_peers {
-    themis_exchange_t *exchange;
+typedef struct themis_server_peers {
+    themis_sched_exchange_t *exchange;
     uint64_t session;
     pthread_t thread;
     int started, stop; /* of the server's lock */
@@ -39,7 +39,7 @@ typedef struct themis_peers {
     uint32_t parts, room;
     uint32_t count, self;
     peer_t list[];
-} themis_peers_t;
+} themis_server_peers_t;
 
 /* --- connections -------------------------------------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ static void drop(peer_t *peer, uint64_t now)
 
 static themis_status_t say_hello(themis_server_t *server, peer_t *peer)
 {
-    themis_peers_t *peers = server->peers;
+    themis_server_peers_t *peers = server->peers;
     const char *name = server->config.name;
     uint8_t bytes[1024];
     size_t length;
@@ -80,7 +80,7 @@ static themis_status_t say_hello(themis_server_t *server, peer_t *peer)
 /* 0 if it took long in vain. */
 static int reach(themis_server_t *server, peer_t *peer)
 {
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
 
     if (peer->conn || now < peer->next_try)
         return 1;
@@ -100,11 +100,11 @@ static int reach(themis_server_t *server, peer_t *peer)
         themis_warn("server %s:%u cannot be reached: %s", peer->host, peer->port, themis_status_string(status));
         peer->complained = 1;
     }
-    drop(peer, themis_clock_now());
+    drop(peer, themis_util_clock_now());
     return 0;
 }
 
-static themis_status_t send_parts(const themis_peers_t *peers, const peer_t *peer)
+static themis_status_t send_parts(const themis_server_peers_t *peers, const peer_t *peer)
 {
     const uint8_t *at = peers->messages;
     themis_status_t status = THEMIS_OK;
@@ -118,7 +118,7 @@ static themis_status_t send_parts(const themis_peers_t *peers, const peer_t *pee
 
 static void send_table(themis_server_t *server)
 {
-    themis_peers_t *peers = server->peers;
+    themis_server_peers_t *peers = server->peers;
     int patient = 1;
 
     for (uint32_t i = 0; i < peers->count; i++) {
@@ -128,13 +128,13 @@ static void send_table(themis_server_t *server)
         if (patient)
             patient = reach(server, peer);
         if (peer->conn && send_parts(peers, peer) != THEMIS_OK)
-            drop(peer, themis_clock_now());
+            drop(peer, themis_util_clock_now());
     }
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
 
-static themis_status_t reserve_parts(themis_peers_t *peers, uint32_t parts)
+static themis_status_t reserve_parts(themis_server_peers_t *peers, uint32_t parts)
 {
     if (parts <= peers->room)
         return THEMIS_OK;
@@ -148,7 +148,7 @@ static themis_status_t reserve_parts(themis_peers_t *peers, uint32_t parts)
     return THEMIS_OK;
 }
 
-static themis_status_t encode_parts(themis_peers_t *peers, const themis_proto_header_t *header,
+static themis_status_t encode_parts(themis_server_peers_t *peers, const themis_proto_header_t *header,
                                     const themis_proto_table_t *table)
 {
     themis_status_t status = THEMIS_OK;
@@ -158,7 +158,7 @@ static themis_status_t encode_parts(themis_peers_t *peers, const themis_proto_he
     peers->parts = 0;
     do {
         themis_proto_table_t part;
-        from = themis_exchange_part(table, from, &part);
+        from = themis_sched_exchange_part(table, from, &part);
         status = reserve_parts(peers, peers->parts + 1);
         if (status != THEMIS_OK)
             return status;
@@ -172,13 +172,13 @@ static themis_status_t encode_parts(themis_peers_t *peers, const themis_proto_he
 /* With the server's lock. */
 static themis_status_t encode_table(themis_server_t *server, uint64_t now)
 {
-    themis_peers_t *peers = server->peers;
+    themis_server_peers_t *peers = server->peers;
     themis_proto_table_t table;
     themis_proto_header_t header = {.version = THEMIS_PROTO_VERSION,
                                     .kind = THEMIS_PROTO_REQUEST,
                                     .opcode = THEMIS_OP_TABLE,
-                                    .id = themis_exchange_rounds(peers->exchange) + 1};
-    themis_status_t status = themis_exchange_table(peers->exchange, server->jobs, server->sched, now, &table);
+                                    .id = themis_sched_exchange_rounds(peers->exchange) + 1};
+    themis_status_t status = themis_sched_exchange_table(peers->exchange, server->jobs, server->sched, now, &table);
 
     if (status == THEMIS_OK)
         status = encode_parts(peers, &header, &table);
@@ -200,15 +200,15 @@ static void wait_until(themis_server_t *server, uint64_t due)
 /* With the server's lock, which is released meanwhile. */
 static void compute(themis_server_t *server)
 {
-    themis_peers_t *peers = server->peers;
+    themis_server_peers_t *peers = server->peers;
 
     peers->fresh = 0;
     pthread_mutex_unlock(&server->lock);
-    uint64_t start = themis_clock_now();
-    themis_exchange_compute(peers->exchange, start);
+    uint64_t start = themis_util_clock_now();
+    themis_sched_exchange_compute(peers->exchange, start);
     pthread_mutex_lock(&server->lock);
-    themis_exchange_apply(peers->exchange, server->jobs, server->sched);
-    peers->computed = themis_clock_now();
+    themis_sched_exchange_apply(peers->exchange, server->jobs, server->sched);
+    peers->computed = themis_util_clock_now();
     peers->took = peers->computed - start;
 }
 
@@ -226,7 +226,7 @@ static void play_round(themis_server_t *server, uint64_t now)
 
 /* When tables that came since the last computation are to count: soon, so that an unfair state ends within lambda of
  * its beginning, but with many servers neither for each of them nor for more than a tenth of the time. */
-static uint64_t compute_due(const themis_peers_t *peers, uint64_t lambda)
+static uint64_t compute_due(const themis_server_peers_t *peers, uint64_t lambda)
 {
     uint64_t pause = lambda / 16 > 10 * peers->took ? lambda / 16 : 10 * peers->took;
 
@@ -236,13 +236,13 @@ static uint64_t compute_due(const themis_peers_t *peers, uint64_t lambda)
 static void *peers_main(void *arg)
 {
     themis_server_t *server = arg;
-    themis_peers_t *peers = server->peers;
+    themis_server_peers_t *peers = server->peers;
     uint64_t due = 0;
 
     pthread_mutex_lock(&server->lock);
     while (!peers->stop) {
-        uint64_t now = themis_clock_now(), lambda = server->config.lambda;
-        if (lambda == 0 || themis_jobtab_count(server->jobs) == 0) {
+        uint64_t now = themis_util_clock_now(), lambda = server->config.lambda;
+        if (lambda == 0 || themis_sched_job_table_count(server->jobs) == 0) {
             wait_until(server, UINT64_MAX);
         } else if (now < due && due - now <= lambda) {
             uint64_t soon = compute_due(peers, lambda);
@@ -262,14 +262,14 @@ static void *peers_main(void *arg)
 
 /* --- from outside ------------------------------------------------------------------------------------------------- */
 
-static themis_status_t fill(themis_server_t *server, themis_peers_t *peers)
+static themis_status_t fill(themis_server_t *server, themis_server_peers_t *peers)
 {
     const themis_server_config_t *config = &server->config;
-    themis_exchange_options_t options = {.index = (uint32_t)config->index,
-                                         .servers = peers->count,
-                                         .incarnation = server->incarnation,
-                                         .capacity = config->store_bandwidth,
-                                         .interval = config->lambda};
+    themis_sched_exchange_options_t options = {.index = (uint32_t)config->index,
+                                               .servers = peers->count,
+                                               .incarnation = server->incarnation,
+                                               .capacity = config->store_bandwidth,
+                                               .interval = config->lambda};
 
     peers->self = (uint32_t)config->index;
     if (getrandom(&peers->session, sizeof peers->session, 0) != sizeof peers->session)
@@ -277,16 +277,16 @@ static themis_status_t fill(themis_server_t *server, themis_peers_t *peers)
     for (uint32_t i = 0; i < peers->count; i++)
         themis_server_config_address(config, i, peers->list[i].host, &peers->list[i].port);
     pthread_cond_init(&peers->kick, NULL);
-    return themis_exchange_create(&options, &peers->exchange);
+    return themis_sched_exchange_create(&options, &peers->exchange);
 }
 
-themis_status_t themis_peers_create(themis_server_t *server)
+themis_status_t themis_server_peers_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
 
     if (config->count < 2 || !*config->servers)
         return THEMIS_OK;
-    themis_peers_t *peers = calloc(1, sizeof *peers + (size_t)config->count * sizeof *peers->list);
+    themis_server_peers_t *peers = calloc(1, sizeof *peers + (size_t)config->count * sizeof *peers->list);
     if (!peers)
         return THEMIS_NO_MEMORY;
     peers->count = (uint32_t)config->count;
@@ -294,7 +294,7 @@ themis_status_t themis_peers_create(themis_server_t *server)
     return fill(server, peers);
 }
 
-themis_status_t themis_peers_start(themis_server_t *server)
+themis_status_t themis_server_peers_start(themis_server_t *server)
 {
     if (!server->peers)
         return THEMIS_OK;
@@ -302,9 +302,9 @@ themis_status_t themis_peers_start(themis_server_t *server)
     return server->peers->started ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
-void themis_peers_destroy(themis_server_t *server)
+void themis_server_peers_destroy(themis_server_t *server)
 {
-    themis_peers_t *peers = server->peers;
+    themis_server_peers_t *peers = server->peers;
 
     if (!peers)
         return;
@@ -317,7 +317,7 @@ void themis_peers_destroy(themis_server_t *server)
     }
     for (uint32_t i = 0; i < peers->count; i++)
         drop(&peers->list[i], 0);
-    themis_exchange_destroy(peers->exchange);
+    themis_sched_exchange_destroy(peers->exchange);
     pthread_cond_destroy(&peers->kick);
     free(peers->messages);
     free(peers->lengths);
@@ -325,19 +325,19 @@ void themis_peers_destroy(themis_server_t *server)
     server->peers = NULL;
 }
 
-void themis_peers_kick(themis_server_t *server)
+void themis_server_peers_kick(themis_server_t *server)
 {
     if (!server->peers)
         return;
-    themis_exchange_set_interval(server->peers->exchange, server->config.lambda);
+    themis_sched_exchange_set_interval(server->peers->exchange, server->config.lambda);
     pthread_cond_signal(&server->peers->kick);
 }
 
-themis_status_t themis_peers_take(themis_server_t *server, const themis_proto_table_t *table)
+themis_status_t themis_server_peers_take(themis_server_t *server, const themis_proto_table_t *table)
 {
     if (!server->peers)
         return THEMIS_UNSUPPORTED;
-    themis_status_t status = themis_exchange_take(server->peers->exchange, table, themis_clock_now());
+    themis_status_t status = themis_sched_exchange_take(server->peers->exchange, table, themis_util_clock_now());
     pthread_mutex_lock(&server->lock);
     server->peers->fresh = 1;
     pthread_cond_signal(&server->peers->kick);
@@ -345,10 +345,10 @@ themis_status_t themis_peers_take(themis_server_t *server, const themis_proto_ta
     return status;
 }
 
-void themis_peers_report(themis_server_t *server, themis_report_server_t *report)
+void themis_server_peers_report(themis_server_t *server, themis_server_report_server_t *report)
 {
     if (!server->peers)
         return;
-    report->known = themis_exchange_known(server->peers->exchange);
-    report->rounds = themis_exchange_rounds(server->peers->exchange);
+    report->known = themis_sched_exchange_known(server->peers->exchange);
+    report->rounds = themis_sched_exchange_rounds(server->peers->exchange);
 }

@@ -13,16 +13,16 @@
 struct themis_server;
 
 /* Makes what is needed for `server->config`; nothing for a single server, or a list that is not known. */
-themis_status_t themis_peers_create(struct themis_server *server);
+themis_status_t themis_server_peers_create(struct themis_server *server);
 /* Starts the thread. */
-themis_status_t themis_peers_start(struct themis_server *server);
+themis_status_t themis_server_peers_start(struct themis_server *server);
 /* Ends the thread and closes the connections. */
-void themis_peers_destroy(struct themis_server *server);
+void themis_server_peers_destroy(struct themis_server *server);
 
 /* The first job has come, or lambda has changed. With the server's lock. */
-void themis_peers_kick(struct themis_server *server);
+void themis_server_peers_kick(struct themis_server *server);
 /* A table has arrived. */
-themis_status_t themis_peers_take(struct themis_server *server, const themis_proto_table_t *table);
+themis_status_t themis_server_peers_take(struct themis_server *server, const themis_proto_table_t *table);
 /* Fills in `known` and `rounds`. */
-void themis_peers_report(struct themis_server *server, themis_report_server_t *report);
+void themis_server_peers_report(struct themis_server *server, themis_server_report_server_t *report);
 #endif

@@ -13,28 +13,28 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-void themis_server_release_session(themis_server_t *server, themis_session_t *session)
+void themis_server_release_session(themis_server_t *server, themis_server_session_t *session)
 {
-    if (!themis_session_unref(session))
+    if (!themis_server_session_unref(session))
         return;
     if (session->job)
-        themis_jobtab_leave(server->jobs, session->job, themis_clock_now());
-    themis_session_free(session);
+        themis_sched_job_table_leave(server->jobs, session->job, themis_util_clock_now());
+    themis_server_session_free(session);
 }
 
 static void cancel(themis_request_t *request)
 {
     if (request->remembered)
-        themis_session_keep(request->session, request->header.id, NULL, 0);
-    themis_request_free(request);
+        themis_server_session_keep(request->session, request->header.id, NULL, 0);
+    themis_server_request_free(request);
 }
 
 /* Requests of the session that nobody has begun are taken back; the client sends them again if it comes back. */
-static void cancel_queued(themis_server_t *server, themis_session_t *session)
+static void cancel_queued(themis_server_t *server, themis_server_session_t *session)
 {
     while (session->queued) {
         themis_request_t *request = session->queued;
-        themis_sched_cancel(server->sched, &request->item, themis_clock_now());
+        themis_sched_cancel(server->sched, &request->item, themis_util_clock_now());
         DL_DELETE(session->queued, request);
         cancel(request);
     }
@@ -45,7 +45,7 @@ static void cancel_queued(themis_server_t *server, themis_session_t *session)
     }
     while (session->asked) {
         themis_request_t *request = session->asked;
-        themis_control_queue_remove(&server->control, &request->control);
+        themis_sched_control_queue_remove(&server->control, &request->control);
         DL_DELETE(session->asked, request);
         cancel(request);
     }
@@ -53,7 +53,7 @@ static void cancel_queued(themis_server_t *server, themis_session_t *session)
 
 /* The connection is gone. What came by it and is in service goes on to touch the file and the client's memory for a
  * moment: what comes by the next connection, replays among it, waits for that. */
-void themis_server_lose_connection(themis_server_t *server, themis_session_t *session)
+void themis_server_lose_connection(themis_server_t *server, themis_server_session_t *session)
 {
     cancel_queued(server, session);
     session->beating = 0;
@@ -64,33 +64,33 @@ void themis_server_lose_connection(themis_server_t *server, themis_session_t *se
     session->conn = NULL;
 }
 
-void themis_server_disconnect(themis_server_t *server, themis_session_t *session)
+void themis_server_disconnect(themis_server_t *server, themis_server_session_t *session)
 {
     themis_net_conn_close(session->conn);
     themis_server_lose_connection(server, session);
-    session->lost = themis_clock_now();
+    session->lost = themis_util_clock_now();
 }
 
-void themis_server_hold_session(themis_server_t *server, themis_session_t *session, uint64_t now)
+void themis_server_hold_session(themis_server_t *server, themis_server_session_t *session, uint64_t now)
 {
     while (session->queued) {
         themis_request_t *request = session->queued;
         themis_sched_cancel(server->sched, &request->item, now);
         DL_DELETE(session->queued, request);
-        request->state = THEMIS_REQUEST_HELD;
+        request->state = THEMIS_SERVER_REQUEST_HELD;
         DL_APPEND(session->held, request);
     }
 }
 
-void themis_server_end_session(themis_server_t *server, themis_session_t *session)
+void themis_server_end_session(themis_server_t *server, themis_server_session_t *session)
 {
     session->references++; /* requests that end below may hold the last one */
     cancel_queued(server, session);
-    themis_locks_end_session(server->locks, session->number);
+    themis_server_locks_end_session(server->locks, session->number);
     if (session->conn)
         themis_server_lose_connection(server, session);
     if (session->listed) {
-        themis_sessions_unlist(server->sessions, session);
+        themis_server_sessions_unlist(server->sessions, session);
         themis_server_release_session(server, session);
     }
     themis_server_release_session(server, session);
@@ -98,62 +98,63 @@ void themis_server_end_session(themis_server_t *server, themis_session_t *sessio
 
 static void remove_left_jobs(themis_server_t *server, uint64_t now)
 {
-    themis_job_t *next;
+    themis_sched_job_t *next;
 
-    for (themis_job_t *job = themis_jobtab_first(server->jobs); job; job = next) {
-        next = themis_jobtab_next(server->jobs, job);
+    for (themis_sched_job_t *job = themis_sched_job_table_first(server->jobs); job; job = next) {
+        next = themis_sched_job_table_next(server->jobs, job);
         if (job->active || job->clients || themis_sched_is_busy(server->sched, job))
             continue;
         server->left_read += job->bytes_read;
         server->left_written += job->bytes_written;
         themis_sched_remove_job(server->sched, job, now);
-        themis_jobtab_remove(server->jobs, job);
+        themis_sched_job_table_remove(server->jobs, job);
     }
 }
 
-static themis_status_t join_job(themis_server_t *server, themis_session_t *session, uint64_t now)
+static themis_status_t join_job(themis_server_t *server, themis_server_session_t *session, uint64_t now)
 {
     int fresh = 0, changed = 0;
-    themis_status_t status = themis_jobtab_join(server->jobs, &session->identity, now, &session->job, &fresh, &changed);
+    themis_status_t status =
+        themis_sched_job_table_join(server->jobs, &session->identity, now, &session->job, &fresh, &changed);
 
     if (status != THEMIS_OK)
         return status;
     if (fresh)
-        themis_peers_kick(server);
+        themis_server_peers_kick(server);
     if (fresh)
         status = themis_sched_add_job(server->sched, session->job, now);
     else if (changed)
         themis_sched_refresh(server->sched, now);
     if (status == THEMIS_OK)
         return status;
-    themis_jobtab_leave(server->jobs, session->job, now);
+    themis_sched_job_table_leave(server->jobs, session->job, now);
     if (fresh)
-        themis_jobtab_remove(server->jobs, session->job);
+        themis_sched_job_table_remove(server->jobs, session->job);
     session->job = NULL;
     return status;
 }
 
 /* A session that holds nothing and says nothing leaves its job, so that the job can end; its connection and what it is
  * to remember stay, and it joins the job again with its next message. */
-static void fall_asleep(themis_server_t *server, themis_session_t *session)
+static void fall_asleep(themis_server_t *server, themis_server_session_t *session)
 {
-    themis_jobtab_leave(server->jobs, session->job, session->heard);
+    themis_sched_job_table_leave(server->jobs, session->job, session->heard);
     session->job = NULL;
 }
 
-static int is_asleep(const themis_session_t *session)
+static int is_asleep(const themis_server_session_t *session)
 {
-    return !session->job && session->role != THEMIS_ROLE_SERVER;
+    return !session->job && session->role != THEMIS_SERVER_ROLE_SERVER;
 }
 
 /* A client that says nothing, by a connection that stands: it hangs, or it computes and does not come by. `silence`: ns
  * after which it is inactive. */
-static void expire_silent(themis_server_t *server, themis_session_t *session, uint64_t now, uint64_t silence)
+static void expire_silent(themis_server_t *server, themis_server_session_t *session, uint64_t now, uint64_t silence)
 {
     uint64_t silent = now > session->heard ? now - session->heard : 0;
 
     if (silent >= silence + server->config.lease) {
-        if (session->requests == 0 && !themis_locks_has_session(server->locks, session->number)) {
+        if (session->requests == 0 && !themis_server_locks_has_session(server->locks, session->number)) {
             fall_asleep(server, session);
             return;
         }
@@ -171,9 +172,9 @@ static void expire_silent(themis_server_t *server, themis_session_t *session, ui
 void themis_server_expire(themis_server_t *server, uint64_t now)
 {
     uint64_t silence = server->config.heartbeat * (uint64_t)server->config.heartbeat_limit;
-    themis_session_t *next;
+    themis_server_session_t *next;
 
-    for (themis_session_t *session = themis_sessions_first(server->sessions); session; session = next) {
+    for (themis_server_session_t *session = themis_server_sessions_first(server->sessions); session; session = next) {
         next = session->next;
         if (session->conn) {
             if (session->job)
@@ -186,55 +187,56 @@ void themis_server_expire(themis_server_t *server, uint64_t now)
                     session->identity.id, (unsigned long long)((now - session->lost) / THEMIS_NS_PER_S));
         themis_server_end_session(server, session);
     }
-    themis_jobtab_expire(server->jobs, now, silence, NULL, NULL);
+    themis_sched_job_table_expire(server->jobs, now, silence, NULL, NULL);
     remove_left_jobs(server, now);
 }
 
 /* The client has learnt that its job is larger. */
-static void raise_job(themis_server_t *server, themis_session_t *session, const themis_job_identity_t *identity)
+static void raise_job(themis_server_t *server, themis_server_session_t *session,
+                      const themis_sched_job_identity_t *identity)
 {
     if (identity->nodes > session->identity.nodes)
         session->identity.nodes = identity->nodes;
-    if (session->job && themis_jobtab_raise(session->job, identity))
-        themis_sched_refresh(server->sched, themis_clock_now());
+    if (session->job && themis_sched_job_table_raise(session->job, identity))
+        themis_sched_refresh(server->sched, themis_util_clock_now());
 }
 
 static themis_status_t new_session(themis_server_t *server, const themis_proto_hello_t *hello,
-                                   const themis_job_identity_t *identity, themis_session_t **result)
+                                   const themis_sched_job_identity_t *identity, themis_server_session_t **result)
 {
-    themis_session_t *session;
-    themis_status_t status = themis_sessions_add(server->sessions, hello->session, &session);
+    themis_server_session_t *session;
+    themis_status_t status = themis_server_sessions_add(server->sessions, hello->session, &session);
 
     if (status != THEMIS_OK)
         return status;
     session->identity = *identity;
     session->incarnation = server->incarnation + ++server->sessions_made;
     session->role = hello->role;
-    session->heard = themis_clock_now();
+    session->heard = themis_util_clock_now();
     /* servers have no job: they only bring tables */
-    if (hello->role == THEMIS_ROLE_SERVER)
-        status = themis_access_admin(identity);
+    if (hello->role == THEMIS_SERVER_ROLE_SERVER)
+        status = themis_server_access_admin(identity);
     else
-        status = join_job(server, session, themis_clock_now());
+        status = join_job(server, session, themis_util_clock_now());
     if (status == THEMIS_OK) {
         *result = session;
         return THEMIS_OK;
     }
-    themis_sessions_unlist(server->sessions, session);
-    themis_session_free(session);
+    themis_server_sessions_unlist(server->sessions, session);
+    themis_server_session_free(session);
     return status;
 }
 
 /* A message of the session has come: its client lives, and its job with it. */
-themis_status_t themis_server_hear(themis_server_t *server, themis_session_t *session)
+themis_status_t themis_server_hear(themis_server_t *server, themis_server_session_t *session)
 {
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
 
     session->heard = now;
     if (is_asleep(session))
         return join_job(server, session, now);
     if (session->job)
-        themis_jobtab_heard(server->jobs, session->job, now);
+        themis_sched_job_table_heard(server->jobs, session->job, now);
     return THEMIS_OK;
 }
 
@@ -242,12 +244,13 @@ themis_status_t themis_server_hear(themis_server_t *server, themis_session_t *se
 static themis_status_t attach(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello,
                               const char **text)
 {
-    const themis_identity_limits_t limits = {(uint32_t)server->config.max_nodes, (uint32_t)server->config.max_priority};
-    themis_job_identity_t identity;
-    themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
-    const themis_session_t *bound = themis_net_conn_user(conn);
+    const themis_server_identity_limits_t limits = {(uint32_t)server->config.max_nodes,
+                                                    (uint32_t)server->config.max_priority};
+    themis_sched_job_identity_t identity;
+    themis_server_session_t *session = themis_server_sessions_find(server->sessions, hello->session);
+    const themis_server_session_t *bound = themis_net_conn_user(conn);
 
-    if (themis_identity_decide(conn, hello, &limits, &identity) != THEMIS_OK) {
+    if (themis_server_identity_decide(conn, hello, &limits, &identity) != THEMIS_OK) {
         *text = "a process on the server's host has to use its local socket";
         return THEMIS_REFUSED;
     }
@@ -292,18 +295,18 @@ static int wish_allowed(const char *allowed, const themis_proto_text_t *wish)
 
 /* Is the wish in force, or can it be made so? `fault` (`size` bytes) says what is wrong with it if it is no policy.
  * With the lock. */
-static int grant_policy(themis_server_t *server, const themis_job_identity_t *who, const themis_proto_text_t *wish,
-                        char *fault, size_t size)
+static int grant_policy(themis_server_t *server, const themis_sched_job_identity_t *who,
+                        const themis_proto_text_t *wish, char *fault, size_t size)
 {
     const char *now = themis_sched_policy(server->sched);
     char policy[THEMIS_PROTO_MAX_POLICY + 1];
-    themis_policy_t parsed;
+    themis_sched_policy_t parsed;
 
     if (wish->length == 0 || (strlen(now) == wish->length && memcmp(now, wish->bytes, wish->length) == 0))
         return 1;
     memcpy(policy, wish->bytes, wish->length);
     policy[wish->length] = 0;
-    if (themis_policy_parse(policy, &parsed, fault, size) != THEMIS_OK)
+    if (themis_sched_policy_parse(policy, &parsed, fault, size) != THEMIS_OK)
         return 0;
     return wish_allowed(server->config.policies, wish) &&
            themis_server_set_policy(server, policy, who, fault, size) == THEMIS_OK;
@@ -324,7 +327,7 @@ themis_status_t themis_server_greet(themis_request_t *request)
     if (status == THEMIS_OK)
         status = attach(server, request->conn, hello, &text);
     if (status == THEMIS_OK) {
-        const themis_session_t *session = themis_sessions_find(server->sessions, hello->session);
+        const themis_server_session_t *session = themis_server_sessions_find(server->sessions, hello->session);
         welcome.incarnation = session->incarnation;
         welcome.index = (uint32_t)server->config.index;
         welcome.servers = (uint32_t)server->config.count;
@@ -357,7 +360,7 @@ static void part(themis_request_t *request)
     pthread_mutex_unlock(&request->server->lock);
 }
 
-void themis_presence_serve(themis_request_t *request)
+void themis_server_presence_serve(themis_request_t *request)
 {
     static const themis_proto_none_t none;
     themis_server_t *server = request->server;
@@ -372,5 +375,5 @@ void themis_presence_serve(themis_request_t *request)
     }
     if (request->header.opcode == THEMIS_OP_GOODBYE)
         part(request);
-    themis_request_reply(request, THEMIS_OK, &none, NULL);
+    themis_server_request_reply(request, THEMIS_OK, &none, NULL);
 }

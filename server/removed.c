@@ -10,13 +10,13 @@ typedef struct group {
     atomic_uint next;           /* to be taken */
 } group_t;
 
-struct themis_removed {
+struct themis_server_removed {
     group_t groups[GROUPS];
 };
 
-themis_status_t themis_removed_create(themis_removed_t **removed)
+themis_status_t themis_server_removed_create(themis_server_removed_t **removed)
 {
-    themis_removed_t *made = calloc(1, sizeof *made);
+    themis_server_removed_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
@@ -24,7 +24,7 @@ themis_status_t themis_removed_create(themis_removed_t **removed)
     return THEMIS_OK;
 }
 
-void themis_removed_destroy(themis_removed_t *removed)
+void themis_server_removed_destroy(themis_server_removed_t *removed)
 {
     free(removed);
 }
@@ -34,15 +34,15 @@ static size_t group_of(uint64_t id)
     return (id * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - GROUP_BITS);
 }
 
-void themis_removed_add(themis_removed_t *removed, uint64_t id)
+void themis_server_removed_add(themis_server_removed_t *removed, uint64_t id)
 {
     group_t *group = &removed->groups[group_of(id)];
 
-    if (!themis_removed_has(removed, id))
+    if (!themis_server_removed_has(removed, id))
         atomic_store(&group->ids[atomic_fetch_add(&group->next, 1) % WAYS], id);
 }
 
-int themis_removed_has(const themis_removed_t *removed, uint64_t id)
+int themis_server_removed_has(const themis_server_removed_t *removed, uint64_t id)
 {
     const group_t *group = &removed->groups[group_of(id)];
 

@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include "themis/status.h"
 
-typedef struct themis_removed themis_removed_t;
+typedef struct themis_server_removed themis_server_removed_t;
 
-themis_status_t themis_removed_create(themis_removed_t **removed);
-void themis_removed_destroy(themis_removed_t *removed); /* NULL is allowed */
+themis_status_t themis_server_removed_create(themis_server_removed_t **removed);
+void themis_server_removed_destroy(themis_server_removed_t *removed); /* NULL is allowed */
 
-void themis_removed_add(themis_removed_t *removed, uint64_t id);
-int themis_removed_has(const themis_removed_t *removed, uint64_t id);
+void themis_server_removed_add(themis_server_removed_t *removed, uint64_t id);
+int themis_server_removed_has(const themis_server_removed_t *removed, uint64_t id);
 #endif

@@ -45,7 +45,7 @@ static themis_net_conn_t *keep_and_find(themis_request_t *request, const uint8_t
         return conn;
     }
     pthread_mutex_lock(&server->lock);
-    themis_session_keep(request->session, request->header.id, bytes, length);
+    themis_server_session_keep(request->session, request->header.id, bytes, length);
     conn = request->session->conn;
     if (conn)
         themis_net_conn_ref(conn);
@@ -78,7 +78,7 @@ static themis_proto_text_body_t text_body(themis_status_t status, const char *te
     return (themis_proto_text_body_t){.text = {.bytes = text, .length = (uint32_t)strlen(text)}};
 }
 
-void themis_request_reply(themis_request_t *request, themis_status_t status, const void *body, const char *text)
+void themis_server_request_reply(themis_request_t *request, themis_status_t status, const void *body, const char *text)
 {
     themis_proto_header_t header = reply_header(&request->header, status);
     themis_proto_text_body_t failure = text_body(status, text);

@@ -17,7 +17,7 @@ static void put_label(FILE *out, const char *value)
     }
 }
 
-static void put_job(FILE *out, const themis_job_t *job)
+static void put_job(FILE *out, const themis_sched_job_t *job)
 {
     fputs("job_id=\"", out);
     put_label(out, job->identity.id);
@@ -25,21 +25,23 @@ static void put_job(FILE *out, const themis_job_t *job)
 }
 
 /* The next job that has samples from `job` on, or NULL. */
-static themis_job_t *shown_from(themis_jobtab_t *jobs, const themis_sched_t *sched, themis_job_t *job)
+static themis_sched_job_t *shown_from(themis_sched_job_table_t *jobs, const themis_sched_t *sched,
+                                      themis_sched_job_t *job)
 {
     while (job != NULL && !themis_sched_has_asked(sched, job))
-        job = themis_jobtab_next(jobs, job);
+        job = themis_sched_job_table_next(jobs, job);
     return job;
 }
 
-static themis_job_t *first_shown(themis_jobtab_t *jobs, const themis_sched_t *sched)
+static themis_sched_job_t *first_shown(themis_sched_job_table_t *jobs, const themis_sched_t *sched)
 {
-    return shown_from(jobs, sched, themis_jobtab_first(jobs));
+    return shown_from(jobs, sched, themis_sched_job_table_first(jobs));
 }
 
-static themis_job_t *next_shown(themis_jobtab_t *jobs, const themis_sched_t *sched, themis_job_t *job)
+static themis_sched_job_t *next_shown(themis_sched_job_table_t *jobs, const themis_sched_t *sched,
+                                      themis_sched_job_t *job)
 {
-    return shown_from(jobs, sched, themis_jobtab_next(jobs, job));
+    return shown_from(jobs, sched, themis_sched_job_table_next(jobs, job));
 }
 
 static void put_family(FILE *out, const char *name, const char *type, const char *help)
@@ -77,7 +79,7 @@ static const struct {
     [VALUE_SHARE] = {"themis_job_share_ratio", "gauge", "Part of this server that the job is due."},
 };
 
-static double value_of(const themis_job_t *job, const themis_sched_t *sched, value_t value)
+static double value_of(const themis_sched_job_t *job, const themis_sched_t *sched, value_t value)
 {
     switch (value) {
     case VALUE_READ:
@@ -103,12 +105,12 @@ static double value_of(const themis_job_t *job, const themis_sched_t *sched, val
     }
 }
 
-static void put_values(FILE *out, themis_jobtab_t *jobs, const themis_sched_t *sched)
+static void put_values(FILE *out, themis_sched_job_table_t *jobs, const themis_sched_t *sched)
 {
     for (int value = 0; value < VALUES; value++) {
         const char *suffix = families[value].type[0] == 'c' ? "_total" : "";
         put_family(out, families[value].name, families[value].type, families[value].help);
-        for (themis_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job)) {
+        for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job)) {
             fprintf(out, "%s%s{", families[value].name, suffix);
             put_job(out, job);
             fprintf(out, "} %.17g\n", value_of(job, sched, (value_t)value));
@@ -119,12 +121,12 @@ static void put_values(FILE *out, themis_jobtab_t *jobs, const themis_sched_t *s
 /* Buckets from 1 us to about 17 s, every second power of two: finer ones cost Prometheus more than they tell. */
 enum { FIRST_BUCKET = 9, LAST_BUCKET = 33 };
 
-static void put_histogram(FILE *out, const char *name, const themis_job_t *job, const themis_histogram_t *histogram,
-                          uint64_t sum)
+static void put_histogram(FILE *out, const char *name, const themis_sched_job_t *job,
+                          const themis_sched_histogram_t *histogram, uint64_t sum)
 {
     uint64_t seen = 0;
 
-    for (int k = 0; k < THEMIS_HISTOGRAM_BUCKETS; k++) {
+    for (int k = 0; k < THEMIS_SCHED_HISTOGRAM_BUCKETS; k++) {
         seen += histogram->counts[k];
         if (k < FIRST_BUCKET || k > LAST_BUCKET || (k - FIRST_BUCKET) % 2 != 0)
             continue;
@@ -141,13 +143,13 @@ static void put_histogram(FILE *out, const char *name, const themis_job_t *job, 
     fprintf(out, "} %.9g\n", (double)sum / 1e9);
 }
 
-static void put_histograms(FILE *out, themis_jobtab_t *jobs, const themis_sched_t *sched)
+static void put_histograms(FILE *out, themis_sched_job_table_t *jobs, const themis_sched_t *sched)
 {
     put_family(out, "themis_job_wait_seconds", "histogram", "Time from a request's arrival to its first slice.");
-    for (themis_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
+    for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
         put_histogram(out, "themis_job_wait_seconds", job, &job->wait, job->wait_ns);
     put_family(out, "themis_job_service_seconds", "histogram", "Time that a request was being served.");
-    for (themis_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
+    for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
         put_histogram(out, "themis_job_service_seconds", job, &job->service, job->service_ns);
 }
 
@@ -157,7 +159,7 @@ static void put_gauge(FILE *out, const char *name, const char *help, double valu
     fprintf(out, "%s %.17g\n", name, value);
 }
 
-static void put_server(FILE *out, const themis_report_server_t *server, themis_jobtab_t *jobs,
+static void put_server(FILE *out, const themis_server_report_server_t *server, themis_sched_job_table_t *jobs,
                        const themis_sched_t *sched)
 {
     put_family(out, "themis_server", "info", "The server and its policy.");
@@ -165,7 +167,7 @@ static void put_server(FILE *out, const themis_report_server_t *server, themis_j
     put_label(out, server->name);
     fprintf(out, "\",index=\"%u\",policy=\"%s\",draw=\"%s\"} 1\n", server->index, themis_sched_policy(sched),
             themis_sched_draw(sched));
-    put_gauge(out, "themis_jobs", "Jobs that have asked for something.", themis_report_count(jobs, sched));
+    put_gauge(out, "themis_jobs", "Jobs that have asked for something.", themis_server_report_count(jobs, sched));
     put_gauge(out, "themis_sessions", "Sessions of clients.", server->sessions);
     put_gauge(out, "themis_workers", "Worker threads.", server->workers);
     put_gauge(out, "themis_queued_requests", "Requests that wait, over all jobs.", (double)themis_sched_queued(sched));
@@ -177,7 +179,8 @@ static void put_server(FILE *out, const themis_report_server_t *server, themis_j
     put_gauge(out, "themis_uptime_seconds", "Time since the server started.", (double)server->uptime / 1e9);
 }
 
-char *themis_report_metrics(const themis_report_server_t *server, themis_jobtab_t *jobs, const themis_sched_t *sched)
+char *themis_server_report_metrics(const themis_server_report_server_t *server, themis_sched_job_table_t *jobs,
+                                   const themis_sched_t *sched)
 {
     char *text = NULL;
     size_t size = 0;

@@ -10,18 +10,18 @@
 /* Apart from the session, so that the header needs no uthash. */
 typedef struct entry {
     uint64_t number;
-    themis_session_t *session;
+    themis_server_session_t *session;
     UT_hash_handle hh;
 } entry_t;
 
-struct themis_sessions {
+struct themis_server_sessions {
     entry_t *entries;
-    themis_session_t *list;
+    themis_server_session_t *list;
 };
 
-themis_status_t themis_sessions_create(themis_sessions_t **sessions)
+themis_status_t themis_server_sessions_create(themis_server_sessions_t **sessions)
 {
-    themis_sessions_t *made = calloc(1, sizeof *made);
+    themis_server_sessions_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
@@ -29,20 +29,20 @@ themis_status_t themis_sessions_create(themis_sessions_t **sessions)
     return THEMIS_OK;
 }
 
-void themis_sessions_destroy(themis_sessions_t *sessions)
+void themis_server_sessions_destroy(themis_server_sessions_t *sessions)
 {
     if (!sessions)
         return;
     while (sessions->list) {
-        themis_session_t *session = sessions->list;
-        themis_sessions_unlist(sessions, session);
-        if (themis_session_unref(session))
-            themis_session_free(session);
+        themis_server_session_t *session = sessions->list;
+        themis_server_sessions_unlist(sessions, session);
+        if (themis_server_session_unref(session))
+            themis_server_session_free(session);
     }
     free(sessions);
 }
 
-static entry_t *entry_of(themis_sessions_t *sessions, uint64_t number)
+static entry_t *entry_of(themis_server_sessions_t *sessions, uint64_t number)
 {
     entry_t *entry;
 
@@ -50,16 +50,17 @@ static entry_t *entry_of(themis_sessions_t *sessions, uint64_t number)
     return entry;
 }
 
-themis_session_t *themis_sessions_find(themis_sessions_t *sessions, uint64_t number)
+themis_server_session_t *themis_server_sessions_find(themis_server_sessions_t *sessions, uint64_t number)
 {
     entry_t *entry = entry_of(sessions, number);
 
     return entry ? entry->session : NULL;
 }
 
-themis_status_t themis_sessions_add(themis_sessions_t *sessions, uint64_t number, themis_session_t **session)
+themis_status_t themis_server_sessions_add(themis_server_sessions_t *sessions, uint64_t number,
+                                           themis_server_session_t **session)
 {
-    themis_session_t *made = calloc(1, sizeof *made);
+    themis_server_session_t *made = calloc(1, sizeof *made);
     entry_t *entry = calloc(1, sizeof *entry);
 
     if (made && entry) {
@@ -80,7 +81,7 @@ themis_status_t themis_sessions_add(themis_sessions_t *sessions, uint64_t number
     return THEMIS_OK;
 }
 
-void themis_sessions_unlist(themis_sessions_t *sessions, themis_session_t *session)
+void themis_server_sessions_unlist(themis_server_sessions_t *sessions, themis_server_session_t *session)
 {
     entry_t *entry = entry_of(sessions, session->number);
 
@@ -90,9 +91,10 @@ void themis_sessions_unlist(themis_sessions_t *sessions, themis_session_t *sessi
     session->listed = 0;
 }
 
-themis_status_t themis_session_admit(themis_session_t *session, size_t bytes)
+themis_status_t themis_server_session_admit(themis_server_session_t *session, size_t bytes)
 {
-    if (session->requests >= THEMIS_SESSION_REQUESTS || session->request_bytes + bytes > THEMIS_SESSION_BYTES)
+    if (session->requests >= THEMIS_SERVER_SESSION_REQUESTS ||
+        session->request_bytes + bytes > THEMIS_SERVER_SESSION_BYTES)
         return THEMIS_BUSY;
     session->requests++;
     session->request_bytes += bytes;
@@ -100,61 +102,61 @@ themis_status_t themis_session_admit(themis_session_t *session, size_t bytes)
     return THEMIS_OK;
 }
 
-void themis_session_dismiss(themis_session_t *session, size_t bytes)
+void themis_server_session_dismiss(themis_server_session_t *session, size_t bytes)
 {
     session->requests--;
     session->request_bytes -= bytes;
 }
 
-int themis_waste_add(themis_waste_t *waste, uint64_t now)
+int themis_server_waste_add(themis_server_waste_t *waste, uint64_t now)
 {
     if (now - waste->since >= THEMIS_NS_PER_S)
-        *waste = (themis_waste_t){.since = now};
-    return ++waste->count > THEMIS_SESSION_WASTE;
+        *waste = (themis_server_waste_t){.since = now};
+    return ++waste->count > THEMIS_SERVER_SESSION_WASTE;
 }
 
-int themis_session_unref(themis_session_t *session)
+int themis_server_session_unref(themis_server_session_t *session)
 {
     return --session->references == 0;
 }
 
-void themis_session_free(themis_session_t *session)
+void themis_server_session_free(themis_server_session_t *session)
 {
     if (session->conn)
         themis_net_conn_unref(session->conn);
-    for (int i = 0; i < THEMIS_SESSION_REPLIES; i++)
+    for (int i = 0; i < THEMIS_SERVER_SESSION_REPLIES; i++)
         free(session->replies[i].bytes);
     free(session);
 }
 
-themis_session_t *themis_sessions_first(themis_sessions_t *sessions)
+themis_server_session_t *themis_server_sessions_first(themis_server_sessions_t *sessions)
 {
     return sessions->list;
 }
 
-uint32_t themis_sessions_count(const themis_sessions_t *sessions)
+uint32_t themis_server_sessions_count(const themis_server_sessions_t *sessions)
 {
     return HASH_COUNT(sessions->entries);
 }
 
-themis_remembered_t *themis_session_recall(themis_session_t *session, uint64_t id)
+themis_server_remembered_t *themis_server_session_recall(themis_server_session_t *session, uint64_t id)
 {
-    for (int i = 0; i < THEMIS_SESSION_REPLIES; i++)
+    for (int i = 0; i < THEMIS_SERVER_SESSION_REPLIES; i++)
         if (session->replies[i].used && session->replies[i].id == id)
             return &session->replies[i];
     return NULL;
 }
 
-static void forget(themis_remembered_t *remembered)
+static void forget(themis_server_remembered_t *remembered)
 {
     free(remembered->bytes);
     memset(remembered, 0, sizeof *remembered);
 }
 
-themis_remembered_t *themis_session_begin(themis_session_t *session, uint64_t id)
+themis_server_remembered_t *themis_server_session_begin(themis_server_session_t *session, uint64_t id)
 {
-    for (uint32_t i = 0; i < THEMIS_SESSION_REPLIES; i++) {
-        themis_remembered_t *place = &session->replies[session->next_reply++ % THEMIS_SESSION_REPLIES];
+    for (uint32_t i = 0; i < THEMIS_SERVER_SESSION_REPLIES; i++) {
+        themis_server_remembered_t *place = &session->replies[session->next_reply++ % THEMIS_SERVER_SESSION_REPLIES];
         if (place->used && !place->done)
             continue;
         forget(place);
@@ -165,9 +167,9 @@ themis_remembered_t *themis_session_begin(themis_session_t *session, uint64_t id
     return NULL;
 }
 
-void themis_session_keep(themis_session_t *session, uint64_t id, const void *bytes, size_t length)
+void themis_server_session_keep(themis_server_session_t *session, uint64_t id, const void *bytes, size_t length)
 {
-    themis_remembered_t *place = themis_session_recall(session, id);
+    themis_server_remembered_t *place = themis_server_session_recall(session, id);
 
     if (!place)
         return;

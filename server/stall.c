@@ -27,7 +27,7 @@ static const uint64_t patience = 100 * THEMIS_NS_PER_MS;
 static themis_status_t make_windows(themis_server_t *server, uint32_t wanted)
 {
     while (server->windows_made < wanted) {
-        themis_status_t status = themis_window_create(&server->windows[server->window_count]);
+        themis_status_t status = themis_store_window_create(&server->windows[server->window_count]);
         if (status != THEMIS_OK)
             return status;
         server->window_count++;
@@ -43,36 +43,36 @@ static uint32_t windows_wanted(const themis_server_t *server, uint32_t stalled, 
     return server->slice_limit + 2 * stalled + beside;
 }
 
-static void give_window_back(themis_server_t *server, themis_window_t *window)
+static void give_window_back(themis_server_t *server, themis_store_window_t *window)
 {
     uint32_t wanted = windows_wanted(server, server->stalled_count, server->beside_count);
 
     server->windows[server->window_count++] = window;
     while (server->windows_made > wanted && server->window_count) {
-        themis_window_destroy(server->windows[--server->window_count]);
+        themis_store_window_destroy(server->windows[--server->window_count]);
         server->windows_made--;
     }
 }
 
-themis_status_t themis_stall_create(themis_server_t *server)
+themis_status_t themis_server_stall_create(themis_server_t *server)
 {
     server->windows = calloc(windows_wanted(server, MAX_STALLED, MAX_STALLED), sizeof *server->windows);
     return server->windows ? make_windows(server, server->slice_limit) : THEMIS_NO_MEMORY;
 }
 
-void themis_stall_destroy(themis_server_t *server)
+void themis_server_stall_destroy(themis_server_t *server)
 {
     while (server->window_count)
-        themis_window_destroy(server->windows[--server->window_count]);
+        themis_store_window_destroy(server->windows[--server->window_count]);
     free(server->windows);
 }
 
 /* --- slices ------------------------------------------------------------------------------------------------------- */
 
-void themis_stall_begin(themis_request_t *request, uint64_t now)
+void themis_server_stall_begin(themis_request_t *request, uint64_t now)
 {
     themis_server_t *server = request->server;
-    themis_job_t *job = request->session->job;
+    themis_sched_job_t *job = request->session->job;
 
     request->counted = job->stalled == 0;
     if (request->counted) {
@@ -98,7 +98,7 @@ static void uncount(themis_request_t *request, uint64_t now)
     request->counted = 0;
 }
 
-void themis_stall_end(themis_request_t *request, uint64_t now)
+void themis_server_stall_end(themis_request_t *request, uint64_t now)
 {
     themis_server_t *server = request->server;
 
@@ -115,7 +115,7 @@ void themis_stall_end(themis_request_t *request, uint64_t now)
 
 /* --- what the network has ----------------------------------------------------------------------------------------- */
 
-void themis_stall_park(themis_request_t *request)
+void themis_server_stall_park(themis_request_t *request)
 {
     themis_server_t *server = request->server;
 
@@ -125,14 +125,14 @@ void themis_stall_park(themis_request_t *request)
         return;
     }
     request->parked = 1;
-    request->parked_at = themis_clock_now();
+    request->parked_at = themis_util_clock_now();
     if (request->stalled)
         DL_APPEND(server->stalled, request);
     else
         DL_APPEND(server->moving, request);
 }
 
-void themis_stall_moved(themis_request_t *request)
+void themis_server_stall_moved(themis_request_t *request)
 {
     themis_server_t *server = request->server;
 
@@ -183,7 +183,7 @@ static int make_room(themis_server_t *server)
 static void mark(themis_request_t *request, uint64_t now)
 {
     themis_server_t *server = request->server;
-    themis_session_t *session = request->session;
+    themis_server_session_t *session = request->session;
 
     DL_DELETE(server->moving, request);
     DL_APPEND(server->stalled, request);
@@ -208,7 +208,7 @@ static void give_up(themis_server_t *server, uint64_t now)
     }
 }
 
-int themis_stall_check(themis_server_t *server, uint64_t now, uint64_t *wake)
+int themis_server_stall_check(themis_server_t *server, uint64_t now, uint64_t *wake)
 {
     int marked = 0;
 
@@ -229,7 +229,7 @@ int themis_stall_check(themis_server_t *server, uint64_t now, uint64_t *wake)
     return marked;
 }
 
-void themis_stall_abandon(themis_server_t *server)
+void themis_server_stall_abandon(themis_server_t *server)
 {
     themis_request_t *request;
 

@@ -5,9 +5,9 @@
 #include "server/server.h"
 
 /* OpenMetrics of this server; owned by the caller (free), NULL when memory is short. Without the server's lock. */
-char *themis_watch_metrics(themis_server_t *server);
+char *themis_server_watch_metrics(themis_server_t *server);
 
 /* Serves them at metrics_listen and metrics_port; nothing to do when the port is 0. */
-themis_status_t themis_watch_start(themis_server_t *server);
-void themis_watch_stop(themis_server_t *server);
+themis_status_t themis_server_watch_start(themis_server_t *server);
+void themis_server_watch_stop(themis_server_t *server);
 #endif

@@ -20,7 +20,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-enum { PAGE = THEMIS_ARENA_PAGE, SHARDS = 64, ZEROS = 64 << 10 };
+enum { PAGE = THEMIS_STORE_ARENA_PAGE, SHARDS = 64, ZEROS = 64 << 10 };
 
 struct themis_store_object {
     uint64_t id;
@@ -29,10 +29,10 @@ struct themis_store_object {
     pthread_mutex_t lock; /* of all below */
     uint64_t end, modified, generation;
     uint32_t windows; /* under way */
-    themis_arena_extents_t extents;
+    themis_store_arena_extents_t extents;
 };
 typedef themis_store_object_t object_t;
-typedef themis_arena_extent_t extent_t;
+typedef themis_store_arena_extent_t extent_t;
 
 typedef struct shard {
     pthread_mutex_t lock;
@@ -41,7 +41,7 @@ typedef struct shard {
 
 typedef struct arena {
     themis_store_t base;
-    themis_space_t *space;
+    themis_store_space_t *space;
     uint8_t *zeros; /* ZEROS bytes, read-only */
     int mapped_file;
     shard_t shards[SHARDS];
@@ -62,7 +62,7 @@ static object_t *object_create(shard_t *shard, uint64_t id)
         return NULL;
     object->id = id;
     object->references = 1;
-    object->modified = themis_clock_wall();
+    object->modified = themis_util_clock_wall();
     pthread_mutex_init(&object->lock, NULL);
     HASH_ADD(hh, shard->objects, id, sizeof id, object);
     if (object->hh.tbl)
@@ -74,7 +74,7 @@ static object_t *object_create(shard_t *shard, uint64_t id)
 
 static void object_free(arena_t *arena, object_t *object)
 {
-    themis_arena_extents_release(&object->extents, arena->space);
+    themis_store_arena_extents_release(&object->extents, arena->space);
     pthread_mutex_destroy(&object->lock);
     free(object);
 }
@@ -130,14 +130,14 @@ static themis_status_t arena_remove(themis_store_t *store, uint64_t id)
 /* --- windows ----------------------------------------------------------------------------------------------------- */
 
 /* Appends memory, joined with the last piece where they meet; 0 if the window is full. */
-static int add_piece(themis_window_t *window, uint8_t *at, uint64_t length)
+static int add_piece(themis_store_window_t *window, uint8_t *at, uint64_t length)
 {
     struct iovec *last = window->piece_count ? &window->pieces[window->piece_count - 1] : NULL;
 
     if (last && (uint8_t *)last->iov_base + last->iov_len == at) {
         last->iov_len += length;
     } else {
-        if (window->piece_count == THEMIS_WINDOW_PIECES)
+        if (window->piece_count == THEMIS_STORE_WINDOW_PIECES)
             return 0;
         window->pieces[window->piece_count++] = (struct iovec){.iov_base = at, .iov_len = length};
     }
@@ -149,27 +149,29 @@ static void clear_unless_claimed(const arena_t *arena, extent_t *extent, uint32_
 {
     if (extent->state[page])
         return;
-    memset(themis_arena_extent_page(arena->space, extent, page), 0, PAGE);
-    themis_arena_extent_make_valid(extent, page);
+    memset(themis_store_arena_extent_page(arena->space, extent, page), 0, PAGE);
+    themis_store_arena_extent_make_valid(extent, page);
 }
 
-static void claim(themis_window_t *window, extent_t *extent, uint32_t first, uint32_t behind)
+static void claim(themis_store_window_t *window, extent_t *extent, uint32_t first, uint32_t behind)
 {
     if (first >= behind || extent->valid == extent->pages)
         return;
     for (uint32_t page = first; page < behind; page++)
         extent->state[page]++;
-    window->marks[window->mark_count++] = (themis_window_mark_t){.extent = extent, .first = first, .behind = behind};
+    window->marks[window->mark_count++] =
+        (themis_store_window_mark_t){.extent = extent, .first = first, .behind = behind};
 }
 
 /* Bytes [from, behind) of an extent are going to be written. */
-static int write_part(const arena_t *arena, themis_window_t *window, extent_t *extent, uint64_t from, uint64_t behind)
+static int write_part(const arena_t *arena, themis_store_window_t *window, extent_t *extent, uint64_t from,
+                      uint64_t behind)
 {
     uint32_t first = (uint32_t)(from / PAGE), last = (uint32_t)((behind - 1) / PAGE);
     int starts_inside = from % PAGE != 0, ends_inside = behind % PAGE != 0;
 
-    if (window->mark_count == THEMIS_WINDOW_PIECES ||
-        !add_piece(window, themis_arena_extent_page(arena->space, extent, 0) + from, behind - from))
+    if (window->mark_count == THEMIS_STORE_WINDOW_PIECES ||
+        !add_piece(window, themis_store_arena_extent_page(arena->space, extent, 0) + from, behind - from))
         return 0;
     if (extent->valid == extent->pages)
         return 1;
@@ -181,11 +183,11 @@ static int write_part(const arena_t *arena, themis_window_t *window, extent_t *e
     return 1;
 }
 
-static int zeros_part(const arena_t *arena, themis_window_t *window, uint64_t length)
+static int zeros_part(const arena_t *arena, themis_store_window_t *window, uint64_t length)
 {
     while (length) {
         uint64_t part = length < ZEROS ? length : ZEROS;
-        if (window->piece_count == THEMIS_WINDOW_PIECES)
+        if (window->piece_count == THEMIS_STORE_WINDOW_PIECES)
             return 0;
         window->pieces[window->piece_count++] = (struct iovec){.iov_base = arena->zeros, .iov_len = part};
         window->bytes += part;
@@ -194,17 +196,17 @@ static int zeros_part(const arena_t *arena, themis_window_t *window, uint64_t le
     return 1;
 }
 
-static int read_part(const arena_t *arena, themis_window_t *window, const extent_t *extent, uint64_t from,
+static int read_part(const arena_t *arena, themis_store_window_t *window, const extent_t *extent, uint64_t from,
                      uint64_t behind)
 {
-    uint8_t *base = themis_arena_extent_page(arena->space, extent, 0);
+    uint8_t *base = themis_store_arena_extent_page(arena->space, extent, 0);
 
     if (extent->valid == extent->pages)
         return add_piece(window, base + from, behind - from);
     while (from < behind) {
-        int valid = (extent->state[from / PAGE] & THEMIS_ARENA_VALID) != 0;
+        int valid = (extent->state[from / PAGE] & THEMIS_STORE_ARENA_VALID) != 0;
         uint64_t page = from / PAGE;
-        while (page * PAGE < behind && ((extent->state[page] & THEMIS_ARENA_VALID) != 0) == valid)
+        while (page * PAGE < behind && ((extent->state[page] & THEMIS_STORE_ARENA_VALID) != 0) == valid)
             page++;
         uint64_t to = page * PAGE < behind ? page * PAGE : behind;
         if (!(valid ? add_piece(window, base + from, to - from) : zeros_part(arena, window, to - from)))
@@ -215,14 +217,14 @@ static int read_part(const arena_t *arena, themis_window_t *window, const extent
 }
 
 /* One of the window's extents. *full is set when the window can hold no more. */
-static themis_status_t prepare_extent(arena_t *arena, themis_window_t *window, const themis_extent_t *want,
+static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *window, const themis_store_extent_t *want,
                                       uint32_t *hint, int *full)
 {
     object_t *object = window->object;
     uint64_t at = want->offset, end = want->offset + want->length;
 
     while (at < end && !*full) {
-        uint32_t index = *hint = themis_arena_extents_find(&object->extents, at, *hint);
+        uint32_t index = *hint = themis_store_arena_extents_find(&object->extents, at, *hint);
         extent_t *extent = index < object->extents.count ? object->extents.extent[index] : NULL;
         if (!extent || extent->offset > at) {
             uint64_t behind = extent && extent->offset < end ? extent->offset : end;
@@ -231,12 +233,13 @@ static themis_status_t prepare_extent(arena_t *arena, themis_window_t *window, c
                 at = behind;
                 continue;
             }
-            themis_status_t status = themis_arena_extents_add(&object->extents, arena->space, index, at, behind - at);
+            themis_status_t status =
+                themis_store_arena_extents_add(&object->extents, arena->space, index, at, behind - at);
             if (status != THEMIS_OK)
                 return status;
             continue;
         }
-        uint64_t behind = themis_arena_extent_end(extent) < end ? themis_arena_extent_end(extent) : end;
+        uint64_t behind = themis_store_arena_extent_end(extent) < end ? themis_store_arena_extent_end(extent) : end;
         uint64_t from = at - extent->offset, to = behind - extent->offset;
         *full = !(window->direction == THEMIS_STORE_WRITE ? write_part(arena, window, extent, from, to)
                                                           : read_part(arena, window, extent, from, to));
@@ -245,13 +248,13 @@ static themis_status_t prepare_extent(arena_t *arena, themis_window_t *window, c
     return THEMIS_OK;
 }
 
-static void cut_extents(themis_window_t *window)
+static void cut_extents(themis_store_window_t *window)
 {
     uint64_t left = window->bytes;
     size_t count = 0;
 
     while (left) {
-        themis_extent_t *extent = &window->extents[count++];
+        themis_store_extent_t *extent = &window->extents[count++];
         if (extent->length > left)
             extent->length = left;
         left -= extent->length;
@@ -259,7 +262,7 @@ static void cut_extents(themis_window_t *window)
     window->extent_count = count;
 }
 
-static themis_status_t arena_prepare(themis_store_t *store, themis_window_t *window)
+static themis_status_t arena_prepare(themis_store_t *store, themis_store_window_t *window)
 {
     object_t *object = window->object;
     themis_status_t status = THEMIS_OK;
@@ -280,20 +283,20 @@ static themis_status_t arena_prepare(themis_store_t *store, themis_window_t *win
 }
 
 /* `limit`: only pages below this byte of the object may become valid. */
-static void release_marks(themis_window_t *window, int ok, uint64_t limit)
+static void release_marks(themis_store_window_t *window, int ok, uint64_t limit)
 {
     for (size_t i = 0; i < window->mark_count; i++) {
-        const themis_window_mark_t *mark = &window->marks[i];
+        const themis_store_window_mark_t *mark = &window->marks[i];
         extent_t *extent = mark->extent;
         for (uint32_t page = mark->first; page < mark->behind; page++) {
             extent->state[page]--;
             if (ok && extent->offset + (uint64_t)(page + 1) * PAGE <= limit)
-                themis_arena_extent_make_valid(extent, page);
+                themis_store_arena_extent_make_valid(extent, page);
         }
     }
 }
 
-static void raise_end(object_t *object, const themis_window_t *window)
+static void raise_end(object_t *object, const themis_store_window_t *window)
 {
     for (size_t i = 0; i < window->extent_count; i++) {
         uint64_t end = window->extents[i].offset + window->extents[i].length;
@@ -302,7 +305,7 @@ static void raise_end(object_t *object, const themis_window_t *window)
     }
 }
 
-static themis_status_t arena_finish(themis_store_t *store, themis_window_t *window, themis_status_t moved)
+static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
     object_t *object = window->object;
     int ok = moved == THEMIS_OK;
@@ -314,10 +317,10 @@ static themis_status_t arena_finish(themis_store_t *store, themis_window_t *wind
         release_marks(window, ok, cut ? object->end : UINT64_MAX);
         if (ok && !cut)
             raise_end(object, window);
-        object->modified = themis_clock_wall();
+        object->modified = themis_util_clock_wall();
     }
     if (--object->windows == 0)
-        themis_arena_extents_free_retired(&object->extents, ((arena_t *)store)->space);
+        themis_store_arena_extents_free_retired(&object->extents, ((arena_t *)store)->space);
     pthread_mutex_unlock(&object->lock);
     return moved;
 }
@@ -329,30 +332,30 @@ static themis_status_t arena_truncate(themis_store_t *store, object_t *object, u
     arena_t *arena = (arena_t *)store;
 
     pthread_mutex_lock(&object->lock);
-    object->generation += (uint64_t)themis_arena_extents_cut(&object->extents, arena->space, size);
+    object->generation += (uint64_t)themis_store_arena_extents_cut(&object->extents, arena->space, size);
     if (object->windows == 0)
-        themis_arena_extents_free_retired(&object->extents, arena->space);
+        themis_store_arena_extents_free_retired(&object->extents, arena->space);
     object->end = size;
-    object->modified = themis_clock_wall();
+    object->modified = themis_util_clock_wall();
     pthread_mutex_unlock(&object->lock);
     return THEMIS_OK;
 }
 
-static themis_status_t arena_allocate(themis_store_t *store, object_t *object, const themis_extent_t *range)
+static themis_status_t arena_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
     uint64_t at = range->offset, end = range->offset + range->length;
     themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&object->lock);
     for (uint32_t index = 0; at < end && status == THEMIS_OK;) {
-        index = themis_arena_extents_find(&object->extents, at, index);
+        index = themis_store_arena_extents_find(&object->extents, at, index);
         const extent_t *extent = index < object->extents.count ? object->extents.extent[index] : NULL;
         if (extent && extent->offset <= at) {
-            at = themis_arena_extent_end(extent);
+            at = themis_store_arena_extent_end(extent);
             continue;
         }
         uint64_t behind = extent && extent->offset < end ? extent->offset : end;
-        status = themis_arena_extents_add(&object->extents, ((arena_t *)store)->space, index, at, behind - at);
+        status = themis_store_arena_extents_add(&object->extents, ((arena_t *)store)->space, index, at, behind - at);
     }
     if (status == THEMIS_OK && object->end < end)
         object->end = end;
@@ -381,7 +384,7 @@ static themis_status_t arena_sync(themis_store_t *store, object_t *object)
     pthread_mutex_lock(&object->lock);
     for (uint32_t i = 0; i < object->extents.count && status == THEMIS_OK; i++) {
         const extent_t *extent = object->extents.extent[i];
-        if (msync(themis_arena_extent_page(arena->space, extent, 0), (size_t)extent->pages * PAGE, MS_SYNC) < 0)
+        if (msync(themis_store_arena_extent_page(arena->space, extent, 0), (size_t)extent->pages * PAGE, MS_SYNC) < 0)
             status = THEMIS_IO;
     }
     pthread_mutex_unlock(&object->lock);
@@ -391,7 +394,7 @@ static themis_status_t arena_sync(themis_store_t *store, object_t *object)
 static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *usage)
 {
     arena_t *arena = (arena_t *)store;
-    themis_space_usage_t space;
+    themis_store_space_usage_t space;
     uint64_t objects = 0;
 
     for (int i = 0; i < SHARDS; i++) {
@@ -417,7 +420,7 @@ static void arena_destroy(themis_store_t *store)
         }
         pthread_mutex_destroy(&arena->shards[i].lock);
     }
-    themis_space_destroy(arena->space);
+    themis_store_space_destroy(arena->space);
     if (arena->zeros)
         munmap(arena->zeros, ZEROS);
     free(arena);
@@ -436,7 +439,7 @@ static const themis_store_ops_t arena_ops = {.name = "arena",
                                              .remove = arena_remove,
                                              .usage = arena_usage};
 
-themis_status_t themis_arena_create(const themis_store_options_t *options, themis_store_t **store)
+themis_status_t themis_store_arena_create(const themis_store_options_t *options, themis_store_t **store)
 {
     arena_t *arena = calloc(1, sizeof *arena);
 
@@ -450,7 +453,8 @@ themis_status_t themis_arena_create(const themis_store_options_t *options, themi
     themis_status_t status = zeros == MAP_FAILED ? THEMIS_NO_MEMORY : THEMIS_OK;
     arena->zeros = zeros == MAP_FAILED ? NULL : zeros;
     if (status == THEMIS_OK)
-        status = themis_space_create(options->size, options->path, options->warm, options->reserve_step, &arena->space);
+        status = themis_store_space_create(options->size, options->path, options->warm, options->reserve_step,
+                                           &arena->space);
     if (status != THEMIS_OK) {
         arena_destroy(&arena->base);
         return status;

@@ -5,17 +5,17 @@
 
 enum { GROWTH_SHIFT = 2 /* a new extent is at most a quarter of what the object has */ };
 
-uint32_t themis_arena_extents_find(const themis_arena_extents_t *extents, uint64_t offset, uint32_t hint)
+uint32_t themis_store_arena_extents_find(const themis_store_arena_extents_t *extents, uint64_t offset, uint32_t hint)
 {
     uint32_t low = 0, high = extents->count;
 
     for (uint32_t i = hint; i < high && i < hint + 2; i++)
-        if (themis_arena_extent_end(extents->extent[i]) > offset &&
-            (i == 0 || themis_arena_extent_end(extents->extent[i - 1]) <= offset))
+        if (themis_store_arena_extent_end(extents->extent[i]) > offset &&
+            (i == 0 || themis_store_arena_extent_end(extents->extent[i - 1]) <= offset))
             return i;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (themis_arena_extent_end(extents->extent[middle]) <= offset)
+        if (themis_store_arena_extent_end(extents->extent[middle]) <= offset)
             low = middle + 1;
         else
             high = middle;
@@ -27,31 +27,33 @@ static unsigned floor_order(uint64_t pages)
 {
     unsigned order = 63 - (unsigned)__builtin_clzll(pages | 1);
 
-    return order < THEMIS_SPACE_MAX_ORDER ? order : THEMIS_SPACE_MAX_ORDER;
+    return order < THEMIS_STORE_SPACE_MAX_ORDER ? order : THEMIS_STORE_SPACE_MAX_ORDER;
 }
 
 /*
  * How large an extent at `offset` should be: what is asked for, more where the object grows at an extent's end, and
  * never into the next extent. `index` is where it will be in the list.
  */
-static unsigned wanted_order(const themis_arena_extents_t *extents, uint32_t index, uint64_t offset, uint64_t length)
+static unsigned wanted_order(const themis_store_arena_extents_t *extents, uint32_t index, uint64_t offset,
+                             uint64_t length)
 {
-    uint64_t pages = (length + THEMIS_ARENA_PAGE - 1) / THEMIS_ARENA_PAGE;
-    uint64_t room = index < extents->count ? (extents->extent[index]->offset - offset) / THEMIS_ARENA_PAGE : UINT64_MAX;
-    int grows = index > 0 ? themis_arena_extent_end(extents->extent[index - 1]) == offset : offset == 0;
-    uint64_t growth = (extents->allocated / THEMIS_ARENA_PAGE) >> GROWTH_SHIFT;
+    uint64_t pages = (length + THEMIS_STORE_ARENA_PAGE - 1) / THEMIS_STORE_ARENA_PAGE;
+    uint64_t room =
+        index < extents->count ? (extents->extent[index]->offset - offset) / THEMIS_STORE_ARENA_PAGE : UINT64_MAX;
+    int grows = index > 0 ? themis_store_arena_extent_end(extents->extent[index - 1]) == offset : offset == 0;
+    uint64_t growth = (extents->allocated / THEMIS_STORE_ARENA_PAGE) >> GROWTH_SHIFT;
 
     if (grows && growth > pages)
         pages = growth;
     return floor_order(pages < room ? pages : room);
 }
 
-static int make_room(themis_arena_extents_t *extents)
+static int make_room(themis_store_arena_extents_t *extents)
 {
     if (extents->count < extents->capacity)
         return 1;
     uint32_t capacity = extents->capacity ? extents->capacity * 2 : 1;
-    themis_arena_extent_t **grown = realloc(extents->extent, capacity * sizeof *grown);
+    themis_store_arena_extent_t **grown = realloc(extents->extent, capacity * sizeof *grown);
     if (!grown)
         return 0;
     extents->extent = grown;
@@ -59,86 +61,88 @@ static int make_room(themis_arena_extents_t *extents)
     return 1;
 }
 
-themis_status_t themis_arena_extents_add(themis_arena_extents_t *extents, themis_space_t *space, uint32_t index,
-                                         uint64_t offset, uint64_t length)
+themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
+                                               uint32_t index, uint64_t offset, uint64_t length)
 {
-    uint64_t start = offset / THEMIS_ARENA_PAGE * THEMIS_ARENA_PAGE;
+    uint64_t start = offset / THEMIS_STORE_ARENA_PAGE * THEMIS_STORE_ARENA_PAGE;
     unsigned order;
     uint32_t unit;
 
     if (!make_room(extents))
         return THEMIS_NO_MEMORY;
     themis_status_t status =
-        themis_space_take(space, wanted_order(extents, index, start, offset - start + length), 0, &order, &unit);
+        themis_store_space_take(space, wanted_order(extents, index, start, offset - start + length), 0, &order, &unit);
     if (status != THEMIS_OK)
         return status;
-    themis_arena_extent_t *extent = calloc(1, sizeof *extent + (sizeof *extent->state << order));
+    themis_store_arena_extent_t *extent = calloc(1, sizeof *extent + (sizeof *extent->state << order));
     if (!extent) {
-        themis_space_give(space, unit, order);
+        themis_store_space_give(space, unit, order);
         return THEMIS_NO_MEMORY;
     }
-    *extent =
-        (themis_arena_extent_t){.offset = start, .unit = unit, .pages = UINT32_C(1) << order, .order = (uint8_t)order};
+    *extent = (themis_store_arena_extent_t){
+        .offset = start, .unit = unit, .pages = UINT32_C(1) << order, .order = (uint8_t)order};
     memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
     extents->extent[index] = extent;
     extents->count++;
-    extents->allocated += (uint64_t)extent->pages * THEMIS_ARENA_PAGE;
+    extents->allocated += (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
     return THEMIS_OK;
 }
 
-uint8_t *themis_arena_extent_page(const themis_space_t *space, const themis_arena_extent_t *extent, uint32_t page)
+uint8_t *themis_store_arena_extent_page(const themis_store_space_t *space, const themis_store_arena_extent_t *extent,
+                                        uint32_t page)
 {
-    return themis_space_address(space, extent->unit + page);
+    return themis_store_space_address(space, extent->unit + page);
 }
 
-static void extent_free(themis_space_t *space, themis_arena_extent_t *extent)
+static void extent_free(themis_store_space_t *space, themis_store_arena_extent_t *extent)
 {
-    themis_space_give(space, extent->unit, extent->order);
+    themis_store_space_give(space, extent->unit, extent->order);
     free(extent);
 }
 
-void themis_arena_extents_free_retired(themis_arena_extents_t *extents, themis_space_t *space)
+void themis_store_arena_extents_free_retired(themis_store_arena_extents_t *extents, themis_store_space_t *space)
 {
     while (extents->retired) {
-        themis_arena_extent_t *extent = extents->retired;
+        themis_store_arena_extent_t *extent = extents->retired;
         extents->retired = extent->next;
         extent_free(space, extent);
     }
 }
 
-void themis_arena_extents_release(themis_arena_extents_t *extents, themis_space_t *space)
+void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, themis_store_space_t *space)
 {
-    themis_arena_extents_free_retired(extents, space);
+    themis_store_arena_extents_free_retired(extents, space);
     for (uint32_t i = 0; i < extents->count; i++)
         extent_free(space, extents->extent[i]);
     free(extents->extent);
 }
 
-static void retire(themis_arena_extents_t *extents, themis_arena_extent_t *extent)
+static void retire(themis_store_arena_extents_t *extents, themis_store_arena_extent_t *extent)
 {
-    extents->allocated -= (uint64_t)extent->pages * THEMIS_ARENA_PAGE;
+    extents->allocated -= (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
     extent->next = extents->retired;
     extents->retired = extent;
 }
 
 /* Forgets the bytes of an extent from `offset`, which lies inside of it. */
-static void cut_extent(const themis_space_t *space, themis_arena_extent_t *extent, uint64_t offset)
+static void cut_extent(const themis_store_space_t *space, themis_store_arena_extent_t *extent, uint64_t offset)
 {
-    uint32_t page = (uint32_t)((offset - extent->offset) / THEMIS_ARENA_PAGE);
-    uint64_t inside = offset % THEMIS_ARENA_PAGE;
+    uint32_t page = (uint32_t)((offset - extent->offset) / THEMIS_STORE_ARENA_PAGE);
+    uint64_t inside = offset % THEMIS_STORE_ARENA_PAGE;
 
-    if (inside && (extent->state[page] & THEMIS_ARENA_VALID))
-        memset(themis_arena_extent_page(space, extent, page) + inside, 0, THEMIS_ARENA_PAGE - inside);
+    if (inside && (extent->state[page] & THEMIS_STORE_ARENA_VALID))
+        memset(themis_store_arena_extent_page(space, extent, page) + inside, 0, THEMIS_STORE_ARENA_PAGE - inside);
     for (page += inside != 0; page < extent->pages; page++)
-        if (extent->state[page] & THEMIS_ARENA_VALID) {
-            extent->state[page] &= (uint16_t)~THEMIS_ARENA_VALID;
+        if (extent->state[page] & THEMIS_STORE_ARENA_VALID) {
+            extent->state[page] &= (uint16_t)~THEMIS_STORE_ARENA_VALID;
             extent->valid--;
         }
 }
 
-int themis_arena_extents_cut(themis_arena_extents_t *extents, const themis_space_t *space, uint64_t size)
+int themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
+                                   uint64_t size)
 {
-    uint32_t index = themis_arena_extents_find(extents, size, 0);
+    uint32_t index = themis_store_arena_extents_find(extents, size, 0);
 
     if (index == extents->count)
         return 0;

@@ -14,55 +14,57 @@
 #include "store/space.h"
 
 enum {
-    THEMIS_ARENA_PAGE = THEMIS_SPACE_UNIT, /* bytes */
-    THEMIS_ARENA_VALID = 1 << 15           /* in a page's state; the bits below count the windows that claim it */
+    THEMIS_STORE_ARENA_PAGE = THEMIS_STORE_SPACE_UNIT, /* bytes */
+    THEMIS_STORE_ARENA_VALID = 1 << 15 /* in a page's state; the bits below count the windows that claim it */
 };
 
-typedef struct themis_arena_extent {
+typedef struct themis_store_arena_extent {
     uint64_t offset;             /* in the object */
     uint32_t unit, pages, valid; /* place in the space; pages, and how many of them are valid */
     uint8_t order;
-    struct themis_arena_extent *next; /* among the retired */
-    uint16_t state[];                 /* [pages] */
-} themis_arena_extent_t;
+    struct themis_store_arena_extent *next; /* among the retired */
+    uint16_t state[];                       /* [pages] */
+} themis_store_arena_extent_t;
 
 /* Empty when all zeros. */
-typedef struct themis_arena_extents {
+typedef struct themis_store_arena_extents {
     uint64_t allocated; /* bytes */
     uint32_t count, capacity;
-    themis_arena_extent_t **extent; /* [count], by offset; owned */
-    themis_arena_extent_t *retired; /* no longer the object's, but windows may use them */
-} themis_arena_extents_t;
+    themis_store_arena_extent_t **extent; /* [count], by offset; owned */
+    themis_store_arena_extent_t *retired; /* no longer the object's, but windows may use them */
+} themis_store_arena_extents_t;
 
 /* Gives all blocks back; nobody may use them any more. */
-void themis_arena_extents_release(themis_arena_extents_t *extents, themis_space_t *space);
+void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, themis_store_space_t *space);
 
 /* Index of the first extent that ends behind `offset`, or the count. `hint`: where the last search ended, or 0. */
-uint32_t themis_arena_extents_find(const themis_arena_extents_t *extents, uint64_t offset, uint32_t hint);
+uint32_t themis_store_arena_extents_find(const themis_store_arena_extents_t *extents, uint64_t offset, uint32_t hint);
 
 /*
  * Adds an extent at `index` of the list, which begins at the page of `offset`, where there is none, for about `length`
  * bytes: less if the space has no such block, more where the object grows. THEMIS_NO_SPACE, THEMIS_NO_MEMORY.
  */
-themis_status_t themis_arena_extents_add(themis_arena_extents_t *extents, themis_space_t *space, uint32_t index,
-                                         uint64_t offset, uint64_t length);
+themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
+                                               uint32_t index, uint64_t offset, uint64_t length);
 
 /* Forgets the bytes from `size` on; 1 if there were extents for any. Whole extents are retired. */
-int themis_arena_extents_cut(themis_arena_extents_t *extents, const themis_space_t *space, uint64_t size);
+int themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
+                                   uint64_t size);
 /* Gives the blocks of retired extents back, when no window is under way. */
-void themis_arena_extents_free_retired(themis_arena_extents_t *extents, themis_space_t *space);
+void themis_store_arena_extents_free_retired(themis_store_arena_extents_t *extents, themis_store_space_t *space);
 
-uint8_t *themis_arena_extent_page(const themis_space_t *space, const themis_arena_extent_t *extent, uint32_t page);
+uint8_t *themis_store_arena_extent_page(const themis_store_space_t *space, const themis_store_arena_extent_t *extent,
+                                        uint32_t page);
 
 /* Offset behind it, in the object. */
-static inline uint64_t themis_arena_extent_end(const themis_arena_extent_t *extent)
+static inline uint64_t themis_store_arena_extent_end(const themis_store_arena_extent_t *extent)
 {
-    return extent->offset + (uint64_t)extent->pages * THEMIS_ARENA_PAGE;
+    return extent->offset + (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
 }
 
-static inline void themis_arena_extent_make_valid(themis_arena_extent_t *extent, uint32_t page)
+static inline void themis_store_arena_extent_make_valid(themis_store_arena_extent_t *extent, uint32_t page)
 {
-    extent->valid += !(extent->state[page] & THEMIS_ARENA_VALID);
-    extent->state[page] |= THEMIS_ARENA_VALID;
+    extent->valid += !(extent->state[page] & THEMIS_STORE_ARENA_VALID);
+    extent->state[page] |= THEMIS_STORE_ARENA_VALID;
 }
 #endif

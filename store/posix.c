@@ -74,7 +74,7 @@ static themis_status_t failure(const object_t *object, const char *what)
 
     if (cause != ENOSPC && cause != EDQUOT)
         themis_error("%s of object %016" PRIx64 ": %s", what, object->id, strerror(cause));
-    return themis_status_from_errno(cause);
+    return themis_util_status_from_errno(cause);
 }
 
 static void object_free(object_t *object)
@@ -177,7 +177,7 @@ static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
         object_free(gone);
     if (cause)
         themis_error("removing %s: %s", name, strerror(cause));
-    return themis_status_from_errno(cause);
+    return themis_util_status_from_errno(cause);
 }
 
 /* --- windows ----------------------------------------------------------------------------------------------------- */
@@ -216,7 +216,7 @@ static int move_all(int fd, move_fn move, uint8_t *at, uint64_t length, uint64_t
 }
 
 /* Moves the window's extents between file and staging; extents that meet go in one call. */
-static int move_window(const themis_window_t *window, move_fn move)
+static int move_window(const themis_store_window_t *window, move_fn move)
 {
     uint8_t *at = window->staging;
 
@@ -231,19 +231,19 @@ static int move_window(const themis_window_t *window, move_fn move)
     return 0;
 }
 
-static themis_status_t posix_prepare(themis_store_t *store, themis_window_t *window)
+static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_t *window)
 {
     size_t count = 0;
 
     (void)store;
     if (!window->staging)
-        window->staging = malloc(THEMIS_WINDOW_BYTES);
+        window->staging = malloc(THEMIS_STORE_WINDOW_BYTES);
     if (!window->staging)
         return THEMIS_NO_MEMORY;
-    while (count < window->extent_count && window->bytes < THEMIS_WINDOW_BYTES) {
-        themis_extent_t *extent = &window->extents[count++];
-        if (extent->length > THEMIS_WINDOW_BYTES - window->bytes)
-            extent->length = THEMIS_WINDOW_BYTES - window->bytes;
+    while (count < window->extent_count && window->bytes < THEMIS_STORE_WINDOW_BYTES) {
+        themis_store_extent_t *extent = &window->extents[count++];
+        if (extent->length > THEMIS_STORE_WINDOW_BYTES - window->bytes)
+            extent->length = THEMIS_STORE_WINDOW_BYTES - window->bytes;
         window->bytes += extent->length;
     }
     window->extent_count = count;
@@ -254,7 +254,7 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_window_t *win
     return THEMIS_OK;
 }
 
-static themis_status_t posix_finish(themis_store_t *store, themis_window_t *window, themis_status_t moved)
+static themis_status_t posix_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
     (void)store;
     if (moved == THEMIS_OK && window->direction == THEMIS_STORE_WRITE && move_window(window, move_in) < 0)
@@ -270,7 +270,7 @@ static themis_status_t posix_truncate(themis_store_t *store, object_t *object, u
     return ftruncate(object->fd, (off_t)size) < 0 ? failure(object, "truncation") : THEMIS_OK;
 }
 
-static themis_status_t posix_allocate(themis_store_t *store, object_t *object, const themis_extent_t *range)
+static themis_status_t posix_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
     (void)store;
     int cause = posix_fallocate(object->fd, (off_t)range->offset, (off_t)range->length);
@@ -305,7 +305,7 @@ static themis_status_t posix_usage(themis_store_t *base, themis_store_usage_t *u
     struct statvfs fs;
 
     if (fstatvfs(store->directory, &fs) < 0)
-        return themis_status_from_errno(errno);
+        return themis_util_status_from_errno(errno);
     pthread_mutex_lock(&store->lock);
     *usage = (themis_store_usage_t){.capacity = (uint64_t)fs.f_blocks * fs.f_frsize,
                                     .used = (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize,
@@ -352,7 +352,7 @@ static themis_status_t take_directory(const themis_store_options_t *options, int
     return themis_store_lock_directory("directory", options->path, content, NULL, lock_fd);
 }
 
-themis_status_t themis_posix_store_create(const themis_store_options_t *options, themis_store_t **store)
+themis_status_t themis_store_posix_create(const themis_store_options_t *options, themis_store_t **store)
 {
     if (!options->path || !*options->path) {
         themis_error("the posix store wants a directory");

@@ -20,7 +20,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { ORDERS = THEMIS_SPACE_MAX_ORDER + 1, STEP = 4 << 20, HUGE = 2 << 20, LOW_PRIORITY = 19 };
+enum { ORDERS = THEMIS_STORE_SPACE_MAX_ORDER + 1, STEP = 4 << 20, HUGE = 2 << 20, LOW_PRIORITY = 19 };
 #define NOWHERE UINT32_MAX
 
 /* One for each unit; counts only for the first unit of a free block. */
@@ -31,7 +31,7 @@ typedef struct unit {
 /* The end of an arena's file, behind its units: so that no other file is taken for one. */
 static const char file_end[16] = "themis-arena 1\n";
 
-struct themis_space {
+struct themis_store_space {
     uint8_t *base;
     int fd;        /* of the file, locked; -1: memory */
     uint64_t size; /* bytes, a multiple of the unit */
@@ -53,7 +53,7 @@ struct themis_space {
     uint32_t ahead;           /* units */
 };
 
-static void list_insert(themis_space_t *space, uint32_t unit, unsigned order)
+static void list_insert(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     uint32_t head = space->heads[order];
 
@@ -64,7 +64,7 @@ static void list_insert(themis_space_t *space, uint32_t unit, unsigned order)
     space->orders[unit] = (uint8_t)(order + 1);
 }
 
-static void list_remove(themis_space_t *space, uint32_t unit, unsigned order)
+static void list_remove(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     unit_t *at = &space->units[unit];
 
@@ -78,9 +78,9 @@ static void list_remove(themis_space_t *space, uint32_t unit, unsigned order)
 }
 
 /* Puts a block into the lists, joined with its free neighbours. */
-static void insert_joined(themis_space_t *space, uint32_t unit, unsigned order)
+static void insert_joined(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
-    while (order < THEMIS_SPACE_MAX_ORDER) {
+    while (order < THEMIS_STORE_SPACE_MAX_ORDER) {
         uint32_t buddy = unit ^ (UINT32_C(1) << order);
         if (buddy >= space->opened || space->orders[buddy] != order + 1)
             break;
@@ -91,7 +91,7 @@ static void insert_joined(themis_space_t *space, uint32_t unit, unsigned order)
     list_insert(space, unit, order);
 }
 
-static void raise_touched(themis_space_t *space, uint32_t unit)
+static void raise_touched(themis_store_space_t *space, uint32_t unit)
 {
     uint32_t now = space->touched;
 
@@ -99,7 +99,7 @@ static void raise_touched(themis_space_t *space, uint32_t unit)
         ;
 }
 
-static int wants_touch(const themis_space_t *space)
+static int wants_touch(const themis_store_space_t *space)
 {
     uint32_t touched = space->touched, opened = space->opened;
 
@@ -107,7 +107,7 @@ static int wants_touch(const themis_space_t *space)
 }
 
 /* Opens the next step; 0 if there is none. */
-static int open_step(themis_space_t *space)
+static int open_step(themis_store_space_t *space)
 {
     uint32_t from = space->opened;
     uint32_t left = space->count - from;
@@ -117,9 +117,9 @@ static int open_step(themis_space_t *space)
         return 0;
     space->opened = behind;
     while (from < behind) {
-        unsigned order = from ? (unsigned)__builtin_ctz(from) : THEMIS_SPACE_MAX_ORDER;
-        if (order > THEMIS_SPACE_MAX_ORDER)
-            order = THEMIS_SPACE_MAX_ORDER;
+        unsigned order = from ? (unsigned)__builtin_ctz(from) : THEMIS_STORE_SPACE_MAX_ORDER;
+        if (order > THEMIS_STORE_SPACE_MAX_ORDER)
+            order = THEMIS_STORE_SPACE_MAX_ORDER;
         while ((UINT32_C(1) << order) > behind - from)
             order--;
         insert_joined(space, from, order);
@@ -131,7 +131,7 @@ static int open_step(themis_space_t *space)
     return 1;
 }
 
-static int take_free(themis_space_t *space, unsigned order, uint32_t *unit)
+static int take_free(themis_store_space_t *space, unsigned order, uint32_t *unit)
 {
     unsigned from = order;
 
@@ -149,7 +149,8 @@ static int take_free(themis_space_t *space, unsigned order, uint32_t *unit)
     return 1;
 }
 
-themis_status_t themis_space_take(themis_space_t *space, unsigned order, unsigned least, unsigned *got, uint32_t *unit)
+themis_status_t themis_store_space_take(themis_store_space_t *space, unsigned order, unsigned least, unsigned *got,
+                                        uint32_t *unit)
 {
     themis_status_t status = THEMIS_NO_SPACE;
 
@@ -170,7 +171,7 @@ themis_status_t themis_space_take(themis_space_t *space, unsigned order, unsigne
     return status;
 }
 
-void themis_space_give(themis_space_t *space, uint32_t unit, unsigned order)
+void themis_store_space_give(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     pthread_mutex_lock(&space->lock);
     space->used -= UINT64_C(1) << order;
@@ -178,35 +179,35 @@ void themis_space_give(themis_space_t *space, uint32_t unit, unsigned order)
     pthread_mutex_unlock(&space->lock);
 }
 
-uint8_t *themis_space_address(const themis_space_t *space, uint32_t unit)
+uint8_t *themis_store_space_address(const themis_store_space_t *space, uint32_t unit)
 {
-    return space->base + (uint64_t)unit * THEMIS_SPACE_UNIT;
+    return space->base + (uint64_t)unit * THEMIS_STORE_SPACE_UNIT;
 }
 
-void themis_space_usage(themis_space_t *space, themis_space_usage_t *usage)
+void themis_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage)
 {
     pthread_mutex_lock(&space->lock);
-    usage->size = (uint64_t)space->count * THEMIS_SPACE_UNIT;
-    usage->used = space->used * THEMIS_SPACE_UNIT;
-    usage->warm = (space->touched - space->used) * THEMIS_SPACE_UNIT;
+    usage->size = (uint64_t)space->count * THEMIS_STORE_SPACE_UNIT;
+    usage->used = space->used * THEMIS_STORE_SPACE_UNIT;
+    usage->warm = (space->touched - space->used) * THEMIS_STORE_SPACE_UNIT;
     pthread_mutex_unlock(&space->lock);
 }
 
-static void touch(themis_space_t *space, uint32_t from, uint32_t behind)
+static void touch(themis_store_space_t *space, uint32_t from, uint32_t behind)
 {
-    uint8_t *first = themis_space_address(space, from);
-    size_t length = (size_t)(behind - from) * THEMIS_SPACE_UNIT;
+    uint8_t *first = themis_store_space_address(space, from);
+    size_t length = (size_t)(behind - from) * THEMIS_STORE_SPACE_UNIT;
 
     if (madvise(first, length, MADV_POPULATE_WRITE) == 0)
         return;
     /* older kernels: a write that changes nothing, even if the page is in use by now */
-    for (size_t i = 0; i < length; i += THEMIS_SPACE_UNIT)
+    for (size_t i = 0; i < length; i += THEMIS_STORE_SPACE_UNIT)
         __atomic_fetch_or(first + i, 0, __ATOMIC_RELAXED);
 }
 
 static void *toucher_main(void *arg)
 {
-    themis_space_t *space = arg;
+    themis_store_space_t *space = arg;
 
     /* not SCHED_IDLE: the kernel's lock of the address space is held while a page is cleared */
     setpriority(PRIO_PROCESS, (id_t)gettid(), LOW_PRIORITY);
@@ -216,7 +217,7 @@ static void *toucher_main(void *arg)
             continue;
         }
         uint32_t from = space->touched, left = space->count - from;
-        uint32_t behind = from + (left < HUGE / THEMIS_SPACE_UNIT ? left : HUGE / THEMIS_SPACE_UNIT);
+        uint32_t behind = from + (left < HUGE / THEMIS_STORE_SPACE_UNIT ? left : HUGE / THEMIS_STORE_SPACE_UNIT);
         touch(space, from, behind);
         raise_touched(space, behind);
     }
@@ -230,7 +231,7 @@ static themis_status_t check_file(const char *path, int fd)
     struct stat stat;
 
     if (fstat(fd, &stat) != 0)
-        return themis_status_from_errno(errno);
+        return themis_util_status_from_errno(errno);
     if (stat.st_size == 0 || (pread(fd, last, sizeof last, stat.st_size - (off_t)sizeof last) == sizeof last &&
                               memcmp(last, file_end, sizeof last) == 0))
         return THEMIS_OK;
@@ -242,7 +243,7 @@ static themis_status_t check_file(const char *path, int fd)
 
 /* By the mapping where there is no write(), as on hugetlbfs. Once it is there the file is an arena's also after a power
  * failure. */
-static int write_end(const themis_space_t *space)
+static int write_end(const themis_store_space_t *space)
 {
     uint64_t at = space->size - sizeof file_end;
     ssize_t written = pwrite(space->fd, file_end, sizeof file_end, (off_t)at);
@@ -256,7 +257,7 @@ static int write_end(const themis_space_t *space)
     return written == (ssize_t)sizeof file_end ? fdatasync(space->fd) : -1;
 }
 
-static int map_open_file(themis_space_t *space)
+static int map_open_file(themis_store_space_t *space)
 {
     if (ftruncate(space->fd, (off_t)space->size) != 0)
         return -1;
@@ -267,10 +268,10 @@ static int map_open_file(themis_space_t *space)
     return write_end(space);
 }
 
-static themis_status_t map_file(themis_space_t *space, const char *path)
+static themis_status_t map_file(themis_store_space_t *space, const char *path)
 {
     space->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    themis_status_t status = space->fd < 0 ? themis_status_from_errno(errno) : THEMIS_OK;
+    themis_status_t status = space->fd < 0 ? themis_util_status_from_errno(errno) : THEMIS_OK;
     if (status != THEMIS_OK) {
         themis_error("cannot open %s: %s", path, strerror(errno));
         return status;
@@ -280,7 +281,7 @@ static themis_status_t map_file(themis_space_t *space, const char *path)
         status = check_file(path, space->fd);
     if (status != THEMIS_OK || map_open_file(space) == 0)
         return status;
-    status = themis_status_from_errno(errno);
+    status = themis_util_status_from_errno(errno);
     themis_error("cannot map %s: %s", path, strerror(errno));
     if (ftruncate(space->fd, 0) != 0)
         themis_warn("%s is left half made; remove it before the next start", path);
@@ -288,7 +289,7 @@ static themis_status_t map_file(themis_space_t *space, const char *path)
 }
 
 /* Aligned to huge pages, which an anonymous mapping gets only where it fills them. */
-static themis_status_t map_memory(themis_space_t *space)
+static themis_status_t map_memory(themis_store_space_t *space)
 {
     size_t slack = HUGE;
     uint8_t *at =
@@ -302,7 +303,9 @@ static themis_status_t map_memory(themis_space_t *space)
     if (skip)
         munmap(at, skip);
     space->base = at + skip;
-    munmap(space->base + (space->size + THEMIS_SPACE_UNIT - 1) / THEMIS_SPACE_UNIT * THEMIS_SPACE_UNIT, slack - skip);
+    munmap(space->base +
+               (space->size + THEMIS_STORE_SPACE_UNIT - 1) / THEMIS_STORE_SPACE_UNIT * THEMIS_STORE_SPACE_UNIT,
+           slack - skip);
     return THEMIS_OK;
 }
 
@@ -313,7 +316,7 @@ static void *map_table(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static themis_status_t make_maps(themis_space_t *space, const char *path)
+static themis_status_t make_maps(themis_store_space_t *space, const char *path)
 {
     themis_status_t status = path && *path ? map_file(space, path) : map_memory(space);
 
@@ -327,31 +330,31 @@ static themis_status_t make_maps(themis_space_t *space, const char *path)
     return THEMIS_OK;
 }
 
-themis_status_t themis_space_create(uint64_t size, const char *path, uint64_t warm, uint32_t step,
-                                    themis_space_t **space)
+themis_status_t themis_store_space_create(uint64_t size, const char *path, uint64_t warm, uint32_t step,
+                                          themis_store_space_t **space)
 {
-    uint64_t count = size / THEMIS_SPACE_UNIT, mark = path && *path; /* a file's last unit holds its mark */
-    themis_space_t *made = calloc(1, sizeof *made);
+    uint64_t count = size / THEMIS_STORE_SPACE_UNIT, mark = path && *path; /* a file's last unit holds its mark */
+    themis_store_space_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    if (count <= mark || size > THEMIS_SPACE_MOST) {
+    if (count <= mark || size > THEMIS_STORE_SPACE_MOST) {
         free(made);
         themis_error("an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible", (unsigned long long)size);
         return THEMIS_CONFIG;
     }
     made->fd = -1;
     made->count = (uint32_t)(count - mark);
-    made->size = count * THEMIS_SPACE_UNIT;
-    made->step = (step ? step : STEP) / THEMIS_SPACE_UNIT;
-    made->ahead = (uint32_t)((warm < size ? warm : size) / THEMIS_SPACE_UNIT);
+    made->size = count * THEMIS_STORE_SPACE_UNIT;
+    made->step = (step ? step : STEP) / THEMIS_STORE_SPACE_UNIT;
+    made->ahead = (uint32_t)((warm < size ? warm : size) / THEMIS_STORE_SPACE_UNIT);
     for (unsigned i = 0; i < ORDERS; i++)
         made->heads[i] = NOWHERE;
     pthread_mutex_init(&made->lock, NULL);
     sem_init(&made->wanted, 0, 0);
     themis_status_t status = make_maps(made, path);
     if (status != THEMIS_OK) {
-        themis_space_destroy(made);
+        themis_store_space_destroy(made);
         return status;
     }
     made->has_toucher = made->ahead && pthread_create(&made->toucher, NULL, toucher_main, made) == 0;
@@ -359,7 +362,7 @@ themis_status_t themis_space_create(uint64_t size, const char *path, uint64_t wa
     return THEMIS_OK;
 }
 
-void themis_space_destroy(themis_space_t *space)
+void themis_store_space_destroy(themis_store_space_t *space)
 {
     if (!space)
         return;

@@ -5,9 +5,9 @@
 #include "store/store_types.h"
 #include "util/log.h"
 
-themis_status_t themis_window_create(themis_window_t **window)
+themis_status_t themis_store_window_create(themis_store_window_t **window)
 {
-    themis_window_t *made = malloc(sizeof *made);
+    themis_store_window_t *made = malloc(sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
@@ -17,7 +17,7 @@ themis_status_t themis_window_create(themis_window_t **window)
     return THEMIS_OK;
 }
 
-void themis_window_destroy(themis_window_t *window)
+void themis_store_window_destroy(themis_store_window_t *window)
 {
     if (!window)
         return;
@@ -28,9 +28,9 @@ void themis_window_destroy(themis_window_t *window)
 themis_status_t themis_store_create(const themis_store_options_t *options, themis_store_t **store)
 {
     if (strcmp(options->type, "arena") == 0)
-        return themis_arena_create(options, store);
+        return themis_store_arena_create(options, store);
     if (strcmp(options->type, "posix") == 0)
-        return themis_posix_store_create(options, store);
+        return themis_store_posix_create(options, store);
     themis_error("unknown store \"%s\": \"arena\" or \"posix\" is meant", options->type);
     return THEMIS_CONFIG;
 }
@@ -51,7 +51,7 @@ void themis_store_close(themis_store_t *store, themis_store_object_t *object)
     store->ops->close(store, object);
 }
 
-themis_status_t themis_store_prepare(themis_store_t *store, themis_window_t *window)
+themis_status_t themis_store_prepare(themis_store_t *store, themis_store_window_t *window)
 {
     window->bytes = 0;
     window->piece_count = 0;
@@ -59,7 +59,7 @@ themis_status_t themis_store_prepare(themis_store_t *store, themis_window_t *win
     return store->ops->prepare(store, window);
 }
 
-themis_status_t themis_store_finish(themis_store_t *store, themis_window_t *window, themis_status_t moved)
+themis_status_t themis_store_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
     return store->ops->finish(store, window, moved);
 }
@@ -70,7 +70,7 @@ themis_status_t themis_store_truncate(themis_store_t *store, themis_store_object
 }
 
 themis_status_t themis_store_allocate(themis_store_t *store, themis_store_object_t *object,
-                                      const themis_extent_t *range)
+                                      const themis_store_extent_t *range)
 {
     if (range->offset > INT64_MAX || range->length > INT64_MAX - range->offset)
         return THEMIS_FILE_TOO_BIG;

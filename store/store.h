@@ -24,42 +24,42 @@ typedef struct themis_store_object themis_store_object_t;
 
 typedef enum themis_store_direction { THEMIS_STORE_READ, THEMIS_STORE_WRITE } themis_store_direction_t;
 
-typedef struct themis_extent {
+typedef struct themis_store_extent {
     uint64_t offset, length; /* bytes; offset + length below 2^63 */
-} themis_extent_t;
+} themis_store_extent_t;
 
 enum {
-    THEMIS_WINDOW_EXTENTS = 1024,
-    THEMIS_WINDOW_PIECES = 2048,
-    THEMIS_WINDOW_BYTES = 1 << 20 /* a window covers at most so much */
+    THEMIS_STORE_WINDOW_EXTENTS = 1024,
+    THEMIS_STORE_WINDOW_PIECES = 2048,
+    THEMIS_STORE_WINDOW_BYTES = 1 << 20 /* a window covers at most so much */
 };
 
 /* Store's own: pages of a piece that become visible at finish. */
-typedef struct themis_window_mark {
+typedef struct themis_store_window_mark {
     void *extent;
     uint32_t first, behind; /* pages */
-} themis_window_mark_t;
+} themis_store_window_mark_t;
 
-/* Parts of one object as memory. Large; made once and used again (themis_window_create). */
-typedef struct themis_window {
+/* Parts of one object as memory. Large; made once and used again (themis_store_window_create). */
+typedef struct themis_store_window {
     /* set by the caller before prepare */
     themis_store_object_t *object;
     themis_store_direction_t direction;
     size_t extent_count;
-    themis_extent_t extents[THEMIS_WINDOW_EXTENTS];
+    themis_store_extent_t extents[THEMIS_STORE_WINDOW_EXTENTS];
     /* set by prepare */
     uint64_t bytes; /* what is covered: a beginning of the extents, which are cut to it */
     size_t piece_count;
-    struct iovec pieces[THEMIS_WINDOW_PIECES];
+    struct iovec pieces[THEMIS_STORE_WINDOW_PIECES];
     /* the store's */
     uint64_t generation;
     size_t mark_count;
-    themis_window_mark_t marks[THEMIS_WINDOW_PIECES];
-    void *staging; /* THEMIS_WINDOW_BYTES, or NULL if the store needs none */
-} themis_window_t;
+    themis_store_window_mark_t marks[THEMIS_STORE_WINDOW_PIECES];
+    void *staging; /* THEMIS_STORE_WINDOW_BYTES, or NULL if the store needs none */
+} themis_store_window_t;
 
-themis_status_t themis_window_create(themis_window_t **window);
-void themis_window_destroy(themis_window_t *window); /* NULL is allowed */
+themis_status_t themis_store_window_create(themis_store_window_t **window);
+void themis_store_window_destroy(themis_store_window_t *window); /* NULL is allowed */
 
 typedef struct themis_store_size {
     uint64_t end;       /* one behind the last byte that was written or set */
@@ -89,10 +89,11 @@ typedef struct themis_store_ops {
     void (*destroy)(themis_store_t *store);
     themis_status_t (*open)(themis_store_t *store, uint64_t id, int create, themis_store_object_t **object);
     void (*close)(themis_store_t *store, themis_store_object_t *object);
-    themis_status_t (*prepare)(themis_store_t *store, themis_window_t *window);
-    themis_status_t (*finish)(themis_store_t *store, themis_window_t *window, themis_status_t moved);
+    themis_status_t (*prepare)(themis_store_t *store, themis_store_window_t *window);
+    themis_status_t (*finish)(themis_store_t *store, themis_store_window_t *window, themis_status_t moved);
     themis_status_t (*truncate)(themis_store_t *store, themis_store_object_t *object, uint64_t size);
-    themis_status_t (*allocate)(themis_store_t *store, themis_store_object_t *object, const themis_extent_t *range);
+    themis_status_t (*allocate)(themis_store_t *store, themis_store_object_t *object,
+                                const themis_store_extent_t *range);
     themis_status_t (*size)(themis_store_t *store, themis_store_object_t *object, themis_store_size_t *size);
     themis_status_t (*sync)(themis_store_t *store, themis_store_object_t *object);
     themis_status_t (*remove)(themis_store_t *store, uint64_t id);
@@ -122,15 +123,15 @@ void themis_store_close(themis_store_t *store, themis_store_object_t *object);
  * what was written before stays. For a read the caller cuts the extents to the object's end before; holes come as
  * zeros. On failure there is nothing to finish.
  */
-themis_status_t themis_store_prepare(themis_store_t *store, themis_window_t *window);
+themis_status_t themis_store_prepare(themis_store_t *store, themis_store_window_t *window);
 /* Ends what prepare began; `moved` tells whether the bytes were moved. Returns `moved`, or the store's own failure. */
-themis_status_t themis_store_finish(themis_store_t *store, themis_window_t *window, themis_status_t moved);
+themis_status_t themis_store_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved);
 
 /* Sets the end. Bytes behind it are gone; growing leaves a hole. */
 themis_status_t themis_store_truncate(themis_store_t *store, themis_store_object_t *object, uint64_t size);
 /* Reserves space and raises the end to that of the range; contents stay. */
 themis_status_t themis_store_allocate(themis_store_t *store, themis_store_object_t *object,
-                                      const themis_extent_t *range);
+                                      const themis_store_extent_t *range);
 themis_status_t themis_store_size(themis_store_t *store, themis_store_object_t *object, themis_store_size_t *size);
 themis_status_t themis_store_sync(themis_store_t *store, themis_store_object_t *object);
 /* Removes an object; none there is success. */

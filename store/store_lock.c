@@ -15,7 +15,7 @@ enum { LINE_BYTES = 96, START = sizeof line_start - 1 };
 
 static themis_status_t failed(const char *key, const char *path, const char *what)
 {
-    themis_status_t status = themis_status_from_errno(errno);
+    themis_status_t status = themis_util_status_from_errno(errno);
 
     themis_error("%s = %s: cannot %s: %s", key, path, what, strerror(errno));
     return status;

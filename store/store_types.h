@@ -5,7 +5,7 @@
 #include "store/store.h"
 
 /* Bytes in a mapped region: arena.c, space.c. */
-themis_status_t themis_arena_create(const themis_store_options_t *options, themis_store_t **store);
+themis_status_t themis_store_arena_create(const themis_store_options_t *options, themis_store_t **store);
 /* A file per object in a directory: posix_store.c. */
-themis_status_t themis_posix_store_create(const themis_store_options_t *options, themis_store_t **store);
+themis_status_t themis_store_posix_create(const themis_store_options_t *options, themis_store_t **store);
 #endif

@@ -33,7 +33,7 @@ static int complain_errno(const copying_t *copying, const char *path)
 static void show_progress(void *arg, uint64_t bytes)
 {
     copying_t *copying = arg;
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
 
     if (copying->quiet || now - copying->started < progress_after || now - copying->shown < progress_every)
         return;
@@ -307,7 +307,7 @@ static int copy_operand(copying_t *copying, const char *text, const themis_tools
 
 static int run_cp(const themis_tools_command_t *self, int argc, char **argv)
 {
-    copying_t copying = {.self = self, .started = themis_clock_now()};
+    copying_t copying = {.self = self, .started = themis_util_clock_now()};
     const themis_tools_option_t options[] = {
         {'r', "recursive", &copying.recursive, NULL}, {'q', "quiet", &copying.quiet, NULL}, {0}};
     int at = themis_tools_options(self, argc, argv, options);

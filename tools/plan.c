@@ -15,7 +15,7 @@ typedef themis_tools_plan_job_t job_t;
 
 static int read_number(const job_t *job, const char *name, const char *text, int64_t most, int64_t *value)
 {
-    if (!text || themis_config_integer(text, 1, most, value) == THEMIS_OK)
+    if (!text || themis_util_config_integer(text, 1, most, value) == THEMIS_OK)
         return THEMIS_TOOLS_OK;
     return themis_tools_misused(job->self, "--%s %s: expected a number from 1 to %lld", name, text, (long long)most);
 }
@@ -30,7 +30,7 @@ static int read_numbers(job_t *job)
         read_number(job, "element", w->element, 1 << 20, &job->element) ||
         read_number(job, "aggregators-per-node", w->aggregators_per_node, 4096, &job->limit))
         return THEMIS_TOOLS_USAGE;
-    if (w->stripe && (themis_config_bytes(w->stripe, &job->stripe) != THEMIS_OK || job->stripe == 0))
+    if (w->stripe && (themis_util_config_bytes(w->stripe, &job->stripe) != THEMIS_OK || job->stripe == 0))
         return themis_tools_misused(job->self, "--stripe %s: expected a size such as 64k, 1m or 2g", w->stripe);
     job->nodes = (uint32_t)((job->ranks + job->per_node - 1) / job->per_node);
     return THEMIS_TOOLS_OK;
@@ -132,7 +132,7 @@ static int place_servers(job_t *job)
 
     if (!job->wishes->servers)
         return THEMIS_TOOLS_OK;
-    if (themis_config_integer(job->wishes->servers, 1, 65536, &number) == THEMIS_OK) {
+    if (themis_util_config_integer(job->wishes->servers, 1, 65536, &number) == THEMIS_OK) {
         job->servers = (uint32_t)number;
         return THEMIS_TOOLS_OK;
     }

@@ -47,7 +47,7 @@ static void default_signals(void)
 /* Puts the driver before what is preloaded already. */
 static int set_preload(const themis_tools_command_t *self)
 {
-    const char *already = themis_config_env("LD_PRELOAD");
+    const char *already = themis_util_config_env("LD_PRELOAD");
     char library[PATH_BYTES], value[2 * PATH_BYTES];
 
     if (!themis_tools_find("lib/libthemis-mpiio.so", "adio/.libs/libthemis-mpiio.so",
@@ -67,9 +67,9 @@ static void become_command(const themis_tools_command_t *self, const char *list,
     if (list)
         setenv("THEMIS_SERVERS", list, 1);
     if (private_servers)
-        themis_config_env_default("UCX_NET_DEVICES", "lo");
+        themis_util_config_env_default("UCX_NET_DEVICES", "lo");
     /* UCX would take SIGHUP for itself in every program that it is loaded into */
-    themis_config_env_default("UCX_DEBUG_SIGNO", "0");
+    themis_util_config_env_default("UCX_DEBUG_SIGNO", "0");
     execvp(command[0], command);
     themis_tools_complain(self, "%s: %s", command[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
@@ -98,7 +98,7 @@ static int run_command(const themis_tools_command_t *self, const char *list, int
 /* A directory of this run's own, in memory if possible. */
 static int make_directory(const themis_tools_command_t *self, char *path, size_t size)
 {
-    const char *places[] = {themis_config_env("TMPDIR"), "/dev/shm", "/tmp"};
+    const char *places[] = {themis_util_config_env("TMPDIR"), "/dev/shm", "/tmp"};
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!places[i] || snprintf(path, size, "%s/themis-run-XXXXXX", places[i]) >= (int)size)
@@ -154,7 +154,7 @@ static int run_run(const themis_tools_command_t *self, int argc, char **argv)
 
     if (at < 0 || at == argc)
         return themis_tools_usage(self);
-    if (number && themis_config_integer(number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
+    if (number && themis_util_config_integer(number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
         return themis_tools_misused(self, "-s %s: expected a number from 1 to %d", number, THEMIS_TOOLS_MAX_SERVERS);
     servers.count = (int)count;
     handle_signals();

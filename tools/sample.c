@@ -217,7 +217,7 @@ int themis_tools_sample_take(themis_t *session, const themis_tools_sample_t *bef
     int failed = 0;
 
     themis_session_info(session, &info);
-    *sample = (themis_tools_sample_t){.time = themis_clock_now(), .servers = info.servers};
+    *sample = (themis_tools_sample_t){.time = themis_util_clock_now(), .servers = info.servers};
     sample->server = calloc(info.servers, sizeof *sample->server);
     sample->texts = calloc(2 * (size_t)info.servers, sizeof *sample->texts);
     if (!sample->server || !sample->texts)

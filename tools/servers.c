@@ -200,7 +200,7 @@ static void become_server(const themis_tools_servers_options_t *options, int ind
         dup2(null, STDIN_FILENO);
     if (null >= 0 && !options->keep)
         dup2(null, STDOUT_FILENO);
-    themis_config_env_default("UCX_NET_DEVICES", "lo");
+    themis_util_config_env_default("UCX_NET_DEVICES", "lo");
     unsetenv("LD_PRELOAD");
     execv(command->arguments[0], command->arguments);
     fprintf(stderr, "themis: %s: %s\n", command->arguments[0], strerror(errno));
@@ -337,9 +337,9 @@ static int tell_of_end(const themis_tools_command_t *self, const themis_tools_se
 static int await(const themis_tools_command_t *self, const themis_tools_servers_options_t *options,
                  themis_tools_servers_t *servers)
 {
-    uint64_t until = themis_clock_now() + start_limit, patience = first_patience;
+    uint64_t until = themis_util_clock_now() + start_limit, patience = first_patience;
 
-    while (themis_clock_now() < until) {
+    while (themis_util_clock_now() < until) {
         int ended = find_ended(servers);
         if (ended >= 0)
             return tell_of_end(self, options, ended);
@@ -401,12 +401,12 @@ static int some_left(themis_tools_servers_t *servers)
 
 void themis_tools_servers_stop(themis_tools_servers_t *servers)
 {
-    uint64_t until = themis_clock_now() + stop_limit;
+    uint64_t until = themis_util_clock_now() + stop_limit;
 
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] > 0)
             kill(servers->pids[i], SIGTERM);
-    while (some_left(servers) && themis_clock_now() < until)
+    while (some_left(servers) && themis_util_clock_now() < until)
         usleep(5000);
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] > 0) {

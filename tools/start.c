@@ -17,7 +17,7 @@ static const uint64_t end_limit = 20 * THEMIS_NS_PER_S;
 /* Where servers of this user leave their list and logs if no place is given. */
 static void default_directory(char *path, size_t size)
 {
-    const char *runtime = themis_config_env("XDG_RUNTIME_DIR");
+    const char *runtime = themis_util_config_env("XDG_RUNTIME_DIR");
 
     if (runtime)
         snprintf(path, size, "%s/themis", runtime);
@@ -64,7 +64,7 @@ static int run_start(const themis_tools_command_t *self, int argc, char **argv)
 
     if (themis_tools_options(self, argc, argv, options) != argc)
         return themis_tools_usage(self);
-    if (number && themis_config_integer(number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
+    if (number && themis_util_config_integer(number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
         return themis_tools_misused(self, "-s %s: expected a number from 1 to %d", number, THEMIS_TOOLS_MAX_SERVERS);
     servers.count = (int)count;
     default_directory(place, sizeof place);
@@ -102,14 +102,14 @@ const themis_tools_command_t themis_tools_start = {
 /* They have ended when none can be reached any more. */
 static int await_end(const themis_tools_command_t *self, const char *list)
 {
-    uint64_t until = themis_clock_now() + end_limit;
+    uint64_t until = themis_util_clock_now() + end_limit;
     themis_options_t options;
     themis_t *session;
 
     themis_options_init(&options);
     options.servers = list;
     options.timeout = 100 * THEMIS_NS_PER_MS;
-    while (themis_clock_now() < until) {
+    while (themis_util_clock_now() < until) {
         if (themis_connect(&options, &session) != THEMIS_OK)
             return THEMIS_TOOLS_OK;
         themis_disconnect(session);

@@ -193,7 +193,7 @@ static int add_fabric(view_t *view, int operands, char **argv, json_t *all)
 static int run_topo(const themis_tools_command_t *self, int argc, char **argv)
 {
     int as_json = 0, result = THEMIS_TOOLS_OK, first;
-    const char *name = NULL, *xml = NULL, *servers = themis_config_env("THEMIS_SERVERS");
+    const char *name = NULL, *xml = NULL, *servers = themis_util_config_env("THEMIS_SERVERS");
     const themis_tools_option_t options[] = {{0, "json", &as_json, NULL},
                                              {'f', "fabric", NULL, &name},
                                              {0, "machine", NULL, &xml},

@@ -40,7 +40,7 @@ static themis_status_t note_errno(transfer_t *transfer)
     int error = errno;
 
     transfer->cause = strerror(error);
-    return themis_status_from_errno(error);
+    return themis_util_status_from_errno(error);
 }
 
 static themis_status_t start(themis_file_t *file, block_t *block, size_t bytes, int write)

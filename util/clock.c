@@ -14,33 +14,33 @@ static uint64_t read_clock(clockid_t id)
     return (uint64_t)t.tv_sec * THEMIS_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-uint64_t themis_clock_now(void)
+uint64_t themis_util_clock_now(void)
 {
     return manual ? manual_now : read_clock(CLOCK_MONOTONIC);
 }
 
-uint64_t themis_clock_thread(void)
+uint64_t themis_util_clock_thread(void)
 {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-uint64_t themis_clock_wall(void)
+uint64_t themis_util_clock_wall(void)
 {
     return read_clock(CLOCK_REALTIME);
 }
 
-void themis_clock_set_manual(uint64_t now)
+void themis_util_clock_set_manual(uint64_t now)
 {
     manual_now = now;
     manual = 1;
 }
 
-void themis_clock_advance(uint64_t delta)
+void themis_util_clock_advance(uint64_t delta)
 {
     manual_now += delta;
 }
 
-void themis_clock_set_real(void)
+void themis_util_clock_set_real(void)
 {
     manual = 0;
 }

@@ -12,14 +12,14 @@
 #include "util/clock.h"
 #include "util/status.h"
 
-const char *themis_config_env(const char *name)
+const char *themis_util_config_env(const char *name)
 {
     const char *value = getenv(name);
 
     return value && *value ? value : NULL;
 }
 
-void themis_config_env_default(const char *name, const char *value)
+void themis_util_config_env_default(const char *name, const char *value)
 {
     setenv(name, value, 0);
 }
@@ -27,7 +27,7 @@ void themis_config_env_default(const char *name, const char *value)
 typedef struct reading {
     const char *path;
     FILE *file;
-    themis_config_entry_fn entry;
+    themis_util_config_entry_fn entry;
     void *arg;
     int line, failed; /* of the entry that was refused */
     themis_status_t status;
@@ -67,7 +67,8 @@ static int on_entry(void *arg, const char *section, const char *key, const char 
     return 0;
 }
 
-themis_status_t themis_config_read(const char *path, themis_config_entry_fn entry, void *arg, char *error, size_t size)
+themis_status_t themis_util_config_read(const char *path, themis_util_config_entry_fn entry, void *arg, char *error,
+                                        size_t size)
 {
     reading_t reading = {.path = path, .entry = entry, .arg = arg, .error = error, .size = size};
 
@@ -75,7 +76,7 @@ themis_status_t themis_config_read(const char *path, themis_config_entry_fn entr
     if (!reading.file) {
         int cause = errno;
         snprintf(error, size, "%s: %s", path, strerror(cause));
-        return themis_status_from_errno(cause);
+        return themis_util_status_from_errno(cause);
     }
     int line = ini_parse_stream(next_line, &reading, on_entry, &reading);
     fclose(reading.file);
@@ -129,7 +130,7 @@ static themis_status_t parse_with_unit(const char *text, const unit_t *units, ui
     return THEMIS_PARSE;
 }
 
-themis_status_t themis_config_bytes(const char *text, uint64_t *bytes)
+themis_status_t themis_util_config_bytes(const char *text, uint64_t *bytes)
 {
     static const unit_t units[] = {{"", 1},         {"b", 1},       {"k", 0x1p10},   {"kb", 0x1p10},  {"kib", 0x1p10},
                                    {"m", 0x1p20},   {"mb", 0x1p20}, {"mib", 0x1p20}, {"g", 0x1p30},   {"gb", 0x1p30},
@@ -137,14 +138,14 @@ themis_status_t themis_config_bytes(const char *text, uint64_t *bytes)
     return parse_with_unit(text, units, bytes);
 }
 
-themis_status_t themis_config_duration(const char *text, uint64_t *ns)
+themis_status_t themis_util_config_duration(const char *text, uint64_t *ns)
 {
     static const unit_t units[] = {{"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3}, {"ns", 1},
                                    {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0}};
     return parse_with_unit(text, units, ns);
 }
 
-themis_status_t themis_config_integer(const char *text, int64_t low, int64_t high, int64_t *value)
+themis_status_t themis_util_config_integer(const char *text, int64_t low, int64_t high, int64_t *value)
 {
     char *end;
 

@@ -9,25 +9,26 @@
 #include "themis/status.h"
 
 /* The value of an environment variable, or NULL when unset or empty. Borrowed from the environment. */
-const char *themis_config_env(const char *name);
+const char *themis_util_config_env(const char *name);
 
 /* Sets an environment variable for this process and its children, where it is not set yet. */
-void themis_config_env_default(const char *name, const char *value);
+void themis_util_config_env_default(const char *name, const char *value);
 
 /* Called for each `key = value` of a file, with the line's number. A status other than THEMIS_OK stops the reading. */
-typedef themis_status_t (*themis_config_entry_fn)(void *arg, const char *section, const char *key, const char *value,
-                                                  int line);
+typedef themis_status_t (*themis_util_config_entry_fn)(void *arg, const char *section, const char *key,
+                                                       const char *value, int line);
 
 /*
  * Reads an INI file and hands every entry over in the order of the file. On failure `error` (`size` bytes) says
  * which file, line and key was at fault. THEMIS_NO_ENTRY: no such file. THEMIS_PARSE: not INI at some line. Otherwise
  * what `entry` returned.
  */
-themis_status_t themis_config_read(const char *path, themis_config_entry_fn entry, void *arg, char *error, size_t size);
+themis_status_t themis_util_config_read(const char *path, themis_util_config_entry_fn entry, void *arg, char *error,
+                                        size_t size);
 
 /* Numbers with units. Bytes: "4096", "64k", "1MiB", "2g" (powers of two). Time, result in ns: "500ms", "10s", "1m", and
  * a plain number is seconds. THEMIS_PARSE or THEMIS_RANGE on failure, and the result untouched. */
-themis_status_t themis_config_bytes(const char *text, uint64_t *bytes);
-themis_status_t themis_config_duration(const char *text, uint64_t *ns);
-themis_status_t themis_config_integer(const char *text, int64_t low, int64_t high, int64_t *value);
+themis_status_t themis_util_config_bytes(const char *text, uint64_t *bytes);
+themis_status_t themis_util_config_duration(const char *text, uint64_t *ns);
+themis_status_t themis_util_config_integer(const char *text, int64_t low, int64_t high, int64_t *value);
 #endif

@@ -14,27 +14,27 @@ static _Atomic int level_now = THEMIS_LOG_WARN;
 static _Atomic int timestamps;
 static char name_now[NAME_BYTES] = "themis"; /* set before threads start */
 
-void themis_log_set_level(themis_log_level_t level)
+void themis_util_log_set_level(themis_util_log_level_t level)
 {
     level_now = level;
 }
 
-int themis_log_level_parse(const char *text, themis_log_level_t *level)
+int themis_util_log_level_parse(const char *text, themis_util_log_level_t *level)
 {
     for (int i = 0; i <= THEMIS_LOG_DEBUG; i++)
         if (strcmp(text, names[i]) == 0) {
-            *level = (themis_log_level_t)i;
+            *level = (themis_util_log_level_t)i;
             return 0;
         }
     return -1;
 }
 
-void themis_log_set_name(const char *name)
+void themis_util_log_set_name(const char *name)
 {
     snprintf(name_now, sizeof name_now, "%s", name);
 }
 
-void themis_log_set_timestamps(int on)
+void themis_util_log_set_timestamps(int on)
 {
     timestamps = on;
 }
@@ -50,7 +50,7 @@ static int put_time(char *line)
     return length + snprintf(line + length, LINE_BYTES - length, ".%03ld ", now.tv_nsec / 1000000);
 }
 
-void themis_log(themis_log_level_t level, const char *format, ...)
+void themis_util_log(themis_util_log_level_t level, const char *format, ...)
 {
     char line[LINE_BYTES];
     va_list list;

@@ -6,29 +6,29 @@
 #ifndef THEMIS_UTIL_LOG_H
 #define THEMIS_UTIL_LOG_H
 
-typedef enum themis_log_level {
+typedef enum themis_util_log_level {
     THEMIS_LOG_ERROR,
     THEMIS_LOG_WARN,
     THEMIS_LOG_INFO,
     THEMIS_LOG_DEBUG
-} themis_log_level_t;
+} themis_util_log_level_t;
 
 /* The most detailed level that is printed; THEMIS_LOG_WARN at first. */
-void themis_log_set_level(themis_log_level_t level);
+void themis_util_log_set_level(themis_util_log_level_t level);
 
 /* Reads "error", "warn", "info" or "debug"; returns 0, or -1 for anything else. */
-int themis_log_level_parse(const char *text, themis_log_level_t *level);
+int themis_util_log_level_parse(const char *text, themis_util_log_level_t *level);
 
 /* The word before each message, at first "themis"; truncated to 31 bytes. */
-void themis_log_set_name(const char *name);
+void themis_util_log_set_name(const char *name);
 
 /* With 1, each line begins with date and time (for servers). */
-void themis_log_set_timestamps(int on);
+void themis_util_log_set_timestamps(int on);
 
-__attribute__((format(printf, 2, 3))) void themis_log(themis_log_level_t level, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void themis_util_log(themis_util_log_level_t level, const char *format, ...);
 
-#define themis_error(...) themis_log(THEMIS_LOG_ERROR, __VA_ARGS__)
-#define themis_warn(...) themis_log(THEMIS_LOG_WARN, __VA_ARGS__)
-#define themis_info(...) themis_log(THEMIS_LOG_INFO, __VA_ARGS__)
-#define themis_debug(...) themis_log(THEMIS_LOG_DEBUG, __VA_ARGS__)
+#define themis_error(...) themis_util_log(THEMIS_LOG_ERROR, __VA_ARGS__)
+#define themis_warn(...) themis_util_log(THEMIS_LOG_WARN, __VA_ARGS__)
+#define themis_info(...) themis_util_log(THEMIS_LOG_INFO, __VA_ARGS__)
+#define themis_debug(...) themis_util_log(THEMIS_LOG_DEBUG, __VA_ARGS__)
 #endif

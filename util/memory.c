@@ -16,7 +16,7 @@ static int is_there(uintptr_t address)
     return syscall(SYS_rt_sigprocmask, -1, word, NULL, MASK_BYTES) == 0 || errno != EFAULT;
 }
 
-static int look(themis_memory_seen_t *seen, uintptr_t address, unsigned *looks)
+static int look(themis_util_memory_seen_t *seen, uintptr_t address, unsigned *looks)
 {
     uintptr_t block = address / BLOCK_BYTES + 1; /* 0 stands for none */
     uintptr_t *place = &seen->block[block % THEMIS_MEMORY_BLOCKS];
@@ -30,9 +30,9 @@ static int look(themis_memory_seen_t *seen, uintptr_t address, unsigned *looks)
     return 1;
 }
 
-themis_status_t themis_memory_check(const struct iovec *pieces, size_t count, themis_memory_seen_t *seen)
+themis_status_t themis_util_memory_check(const struct iovec *pieces, size_t count, themis_util_memory_seen_t *seen)
 {
-    themis_memory_seen_t own = {{0}};
+    themis_util_memory_seen_t own = {{0}};
     unsigned looks = 0;
 
     if (!seen)

@@ -13,9 +13,9 @@
 enum { THEMIS_MEMORY_BLOCKS = 16 };
 
 /* Blocks of 64 KiB in which a byte was found lately; all zeros at first. For one thread at a time. */
-typedef struct themis_memory_seen {
+typedef struct themis_util_memory_seen {
     uintptr_t block[THEMIS_MEMORY_BLOCKS];
-} themis_memory_seen_t;
+} themis_util_memory_seen_t;
 
 /*
  * THEMIS_BAD_ADDRESS if the first or the last byte of a piece cannot be read. Looks at one byte of a block, at about 64
@@ -23,5 +23,5 @@ typedef struct themis_memory_seen {
  * date. NULL: a block counts as seen in this call only. So it finds pointers that point nowhere, not every byte that is
  * missing, and nothing that was unmapped since it was seen; nor does it tell whether memory may be written.
  */
-themis_status_t themis_memory_check(const struct iovec *pieces, size_t count, themis_memory_seen_t *seen);
+themis_status_t themis_util_memory_check(const struct iovec *pieces, size_t count, themis_util_memory_seen_t *seen);
 #endif

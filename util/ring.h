@@ -17,15 +17,15 @@
 
 enum { THEMIS_RING_POINTS = 128 };
 
-typedef struct themis_ring themis_ring_t;
+typedef struct themis_util_ring themis_util_ring_t;
 
 /* THEMIS_INVALID: no servers. */
-themis_status_t themis_ring_create(uint32_t servers, themis_ring_t **ring);
-void themis_ring_destroy(themis_ring_t *ring); /* NULL is allowed */
+themis_status_t themis_util_ring_create(uint32_t servers, themis_util_ring_t **ring);
+void themis_util_ring_destroy(themis_util_ring_t *ring); /* NULL is allowed */
 
 /* Index of the home server of a normalised path of `length` bytes. O(log servers). */
-uint32_t themis_ring_home(const themis_ring_t *ring, const char *path, size_t length);
+uint32_t themis_util_ring_home(const themis_util_ring_t *ring, const char *path, size_t length);
 
 /* The hash behind it; also what chooses the first server of a new file whose layout leaves it open. */
-uint64_t themis_ring_hash(const char *path, size_t length);
+uint64_t themis_util_ring_hash(const char *path, size_t length);
 #endif

@@ -61,7 +61,7 @@ const char *themis_status_string(themis_status_t status)
     return "unknown status";
 }
 
-int themis_status_is_known(int number)
+int themis_util_status_is_known(int number)
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].number == number)
@@ -69,7 +69,7 @@ int themis_status_is_known(int number)
     return 0;
 }
 
-themis_status_t themis_status_from_errno(int error)
+themis_status_t themis_util_status_from_errno(int error)
 {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i].error == error)
@@ -77,7 +77,7 @@ themis_status_t themis_status_from_errno(int error)
     return THEMIS_IO;
 }
 
-int themis_status_to_errno(themis_status_t status)
+int themis_util_status_to_errno(themis_status_t status)
 {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i].status == status)

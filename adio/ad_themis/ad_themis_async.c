@@ -73,7 +73,7 @@ static int poll_fn(void *state, MPI_Status *status)
     now = themis_request_test(async->request, &done);
     if (now == THEMIS_IN_PROGRESS && ADIOI_THEMIS_Pending_waits(&async->pending)) {
         themis_progress(async->session, longest_pause);
-        async->pending.polled = themis_clock_now();
+        async->pending.polled = themis_util_clock_now();
         now = themis_request_test(async->request, &done);
     }
     if (now == THEMIS_IN_PROGRESS)

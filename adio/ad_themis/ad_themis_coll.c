@@ -21,15 +21,15 @@ static void set_status(ADIO_Status *status, MPI_Datatype datatype, uint64_t byte
 }
 
 /* What is exchanged between ranks, packed or kept back is copied by this process, whom a wrong address would end. */
-static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, const themis_coll_runs_t *memory)
+static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, const themis_collective_runs_t *memory)
 {
     uintptr_t base = (uintptr_t)buf;
 
     if (!memory->bytes)
         return THEMIS_OK;
-    struct iovec ends[2] = {{(void *)(base + themis_coll_runs_first(memory)), 1},
+    struct iovec ends[2] = {{(void *)(base + themis_collective_runs_first(memory)), 1},
                             {(void *)(base + memory->end - 1), 1}};
-    if (themis_memory_check(ends, 2, &coll->seen) == THEMIS_OK)
+    if (themis_util_memory_check(ends, 2, &coll->seen) == THEMIS_OK)
         return THEMIS_OK;
     coll->failed = THEMIS_BAD_ADDRESS;
     snprintf(coll->failure, sizeof coll->failure, "the buffer is not in this process's memory");
@@ -37,31 +37,31 @@ static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, co
 }
 
 /* In atomic mode each rank's access is one under a lock, once all have come; then all agree on how it went. */
-static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_coll_direction_t direction, void *buf,
+static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_collective_direction_t direction, void *buf,
                        AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset,
                        ADIO_Status *status, int *error_code)
 {
     themis_status_t own, all;
 
-    AD_THEMIS_UNLOCKED(all, themis_coll_sync(coll->coll, THEMIS_OK));
+    AD_THEMIS_UNLOCKED(all, themis_collective_sync(coll->coll, THEMIS_OK));
     *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, all);
     if (all != THEMIS_OK)
         return;
-    if (direction == THEMIS_COLL_WRITE)
+    if (direction == THEMIS_COLLECTIVE_WRITE)
         ADIOI_THEMIS_WriteStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
     else
         ADIOI_THEMIS_ReadStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
     own = *error_code == MPI_SUCCESS ? THEMIS_OK : THEMIS_IO;
-    AD_THEMIS_UNLOCKED(all, themis_coll_sync(coll->coll, own));
+    AD_THEMIS_UNLOCKED(all, themis_collective_sync(coll->coll, own));
     if (own == THEMIS_OK)
         *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, all);
 }
 
-static void run(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+static void run(ADIO_File fd, themis_collective_direction_t direction, void *buf, AD_THEMIS_COUNT count,
                 MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_Coll_get(fd);
-    themis_coll_access_t access;
+    themis_collective_access_t access;
     themis_status_t own, result;
     uint64_t position, done = 0;
 
@@ -79,9 +79,9 @@ static void run(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_T
         own = check_buffer(coll, buf, &coll->memory);
     if (own == THEMIS_OK)
         own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
-    access = (themis_coll_access_t){direction, &coll->file, &coll->memory, buf};
-    fd->dirty_write |= direction == THEMIS_COLL_WRITE;
-    AD_THEMIS_UNLOCKED(result, themis_coll_run(coll->coll, &access, own, &done));
+    access = (themis_collective_access_t){direction, &coll->file, &coll->memory, buf};
+    fd->dirty_write |= direction == THEMIS_COLLECTIVE_WRITE;
+    AD_THEMIS_UNLOCKED(result, themis_collective_run(coll->coll, &access, own, &done));
     fd->fp_sys_posn = -1;
     if (result == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + done);
@@ -93,13 +93,13 @@ static void run(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_T
 void ADIOI_THEMIS_ReadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                   int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    run(fd, THEMIS_COLL_READ, buf, count, datatype, file_ptr_type, offset, status, error_code);
+    run(fd, THEMIS_COLLECTIVE_READ, buf, count, datatype, file_ptr_type, offset, status, error_code);
 }
 
 void ADIOI_THEMIS_WriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                    int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    run(fd, THEMIS_COLL_WRITE, (void *)buf, count, datatype, file_ptr_type, offset, status, error_code);
+    run(fd, THEMIS_COLLECTIVE_WRITE, (void *)buf, count, datatype, file_ptr_type, offset, status, error_code);
 }
 
 /* --- non-blocking --- */
@@ -108,8 +108,8 @@ void ADIOI_THEMIS_WriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUN
 typedef struct pending {
     ADIOI_THEMIS_Pending base;
     ADIO_File fd;
-    themis_coll_op_t *op; /* NULL: ended */
-    themis_coll_runs_t file, memory;
+    themis_collective_op_t *op; /* NULL: ended */
+    themis_collective_runs_t file, memory;
 } pending_t;
 
 static int ended(pending_t *pending, themis_status_t status)
@@ -129,7 +129,7 @@ static int poll_fn(void *state, MPI_Status *status)
 
     if (!pending->op)
         return MPI_SUCCESS;
-    now = themis_coll_test(pending->op, &pending->base.done);
+    now = themis_collective_test(pending->op, &pending->base.done);
     return now == THEMIS_IN_PROGRESS ? MPI_SUCCESS : ended(pending, now);
 }
 
@@ -140,7 +140,7 @@ static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
     for (int i = 0; i < count; i++) {
         pending_t *pending = states[i];
 
-        if (pending->op && ended(pending, themis_coll_wait(pending->op, &pending->base.done)) != MPI_SUCCESS)
+        if (pending->op && ended(pending, themis_collective_wait(pending->op, &pending->base.done)) != MPI_SUCCESS)
             code = MPI_ERR_OTHER;
     }
     return code;
@@ -150,8 +150,8 @@ static int free_fn(void *state)
 {
     pending_t *pending = state;
 
-    themis_coll_runs_free(&pending->file);
-    themis_coll_runs_free(&pending->memory);
+    themis_collective_runs_free(&pending->file);
+    themis_collective_runs_free(&pending->memory);
     free(pending);
     return MPI_SUCCESS;
 }
@@ -159,47 +159,47 @@ static int free_fn(void *state)
 static ADIOI_THEMIS_Pending_class requests = {.poll = poll_fn, .wait = wait_fn, .free = free_fn};
 
 /* Begins a call; the caller's `pending` has its lists afterwards. */
-static themis_status_t begin(pending_t *pending, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
-                             MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset)
+static themis_status_t begin(pending_t *pending, themis_collective_direction_t direction, void *buf,
+                             AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset)
 {
     ADIO_File fd = pending->fd;
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
     uint64_t position = ADIOI_THEMIS_Coll_position(fd, coll, file_ptr_type, offset);
     themis_status_t own =
         ADIOI_THEMIS_Coll_describe(fd, coll, count, datatype, position, &pending->file, &pending->memory);
-    themis_coll_access_t access = {direction, &pending->file, &pending->memory, buf};
+    themis_collective_access_t access = {direction, &pending->file, &pending->memory, buf};
     int held = ADIOI_THEMIS_Lock_release();
 
     if (own == THEMIS_OK)
         own = check_buffer(coll, buf, &pending->memory);
     if (own == THEMIS_OK)
         own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
-    pending->op = themis_coll_start(coll->coll, &access, own);
+    pending->op = themis_collective_start(coll->coll, &access, own);
     if (!pending->op)
-        own = themis_coll_decline(coll->coll, &access, THEMIS_NO_MEMORY);
+        own = themis_collective_decline(coll->coll, &access, THEMIS_NO_MEMORY);
     ADIOI_THEMIS_Lock_acquire(held);
     if (file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + bytes_of(count, datatype));
     fd->fp_sys_posn = -1;
-    fd->dirty_write |= direction == THEMIS_COLL_WRITE;
+    fd->dirty_write |= direction == THEMIS_COLLECTIVE_WRITE;
     return pending->op ? THEMIS_OK : own;
 }
 
-static void start(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+static void start(ADIO_File fd, themis_collective_direction_t direction, void *buf, AD_THEMIS_COUNT count,
                   MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_Coll_get(fd);
     pending_t *pending = coll ? calloc(1, sizeof *pending) : NULL;
     themis_status_t status = THEMIS_NO_MEMORY;
-    themis_coll_access_t nothing = {.direction = direction};
+    themis_collective_access_t nothing = {.direction = direction};
 
     if (pending) {
         pending->fd = fd;
-        themis_coll_runs_init(&pending->file);
-        themis_coll_runs_init(&pending->memory);
+        themis_collective_runs_init(&pending->file);
+        themis_collective_runs_init(&pending->memory);
         status = begin(pending, direction, buf, count, datatype, file_ptr_type, offset);
     } else if (coll) {
-        AD_THEMIS_UNLOCKED(status, themis_coll_decline(coll->coll, &nothing, THEMIS_NO_MEMORY));
+        AD_THEMIS_UNLOCKED(status, themis_collective_decline(coll->coll, &nothing, THEMIS_NO_MEMORY));
     }
     *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, status, fd->filename, NULL);
     if (status != THEMIS_OK) {
@@ -211,7 +211,7 @@ static void start(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD
 }
 
 /* In atomic mode the access happens under a lock, so it is over when the call returns. */
-static void at_once(ADIO_File fd, themis_coll_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+static void at_once(ADIO_File fd, themis_collective_direction_t direction, void *buf, AD_THEMIS_COUNT count,
                     MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
                     int *error_code)
 {
@@ -229,13 +229,13 @@ static void at_once(ADIO_File fd, themis_coll_direction_t direction, void *buf, 
 void ADIOI_THEMIS_IreadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                    int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    (fd->atomicity ? at_once : start)(fd, THEMIS_COLL_READ, buf, count, datatype, file_ptr_type, offset, request,
+    (fd->atomicity ? at_once : start)(fd, THEMIS_COLLECTIVE_READ, buf, count, datatype, file_ptr_type, offset, request,
                                       error_code);
 }
 
 void ADIOI_THEMIS_IwriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                     int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    (fd->atomicity ? at_once : start)(fd, THEMIS_COLL_WRITE, (void *)buf, count, datatype, file_ptr_type, offset,
+    (fd->atomicity ? at_once : start)(fd, THEMIS_COLLECTIVE_WRITE, (void *)buf, count, datatype, file_ptr_type, offset,
                                       request, error_code);
 }

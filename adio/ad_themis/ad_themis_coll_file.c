@@ -19,13 +19,13 @@ themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t 
     return status;
 }
 
-static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, const themis_list_t *list,
+static themis_status_t sink_start(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
                                   void **request)
 {
     ADIOI_THEMIS_Coll *coll = arg;
     themis_request_t *made;
-    themis_status_t status = direction == THEMIS_COLL_WRITE ? themis_iwrite_list(coll->handle, list, &made)
-                                                            : themis_iread_list(coll->handle, list, &made);
+    themis_status_t status = direction == THEMIS_COLLECTIVE_WRITE ? themis_iwrite_list(coll->handle, list, &made)
+                                                                  : themis_iread_list(coll->handle, list, &made);
 
     if (status == THEMIS_OK)
         *request = made;
@@ -42,19 +42,20 @@ static themis_status_t sink_wait(void *arg, void *request, size_t *done)
     return ADIOI_THEMIS_Coll_note(arg, themis_request_wait(request, done));
 }
 
-static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, const themis_list_t *list, size_t *done)
+static themis_status_t sink_quick(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
+                                  size_t *done)
 {
     /* buffers that are copied to and from while they are in a processor's cache */
     static const themis_cache_options_t options = {
-        .write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = THEMIS_COLL_SMALL};
+        .write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = THEMIS_COLLECTIVE_SMALL};
     ADIOI_THEMIS_Coll *coll = arg;
     themis_status_t status = THEMIS_OK;
 
     if (!coll->cache)
         status = themis_cache_create(coll->handle, &options, &coll->cache);
     if (status == THEMIS_OK)
-        status = direction == THEMIS_COLL_WRITE ? themis_cache_write(coll->cache, list, done)
-                                                : themis_cache_read(coll->cache, list, done);
+        status = direction == THEMIS_COLLECTIVE_WRITE ? themis_cache_write(coll->cache, list, done)
+                                                      : themis_cache_read(coll->cache, list, done);
     return ADIOI_THEMIS_Coll_note(coll, status);
 }
 
@@ -78,30 +79,30 @@ static int64_t wanted_aggregators(ADIO_File fd)
     if (text && strcmp(text, "per-server") == 0)
         return THEMIS_AGGREGATION_PER_SERVER;
     if (text)
-        themis_config_integer(text, 1, INT32_MAX, &number);
+        themis_util_config_integer(text, 1, INT32_MAX, &number);
     return number;
 }
 
 /* From ROMIO's romio_cb_read and romio_cb_write. */
-static themis_coll_mode_t mode_of(int hint)
+static themis_collective_mode_t mode_of(int hint)
 {
     if (hint == ADIOI_HINT_ENABLE)
-        return THEMIS_COLL_TWOPHASE;
-    return hint == ADIOI_HINT_DISABLE ? THEMIS_COLL_LIST : THEMIS_COLL_AUTO;
+        return THEMIS_COLLECTIVE_TWOPHASE;
+    return hint == ADIOI_HINT_DISABLE ? THEMIS_COLLECTIVE_LIST : THEMIS_COLLECTIVE_AUTO;
 }
 
 static int fake_nodes(void)
 {
-    const char *text = themis_config_env("THEMIS_FAKE_NODES");
+    const char *text = themis_util_config_env("THEMIS_FAKE_NODES");
     int64_t nodes = 0;
 
-    if (text && themis_config_integer(text, 1, INT32_MAX, &nodes) != THEMIS_OK)
+    if (text && themis_util_config_integer(text, 1, INT32_MAX, &nodes) != THEMIS_OK)
         nodes = 0;
     return (int)nodes;
 }
 
 /* The words of these hints have been checked when they were given. */
-static void read_hints(ADIO_File fd, themis_coll_config_t *config)
+static void read_hints(ADIO_File fd, themis_collective_config_t *config)
 {
     const char *mode = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_collective);
     const char *method = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_fd_method);
@@ -111,19 +112,19 @@ static void read_hints(ADIO_File fd, themis_coll_config_t *config)
     config->method = THEMIS_AGGREGATION_METHOD_AUTO;
     config->placement = THEMIS_AGGREGATION_AUTO;
     if (mode)
-        themis_coll_mode_parse(mode, &config->mode);
+        themis_collective_mode_parse(mode, &config->mode);
     if (method)
         themis_aggregation_method_parse(method, &config->method);
     if (placement)
         themis_aggregation_placement_parse(placement, &config->placement);
     config->cache = ADIOI_THEMIS_Cache_asked(fd);
-    config->topology = topology ? topology : themis_config_env("THEMIS_TOPOLOGY");
+    config->topology = topology ? topology : themis_util_config_env("THEMIS_TOPOLOGY");
     config->aggregators = wanted_aggregators(fd);
-    config->wanted[THEMIS_COLL_READ] = mode_of(fd->hints->cb_read);
-    config->wanted[THEMIS_COLL_WRITE] = mode_of(fd->hints->cb_write);
+    config->wanted[THEMIS_COLLECTIVE_READ] = mode_of(fd->hints->cb_read);
+    config->wanted[THEMIS_COLLECTIVE_WRITE] = mode_of(fd->hints->cb_write);
 }
 
-static void configure(ADIO_File fd, themis_coll_config_t *config)
+static void configure(ADIO_File fd, themis_collective_config_t *config)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
     themis_session_info_t info = {0};
@@ -150,19 +151,19 @@ static void discard(ADIOI_THEMIS_Coll *coll)
     if (!coll)
         return;
     themis_cache_destroy(coll->cache);
-    themis_coll_destroy(coll->coll);
-    themis_coll_type_free(&coll->view.type);
-    themis_coll_type_free(&coll->buffer.type);
-    themis_coll_runs_free(&coll->file);
-    themis_coll_runs_free(&coll->memory);
+    themis_collective_destroy(coll->coll);
+    themis_collective_type_free(&coll->view.type);
+    themis_collective_type_free(&coll->buffer.type);
+    themis_collective_runs_free(&coll->file);
+    themis_collective_runs_free(&coll->memory);
     free(coll);
 }
 
-static void show_topology(ADIO_File fd, const themis_coll_t *coll)
+static void show_topology(ADIO_File fd, const themis_collective_t *coll)
 {
-    themis_coll_info_t info;
+    themis_collective_info_t info;
 
-    themis_coll_info(coll, &info);
+    themis_collective_info(coll, &info);
     if (info.topology)
         ADIOI_THEMIS_Hint_show(fd, "themis_topology_used", info.topology);
 }
@@ -171,12 +172,12 @@ static void show_topology(ADIO_File fd, const themis_coll_t *coll)
 static void tell_of_limit(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
 {
     int64_t wanted = coll->config.aggregators;
-    themis_coll_info_t info;
+    themis_collective_info_t info;
     int rank, size;
 
     MPI_Comm_rank(fd->comm, &rank);
     MPI_Comm_size(fd->comm, &size);
-    themis_coll_info(coll->coll, &info);
+    themis_collective_info(coll->coll, &info);
     if (wanted <= (info.possible ? info.possible : (int64_t)size))
         return;
     coll->told_count = 1;
@@ -192,7 +193,7 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
     ADIOI_THEMIS_Coll *coll = file->coll;
-    themis_coll_t *made = NULL;
+    themis_collective_t *made = NULL;
     themis_status_t status;
 
     if (coll)
@@ -201,24 +202,24 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     if (coll) {
         configure(fd, &coll->config);
         coll->handle = file->handle;
-        coll->sink = (themis_coll_sink_t){.arg = coll,
-                                          .start = sink_start,
-                                          .test = sink_test,
-                                          .wait = sink_wait,
-                                          .quick = sink_quick,
-                                          .settle = sink_settle};
-        themis_coll_runs_init(&coll->file);
-        themis_coll_runs_init(&coll->memory);
+        coll->sink = (themis_collective_sink_t){.arg = coll,
+                                                .start = sink_start,
+                                                .test = sink_test,
+                                                .wait = sink_wait,
+                                                .quick = sink_quick,
+                                                .settle = sink_settle};
+        themis_collective_runs_init(&coll->file);
+        themis_collective_runs_init(&coll->memory);
     }
-    AD_THEMIS_UNLOCKED(status,
-                       themis_coll_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->sink : NULL, &made));
+    AD_THEMIS_UNLOCKED(
+        status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->sink : NULL, &made));
     if (status != THEMIS_OK) {
         discard(coll);
         return NULL;
     }
     coll->coll = made;
     file->coll = coll;
-    ADIOI_THEMIS_Hint_show(fd, "themis_collective", themis_coll_mode_name(coll->config.mode));
+    ADIOI_THEMIS_Hint_show(fd, "themis_collective", themis_collective_mode_name(coll->config.mode));
     ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(coll->config.method));
     ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(coll->config.placement));
     ADIOI_THEMIS_Hint_show(fd, "themis_topology", coll->config.topology ? coll->config.topology : "auto");
@@ -231,7 +232,7 @@ themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
 
-    return coll ? themis_coll_settle(coll->coll) : THEMIS_OK;
+    return coll ? themis_collective_settle(coll->coll) : THEMIS_OK;
 }
 
 int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
@@ -243,7 +244,7 @@ int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
     if (!coll)
         return ADIOI_THEMIS_FAILURE(own, fd->filename);
     ADIOI_THEMIS_Coll_note(coll, own);
-    AD_THEMIS_UNLOCKED(status, themis_coll_sync(coll->coll, own));
+    AD_THEMIS_UNLOCKED(status, themis_collective_sync(coll->coll, own));
     return ADIOI_THEMIS_Coll_code(fd, coll, __func__, status);
 }
 
@@ -272,7 +273,7 @@ void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed)
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
 
     if (coll)
-        themis_coll_allow_cache(coll->coll, allowed);
+        themis_collective_allow_cache(coll->coll, allowed);
 }
 
 /* --- results --- */
@@ -291,7 +292,7 @@ int ADIOI_THEMIS_Coll_code(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const char *fu
     return ADIOI_THEMIS_Error(function, __LINE__, status, fd->filename, text);
 }
 
-static void show_aggregators(ADIO_File fd, const themis_coll_info_t *info)
+static void show_aggregators(ADIO_File fd, const themis_collective_info_t *info)
 {
     char list[MPI_MAX_INFO_VAL];
     size_t used = 0;
@@ -310,7 +311,7 @@ static void show_bytes(ADIO_File fd, const char *key, double bytes)
     ADIOI_THEMIS_Hint_show(fd, key, number);
 }
 
-static void show_costs(ADIO_File fd, const themis_coll_info_t *info)
+static void show_costs(ADIO_File fd, const themis_collective_info_t *info)
 {
     show_bytes(fd, "themis_hop_bytes", info->cost.hop_bytes);
     show_bytes(fd, "themis_hop_bytes_default", info->default_cost.hop_bytes);
@@ -322,7 +323,7 @@ static void show_costs(ADIO_File fd, const themis_coll_info_t *info)
 }
 
 /* Another number of aggregators than the hint asked for is told once. */
-static void tell_of_count(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const themis_coll_info_t *info)
+static void tell_of_count(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const themis_collective_info_t *info)
 {
     int64_t wanted = coll->config.aggregators;
     int rank;
@@ -341,11 +342,11 @@ static void tell_of_count(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const themis_co
 /* Costs nothing while nothing changes. */
 void ADIOI_THEMIS_Coll_show(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
 {
-    themis_coll_info_t info;
+    themis_collective_info_t info;
 
-    themis_coll_info(coll->coll, &info);
+    themis_collective_info(coll->coll, &info);
     if (info.mode != coll->shown_mode)
-        ADIOI_THEMIS_Hint_show(fd, "themis_collective_used", themis_coll_mode_name(info.mode));
+        ADIOI_THEMIS_Hint_show(fd, "themis_collective_used", themis_collective_mode_name(info.mode));
     coll->shown_mode = info.mode;
     if (info.plans_made + info.plans_reused == coll->shown_plans || !info.aggregator)
         return;

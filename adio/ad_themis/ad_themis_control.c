@@ -103,7 +103,7 @@ static themis_status_t delete (const char *filename)
     else if (ADIOI_THEMIS_Hint_given(delete_hints, AD_THEMIS_HINT_servers, filename, list))
         wish.servers = list;
     if (ADIOI_THEMIS_Hint_given(delete_hints, AD_THEMIS_HINT_timeout, filename, timeout))
-        themis_config_duration(timeout, &wish.timeout);
+        themis_util_config_duration(timeout, &wish.timeout);
     status = ADIOI_THEMIS_Session(&wish, &session);
     if (status == THEMIS_OK)
         AD_THEMIS_UNLOCKED(status, themis_unlink(session, path));

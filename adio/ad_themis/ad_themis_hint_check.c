@@ -95,7 +95,7 @@ static int is_server_list(const char *value)
          word = strtok_r(NULL, ", \t", &rest)) {
         const char *colon = strrchr(word, ':');
 
-        sound = colon && colon != word && themis_config_integer(colon + 1, 1, UINT16_MAX, &port) == THEMIS_OK;
+        sound = colon && colon != word && themis_util_config_integer(colon + 1, 1, UINT16_MAX, &port) == THEMIS_OK;
         servers++;
     }
     free(list);
@@ -107,7 +107,7 @@ static const char *check_number(const known_hint_t *hint, const char *value, cha
 {
     int64_t number;
 
-    if (themis_config_integer(value, hint->low, INT_MAX, &number) != THEMIS_OK)
+    if (themis_util_config_integer(value, hint->low, INT_MAX, &number) != THEMIS_OK)
         return "not a number in range";
     if (hint->kind == STRIPE && number % 4096)
         return "not a multiple of 4096";
@@ -131,13 +131,13 @@ static const char *check_value(const known_hint_t *hint, const char *value, char
         snprintf(text, MPI_MAX_INFO_VAL, "%.*s", (int)length, length ? word : "");
         return length ? NULL : hint->choices;
     case DURATION:
-        return themis_config_duration(value, &ns) == THEMIS_OK && ns > 0 ? NULL : "not a time such as 10s";
+        return themis_util_config_duration(value, &ns) == THEMIS_OK && ns > 0 ? NULL : "not a time such as 10s";
     case SERVERS:
         return is_server_list(value) ? NULL : "not a list host:port,host:port";
     case AGGREGATORS:
         if (strcmp(value, "auto") == 0 || strcmp(value, "per-server") == 0)
             return NULL;
-        return themis_config_integer(value, 1, INT32_MAX, &count) == THEMIS_OK ? NULL : "a number|per-server|auto";
+        return themis_util_config_integer(value, 1, INT32_MAX, &count) == THEMIS_OK ? NULL : "a number|per-server|auto";
     case TOPOLOGY:
         if (find_choice("auto|discover|flat", value, &word))
             return NULL;

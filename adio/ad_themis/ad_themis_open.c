@@ -121,7 +121,7 @@ static void wish_from_hints(ADIO_File fd, const char *servers, uint32_t nodes, A
     wish->policy = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_policy);
     wish->nodes = nodes;
     if (timeout)
-        themis_config_duration(timeout, &wish->timeout);
+        themis_util_config_duration(timeout, &wish->timeout);
 }
 
 /* Opens on this rank; *end is the size for append. */
@@ -200,7 +200,7 @@ static char *announce(ADIO_File fd, announcement_t *said)
     said->job = put_text(bytes, length + said->servers, info.job);
     said->policy = put_text(bytes, length + said->servers + said->job, policy);
     if (timeout)
-        themis_config_duration(timeout, &said->timeout);
+        themis_util_config_duration(timeout, &said->timeout);
     return bytes;
 }
 

@@ -8,7 +8,7 @@ enum { POLLS_BEFORE_WAITING = 100 };
 
 int ADIOI_THEMIS_Pending_waits(ADIOI_THEMIS_Pending *pending)
 {
-    uint64_t now = themis_clock_now();
+    uint64_t now = themis_util_clock_now();
 
     pending->impatience = now - pending->polled < quick ? pending->impatience + 1 : 0;
     pending->polled = now;

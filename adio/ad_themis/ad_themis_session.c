@@ -127,7 +127,7 @@ themis_status_t ADIOI_THEMIS_Session(const ADIOI_THEMIS_Wish *asked, themis_t **
     int held = ADIOI_THEMIS_Lock_release();
     session_entry_t *entry;
 
-    if (!own.timeout && !themis_config_env("THEMIS_TIMEOUT"))
+    if (!own.timeout && !themis_util_config_env("THEMIS_TIMEOUT"))
         own.timeout = DEFAULT_TIMEOUT;
     pthread_mutex_lock(&table.lock);
     entry = find(wish);

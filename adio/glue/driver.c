@@ -30,7 +30,7 @@ static int has_prefix(const char *name)
 /* ROMIO_FSTYPE_FORCE has the last word, as in ROMIO. */
 int themis_glue_is_our_name(const char *name)
 {
-    const char *forced = themis_config_env("ROMIO_FSTYPE_FORCE");
+    const char *forced = themis_util_config_env("ROMIO_FSTYPE_FORCE");
 
     return name && has_prefix(forced ? forced : name);
 }

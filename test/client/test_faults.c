@@ -85,14 +85,14 @@ START_TEST(a_server_that_is_gone_is_named_in_time)
     themis_file_t *file = open_file("/gone");
     ck_ok(write_all(file));
     test_server_kill(TEST_SERVERS - 1);
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
     themis_status_t status = write_all(file);
     ck_assert_int_lt(status, 0);
-    ck_assert_uint_lt(themis_clock_now() - start, 5 * THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_util_clock_now() - start, 5 * THEMIS_NS_PER_S);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "/gone: server 127.0.0.1:"));
-    start = themis_clock_now();
+    start = themis_util_clock_now();
     ck_assert_int_lt(write_all(file), 0); /* known by now */
-    ck_assert_uint_lt(themis_clock_now() - start, 2 * THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_util_clock_now() - start, 2 * THEMIS_NS_PER_S);
     themis_close(file);
 }
 END_TEST
@@ -121,9 +121,9 @@ START_TEST(a_server_that_hangs_is_given_up)
     themis_file_t *file = open_file("/hang");
     ck_ok(write_all(file));
     test_server_signal(1, SIGSTOP);
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
     ck_assert_int_lt(write_all(file), 0);
-    ck_assert_uint_lt(themis_clock_now() - start, 15 * THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_util_clock_now() - start, 15 * THEMIS_NS_PER_S);
     themis_close(file);
 }
 END_TEST
@@ -271,15 +271,15 @@ START_TEST(heartbeats_come_only_where_nothing_else_does)
 
     for (int i = 0; i < 5 && sent != 0; i++) {
         long before = heartbeats_at(1);
-        uint64_t end = themis_clock_now() + INTERVALS * interval;
-        while (themis_clock_now() < end)
+        uint64_t end = themis_util_clock_now() + INTERVALS * interval;
+        while (themis_util_clock_now() < end)
             ck_ok(write_all(file));
         sent = heartbeats_at(1) - before;
     }
     ck_assert_int_eq(sent, 0);
     long before = heartbeats_at(1);
-    uint64_t end = themis_clock_now() + INTERVALS * interval;
-    while (themis_clock_now() < end)
+    uint64_t end = themis_util_clock_now() + INTERVALS * interval;
+    while (themis_util_clock_now() < end)
         themis_progress(session, interval / 4);
     ck_assert_int_ge(heartbeats_at(1) - before, 2);
     themis_close(file);
@@ -310,15 +310,15 @@ START_TEST(servers_that_hang_are_passed_over)
     themis_disconnect(session);
     for (int i = 0; i + 1 < TEST_SERVERS; i++)
         test_server_signal(i, SIGSTOP);
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
     ck_ok(connect_to(test_server_list, timeout));
-    ck_assert_uint_lt(themis_clock_now() - start, 2 * THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_util_clock_now() - start, 2 * THEMIS_NS_PER_S);
     for (int i = 0; i < 50 && status != THEMIS_UNREACHABLE && status != THEMIS_TIMED_OUT; i++) {
         snprintf(path, sizeof path, "/%d", i);
         status = themis_stat(session, path, &stat);
     }
     ck_assert(status == THEMIS_UNREACHABLE || status == THEMIS_TIMED_OUT);
-    ck_assert_uint_lt(themis_clock_now() - start, timeout + 2 * THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_util_clock_now() - start, timeout + 2 * THEMIS_NS_PER_S);
     for (int i = 0; i + 1 < TEST_SERVERS; i++)
         test_server_signal(i, SIGCONT);
     /* they are servers as before */
@@ -330,11 +330,11 @@ END_TEST
 
 START_TEST(nobody_answers)
 {
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
     themis_t *kept = session;
 
     ck_assert_int_eq(connect_to("127.0.0.1:1", THEMIS_NS_PER_S), THEMIS_UNREACHABLE);
-    ck_assert_uint_lt(themis_clock_now() - start, 4 * THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_util_clock_now() - start, 4 * THEMIS_NS_PER_S);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "127.0.0.1:1"));
     ck_assert_int_eq(connect_to("no-port", THEMIS_NS_PER_S), THEMIS_CONFIG);
     ck_assert_int_eq(connect_to("host:99999", THEMIS_NS_PER_S), THEMIS_CONFIG);

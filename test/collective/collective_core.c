@@ -69,7 +69,7 @@ typedef struct file_sink {
 } file_sink_t;
 
 typedef struct file_request {
-    themis_coll_direction_t direction;
+    themis_collective_direction_t direction;
     struct iovec *memory;
     themis_run_t *runs;
     size_t memory_count, run_count;
@@ -77,7 +77,7 @@ typedef struct file_request {
     int fails;
 } file_request_t;
 
-static themis_status_t sink_start(void *arg, themis_coll_direction_t direction, const themis_list_t *list,
+static themis_status_t sink_start(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
                                   void **request)
 {
     file_sink_t *sink = arg;
@@ -113,8 +113,8 @@ static int move_piece(file_sink_t *sink, file_request_t *r, uint64_t offset, uin
         size_t part = r->memory[*iov].iov_len - *at;
         part = part < length ? part : length;
         char *place = (char *)r->memory[*iov].iov_base + *at;
-        ssize_t n = r->direction == THEMIS_COLL_READ ? pread(sink->fd, place, part, (off_t)offset)
-                                                     : pwrite(sink->fd, place, part, (off_t)offset);
+        ssize_t n = r->direction == THEMIS_COLLECTIVE_READ ? pread(sink->fd, place, part, (off_t)offset)
+                                                           : pwrite(sink->fd, place, part, (off_t)offset);
         if (n <= 0)
             return 0;
         *at += (size_t)n;
@@ -152,7 +152,8 @@ static themis_status_t sink_wait(void *arg, void *request, size_t *done)
 }
 
 /* The cache of a rank: here the file itself. */
-static themis_status_t sink_quick(void *arg, themis_coll_direction_t direction, const themis_list_t *list, size_t *done)
+static themis_status_t sink_quick(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
+                                  size_t *done)
 {
     void *request;
     themis_status_t status = sink_start(arg, direction, list, &request);
@@ -189,24 +190,24 @@ static void make_owners(int *owner)
             owner[i] = owner[i] == 0 ? -1 : owner[i];
 }
 
-static void take_own(const int *owner, uint64_t base, themis_coll_runs_t *runs)
+static void take_own(const int *owner, uint64_t base, themis_collective_runs_t *runs)
 {
     for (uint64_t i = 0; i < SPACE;) {
         uint64_t from = i;
         while (i < SPACE && owner[i] == owner[from])
             i++;
         if (owner[from] == rank)
-            themis_coll_runs_push(runs, base + from, i - from, i - from, 1);
+            themis_collective_runs_push(runs, base + from, i - from, i - from, 1);
     }
 }
 
 /* Memory with gaps, or in one piece. */
-static void make_memory(uint64_t bytes, themis_coll_runs_t *memory)
+static void make_memory(uint64_t bytes, themis_collective_runs_t *memory)
 {
     uint64_t piece = draw(2) ? 1 + draw(3000) : bytes, gap = draw(100), at = draw(50);
     for (uint64_t left = bytes; left;) {
         uint64_t part = piece < left ? piece : left;
-        themis_coll_runs_push(memory, at, part, part, 1);
+        themis_collective_runs_push(memory, at, part, part, 1);
         at += part + gap;
         left -= part;
     }
@@ -227,10 +228,10 @@ static void say(const char *what, unsigned call, uint64_t at)
 
 typedef struct call {
     unsigned number;
-    themis_coll_direction_t direction;
+    themis_collective_direction_t direction;
     uint64_t base, size; /* of the pattern; of the file */
     int *owner;
-    themis_coll_runs_t file, memory;
+    themis_collective_runs_t file, memory;
     unsigned char *buffer, *expected;
     uint64_t buffer_bytes, done;
 } call_t;
@@ -240,11 +241,11 @@ static void fill_memory(call_t *call)
     call->buffer_bytes = call->memory.end + 64;
     call->buffer = malloc(call->buffer_bytes);
     memset(call->buffer, 0xA5, call->buffer_bytes);
-    if (call->direction == THEMIS_COLL_READ)
+    if (call->direction == THEMIS_COLLECTIVE_READ)
         return;
     for (uint64_t p = 0; p < call->file.bytes; p++)
-        call->buffer[themis_coll_runs_offset(&call->memory, p)] =
-            content(themis_coll_runs_offset(&call->file, p), call->number);
+        call->buffer[themis_collective_runs_offset(&call->memory, p)] =
+            content(themis_collective_runs_offset(&call->file, p), call->number);
 }
 
 static void check_read(call_t *call)
@@ -253,7 +254,8 @@ static void check_read(call_t *call)
     unsigned char *copy = malloc(call->buffer_bytes);
     memcpy(copy, call->buffer, call->buffer_bytes);
     for (uint64_t p = 0; p < call->file.bytes; p++) {
-        uint64_t offset = themis_coll_runs_offset(&call->file, p), at = themis_coll_runs_offset(&call->memory, p);
+        uint64_t offset = themis_collective_runs_offset(&call->file, p),
+                 at = themis_collective_runs_offset(&call->memory, p);
         if (offset < call->size) {
             expected++;
             if (copy[at] != call->expected[offset])
@@ -282,10 +284,10 @@ static void check_written(call_t *call, int fd)
         say("wrong count written", call->number, call->done);
 }
 
-static themis_coll_config_t draw_config(void)
+static themis_collective_config_t draw_config(void)
 {
-    themis_coll_config_t config = {
-        .mode = (themis_coll_mode_t)draw(3),
+    themis_collective_config_t config = {
+        .mode = (themis_collective_mode_t)draw(3),
         .method = (themis_aggregation_method_t)draw(THEMIS_AGGREGATION_METHODS + 1),
         .placement = (themis_aggregation_placement_t)draw(4),
         .aggregators = (int64_t)draw(4),
@@ -297,37 +299,37 @@ static themis_coll_config_t draw_config(void)
     return config;
 }
 
-static void describe(const themis_coll_config_t *config, const call_t *call, int blocking)
+static void describe(const themis_collective_config_t *config, const call_t *call, int blocking)
 {
     fprintf(stderr,
             "call %u: %s %s, mode %s, method %s, placement %s, aggregators %lld, buffer %llu, stripe %llu x %u, nodes "
             "%d, base %llu\n",
             call->number, blocking ? "blocking" : "non-blocking", call->direction ? "write" : "read",
-            themis_coll_mode_name(config->mode), themis_aggregation_method_name(config->method),
+            themis_collective_mode_name(config->mode), themis_aggregation_method_name(config->method),
             themis_aggregation_placement_name(config->placement), (long long)config->aggregators,
             (unsigned long long)config->buffer_size, (unsigned long long)config->layout.stripe_size,
             config->layout.servers, config->fake_nodes, (unsigned long long)call->base);
 }
 
-static themis_status_t perform(themis_coll_t *coll, call_t *call, int blocking, themis_status_t own)
+static themis_status_t perform(themis_collective_t *coll, call_t *call, int blocking, themis_status_t own)
 {
-    themis_coll_access_t access = {call->direction, &call->file, &call->memory, call->buffer};
+    themis_collective_access_t access = {call->direction, &call->file, &call->memory, call->buffer};
     if (blocking)
-        return themis_coll_run(coll, &access, own, &call->done);
-    themis_coll_op_t *op = themis_coll_start(coll, &access, own);
+        return themis_collective_run(coll, &access, own, &call->done);
+    themis_collective_op_t *op = themis_collective_start(coll, &access, own);
     if (!op) /* no memory for it: the others are to learn of that */
-        return themis_coll_decline(coll, &access, THEMIS_NO_MEMORY);
+        return themis_collective_decline(coll, &access, THEMIS_NO_MEMORY);
     themis_status_t status = THEMIS_IN_PROGRESS;
     for (int i = 0; i < 200 && status == THEMIS_IN_PROGRESS; i++)
-        status = themis_coll_test(op, &call->done);
-    return status == THEMIS_IN_PROGRESS ? themis_coll_wait(op, &call->done) : status;
+        status = themis_collective_test(op, &call->done);
+    return status == THEMIS_IN_PROGRESS ? themis_collective_wait(op, &call->done) : status;
 }
 
 static void update_expected(call_t *call)
 {
     for (uint64_t i = 0; i < SPACE; i++) {
         uint64_t offset = call->base + i;
-        if (call->direction == THEMIS_COLL_WRITE && call->owner[i] >= 0) {
+        if (call->direction == THEMIS_COLLECTIVE_WRITE && call->owner[i] >= 0) {
             call->expected[offset] = content(offset, call->number);
             call->size = offset + 1 > call->size ? offset + 1 : call->size;
         }
@@ -335,24 +337,24 @@ static void update_expected(call_t *call)
 }
 
 /* Some calls of one open file; patterns repeat at other places, as the time steps of a checkpoint do. */
-static void session(call_t *call, file_sink_t *files, const themis_coll_sink_t *sink, unsigned calls)
+static void session(call_t *call, file_sink_t *files, const themis_collective_sink_t *sink, unsigned calls)
 {
-    themis_coll_config_t config = draw_config();
-    themis_coll_t *coll = NULL;
+    themis_collective_config_t config = draw_config();
+    themis_collective_t *coll = NULL;
     int blocking = 1, fresh = 1;
-    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK) {
+    if (themis_collective_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK) {
         say("create failed", call->number, 0);
         return;
     }
     for (unsigned i = 0; i < calls && !failures; i++, call->number++) {
-        call->direction = draw(2) ? THEMIS_COLL_WRITE : THEMIS_COLL_READ;
+        call->direction = draw(2) ? THEMIS_COLLECTIVE_WRITE : THEMIS_COLLECTIVE_READ;
         blocking = draw(3) > 0;
         if (fresh || draw(2))
             make_owners(call->owner);
         fresh = 0;
         call->base = draw(2) ? draw(4) * 4096 * 16 * 6 * 4 : draw(2 * SPACE);
-        themis_coll_runs_clear(&call->file);
-        themis_coll_runs_clear(&call->memory);
+        themis_collective_runs_clear(&call->file);
+        themis_collective_runs_clear(&call->memory);
         take_own(call->owner, call->base, &call->file);
         uint64_t state = random_state;
         make_memory(call->file.bytes, &call->memory);
@@ -366,7 +368,7 @@ static void session(call_t *call, file_sink_t *files, const themis_coll_sink_t *
         MPI_Barrier(MPI_COMM_WORLD);
         if (status != THEMIS_OK)
             say("call failed", call->number, (uint64_t)-status);
-        else if (call->direction == THEMIS_COLL_READ)
+        else if (call->direction == THEMIS_COLLECTIVE_READ)
             check_read(call);
         else
             check_written(call, files->fd);
@@ -375,23 +377,23 @@ static void session(call_t *call, file_sink_t *files, const themis_coll_sink_t *
             describe(&config, call, blocking);
         MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
-    themis_coll_destroy(coll);
+    themis_collective_destroy(coll);
 }
 
 /* A rank that cannot take part, and one whose server is gone: all ranks get the same status, and the next call works.
  */
-static void errors(call_t *call, file_sink_t *files, const themis_coll_sink_t *sink)
+static void errors(call_t *call, file_sink_t *files, const themis_collective_sink_t *sink)
 {
-    themis_coll_config_t config = draw_config();
-    themis_coll_t *coll = NULL;
+    themis_collective_config_t config = draw_config();
+    themis_collective_t *coll = NULL;
     int victim = (int)draw((uint64_t)ranks), kind = (int)draw(2), blocking = (int)draw(2);
-    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
+    if (themis_collective_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
         return;
     make_owners(call->owner);
     call->base = 0;
-    call->direction = THEMIS_COLL_WRITE;
-    themis_coll_runs_clear(&call->file);
-    themis_coll_runs_clear(&call->memory);
+    call->direction = THEMIS_COLLECTIVE_WRITE;
+    themis_collective_runs_clear(&call->file);
+    themis_collective_runs_clear(&call->memory);
     take_own(call->owner, 0, &call->file);
     make_memory(call->file.bytes, &call->memory);
     fill_memory(call);
@@ -409,7 +411,7 @@ static void errors(call_t *call, file_sink_t *files, const themis_coll_sink_t *s
     if (perform(coll, call, 1, THEMIS_OK) != THEMIS_OK)
         say("the call after an error failed", call->number, 0);
     free(call->buffer);
-    themis_coll_destroy(coll);
+    themis_collective_destroy(coll);
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
@@ -425,13 +427,13 @@ static int agreed(const char *what, themis_status_t status, long n)
 
 /* Create and one call, in which the n-th allocation of one rank fails, and then a call that works. Returns 1 if there
  * were so many allocations. */
-static int short_of_memory(const themis_coll_config_t *config, call_t *call, const themis_coll_sink_t *sink,
+static int short_of_memory(const themis_collective_config_t *config, call_t *call, const themis_collective_sink_t *sink,
                            int blocking, int victim, long n)
 {
-    themis_coll_t *coll = NULL;
+    themis_collective_t *coll = NULL;
     refused = 0;
     allocations_left = rank == victim ? n : -1;
-    themis_status_t status = themis_coll_create(MPI_COMM_WORLD, config, sink, &coll);
+    themis_status_t status = themis_collective_create(MPI_COMM_WORLD, config, sink, &coll);
     long left = allocations_left;
     allocations_left = -1;
     if (agreed("create differs among ranks", status, n)) {
@@ -441,7 +443,7 @@ static int short_of_memory(const themis_coll_config_t *config, call_t *call, con
         agreed("a call differs among ranks", status, n);
         if (perform(coll, call, 1, THEMIS_OK) != THEMIS_OK)
             say("the call after one without memory failed", (unsigned)n, 0);
-        themis_coll_destroy(coll);
+        themis_collective_destroy(coll);
     }
     MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -450,28 +452,28 @@ static int short_of_memory(const themis_coll_config_t *config, call_t *call, con
 
 /* Every allocation of create and of a call fails once, on the first and on the last rank; lists, planning and exchange,
  * both directions. Returns how many there were. */
-static long memory(call_t *call, const themis_coll_sink_t *sink)
+static long memory(call_t *call, const themis_collective_sink_t *sink)
 {
     long all = 0;
     call->base = 0;
     for (int kind = 0; kind < 6 && !failures; kind++) {
-        themis_coll_config_t config = {.mode = kind < 2 ? THEMIS_COLL_LIST : THEMIS_COLL_TWOPHASE,
-                                       .method =
-                                           kind < 4 ? THEMIS_AGGREGATION_STATIC_CYCLIC : THEMIS_AGGREGATION_ALIGNED,
-                                       .placement = THEMIS_AGGREGATION_TOPOLOGY,
-                                       .aggregators = 2,
-                                       .config_list = "*:2",
-                                       .buffer_size = 16384,
-                                       .layout = {.stripe_size = 4096, .servers = 2},
-                                       .fake_nodes = ranks > 2 ? 2 : 1,
-                                       .staging = 100000};
-        call->direction = kind % 2 ? THEMIS_COLL_READ : THEMIS_COLL_WRITE;
-        themis_coll_runs_clear(&call->file);
-        themis_coll_runs_clear(&call->memory);
+        themis_collective_config_t config = {.mode = kind < 2 ? THEMIS_COLLECTIVE_LIST : THEMIS_COLLECTIVE_TWOPHASE,
+                                             .method = kind < 4 ? THEMIS_AGGREGATION_STATIC_CYCLIC
+                                                                : THEMIS_AGGREGATION_ALIGNED,
+                                             .placement = THEMIS_AGGREGATION_TOPOLOGY,
+                                             .aggregators = 2,
+                                             .config_list = "*:2",
+                                             .buffer_size = 16384,
+                                             .layout = {.stripe_size = 4096, .servers = 2},
+                                             .fake_nodes = ranks > 2 ? 2 : 1,
+                                             .staging = 100000};
+        call->direction = kind % 2 ? THEMIS_COLLECTIVE_READ : THEMIS_COLLECTIVE_WRITE;
+        themis_collective_runs_clear(&call->file);
+        themis_collective_runs_clear(&call->memory);
         for (uint64_t i = 0; i < 100; i++)
-            themis_coll_runs_push(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700, 700, 1);
+            themis_collective_runs_push(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700, 700, 1);
         for (uint64_t i = 0; i < 700; i++) /* pieces so small that they are packed, and others */
-            themis_coll_runs_push(&call->memory, i * (kind < 4 ? 130 : 101), 100, 100, 1);
+            themis_collective_runs_push(&call->memory, i * (kind < 4 ? 130 : 101), 100, 100, 1);
         fill_memory(call);
         for (int victim = 0; victim < ranks && !failures; victim += ranks > 1 ? ranks - 1 : 1) {
             long n = 0;
@@ -485,52 +487,52 @@ static long memory(call_t *call, const themis_coll_sink_t *sink)
 }
 
 /* Calls of a row in which `victim` fails from call `bad` on, a larger one at `large`; how many calls gave the error. */
-static int row_of_calls(themis_coll_t *coll, file_sink_t *files, int victim, int calls, int bad, int large)
+static int row_of_calls(themis_collective_t *coll, file_sink_t *files, int victim, int calls, int bad, int large)
 {
     enum { SMALL = 64, LARGE = 200 << 10 };
     static char buffer[LARGE];
     int errors = 0;
     for (int i = 0; i < calls; i++) {
         uint64_t bytes = i == large && rank == victim ? LARGE : SMALL, done = 0;
-        themis_coll_runs_t file, memory;
-        themis_coll_runs_init(&file);
-        themis_coll_runs_init(&memory);
-        themis_coll_runs_push(&file, (uint64_t)rank * LARGE, bytes, bytes, 1);
-        themis_coll_runs_push(&memory, 0, bytes, bytes, 1);
+        themis_collective_runs_t file, memory;
+        themis_collective_runs_init(&file);
+        themis_collective_runs_init(&memory);
+        themis_collective_runs_push(&file, (uint64_t)rank * LARGE, bytes, bytes, 1);
+        themis_collective_runs_push(&memory, 0, bytes, bytes, 1);
         if (rank == victim && i == bad)
             files->fail_at = 0;
-        themis_coll_access_t access = {THEMIS_COLL_WRITE, &file, &memory, buffer};
-        themis_status_t status = themis_coll_run(coll, &access, THEMIS_OK, &done);
+        themis_collective_access_t access = {THEMIS_COLLECTIVE_WRITE, &file, &memory, buffer};
+        themis_status_t status = themis_collective_run(coll, &access, THEMIS_OK, &done);
         files->fail_at = -1;
         if (status != THEMIS_OK && status != THEMIS_DISCONNECTED)
             say("another error than that of the row", (unsigned)i, (uint64_t)-status);
         errors += status != THEMIS_OK;
-        themis_coll_runs_free(&file);
-        themis_coll_runs_free(&memory);
+        themis_collective_runs_free(&file);
+        themis_collective_runs_free(&memory);
     }
     return errors;
 }
 
 /* An error in a row of small calls reaches every rank, by the end of the row at the latest, and then is over. */
-static void rows(file_sink_t *files, const themis_coll_sink_t *sink)
+static void rows(file_sink_t *files, const themis_collective_sink_t *sink)
 {
-    themis_coll_config_t config = draw_config();
-    themis_coll_t *coll = NULL;
-    config.mode = THEMIS_COLL_LIST;
+    themis_collective_config_t config = draw_config();
+    themis_collective_t *coll = NULL;
+    config.mode = THEMIS_COLLECTIVE_LIST;
     config.cache = 1;
-    if (themis_coll_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
+    if (themis_collective_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
         return;
     for (int round = 0; round < 20; round++) {
         int victim = (int)draw((uint64_t)ranks), calls = 20 + (int)draw(150);
         int bad = draw(2) ? (int)draw((uint64_t)calls) : -1, large = draw(2) ? (int)draw((uint64_t)calls) : -1;
         int errors = row_of_calls(coll, files, victim, calls, bad, large);
-        errors += themis_coll_sync(coll, THEMIS_OK) != THEMIS_OK;
+        errors += themis_collective_sync(coll, THEMIS_OK) != THEMIS_OK;
         if ((errors > 0) != (bad >= 0))
             say(bad >= 0 ? "no error from a row that failed" : "an error from nowhere", (unsigned)round, 0);
-        if (themis_coll_sync(coll, THEMIS_OK) != THEMIS_OK)
+        if (themis_collective_sync(coll, THEMIS_OK) != THEMIS_OK)
             say("the error is not over", (unsigned)round, 0);
     }
-    themis_coll_destroy(coll);
+    themis_collective_destroy(coll);
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
@@ -549,10 +551,10 @@ int main(int argc, char **argv)
         unlink(argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     file_sink_t files = {open(argv[1], O_RDWR | O_CREAT, 0600), -1};
-    themis_coll_sink_t sink = {.arg = &files, .start = sink_start, .test = sink_test, .wait = sink_wait};
+    themis_collective_sink_t sink = {.arg = &files, .start = sink_start, .test = sink_test, .wait = sink_wait};
     call_t call = {.owner = malloc(SPACE * sizeof(int)), .expected = calloc(1, 6 * SPACE)};
-    themis_coll_runs_init(&call.file);
-    themis_coll_runs_init(&call.memory);
+    themis_collective_runs_init(&call.file);
+    themis_collective_runs_init(&call.memory);
     while (call.number < calls && !failures)
         session(&call, &files, &sink, 1 + (unsigned)draw(8));
     for (unsigned i = 0; i < calls / 8 && !failures; i++)
@@ -566,8 +568,8 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("%u calls, %ld allocations that failed, %d failures\n", call.number, allocations, failures);
     close(files.fd);
-    themis_coll_runs_free(&call.file);
-    themis_coll_runs_free(&call.memory);
+    themis_collective_runs_free(&call.file);
+    themis_collective_runs_free(&call.memory);
     free(call.owner);
     free(call.expected);
     MPI_Finalize();

@@ -26,9 +26,9 @@ static int failures;
         }                                                                                                              \
     } while (0)
 
-static themis_coll_group_t *group;
-static themis_coll_topology_t *topology;
-static themis_coll_config_t config = {
+static themis_collective_group_t *group;
+static themis_collective_topology_t *topology;
+static themis_collective_config_t config = {
     .aggregators = THEMIS_AGGREGATION_COUNT_AUTO, .buffer_size = 1 << 20, .layout = {STRIPE, SERVERS, 0}};
 
 /* Every rank has the same copy of a number. */
@@ -42,23 +42,23 @@ static int same(uint64_t value)
 
 /* A plan for a call in which the first rank of every node accesses the stripe of file offset `offset`. */
 static themis_status_t plan_call(themis_aggregation_placement_t placement, const themis_aggregation_domains_t *domains,
-                                 uint64_t offset, const uint32_t *keep, themis_coll_plan_t **plan)
+                                 uint64_t offset, const uint32_t *keep, themis_collective_plan_t **plan)
 {
-    themis_coll_planner_t *planner;
-    themis_coll_runs_t runs;
+    themis_collective_planner_t *planner;
+    themis_collective_runs_t runs;
     themis_status_t status;
     unsigned round = 0;
 
     config.placement = placement;
-    themis_coll_runs_init(&runs);
+    themis_collective_runs_init(&runs);
     if (!group->local)
-        EXPECT(themis_coll_runs_push(&runs, offset, STRIPE, 0, 1) == THEMIS_OK);
-    EXPECT(themis_coll_planner_create(group, &config, topology, &runs, domains, &planner) == THEMIS_OK);
-    themis_coll_planner_keep(planner, keep);
-    while ((status = themis_coll_planner_step(planner, plan)) == THEMIS_IN_PROGRESS)
-        themis_coll_relax(group, &round);
-    themis_coll_planner_destroy(planner);
-    themis_coll_runs_free(&runs);
+        EXPECT(themis_collective_runs_push(&runs, offset, STRIPE, 0, 1) == THEMIS_OK);
+    EXPECT(themis_collective_planner_create(group, &config, topology, &runs, domains, &planner) == THEMIS_OK);
+    themis_collective_planner_keep(planner, keep);
+    while ((status = themis_collective_planner_step(planner, plan)) == THEMIS_IN_PROGRESS)
+        themis_collective_relax(group, &round);
+    themis_collective_planner_destroy(planner);
+    themis_collective_runs_free(&runs);
     return status;
 }
 
@@ -74,7 +74,7 @@ static void cut(themis_aggregation_method_t method, uint32_t from, uint32_t coun
 static void reversed(themis_aggregation_placement_t placement, int local)
 {
     themis_aggregation_domains_t domains;
-    themis_coll_plan_t *plan;
+    themis_collective_plan_t *plan;
     uint32_t count = group->nodes, used = 0;
 
     cut(THEMIS_AGGREGATION_ALIGNED, 0, count, &domains);
@@ -87,7 +87,7 @@ static void reversed(themis_aggregation_placement_t placement, int local)
         used += plan->aggregator[k] == (uint32_t)group->rank;
     }
     EXPECT(used <= 1);
-    EXPECT((used == 1) == (plan->mine != THEMIS_COLL_NO_DOMAIN));
+    EXPECT((used == 1) == (plan->mine != THEMIS_COLLECTIVE_NO_DOMAIN));
     EXPECT(plan->parts == used); /* nobody else gets a list */
     EXPECT((plan->slot != NULL) == (group->rank == 0));
     EXPECT(same(plan->moved_bytes));
@@ -95,14 +95,14 @@ static void reversed(themis_aggregation_placement_t placement, int local)
     EXPECT(plan->cost.hop_bytes <= plan->default_cost.hop_bytes);
     if (local)
         EXPECT(plan->moved_bytes == 0);
-    themis_coll_plan_destroy(plan);
+    themis_collective_plan_destroy(plan);
 }
 
 /* Hop-bytes of the default, where node i sends a stripe to the aggregator of node i + 1, in hops. */
 static void round_trip(double hops)
 {
     themis_aggregation_domains_t domains;
-    themis_coll_plan_t *plan;
+    themis_collective_plan_t *plan;
     uint32_t count = group->nodes;
 
     cut(THEMIS_AGGREGATION_ALIGNED, 0, count, &domains);
@@ -111,7 +111,7 @@ static void round_trip(double hops)
     if (group->rank == 0)
         printf("one byte from every node to the next: %g hops\n", plan->cost.hop_bytes / STRIPE);
     EXPECT(hops < 0 || plan->cost.hop_bytes == hops * STRIPE);
-    themis_coll_plan_destroy(plan);
+    themis_collective_plan_destroy(plan);
 }
 
 /* A second static-cyclic plan keeps the aggregators of the first, though the data moved. */
@@ -122,7 +122,7 @@ static void kept(void)
 
     for (uint32_t turn = 0; turn < 2; turn++) {
         themis_aggregation_domains_t domains;
-        themis_coll_plan_t *plan;
+        themis_collective_plan_t *plan;
 
         cut(THEMIS_AGGREGATION_STATIC_CYCLIC, turn, count, &domains);
         EXPECT(plan_call(THEMIS_AGGREGATION_TOPOLOGY, &domains,
@@ -133,7 +133,7 @@ static void kept(void)
         if (turn == 0)
             memcpy(first, plan->aggregator, count * sizeof *first);
         EXPECT(memcmp(first, plan->aggregator, count * sizeof *first) == 0);
-        themis_coll_plan_destroy(plan);
+        themis_collective_plan_destroy(plan);
     }
     free(first);
     free(slots);
@@ -143,22 +143,22 @@ static void kept(void)
 static void refused(void)
 {
     themis_aggregation_domains_t domains;
-    themis_coll_plan_t *plan;
+    themis_collective_plan_t *plan;
 
     cut(THEMIS_AGGREGATION_EVEN, 0, topology->slot_count + 1, &domains);
     EXPECT(plan_call(THEMIS_AGGREGATION_AUTO, &domains, 0, NULL, &plan) == THEMIS_INVALID);
-    themis_coll_plan_destroy(plan);
+    themis_collective_plan_destroy(plan);
 }
 
 /* With two processes for each node, rank 0 has them in the order that hwloc prefers. */
 static void preferred(const char *order)
 {
-    themis_coll_topology_t *two;
+    themis_collective_topology_t *two;
     char text[256] = "";
     size_t used = 0;
 
     config.config_list = "*:2";
-    EXPECT(themis_coll_topology_create(group, &config, &two) == THEMIS_OK);
+    EXPECT(themis_collective_topology_create(group, &config, &two) == THEMIS_OK);
     EXPECT(same(two->slot_count));
     EXPECT(two->slot_count <= 2 * group->nodes && two->slot_count >= group->nodes);
     for (uint32_t k = 0; two->slots && k < two->slots->count && used < sizeof text; k++)
@@ -167,7 +167,7 @@ static void preferred(const char *order)
         printf("processes that may aggregate: %s\n", text);
     if (order && group->rank == 0)
         EXPECT(strcmp(text, order) == 0);
-    themis_coll_topology_destroy(two);
+    themis_collective_topology_destroy(two);
     config.config_list = NULL;
 }
 
@@ -185,15 +185,15 @@ int main(int argc, char **argv)
         order = option == 'l' ? optarg : order;
     }
     config.topology = optind < argc ? argv[optind] : NULL;
-    EXPECT(themis_coll_group_acquire(MPI_COMM_WORLD, nodes, 1 << 20, THEMIS_OK, &group) == THEMIS_OK);
-    EXPECT(themis_coll_topology_create(group, &config, &topology) == THEMIS_OK);
+    EXPECT(themis_collective_group_acquire(MPI_COMM_WORLD, nodes, 1 << 20, THEMIS_OK, &group) == THEMIS_OK);
+    EXPECT(themis_collective_topology_create(group, &config, &topology) == THEMIS_OK);
     EXPECT(same(topology->slot_count));
     EXPECT(topology->slot_count == group->nodes);
     if (group->rank == 0)
         printf("%d ranks on %u nodes, distances: %s%s\n", group->size, group->nodes,
-               themis_coll_source_name(topology->source), topology->server_distance ? ", servers too" : "");
+               themis_collective_source_name(topology->source), topology->server_distance ? ", servers too" : "");
     if (optind + 1 < argc)
-        EXPECT(strcmp(themis_coll_source_name(topology->source), argv[optind + 1]) == 0);
+        EXPECT(strcmp(themis_collective_source_name(topology->source), argv[optind + 1]) == 0);
     reversed(THEMIS_AGGREGATION_TOPOLOGY, 1);
     reversed(THEMIS_AGGREGATION_LOCALITY, 1);
     reversed(THEMIS_AGGREGATION_AUTO, 0);
@@ -202,8 +202,8 @@ int main(int argc, char **argv)
     kept();
     refused();
     preferred(order);
-    themis_coll_topology_destroy(topology);
-    themis_coll_group_release(group);
+    themis_collective_topology_destroy(topology);
+    themis_collective_group_release(group);
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return all ? EXIT_FAILURE : EXIT_SUCCESS;

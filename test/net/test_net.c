@@ -86,10 +86,10 @@ static void client_free(client_t *client)
 
 static void await(client_t *client, unsigned got)
 {
-    uint64_t until = themis_clock_now() + 20 * SECOND;
+    uint64_t until = themis_util_clock_now() + 20 * SECOND;
 
     while (client->got < got && client->closed == 0) {
-        ck_assert_uint_lt(themis_clock_now(), until);
+        ck_assert_uint_lt(themis_util_clock_now(), until);
         themis_net_progress(client->net, SECOND / 10);
     }
 }
@@ -312,10 +312,10 @@ END_TEST
 START_TEST(server_killed)
 {
     client_t *client = client_new(_i);
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
 
     test_peer_end(&client->peer, SIGKILL);
-    while (client->closed == 0 && themis_clock_now() - start < 10 * SECOND)
+    while (client->closed == 0 && themis_util_clock_now() - start < 10 * SECOND)
         themis_net_progress(client->net, SECOND / 10);
     ck_assert_uint_eq(client->closed, 1);
     ck_assert_int_eq(client->why, THEMIS_DISCONNECTED);
@@ -330,7 +330,7 @@ END_TEST
 START_TEST(server_killed_while_moving)
 {
     client_t *client = client_new(_i);
-    uint64_t total = 256 << 20, start = themis_clock_now();
+    uint64_t total = 256 << 20, start = themis_util_clock_now();
     unsigned char *memory = calloc(1, total);
     struct iovec all = {memory, total};
     themis_net_exposed_t *exposed;
@@ -339,10 +339,10 @@ START_TEST(server_killed_while_moving)
     ck_assert_int_eq(themis_net_expose(client->conn, &all, 1, 0, &exposed), THEMIS_OK);
     themis_net_exposed_descriptor(exposed, request.descriptor);
     ck_assert_int_eq(themis_net_send(client->conn, &request, sizeof request), THEMIS_OK);
-    while (themis_clock_now() - start < SECOND / 50)
+    while (themis_util_clock_now() - start < SECOND / 50)
         themis_net_progress(client->net, SECOND / 1000);
     test_peer_end(&client->peer, SIGKILL);
-    while (client->closed == 0 && client->got == 0 && themis_clock_now() - start < 10 * SECOND)
+    while (client->closed == 0 && client->got == 0 && themis_util_clock_now() - start < 10 * SECOND)
         themis_net_progress(client->net, SECOND / 10);
     ck_assert_uint_eq(client->closed + client->got, 1);
     themis_net_unexpose(exposed);
@@ -471,10 +471,10 @@ END_TEST
 
 static void await_welcome(client_t *client)
 {
-    uint64_t until = themis_clock_now() + 20 * SECOND;
+    uint64_t until = themis_util_clock_now() + 20 * SECOND;
 
     while (client->conn->state != THEMIS_NET_GREETED) {
-        ck_assert_uint_lt(themis_clock_now(), until);
+        ck_assert_uint_lt(themis_util_clock_now(), until);
         themis_net_progress(client->net, SECOND / 10);
     }
 }
@@ -612,10 +612,10 @@ START_TEST(reconnect)
             themis_net_progress(client->net, SECOND / 10);
         client->closed = 0;
         themis_net_conn_unref(client->conn);
-        uint64_t start = themis_clock_now();
+        uint64_t start = themis_util_clock_now();
         ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", port, 5 * SECOND, &client->conn),
                          THEMIS_UNREACHABLE);
-        ck_assert_uint_lt(themis_clock_now() - start, 2 * SECOND);
+        ck_assert_uint_lt(themis_util_clock_now() - start, 2 * SECOND);
         client->peer = test_peer_start(&options, port);
         ck_assert_uint_eq(client->peer.port, port);
         ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", port, 10 * SECOND, &client->conn), THEMIS_OK);
@@ -650,10 +650,10 @@ START_TEST(not_a_server)
                 close(fd);
         }
     }
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
     themis_status_t status = themis_net_connect(net, "127.0.0.1", ntohs(address.sin_port), SECOND, &conn);
     ck_assert(status == THEMIS_UNREACHABLE || status == THEMIS_TIMED_OUT);
-    ck_assert_uint_lt(themis_clock_now() - start, 5 * SECOND);
+    ck_assert_uint_lt(themis_util_clock_now() - start, 5 * SECOND);
     kill(other, SIGKILL);
     close(listener);
     themis_net_destroy(net);
@@ -683,8 +683,8 @@ START_TEST(idle_costs_nothing)
     for (int i = 0; i < 20; i++)
         themis_net_progress(client->net, SECOND / 20);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
-    uint64_t start = themis_clock_now();
-    while (themis_clock_now() - start < 2 * SECOND)
+    uint64_t start = themis_util_clock_now();
+    while (themis_util_clock_now() - start < 2 * SECOND)
         themis_net_progress(client->net, SECOND);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
     int64_t used = (after.tv_sec - before.tv_sec) * (int64_t)SECOND + after.tv_nsec - before.tv_nsec;
@@ -709,7 +709,7 @@ START_TEST(each_message_wakes)
         static const test_ask_t asks[] = {ASK_ECHO, ASK_PUSH, ASK_PULL};
         test_request_t request = {.ask = asks[round % 3], .length = sizeof bytes, .seed = round};
         themis_net_exposed_t *exposed = NULL;
-        uint64_t start = themis_clock_now();
+        uint64_t start = themis_util_clock_now();
         test_fill(bytes, 0, sizeof bytes, 1);
         ck_assert_int_eq(themis_net_expose(client->conn, &all, 1, request.ask == ASK_PUSH, &exposed), THEMIS_OK);
         themis_net_exposed_descriptor(exposed, request.descriptor);
@@ -718,7 +718,7 @@ START_TEST(each_message_wakes)
             themis_net_progress(client->net, 10 * SECOND);
         themis_net_exposed_settle(exposed);
         themis_net_unexpose(exposed);
-        ck_assert_uint_lt(themis_clock_now() - start, 8 * SECOND);
+        ck_assert_uint_lt(themis_util_clock_now() - start, 8 * SECOND);
         test_fill(expected, 0, sizeof bytes, request.ask == ASK_PUSH ? round : 1);
         ck_assert_mem_eq(bytes, expected, sizeof bytes);
         if (request.ask == ASK_PULL)
@@ -739,19 +739,19 @@ START_TEST(wake_ends_a_sleep)
 {
     client_t *client = client_new(_i);
     pthread_t thread;
-    uint64_t start = themis_clock_now();
+    uint64_t start = themis_util_clock_now();
 
     themis_net_wake(client->net); /* before the sleep */
     themis_net_progress(client->net, 30 * SECOND);
-    ck_assert_uint_lt(themis_clock_now() - start, 15 * SECOND); /* a lost wake costs the whole sleep */
+    ck_assert_uint_lt(themis_util_clock_now() - start, 15 * SECOND); /* a lost wake costs the whole sleep */
     pthread_create(&thread, NULL, wake_later, client->net);
-    start = themis_clock_now();
+    start = themis_util_clock_now();
     themis_net_progress(client->net, 30 * SECOND);
-    ck_assert_uint_lt(themis_clock_now() - start, 15 * SECOND);
+    ck_assert_uint_lt(themis_util_clock_now() - start, 15 * SECOND);
     pthread_join(thread, NULL);
-    start = themis_clock_now();
+    start = themis_util_clock_now();
     themis_net_progress(client->net, SECOND / 5);
-    ck_assert_uint_ge(themis_clock_now() - start, SECOND / 5);
+    ck_assert_uint_ge(themis_util_clock_now() - start, SECOND / 5);
     client_free(client);
 }
 END_TEST
@@ -805,8 +805,8 @@ static void *work(void *arg)
         themis_net_exposed_descriptor(exposed, request.descriptor);
         if (themis_net_send(shared->client.conn, &request, sizeof request) != THEMIS_OK)
             break;
-        uint64_t until = themis_clock_now() + 20 * SECOND;
-        while (shared->answers[worker->index] <= round && themis_clock_now() < until)
+        uint64_t until = themis_util_clock_now() + 20 * SECOND;
+        while (shared->answers[worker->index] <= round && themis_util_clock_now() < until)
             themis_net_progress(shared->client.net, SECOND);
         themis_net_exposed_settle(exposed);
         themis_net_unexpose(exposed);

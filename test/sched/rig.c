@@ -21,7 +21,7 @@ void rig_create(rig_t *rig, const themis_sched_options_t *options, int workers, 
 
     *rig = (rig_t){.now = 1000000000, .speed = 1, .metadata_time = 10000, .workers = workers};
     ck_assert_msg(themis_sched_create(options, rig->now, error, sizeof error, &rig->sched) == THEMIS_OK, "%s", error);
-    ck_assert_int_eq(themis_jobtab_create(&rig->table), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_job_table_create(&rig->table), THEMIS_OK);
     rig->jobs = calloc((size_t)count, sizeof *rig->jobs);
     ck_assert_ptr_nonnull(rig->jobs);
 }
@@ -29,18 +29,19 @@ void rig_create(rig_t *rig, const themis_sched_options_t *options, int workers, 
 void rig_destroy(rig_t *rig)
 {
     themis_sched_destroy(rig->sched);
-    themis_jobtab_destroy(rig->table);
+    themis_sched_job_table_destroy(rig->table);
     free(rig->jobs);
 }
 
 rig_job_t *rig_add(rig_t *rig, const char *id, uint32_t uid, uint32_t gid, uint32_t nodes, uint64_t bytes, int depth)
 {
-    themis_job_identity_t identity = {.uid = uid, .gid = gid, .nodes = nodes, .priority = nodes};
+    themis_sched_job_identity_t identity = {.uid = uid, .gid = gid, .nodes = nodes, .priority = nodes};
     rig_job_t *job = &rig->jobs[rig->count++];
     int fresh, changed;
 
     snprintf(identity.id, sizeof identity.id, "%s", id);
-    ck_assert_int_eq(themis_jobtab_join(rig->table, &identity, rig->now, &job->job, &fresh, &changed), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_job_table_join(rig->table, &identity, rig->now, &job->job, &fresh, &changed),
+                     THEMIS_OK);
     ck_assert_int_eq(fresh, 1);
     ck_assert_int_eq(themis_sched_add_job(rig->sched, job->job, rig->now), THEMIS_OK);
     job->bytes = bytes;

@@ -22,7 +22,7 @@ typedef struct rig_item {
 } rig_item_t;
 
 typedef struct rig_job {
-    themis_job_t *job;
+    themis_sched_job_t *job;
     uint64_t bytes;      /* of a request; 0: metadata */
     uint64_t file;       /* bytes; the request that reaches them is shorter and the next begins anew; 0: none */
     uint64_t offset;     /* in it */
@@ -37,7 +37,7 @@ typedef struct rig_job {
 
 struct rig {
     themis_sched_t *sched;
-    themis_jobtab_t *table;
+    themis_sched_job_table_t *table;
     uint64_t now;
     double speed;           /* bytes per ns of one worker */
     uint64_t overhead;      /* ns of service that every slice costs beside its bytes */

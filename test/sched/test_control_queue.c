@@ -8,18 +8,18 @@
 
 enum { ITEMS = 20000 };
 
-static themis_control_item_t items[ITEMS];
+static themis_sched_control_item_t items[ITEMS];
 
 /* One worker, with nothing else to do until `end`, on items that take `service` each; returns how many it served. */
-static uint64_t serve(themis_control_queue_t *queue, uint64_t *now, uint64_t end, uint64_t service)
+static uint64_t serve(themis_sched_control_queue_t *queue, uint64_t *now, uint64_t end, uint64_t service)
 {
     uint64_t served = 0;
 
     while (*now < end) {
         uint64_t wake = UINT64_MAX;
-        if (themis_control_queue_next(queue, *now, &wake) != NULL) {
+        if (themis_sched_control_queue_next(queue, *now, &wake) != NULL) {
             *now += service;
-            themis_control_queue_done(queue, service, *now);
+            themis_sched_control_queue_done(queue, service, *now);
             served++;
         } else if (wake == UINT64_MAX) {
             *now = end;
@@ -36,12 +36,12 @@ START_TEST(a_storm_has_a_twentieth)
 {
     const uint64_t services[] = {1000, 50000, 3000000};
     uint64_t service = services[_i], now = 7 * THEMIS_NS_PER_S, end = now + 10 * THEMIS_NS_PER_S;
-    themis_control_queue_t queue = {0};
-    themis_job_t job = {0};
-    double most = (double)THEMIS_CONTROL_BURST + 10e9 / THEMIS_CONTROL_PART + (double)service;
+    themis_sched_control_queue_t queue = {0};
+    themis_sched_job_t job = {0};
+    double most = (double)THEMIS_SCHED_CONTROL_BURST + 10e9 / THEMIS_SCHED_CONTROL_PART + (double)service;
 
     for (int i = 0; i < ITEMS; i++)
-        themis_control_queue_add(&queue, &job, &items[i]);
+        themis_sched_control_queue_add(&queue, &job, &items[i]);
     uint64_t served = serve(&queue, &now, end, service);
     ck_assert_double_le((double)(served * service), most);
     if (served < ITEMS) {
@@ -57,15 +57,15 @@ END_TEST
 START_TEST(nothing_more_is_saved_up)
 {
     uint64_t service = 100000, now = 3600 * THEMIS_NS_PER_S;
-    themis_control_queue_t queue = {0};
-    themis_job_t job = {0};
+    themis_sched_control_queue_t queue = {0};
+    themis_sched_job_t job = {0};
 
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 2000; i++)
-            themis_control_queue_add(&queue, &job, &items[i]);
-        uint64_t served = serve(&queue, &now, now + 2 * THEMIS_CONTROL_BURST, service);
-        ck_assert_uint_le(served * service, THEMIS_CONTROL_BURST * 11 / 10 + service);
-        ck_assert_uint_ge(served * service, THEMIS_CONTROL_BURST);
+            themis_sched_control_queue_add(&queue, &job, &items[i]);
+        uint64_t served = serve(&queue, &now, now + 2 * THEMIS_SCHED_CONTROL_BURST, service);
+        ck_assert_uint_le(served * service, THEMIS_SCHED_CONTROL_BURST * 11 / 10 + service);
+        ck_assert_uint_ge(served * service, THEMIS_SCHED_CONTROL_BURST);
         serve(&queue, &now, now + 60 * THEMIS_NS_PER_S, service);
         ck_assert_uint_eq(queue.queued, 0);
         ck_assert_ptr_null(queue.turns);
@@ -78,42 +78,42 @@ START_TEST(jobs_take_turns)
 {
     enum { STORMS = 5, EACH = 1000 };
     uint64_t service = 1000000, now = THEMIS_NS_PER_S, wake = UINT64_MAX, end = now + THEMIS_NS_PER_S;
-    themis_control_queue_t queue = {0};
-    themis_job_t storm[STORMS] = {0}, modest = {0};
-    themis_control_item_t one;
+    themis_sched_control_queue_t queue = {0};
+    themis_sched_job_t storm[STORMS] = {0}, modest = {0};
+    themis_sched_control_item_t one;
 
     for (int i = 0; i < STORMS * EACH; i++)
-        themis_control_queue_add(&queue, &storm[i % STORMS], &items[i]);
+        themis_sched_control_queue_add(&queue, &storm[i % STORMS], &items[i]);
     serve(&queue, &now, end, service);
-    themis_control_queue_add(&queue, &modest, &one);
+    themis_sched_control_queue_add(&queue, &modest, &one);
     int before = 0;
-    for (themis_control_item_t *item = NULL; item != &one;) {
-        item = themis_control_queue_next(&queue, now, &wake);
+    for (themis_sched_control_item_t *item = NULL; item != &one;) {
+        item = themis_sched_control_queue_next(&queue, now, &wake);
         before += item != NULL;
         now = item != NULL ? now + service : wake;
         if (item != NULL)
-            themis_control_queue_done(&queue, service, now);
+            themis_sched_control_queue_done(&queue, service, now);
         wake = UINT64_MAX;
     }
     ck_assert_int_le(before, STORMS + 1);
-    ck_assert_uint_le(now - end, (STORMS + 1) * THEMIS_CONTROL_PART * service + service);
+    ck_assert_uint_le(now - end, (STORMS + 1) * THEMIS_SCHED_CONTROL_PART * service + service);
 }
 END_TEST
 
 START_TEST(one_is_served_at_a_time_and_in_order)
 {
     uint64_t now = THEMIS_NS_PER_S, wake = UINT64_MAX;
-    themis_control_queue_t queue = {0};
-    themis_job_t job = {0};
+    themis_sched_control_queue_t queue = {0};
+    themis_sched_job_t job = {0};
 
     for (int i = 0; i < 3; i++)
-        themis_control_queue_add(&queue, &job, &items[i]);
-    ck_assert_ptr_eq(themis_control_queue_next(&queue, now, &wake), &items[0]);
-    ck_assert_ptr_null(themis_control_queue_next(&queue, now, &wake));
+        themis_sched_control_queue_add(&queue, &job, &items[i]);
+    ck_assert_ptr_eq(themis_sched_control_queue_next(&queue, now, &wake), &items[0]);
+    ck_assert_ptr_null(themis_sched_control_queue_next(&queue, now, &wake));
     ck_assert_uint_eq(wake, UINT64_MAX);
-    themis_control_queue_done(&queue, 1000, now);
-    ck_assert_ptr_eq(themis_control_queue_next(&queue, now, &wake), &items[1]);
-    themis_control_queue_done(&queue, 1000, now);
+    themis_sched_control_queue_done(&queue, 1000, now);
+    ck_assert_ptr_eq(themis_sched_control_queue_next(&queue, now, &wake), &items[1]);
+    themis_sched_control_queue_done(&queue, 1000, now);
     ck_assert_uint_eq(queue.queued, 1);
 }
 END_TEST
@@ -121,18 +121,18 @@ END_TEST
 START_TEST(what_is_removed_is_not_served)
 {
     uint64_t now = THEMIS_NS_PER_S, wake = UINT64_MAX;
-    themis_control_queue_t queue = {0};
-    themis_job_t first = {0}, second = {0};
+    themis_sched_control_queue_t queue = {0};
+    themis_sched_job_t first = {0}, second = {0};
 
-    themis_control_queue_add(&queue, &first, &items[0]);
-    themis_control_queue_add(&queue, &first, &items[1]);
-    themis_control_queue_add(&queue, &second, &items[2]);
-    themis_control_queue_remove(&queue, &items[0]);
-    themis_control_queue_remove(&queue, &items[1]);
+    themis_sched_control_queue_add(&queue, &first, &items[0]);
+    themis_sched_control_queue_add(&queue, &first, &items[1]);
+    themis_sched_control_queue_add(&queue, &second, &items[2]);
+    themis_sched_control_queue_remove(&queue, &items[0]);
+    themis_sched_control_queue_remove(&queue, &items[1]);
     ck_assert_ptr_null(first.control);
-    ck_assert_ptr_eq(themis_control_queue_next(&queue, now, &wake), &items[2]);
-    themis_control_queue_done(&queue, 1000, now);
-    ck_assert_ptr_null(themis_control_queue_next(&queue, now, &wake));
+    ck_assert_ptr_eq(themis_sched_control_queue_next(&queue, now, &wake), &items[2]);
+    themis_sched_control_queue_done(&queue, 1000, now);
+    ck_assert_ptr_null(themis_sched_control_queue_next(&queue, now, &wake));
     ck_assert_uint_eq(queue.queued, 0);
 }
 END_TEST

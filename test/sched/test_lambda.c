@@ -11,76 +11,76 @@
 
 enum { MAX_SERVERS = 12, MAX_JOBS = 60 };
 
-static themis_policy_t parsed(const char *text)
+static themis_sched_policy_t parsed(const char *text)
 {
-    themis_policy_t policy;
+    themis_sched_policy_t policy;
     char error[256];
 
-    ck_assert_int_eq(themis_policy_parse(text, &policy, error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_policy_parse(text, &policy, error, sizeof error), THEMIS_OK);
     return policy;
 }
 
-static void add(themis_lambda_t *lambda, uint32_t server, int job, uint32_t nodes, uint64_t demand)
+static void add(themis_sched_lambda_t *lambda, uint32_t server, int job, uint32_t nodes, uint64_t demand)
 {
     char id[32];
-    themis_lambda_row_t row = {.id = id, .uid = 7, .gid = 1, .nodes = nodes, .priority = 1, .demand = demand};
+    themis_sched_lambda_row_t row = {.id = id, .uid = 7, .gid = 1, .nodes = nodes, .priority = 1, .demand = demand};
 
     row.length = (size_t)snprintf(id, sizeof id, "job-%d", job);
-    ck_assert_int_eq(themis_lambda_add(lambda, server, &row), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_lambda_add(lambda, server, &row), THEMIS_OK);
 }
 
-static double part(const themis_lambda_t *lambda, int job)
+static double part(const themis_sched_lambda_t *lambda, int job)
 {
     char id[32];
 
     snprintf(id, sizeof id, "job-%d", job);
-    return themis_lambda_part(lambda, id, 7);
+    return themis_sched_lambda_part(lambda, id, 7);
 }
 
-static void paper_example(themis_lambda_t *lambda, uint64_t now)
+static void paper_example(themis_sched_lambda_t *lambda, uint64_t now)
 {
-    themis_lambda_begin(lambda, 0, 1000000, now);
-    add(lambda, 0, 1, 16, THEMIS_LAMBDA_ALL);
-    add(lambda, 0, 2, 8, THEMIS_LAMBDA_ALL);
-    themis_lambda_begin(lambda, 1, 1000000, now);
-    add(lambda, 1, 1, 16, THEMIS_LAMBDA_ALL);
-    add(lambda, 1, 3, 8, THEMIS_LAMBDA_ALL);
+    themis_sched_lambda_begin(lambda, 0, 1000000, now);
+    add(lambda, 0, 1, 16, THEMIS_SCHED_LAMBDA_ALL);
+    add(lambda, 0, 2, 8, THEMIS_SCHED_LAMBDA_ALL);
+    themis_sched_lambda_begin(lambda, 1, 1000000, now);
+    add(lambda, 1, 1, 16, THEMIS_SCHED_LAMBDA_ALL);
+    add(lambda, 1, 3, 8, THEMIS_SCHED_LAMBDA_ALL);
 }
 
 START_TEST(sixteen_eight_eight)
 {
-    themis_policy_t policy = parsed("size-fair");
-    themis_lambda_t *lambda;
+    themis_sched_policy_t policy = parsed("size-fair");
+    themis_sched_lambda_t *lambda;
 
-    ck_assert_int_eq(themis_lambda_create(2, &lambda), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_lambda_create(2, &lambda), THEMIS_OK);
     paper_example(lambda, 5);
-    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
     ck_assert_double_eq_tol(part(lambda, 1), 0.5, 1e-3);
     ck_assert_double_eq_tol(part(lambda, 2), 0.25, 1e-3);
     ck_assert_double_eq_tol(part(lambda, 3), 0.25, 1e-3);
     policy = parsed("fifo");
-    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_INVALID);
-    themis_lambda_destroy(lambda);
+    ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_INVALID);
+    themis_sched_lambda_destroy(lambda);
 }
 END_TEST
 
 START_TEST(a_job_with_little_demand_leaves_the_rest)
 {
-    themis_policy_t policy = parsed("job-fair");
-    themis_lambda_t *lambda;
+    themis_sched_policy_t policy = parsed("job-fair");
+    themis_sched_lambda_t *lambda;
 
-    ck_assert_int_eq(themis_lambda_create(2, &lambda), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_lambda_create(2, &lambda), THEMIS_OK);
     /* Job 1 wants a tenth of server 0 and all of server 1, so it may have its half mostly there. */
-    themis_lambda_begin(lambda, 0, 1000, 1);
+    themis_sched_lambda_begin(lambda, 0, 1000, 1);
     add(lambda, 0, 1, 1, 100);
-    add(lambda, 0, 2, 1, THEMIS_LAMBDA_ALL);
-    themis_lambda_begin(lambda, 1, 1000, 1);
-    add(lambda, 1, 1, 1, THEMIS_LAMBDA_ALL);
-    add(lambda, 1, 2, 1, THEMIS_LAMBDA_ALL);
-    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+    add(lambda, 0, 2, 1, THEMIS_SCHED_LAMBDA_ALL);
+    themis_sched_lambda_begin(lambda, 1, 1000, 1);
+    add(lambda, 1, 1, 1, THEMIS_SCHED_LAMBDA_ALL);
+    add(lambda, 1, 2, 1, THEMIS_SCHED_LAMBDA_ALL);
+    ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
     ck_assert_double_eq_tol(part(lambda, 1), 0.5, 2e-3);
     ck_assert_double_eq_tol(part(lambda, 2), 0.5, 2e-3);
-    themis_lambda_destroy(lambda);
+    themis_sched_lambda_destroy(lambda);
 }
 END_TEST
 
@@ -106,7 +106,7 @@ static void collect_weight(void *arg, const char *id, uint32_t uid, double weigh
     ck_assert_double_eq_tol(global, to->system->share[job], 1e-9);
 }
 
-static void random_system(system_t *system, themis_lambda_t *lambda)
+static void random_system(system_t *system, themis_sched_lambda_t *lambda)
 {
     double sum = 0;
     int used[MAX_JOBS] = {0};
@@ -116,12 +116,12 @@ static void random_system(system_t *system, themis_lambda_t *lambda)
         nodes[j] = 1 + (uint32_t)rand() % 20;
     for (uint32_t s = 0; s < system->servers; s++) {
         system->capacity[s] = 1e9 * (1 + rand() % 3);
-        themis_lambda_begin(lambda, s, (uint64_t)system->capacity[s], 1);
+        themis_sched_lambda_begin(lambda, s, (uint64_t)system->capacity[s], 1);
         for (int j = 0; j < system->jobs; j++) {
             system->on[j][s] = rand() % 3 == 0;
             if (!system->on[j][s])
                 continue;
-            add(lambda, s, j, nodes[j], THEMIS_LAMBDA_ALL);
+            add(lambda, s, j, nodes[j], THEMIS_SCHED_LAMBDA_ALL);
             sum += used[j] ? 0 : nodes[j];
             used[j] = 1;
         }
@@ -160,21 +160,21 @@ static void check_fairness(const system_t *system)
 
 START_TEST(random_systems_are_max_min_fair)
 {
-    themis_policy_t policy = parsed("size-fair");
+    themis_sched_policy_t policy = parsed("size-fair");
 
     srand((unsigned)_i + 1);
     for (int round = 0; round < 50; round++) {
         system_t system = {.servers = 1 + (uint32_t)rand() % MAX_SERVERS, .jobs = 1 + rand() % MAX_JOBS};
-        themis_lambda_t *lambda;
-        ck_assert_int_eq(themis_lambda_create(system.servers, &lambda), THEMIS_OK);
+        themis_sched_lambda_t *lambda;
+        ck_assert_int_eq(themis_sched_lambda_create(system.servers, &lambda), THEMIS_OK);
         random_system(&system, lambda);
-        ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+        ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
         for (uint32_t s = 0; s < system.servers; s++) {
             collect_t to = {&system, s};
-            themis_lambda_weights(lambda, s, collect_weight, &to);
+            themis_sched_lambda_weights(lambda, s, collect_weight, &to);
         }
         check_fairness(&system);
-        themis_lambda_destroy(lambda);
+        themis_sched_lambda_destroy(lambda);
     }
 }
 END_TEST
@@ -186,32 +186,32 @@ static void count_weight(void *arg, const char *id, uint32_t uid, double weight,
 
 START_TEST(servers_and_jobs_come_and_go)
 {
-    themis_policy_t policy = parsed("size-fair");
-    themis_lambda_t *lambda;
+    themis_sched_policy_t policy = parsed("size-fair");
+    themis_sched_lambda_t *lambda;
     int rows;
 
-    ck_assert_int_eq(themis_lambda_create(3, &lambda), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_lambda_create(3, &lambda), THEMIS_OK);
     for (int round = 0; round < 50; round++) {
         paper_example(lambda, 100);
-        themis_lambda_begin(lambda, 2, 0, 100);
+        themis_sched_lambda_begin(lambda, 2, 0, 100);
         for (int j = 0; j < round % 7; j++)
-            add(lambda, 2, 10 + (j + round) % 9, 2, THEMIS_LAMBDA_ALL);
-        ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+            add(lambda, 2, 10 + (j + round) % 9, 2, THEMIS_SCHED_LAMBDA_ALL);
+        ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
         rows = 0;
-        themis_lambda_weights(lambda, 2, count_weight, &rows);
+        themis_sched_lambda_weights(lambda, 2, count_weight, &rows);
         ck_assert_int_eq(rows, round % 7);
     }
-    ck_assert_uint_eq(themis_lambda_servers(lambda), 3);
+    ck_assert_uint_eq(themis_sched_lambda_servers(lambda), 3);
     /* Server 1 falls silent: job 1 is on server 0 alone, with its two thirds. */
-    themis_lambda_begin(lambda, 0, 1000000, 200);
-    add(lambda, 0, 1, 16, THEMIS_LAMBDA_ALL);
-    add(lambda, 0, 2, 8, THEMIS_LAMBDA_ALL);
-    themis_lambda_expire(lambda, 200, 50);
-    ck_assert_uint_eq(themis_lambda_servers(lambda), 1);
-    ck_assert_int_eq(themis_lambda_allocate(lambda, &policy), THEMIS_OK);
+    themis_sched_lambda_begin(lambda, 0, 1000000, 200);
+    add(lambda, 0, 1, 16, THEMIS_SCHED_LAMBDA_ALL);
+    add(lambda, 0, 2, 8, THEMIS_SCHED_LAMBDA_ALL);
+    themis_sched_lambda_expire(lambda, 200, 50);
+    ck_assert_uint_eq(themis_sched_lambda_servers(lambda), 1);
+    ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
     ck_assert_double_eq_tol(part(lambda, 1), 2 / 3., 1e-3);
     ck_assert_double_eq(part(lambda, 3), 0);
-    themis_lambda_destroy(lambda);
+    themis_sched_lambda_destroy(lambda);
 }
 END_TEST
 

@@ -8,29 +8,29 @@
 #include "sched/policy.h"
 #include "test/lib/run.h"
 
-static themis_policy_t parsed(const char *text)
+static themis_sched_policy_t parsed(const char *text)
 {
-    themis_policy_t policy;
+    themis_sched_policy_t policy;
     char error[256] = "";
 
-    ck_assert_msg(themis_policy_parse(text, &policy, error, sizeof error) == THEMIS_OK, "%s", error);
+    ck_assert_msg(themis_sched_policy_parse(text, &policy, error, sizeof error) == THEMIS_OK, "%s", error);
     return policy;
 }
 
 START_TEST(good_policies_are_understood)
 {
-    ck_assert_int_eq(parsed("fifo").kind, THEMIS_POLICY_FIFO);
-    ck_assert_int_eq(parsed("gift").kind, THEMIS_POLICY_GIFT);
-    ck_assert_int_eq(parsed("tbf").kind, THEMIS_POLICY_TBF);
+    ck_assert_int_eq(parsed("fifo").kind, THEMIS_SCHED_POLICY_FIFO);
+    ck_assert_int_eq(parsed("gift").kind, THEMIS_SCHED_POLICY_GIFT);
+    ck_assert_int_eq(parsed("tbf").kind, THEMIS_SCHED_POLICY_TBF);
     static const char *const singles[] = {"job-fair", "size-fair", "priority-fair"};
     for (size_t i = 0; i < 3; i++)
         ck_assert_uint_eq(parsed(singles[i]).levels, 1);
     ck_assert_uint_eq(parsed("user-fair").levels, 2); /* its jobs follow */
-    themis_policy_t chain = parsed("group-then-user-then-size-fair");
+    themis_sched_policy_t chain = parsed("group-then-user-then-size-fair");
     ck_assert_uint_eq(chain.levels, 3);
-    ck_assert_int_eq(chain.level[0], THEMIS_LEVEL_GROUP);
-    ck_assert_int_eq(chain.level[1], THEMIS_LEVEL_USER);
-    ck_assert_int_eq(chain.level[2], THEMIS_LEVEL_SIZE);
+    ck_assert_int_eq(chain.level[0], THEMIS_SCHED_LEVEL_GROUP);
+    ck_assert_int_eq(chain.level[1], THEMIS_SCHED_LEVEL_USER);
+    ck_assert_int_eq(chain.level[2], THEMIS_SCHED_LEVEL_SIZE);
     ck_assert_uint_eq(parsed("group-then-user-then-priority-then-size-then-job-fair").levels, 5);
     ck_assert_str_eq(chain.text, "group-then-user-then-size-fair");
 }
@@ -53,41 +53,42 @@ START_TEST(faults_are_told_with_their_position)
                {"job-then-user-fair", "character 10:"},
                {"fifo-then-user-fair", "character 1:"},
                {"users-fair", "character 1:"}};
-    themis_policy_t policy = {.levels = 99};
+    themis_sched_policy_t policy = {.levels = 99};
     char error[256];
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_int_eq(themis_policy_parse(bad[i].text, &policy, error, sizeof error), THEMIS_PARSE);
+        ck_assert_int_eq(themis_sched_policy_parse(bad[i].text, &policy, error, sizeof error), THEMIS_PARSE);
         ck_assert_msg(strstr(error, bad[i].position) != NULL, "\"%s\": %s", bad[i].text, error);
         ck_assert_uint_eq(policy.levels, 99);
     }
     char lengthy[400];
     memset(lengthy, 'x', sizeof lengthy - 1);
     lengthy[sizeof lengthy - 1] = '\0';
-    ck_assert_int_eq(themis_policy_parse(lengthy, &policy, error, sizeof error), THEMIS_PARSE);
+    ck_assert_int_eq(themis_sched_policy_parse(lengthy, &policy, error, sizeof error), THEMIS_PARSE);
 }
 END_TEST
 
 enum { MAX_JOBS = 40 };
 
-static const themis_policy_t *sort_policy;
+static const themis_sched_policy_t *sort_policy;
 static int compare(const void *a, const void *b)
 {
-    return themis_policy_compare(sort_policy, *(const themis_job_identity_t *const *)a,
-                                 *(const themis_job_identity_t *const *)b);
+    return themis_sched_policy_compare(sort_policy, *(const themis_sched_job_identity_t *const *)a,
+                                       *(const themis_sched_job_identity_t *const *)b);
 }
 
 /* What tells entities of a level apart, written again without regard to the code under test. */
-static int same_entity(themis_policy_level_t level, const themis_job_identity_t *a, const themis_job_identity_t *b)
+static int same_entity(themis_sched_policy_level_t level, const themis_sched_job_identity_t *a,
+                       const themis_sched_job_identity_t *b)
 {
     switch (level) {
-    case THEMIS_LEVEL_GROUP:
+    case THEMIS_SCHED_LEVEL_GROUP:
         return a->gid == b->gid;
-    case THEMIS_LEVEL_USER:
+    case THEMIS_SCHED_LEVEL_USER:
         return a->uid == b->uid;
-    case THEMIS_LEVEL_PRIORITY:
+    case THEMIS_SCHED_LEVEL_PRIORITY:
         return a->priority == b->priority;
-    case THEMIS_LEVEL_SIZE:
+    case THEMIS_SCHED_LEVEL_SIZE:
         return a->nodes == b->nodes;
     default:
         return a == b;
@@ -95,7 +96,8 @@ static int same_entity(themis_policy_level_t level, const themis_job_identity_t 
 }
 
 /* The entity of job k at a level is named by the first job of the same path. */
-static int entity(const themis_policy_t *policy, unsigned level, const themis_job_identity_t *const *jobs, int k)
+static int entity(const themis_sched_policy_t *policy, unsigned level, const themis_sched_job_identity_t *const *jobs,
+                  int k)
 {
     for (int i = 0; i < k; i++) {
         int same = 1;
@@ -108,17 +110,17 @@ static int entity(const themis_policy_t *policy, unsigned level, const themis_jo
 }
 
 /* One level's matrix, MAX_JOBS x MAX_JOBS, rows and columns named by first jobs. */
-static void transition(const themis_policy_t *policy, unsigned level, const themis_job_identity_t *const *jobs, int n,
-                       double matrix[MAX_JOBS][MAX_JOBS])
+static void transition(const themis_sched_policy_t *policy, unsigned level,
+                       const themis_sched_job_identity_t *const *jobs, int n, double matrix[MAX_JOBS][MAX_JOBS])
 {
     memset(matrix, 0, sizeof(double) * MAX_JOBS * MAX_JOBS);
     for (int k = 0; k < n; k++) {
         if (entity(policy, level, jobs, k) != k)
             continue;
         int row = level == 0 ? 0 : entity(policy, level - 1, jobs, k);
-        double weight = policy->level[level] == THEMIS_LEVEL_SIZE       ? jobs[k]->nodes
-                        : policy->level[level] == THEMIS_LEVEL_PRIORITY ? jobs[k]->priority
-                                                                        : 1;
+        double weight = policy->level[level] == THEMIS_SCHED_LEVEL_SIZE       ? jobs[k]->nodes
+                        : policy->level[level] == THEMIS_SCHED_LEVEL_PRIORITY ? jobs[k]->priority
+                                                                              : 1;
         matrix[row][k] = weight;
     }
     for (int row = 0; row < n; row++) {
@@ -130,7 +132,8 @@ static void transition(const themis_policy_t *policy, unsigned level, const them
     }
 }
 
-static void naive_shares(const themis_policy_t *policy, const themis_job_identity_t *const *jobs, int n, double *shares)
+static void naive_shares(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *const *jobs, int n,
+                         double *shares)
 {
     static double matrix[MAX_JOBS][MAX_JOBS];
     double product[MAX_JOBS] = {1}, next[MAX_JOBS];
@@ -160,26 +163,26 @@ START_TEST(shares_are_the_product_of_the_matrices)
                                            "group-then-user-then-priority-then-size-fair",
                                            "priority-then-user-then-size-then-job-fair",
                                            "size-then-group-fair"};
-    themis_job_identity_t all[MAX_JOBS];
-    const themis_job_identity_t *jobs[MAX_JOBS];
-    themis_policy_tree_t tree = {0};
+    themis_sched_job_identity_t all[MAX_JOBS];
+    const themis_sched_job_identity_t *jobs[MAX_JOBS];
+    themis_sched_policy_tree_t tree = {0};
     double expected[MAX_JOBS];
 
     srand(7);
     for (int round = 0; round < 400; round++) {
-        themis_policy_t policy = parsed(policies[round % (int)(sizeof policies / sizeof *policies)]);
+        themis_sched_policy_t policy = parsed(policies[round % (int)(sizeof policies / sizeof *policies)]);
         int n = 1 + rand() % MAX_JOBS;
         for (int i = 0; i < n; i++) {
-            all[i] = (themis_job_identity_t){.gid = (uint32_t)rand() % 3,
-                                             .uid = (uint32_t)rand() % 5,
-                                             .nodes = 1 + (uint32_t)rand() % 6,
-                                             .priority = 1 + (uint32_t)rand() % 4};
+            all[i] = (themis_sched_job_identity_t){.gid = (uint32_t)rand() % 3,
+                                                   .uid = (uint32_t)rand() % 5,
+                                                   .nodes = 1 + (uint32_t)rand() % 6,
+                                                   .priority = 1 + (uint32_t)rand() % 4};
             jobs[i] = &all[i];
         }
         sort_policy = &policy;
         qsort(jobs, (size_t)n, sizeof *jobs, compare);
-        ck_assert_int_eq(themis_policy_tree_reserve(&tree, (uint32_t)n), THEMIS_OK);
-        themis_policy_tree_build(&tree, &policy, jobs, (uint32_t)n);
+        ck_assert_int_eq(themis_sched_policy_tree_reserve(&tree, (uint32_t)n), THEMIS_OK);
+        themis_sched_policy_tree_build(&tree, &policy, jobs, (uint32_t)n);
         naive_shares(&policy, jobs, n, expected);
         double sum = 0;
         for (int i = 0; i < n; i++) {
@@ -190,30 +193,30 @@ START_TEST(shares_are_the_product_of_the_matrices)
         }
         ck_assert_double_eq_tol(sum, 1, 1e-9);
     }
-    themis_policy_tree_release(&tree);
+    themis_sched_policy_tree_release(&tree);
 }
 END_TEST
 
 START_TEST(figure_11_of_the_paper)
 {
     /* Two groups, four users, eight jobs: 50; 5.56 8.33 2... in percent of the whole. */
-    themis_job_identity_t all[8] = {
+    themis_sched_job_identity_t all[8] = {
         {.id = "1", .gid = 1, .uid = 1, .nodes = 1}, {.id = "2", .gid = 2, .uid = 2, .nodes = 2},
         {.id = "3", .gid = 2, .uid = 2, .nodes = 3}, {.id = "4", .gid = 2, .uid = 2, .nodes = 2},
         {.id = "5", .gid = 2, .uid = 3, .nodes = 3}, {.id = "6", .gid = 2, .uid = 3, .nodes = 2},
         {.id = "7", .gid = 2, .uid = 4, .nodes = 1}, {.id = "8", .gid = 2, .uid = 4, .nodes = 2}};
     static const double expected[8] = {1 / 2., 1 / 21., 1 / 14., 1 / 21., 1 / 10., 1 / 15., 1 / 18., 1 / 9.};
-    const themis_job_identity_t *jobs[8];
-    themis_policy_t policy = parsed("group-then-user-then-size-fair");
-    themis_policy_tree_t tree = {0};
+    const themis_sched_job_identity_t *jobs[8];
+    themis_sched_policy_t policy = parsed("group-then-user-then-size-fair");
+    themis_sched_policy_tree_t tree = {0};
 
     for (int i = 0; i < 8; i++)
         jobs[i] = &all[i];
-    ck_assert_int_eq(themis_policy_tree_reserve(&tree, 8), THEMIS_OK);
-    themis_policy_tree_build(&tree, &policy, jobs, 8);
+    ck_assert_int_eq(themis_sched_policy_tree_reserve(&tree, 8), THEMIS_OK);
+    themis_sched_policy_tree_build(&tree, &policy, jobs, 8);
     for (int i = 0; i < 8; i++)
         ck_assert_double_eq_tol(tree.node[2][i].share, expected[i], 1e-12);
-    char *text = themis_policy_explain(&policy, &tree, jobs);
+    char *text = themis_sched_policy_explain(&policy, &tree, jobs);
     ck_assert_ptr_nonnull(strstr(text, " 50.00 %  group 2\n"));
     ck_assert_ptr_nonnull(strstr(text, " 16.67 %  user 3\n"));
     ck_assert_ptr_nonnull(strstr(text, " 11.11 %  job 8 (user 4, group 2, 2 nodes, priority 0)\n"));
@@ -222,7 +225,7 @@ START_TEST(figure_11_of_the_paper)
         lines += *c == '\n';
     ck_assert_int_eq(lines, 1 + 2 + 4 + 8);
     free(text);
-    themis_policy_tree_release(&tree);
+    themis_sched_policy_tree_release(&tree);
 }
 END_TEST
 

@@ -399,7 +399,7 @@ START_TEST(jobs_come_and_go)
             rig.now < rig.jobs[victim].end)
             continue;
         themis_sched_remove_job(rig.sched, rig.jobs[victim].job, rig.now);
-        themis_jobtab_remove(rig.table, rig.jobs[victim].job);
+        themis_sched_job_table_remove(rig.table, rig.jobs[victim].job);
         rig.jobs[victim].job = NULL;
         rig.jobs[victim].depth = 0;
     }

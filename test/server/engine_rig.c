@@ -15,8 +15,8 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
     themis_server_t *server;
     char error[1024];
 
-    themis_config_env_default("UCX_NET_DEVICES", "lo");
-    themis_log_set_level(THEMIS_LOG_ERROR);
+    themis_util_config_env_default("UCX_NET_DEVICES", "lo");
+    themis_util_log_set_level(THEMIS_LOG_ERROR);
     themis_server_config_init(&config);
     config.port = 0;
     config.size = 64 << 20;
@@ -154,7 +154,7 @@ uint64_t rig_send(rig_client_t *client, themis_proto_opcode_t opcode, const void
 
 themis_status_t rig_wait(rig_client_t *client, uint64_t id, unsigned ms)
 {
-    uint64_t until = themis_clock_now() + ms * THEMIS_NS_PER_MS;
+    uint64_t until = themis_util_clock_now() + ms * THEMIS_NS_PER_MS;
 
     for (;;) {
         if (client->replied) {
@@ -164,7 +164,7 @@ themis_status_t rig_wait(rig_client_t *client, uint64_t id, unsigned ms)
             if (client->header.id == id)
                 return (themis_status_t)client->header.status;
         }
-        uint64_t now = themis_clock_now();
+        uint64_t now = themis_util_clock_now();
         if (client->closed)
             return THEMIS_DISCONNECTED;
         if (now >= until)

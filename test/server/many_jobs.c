@@ -52,7 +52,7 @@ static themis_status_t ask(themis_net_conn_t *conn, long number)
 
 static themis_status_t visit(themis_net_t *net, reply_t *reply, uint16_t port, long number)
 {
-    uint64_t until = themis_clock_now() + 10 * THEMIS_NS_PER_S;
+    uint64_t until = themis_util_clock_now() + 10 * THEMIS_NS_PER_S;
     themis_net_conn_t *conn;
 
     *reply = (reply_t){0};
@@ -60,7 +60,7 @@ static themis_status_t visit(themis_net_t *net, reply_t *reply, uint16_t port, l
     if (status != THEMIS_OK)
         return status;
     status = ask(conn, number);
-    while (status == THEMIS_OK && reply->arrived < 2 && themis_clock_now() < until)
+    while (status == THEMIS_OK && reply->arrived < 2 && themis_util_clock_now() < until)
         themis_net_progress(net, THEMIS_NS_PER_S);
     if (status == THEMIS_OK && (reply->arrived < 2 || reply->refused))
         status = THEMIS_REFUSED;

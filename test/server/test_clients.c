@@ -91,13 +91,13 @@ START_TEST(requests_of_a_session_are_bounded)
     server = rig_server_start(NULL);
     rig_client_t *holder = rig_client_open(server, 1, "a"), *flood = rig_client_open(server, 2, "b");
     ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOCK, &lock), THEMIS_OK);
-    for (int i = 0; i < THEMIS_SESSION_REQUESTS; i++)
+    for (int i = 0; i < THEMIS_SERVER_SESSION_REQUESTS; i++)
         rig_send(flood, THEMIS_OP_LOCK, &lock);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOCK, &lock), THEMIS_BUSY);
     ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOOKUP, &path), THEMIS_BUSY);
     ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOOKUP, &path), THEMIS_OK); /* others go on */
-    uint32_t expected = flood->replies + THEMIS_SESSION_REQUESTS;
+    uint32_t expected = flood->replies + THEMIS_SERVER_SESSION_REQUESTS;
     ck_assert_int_eq(rig_call(holder, THEMIS_OP_UNLOCK, &lock), THEMIS_OK);
     while (flood->replies < expected)
         themis_net_progress(flood->net, THEMIS_NS_PER_S);
@@ -120,7 +120,7 @@ START_TEST(the_bytes_of_requests_are_bounded)
 {
     enum { RUNS = THEMIS_PROTO_MAX_RUNS };
     static themis_proto_run_t runs[RUNS];
-    const int fit = THEMIS_SESSION_BYTES / (int)(sizeof runs + 32 + 52);
+    const int fit = THEMIS_SERVER_SESSION_BYTES / (int)(sizeof runs + 32 + 52);
     uint8_t *bytes = calloc(4, RIG_MIB);
     themis_net_exposed_t *exposed, *list;
     struct iovec piece = {bytes, RUNS};
@@ -258,7 +258,7 @@ END_TEST
 static uint32_t job_count(void)
 {
     pthread_mutex_lock(&server->lock);
-    uint32_t count = themis_jobtab_count(server->jobs);
+    uint32_t count = themis_sched_job_table_count(server->jobs);
     pthread_mutex_unlock(&server->lock);
     return count;
 }
@@ -272,14 +272,14 @@ START_TEST(a_silent_client_loses_its_locks)
     rig_client_t *hangs = rig_client_open(server, 71, "hangs"), *waits = rig_client_open(server, 72, "waits");
     uint64_t first = hangs->body.welcome.incarnation;
     ck_assert_int_eq(rig_call(hangs, THEMIS_OP_LOCK, &lock), THEMIS_OK);
-    uint64_t id = rig_send(waits, THEMIS_OP_LOCK, &lock), began = themis_clock_now();
+    uint64_t id = rig_send(waits, THEMIS_OP_LOCK, &lock), began = themis_util_clock_now();
     themis_status_t status = THEMIS_TIMED_OUT;
-    while (status == THEMIS_TIMED_OUT && themis_clock_now() - began < 20 * THEMIS_NS_PER_S) {
+    while (status == THEMIS_TIMED_OUT && themis_util_clock_now() - began < 20 * THEMIS_NS_PER_S) {
         rig_send(waits, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}); /* its replies are of no interest */
         status = rig_wait(waits, id, 50);
     }
     ck_assert_int_eq(status, THEMIS_OK);
-    ck_assert_uint_gt(themis_clock_now() - began, 400 * THEMIS_NS_PER_MS);
+    ck_assert_uint_gt(themis_util_clock_now() - began, 400 * THEMIS_NS_PER_MS);
     ck_assert_int_eq(rig_wait(hangs, 0, 10000), THEMIS_DISCONNECTED);
     rig_client_close(hangs, 0);
     rig_client_close(waits, 1);
@@ -316,10 +316,10 @@ START_TEST(a_client_that_computes_for_long_goes_on)
 END_TEST
 
 /* What a job's account says. */
-static themis_job_t account(const char *id)
+static themis_sched_job_t account(const char *id)
 {
     pthread_mutex_lock(&server->lock);
-    themis_job_t copy = *themis_jobtab_find(server->jobs, id, getuid());
+    themis_sched_job_t copy = *themis_sched_job_table_find(server->jobs, id, getuid());
     pthread_mutex_unlock(&server->lock);
     return copy;
 }
@@ -336,7 +336,7 @@ START_TEST(claims_are_believed_up_to_a_limit)
     server = rig_server_start(NULL);
     rig_client_t *client = rig_client_open(server, 0, NULL), *modest = rig_client_open(server, 4, "modest");
     ck_assert_int_eq(rig_call(client, THEMIS_OP_HELLO, &hello), THEMIS_OK);
-    themis_job_t large = account("large"), small = account("modest");
+    themis_sched_job_t large = account("large"), small = account("modest");
     ck_assert_uint_eq(large.identity.nodes, 16384);
     ck_assert_uint_eq(large.identity.priority, 100);
     ck_assert_uint_eq(small.identity.nodes, 1);
@@ -364,7 +364,7 @@ START_TEST(nothing_is_outside_of_the_accounts)
     server = rig_server_start(NULL);
     rig_client_t *client = rig_client_open(server, 7, "storm");
     for (size_t i = 0; i < sizeof storms / sizeof *storms; i++) {
-        themis_job_t before = account("storm");
+        themis_sched_job_t before = account("storm");
         uint32_t expected = client->replies + MANY;
         for (int k = 0; k < MANY; k++)
             rig_send(client, storms[i].opcode, storms[i].body);
@@ -372,7 +372,7 @@ START_TEST(nothing_is_outside_of_the_accounts)
             themis_net_progress(client->net, THEMIS_NS_PER_S);
         client->replied = 0;
         usleep(20000); /* the last one's account is closed behind its answer */
-        themis_job_t after = account("storm");
+        themis_sched_job_t after = account("storm");
         ck_assert_uint_ge(after.metadata - before.metadata, storms[i].charged);
         if (storms[i].charged)
             ck_assert_uint_ge(after.cost - before.cost, MANY / 2);
@@ -386,8 +386,8 @@ END_TEST
 static int is_in_tree(const char *id)
 {
     pthread_mutex_lock(&server->lock);
-    char *tree = themis_sched_explain(server->sched, themis_clock_now());
-    double share = themis_sched_share(server->sched, themis_jobtab_find(server->jobs, id, getuid()));
+    char *tree = themis_sched_explain(server->sched, themis_util_clock_now());
+    double share = themis_sched_share(server->sched, themis_sched_job_table_find(server->jobs, id, getuid()));
     pthread_mutex_unlock(&server->lock);
     int found = strstr(tree, id) != NULL || share > 0;
     free(tree);
@@ -421,7 +421,7 @@ START_TEST(control_requests_have_no_share)
     ck_assert_int_eq(rig_call(works, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
     for (int k = 0; k < 10; k++)
         ck_assert_int_eq(rig_call(asks, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}), THEMIS_OK);
-    themis_job_t job = account("asks");
+    themis_sched_job_t job = account("asks");
     ck_assert_uint_eq(job.cost + job.requests, 0);
     ck_assert_uint_eq(job.identity.nodes, 3);
     ck_assert(!is_in_tree("asks"));
@@ -448,7 +448,7 @@ START_TEST(signs_of_life_do_not_wait_for_administration)
     ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &none), THEMIS_OK);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_GOODBYE, &none), THEMIS_OK);
     pthread_mutex_lock(&server->lock);
-    ck_assert_ptr_null(themis_sessions_find(server->sessions, 7));
+    ck_assert_ptr_null(themis_server_sessions_find(server->sessions, 7));
     server->control.serving = 0;
     pthread_mutex_unlock(&server->lock);
     rig_client_close(client, 0);
@@ -465,7 +465,7 @@ static void flood(rig_client_t *client, themis_proto_opcode_t opcode, const void
     size_t length;
 
     ck_assert_int_eq(themis_proto_encode(&header, body, bytes, sizeof bytes, &length), THEMIS_OK);
-    while (!client->closed && themis_clock_now() < until) {
+    while (!client->closed && themis_util_clock_now() < until) {
         for (int i = 0; i < 50; i++)
             themis_net_send(client->conn, bytes, length);
         themis_net_progress(client->net, 0);
@@ -486,7 +486,7 @@ START_TEST(useless_messages_in_masses_end_the_connection)
 
     server = rig_server_start(NULL);
     rig_client_t *client = rig_client_open(server, floods[_i].session, "job"), *other = rig_client_open(server, 8, "b");
-    flood(client, floods[_i].opcode, floods[_i].body, themis_clock_now() + 20 * THEMIS_NS_PER_S);
+    flood(client, floods[_i].opcode, floods[_i].body, themis_util_clock_now() + 20 * THEMIS_NS_PER_S);
     ck_assert_int_eq(client->closed, 1);
     ck_assert_int_eq(rig_call(other, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
     rig_client_close(client, 0);
@@ -564,11 +564,11 @@ static void end_stall(stalled_t clients[STALLED])
 
 static double seconds_of_writes(rig_client_t *client, uint64_t object, const void *bytes, int count)
 {
-    uint64_t began = themis_clock_now();
+    uint64_t began = themis_util_clock_now();
 
     for (int i = 0; i < count; i++)
         ck_assert_int_eq(rig_write(client, object, 0, bytes, RIG_MIB), THEMIS_OK);
-    return (double)(themis_clock_now() - began) * 1e-9;
+    return (double)(themis_util_clock_now() - began) * 1e-9;
 }
 
 enum { FLOOD_NOT, FLOOD_AIR, FLOOD_SERVER };
@@ -586,7 +586,7 @@ static void *flood_main(void *arg)
         ;
     while (flooding) {
         rig_client_t *client = rig_client_open(server, number++, "flood");
-        flood(client, THEMIS_OP_HEARTBEAT, &none, themis_clock_now() + 200 * THEMIS_NS_PER_MS);
+        flood(client, THEMIS_OP_HEARTBEAT, &none, themis_util_clock_now() + 200 * THEMIS_NS_PER_MS);
         rig_client_close(client, 0);
     }
     return NULL;
@@ -677,15 +677,15 @@ static int lookups_beside_stall(void)
     server = rig_server_start(two_workers);
     rig_client_t *client = rig_client_open(server, 7, "job");
     stall(stalled);
-    uint64_t end = themis_clock_now() + 80 * THEMIS_NS_PER_MS;
-    while (slices < server->slice_limit && themis_clock_now() < end) {
+    uint64_t end = themis_util_clock_now() + 80 * THEMIS_NS_PER_MS;
+    while (slices < server->slice_limit && themis_util_clock_now() < end) {
         pthread_mutex_lock(&server->lock);
         slices = server->slices;
         pthread_mutex_unlock(&server->lock);
     }
-    while (themis_clock_now() < end) {
+    while (themis_util_clock_now() < end) {
         ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
-        count += themis_clock_now() < end;
+        count += themis_util_clock_now() < end;
     }
     end_stall(stalled);
     rig_client_close(client, 1);
@@ -779,9 +779,9 @@ START_TEST(stalled_clients_do_not_keep_a_server_from_its_end)
     server = rig_server_start(limited_store);
     stall(stalled);
     usleep(300000);
-    uint64_t began = themis_clock_now();
+    uint64_t began = themis_util_clock_now();
     rig_server_stop(server);
-    ck_assert_uint_lt(themis_clock_now() - began, 5 * THEMIS_NS_PER_S);
+    ck_assert_uint_lt(themis_util_clock_now() - began, 5 * THEMIS_NS_PER_S);
     end_stall(stalled);
 }
 END_TEST

@@ -219,25 +219,25 @@ START_TEST(the_cursor_walks_runs)
     const themis_proto_run_t runs[] = {{.offset = 100, .length = 10, .stride = 50, .count = 3},
                                        {.offset = 210, .length = 5, .stride = 5, .count = 1},
                                        {.offset = 0, .length = 20, .stride = 20, .count = 2}};
-    themis_cursor_t cursor;
-    themis_extent_t extents[8];
+    themis_server_cursor_t cursor;
+    themis_store_extent_t extents[8];
 
     make_io(runs, 3);
-    themis_cursor_init(&cursor, &body.io);
-    ck_assert_uint_eq(themis_cursor_total(&body.io), 75);
-    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 4);
+    themis_server_cursor_init(&cursor, &body.io);
+    ck_assert_uint_eq(themis_server_cursor_total(&body.io), 75);
+    ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 4);
     ck_assert_uint_eq(extents[1].offset, 150);
     ck_assert_uint_eq(extents[2].length, 15); /* 200 and 210 meet */
     ck_assert_uint_eq(extents[3].length, 40);
-    ck_assert_uint_eq(themis_cursor_fill(&cursor, 15, UINT64_MAX, extents, 8), 2);
+    ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 15, UINT64_MAX, extents, 8), 2);
     ck_assert_uint_eq(extents[1].length, 5);
-    themis_cursor_advance(&cursor, 15);
+    themis_server_cursor_advance(&cursor, 15);
     ck_assert_uint_eq(cursor.done, 15);
-    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 1), 1);
+    ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 1), 1);
     ck_assert_uint_eq(extents[0].offset, 155);
     ck_assert_uint_eq(extents[0].length, 5);
-    themis_cursor_advance(&cursor, 60);
-    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 0);
+    themis_server_cursor_advance(&cursor, 60);
+    ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 0);
 }
 END_TEST
 
@@ -245,20 +245,20 @@ START_TEST(a_read_leaves_out_what_lies_behind_the_end)
 {
     const themis_proto_run_t runs[] = {{.offset = 100, .length = 10, .stride = 50, .count = 5},
                                        {.offset = 0, .length = 20, .stride = 20, .count = 1}};
-    themis_cursor_t cursor;
-    themis_extent_t extents[8];
+    themis_server_cursor_t cursor;
+    themis_store_extent_t extents[8];
 
     make_io(runs, 2);
-    themis_cursor_init(&cursor, &body.io);
-    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, 155, extents, 8), 2);
+    themis_server_cursor_init(&cursor, &body.io);
+    ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, 155, extents, 8), 2);
     ck_assert_uint_eq(extents[1].offset, 150);
     ck_assert_uint_eq(extents[1].length, 5);
-    themis_cursor_advance(&cursor, 15);
-    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, 155, extents, 8), 1);
+    themis_server_cursor_advance(&cursor, 15);
+    ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, 155, extents, 8), 1);
     ck_assert_uint_eq(cursor.done, 50); /* the place of the second run in the buffer */
     ck_assert_uint_eq(extents[0].offset, 0);
-    themis_cursor_advance(&cursor, 20);
-    ck_assert_uint_eq(themis_cursor_fill(&cursor, 1000, 155, extents, 8), 0);
+    themis_server_cursor_advance(&cursor, 20);
+    ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, 155, extents, 8), 0);
 }
 END_TEST
 

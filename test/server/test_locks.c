@@ -8,7 +8,7 @@
 #include "server/locks.h"
 #include "test/lib/run.h"
 
-static themis_locks_t *locks;
+static themis_server_locks_t *locks;
 static char granted[256]; /* waiters in the order they were told, "a b! " with ! for canceled */
 
 static void on_granted(void *arg, void *waiter, themis_status_t status)
@@ -20,12 +20,12 @@ static void on_granted(void *arg, void *waiter, themis_status_t status)
 static void set_up(void)
 {
     *granted = 0;
-    ck_assert_int_eq(themis_locks_create(on_granted, NULL, &locks), THEMIS_OK);
+    ck_assert_int_eq(themis_server_locks_create(on_granted, NULL, &locks), THEMIS_OK);
 }
 
 static void tear_down(void)
 {
-    themis_locks_destroy(locks);
+    themis_server_locks_destroy(locks);
 }
 
 enum { SHARED = 0, EXCLUSIVE = 1 };
@@ -33,25 +33,25 @@ enum { SHARED = 0, EXCLUSIVE = 1 };
 static themis_status_t lock(uint64_t object, uint64_t offset, uint64_t length, uint64_t session, int exclusive,
                             const char *waiter)
 {
-    themis_lock_range_t range = {offset, length};
-    themis_lock_owner_t owner = {session, 1};
+    themis_server_lock_range_t range = {offset, length};
+    themis_server_lock_owner_t owner = {session, 1};
 
-    return themis_locks_lock(locks, object, &range, &owner, exclusive, (void *)(uintptr_t)waiter);
+    return themis_server_locks_lock(locks, object, &range, &owner, exclusive, (void *)(uintptr_t)waiter);
 }
 
 static void unlock(uint64_t object, uint64_t offset, uint64_t length, uint64_t session)
 {
-    themis_lock_range_t range = {offset, length};
-    themis_lock_owner_t owner = {session, 1};
+    themis_server_lock_range_t range = {offset, length};
+    themis_server_lock_owner_t owner = {session, 1};
 
-    ck_assert_int_eq(themis_locks_unlock(locks, object, &range, &owner), THEMIS_OK);
+    ck_assert_int_eq(themis_server_locks_unlock(locks, object, &range, &owner), THEMIS_OK);
 }
 
 static void expect_usage(uint64_t held, uint64_t waiting)
 {
     uint64_t h, w;
 
-    themis_locks_usage(locks, &h, &w);
+    themis_server_locks_usage(locks, &h, &w);
     ck_assert_uint_eq(h, held);
     ck_assert_uint_eq(w, waiting);
 }
@@ -138,9 +138,9 @@ START_TEST(a_session_ends_with_all_it_has)
     ck_assert_int_eq(lock(1, 0, 100, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
     ck_assert_int_eq(lock(2, 0, 100, 3, EXCLUSIVE, "three"), THEMIS_IN_PROGRESS);
     ck_assert_int_eq(lock(2, 0, 100, 2, EXCLUSIVE, "two again"), THEMIS_IN_PROGRESS);
-    themis_locks_end_session(locks, 2);
+    themis_server_locks_end_session(locks, 2);
     ck_assert_str_eq(granted, "two! two again! ");
-    themis_locks_end_session(locks, 1);
+    themis_server_locks_end_session(locks, 1);
     ck_assert_str_eq(granted, "two! two again! three ");
     expect_usage(1, 0);
 }
@@ -164,17 +164,17 @@ START_TEST(counters_count)
 {
     int64_t before;
 
-    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, 5, &before), THEMIS_OK);
+    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, 5, &before), THEMIS_OK);
     ck_assert_int_eq(before, 0);
-    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_SET, 100, &before), THEMIS_OK);
+    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_SET, 100, &before), THEMIS_OK);
     ck_assert_int_eq(before, 5);
-    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 1, &before), THEMIS_OK);
+    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 1, &before), THEMIS_OK);
     ck_assert_int_eq(before, 100);
-    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, INT64_MAX, &before), THEMIS_RANGE);
-    ck_assert_int_eq(themis_locks_counter(locks, 8, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
+    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, INT64_MAX, &before), THEMIS_RANGE);
+    ck_assert_int_eq(themis_server_locks_counter(locks, 8, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
     ck_assert_int_eq(before, 0);
-    themis_locks_forget(locks, 7);
-    ck_assert_int_eq(themis_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
+    themis_server_locks_forget(locks, 7);
+    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
     ck_assert_int_eq(before, 0);
 }
 END_TEST

@@ -11,19 +11,19 @@
 #include "test/lib/run.h"
 #include "test/lib/scratch.h"
 
-static themis_namespace_t *names;
-static const themis_job_identity_t alice = {.id = "a", .uid = 1000, .gid = 100, .nodes = 1, .priority = 1};
-static const themis_job_identity_t bob = {.id = "b", .uid = 1001, .gid = 101, .nodes = 1, .priority = 1};
-static const themis_job_identity_t root = {.id = "r"};
+static themis_server_namespace_t *names;
+static const themis_sched_job_identity_t alice = {.id = "a", .uid = 1000, .gid = 100, .nodes = 1, .priority = 1};
+static const themis_sched_job_identity_t bob = {.id = "b", .uid = 1001, .gid = 101, .nodes = 1, .priority = 1};
+static const themis_sched_job_identity_t root = {.id = "r"};
 
 static void open_names(const char *where)
 {
-    themis_namespace_options_t options = {.directory = where,
-                                          .index = 2,
-                                          .servers = 4,
-                                          .layout = {.stripe_size = 65536, .count = 0, .first = UINT32_MAX}};
+    themis_server_namespace_options_t options = {.directory = where,
+                                                 .index = 2,
+                                                 .servers = 4,
+                                                 .layout = {.stripe_size = 65536, .count = 0, .first = UINT32_MAX}};
 
-    ck_assert_int_eq(themis_namespace_create(&options, &names), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_create(&options, &names), THEMIS_OK);
 }
 
 static void set_up(void)
@@ -33,7 +33,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    themis_namespace_destroy(names);
+    themis_server_namespace_destroy(names);
 }
 
 static themis_proto_text_t text(const char *bytes)
@@ -41,13 +41,13 @@ static themis_proto_text_t text(const char *bytes)
     return (themis_proto_text_t){.bytes = bytes, .length = (uint32_t)strlen(bytes)};
 }
 
-static themis_status_t make_as(const themis_job_identity_t *who, const char *path, themis_proto_type_t type,
+static themis_status_t make_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type,
                                uint32_t flags, uint32_t mode, themis_proto_attr_t *attr)
 {
     themis_proto_create_t create = {
         .path = text(path), .flags = flags, .attr = {.type = type, .mode = mode, .layout = {.first = UINT32_MAX}}};
 
-    return themis_namespace_make(names, who, &create, attr);
+    return themis_server_namespace_make(names, who, &create, attr);
 }
 
 static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t flags)
@@ -61,30 +61,30 @@ static themis_status_t lookup(const char *path, themis_proto_attr_t *attr)
 {
     themis_proto_text_t name = text(path);
 
-    return themis_namespace_lookup(names, &name, attr);
+    return themis_server_namespace_lookup(names, &name, attr);
 }
 
-static themis_status_t remove_as(const themis_job_identity_t *who, const char *path, themis_proto_type_t type)
+static themis_status_t remove_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type)
 {
     themis_proto_remove_t remove = {.path = text(path), .type = type};
     themis_proto_attr_t attr;
 
-    return themis_namespace_remove(names, who, &remove, &attr);
+    return themis_server_namespace_remove(names, who, &remove, &attr);
 }
 
-static themis_status_t add(const themis_job_identity_t *who, const char *dir, const char *name,
+static themis_status_t add(const themis_sched_job_identity_t *who, const char *dir, const char *name,
                            themis_proto_type_t type)
 {
     themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = type};
 
-    return themis_namespace_entry_add(names, who, &entry);
+    return themis_server_namespace_entry_add(names, who, &entry);
 }
 
 static themis_status_t take(const char *dir, const char *name)
 {
     themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = THEMIS_PROTO_FILE};
 
-    return themis_namespace_entry_remove(names, &alice, &entry);
+    return themis_server_namespace_entry_remove(names, &alice, &entry);
 }
 
 START_TEST(a_file_gets_id_owner_and_layout)
@@ -130,13 +130,13 @@ START_TEST(a_wished_layout_is_kept_within_the_servers)
         .attr = {.type = THEMIS_PROTO_FILE, .layout = {.stripe_size = 8192, .count = 99, .first = 6}}};
     themis_proto_attr_t attr;
 
-    ck_assert_int_eq(themis_namespace_make(names, &alice, &create, &attr), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &create, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.layout.stripe_size, 8192);
     ck_assert_uint_eq(attr.layout.count, 4);
     ck_assert_uint_eq(attr.layout.first, 2);
     create.path = text("/g");
     create.attr.layout.stripe_size = 5000;
-    ck_assert_int_eq(themis_namespace_make(names, &alice, &create, &attr), THEMIS_INVALID);
+    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &create, &attr), THEMIS_INVALID);
 }
 END_TEST
 
@@ -181,7 +181,8 @@ static uint32_t list(const char *dir, const char *after, uint32_t limit, char *a
     char buffer[65536];
     uint32_t cursor = 0;
 
-    ck_assert_int_eq(themis_namespace_readdir(names, &alice, &readdir, buffer, sizeof buffer, &entries), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_readdir(names, &alice, &readdir, buffer, sizeof buffer, &entries),
+                     THEMIS_OK);
     *all = 0;
     while (themis_proto_entries_next(&entries, &cursor, &name, &type))
         sprintf(all + strlen(all), "%.*s%s ", (int)name.length, name.bytes, type == THEMIS_PROTO_DIRECTORY ? "/" : "");
@@ -210,7 +211,8 @@ START_TEST(listing_goes_in_order_and_in_parts)
     ck_assert_int_eq(more, 0);
     themis_proto_readdir_t readdir = {.path = text("/no"), .limit = 1};
     themis_proto_entries_t entries;
-    ck_assert_int_eq(themis_namespace_readdir(names, &alice, &readdir, all, sizeof all, &entries), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(themis_server_namespace_readdir(names, &alice, &readdir, all, sizeof all, &entries),
+                     THEMIS_NO_ENTRY);
 }
 END_TEST
 
@@ -245,13 +247,13 @@ START_TEST(rights_are_those_of_the_mode)
     ck_assert_int_eq(make_as(&alice, "/d", THEMIS_PROTO_DIRECTORY, 0, 0755, &attr), THEMIS_OK);
     ck_assert_int_eq(add(&bob, "/d", "x", THEMIS_PROTO_FILE), THEMIS_ACCESS);
     ck_assert_int_eq(add(&root, "/d", "x", THEMIS_PROTO_FILE), THEMIS_OK);
-    ck_assert_int_eq(themis_namespace_setattr(names, &bob, &set, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_namespace_setattr(names, &alice, &set, &attr), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_setattr(names, &bob, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(themis_server_namespace_setattr(names, &alice, &set, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.mode, 0777);
     ck_assert_int_eq(add(&bob, "/d", "y", THEMIS_PROTO_FILE), THEMIS_OK);
     set = (themis_proto_setattr_t){.path = text("/d"), .mask = THEMIS_PROTO_SET_OWNER, .uid = 1001, .gid = 101};
-    ck_assert_int_eq(themis_namespace_setattr(names, &alice, &set, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_namespace_setattr(names, &root, &set, &attr), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_setattr(names, &alice, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(themis_server_namespace_setattr(names, &root, &set, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.uid, 1001);
     ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_OK);
     ck_assert_int_eq(remove_as(&bob, "/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
@@ -266,19 +268,19 @@ START_TEST(renaming_takes_everything_over)
 
     ck_assert_int_eq(make_as(&alice, "/old", THEMIS_PROTO_FILE, 0, 0604, &from), THEMIS_OK);
     adopt.attr = from;
-    ck_assert_int_eq(themis_namespace_make(names, &bob, &adopt, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_make(names, &bob, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.fresh, 1);
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.id, from.id);
     ck_assert_uint_eq(attr.mode, 0604);
-    ck_assert_int_eq(themis_namespace_make(names, &alice, &adopt, &attr), THEMIS_EXISTS);
+    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_EXISTS);
     ck_assert_int_eq(make_as(&alice, "/third", THEMIS_PROTO_FILE, 0, 0644, &from), THEMIS_OK);
     adopt.attr = from;
     adopt.flags |= THEMIS_PROTO_CREATE_REPLACE;
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
     uint64_t replaced = attr.id;
-    ck_assert_int_eq(themis_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.fresh, 0);
     ck_assert_uint_eq(attr.id, replaced);
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
@@ -293,14 +295,14 @@ START_TEST(a_directory_of_state_outlives_the_process)
     test_scratch_make();
     open_names(test_scratch);
     ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0644, &before), THEMIS_OK);
-    ck_assert_int_eq(themis_namespace_sync(names), THEMIS_OK);
-    themis_namespace_destroy(names);
+    ck_assert_int_eq(themis_server_namespace_sync(names), THEMIS_OK);
+    themis_server_namespace_destroy(names);
     open_names(test_scratch);
     ck_assert_int_eq(lookup("/f", &after), THEMIS_OK);
     ck_assert_uint_eq(after.id, before.id);
     ck_assert_int_eq(make_as(&alice, "/g", THEMIS_PROTO_FILE, 0, 0644, &next), THEMIS_OK);
     ck_assert_uint_gt(next.id, before.id);
-    themis_namespace_destroy(names);
+    themis_server_namespace_destroy(names);
     test_scratch_remove();
 }
 END_TEST

@@ -14,7 +14,7 @@
 #include "test/lib/run.h"
 #include "test/sched/rig.h"
 
-static const themis_report_server_t server = {
+static const themis_server_report_server_t server = {
     .name = "a\"b", .servers = 1, .workers = 2, .capacity = 1 << 30, .used = 4096, .uptime = 1500000000};
 
 static void create(rig_t *rig)
@@ -29,12 +29,12 @@ static void create(rig_t *rig)
     rig_run(rig, rig->now + 100000000);
 }
 
-static themis_job_t *job_of_number(themis_jobtab_t *table, uint64_t number)
+static themis_sched_job_t *job_of_number(themis_sched_job_table_t *table, uint64_t number)
 {
-    themis_job_t *job = themis_jobtab_first(table);
+    themis_sched_job_t *job = themis_sched_job_table_first(table);
 
     while (job->number != number)
-        job = themis_jobtab_next(table, job);
+        job = themis_sched_job_table_next(table, job);
     return job;
 }
 
@@ -43,7 +43,7 @@ START_TEST(json_tells_of_every_job)
     rig_t rig;
 
     create(&rig);
-    char *text = themis_report_jobs(rig.table, rig.sched, 0);
+    char *text = themis_server_report_jobs(rig.table, rig.sched, 0);
     json_t *root = json_loads(text, 0, NULL);
     ck_assert_uint_eq(json_array_size(root), 2);
     json_t *job = json_array_get(root, 0);
@@ -63,28 +63,28 @@ END_TEST
 /* A job that has not asked for anything yet is told apart, and is none of those that are counted. */
 START_TEST(who_looks_on_is_no_job)
 {
-    themis_job_identity_t identity = {.id = "looks on", .uid = 1, .nodes = 1};
-    themis_job_t *job;
+    themis_sched_job_identity_t identity = {.id = "looks on", .uid = 1, .nodes = 1};
+    themis_sched_job_t *job;
     int fresh, changed;
     rig_t rig;
 
     create(&rig);
-    ck_assert_int_eq(themis_jobtab_join(rig.table, &identity, 0, &job, &fresh, &changed), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_job_table_join(rig.table, &identity, 0, &job, &fresh, &changed), THEMIS_OK);
     ck_assert_int_eq(themis_sched_add_job(rig.sched, job, rig.now), THEMIS_OK);
-    ck_assert_uint_eq(themis_report_count(rig.table, rig.sched), 2);
-    char *text = themis_report_jobs(rig.table, rig.sched, 0);
+    ck_assert_uint_eq(themis_server_report_count(rig.table, rig.sched), 2);
+    char *text = themis_server_report_jobs(rig.table, rig.sched, 0);
     json_t *root = json_loads(text, 0, NULL);
     ck_assert_uint_eq(json_array_size(root), 3);
     ck_assert(json_is_true(json_object_get(json_array_get(root, 0), "asked")));
     ck_assert(json_is_false(json_object_get(json_array_get(root, 2), "asked")));
     json_decref(root);
     free(text);
-    text = themis_report_metrics(&server, rig.table, rig.sched);
+    text = themis_server_report_metrics(&server, rig.table, rig.sched);
     ck_assert_ptr_nonnull(strstr(text, "\nthemis_jobs 2\n"));
     ck_assert_ptr_null(strstr(text, "looks on"));
     free(text);
     job->requests = 1;
-    ck_assert_uint_eq(themis_report_count(rig.table, rig.sched), 3);
+    ck_assert_uint_eq(themis_server_report_count(rig.table, rig.sched), 3);
     themis_sched_remove_job(rig.sched, job, rig.now);
     rig_destroy(&rig);
 }
@@ -94,10 +94,10 @@ END_TEST
 START_TEST(many_jobs_come_in_pages)
 {
     enum { JOBS = 1000 };
-    themis_job_identity_t identity = {.uid = UINT32_MAX, .gid = UINT32_MAX, .nodes = 1};
+    themis_sched_job_identity_t identity = {.uid = UINT32_MAX, .gid = UINT32_MAX, .nodes = 1};
     uint64_t after = 0;
     size_t rows, seen = 0;
-    themis_job_t *job;
+    themis_sched_job_t *job;
     int fresh, changed;
     rig_t rig;
 
@@ -105,10 +105,10 @@ START_TEST(many_jobs_come_in_pages)
     memset(identity.id, 1, sizeof identity.id - 1); /* six bytes each in JSON */
     for (uint32_t i = 0; i < JOBS; i++) {
         identity.uid = i;
-        ck_assert_int_eq(themis_jobtab_join(rig.table, &identity, 0, &job, &fresh, &changed), THEMIS_OK);
+        ck_assert_int_eq(themis_sched_job_table_join(rig.table, &identity, 0, &job, &fresh, &changed), THEMIS_OK);
     }
     do {
-        char *text = themis_report_jobs(rig.table, rig.sched, after);
+        char *text = themis_server_report_jobs(rig.table, rig.sched, after);
         ck_assert_uint_lt(strlen(text), 1000000);
         json_t *page = json_loads(text, 0, NULL);
         ck_assert_ptr_nonnull(page);
@@ -122,7 +122,7 @@ START_TEST(many_jobs_come_in_pages)
         json_decref(page);
         free(text);
         if (rows > 0) /* the last of a page has gone when the next one is asked for */
-            themis_jobtab_remove(rig.table, job_of_number(rig.table, after));
+            themis_sched_job_table_remove(rig.table, job_of_number(rig.table, after));
     } while (rows > 0);
     ck_assert_uint_eq(seen, JOBS + 2);
     rig_destroy(&rig);
@@ -136,7 +136,7 @@ START_TEST(metrics_are_open_metrics)
     rig_t rig;
 
     create(&rig);
-    char *text = themis_report_metrics(&server, rig.table, rig.sched);
+    char *text = themis_server_report_metrics(&server, rig.table, rig.sched);
     ck_assert_ptr_nonnull(strstr(text, "themis_job_share_ratio{job_id=\"17\",uid=\"1000\",gid=\"100\"} 0.75\n"));
     ck_assert_ptr_nonnull(strstr(text, "job_id=\"odd \\\"name\\\\\""));
     ck_assert_ptr_nonnull(strstr(text, "name=\"a\\\"b\""));
@@ -179,12 +179,12 @@ static void ask(uint16_t port, const char *request, char *answer, size_t size)
 
 START_TEST(http_gives_them)
 {
-    themis_metrics_http_t *http;
+    themis_server_metrics_http_t *http;
     char answer[4096];
     _Atomic int calls = 0;
 
-    ck_assert_int_eq(themis_metrics_start("", 0, three_words, &calls, &http), THEMIS_OK);
-    uint16_t port = themis_metrics_port(http);
+    ck_assert_int_eq(themis_server_metrics_start("", 0, three_words, &calls, &http), THEMIS_OK);
+    uint16_t port = themis_server_metrics_port(http);
     ck_assert_uint_gt(port, 0);
     ask(port, "GET /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 200 OK"));
@@ -196,8 +196,8 @@ START_TEST(http_gives_them)
     ask(port, "DELETE /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 405 "));
     ck_assert_int_eq(calls, 1);
-    themis_metrics_stop(http);
-    ck_assert_int_eq(themis_metrics_start("nowhere", 0, three_words, &calls, &http), THEMIS_CONFIG);
+    themis_server_metrics_stop(http);
+    ck_assert_int_eq(themis_server_metrics_start("nowhere", 0, three_words, &calls, &http), THEMIS_CONFIG);
 }
 END_TEST
 

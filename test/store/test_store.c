@@ -47,17 +47,18 @@ static themis_status_t transfer(uint64_t id, themis_store_direction_t direction,
                                 uint64_t length)
 {
     themis_store_object_t *object;
-    themis_window_t *window;
+    themis_store_window_t *window;
 
     themis_status_t status = themis_store_open(store, id, direction == THEMIS_STORE_WRITE, &object);
     if (status != THEMIS_OK)
         return status;
-    REQUIRE(themis_window_create(&window) == THEMIS_OK);
+    REQUIRE(themis_store_window_create(&window) == THEMIS_OK);
     while (length && status == THEMIS_OK) {
         window->object = object;
         window->direction = direction;
         window->extent_count = 1;
-        window->extents[0] = (themis_extent_t){offset, length < THEMIS_WINDOW_BYTES ? length : THEMIS_WINDOW_BYTES};
+        window->extents[0] =
+            (themis_store_extent_t){offset, length < THEMIS_STORE_WINDOW_BYTES ? length : THEMIS_STORE_WINDOW_BYTES};
         status = themis_store_prepare(store, window);
         if (status != THEMIS_OK)
             break;
@@ -77,7 +78,7 @@ static themis_status_t transfer(uint64_t id, themis_store_direction_t direction,
         offset += sum;
         length -= sum;
     }
-    themis_window_destroy(window);
+    themis_store_window_destroy(window);
     themis_store_close(store, object);
     return status;
 }
@@ -176,20 +177,20 @@ END_TEST
 START_TEST(a_failed_write_shows_nothing_old)
 {
     themis_store_object_t *object;
-    themis_window_t *window;
+    themis_store_window_t *window;
 
     open_store(_i, 8 * MIB, 0);
     put(1, 0, 6 * MIB, 's');
     ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
     ck_assert_int_eq(themis_store_open(store, 2, 1, &object), THEMIS_OK);
-    ck_assert_int_eq(themis_window_create(&window), THEMIS_OK);
+    ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
     window->object = object;
     window->direction = THEMIS_STORE_WRITE;
     window->extent_count = 1;
-    window->extents[0] = (themis_extent_t){10, MIB / 2};
+    window->extents[0] = (themis_store_extent_t){10, MIB / 2};
     ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
     ck_assert_int_eq(themis_store_finish(store, window, THEMIS_DISCONNECTED), THEMIS_DISCONNECTED);
-    themis_window_destroy(window);
+    themis_store_window_destroy(window);
     themis_store_close(store, object);
     ck_assert_uint_eq(size_of(2).end, 0);
     put(2, MIB, 1, 'x');
@@ -234,7 +235,7 @@ END_TEST
 START_TEST(allocation_reserves_and_keeps)
 {
     themis_store_object_t *object;
-    themis_extent_t range = {4096, MIB};
+    themis_store_extent_t range = {4096, MIB};
 
     open_store(_i, 64 * MIB, 0);
     put(1, 8000, 1000, 'a');
@@ -326,20 +327,20 @@ END_TEST
 START_TEST(scattered_extents_in_one_window)
 {
     themis_store_object_t *object;
-    themis_window_t *window;
+    themis_store_window_t *window;
     uint8_t counter = 0;
 
     open_store(_i, 64 * MIB, 0);
     ck_assert_int_eq(themis_store_open(store, 1, 1, &object), THEMIS_OK);
-    ck_assert_int_eq(themis_window_create(&window), THEMIS_OK);
+    ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
     for (int direction = THEMIS_STORE_WRITE; direction >= THEMIS_STORE_READ; direction--) {
         window->object = object;
         window->direction = (themis_store_direction_t)direction;
-        window->extent_count = THEMIS_WINDOW_EXTENTS;
-        for (uint64_t i = 0; i < THEMIS_WINDOW_EXTENTS; i++)
-            window->extents[i] = (themis_extent_t){i * 1000, 64};
+        window->extent_count = THEMIS_STORE_WINDOW_EXTENTS;
+        for (uint64_t i = 0; i < THEMIS_STORE_WINDOW_EXTENTS; i++)
+            window->extents[i] = (themis_store_extent_t){i * 1000, 64};
         ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
-        ck_assert_uint_eq(window->bytes, 64 * THEMIS_WINDOW_EXTENTS);
+        ck_assert_uint_eq(window->bytes, 64 * THEMIS_STORE_WINDOW_EXTENTS);
         counter = 0;
         for (size_t i = 0; i < window->piece_count; i++)
             for (size_t k = 0; k < window->pieces[i].iov_len; k++) {
@@ -351,7 +352,7 @@ START_TEST(scattered_extents_in_one_window)
             }
         ck_assert_int_eq(themis_store_finish(store, window, THEMIS_OK), THEMIS_OK);
     }
-    themis_window_destroy(window);
+    themis_store_window_destroy(window);
     themis_store_close(store, object);
     expect(1, 64, 936, 0);
     close_store();
@@ -486,7 +487,7 @@ START_TEST(wrong_options_are_refused)
 {
     themis_store_options_t options = {.type = "floppy", .size = MIB};
 
-    themis_log_set_level(THEMIS_LOG_ERROR);
+    themis_util_log_set_level(THEMIS_LOG_ERROR);
     ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_CONFIG);
     options = (themis_store_options_t){.type = "arena", .size = 100};
     ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_CONFIG);

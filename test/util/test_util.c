@@ -24,15 +24,15 @@ START_TEST(bytes_have_units)
     uint64_t bytes = 7;
 
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        ck_assert_int_eq(themis_config_bytes(good[i].text, &bytes), THEMIS_OK);
+        ck_assert_int_eq(themis_util_config_bytes(good[i].text, &bytes), THEMIS_OK);
         ck_assert_uint_eq(bytes, good[i].bytes);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         bytes = 7;
-        ck_assert_int_eq(themis_config_bytes(bad[i], &bytes), THEMIS_PARSE);
+        ck_assert_int_eq(themis_util_config_bytes(bad[i], &bytes), THEMIS_PARSE);
         ck_assert_uint_eq(bytes, 7);
     }
-    ck_assert_int_eq(themis_config_bytes("9999999999t", &bytes), THEMIS_RANGE);
+    ck_assert_int_eq(themis_util_config_bytes("9999999999t", &bytes), THEMIS_RANGE);
 }
 END_TEST
 
@@ -40,13 +40,13 @@ START_TEST(durations_have_units)
 {
     uint64_t ns;
 
-    ck_assert_int_eq(themis_config_duration("500ms", &ns), THEMIS_OK);
+    ck_assert_int_eq(themis_util_config_duration("500ms", &ns), THEMIS_OK);
     ck_assert_uint_eq(ns, 500 * THEMIS_NS_PER_MS);
-    ck_assert_int_eq(themis_config_duration("2", &ns), THEMIS_OK);
+    ck_assert_int_eq(themis_util_config_duration("2", &ns), THEMIS_OK);
     ck_assert_uint_eq(ns, 2 * THEMIS_NS_PER_S);
-    ck_assert_int_eq(themis_config_duration("1m", &ns), THEMIS_OK);
+    ck_assert_int_eq(themis_util_config_duration("1m", &ns), THEMIS_OK);
     ck_assert_uint_eq(ns, 60 * THEMIS_NS_PER_S);
-    ck_assert_int_eq(themis_config_duration("1 fortnight", &ns), THEMIS_PARSE);
+    ck_assert_int_eq(themis_util_config_duration("1 fortnight", &ns), THEMIS_PARSE);
 }
 END_TEST
 
@@ -54,11 +54,11 @@ START_TEST(integers_are_bounded)
 {
     int64_t value = 3;
 
-    ck_assert_int_eq(themis_config_integer("65535", 0, 65535, &value), THEMIS_OK);
+    ck_assert_int_eq(themis_util_config_integer("65535", 0, 65535, &value), THEMIS_OK);
     ck_assert_int_eq(value, 65535);
-    ck_assert_int_eq(themis_config_integer("65536", 0, 65535, &value), THEMIS_RANGE);
-    ck_assert_int_eq(themis_config_integer("99999999999999999999", 0, INT64_MAX, &value), THEMIS_RANGE);
-    ck_assert_int_eq(themis_config_integer("1a", 0, 9, &value), THEMIS_PARSE);
+    ck_assert_int_eq(themis_util_config_integer("65536", 0, 65535, &value), THEMIS_RANGE);
+    ck_assert_int_eq(themis_util_config_integer("99999999999999999999", 0, INT64_MAX, &value), THEMIS_RANGE);
+    ck_assert_int_eq(themis_util_config_integer("1a", 0, 9, &value), THEMIS_PARSE);
     ck_assert_int_eq(value, 65535);
 }
 END_TEST
@@ -81,7 +81,7 @@ static themis_status_t read_text(const char *text, char *all, char *error, size_
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, strlen(text)), strlen(text));
     close(fd);
-    themis_status_t status = themis_config_read(path, collect, all, error, size);
+    themis_status_t status = themis_util_config_read(path, collect, all, error, size);
     unlink(path);
     return status;
 }
@@ -103,31 +103,31 @@ START_TEST(errors_name_file_line_and_key)
     ck_assert_ptr_nonnull(strstr(error, ":3: [a] bad = 5"));
     ck_assert_int_eq(read_text("[a]\nno equals sign\n", all, error, sizeof error), THEMIS_PARSE);
     ck_assert_ptr_nonnull(strstr(error, ":2: expected"));
-    ck_assert_int_eq(themis_config_read("/nowhere/at/all", collect, all, error, sizeof error), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(themis_util_config_read("/nowhere/at/all", collect, all, error, sizeof error), THEMIS_NO_ENTRY);
     ck_assert_ptr_nonnull(strstr(error, "/nowhere/at/all"));
 }
 END_TEST
 
 START_TEST(statuses_convert)
 {
-    ck_assert_int_eq(themis_status_from_errno(ENOSPC), THEMIS_NO_SPACE);
-    ck_assert_int_eq(themis_status_to_errno(THEMIS_NO_SPACE), ENOSPC);
-    ck_assert_int_eq(themis_status_to_errno(THEMIS_CORRUPT), EIO);
+    ck_assert_int_eq(themis_util_status_from_errno(ENOSPC), THEMIS_NO_SPACE);
+    ck_assert_int_eq(themis_util_status_to_errno(THEMIS_NO_SPACE), ENOSPC);
+    ck_assert_int_eq(themis_util_status_to_errno(THEMIS_CORRUPT), EIO);
     ck_assert_str_eq(themis_status_string(THEMIS_NO_ENTRY), "no such file or directory");
     ck_assert_str_eq(themis_status_string((themis_status_t)-999), "unknown status");
-    ck_assert_int_eq(themis_status_is_known(-999), 0);
-    ck_assert_int_eq(themis_status_is_known(THEMIS_STALE), 1);
+    ck_assert_int_eq(themis_util_status_is_known(-999), 0);
+    ck_assert_int_eq(themis_util_status_is_known(THEMIS_STALE), 1);
 }
 END_TEST
 
 START_TEST(the_clock_can_be_driven)
 {
-    themis_clock_set_manual(5);
-    themis_clock_advance(7);
-    ck_assert_uint_eq(themis_clock_now(), 12);
-    themis_clock_set_real();
-    uint64_t now = themis_clock_now();
-    ck_assert_uint_le(now, themis_clock_now());
+    themis_util_clock_set_manual(5);
+    themis_util_clock_advance(7);
+    ck_assert_uint_eq(themis_util_clock_now(), 12);
+    themis_util_clock_set_real();
+    uint64_t now = themis_util_clock_now();
+    ck_assert_uint_le(now, themis_util_clock_now());
 }
 END_TEST
 
@@ -136,24 +136,24 @@ START_TEST(memory_is_there_or_not)
     enum { ROOM = 1 << 20, BLOCK = 1 << 16 };
     char *room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *good = (char *)(((uintptr_t)room + ROOM / 2) & ~(uintptr_t)(BLOCK - 1));
-    themis_memory_seen_t seen = {{0}};
+    themis_util_memory_seen_t seen = {{0}};
     struct iovec pieces[3] = {{NULL, 0}, {good + 5, 4096}, {good, 2 * 4096}};
 
     ck_assert_int_eq(mprotect(good, 2 * 4096, PROT_READ), 0);
-    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_OK);
+    ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_OK);
     pieces[1].iov_base = (void *)4096;
-    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
     pieces[1].iov_base = good - BLOCK;
-    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
     pieces[1] = (struct iovec){good, BLOCK + 1}; /* the last byte */
-    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
     pieces[1].iov_len = SIZE_MAX;
-    ck_assert_int_eq(themis_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
     /* what was seen is not looked at again */
-    ck_assert_int_eq(themis_memory_check(&pieces[2], 1, &seen), THEMIS_OK);
+    ck_assert_int_eq(themis_util_memory_check(&pieces[2], 1, &seen), THEMIS_OK);
     munmap(room, ROOM);
-    ck_assert_int_eq(themis_memory_check(&pieces[2], 1, &seen), THEMIS_OK);
-    ck_assert_int_eq(themis_memory_check(&pieces[2], 1, NULL), THEMIS_BAD_ADDRESS);
+    ck_assert_int_eq(themis_util_memory_check(&pieces[2], 1, &seen), THEMIS_OK);
+    ck_assert_int_eq(themis_util_memory_check(&pieces[2], 1, NULL), THEMIS_BAD_ADDRESS);
 }
 END_TEST
 
