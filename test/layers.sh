@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The arrows between the layers, read from the includes: a lower layer never includes a higher one, client and server
-# never each other.
+# never each other. Exported names carry the name of their layer.
 # timeout: 60
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -45,8 +45,27 @@ strays() {
     done) | grep -vE '^[^:]*:[0-9]+: *(/\*|\*|//)'
 }
 
+# objects LAYER: object files of its sources; those of sources that have gone may be left in a build tree.
+objects() {
+    find "$THEMIS_BUILD/$1" -name '*.o' 2>/dev/null | while read -r object; do
+        directory=$(dirname "${object#"$THEMIS_BUILD/"}" | sed 's|/\.libs$||')
+        [ ! -e "$THEMIS_SRC/$directory/$(basename "${object##*_la-}" .o | sed 's/^themisd*-//').c" ] || echo "$object"
+    done
+}
+
+# unprefixed LAYER: exported names without their layer's prefix that no installed header declares.
+unprefixed() {
+    # shellcheck disable=SC2046 # a list of files
+    nm -g --defined-only $(objects "$1") 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u |
+        grep -vE "^themis_$1_|^_|^main\$" | grep -vxF -f "$T/public"
+}
+cat "$THEMIS_SRC"/include/themis/*.h | grep -oE '\bthemis_[a-z0-9_]+' | sort -u >"$T/public"
+
 for layer in $layers; do
     [ ! -d "$THEMIS_SRC/$layer" ] || none "$layer includes only what lies below it" "$(foreign "$layer")"
+done
+for layer in util lap proto sched store aggregation collective net client server tools; do
+    [ -z "$(objects $layer)" ] || none "what $layer exports begins with themis_${layer}_" "$(unprefixed $layer)"
 done
 none "only net knows UCX" "$(strays '# *include *[<"]uc[pst]/' util lap proto sched store aggregation collective client server adio tools)"
 none "only util/config reads the environment" "$(strays '[^a-z_]getenv *\(' $layers |
