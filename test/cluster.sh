@@ -135,6 +135,8 @@ verify_all() {
 # uplink_bytes: sent and received over all uplinks so far.
 uplink_bytes() { sh "$cluster" bytes "$CLUSTER_DIR" | awk '{ sum += $2 + $3 } END { printf "%.0f\n", sum }'; }
 
+retransmitted() { sh "$cluster" retransmitted "$CLUSTER_DIR"; }
+
 # predicted PLACEMENT PROGRAM AGGREGATOR...: payload bytes over all uplinks for a write, given the aggregator of each of the 4
 # domains (each a slab). A byte that leaves a rack for another is counted at both uplinks; to the I/O hosts, at one.
 predicted() {
@@ -161,12 +163,13 @@ predicted() {
 # hint NAME: its value in the last job.
 hint() { sed -n "s/^  $1 *//p" "$T/job" | head -n 1; }
 
-# measure PLACEMENT PROGRAM SELECTION: one counted write after a warm-up. Sets counted (bytes, whole job), shuffle_plan and plan.
+# measure PLACEMENT PROGRAM SELECTION: one counted write after a warm-up. Sets counted (bytes, whole job), resent (bytes that
+# TCP sent again: a busy machine is late with acknowledgements), shuffle_plan and plan.
 measure() {
-    before=$(uplink_bytes)
+    before=$(uplink_bytes) resent=$(retransmitted)
     job "$1" "$2" --size "$side" --write-only --show-hints --hint striping_unit=65536 --hint themis_fd_method=aligned \
         --hint "themis_placement=$3" || return 1
-    counted=$(($(uplink_bytes) - before))
+    counted=$(($(uplink_bytes) - before)) resent=$(($(retransmitted) - resent))
     chosen=$(hint romio_aggregator_list | tr ',' ' ')
     # shellcheck disable=SC2086 # a list of ranks
     set -- $(predicted "$1" "$2" $chosen)
@@ -182,6 +185,8 @@ idle_bytes() {
 
 # within PERCENT A B: A is within PERCENT of B.
 within() { awk -v p="$1" -v a="$2" -v b="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d * 100 <= p * b) }'; }
+# as_planned BYTES PLAN RESENT: within 5 %, but that what was sent again may come on top; it passes two uplinks at the most.
+as_planned() { awk -v b="$1" -v p="$2" -v r="$3" 'BEGIN { exit !(b >= 0.95 * p && b <= 1.05 * p + 2 * r) }'; }
 at_most() { awk -v factor="$1" -v a="$2" -v b="$3" 'BEGIN { exit !(a <= factor * b) }'; }
 
 # measure_overhead: bytes on the wire for each byte of payload, headers and acknowledgements, from a copy of a known size.
@@ -212,8 +217,8 @@ compare_bytes() {
                     continue 2
                 }
                 data=$(awk -v c="$counted" -v b="$base" -v o=$overhead 'BEGIN { printf "%.0f", (c - b) / o }')
-                expect "$program, $placement, $selection: uplinks carried $data bytes, the plan means $plan (aggregators $chosen)" \
-                    within 5 "$data" "$plan"
+                expect "$program, $placement, $selection: uplinks carried $data bytes, the plan means $plan (aggregators $chosen; up to $resent sent again)" \
+                    as_planned "$data" "$plan" "$resent"
                 eval "all_$selection=\$data shuffle_$selection=\$((data - (plan - shuffle_plan)))"
             done
             # shellcheck disable=SC2154 # set by eval

@@ -18,7 +18,7 @@ THEMIS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 first_scripts="layers format tool errors romio examples hdf5 collective order"
 last_scripts="sharing cluster distcheck"
 unit_timeout=300
-passed=0 failed=0 skipped=0 failures= repeated= unsteady=
+passed=0 failed=0 skipped=0 failures=
 
 # header_timeout SCRIPT: the limit that a script states, or the default.
 header_timeout() {
@@ -61,20 +61,6 @@ tell() {
     printf '%-28s %5d passed %3d failed %3d skipped %5d s\n' "$4" "$1" "$2" "$3" "$took"
 }
 
-# once_more NAME LOG FAILED: whether a test that failed is to run a second time. Ranks, servers and emulated hosts share
-# this machine with whatever else it does; the first failure is told, and its log kept, so that nothing is hidden.
-once_more() {
-    if [ "$3" = 0 ] || [ -n "$repeated" ]; then
-        repeated=
-        return 1
-    fi
-    repeated=yes
-    unsteady="$unsteady $1"
-    cp "$2" "$2.first"
-    echo "$1: $3 failed, once more; see test-logs/$(basename "$2").first"
-    grep -E '^not ok|:[EF]:' "$2" | head -n 5
-}
-
 # run_unit PROGRAM: adds up the summary lines of check; a program that dies without one is one failure.
 run_unit() {
     name=$(basename "$1") log=$logs/$(basename "$1").log started=$(date +%s) status=0
@@ -93,10 +79,6 @@ run_unit() {
     elif [ "$good$bad" = 00 ]; then
         bad=1
         echo "$name ran no test" >>"$log"
-    fi
-    if once_more "$name" "$log" "$bad"; then
-        run_unit "$1"
-        return
     fi
     tell "$good" "$bad" 0 "$name" "$log" "$started"
 }
@@ -117,10 +99,6 @@ run_script() {
     elif [ "$good$bad$left" = 000 ]; then
         bad=1
         echo "$1 ran no test" >>"$log"
-    fi
-    if once_more "$1" "$log" "$bad"; then
-        run_script "$1"
-        return
     fi
     tell "$good" "$bad" "$left" "$1" "$log" "$started"
     grep '^skip - ' "$log"
@@ -223,7 +201,6 @@ else
     run_all
 fi
 
-[ -z "$unsteady" ] || printf '%s\n' "ran a second time after a failure:$unsteady"
 [ -z "$failures" ] || printf '%s\n' "failed:$failures"
 summary="$passed passed, $failed failed"
 [ "$skipped" = 0 ] || summary="$summary, $skipped skipped"

@@ -6,6 +6,7 @@
 #   cluster.sh exec DIR HOST COMMAND...    runs it on a host
 #   cluster.sh hosts DIR                   names of the compute hosts, in rack order
 #   cluster.sh bytes DIR                   for each rack: bytes sent and received over its uplink so far
+#   cluster.sh retransmitted DIR           bytes that TCP of all hosts has sent again so far, in whole frames
 #   cluster.sh down DIR
 #
 # Compute hosts are r0n0, r0n1, ..; I/O hosts io0, .. hang on the root switch, as does login. A host or switch is a
@@ -127,6 +128,15 @@ bytes() {
     done
 }
 
+# retransmitted: each segment taken for a full frame.
+retransmitted() {
+    for pid in "$dir"/r[0-9]*n[0-9]*.pid "$dir"/io[0-9]*.pid; do
+        on "$(basename "$pid" .pid)" cat /proc/net/snmp
+    done | awk '$1 == "Tcp:" && $2 == "RtoAlgorithm" { for (i = 2; i <= NF; i++) if ($i == "RetransSegs") column = i }
+        $1 == "Tcp:" && $2 != "RtoAlgorithm" { sum += $column }
+        END { print sum * 1514 }'
+}
+
 verb=$1
 shift 2
 case $verb in
@@ -134,6 +144,7 @@ up) up "$@" ;;
 exec) on "$@" ;;
 hosts) cat "$dir/compute" ;;
 bytes) bytes ;;
+retransmitted) retransmitted ;;
 down) down ;;
 *) exit 2 ;;
 esac

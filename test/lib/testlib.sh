@@ -59,13 +59,13 @@ none() {
 }
 
 check() {
-    text=$1
+    testlib_text=$1
     shift
     if "$@" </dev/null >"$T/check.out" 2>&1; then
-        ok "$text"
+        ok "$testlib_text"
     else
         testlib_status=$?
-        not_ok "$text (status $testlib_status)"
+        not_ok "$testlib_text (status $testlib_status)"
         sed 's/^/# /' "$T/check.out"
         return 1
     fi
