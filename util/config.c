@@ -56,14 +56,13 @@ static int on_entry(void *arg, const char *section, const char *key, const char 
         reading->status = THEMIS_PARSE;
         snprintf(reading->error, reading->size, "%s:%d: %s = %s comes before the first [section]", reading->path,
                  reading->line, key, value);
-        reading->failed = reading->line;
-        return 0;
+    } else {
+        reading->status = reading->entry(reading->arg, section, key, value, reading->line);
+        if (reading->status == THEMIS_OK)
+            return 1;
+        snprintf(reading->error, reading->size, "%s:%d: [%s] %s = %s: %s", reading->path, reading->line, section, key,
+                 value, themis_status_string(reading->status));
     }
-    reading->status = reading->entry(reading->arg, section, key, value, reading->line);
-    if (reading->status == THEMIS_OK)
-        return 1;
-    snprintf(reading->error, reading->size, "%s:%d: [%s] %s = %s: %s", reading->path, reading->line, section, key,
-             value, themis_status_string(reading->status));
     reading->failed = reading->line;
     return 0;
 }
@@ -89,38 +88,25 @@ themis_status_t themis_util_config_read(const char *path, themis_util_config_ent
     return reading.status;
 }
 
-/* A non-negative decimal number with optional fraction; `end` is set to what follows it and white space. */
-static themis_status_t parse_number(const char *text, double *number, const char **end)
-{
-    char *rest;
-
-    if (!isdigit((unsigned char)*text) && *text != '.')
-        return THEMIS_PARSE;
-    errno = 0;
-    *number = strtod(text, &rest);
-    if (rest == text || !isfinite(*number))
-        return THEMIS_PARSE;
-    while (isspace((unsigned char)*rest))
-        rest++;
-    *end = rest;
-    return THEMIS_OK;
-}
-
 typedef struct unit {
     const char *name;
     double factor;
 } unit_t;
 
+/* A non-negative decimal number with optional fraction, white space and unit. */
 static themis_status_t parse_with_unit(const char *text, const unit_t *units, uint64_t *result)
 {
-    const char *end;
-    double number;
-    themis_status_t status = parse_number(text, &number, &end);
+    char *unit;
 
-    if (status != THEMIS_OK)
-        return status;
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return THEMIS_PARSE;
+    double number = strtod(text, &unit);
+    if (unit == text || !isfinite(number))
+        return THEMIS_PARSE;
+    while (isspace((unsigned char)*unit))
+        unit++;
     for (; units->name; units++)
-        if (strcasecmp(end, units->name) == 0) {
+        if (strcasecmp(unit, units->name) == 0) {
             number *= units->factor;
             if (number >= 9.2e18)
                 return THEMIS_RANGE;

@@ -238,41 +238,23 @@ void themis_util_runs_clip_begin(themis_util_runs_clip_t *clip, const themis_uti
         clip->piece = piece_after(&runs->run[clip->run], low);
 }
 
-/* A piece that extends beyond [low, high), cut to it. */
-static void cut_piece(const themis_util_runs_clip_t *clip, uint64_t begin, uint64_t end, uint64_t position,
-                      themis_util_runs_row_t *row)
-{
-    uint64_t from = begin < clip->low ? clip->low : begin;
-    uint64_t to = end > clip->high ? clip->high : end;
-    *row = (themis_util_runs_row_t){from, to - from, to - from, 1, position + (from - begin)};
-}
-
-/* Number of pieces from `begin` on that lie wholly below `high`. */
-static uint64_t whole_pieces(const themis_run_t *run, uint64_t begin, uint64_t left, uint64_t high)
-{
-    uint64_t room = high - begin - run->length;
-    uint64_t fit = left > 1 ? room / run->stride + 1 : 1;
-    return fit < left ? fit : left;
-}
-
+/* A piece that extends beyond [low, high) is a row of its own, cut to it. */
 int themis_util_runs_clip_next(themis_util_runs_clip_t *clip, themis_util_runs_row_t *row)
 {
     if (clip->run >= clip->runs->count || clip->low >= clip->high)
         return 0;
     const themis_run_t *run = &clip->runs->run[clip->run];
-    uint64_t begin = run->offset + clip->piece * run->stride;
+    uint64_t begin = run->offset + clip->piece * run->stride, end = begin + run->length;
     if (begin >= clip->high)
         return 0;
-    uint64_t end = begin + run->length;
-    uint64_t position = clip->runs->start[clip->run] + clip->piece * run->length;
-    uint64_t taken = 1;
-    if (begin < clip->low || end > clip->high) {
-        cut_piece(clip, begin, end, position, row);
-    } else {
-        taken = whole_pieces(run, begin, run->count - clip->piece, clip->high);
-        *row = (themis_util_runs_row_t){begin, run->length, run->stride, taken, position};
+    uint64_t from = begin < clip->low ? clip->low : begin, to = end > clip->high ? clip->high : end;
+    uint64_t position = clip->runs->start[clip->run] + clip->piece * run->length + (from - begin);
+    *row = (themis_util_runs_row_t){from, to - from, run->stride, 1, position};
+    if (row->length == run->length) {
+        uint64_t below = (clip->high - end) / run->stride + 1, left = run->count - clip->piece;
+        row->count = below < left ? below : left;
     }
-    clip->piece += taken;
+    clip->piece += row->count;
     if (clip->piece == run->count) {
         clip->run++;
         clip->piece = 0;

@@ -51,20 +51,24 @@ static const struct {
     {ESHUTDOWN, THEMIS_SHUTTING_DOWN},
 };
 
-const char *themis_status_string(themis_status_t status)
+static const char *text_of(int number)
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].number == (int)status)
+        if (texts[i].number == number)
             return texts[i].text;
-    return "unknown status";
+    return NULL;
+}
+
+const char *themis_status_string(themis_status_t status)
+{
+    const char *text = text_of((int)status);
+
+    return text ? text : "unknown status";
 }
 
 int themis_util_status_is_known(int number)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].number == number)
-            return 1;
-    return 0;
+    return text_of(number) != NULL;
 }
 
 themis_status_t themis_util_status_from_errno(int error)
