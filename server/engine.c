@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utlist.h>
 #include "server/server.h"
-#include "server/watch.h"
+#include "server/monitoring.h"
 #include "util/clock.h"
 #include "util/log.h"
 

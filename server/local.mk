@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
-server_libthemis_server_la_SOURCES = server/access.c server/access.h server/config.c server/config.h server/control.c \
-	server/cursor.c server/cursor.h server/data.c server/dispatch.c server/engine.c server/identity.c server/identity.h \
-	server/locks.c server/locks.h server/metrics.c server/metrics.h server/name_db.c server/name_db.h server/names.c \
-	server/namespace.c server/namespace.h server/objects.c server/peers.c server/peers.h server/presence.c server/removed.c \
-	server/removed.h server/reply.c server/report.c server/report.h server/report_metrics.c server/server.h server/session.c \
-	server/session.h server/stall.c server/watch.c server/watch.h
+server_libthemis_server_la_SOURCES = server/access.c server/access.h server/server_config.c server/server_config.h server/control_requests.c \
+	server/cursor.c server/cursor.h server/io_requests.c server/dispatch.c server/engine.c server/identity.c server/identity.h \
+	server/locks.c server/locks.h server/metrics_http.c server/metrics_http.h server/name_db.c server/name_db.h server/name_requests.c \
+	server/namespace.c server/namespace.h server/object_requests.c server/peers.c server/peers.h server/client_session.c server/tombstones.c \
+	server/tombstones.h server/reply.c server/report.c server/report.h server/open_metrics.c server/server.h server/session_table.c \
+	server/session_table.h server/slices.c server/monitoring.c server/monitoring.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
 server_libthemis_server_la_LIBADD = store/libthemis-store.la sched/libthemis-sched.la proto/libthemis-proto.la \
 	net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(ROCKSDB_LIBS)

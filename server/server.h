@@ -17,16 +17,16 @@
 #include <stdint.h>
 #include "net/net.h"
 #include "proto/proto.h"
-#include "server/config.h"
+#include "server/server_config.h"
 #include "sched/control_queue.h"
 #include "server/cursor.h"
 #include "sched/jobtab.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/peers.h"
-#include "server/removed.h"
+#include "server/tombstones.h"
 #include "sched/sched.h"
-#include "server/session.h"
+#include "server/session_table.h"
 #include "store/store.h"
 
 /* What a hello says of its sender. */

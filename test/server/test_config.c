@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "server/config.h"
+#include "server/server_config.h"
 #include "server/cursor.h"
 #include "test/lib/run.h"
 #include "util/clock.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "server/metrics.h"
+#include "server/metrics_http.h"
 #include "server/report.h"
 #include "test/lib/run.h"
 #include "test/sched/rig.h"

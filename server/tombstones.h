@@ -7,8 +7,8 @@
  * Threads: all functions may be called from any thread. Add goes before the removal and has after the opening, so
  * that one of the two sees the other.
  */
-#ifndef THEMIS_SERVER_REMOVED_H
-#define THEMIS_SERVER_REMOVED_H
+#ifndef THEMIS_SERVER_TOMBSTONES_H
+#define THEMIS_SERVER_TOMBSTONES_H
 #include <stdint.h>
 #include "themis/status.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/watch.h"
+#include "server/monitoring.h"
 #include <stdlib.h>
 #include <string.h>
-#include "server/metrics.h"
+#include "server/metrics_http.h"
 #include "server/report.h"
 #include "util/clock.h"
 

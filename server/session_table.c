@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/session.h"
+#include "server/session_table.h"
 #include <stdlib.h>
 #include <string.h>
 #define HASH_NONFATAL_OOM 1

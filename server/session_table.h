@@ -6,8 +6,8 @@
  *
  * Threads: the caller serialises (the server's mutex).
  */
-#ifndef THEMIS_SERVER_SESSION_H
-#define THEMIS_SERVER_SESSION_H
+#ifndef THEMIS_SERVER_SESSION_TABLE_H
+#define THEMIS_SERVER_SESSION_TABLE_H
 #include <stddef.h>
 #include <stdint.h>
 #include "net/net.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include "server/config.h"
+#include "server/server_config.h"
 #include <assert.h>
 #include <errno.h>
 #include <libgen.h>

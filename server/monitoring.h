@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A running server seen from outside: its metrics as a text, and over HTTP where the configuration says so. */
-#ifndef THEMIS_SERVER_WATCH_H
-#define THEMIS_SERVER_WATCH_H
+#ifndef THEMIS_SERVER_MONITORING_H
+#define THEMIS_SERVER_MONITORING_H
 #include "server/server.h"
 
 /* OpenMetrics of this server; owned by the caller (free), NULL when memory is short. Without the server's lock. */

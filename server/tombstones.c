@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/removed.h"
+#include "server/tombstones.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "server/access.h"
 #include "server/report.h"
 #include "server/server.h"
-#include "server/watch.h"
+#include "server/monitoring.h"
 #include "util/clock.h"
 #include "util/log.h"
 

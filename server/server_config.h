@@ -4,8 +4,8 @@
  *
  * Options go before the file, the file before the defaults. Every error names file, line and key, or the option.
  */
-#ifndef THEMIS_SERVER_CONFIG_H
-#define THEMIS_SERVER_CONFIG_H
+#ifndef THEMIS_SERVER_SERVER_CONFIG_H
+#define THEMIS_SERVER_SERVER_CONFIG_H
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/metrics.h"
+#include "server/metrics_http.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>

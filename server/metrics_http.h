@@ -3,8 +3,8 @@
  * Metrics over HTTP: GET /metrics gives what `text` returns, as OpenMetrics; anything else 404 or 405. Served by a
  * thread of libmicrohttpd's own, at most eight connections at a time.
  */
-#ifndef THEMIS_SERVER_METRICS_H
-#define THEMIS_SERVER_METRICS_H
+#ifndef THEMIS_SERVER_METRICS_HTTP_H
+#define THEMIS_SERVER_METRICS_HTTP_H
 #include <stdint.h>
 #include "themis/status.h"
 
