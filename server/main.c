@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <config.h>
-#include "server/server.h"
+#include "server/drain.h"
+#include "server/engine.h"
+#include "server/lifecycle.h"
 #include "util/config.h"
 #include "util/log.h"
 
@@ -208,7 +210,7 @@ static void *signals_main(void *arg)
         if (number == SIGHUP)
             reload(signals->server, signals->line);
         else
-            themis_server_stop(signals->server);
+            themis_server_drain_start(signals->server);
     }
     return NULL;
 }
@@ -249,10 +251,10 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
     warn_of_loss(&server->config);
     warn_of_memory(&server->config);
     if (failed)
-        themis_server_stop(server);
+        themis_server_drain_start(server);
     else if (ready >= 0)
         leave_terminal(ready);
-    themis_server_join(server);
+    themis_server_engine_join(server);
     pthread_kill(thread, SIGUSR1);
     pthread_join(thread, NULL);
     if (line->pid_file)

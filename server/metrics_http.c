@@ -17,53 +17,54 @@ struct themis_server_metrics_http {
     uint16_t port;
 };
 
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status, const char *text)
+/* Answers with `text`, which the response takes over if `mode` says so. */
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, const char *text,
+                              enum MHD_ResponseMemoryMode mode)
 {
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
-    if (response == NULL)
+    struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, mode);
+
+    if (response == NULL) {
+        if (mode == MHD_RESPMEM_MUST_FREE)
+            free((void *)(uintptr_t)text);
         return MHD_NO;
+    }
+    if (type != NULL)
+        MHD_add_response_header(response, "Content-Type", type);
     enum MHD_Result result = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return result;
 }
 
-static enum MHD_Result answer_metrics(themis_server_metrics_http_t *http, struct MHD_Connection *connection)
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
 {
-    char *text = http->text(http->arg);
-
-    if (text == NULL)
-        return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
-    struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
-    if (response == NULL) {
-        free(text);
-        return MHD_NO;
-    }
-    MHD_add_response_header(response, "Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8");
-    enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_OK, response);
-    MHD_destroy_response(response);
-    return result;
+    return answer(connection, status, NULL, text, MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
+static enum MHD_Result on_get(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **state)
 {
+    static const char *const type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    themis_server_metrics_http_t *http = arg;
+
     if (strcmp(method, "GET") != 0)
-        return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is served\n");
     if (strcmp(url, "/metrics") != 0)
-        return answer_text(connection, MHD_HTTP_NOT_FOUND, "only /metrics is here\n");
-    return answer_metrics(arg, connection);
+        return refuse(connection, MHD_HTTP_NOT_FOUND, "only /metrics is served\n");
+    char *text = http->text(http->arg);
+    if (text == NULL)
+        return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
+    return answer(connection, MHD_HTTP_OK, type, text, MHD_RESPMEM_MUST_FREE);
 }
 
-themis_status_t themis_server_metrics_start(const char *host, uint16_t port, themis_server_metrics_text_fn text,
-                                            void *arg, themis_server_metrics_http_t **http)
+themis_status_t themis_server_metrics_http_start(const char *host, uint16_t port, themis_server_metrics_text_fn text,
+                                                 void *arg, themis_server_metrics_http_t **http)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
 
     if (host == NULL || *host == '\0' || strcmp(host, "localhost") == 0)
         host = "127.0.0.1";
     if (inet_pton(AF_INET, host, &address.sin_addr) != 1) {
-        themis_error("metrics: \"%s\" is not an IPv4 address", host);
+        themis_error("metrics_listen = %s is not an IPv4 address", host);
         return THEMIS_CONFIG;
     }
     themis_server_metrics_http_t *made = calloc(1, sizeof *made);
@@ -72,11 +73,11 @@ themis_status_t themis_server_metrics_start(const char *host, uint16_t port, the
     made->text = text;
     made->arg = arg;
     made->daemon =
-        MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, NULL, NULL, handle, made, MHD_OPTION_SOCK_ADDR,
+        MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, NULL, NULL, on_get, made, MHD_OPTION_SOCK_ADDR,
                          (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
                          MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_SECONDS, MHD_OPTION_END);
     if (made->daemon == NULL) {
-        themis_error("metrics: nobody can listen on %s:%u: %s", host, port, strerror(errno));
+        themis_error("cannot serve metrics at %s:%u: %s", host, port, strerror(errno));
         free(made);
         return THEMIS_CONFIG;
     }
@@ -86,12 +87,12 @@ themis_status_t themis_server_metrics_start(const char *host, uint16_t port, the
     return THEMIS_OK;
 }
 
-uint16_t themis_server_metrics_port(const themis_server_metrics_http_t *http)
+uint16_t themis_server_metrics_http_port(const themis_server_metrics_http_t *http)
 {
     return http->port;
 }
 
-void themis_server_metrics_stop(themis_server_metrics_http_t *http)
+void themis_server_metrics_http_stop(themis_server_metrics_http_t *http)
 {
     if (http == NULL)
         return;

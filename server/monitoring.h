@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A running server seen from outside: its metrics as a text, and over HTTP where the configuration says so. */
+/*
+ * A running server's metrics as OpenMetrics text: for STATUS, and over HTTP where the configuration says so. Whoever
+ * asks, and however often: composing the text takes no more of a worker's time than control requests may; until then
+ * the last text is repeated. Without the lock.
+ */
 #ifndef THEMIS_SERVER_MONITORING_H
 #define THEMIS_SERVER_MONITORING_H
 #include "server/server.h"
 
-/* OpenMetrics of this server; owned by the caller (free), NULL when memory is short. Without the server's lock. */
-char *themis_server_watch_metrics(themis_server_t *server);
+/* Serves the metrics at metrics_listen and metrics_port (0: not over HTTP). */
+themis_status_t themis_server_monitoring_create(themis_server_t *server);
+void themis_server_monitoring_destroy(themis_server_t *server); /* if it was created */
 
-/* Serves them at metrics_listen and metrics_port; nothing to do when the port is 0. */
-themis_status_t themis_server_watch_start(themis_server_t *server);
-void themis_server_watch_stop(themis_server_t *server);
+/* The text, owned by the caller (free); NULL when memory is short. */
+char *themis_server_monitoring_text(themis_server_t *server);
 #endif

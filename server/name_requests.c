@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests about names: from the message to the namespace and back. */
+#include "server/name_requests.h"
 #include <stdlib.h>
-#include "server/server.h"
+#include "server/reply.h"
 
 enum { ENTRIES_BYTES = 256 << 10 };
 
-static void serve_readdir(themis_request_t *request)
+static void readdir_serve(themis_request_t *request)
 {
-    themis_server_t *server = request->server;
     themis_proto_entries_t entries;
     void *buffer = malloc(ENTRIES_BYTES);
     themis_status_t status = THEMIS_NO_MEMORY;
 
     if (buffer)
-        status = themis_server_namespace_readdir(server->names, &request->session->identity, &request->body.readdir,
-                                                 buffer, ENTRIES_BYTES, &entries);
-    themis_server_request_reply(request, status, &entries, NULL);
+        status = themis_server_namespace_readdir(request->server->names, &request->session->identity,
+                                                 &request->body.readdir, buffer, ENTRIES_BYTES, &entries);
+    themis_server_reply_send(request, status, &entries, NULL);
     free(buffer);
 }
 
-void themis_server_names_serve(themis_request_t *request)
+void themis_server_name_requests_serve(themis_request_t *request)
 {
     themis_server_namespace_t *names = request->server->names;
     const themis_sched_job_identity_t *who = &request->session->identity;
@@ -47,8 +46,8 @@ void themis_server_names_serve(themis_request_t *request)
         status = themis_server_namespace_entry_remove(names, who, &body->entry);
         break;
     case THEMIS_OP_READDIR:
-        serve_readdir(request);
+        readdir_serve(request);
         return;
     }
-    themis_server_request_reply(request, status, &reply, NULL);
+    themis_server_reply_send(request, status, &reply, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests about whole objects, and about locks and counters of files. */
+#include "server/object_requests.h"
 #include "server/access.h"
-#include "server/server.h"
+#include "server/reply.h"
 
-/* An operation on an open object. */
-static themis_status_t on_object(themis_request_t *request, themis_store_object_t *object, themis_proto_body_t *reply)
+static themis_status_t object_serve(themis_request_t *request, themis_store_object_t *object,
+                                    themis_proto_body_t *reply)
 {
     themis_store_t *store = request->server->store;
     const themis_proto_body_t *body = &request->body;
@@ -29,14 +29,14 @@ static themis_status_t on_object(themis_request_t *request, themis_store_object_
     }
 }
 
-themis_status_t themis_server_objects_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
+themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
 {
     themis_store_object_t *opened;
     themis_status_t status = themis_store_open(server->store, id, 1, &opened);
 
     if (status != THEMIS_OK)
         return status;
-    if (!themis_server_removed_has(server->removed, id)) {
+    if (!themis_server_tombstones_has(server->tombstones, id)) {
         *object = opened;
         return THEMIS_OK;
     }
@@ -45,18 +45,16 @@ themis_status_t themis_server_objects_open(themis_server_t *server, uint64_t id,
     return THEMIS_STALE;
 }
 
-static themis_status_t remove_object(themis_request_t *request, uint64_t id)
+static themis_status_t object_remove(themis_server_t *server, uint64_t id)
 {
-    themis_server_t *server = request->server;
-
     pthread_mutex_lock(&server->lock);
     themis_server_locks_forget(server->locks, id);
     pthread_mutex_unlock(&server->lock);
-    themis_server_removed_add(server->removed, id);
+    themis_server_tombstones_add(server->tombstones, id);
     return themis_store_remove(server->store, id);
 }
 
-void themis_server_objects_serve(themis_request_t *request)
+void themis_server_object_requests_serve(themis_request_t *request)
 {
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
@@ -72,79 +70,16 @@ void themis_server_objects_serve(themis_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_SYNC)
         status = themis_server_namespace_sync(server->names);
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
-        status = remove_object(request, id);
+        status = object_remove(server, id);
     } else if (status == THEMIS_OK) {
-        status = changes ? themis_server_objects_open(server, id, &object)
+        status = changes ? themis_server_object_requests_open(server, id, &object)
                          : themis_store_open(server->store, id, 0, &object);
         if (status == THEMIS_OK) {
-            status = on_object(request, object, &reply);
+            status = object_serve(request, object, &reply);
             themis_store_close(server->store, object);
         } else if (status == THEMIS_NO_ENTRY) {
             status = THEMIS_OK; /* nothing was written here: size 0, nothing to sync */
         }
     }
-    themis_server_request_reply(request, status, &reply, NULL);
-}
-
-void themis_server_lock_granted(void *arg, void *waiter, themis_status_t status)
-{
-    themis_server_t *server = arg;
-    themis_request_t *request = waiter;
-
-    request->session->unlocks += status == THEMIS_OK;
-    request->status = status;
-    request->canceled = status == THEMIS_CANCELED;
-    themis_server_ready(server, request);
-}
-
-static themis_status_t lock_or_unlock(themis_request_t *request)
-{
-    themis_server_t *server = request->server;
-    const themis_proto_lock_t *lock = &request->body.lock;
-    themis_server_lock_range_t range = {lock->offset, lock->length};
-    themis_server_lock_owner_t owner = {request->session->number, lock->owner};
-    themis_status_t status;
-
-    pthread_mutex_lock(&server->lock);
-    if (request->header.opcode == THEMIS_OP_UNLOCK)
-        status = themis_server_locks_unlock(server->locks, lock->object, &range, &owner);
-    else if (!request->session->listed)
-        status = THEMIS_CANCELED;
-    else
-        status = themis_server_locks_lock(server->locks, lock->object, &range, &owner, lock->exclusive,
-                                          lock->wait ? request : NULL);
-    if (request->header.opcode == THEMIS_OP_LOCK && status == THEMIS_OK)
-        request->session->unlocks++;
-    if (status == THEMIS_IN_PROGRESS) {
-        themis_server_unschedule(server, request);
-        request->state = THEMIS_SERVER_REQUEST_WAITING; /* from here on it may be granted at any time */
-    }
-    pthread_mutex_unlock(&server->lock);
-    return status;
-}
-
-themis_status_t themis_server_locking_serve(themis_request_t *request)
-{
-    themis_server_t *server = request->server;
-    const themis_proto_counter_t *counter = &request->body.counter;
-    themis_proto_body_t reply = {.counter = {0}};
-    themis_status_t status;
-
-    if (request->header.opcode == THEMIS_OP_COUNTER) {
-        reply.counter = *counter;
-        pthread_mutex_lock(&server->lock);
-        status = themis_server_locks_counter(server->locks, counter->object, counter->action, counter->value,
-                                             &reply.counter.value);
-        pthread_mutex_unlock(&server->lock);
-    } else if (request->opened) {
-        status = request->status; /* granted after a wait */
-    } else {
-        request->opened = 1;
-        status = lock_or_unlock(request);
-        if (status == THEMIS_IN_PROGRESS)
-            return status;
-    }
-    if (!request->canceled)
-        themis_server_request_reply(request, status, &reply, NULL);
-    return THEMIS_OK;
+    themis_server_reply_send(request, status, &reply, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* OpenMetrics text: a family a function call, its samples together, as the format demands. */
+#include "server/open_metrics.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "server/report.h"
@@ -49,73 +50,53 @@ static void put_family(FILE *out, const char *name, const char *type, const char
     fprintf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
 }
 
-/* The counters of a job, as one table. */
-typedef enum value {
-    VALUE_READ,
-    VALUE_WRITTEN,
-    VALUE_COST,
-    VALUE_REQUESTS,
-    VALUE_METADATA,
-    VALUE_QUEUED,
-    VALUE_QUEUED_BYTES,
-    VALUE_CLIENTS,
-    VALUE_NODES,
-    VALUE_SHARE,
-    VALUES
-} value_t;
+/* What a job's counters are called; the metrics of a job but for its share and its histograms. */
+typedef struct family {
+    const char *name, *help;
+    int is_counter;
+    size_t offset, size; /* in the job */
+} family_t;
 
-static const struct {
-    const char *name, *type, *help;
-} families[VALUES] = {
-    [VALUE_READ] = {"themis_job_read_bytes", "counter", "Bytes read by the job."},
-    [VALUE_WRITTEN] = {"themis_job_written_bytes", "counter", "Bytes written by the job."},
-    [VALUE_COST] = {"themis_job_cost_bytes", "counter", "Bytes charged to the job, time of metadata included."},
-    [VALUE_REQUESTS] = {"themis_job_requests", "counter", "Requests ended."},
-    [VALUE_METADATA] = {"themis_job_metadata_requests", "counter", "Requests ended that move no data."},
-    [VALUE_QUEUED] = {"themis_job_queued_requests", "gauge", "Requests that wait."},
-    [VALUE_QUEUED_BYTES] = {"themis_job_queued_bytes", "gauge", "Bytes of the requests that wait."},
-    [VALUE_CLIENTS] = {"themis_job_clients", "gauge", "Connections of the job."},
-    [VALUE_NODES] = {"themis_job_nodes", "gauge", "Compute nodes of the job."},
-    [VALUE_SHARE] = {"themis_job_share_ratio", "gauge", "Part of this server that the job is due."},
+#define MEMBER(member) offsetof(themis_sched_job_t, member), sizeof(((themis_sched_job_t *)0)->member)
+static const family_t families[] = {
+    {"themis_job_read_bytes", "Bytes read by the job.", 1, MEMBER(bytes_read)},
+    {"themis_job_written_bytes", "Bytes written by the job.", 1, MEMBER(bytes_written)},
+    {"themis_job_cost_bytes", "Bytes charged to the job, time of metadata included.", 1, MEMBER(cost)},
+    {"themis_job_requests", "Requests ended.", 1, MEMBER(requests)},
+    {"themis_job_metadata_requests", "Requests ended that move no data.", 1, MEMBER(metadata)},
+    {"themis_job_queued_requests", "Requests that wait.", 0, MEMBER(queued)},
+    {"themis_job_queued_bytes", "Bytes of the requests that wait.", 0, MEMBER(queued_bytes)},
+    {"themis_job_clients", "Connections of the job.", 0, MEMBER(clients)},
+    {"themis_job_nodes", "Compute nodes of the job.", 0, MEMBER(identity.nodes)},
 };
 
-static double value_of(const themis_sched_job_t *job, const themis_sched_t *sched, value_t value)
+static double counter_of(const themis_sched_job_t *job, const family_t *family)
 {
-    switch (value) {
-    case VALUE_READ:
-        return (double)job->bytes_read;
-    case VALUE_WRITTEN:
-        return (double)job->bytes_written;
-    case VALUE_COST:
-        return (double)job->cost;
-    case VALUE_REQUESTS:
-        return (double)job->requests;
-    case VALUE_METADATA:
-        return (double)job->metadata;
-    case VALUE_QUEUED:
-        return (double)job->queued;
-    case VALUE_QUEUED_BYTES:
-        return (double)job->queued_bytes;
-    case VALUE_CLIENTS:
-        return job->clients;
-    case VALUE_NODES:
-        return job->identity.nodes;
-    default:
-        return themis_sched_share(sched, job);
-    }
+    const char *at = (const char *)job + family->offset;
+
+    return family->size == sizeof(uint32_t) ? *(const uint32_t *)at : (double)*(const uint64_t *)at;
+}
+
+static void put_sample(FILE *out, const char *name, const char *suffix, const themis_sched_job_t *job, double value)
+{
+    fprintf(out, "%s%s{", name, suffix);
+    put_job(out, job);
+    fprintf(out, "} %.17g\n", value);
 }
 
 static void put_values(FILE *out, themis_sched_job_table_t *jobs, const themis_sched_t *sched)
 {
-    for (int value = 0; value < VALUES; value++) {
-        const char *suffix = families[value].type[0] == 'c' ? "_total" : "";
-        put_family(out, families[value].name, families[value].type, families[value].help);
-        for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job)) {
-            fprintf(out, "%s%s{", families[value].name, suffix);
-            put_job(out, job);
-            fprintf(out, "} %.17g\n", value_of(job, sched, (value_t)value));
-        }
+    static const char *const share = "themis_job_share_ratio";
+
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        const family_t *family = &families[i];
+        put_family(out, family->name, family->is_counter ? "counter" : "gauge", family->help);
+        for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
+            put_sample(out, family->name, family->is_counter ? "_total" : "", job, counter_of(job, family));
     }
+    put_family(out, share, "gauge", "Part of this server that the job is due.");
+    for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
+        put_sample(out, share, "", job, themis_sched_share(sched, job));
 }
 
 /* Buckets from 1 us to about 17 s, every second power of two: finer ones cost Prometheus more than they tell. */
@@ -136,9 +117,9 @@ static void put_histogram(FILE *out, const char *name, const themis_sched_job_t 
     }
     fprintf(out, "%s_bucket{", name);
     put_job(out, job);
-    fprintf(out, ",le=\"+Inf\"} %llu\n%s_count{", (unsigned long long)seen, name);
-    put_job(out, job);
-    fprintf(out, "} %llu\n%s_sum{", (unsigned long long)seen, name);
+    fprintf(out, ",le=\"+Inf\"} %llu\n", (unsigned long long)seen);
+    put_sample(out, name, "_count", job, (double)seen);
+    fprintf(out, "%s_sum{", name);
     put_job(out, job);
     fprintf(out, "} %.9g\n", (double)sum / 1e9);
 }
@@ -159,7 +140,7 @@ static void put_gauge(FILE *out, const char *name, const char *help, double valu
     fprintf(out, "%s %.17g\n", name, value);
 }
 
-static void put_server(FILE *out, const themis_server_report_server_t *server, themis_sched_job_table_t *jobs,
+static void put_server(FILE *out, const themis_server_open_metrics_t *server, themis_sched_job_table_t *jobs,
                        const themis_sched_t *sched)
 {
     put_family(out, "themis_server", "info", "The server and its policy.");
@@ -179,8 +160,8 @@ static void put_server(FILE *out, const themis_server_report_server_t *server, t
     put_gauge(out, "themis_uptime_seconds", "Time since the server started.", (double)server->uptime / 1e9);
 }
 
-char *themis_server_report_metrics(const themis_server_report_server_t *server, themis_sched_job_table_t *jobs,
-                                   const themis_sched_t *sched)
+char *themis_server_open_metrics_text(const themis_server_open_metrics_t *server, themis_sched_job_table_t *jobs,
+                                      const themis_sched_t *sched)
 {
     char *text = NULL;
     size_t size = 0;

@@ -345,10 +345,10 @@ themis_status_t themis_server_peers_take(themis_server_t *server, const themis_p
     return status;
 }
 
-void themis_server_peers_report(themis_server_t *server, themis_server_report_server_t *report)
+void themis_server_peers_progress(const themis_server_t *server, uint32_t *known, uint64_t *rounds)
 {
     if (!server->peers)
         return;
-    report->known = themis_sched_exchange_known(server->peers->exchange);
-    report->rounds = themis_sched_exchange_rounds(server->peers->exchange);
+    *known = themis_sched_exchange_known(server->peers->exchange);
+    *rounds = themis_sched_exchange_rounds(server->peers->exchange);
 }

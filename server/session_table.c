@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/session_table.h"
 #include <stdlib.h>
-#include <string.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include <utlist.h>
@@ -15,34 +14,31 @@ typedef struct entry {
 } entry_t;
 
 struct themis_server_sessions {
+    themis_sched_job_table_t *jobs;
+    uint64_t incarnation; /* of the last session made */
     entry_t *entries;
     themis_server_session_t *list;
 };
 
-themis_status_t themis_server_sessions_create(themis_server_sessions_t **sessions)
+themis_status_t themis_server_sessions_create(themis_sched_job_table_t *jobs, uint64_t incarnation,
+                                              themis_server_sessions_t **sessions)
 {
     themis_server_sessions_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
+    made->jobs = jobs;
+    made->incarnation = incarnation;
     *sessions = made;
     return THEMIS_OK;
 }
 
 void themis_server_sessions_destroy(themis_server_sessions_t *sessions)
 {
-    if (!sessions)
-        return;
-    while (sessions->list) {
-        themis_server_session_t *session = sessions->list;
-        themis_server_sessions_unlist(sessions, session);
-        if (themis_server_session_unref(session))
-            themis_server_session_free(session);
-    }
     free(sessions);
 }
 
-static entry_t *entry_of(themis_server_sessions_t *sessions, uint64_t number)
+static entry_t *entry_find(themis_server_sessions_t *sessions, uint64_t number)
 {
     entry_t *entry;
 
@@ -52,7 +48,7 @@ static entry_t *entry_of(themis_server_sessions_t *sessions, uint64_t number)
 
 themis_server_session_t *themis_server_sessions_find(themis_server_sessions_t *sessions, uint64_t number)
 {
-    entry_t *entry = entry_of(sessions, number);
+    entry_t *entry = entry_find(sessions, number);
 
     return entry ? entry->session : NULL;
 }
@@ -74,6 +70,7 @@ themis_status_t themis_server_sessions_add(themis_server_sessions_t *sessions, u
         return THEMIS_NO_MEMORY;
     }
     made->number = number;
+    made->incarnation = ++sessions->incarnation;
     made->references = 1;
     made->listed = 1;
     DL_APPEND(sessions->list, made);
@@ -81,14 +78,37 @@ themis_status_t themis_server_sessions_add(themis_server_sessions_t *sessions, u
     return THEMIS_OK;
 }
 
-void themis_server_sessions_unlist(themis_server_sessions_t *sessions, themis_server_session_t *session)
+void themis_server_sessions_remove(themis_server_sessions_t *sessions, themis_server_session_t *session)
 {
-    entry_t *entry = entry_of(sessions, session->number);
+    entry_t *entry = entry_find(sessions, session->number);
 
     HASH_DELETE(hh, sessions->entries, entry);
     free(entry);
     DL_DELETE(sessions->list, session);
     session->listed = 0;
+    themis_server_sessions_release(sessions, session);
+}
+
+void themis_server_sessions_release(themis_server_sessions_t *sessions, themis_server_session_t *session)
+{
+    if (--session->references)
+        return;
+    if (session->job)
+        themis_sched_job_table_leave(sessions->jobs, session->job, themis_util_clock_now());
+    if (session->conn)
+        themis_net_conn_unref(session->conn);
+    themis_server_saved_replies_clear(&session->replies);
+    free(session);
+}
+
+themis_server_session_t *themis_server_sessions_first(themis_server_sessions_t *sessions)
+{
+    return sessions->list;
+}
+
+uint32_t themis_server_sessions_count(const themis_server_sessions_t *sessions)
+{
+    return HASH_COUNT(sessions->entries);
 }
 
 themis_status_t themis_server_session_admit(themis_server_session_t *session, size_t bytes)
@@ -106,80 +126,4 @@ void themis_server_session_dismiss(themis_server_session_t *session, size_t byte
 {
     session->requests--;
     session->request_bytes -= bytes;
-}
-
-int themis_server_waste_add(themis_server_waste_t *waste, uint64_t now)
-{
-    if (now - waste->since >= THEMIS_NS_PER_S)
-        *waste = (themis_server_waste_t){.since = now};
-    return ++waste->count > THEMIS_SERVER_SESSION_WASTE;
-}
-
-int themis_server_session_unref(themis_server_session_t *session)
-{
-    return --session->references == 0;
-}
-
-void themis_server_session_free(themis_server_session_t *session)
-{
-    if (session->conn)
-        themis_net_conn_unref(session->conn);
-    for (int i = 0; i < THEMIS_SERVER_SESSION_REPLIES; i++)
-        free(session->replies[i].bytes);
-    free(session);
-}
-
-themis_server_session_t *themis_server_sessions_first(themis_server_sessions_t *sessions)
-{
-    return sessions->list;
-}
-
-uint32_t themis_server_sessions_count(const themis_server_sessions_t *sessions)
-{
-    return HASH_COUNT(sessions->entries);
-}
-
-themis_server_remembered_t *themis_server_session_recall(themis_server_session_t *session, uint64_t id)
-{
-    for (int i = 0; i < THEMIS_SERVER_SESSION_REPLIES; i++)
-        if (session->replies[i].used && session->replies[i].id == id)
-            return &session->replies[i];
-    return NULL;
-}
-
-static void forget(themis_server_remembered_t *remembered)
-{
-    free(remembered->bytes);
-    memset(remembered, 0, sizeof *remembered);
-}
-
-themis_server_remembered_t *themis_server_session_begin(themis_server_session_t *session, uint64_t id)
-{
-    for (uint32_t i = 0; i < THEMIS_SERVER_SESSION_REPLIES; i++) {
-        themis_server_remembered_t *place = &session->replies[session->next_reply++ % THEMIS_SERVER_SESSION_REPLIES];
-        if (place->used && !place->done)
-            continue;
-        forget(place);
-        place->used = 1;
-        place->id = id;
-        return place;
-    }
-    return NULL;
-}
-
-void themis_server_session_keep(themis_server_session_t *session, uint64_t id, const void *bytes, size_t length)
-{
-    themis_server_remembered_t *place = themis_server_session_recall(session, id);
-
-    if (!place)
-        return;
-    void *copy = bytes ? malloc(length) : NULL;
-    if (!copy) {
-        forget(place);
-        return;
-    }
-    memcpy(copy, bytes, length);
-    place->bytes = copy;
-    place->length = length;
-    place->done = 1;
 }

@@ -10,23 +10,23 @@ typedef struct group {
     atomic_uint next;           /* to be taken */
 } group_t;
 
-struct themis_server_removed {
+struct themis_server_tombstones {
     group_t groups[GROUPS];
 };
 
-themis_status_t themis_server_removed_create(themis_server_removed_t **removed)
+themis_status_t themis_server_tombstones_create(themis_server_tombstones_t **tombstones)
 {
-    themis_server_removed_t *made = calloc(1, sizeof *made);
+    themis_server_tombstones_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    *removed = made;
+    *tombstones = made;
     return THEMIS_OK;
 }
 
-void themis_server_removed_destroy(themis_server_removed_t *removed)
+void themis_server_tombstones_destroy(themis_server_tombstones_t *tombstones)
 {
-    free(removed);
+    free(tombstones);
 }
 
 static size_t group_of(uint64_t id)
@@ -34,17 +34,17 @@ static size_t group_of(uint64_t id)
     return (id * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - GROUP_BITS);
 }
 
-void themis_server_removed_add(themis_server_removed_t *removed, uint64_t id)
+void themis_server_tombstones_add(themis_server_tombstones_t *tombstones, uint64_t id)
 {
-    group_t *group = &removed->groups[group_of(id)];
+    group_t *group = &tombstones->groups[group_of(id)];
 
-    if (!themis_server_removed_has(removed, id))
+    if (!themis_server_tombstones_has(tombstones, id))
         atomic_store(&group->ids[atomic_fetch_add(&group->next, 1) % WAYS], id);
 }
 
-int themis_server_removed_has(const themis_server_removed_t *removed, uint64_t id)
+int themis_server_tombstones_has(const themis_server_tombstones_t *tombstones, uint64_t id)
 {
-    const group_t *group = &removed->groups[group_of(id)];
+    const group_t *group = &tombstones->groups[group_of(id)];
 
     for (int i = 0; i < WAYS; i++)
         if (atomic_load_explicit(&group->ids[i], memory_order_acquire) == id)

@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include "themis/status.h"
 
-typedef struct themis_server_removed themis_server_removed_t;
+typedef struct themis_server_tombstones themis_server_tombstones_t;
 
-themis_status_t themis_server_removed_create(themis_server_removed_t **removed);
-void themis_server_removed_destroy(themis_server_removed_t *removed); /* NULL is allowed */
+themis_status_t themis_server_tombstones_create(themis_server_tombstones_t **tombstones);
+void themis_server_tombstones_destroy(themis_server_tombstones_t *tombstones); /* NULL is allowed */
 
-void themis_server_removed_add(themis_server_removed_t *removed, uint64_t id);
-int themis_server_removed_has(const themis_server_removed_t *removed, uint64_t id);
+void themis_server_tombstones_add(themis_server_tombstones_t *tombstones, uint64_t id);
+int themis_server_tombstones_has(const themis_server_tombstones_t *tombstones, uint64_t id);
 #endif

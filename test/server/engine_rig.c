@@ -34,15 +34,15 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
 
 void rig_server_stop(themis_server_t *server)
 {
-    themis_server_stop(server);
-    themis_server_join(server);
+    themis_server_drain_start(server);
+    themis_server_engine_join(server);
     themis_server_destroy(server);
 }
 
 uint32_t rig_in_service(themis_server_t *server)
 {
     pthread_mutex_lock(&server->lock);
-    uint32_t count = server->in_service;
+    uint32_t count = server->slices.in_service;
     pthread_mutex_unlock(&server->lock);
     return count;
 }

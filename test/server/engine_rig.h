@@ -4,7 +4,9 @@
 #define THEMIS_TEST_ENGINE_RIG_H
 #include "net/net.h"
 #include "proto/proto.h"
-#include "server/server.h"
+#include "server/drain.h"
+#include "server/engine.h"
+#include "server/lifecycle.h"
 
 #define RIG_MIB (UINT64_C(1) << 20)
 

@@ -512,8 +512,8 @@ static void short_stall(themis_server_config_t *config)
 static uint32_t stalled_count(int *none)
 {
     pthread_mutex_lock(&server->lock);
-    uint32_t count = server->stalled_count;
-    *none = count == 0 && server->beside_count == 0 && server->windows_made == server->slice_limit;
+    uint32_t count = server->slices.stalled_count;
+    *none = count == 0 && server->slices.extra_count == 0 && server->slices.windows_made == server->slices.limit;
     pthread_mutex_unlock(&server->lock);
     return count;
 }
@@ -678,9 +678,9 @@ static int lookups_beside_stall(void)
     rig_client_t *client = rig_client_open(server, 7, "job");
     stall(stalled);
     uint64_t end = themis_util_clock_now() + 80 * THEMIS_NS_PER_MS;
-    while (slices < server->slice_limit && themis_util_clock_now() < end) {
+    while (slices < server->slices.limit && themis_util_clock_now() < end) {
         pthread_mutex_lock(&server->lock);
-        slices = server->slices;
+        slices = server->slices.counted;
         pthread_mutex_unlock(&server->lock);
     }
     while (themis_util_clock_now() < end) {
@@ -757,7 +757,7 @@ START_TEST(who_stalls_for_too_long_is_disconnected)
     for (int i = 0; i < 400 && left; i++) {
         usleep(50000);
         pthread_mutex_lock(&server->lock);
-        left = server->in_service + (uint32_t)themis_sched_queued(server->sched);
+        left = server->slices.in_service + (uint32_t)themis_sched_queued(server->sched);
         pthread_mutex_unlock(&server->lock);
     }
     ck_assert_uint_eq(left, 0);

@@ -381,7 +381,7 @@ START_TEST(administration_answers)
     ck_assert_int_eq(rig_call(client, THEMIS_OP_POLICY, &policy), THEMIS_PARSE);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &none), THEMIS_OK);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_SHUTDOWN, &none), THEMIS_OK);
-    themis_server_join(server);
+    themis_server_engine_join(server);
     themis_server_destroy(server);
     rig_client_close(client, 0);
 }

@@ -10,12 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "server/metrics_http.h"
+#include "server/open_metrics.h"
 #include "server/report.h"
 #include "test/lib/run.h"
 #include "test/sched/rig.h"
 
-static const themis_server_report_server_t server = {
-    .name = "a\"b", .servers = 1, .workers = 2, .capacity = 1 << 30, .used = 4096, .uptime = 1500000000};
+static const themis_server_open_metrics_t server = {
+    .name = "a\"b", .workers = 2, .capacity = 1 << 30, .used = 4096, .uptime = 1500000000};
 
 static void create(rig_t *rig)
 {
@@ -79,7 +80,7 @@ START_TEST(who_looks_on_is_no_job)
     ck_assert(json_is_false(json_object_get(json_array_get(root, 2), "asked")));
     json_decref(root);
     free(text);
-    text = themis_server_report_metrics(&server, rig.table, rig.sched);
+    text = themis_server_open_metrics_text(&server, rig.table, rig.sched);
     ck_assert_ptr_nonnull(strstr(text, "\nthemis_jobs 2\n"));
     ck_assert_ptr_null(strstr(text, "looks on"));
     free(text);
@@ -136,7 +137,7 @@ START_TEST(metrics_are_open_metrics)
     rig_t rig;
 
     create(&rig);
-    char *text = themis_server_report_metrics(&server, rig.table, rig.sched);
+    char *text = themis_server_open_metrics_text(&server, rig.table, rig.sched);
     ck_assert_ptr_nonnull(strstr(text, "themis_job_share_ratio{job_id=\"17\",uid=\"1000\",gid=\"100\"} 0.75\n"));
     ck_assert_ptr_nonnull(strstr(text, "job_id=\"odd \\\"name\\\\\""));
     ck_assert_ptr_nonnull(strstr(text, "name=\"a\\\"b\""));
@@ -183,8 +184,8 @@ START_TEST(http_gives_them)
     char answer[4096];
     _Atomic int calls = 0;
 
-    ck_assert_int_eq(themis_server_metrics_start("", 0, three_words, &calls, &http), THEMIS_OK);
-    uint16_t port = themis_server_metrics_port(http);
+    ck_assert_int_eq(themis_server_metrics_http_start("", 0, three_words, &calls, &http), THEMIS_OK);
+    uint16_t port = themis_server_metrics_http_port(http);
     ck_assert_uint_gt(port, 0);
     ask(port, "GET /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 200 OK"));
@@ -196,8 +197,8 @@ START_TEST(http_gives_them)
     ask(port, "DELETE /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 405 "));
     ck_assert_int_eq(calls, 1);
-    themis_server_metrics_stop(http);
-    ck_assert_int_eq(themis_server_metrics_start("nowhere", 0, three_words, &calls, &http), THEMIS_CONFIG);
+    themis_server_metrics_http_stop(http);
+    ck_assert_int_eq(themis_server_metrics_http_start("nowhere", 0, three_words, &calls, &http), THEMIS_CONFIG);
 }
 END_TEST
 
