@@ -18,66 +18,82 @@
 
 typedef enum kind { TEXT, BYTES, DURATION, INTEGER, CHOICE } kind_t;
 
+/* Does a running server take a changed value over? */
+typedef enum reload { RESTART, RELOAD } reload_t;
+
 typedef struct key {
     const char *section, *name;
     kind_t kind;
     size_t offset, size; /* of the member */
-    int64_t low, high;
+    int64_t min, max;    /* BYTES and INTEGER */
     const char *choices; /* CHOICE of texts or, for an int, of numbers from 0: "a|b" */
-    int reload;
+    reload_t reload;
     const char *help;
 } config_key_t;
 
 #define MEMBER(member) offsetof(themis_server_config_t, member), sizeof(((themis_server_config_t *)0)->member)
+#define TEXT_KEY(section, name, reload, help)                                                                          \
+    {                                                                                                                  \
+        section, #name, TEXT, MEMBER(name), 0, 0, NULL, reload, help                                                   \
+    }
+#define TIME_KEY(section, name, reload, help)                                                                          \
+    {                                                                                                                  \
+        section, #name, DURATION, MEMBER(name), 0, 0, NULL, reload, help                                               \
+    }
+#define BYTES_KEY(section, name, min, max, reload, help)                                                               \
+    {                                                                                                                  \
+        section, #name, BYTES, MEMBER(name), min, max, NULL, reload, help                                              \
+    }
+#define NUMBER_KEY(section, name, min, max, reload, help)                                                              \
+    {                                                                                                                  \
+        section, #name, INTEGER, MEMBER(name), min, max, NULL, reload, help                                            \
+    }
+#define CHOICE_KEY(section, name, member, choices, reload, help)                                                       \
+    {                                                                                                                  \
+        section, name, CHOICE, MEMBER(member), 0, 0, choices, reload, help                                             \
+    }
 #define MAX_BYTES INT64_MAX
 
 static const config_key_t keys[] = {
-    {"server", "name", TEXT, MEMBER(name), 0, 0, NULL, 0, "name in messages (host:port)"},
-    {"server", "listen", TEXT, MEMBER(listen), 0, 0, NULL, 0, "host or address to listen at (all)"},
-    {"server", "port", INTEGER, MEMBER(port), 0, 65535, NULL, 0, "port, 0 for any (7711)"},
-    {"server", "servers", TEXT, MEMBER(servers), 0, 0, NULL, 0, "host:port,... of all servers, in the clients' order"},
-    {"server", "count", INTEGER, MEMBER(count), 1, THEMIS_PROTO_MAX_SERVERS, NULL, 0,
-     "number of servers if they are not listed (1)"},
-    {"server", "index", INTEGER, MEMBER(index), 0, THEMIS_PROTO_MAX_SERVERS - 1, NULL, 0,
-     "place of this server in the list (found by listen and port, or 0)"},
-    {"server", "state", TEXT, MEMBER(state), 0, 0, NULL, 0, "directory of the namespace (none: in memory)"},
-    {"server", "workers", INTEGER, MEMBER(workers), 0, 1024, NULL, 0, "threads, 0 for one per core, at least 2 (0)"},
-    {"server", "log", CHOICE, MEMBER(log), 0, 0, "error|warn|info|debug", 1, "level of messages (info)"},
-    {"server", "drain", DURATION, MEMBER(drain), 0, 0, NULL, 1, "time for queued requests at the end (10s)"},
-    {"server", "lease", DURATION, MEMBER(lease), 0, 0, NULL, 1, "time that locks outlive a lost connection (15s)"},
-    {"server", "stall_limit", DURATION, MEMBER(stall_limit), 0, 0, NULL, 1,
-     "that a client may keep a transfer waiting before its connection is closed (30s)"},
-    {"store", "store", CHOICE, MEMBER(store), 0, 0, "arena|posix", 0, "where bytes are kept (arena)"},
-    {"store", "size", BYTES, MEMBER(size), 4096, MAX_BYTES, NULL, 0, "of the arena (1 GiB)"},
-    {"store", "directory", TEXT, MEMBER(directory), 0, 0, NULL, 0, "of the posix store"},
-    {"store", "file", TEXT, MEMBER(file), 0, 0, NULL, 0, "that the arena maps (none: memory)"},
-    {"store", "warm", BYTES, MEMBER(warm), 0, MAX_BYTES, NULL, 0, "of the arena kept touched ahead of use (256 MiB)"},
-    {"layout", "stripe_size", BYTES, MEMBER(stripe_size), 4096, INT64_C(1) << 32, NULL, 1, "of new files (1 MiB)"},
-    {"layout", "stripe_count", INTEGER, MEMBER(stripe_count), 0, THEMIS_PROTO_MAX_SERVERS, NULL, 1,
-     "servers of a new file, 0 for all (0)"},
-    {"sharing", "policy", TEXT, MEMBER(policy), 0, 0, NULL, 1, "size-fair, user-then-job-fair, fifo, ... (job-fair)"},
-    {"sharing", "policies", TEXT, MEMBER(policies), 0, 0, NULL, 1,
-     "that a job may wish for, with commas, or any (none)"},
-    {"sharing", "draw", CHOICE, MEMBER(draw), 0, 0, "stride|statistical", 1, "how the next job is drawn (stride)"},
-    {"sharing", "quantum", BYTES, MEMBER(quantum), 4096, INT64_C(1) << 30, NULL, 0, "bytes served at a time (1 MiB)"},
-    {"sharing", "store_bandwidth", BYTES, MEMBER(store_bandwidth), 0, MAX_BYTES, NULL, 0,
-     "bytes/s that the store is to move at most, 0 for no limit (0)"},
-    {"sharing", "lambda", DURATION, MEMBER(lambda), 0, 0, NULL, 1, "between exchanges of servers, 0 for none (500ms)"},
-    {"sharing", "heartbeat", DURATION, MEMBER(heartbeat), 0, 0, NULL, 1, "between signs of life of a job (5s)"},
-    {"sharing", "heartbeat_limit", INTEGER, MEMBER(heartbeat_limit), 1, 1000000, NULL, 1,
-     "missed ones after which a job is inactive (3)"},
-    {"sharing", "expired", CHOICE, MEMBER(drop), 0, 0, "drain|drop", 1, "what is done with its requests (drain)"},
-    {"sharing", "max_nodes", INTEGER, MEMBER(max_nodes), 1, UINT32_MAX, NULL, 1,
-     "that a job may claim to have (16384)"},
-    {"sharing", "max_priority", INTEGER, MEMBER(max_priority), 1, UINT32_MAX, NULL, 1,
-     "that a job may claim to have (100)"},
-    {"sharing", "gift_interval", DURATION, MEMBER(gift_interval), 0, 0, NULL, 0, "of the policy gift (500ms)"},
-    {"sharing", "tbf_rate", INTEGER, MEMBER(tbf_rate), 1, 1000000000, NULL, 0, "requests/s of the policy tbf (10000)"},
-    {"metrics", "metrics_listen", TEXT, MEMBER(metrics_listen), 0, 0, NULL, 0, "address of the metrics (127.0.0.1)"},
-    {"metrics", "metrics_port", INTEGER, MEMBER(metrics_port), 0, 65535, NULL, 0, "port of the metrics, 0 for off (0)"},
+    TEXT_KEY("server", name, RESTART, "name in messages (host:port)"),
+    TEXT_KEY("server", listen, RESTART, "host or address to listen at (all)"),
+    NUMBER_KEY("server", port, 0, 65535, RESTART, "port, 0 for any (7711)"),
+    TEXT_KEY("server", servers, RESTART, "host:port,... of all servers, in the clients' order"),
+    NUMBER_KEY("server", count, 1, THEMIS_PROTO_MAX_SERVERS, RESTART, "number of servers if they are not listed (1)"),
+    NUMBER_KEY("server", index, 0, THEMIS_PROTO_MAX_SERVERS - 1, RESTART,
+               "place of this server in the list (found by listen and port, or 0)"),
+    TEXT_KEY("server", state, RESTART, "directory of the namespace (none: in memory)"),
+    NUMBER_KEY("server", workers, 0, 1024, RESTART, "threads, 0 for one per core, at least 2 (0)"),
+    CHOICE_KEY("server", "log", log, "error|warn|info|debug", RELOAD, "level of messages (info)"),
+    TIME_KEY("server", drain, RELOAD, "time for queued requests when the server stops (10s)"),
+    TIME_KEY("server", lease, RELOAD, "time that locks outlive a lost connection (15s)"),
+    TIME_KEY("server", stall_limit, RELOAD,
+             "that a client may delay its transfer before its connection is closed (30s)"),
+    CHOICE_KEY("store", "store", store, "arena|posix", RESTART, "where bytes are kept (arena)"),
+    BYTES_KEY("store", size, 4096, MAX_BYTES, RESTART, "of the arena (1 GiB)"),
+    TEXT_KEY("store", directory, RESTART, "of the posix store"),
+    TEXT_KEY("store", file, RESTART, "that the arena maps (none: memory)"),
+    BYTES_KEY("store", warm, 0, MAX_BYTES, RESTART, "of the arena touched ahead of use (256 MiB)"),
+    BYTES_KEY("layout", stripe_size, 4096, INT64_C(1) << 32, RELOAD, "of new files (1 MiB)"),
+    NUMBER_KEY("layout", stripe_count, 0, THEMIS_PROTO_MAX_SERVERS, RELOAD, "servers of a new file, 0 for all (0)"),
+    TEXT_KEY("sharing", policy, RELOAD, "size-fair, user-then-job-fair, fifo, ... (job-fair)"),
+    TEXT_KEY("sharing", policies, RELOAD, "that a job may request, separated by commas, or any (none)"),
+    CHOICE_KEY("sharing", "draw", draw, "stride|statistical", RELOAD, "how the next job is drawn (stride)"),
+    BYTES_KEY("sharing", quantum, 4096, INT64_C(1) << 30, RESTART, "bytes served at a time (1 MiB)"),
+    BYTES_KEY("sharing", store_bandwidth, 0, MAX_BYTES, RESTART, "bytes/s that the store may move, 0 for no limit (0)"),
+    TIME_KEY("sharing", lambda, RELOAD, "between exchanges of servers, 0 for none (500ms)"),
+    TIME_KEY("sharing", heartbeat, RELOAD, "between heartbeats of an idle client (5s)"),
+    NUMBER_KEY("sharing", heartbeat_limit, 1, 1000000, RELOAD, "missed ones after which a job is inactive (3)"),
+    CHOICE_KEY("sharing", "expired", drop, "drain|drop", RELOAD, "what is done with its requests (drain)"),
+    NUMBER_KEY("sharing", max_nodes, 1, UINT32_MAX, RELOAD, "that a job may claim to have (16384)"),
+    NUMBER_KEY("sharing", max_priority, 1, UINT32_MAX, RELOAD, "that a job may claim to have (100)"),
+    TIME_KEY("sharing", gift_interval, RESTART, "of the policy gift (500ms)"),
+    NUMBER_KEY("sharing", tbf_rate, 1, 1000000000, RESTART, "requests/s of the policy tbf (10000)"),
+    TEXT_KEY("metrics", metrics_listen, RESTART, "address of the metrics (127.0.0.1)"),
+    NUMBER_KEY("metrics", metrics_port, 0, 65535, RESTART, "port of the metrics, 0 for off (0)"),
 };
 enum { KEYS = sizeof keys / sizeof *keys };
-static_assert(sizeof keys / sizeof *keys <= (size_t)THEMIS_SERVER_KEYS, "a line for each key");
+static_assert(sizeof keys / sizeof *keys <= (size_t)THEMIS_SERVER_CONFIG_KEYS, "a line for each key");
 
 void themis_server_config_init(themis_server_config_t *config)
 {
@@ -106,7 +122,7 @@ void themis_server_config_init(themis_server_config_t *config)
 }
 
 /* Number of `value` among "a|b|c", or -1. */
-static int choice_of(const char *choices, const char *value)
+static int choice_find(const char *choices, const char *value)
 {
     size_t length = strlen(value);
 
@@ -120,78 +136,70 @@ static int choice_of(const char *choices, const char *value)
     }
 }
 
-static themis_status_t set_choice(const config_key_t *key, void *member, const char *value)
+static themis_status_t bytes_parse(const config_key_t *key, const char *value, uint64_t *bytes)
 {
-    int number = choice_of(key->choices, value);
+    uint64_t parsed;
+    themis_status_t status = themis_util_config_bytes(value, &parsed);
 
-    if (number < 0)
+    if (status == THEMIS_OK && (parsed < (uint64_t)key->min || parsed > (uint64_t)key->max))
+        status = THEMIS_RANGE;
+    if (status == THEMIS_OK)
+        *bytes = parsed;
+    return status;
+}
+
+static themis_status_t key_parse(const config_key_t *key, const char *value, void *member)
+{
+    int number = -1;
+
+    if (key->kind == INTEGER)
+        return themis_util_config_integer(value, key->min, key->max, member);
+    if (key->kind == DURATION)
+        return themis_util_config_duration(value, member);
+    if (key->kind == BYTES)
+        return bytes_parse(key, value, member);
+    if (key->kind == CHOICE && (number = choice_find(key->choices, value)) < 0)
         return THEMIS_PARSE;
-    if (key->size == sizeof(int))
+    if (strlen(value) >= key->size && key->size != sizeof(int))
+        return THEMIS_RANGE;
+    if (key->kind == CHOICE && key->size == sizeof(int))
         *(int *)member = number;
     else
-        snprintf(member, key->size, "%s", value);
+        strcpy(member, value);
     return THEMIS_OK;
 }
 
-static themis_status_t set_key(themis_server_config_t *config, const config_key_t *key, const char *value)
+/* What values of the key look like. */
+static void key_expectation(const config_key_t *key, char *text, size_t size)
 {
-    void *member = (char *)config + key->offset;
-    themis_status_t status;
-    uint64_t bytes;
-
-    switch (key->kind) {
-    case INTEGER:
-        return themis_util_config_integer(value, key->low, key->high, member);
-    case DURATION:
-        return themis_util_config_duration(value, member);
-    case BYTES:
-        status = themis_util_config_bytes(value, &bytes);
-        if (status == THEMIS_OK && (bytes < (uint64_t)key->low || bytes > (uint64_t)key->high))
-            status = THEMIS_RANGE;
-        if (status == THEMIS_OK)
-            *(uint64_t *)member = bytes;
-        return status;
-    case CHOICE:
-        return set_choice(key, member, value);
-    case TEXT:
-        break;
-    }
-    if (strlen(value) >= key->size)
-        return THEMIS_RANGE;
-    strcpy(member, value);
-    return THEMIS_OK;
-}
-
-/* What a value of the key looks like, for who gave another one. */
-static void say_expected(const config_key_t *key, char *text, size_t size)
-{
-    switch (key->kind) {
-    case INTEGER:
-        snprintf(text, size, "expected a number from %lld to %lld", (long long)key->low, (long long)key->high);
-        return;
-    case DURATION:
+    if (key->kind == INTEGER)
+        snprintf(text, size, "expected a number from %lld to %lld", (long long)key->min, (long long)key->max);
+    else if (key->kind == DURATION)
         snprintf(text, size, "expected a time such as 500ms, 10s or 1m");
-        return;
-    case BYTES:
-        snprintf(text, size, "expected a size such as 64k, 1m or 2g");
-        if (key->low > 0)
-            snprintf(text + strlen(text), size - strlen(text), ", at least %lld bytes", (long long)key->low);
-        if (key->high < MAX_BYTES)
-            snprintf(text + strlen(text), size - strlen(text), " and at most %lld", (long long)key->high);
-        return;
-    case CHOICE:
+    else if (key->kind == CHOICE)
         snprintf(text, size, "expected one of %s", key->choices);
-        return;
-    case TEXT:
+    else if (key->kind == TEXT)
         snprintf(text, size, "longer than %zu bytes", key->size - 1);
+    if (key->kind != BYTES)
         return;
-    }
+    snprintf(text, size, "expected a size such as 64k, 1m or 2g");
+    if (key->min > 0)
+        snprintf(text + strlen(text), size - strlen(text), ", at least %lld bytes", (long long)key->min);
+    if (key->max < MAX_BYTES)
+        snprintf(text + strlen(text), size - strlen(text), " and at most %lld", (long long)key->max);
 }
 
-/* Sections of other readers of the same file. */
-static int foreign_section(const char *section)
+/* `line`: of the file; -1: an option. On failure `why` (128 bytes) says what was expected. */
+static themis_status_t key_set(themis_server_config_t *config, size_t number, const char *value, int line,
+                               char why[128])
 {
-    return strcmp(section, "client") == 0 || strcmp(section, "hints") == 0;
+    themis_status_t status = key_parse(&keys[number], value, (char *)config + keys[number].offset);
+
+    if (status == THEMIS_OK)
+        config->line[number] = line;
+    else
+        key_expectation(&keys[number], why, 128);
+    return status;
 }
 
 typedef struct reading {
@@ -202,22 +210,16 @@ typedef struct reading {
 static themis_status_t on_entry(void *arg, const char *section, const char *name, const char *value, int line)
 {
     reading_t *reading = arg;
-    themis_server_config_t *config = reading->config;
 
-    if (foreign_section(section))
-        return THEMIS_OK;
+    if (strcmp(section, "client") == 0 || strcmp(section, "hints") == 0)
+        return THEMIS_OK; /* of other readers of the same file */
     for (size_t i = 0; i < KEYS; i++) {
         if (strcmp(keys[i].section, section) != 0 || strcmp(keys[i].name, name) != 0)
             continue;
-        if (config->line[i] > 0) {
-            snprintf(reading->why, sizeof reading->why, "it is in line %d already", config->line[i]);
-            return THEMIS_CONFIG;
-        }
-        config->line[i] = line;
-        themis_status_t status = set_key(config, &keys[i], value);
-        if (status != THEMIS_OK)
-            say_expected(&keys[i], reading->why, sizeof reading->why);
-        return status;
+        if (reading->config->line[i] <= 0)
+            return key_set(reading->config, i, value, line, reading->why);
+        snprintf(reading->why, sizeof reading->why, "already set in line %d", reading->config->line[i]);
+        return THEMIS_CONFIG;
     }
     snprintf(reading->why, sizeof reading->why, "no such key");
     return THEMIS_CONFIG;
@@ -227,21 +229,19 @@ themis_status_t themis_server_config_read(themis_server_config_t *config, const 
 {
     themis_server_config_t fresh = *config;
     reading_t reading = {.config = &fresh};
+
     snprintf(fresh.path, sizeof fresh.path, "%s", path);
     themis_status_t status = themis_util_config_read(path, on_entry, &reading, error, size);
-
-    if (status == THEMIS_OK) {
-        *config = fresh;
-        return THEMIS_OK;
-    }
     size_t used = strlen(error);
-    if (*reading.why && used < size)
+    if (status == THEMIS_OK)
+        *config = fresh;
+    else if (*reading.why && used < size)
         snprintf(error + used, size - used, " (%s)", reading.why);
     return status;
 }
 
 /* Equal but for '-' and '_'. */
-static int same_name(const char *option, const char *name)
+static int is_option(const char *option, const char *name)
 {
     while (*option && (*option == *name || (*option == '-' && *name == '_')))
         option++, name++;
@@ -251,18 +251,14 @@ static int same_name(const char *option, const char *name)
 themis_status_t themis_server_config_set(themis_server_config_t *config, const char *option, const char *value,
                                          char *error, size_t size)
 {
-    char expected[128];
+    char why[128];
 
     for (size_t i = 0; i < KEYS; i++) {
-        if (!same_name(option, keys[i].name))
+        if (!is_option(option, keys[i].name))
             continue;
-        themis_status_t status = set_key(config, &keys[i], value);
-        if (status == THEMIS_OK) {
-            config->line[i] = -1;
-            return THEMIS_OK;
-        }
-        say_expected(&keys[i], expected, sizeof expected);
-        snprintf(error, size, "--%s %s: %s", option, value, expected);
+        themis_status_t status = key_set(config, i, value, -1, why);
+        if (status != THEMIS_OK)
+            snprintf(error, size, "--%s %s: %s", option, value, why);
         return status;
     }
     snprintf(error, size, "--%s: no such option", option);
@@ -294,7 +290,7 @@ themis_status_t themis_server_config_address(const themis_server_config_t *confi
     return THEMIS_OK;
 }
 
-/* --- what single keys cannot tell --------------------------------------------------------------------------------- */
+/* --- checks over several keys ------------------------------------------------------------------------------------ */
 
 typedef struct checking {
     themis_server_config_t *config;
@@ -302,9 +298,9 @@ typedef struct checking {
     size_t size;
 } checking_t;
 
-/* Says what is wrong with the key of `member`, and where its value is from. Returns THEMIS_CONFIG. */
-__attribute__((format(printf, 3, 4))) static themis_status_t complain(const checking_t *checking, const void *member,
-                                                                      const char *format, ...)
+/* Reports what is wrong with the key of `member`, and where its value comes from. Returns THEMIS_CONFIG. */
+__attribute__((format(printf, 3, 4))) static themis_status_t check_failed(const checking_t *checking,
+                                                                          const void *member, const char *format, ...)
 {
     size_t offset = (size_t)((const char *)member - (const char *)checking->config), i = 0;
     char why[512];
@@ -325,7 +321,7 @@ __attribute__((format(printf, 3, 4))) static themis_status_t complain(const chec
     return THEMIS_CONFIG;
 }
 
-/* Counts the list, checks its addresses and finds this server in it if it was not told. */
+/* Counts the servers, checks their addresses and finds this one among them if `index` is not given. */
 static themis_status_t check_servers(const checking_t *checking)
 {
     themis_server_config_t *config = checking->config;
@@ -340,16 +336,16 @@ static themis_status_t check_servers(const checking_t *checking)
         count++;
     }
     if (status != THEMIS_RANGE || (count == 0 && *config->servers))
-        return complain(checking, config->servers, "entry %u is not host:port", count + 1);
+        return check_failed(checking, config->servers, "entry %u is not host:port", count + 1);
     if (count)
         config->count = count;
     if (config->index < 0 && config->count > 1)
-        return complain(checking, &config->index, "needed: listen and port are none of servers");
+        return check_failed(checking, &config->index, "needed, since listen and port match none of servers");
     if (config->index < 0)
         config->index = 0;
     if (config->index >= config->count)
-        return complain(checking, &config->index, "%lld: there are %lld servers", (long long)config->index,
-                        (long long)config->count);
+        return check_failed(checking, &config->index, "%lld is not below the number of servers, %lld",
+                            (long long)config->index, (long long)config->count);
     return THEMIS_OK;
 }
 
@@ -367,7 +363,7 @@ static themis_status_t check_policies(const checking_t *checking, const char *me
         if (*separators && strcmp(name, "any") == 0)
             continue;
         if (!fits || themis_sched_policy_parse(name, &policy, why, sizeof why) != THEMIS_OK)
-            return complain(checking, member, "%.200s: %s", name, fits ? why : "too long");
+            return check_failed(checking, member, "%.200s: %s", name, fits ? why : "too long");
     }
     return THEMIS_OK;
 }
@@ -376,14 +372,13 @@ static themis_status_t check_policies(const checking_t *checking, const char *me
 static themis_status_t check_address(const checking_t *checking, const char *member)
 {
     const struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found;
-    int failed = *member ? getaddrinfo(member, NULL, &wanted, &found) : EAI_NONAME;
+    struct addrinfo *found = NULL;
+    int failed = *member ? getaddrinfo(member, NULL, &wanted, &found) : 0;
 
-    if (!*member)
-        return THEMIS_OK;
     if (failed)
-        return complain(checking, member, "%s: %s", member, gai_strerror(failed));
-    freeaddrinfo(found);
+        return check_failed(checking, member, "%s: %s", member, gai_strerror(failed));
+    if (found)
+        freeaddrinfo(found);
     return THEMIS_OK;
 }
 
@@ -391,20 +386,20 @@ static themis_status_t check_store(const checking_t *checking)
 {
     const themis_server_config_t *config = checking->config;
     int posix = strcmp(config->store, "posix") == 0;
-    char parent[THEMIS_SERVER_TEXT];
+    char parent[THEMIS_SERVER_CONFIG_TEXT];
 
     if (config->stripe_size % 4096)
-        return complain(checking, &config->stripe_size, "is to be a multiple of 4 KiB");
+        return check_failed(checking, &config->stripe_size, "must be a multiple of 4 KiB");
     if (posix && !*config->directory)
-        return complain(checking, config->directory, "needed by the posix store");
+        return check_failed(checking, config->directory, "needed by the posix store");
     if (posix && !*config->state)
-        return complain(checking, config->state, "needed with the posix store: names must live as long as the bytes");
+        return check_failed(checking, config->state, "needed by the posix store, so that names last as long as bytes");
     snprintf(parent, sizeof parent, "%s", config->file);
     if (!posix && config->size > THEMIS_STORE_SPACE_MOST)
-        return complain(checking, &config->size, "an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible",
-                        (unsigned long long)config->size);
+        return check_failed(checking, &config->size, "an arena of %llu bytes is not possible: use 4 KiB to 16 TiB",
+                            (unsigned long long)config->size);
     if (!posix && *config->file && access(dirname(parent), W_OK) != 0)
-        return complain(checking, config->file, "%s: %s", config->file, strerror(errno));
+        return check_failed(checking, config->file, "%s: %s", config->file, strerror(errno));
     return THEMIS_OK;
 }
 
@@ -424,7 +419,7 @@ themis_status_t themis_server_config_check(themis_server_config_t *config, char 
     if (status == THEMIS_OK && config->metrics_port)
         status = check_address(&checking, config->metrics_listen);
     if (status == THEMIS_OK && config->heartbeat == 0)
-        status = complain(&checking, &config->heartbeat, "cannot be 0");
+        status = check_failed(&checking, &config->heartbeat, "must not be 0");
     return status;
 }
 
