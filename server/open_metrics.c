@@ -25,7 +25,7 @@ static void put_job(FILE *out, const themis_sched_job_t *job)
     fprintf(out, "\",uid=\"%u\",gid=\"%u\"", job->identity.uid, job->identity.gid);
 }
 
-/* The next job that has samples from `job` on, or NULL. */
+/* The first job from `job` on that has samples, or NULL. */
 static themis_sched_job_t *shown_from(themis_sched_job_table_t *jobs, const themis_sched_t *sched,
                                       themis_sched_job_t *job)
 {

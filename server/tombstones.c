@@ -7,7 +7,7 @@ enum { GROUP_BITS = 13, GROUPS = 1 << GROUP_BITS, WAYS = 8 };
 
 typedef struct group {
     _Atomic uint64_t ids[WAYS]; /* 0: none */
-    atomic_uint next;           /* to be taken */
+    atomic_uint next;           /* to be overwritten */
 } group_t;
 
 struct themis_server_tombstones {

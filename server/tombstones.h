@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ids of objects that were destroyed at this server. An object comes to be with the first write to it, at any server of
- * its layout, so a write that comes late would make it again, and nobody could ever remove it. Ids are never used
- * twice, so it is enough to remember them: some 65,000, in groups of eight that forget their oldest.
+ * Ids of objects that were removed at this server. The first write to an object creates it, at any server of its
+ * layout, so a late write would create it again, and nobody could ever remove it. Ids are never used twice, so it is
+ * enough to keep them: some 65,000, in groups of eight that forget their oldest.
  *
- * Threads: all functions may be called from any thread. Add goes before the removal and has after the opening, so
- * that one of the two sees the other.
+ * Threads: all functions may be called from any thread. Call add before an object is removed, and has after it was
+ * opened, so that one of the two sees the other.
  */
 #ifndef THEMIS_SERVER_TOMBSTONES_H
 #define THEMIS_SERVER_TOMBSTONES_H
