@@ -112,7 +112,7 @@ START_TEST(a_file_gets_id_owner_and_layout)
 }
 END_TEST
 
-START_TEST(creation_meets_what_is_there)
+START_TEST(creation_of_an_existing_name)
 {
     ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_OK);
     ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_EXISTS);
@@ -123,7 +123,7 @@ START_TEST(creation_meets_what_is_there)
 }
 END_TEST
 
-START_TEST(a_wished_layout_is_kept_within_the_servers)
+START_TEST(a_requested_layout_is_limited_to_the_servers)
 {
     themis_proto_create_t create = {
         .path = text("/f"),
@@ -159,8 +159,8 @@ START_TEST(a_directory_is_removed_only_when_empty)
 }
 END_TEST
 
-/* Prefixes that are no path boundaries: "/d" has an entry only if it is its own. */
-START_TEST(neighbouring_directories_do_not_mix)
+/* Prefixes that are not path components: entries of "/dx" are not entries of "/d". */
+START_TEST(directories_with_a_common_prefix_do_not_mix)
 {
     ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
     ck_assert_int_eq(make("/d2", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
@@ -239,7 +239,7 @@ START_TEST(bad_names_are_refused)
 }
 END_TEST
 
-START_TEST(rights_are_those_of_the_mode)
+START_TEST(permissions_are_those_of_the_mode)
 {
     themis_proto_attr_t attr;
     themis_proto_setattr_t set = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0777};
@@ -261,7 +261,7 @@ START_TEST(rights_are_those_of_the_mode)
 }
 END_TEST
 
-START_TEST(renaming_takes_everything_over)
+START_TEST(renaming_keeps_all_attributes)
 {
     themis_proto_attr_t from, attr;
     themis_proto_create_t adopt = {.path = text("/new"), .flags = THEMIS_PROTO_CREATE_ADOPT};
@@ -288,7 +288,7 @@ START_TEST(renaming_takes_everything_over)
 }
 END_TEST
 
-START_TEST(a_directory_of_state_outlives_the_process)
+START_TEST(names_in_a_directory_outlive_the_process)
 {
     themis_proto_attr_t before, after, next;
 
@@ -348,16 +348,16 @@ int main(void)
     tcase_set_timeout(disk, 60);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_file_gets_id_owner_and_layout);
-    tcase_add_test(tests, creation_meets_what_is_there);
-    tcase_add_test(tests, a_wished_layout_is_kept_within_the_servers);
+    tcase_add_test(tests, creation_of_an_existing_name);
+    tcase_add_test(tests, a_requested_layout_is_limited_to_the_servers);
     tcase_add_test(tests, a_directory_is_removed_only_when_empty);
-    tcase_add_test(tests, neighbouring_directories_do_not_mix);
+    tcase_add_test(tests, directories_with_a_common_prefix_do_not_mix);
     tcase_add_test(tests, listing_goes_in_order_and_in_parts);
     tcase_add_test(tests, bad_names_are_refused);
-    tcase_add_test(tests, rights_are_those_of_the_mode);
-    tcase_add_test(tests, renaming_takes_everything_over);
+    tcase_add_test(tests, permissions_are_those_of_the_mode);
+    tcase_add_test(tests, renaming_keeps_all_attributes);
     tcase_add_test(tests, adding_and_removing_exclude_each_other);
-    tcase_add_test(disk, a_directory_of_state_outlives_the_process);
+    tcase_add_test(disk, names_in_a_directory_outlive_the_process);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, disk);
     return test_run(suite);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts about jobs, and their way over HTTP. */
+/* JSON and OpenMetrics text about jobs, and metrics over HTTP. */
 #include <arpa/inet.h>
 #include <check.h>
 #include <jansson.h>
@@ -39,7 +39,7 @@ static themis_sched_job_t *job_of_number(themis_sched_job_table_t *table, uint64
     return job;
 }
 
-START_TEST(json_tells_of_every_job)
+START_TEST(json_lists_every_job)
 {
     rig_t rig;
 
@@ -61,10 +61,10 @@ START_TEST(json_tells_of_every_job)
 }
 END_TEST
 
-/* A job that has not asked for anything yet is told apart, and is none of those that are counted. */
-START_TEST(who_looks_on_is_no_job)
+/* A job that only monitors is marked in JSON, not counted, and not in the metrics. */
+START_TEST(monitoring_clients_are_not_counted)
 {
-    themis_sched_job_identity_t identity = {.id = "looks on", .uid = 1, .nodes = 1};
+    themis_sched_job_identity_t identity = {.id = "monitors", .uid = 1, .nodes = 1};
     themis_sched_job_t *job;
     int fresh, changed;
     rig_t rig;
@@ -82,7 +82,7 @@ START_TEST(who_looks_on_is_no_job)
     free(text);
     text = themis_server_open_metrics_text(&server, rig.table, rig.sched);
     ck_assert_ptr_nonnull(strstr(text, "\nthemis_jobs 2\n"));
-    ck_assert_ptr_null(strstr(text, "looks on"));
+    ck_assert_ptr_null(strstr(text, "monitors"));
     free(text);
     job->requests = 1;
     ck_assert_uint_eq(themis_server_report_count(rig.table, rig.sched), 3);
@@ -91,7 +91,7 @@ START_TEST(who_looks_on_is_no_job)
 }
 END_TEST
 
-/* Ids of the longest and oddest kind fit into a message, and pages tell of each job once, whoever leaves meanwhile. */
+/* The longest and oddest ids fit into a message, and pages list each job once, even if jobs leave meanwhile. */
 START_TEST(many_jobs_come_in_pages)
 {
     enum { JOBS = 1000 };
@@ -122,7 +122,7 @@ START_TEST(many_jobs_come_in_pages)
         seen += rows;
         json_decref(page);
         free(text);
-        if (rows > 0) /* the last of a page has gone when the next one is asked for */
+        if (rows > 0) /* the last job of a page leaves before the next page is requested */
             themis_sched_job_table_remove(rig.table, job_of_number(rig.table, after));
     } while (rows > 0);
     ck_assert_uint_eq(seen, JOBS + 2);
@@ -130,7 +130,7 @@ START_TEST(many_jobs_come_in_pages)
 }
 END_TEST
 
-/* Every sample belongs to the family that was last announced, and the text ends as OpenMetrics wants. */
+/* Every sample follows its family's header, and the text ends as OpenMetrics requires. */
 START_TEST(metrics_are_open_metrics)
 {
     char family[200] = "", line[400];
@@ -178,7 +178,7 @@ static void ask(uint16_t port, const char *request, char *answer, size_t size)
     close(fd);
 }
 
-START_TEST(http_gives_them)
+START_TEST(metrics_are_served_over_http)
 {
     themis_server_metrics_http_t *http;
     char answer[4096];
@@ -208,11 +208,11 @@ int main(void)
     TCase *tests = tcase_create("all");
 
     tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, json_tells_of_every_job);
-    tcase_add_test(tests, who_looks_on_is_no_job);
+    tcase_add_test(tests, json_lists_every_job);
+    tcase_add_test(tests, monitoring_clients_are_not_counted);
     tcase_add_test(tests, many_jobs_come_in_pages);
     tcase_add_test(tests, metrics_are_open_metrics);
-    tcase_add_test(tests, http_gives_them);
+    tcase_add_test(tests, metrics_are_served_over_http);
     suite_add_tcase(suite, tests);
     return test_run(suite);
 }
