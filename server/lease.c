@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/lease.h"
 #include <inttypes.h>
+#include <string.h>
 #include "server/client_session.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -27,7 +28,7 @@ static void session_check_silence(themis_server_t *server, themis_server_session
         /* It holds nothing: it leaves its job, so that the job can end, and joins again with its next message. */
         themis_sched_job_table_leave(server->jobs, session->job, session->last_heard);
         session->job = NULL;
-    } else if (silent >= limit && server->config.drop && (session->queued || session->held)) {
+    } else if (silent >= limit && strcmp(server->config.expired, "drop") == 0 && (session->queued || session->held)) {
         themis_info("session %016" PRIx64 " of job %s is silent: its requests are dropped and its connection is closed",
                     session->number, session->identity.id);
         themis_server_session_disconnect(server, session);
@@ -55,7 +56,7 @@ void themis_server_lease_expire(themis_server_t *server, uint64_t now)
     themis_server_session_t *next;
 
     for (themis_server_session_t *session = themis_server_sessions_first(server->sessions); session; session = next) {
-        next = session->next;
+        next = session->hh.next;
         if (session->conn && session->job)
             session_check_silence(server, session, now, limit);
         else if (!session->conn && now - session->lost >= server->config.lease)

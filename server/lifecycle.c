@@ -30,24 +30,18 @@ static themis_proto_layout_t default_layout(const themis_server_config_t *config
         .stripe_size = config->stripe_size, .count = (uint32_t)config->stripe_count, .first = UINT32_MAX};
 }
 
-static themis_status_t jobs_create(themis_server_t *server)
+/* What is known of clients and their requests. */
+static themis_status_t tables_create(themis_server_t *server)
 {
-    return themis_sched_job_table_create(&server->jobs);
-}
+    themis_status_t status = themis_sched_job_table_create(&server->jobs);
 
-static themis_status_t sessions_create(themis_server_t *server)
-{
-    return themis_server_sessions_create(server->jobs, server->incarnation, &server->sessions);
-}
-
-static themis_status_t tombstones_create(themis_server_t *server)
-{
-    return themis_server_tombstones_create(&server->tombstones);
-}
-
-static themis_status_t locks_create(themis_server_t *server)
-{
-    return themis_server_locks_create(themis_server_lock_requests_granted, server, &server->locks);
+    if (status == THEMIS_OK)
+        status = themis_server_sessions_create(server->jobs, server->incarnation, &server->sessions);
+    if (status == THEMIS_OK)
+        status = themis_server_tombstones_create(&server->tombstones);
+    if (status == THEMIS_OK)
+        status = themis_server_locks_create(themis_server_lock_requests_granted, server, &server->locks);
+    return status;
 }
 
 static themis_status_t sched_create(themis_server_t *server)
@@ -124,10 +118,7 @@ static themis_status_t workers_create(themis_server_t *server)
 themis_status_t themis_server_create(const themis_server_config_t *config, themis_server_t **server)
 {
     static themis_status_t (*const parts[])(themis_server_t *) = {workers_create,
-                                                                  jobs_create,
-                                                                  sessions_create,
-                                                                  tombstones_create,
-                                                                  locks_create,
+                                                                  tables_create,
                                                                   sched_create,
                                                                   store_create,
                                                                   names_create,

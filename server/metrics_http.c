@@ -14,7 +14,6 @@ struct themis_server_metrics_http {
     struct MHD_Daemon *daemon;
     themis_server_metrics_text_fn text;
     void *arg;
-    uint16_t port;
 };
 
 /* Answers with `text`, which the response takes over if `mode` says so. */
@@ -81,15 +80,8 @@ themis_status_t themis_server_metrics_http_start(const char *host, uint16_t port
         free(made);
         return THEMIS_CONFIG;
     }
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(made->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    made->port = info == NULL ? port : info->port;
     *http = made;
     return THEMIS_OK;
-}
-
-uint16_t themis_server_metrics_http_port(const themis_server_metrics_http_t *http)
-{
-    return http->port;
 }
 
 void themis_server_metrics_http_stop(themis_server_metrics_http_t *http)

@@ -13,10 +13,9 @@ typedef struct themis_server_metrics_http themis_server_metrics_http_t;
 /* The text of one answer, which is freed with free(); NULL gives 503. Called by the thread that serves. */
 typedef char *(*themis_server_metrics_text_fn)(void *arg);
 
-/* Listens on the IPv4 address `host` (NULL or "": 127.0.0.1); port 0: any, see themis_server_metrics_http_port.
- * THEMIS_CONFIG: not an address, or nobody can listen there. */
+/* Listens on the IPv4 address `host` (NULL or "": 127.0.0.1). THEMIS_CONFIG: not an address, or it cannot be listened
+ * at. */
 themis_status_t themis_server_metrics_http_start(const char *host, uint16_t port, themis_server_metrics_text_fn text,
                                                  void *arg, themis_server_metrics_http_t **http);
-uint16_t themis_server_metrics_http_port(const themis_server_metrics_http_t *http);
 void themis_server_metrics_http_stop(themis_server_metrics_http_t *http); /* NULL is allowed */
 #endif

@@ -114,8 +114,8 @@ themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names)
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
 
-themis_status_t themis_server_namespace_lookup(themis_server_namespace_t *names, const themis_proto_text_t *path,
-                                               themis_proto_attr_t *attr)
+static themis_status_t attr_get(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                themis_proto_attr_t *attr)
 {
     themis_status_t status = check_path(path);
 
@@ -184,13 +184,13 @@ static themis_status_t check_existing(const themis_proto_create_t *create, const
     return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_EXISTS;
 }
 
-static themis_status_t make_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old, made;
     int keep = 0;
 
-    themis_status_t there = themis_server_namespace_lookup(names, &create->path, &old);
+    themis_status_t there = attr_get(names, &create->path, &old);
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
     themis_status_t status = there == THEMIS_OK ? check_existing(create, &old, &keep) : THEMIS_OK;
@@ -211,24 +211,14 @@ static themis_status_t make_locked(themis_server_namespace_t *names, const themi
     return status;
 }
 
-themis_status_t themis_server_namespace_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                             const themis_proto_create_t *create, themis_proto_attr_t *attr)
-{
-    pthread_mutex_t *lock = path_lock(names, &create->path);
-    themis_status_t status = make_locked(names, who, create, attr);
-
-    pthread_mutex_unlock(lock);
-    return status;
-}
-
-static themis_status_t remove_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                     const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
+static themis_status_t name_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                   const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old;
 
     if (is_root(&remove->path))
         return THEMIS_BUSY;
-    themis_status_t status = themis_server_namespace_lookup(names, &remove->path, &old);
+    themis_status_t status = attr_get(names, &remove->path, &old);
     if (status != THEMIS_OK)
         return status;
     if (old.type != remove->type)
@@ -245,22 +235,12 @@ static themis_status_t remove_locked(themis_server_namespace_t *names, const the
     return status;
 }
 
-themis_status_t themis_server_namespace_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                               const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
-{
-    pthread_mutex_t *lock = path_lock(names, &remove->path);
-    themis_status_t status = remove_locked(names, who, remove, attr);
-
-    pthread_mutex_unlock(lock);
-    return status;
-}
-
-static themis_status_t setattr_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                      const themis_proto_setattr_t *set, themis_proto_attr_t *attr)
+static themis_status_t name_setattr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                    const themis_proto_setattr_t *set, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t now;
 
-    themis_status_t status = themis_server_namespace_lookup(names, &set->path, &now);
+    themis_status_t status = attr_get(names, &set->path, &now);
     if (status == THEMIS_OK && set->mask)
         status = themis_server_access_owner(who, &now);
     /* only root changes the owner */
@@ -282,67 +262,64 @@ static themis_status_t setattr_locked(themis_server_namespace_t *names, const th
     return status;
 }
 
-themis_status_t themis_server_namespace_setattr(themis_server_namespace_t *names,
-                                                const themis_sched_job_identity_t *who,
-                                                const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr)
-{
-    pthread_mutex_t *lock = path_lock(names, &setattr->path);
-    themis_status_t status = setattr_locked(names, who, setattr, attr);
-
-    pthread_mutex_unlock(lock);
-    return status;
-}
-
 /* The directory exists, is one, and allows `want`. */
 static themis_status_t check_directory(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                        const themis_proto_text_t *directory, int want)
 {
     themis_proto_attr_t attr;
-    themis_status_t status = themis_server_namespace_lookup(names, directory, &attr);
+    themis_status_t status = attr_get(names, directory, &attr);
 
     if (status != THEMIS_OK)
         return status;
     return attr.type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(who, &attr, want) : THEMIS_NOT_DIRECTORY;
 }
 
-static themis_status_t check_entry(const themis_proto_entry_t *entry)
+/* The entry is valid, and its directory may be changed. */
+static themis_status_t check_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                   const themis_proto_entry_t *entry)
 {
     themis_status_t status = check_name(entry->name.bytes, entry->name.length);
 
     if (status == THEMIS_OK && entry->directory.length + entry->name.length + 1 > THEMIS_PROTO_MAX_PATH)
         status = THEMIS_NAME_TOO_LONG;
-    return status;
+    return status == THEMIS_OK ? check_directory(names, who, &entry->directory,
+                                                 THEMIS_SERVER_ACCESS_WRITE | THEMIS_SERVER_ACCESS_EXECUTE)
+                               : status;
 }
 
-typedef themis_status_t entry_change_t(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
-
-static themis_status_t change_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                    const themis_proto_entry_t *entry, entry_change_t *change)
+themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                              unsigned opcode, const themis_proto_body_t *body,
+                                              themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_entry(entry);
+    themis_status_t status = THEMIS_OPCODE;
 
-    if (status != THEMIS_OK)
-        return status;
-    pthread_mutex_t *lock = path_lock(names, &entry->directory);
-    status = check_directory(names, who, &entry->directory, THEMIS_SERVER_ACCESS_WRITE | THEMIS_SERVER_ACCESS_EXECUTE);
-    if (status == THEMIS_OK)
-        status = change(names->db, entry);
+    if (opcode == THEMIS_OP_LOOKUP)
+        return attr_get(names, &body->path.path, attr);
+    /* every body of these begins with a path: the name's, or that of the entry's directory */
+    pthread_mutex_t *lock = path_lock(names, &body->path.path);
+    switch (opcode) {
+    case THEMIS_OP_CREATE:
+        status = name_create(names, who, &body->create, attr);
+        break;
+    case THEMIS_OP_REMOVE:
+        status = name_remove(names, who, &body->remove, attr);
+        break;
+    case THEMIS_OP_SETATTR:
+        status = name_setattr(names, who, &body->setattr, attr);
+        break;
+    case THEMIS_OP_ENTRY_ADD:
+        status = check_entry(names, who, &body->entry);
+        if (status == THEMIS_OK)
+            status = themis_server_name_db_entry_put(names->db, &body->entry);
+        break;
+    case THEMIS_OP_ENTRY_REMOVE:
+        status = check_entry(names, who, &body->entry);
+        if (status == THEMIS_OK)
+            status = themis_server_name_db_entry_remove(names->db, &body->entry);
+        break;
+    }
     pthread_mutex_unlock(lock);
     return status;
-}
-
-themis_status_t themis_server_namespace_entry_add(themis_server_namespace_t *names,
-                                                  const themis_sched_job_identity_t *who,
-                                                  const themis_proto_entry_t *entry)
-{
-    return change_entry(names, who, entry, themis_server_name_db_entry_put);
-}
-
-themis_status_t themis_server_namespace_entry_remove(themis_server_namespace_t *names,
-                                                     const themis_sched_job_identity_t *who,
-                                                     const themis_proto_entry_t *entry)
-{
-    return change_entry(names, who, entry, themis_server_name_db_entry_remove);
 }
 
 themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,

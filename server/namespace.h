@@ -3,8 +3,8 @@
  * The names whose home is this server: attributes of paths, and the entries of directories, in RocksDB.
  *
  * Every operation is atomic on this server: a directory is removed only while it has no entries, and gets none after.
- * "/" always exists. A path that is not normalised is THEMIS_BAD_NAME. Rights are checked for `who` (access.h). For the
- * requests of the same names see doc/wire.md.
+ * "/" always exists. A path that is not normalised is THEMIS_BAD_NAME. Rights are checked for `who` (access.h). The
+ * requests are described in doc/wire.md.
  *
  * Threads: all functions may be called from any thread, but not by the one that polls the network, as they may wait for
  * the disk. With a state directory every change is in the database's log when the function returns: it survives the end
@@ -37,22 +37,12 @@ void themis_server_namespace_destroy(themis_server_namespace_t *names); /* NULL 
 /* Changes the default layout (reload of the configuration). */
 void themis_server_namespace_set_layout(themis_server_namespace_t *names, const themis_proto_layout_t *layout);
 
-themis_status_t themis_server_namespace_lookup(themis_server_namespace_t *names, const themis_proto_text_t *path,
-                                               themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                             const themis_proto_create_t *create, themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                               const themis_proto_remove_t *remove, themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_setattr(themis_server_namespace_t *names,
-                                                const themis_sched_job_identity_t *who,
-                                                const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_entry_add(themis_server_namespace_t *names,
-                                                  const themis_sched_job_identity_t *who,
-                                                  const themis_proto_entry_t *entry);
-themis_status_t themis_server_namespace_entry_remove(themis_server_namespace_t *names,
-                                                     const themis_sched_job_identity_t *who,
-                                                     const themis_proto_entry_t *entry);
-/* Entries into `buffer`, which *entries borrows. */
+/* Serves LOOKUP, CREATE, REMOVE, SETATTR, ENTRY_ADD or ENTRY_REMOVE for `who`: `body` is the request's, and *attr gets
+ * the attributes that are its reply (but for entries). */
+themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                              unsigned opcode, const themis_proto_body_t *body,
+                                              themis_proto_attr_t *attr);
+/* READDIR: entries into `buffer` (`capacity` bytes), which *entries borrows. */
 themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,
                                                 const themis_sched_job_identity_t *who,
                                                 const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,

@@ -3,7 +3,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "server/report.h"
+
+/* The jobs that have samples. */
+typedef struct shown {
+    const themis_sched_job_t **jobs;
+    uint32_t count;
+} shown_t;
 
 /* A label's value: backslash, quote and newline escaped. */
 static void put_label(FILE *out, const char *value)
@@ -23,26 +28,6 @@ static void put_job(FILE *out, const themis_sched_job_t *job)
     fputs("job_id=\"", out);
     put_label(out, job->identity.id);
     fprintf(out, "\",uid=\"%u\",gid=\"%u\"", job->identity.uid, job->identity.gid);
-}
-
-/* The first job from `job` on that has samples, or NULL. */
-static themis_sched_job_t *shown_from(themis_sched_job_table_t *jobs, const themis_sched_t *sched,
-                                      themis_sched_job_t *job)
-{
-    while (job != NULL && !themis_sched_has_asked(sched, job))
-        job = themis_sched_job_table_next(jobs, job);
-    return job;
-}
-
-static themis_sched_job_t *first_shown(themis_sched_job_table_t *jobs, const themis_sched_t *sched)
-{
-    return shown_from(jobs, sched, themis_sched_job_table_first(jobs));
-}
-
-static themis_sched_job_t *next_shown(themis_sched_job_table_t *jobs, const themis_sched_t *sched,
-                                      themis_sched_job_t *job)
-{
-    return shown_from(jobs, sched, themis_sched_job_table_next(jobs, job));
 }
 
 static void put_family(FILE *out, const char *name, const char *type, const char *help)
@@ -84,19 +69,20 @@ static void put_sample(FILE *out, const char *name, const char *suffix, const th
     fprintf(out, "} %.17g\n", value);
 }
 
-static void put_values(FILE *out, themis_sched_job_table_t *jobs, const themis_sched_t *sched)
+static void put_values(FILE *out, const shown_t *shown, const themis_sched_t *sched)
 {
     static const char *const share = "themis_job_share_ratio";
 
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        const family_t *family = &families[i];
+    for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
+        const family_t *family = &families[k];
         put_family(out, family->name, family->is_counter ? "counter" : "gauge", family->help);
-        for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
-            put_sample(out, family->name, family->is_counter ? "_total" : "", job, counter_of(job, family));
+        for (uint32_t i = 0; i < shown->count; i++)
+            put_sample(out, family->name, family->is_counter ? "_total" : "", shown->jobs[i],
+                       counter_of(shown->jobs[i], family));
     }
     put_family(out, share, "gauge", "Part of this server that the job is due.");
-    for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
-        put_sample(out, share, "", job, themis_sched_share(sched, job));
+    for (uint32_t i = 0; i < shown->count; i++)
+        put_sample(out, share, "", shown->jobs[i], themis_sched_share(sched, shown->jobs[i]));
 }
 
 /* Buckets from 1 us to about 17 s, every second power of two: finer ones cost Prometheus more than they tell. */
@@ -124,14 +110,16 @@ static void put_histogram(FILE *out, const char *name, const themis_sched_job_t 
     fprintf(out, "} %.9g\n", (double)sum / 1e9);
 }
 
-static void put_histograms(FILE *out, themis_sched_job_table_t *jobs, const themis_sched_t *sched)
+static void put_histograms(FILE *out, const shown_t *shown)
 {
-    put_family(out, "themis_job_wait_seconds", "histogram", "Time from a request's arrival to its first slice.");
-    for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
-        put_histogram(out, "themis_job_wait_seconds", job, &job->wait, job->wait_ns);
-    put_family(out, "themis_job_service_seconds", "histogram", "Time that a request was being served.");
-    for (themis_sched_job_t *job = first_shown(jobs, sched); job != NULL; job = next_shown(jobs, sched, job))
-        put_histogram(out, "themis_job_service_seconds", job, &job->service, job->service_ns);
+    static const char *const wait = "themis_job_wait_seconds", *const service = "themis_job_service_seconds";
+
+    put_family(out, wait, "histogram", "Time from a request's arrival to its first slice.");
+    for (uint32_t i = 0; i < shown->count; i++)
+        put_histogram(out, wait, shown->jobs[i], &shown->jobs[i]->wait, shown->jobs[i]->wait_ns);
+    put_family(out, service, "histogram", "Time that a request was being served.");
+    for (uint32_t i = 0; i < shown->count; i++)
+        put_histogram(out, service, shown->jobs[i], &shown->jobs[i]->service, shown->jobs[i]->service_ns);
 }
 
 static void put_gauge(FILE *out, const char *name, const char *help, double value)
@@ -140,7 +128,7 @@ static void put_gauge(FILE *out, const char *name, const char *help, double valu
     fprintf(out, "%s %.17g\n", name, value);
 }
 
-static void put_server(FILE *out, const themis_server_open_metrics_t *server, themis_sched_job_table_t *jobs,
+static void put_server(FILE *out, const themis_server_open_metrics_t *server, uint32_t jobs,
                        const themis_sched_t *sched)
 {
     put_family(out, "themis_server", "info", "The server and its policy.");
@@ -148,7 +136,7 @@ static void put_server(FILE *out, const themis_server_open_metrics_t *server, th
     put_label(out, server->name);
     fprintf(out, "\",index=\"%u\",policy=\"%s\",draw=\"%s\"} 1\n", server->index, themis_sched_policy(sched),
             themis_sched_draw(sched));
-    put_gauge(out, "themis_jobs", "Jobs that have asked for something.", themis_server_report_count(jobs, sched));
+    put_gauge(out, "themis_jobs", "Jobs that have asked for something.", jobs);
     put_gauge(out, "themis_sessions", "Sessions of clients.", server->sessions);
     put_gauge(out, "themis_workers", "Worker threads.", server->workers);
     put_gauge(out, "themis_queued_requests", "Requests that wait, over all jobs.", (double)themis_sched_queued(sched));
@@ -160,21 +148,37 @@ static void put_server(FILE *out, const themis_server_open_metrics_t *server, th
     put_gauge(out, "themis_uptime_seconds", "Time since the server started.", (double)server->uptime / 1e9);
 }
 
+/* THEMIS_NO_MEMORY, or `shown` gets its array, which is to be freed. */
+static themis_status_t shown_find(shown_t *shown, themis_sched_job_table_t *jobs, const themis_sched_t *sched)
+{
+    *shown = (shown_t){.jobs = malloc((themis_sched_job_table_count(jobs) + 1) * sizeof(themis_sched_job_t *))};
+    if (shown->jobs == NULL)
+        return THEMIS_NO_MEMORY;
+    for (themis_sched_job_t *job = themis_sched_job_table_first(jobs); job != NULL;
+         job = themis_sched_job_table_next(jobs, job))
+        if (themis_sched_has_asked(sched, job))
+            shown->jobs[shown->count++] = job;
+    return THEMIS_OK;
+}
+
 char *themis_server_open_metrics_text(const themis_server_open_metrics_t *server, themis_sched_job_table_t *jobs,
                                       const themis_sched_t *sched)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    shown_t shown;
+    FILE *out = shown_find(&shown, jobs, sched) == THEMIS_OK ? open_memstream(&text, &size) : NULL;
 
-    if (out == NULL)
-        return NULL;
-    put_server(out, server, jobs, sched);
-    put_values(out, jobs, sched);
-    put_histograms(out, jobs, sched);
-    fputs("# EOF\n", out);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    if (out != NULL) {
+        put_server(out, server, shown.count, sched);
+        put_values(out, &shown, sched);
+        put_histograms(out, &shown);
+        fputs("# EOF\n", out);
+        if (fclose(out) != 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    free(shown.jobs);
+    return text;
 }

@@ -26,113 +26,76 @@ typedef struct key {
     kind_t kind;
     size_t offset, size; /* of the member */
     int64_t min, max;    /* BYTES and INTEGER */
-    const char *choices; /* CHOICE of texts or, for an int, of numbers from 0: "a|b" */
+    const char *choices; /* CHOICE: "a|b" */
     reload_t reload;
+    const char *initial; /* the default; NULL: zeros */
     const char *help;
 } config_key_t;
 
 #define MEMBER(member) offsetof(themis_server_config_t, member), sizeof(((themis_server_config_t *)0)->member)
-#define TEXT_KEY(section, name, reload, help)                                                                          \
-    {                                                                                                                  \
-        section, #name, TEXT, MEMBER(name), 0, 0, NULL, reload, help                                                   \
-    }
-#define TIME_KEY(section, name, reload, help)                                                                          \
-    {                                                                                                                  \
-        section, #name, DURATION, MEMBER(name), 0, 0, NULL, reload, help                                               \
-    }
-#define BYTES_KEY(section, name, min, max, reload, help)                                                               \
-    {                                                                                                                  \
-        section, #name, BYTES, MEMBER(name), min, max, NULL, reload, help                                              \
-    }
-#define NUMBER_KEY(section, name, min, max, reload, help)                                                              \
-    {                                                                                                                  \
-        section, #name, INTEGER, MEMBER(name), min, max, NULL, reload, help                                            \
-    }
-#define CHOICE_KEY(section, name, member, choices, reload, help)                                                       \
-    {                                                                                                                  \
-        section, name, CHOICE, MEMBER(member), 0, 0, choices, reload, help                                             \
-    }
+#define TEXT_KEY(section, name) section, #name, TEXT, MEMBER(name), 0, 0, NULL
+#define TIME_KEY(section, name) section, #name, DURATION, MEMBER(name), 0, 0, NULL
+#define BYTES_KEY(section, name, min, max) section, #name, BYTES, MEMBER(name), min, max, NULL
+#define NUMBER_KEY(section, name, min, max) section, #name, INTEGER, MEMBER(name), min, max, NULL
+#define CHOICE_KEY(section, name, choices) section, #name, CHOICE, MEMBER(name), 0, 0, choices
 #define MAX_BYTES INT64_MAX
 
 static const config_key_t keys[] = {
-    TEXT_KEY("server", name, RESTART, "name in messages (host:port)"),
-    TEXT_KEY("server", listen, RESTART, "host or address to listen at (all)"),
-    NUMBER_KEY("server", port, 0, 65535, RESTART, "port, 0 for any (7711)"),
-    TEXT_KEY("server", servers, RESTART, "host:port,... of all servers, in the clients' order"),
-    NUMBER_KEY("server", count, 1, THEMIS_PROTO_MAX_SERVERS, RESTART, "number of servers if they are not listed (1)"),
-    NUMBER_KEY("server", index, 0, THEMIS_PROTO_MAX_SERVERS - 1, RESTART,
-               "place of this server in the list (found by listen and port, or 0)"),
-    TEXT_KEY("server", state, RESTART, "directory of the namespace (none: in memory)"),
-    NUMBER_KEY("server", workers, 0, 1024, RESTART, "threads, 0 for one per core, at least 2 (0)"),
-    CHOICE_KEY("server", "log", log, "error|warn|info|debug", RELOAD, "level of messages (info)"),
-    TIME_KEY("server", drain, RELOAD, "time for queued requests when the server stops (10s)"),
-    TIME_KEY("server", lease, RELOAD, "time that locks outlive a lost connection (15s)"),
-    TIME_KEY("server", stall_limit, RELOAD,
-             "that a client may delay its transfer before its connection is closed (30s)"),
-    CHOICE_KEY("store", "store", store, "arena|posix", RESTART, "where bytes are kept (arena)"),
-    BYTES_KEY("store", size, 4096, MAX_BYTES, RESTART, "of the arena (1 GiB)"),
-    TEXT_KEY("store", directory, RESTART, "of the posix store"),
-    TEXT_KEY("store", file, RESTART, "that the arena maps (none: memory)"),
-    BYTES_KEY("store", warm, 0, MAX_BYTES, RESTART, "of the arena touched ahead of use (256 MiB)"),
-    BYTES_KEY("layout", stripe_size, 4096, INT64_C(1) << 32, RELOAD, "of new files (1 MiB)"),
-    NUMBER_KEY("layout", stripe_count, 0, THEMIS_PROTO_MAX_SERVERS, RELOAD, "servers of a new file, 0 for all (0)"),
-    TEXT_KEY("sharing", policy, RELOAD, "size-fair, user-then-job-fair, fifo, ... (job-fair)"),
-    TEXT_KEY("sharing", policies, RELOAD, "that a job may request, separated by commas, or any (none)"),
-    CHOICE_KEY("sharing", "draw", draw, "stride|statistical", RELOAD, "how the next job is drawn (stride)"),
-    BYTES_KEY("sharing", quantum, 4096, INT64_C(1) << 30, RESTART, "bytes served at a time (1 MiB)"),
-    BYTES_KEY("sharing", store_bandwidth, 0, MAX_BYTES, RESTART, "bytes/s that the store may move, 0 for no limit (0)"),
-    TIME_KEY("sharing", lambda, RELOAD, "between exchanges of servers, 0 for none (500ms)"),
-    TIME_KEY("sharing", heartbeat, RELOAD, "between heartbeats of an idle client (5s)"),
-    NUMBER_KEY("sharing", heartbeat_limit, 1, 1000000, RELOAD, "missed ones after which a job is inactive (3)"),
-    CHOICE_KEY("sharing", "expired", drop, "drain|drop", RELOAD, "what is done with its requests (drain)"),
-    NUMBER_KEY("sharing", max_nodes, 1, UINT32_MAX, RELOAD, "that a job may claim to have (16384)"),
-    NUMBER_KEY("sharing", max_priority, 1, UINT32_MAX, RELOAD, "that a job may claim to have (100)"),
-    TIME_KEY("sharing", gift_interval, RESTART, "of the policy gift (500ms)"),
-    NUMBER_KEY("sharing", tbf_rate, 1, 1000000000, RESTART, "requests/s of the policy tbf (10000)"),
-    TEXT_KEY("metrics", metrics_listen, RESTART, "address of the metrics (127.0.0.1)"),
-    NUMBER_KEY("metrics", metrics_port, 0, 65535, RESTART, "port of the metrics, 0 for off (0)"),
+    {TEXT_KEY("server", name), RESTART, NULL, "name in messages (host:port)"},
+    {TEXT_KEY("server", listen), RESTART, NULL, "host or address to listen at (all)"},
+    {NUMBER_KEY("server", port, 0, 65535), RESTART, "7711", "port, 0 for any"},
+    {TEXT_KEY("server", servers), RESTART, NULL, "host:port,... of all servers, in the clients' order"},
+    {NUMBER_KEY("server", count, 1, THEMIS_PROTO_MAX_SERVERS), RESTART, "1",
+     "number of servers if they are not listed"},
+    {NUMBER_KEY("server", index, 0, THEMIS_PROTO_MAX_SERVERS - 1), RESTART, NULL,
+     "place of this server in the list (found by listen and port, or 0)"},
+    {TEXT_KEY("server", state), RESTART, NULL, "directory of the namespace (none: in memory)"},
+    {NUMBER_KEY("server", workers, 0, 1024), RESTART, "0", "threads, 0 for one per core, at least 2"},
+    {CHOICE_KEY("server", log, "error|warn|info|debug"), RELOAD, "info", "level of messages"},
+    {TIME_KEY("server", drain), RELOAD, "10s", "time for queued requests when the server stops"},
+    {TIME_KEY("server", lease), RELOAD, "15s", "time that locks outlive a lost connection"},
+    {TIME_KEY("server", stall_limit), RELOAD, "30s",
+     "time that a client may delay its transfer before it is disconnected"},
+    {CHOICE_KEY("store", store, "arena|posix"), RESTART, "arena", "where bytes are kept"},
+    {BYTES_KEY("store", size, 4096, MAX_BYTES), RESTART, "1GiB", "size of the arena"},
+    {TEXT_KEY("store", directory), RESTART, NULL, "directory of the posix store"},
+    {TEXT_KEY("store", file), RESTART, NULL, "file that the arena maps (none: memory)"},
+    {BYTES_KEY("store", warm, 0, MAX_BYTES), RESTART, "256MiB", "bytes of the arena touched ahead of use"},
+    {BYTES_KEY("layout", stripe_size, 4096, INT64_C(1) << 32), RELOAD, "1MiB", "stripe size of new files"},
+    {NUMBER_KEY("layout", stripe_count, 0, THEMIS_PROTO_MAX_SERVERS), RELOAD, "0", "servers of a new file, 0 for all"},
+    {TEXT_KEY("sharing", policy), RELOAD, "job-fair", "size-fair, user-then-job-fair, fifo, ..."},
+    {TEXT_KEY("sharing", policies), RELOAD, NULL,
+     "policies that jobs may request: names separated by commas, or any (none)"},
+    {CHOICE_KEY("sharing", draw, "stride|statistical"), RELOAD, "stride", "how the next job is drawn"},
+    {BYTES_KEY("sharing", quantum, 4096, INT64_C(1) << 30), RESTART, "1MiB", "bytes served at a time"},
+    {BYTES_KEY("sharing", store_bandwidth, 0, MAX_BYTES), RESTART, "0",
+     "bytes/s that the store may move, 0 for no limit"},
+    {TIME_KEY("sharing", lambda), RELOAD, "500ms", "time between exchanges of servers, 0 for none"},
+    {TIME_KEY("sharing", heartbeat), RELOAD, "5s", "time between heartbeats of an idle client"},
+    {NUMBER_KEY("sharing", heartbeat_limit, 1, 1000000), RELOAD, "3",
+     "missed heartbeats after which a job is inactive"},
+    {CHOICE_KEY("sharing", expired, "drain|drop"), RELOAD, "drain", "what to do with its requests: serve or drop them"},
+    {NUMBER_KEY("sharing", max_nodes, 1, UINT32_MAX), RELOAD, "16384", "nodes that a job may claim"},
+    {NUMBER_KEY("sharing", max_priority, 1, UINT32_MAX), RELOAD, "100", "priority that a job may claim"},
+    {TIME_KEY("sharing", gift_interval), RESTART, "500ms", "interval of the policy gift"},
+    {NUMBER_KEY("sharing", tbf_rate, 1, 1000000000), RESTART, "10000", "requests/s of the policy tbf"},
+    {TEXT_KEY("metrics", metrics_listen), RESTART, "127.0.0.1", "address of the metrics"},
+    {NUMBER_KEY("metrics", metrics_port, 0, 65535), RESTART, "0", "port of the metrics, 0 for off"},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 static_assert(sizeof keys / sizeof *keys <= (size_t)THEMIS_SERVER_CONFIG_KEYS, "a line for each key");
 
-void themis_server_config_init(themis_server_config_t *config)
+/* Is `value` one of "a|b|c"? */
+static int is_choice(const char *choices, const char *value)
 {
-    *config = (themis_server_config_t){.port = 7711,
-                                       .count = 1,
-                                       .index = -1,
-                                       .log = "info",
-                                       .drain = 10 * THEMIS_NS_PER_S,
-                                       .lease = 15 * THEMIS_NS_PER_S,
-                                       .stall_limit = 30 * THEMIS_NS_PER_S,
-                                       .store = "arena",
-                                       .size = UINT64_C(1) << 30,
-                                       .warm = 256 << 20,
-                                       .stripe_size = 1 << 20,
-                                       .policy = "job-fair",
-                                       .draw = "stride",
-                                       .quantum = 1 << 20,
-                                       .lambda = 500 * THEMIS_NS_PER_MS,
-                                       .heartbeat = 5 * THEMIS_NS_PER_S,
-                                       .heartbeat_limit = 3,
-                                       .max_nodes = 16384,
-                                       .max_priority = 100,
-                                       .gift_interval = 500 * THEMIS_NS_PER_MS,
-                                       .tbf_rate = 10000,
-                                       .metrics_listen = "127.0.0.1"};
-}
+    size_t length = strlen(value), part;
 
-/* Number of `value` among "a|b|c", or -1. */
-static int choice_find(const char *choices, const char *value)
-{
-    size_t length = strlen(value);
-
-    for (int number = 0;; number++) {
-        size_t part = strcspn(choices, "|");
+    for (;; choices += part + 1) {
+        part = strcspn(choices, "|");
         if (part == length && strncmp(choices, value, part) == 0)
-            return number;
+            return 1;
         if (!choices[part])
-            return -1;
-        choices += part + 1;
+            return 0;
     }
 }
 
@@ -150,23 +113,27 @@ static themis_status_t bytes_parse(const config_key_t *key, const char *value, u
 
 static themis_status_t key_parse(const config_key_t *key, const char *value, void *member)
 {
-    int number = -1;
-
     if (key->kind == INTEGER)
         return themis_util_config_integer(value, key->min, key->max, member);
     if (key->kind == DURATION)
         return themis_util_config_duration(value, member);
     if (key->kind == BYTES)
         return bytes_parse(key, value, member);
-    if (key->kind == CHOICE && (number = choice_find(key->choices, value)) < 0)
+    if (key->kind == CHOICE && !is_choice(key->choices, value))
         return THEMIS_PARSE;
-    if (strlen(value) >= key->size && key->size != sizeof(int))
+    if (strlen(value) >= key->size)
         return THEMIS_RANGE;
-    if (key->kind == CHOICE && key->size == sizeof(int))
-        *(int *)member = number;
-    else
-        strcpy(member, value);
+    strcpy(member, value);
     return THEMIS_OK;
+}
+
+void themis_server_config_init(themis_server_config_t *config)
+{
+    memset(config, 0, sizeof *config);
+    config->index = -1;
+    for (size_t i = 0; i < KEYS; i++)
+        if (keys[i].initial)
+            key_parse(&keys[i], keys[i].initial, (char *)config + keys[i].offset);
 }
 
 /* What values of the key look like. */
@@ -432,7 +399,7 @@ void themis_server_config_reload(themis_server_config_t *config, const themis_se
     for (size_t i = 0; i < KEYS; i++) {
         void *to = (char *)config + keys[i].offset;
         const void *from = (const char *)fresh + keys[i].offset;
-        int text = keys[i].kind == TEXT || (keys[i].kind == CHOICE && keys[i].size != sizeof(int));
+        int text = keys[i].kind == TEXT || keys[i].kind == CHOICE;
         if (text ? strcmp(to, from) == 0 : memcmp(to, from, keys[i].size) == 0)
             continue;
         if (to == config->name && !*fresh->name)
@@ -451,6 +418,7 @@ void themis_server_config_help(FILE *out)
         snprintf(option, sizeof option, "--%s", keys[i].name);
         for (char *at = option; *at; at++)
             *at = *at == '_' ? '-' : *at;
-        fprintf(out, "  %-18s %s\n", option, keys[i].help);
+        fprintf(out, "  %-18s %s", option, keys[i].help);
+        fprintf(out, keys[i].initial ? " (%s)\n" : "\n", keys[i].initial);
     }
 }

@@ -44,7 +44,7 @@ typedef struct themis_server_config {
     uint64_t quantum, store_bandwidth;
     uint64_t lambda, heartbeat; /* ns */
     int64_t heartbeat_limit;
-    int drop;                        /* 1: requests of an expired job are dropped, 0: served */
+    char expired[16];                /* "drain" or "drop": requests of a job that is inactive */
     int64_t max_nodes, max_priority; /* up to which a client is believed */
     uint64_t gift_interval;
     int64_t tbf_rate;

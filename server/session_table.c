@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define HASH_NONFATAL_OOM 1
 #include "server/session_table.h"
 #include <stdlib.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-#include <utlist.h>
 #include "util/clock.h"
-
-/* Apart from the session, so that the header needs no uthash. */
-typedef struct entry {
-    uint64_t number;
-    themis_server_session_t *session;
-    UT_hash_handle hh;
-} entry_t;
 
 struct themis_server_sessions {
     themis_sched_job_table_t *jobs;
     uint64_t incarnation; /* of the last session made */
-    entry_t *entries;
-    themis_server_session_t *list;
+    themis_server_session_t *table;
 };
 
 themis_status_t themis_server_sessions_create(themis_sched_job_table_t *jobs, uint64_t incarnation,
@@ -38,53 +28,37 @@ void themis_server_sessions_destroy(themis_server_sessions_t *sessions)
     free(sessions);
 }
 
-static entry_t *entry_find(themis_server_sessions_t *sessions, uint64_t number)
-{
-    entry_t *entry;
-
-    HASH_FIND(hh, sessions->entries, &number, sizeof number, entry);
-    return entry;
-}
-
 themis_server_session_t *themis_server_sessions_find(themis_server_sessions_t *sessions, uint64_t number)
 {
-    entry_t *entry = entry_find(sessions, number);
+    themis_server_session_t *session;
 
-    return entry ? entry->session : NULL;
+    HASH_FIND(hh, sessions->table, &number, sizeof number, session);
+    return session;
 }
 
 themis_status_t themis_server_sessions_add(themis_server_sessions_t *sessions, uint64_t number,
                                            themis_server_session_t **session)
 {
     themis_server_session_t *made = calloc(1, sizeof *made);
-    entry_t *entry = calloc(1, sizeof *entry);
 
-    if (made && entry) {
-        entry->number = number;
-        entry->session = made;
-        HASH_ADD(hh, sessions->entries, number, sizeof number, entry);
-    }
-    if (!made || !entry || !entry->hh.tbl) {
+    if (!made)
+        return THEMIS_NO_MEMORY;
+    made->number = number;
+    HASH_ADD(hh, sessions->table, number, sizeof number, made);
+    if (!made->hh.tbl) {
         free(made);
-        free(entry);
         return THEMIS_NO_MEMORY;
     }
-    made->number = number;
     made->incarnation = ++sessions->incarnation;
     made->references = 1;
     made->listed = 1;
-    DL_APPEND(sessions->list, made);
     *session = made;
     return THEMIS_OK;
 }
 
 void themis_server_sessions_remove(themis_server_sessions_t *sessions, themis_server_session_t *session)
 {
-    entry_t *entry = entry_find(sessions, session->number);
-
-    HASH_DELETE(hh, sessions->entries, entry);
-    free(entry);
-    DL_DELETE(sessions->list, session);
+    HASH_DELETE(hh, sessions->table, session);
     session->listed = 0;
     themis_server_sessions_release(sessions, session);
 }
@@ -103,12 +77,12 @@ void themis_server_sessions_release(themis_server_sessions_t *sessions, themis_s
 
 themis_server_session_t *themis_server_sessions_first(themis_server_sessions_t *sessions)
 {
-    return sessions->list;
+    return sessions->table;
 }
 
 uint32_t themis_server_sessions_count(const themis_server_sessions_t *sessions)
 {
-    return HASH_COUNT(sessions->entries);
+    return HASH_COUNT(sessions->table);
 }
 
 themis_status_t themis_server_session_admit(themis_server_session_t *session, size_t bytes)

@@ -10,6 +10,7 @@
 #define THEMIS_SERVER_SESSION_TABLE_H
 #include <stddef.h>
 #include <stdint.h>
+#include <uthash.h>
 #include "net/net.h"
 #include "sched/jobtab.h"
 #include "server/saved_replies.h"
@@ -56,7 +57,7 @@ typedef struct themis_server_session {
     uint32_t stalled;            /* stalled slices */
     uint32_t unlocks;            /* locks granted, less the UNLOCKs that bypassed the queues */
     themis_server_saved_replies_t replies;
-    struct themis_server_session *next, *prev;
+    UT_hash_handle hh; /* by number; hh.next is the next one in the table */
 } themis_server_session_t;
 
 typedef struct themis_server_sessions themis_server_sessions_t;

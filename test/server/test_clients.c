@@ -198,13 +198,13 @@ static void impatient_drop(themis_server_config_t *config)
     impatient(config);
     config->lease = 10 * THEMIS_NS_PER_S;
     config->store_bandwidth = 4 << 20;
-    config->drop = 1;
+    strcpy(config->expired, "drop");
 }
 
 static void impatient_drain(themis_server_config_t *config)
 {
     impatient_drop(config);
-    config->drop = 0;
+    strcpy(config->expired, "drain");
 }
 
 static void unexpose(themis_net_exposed_t **exposed, int count)

@@ -41,7 +41,7 @@ START_TEST(a_file_sets_keys_of_every_kind)
     ck_assert_str_eq(config.policy, "size-fair");
     ck_assert_str_eq(config.draw, "statistical");
     ck_assert_uint_eq(config.lambda, 50 * THEMIS_NS_PER_MS);
-    ck_assert_int_eq(config.drop, 1);
+    ck_assert_str_eq(config.expired, "drop");
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
     ck_assert_int_eq(config.index, 0);
 }

@@ -41,13 +41,29 @@ static themis_proto_text_t text(const char *bytes)
     return (themis_proto_text_t){.bytes = bytes, .length = (uint32_t)strlen(bytes)};
 }
 
+static themis_status_t create(const themis_sched_job_identity_t *who, const themis_proto_create_t *create,
+                              themis_proto_attr_t *attr)
+{
+    const themis_proto_body_t body = {.create = *create};
+
+    return themis_server_namespace_serve(names, who, THEMIS_OP_CREATE, &body, attr);
+}
+
+static themis_status_t set_attr(const themis_sched_job_identity_t *who, const themis_proto_setattr_t *setattr,
+                                themis_proto_attr_t *attr)
+{
+    const themis_proto_body_t body = {.setattr = *setattr};
+
+    return themis_server_namespace_serve(names, who, THEMIS_OP_SETATTR, &body, attr);
+}
+
 static themis_status_t make_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type,
                                uint32_t flags, uint32_t mode, themis_proto_attr_t *attr)
 {
-    themis_proto_create_t create = {
+    const themis_proto_create_t request = {
         .path = text(path), .flags = flags, .attr = {.type = type, .mode = mode, .layout = {.first = UINT32_MAX}}};
 
-    return themis_server_namespace_make(names, who, &create, attr);
+    return create(who, &request, attr);
 }
 
 static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t flags)
@@ -59,32 +75,32 @@ static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t
 
 static themis_status_t lookup(const char *path, themis_proto_attr_t *attr)
 {
-    themis_proto_text_t name = text(path);
+    const themis_proto_body_t body = {.path = {text(path)}};
 
-    return themis_server_namespace_lookup(names, &name, attr);
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_LOOKUP, &body, attr);
 }
 
 static themis_status_t remove_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type)
 {
-    themis_proto_remove_t remove = {.path = text(path), .type = type};
+    const themis_proto_body_t body = {.remove = {.path = text(path), .type = type}};
     themis_proto_attr_t attr;
 
-    return themis_server_namespace_remove(names, who, &remove, &attr);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_REMOVE, &body, &attr);
 }
 
 static themis_status_t add(const themis_sched_job_identity_t *who, const char *dir, const char *name,
                            themis_proto_type_t type)
 {
-    themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = type};
+    const themis_proto_body_t body = {.entry = {.directory = text(dir), .name = text(name), .type = type}};
 
-    return themis_server_namespace_entry_add(names, who, &entry);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_ENTRY_ADD, &body, NULL);
 }
 
 static themis_status_t take(const char *dir, const char *name)
 {
-    themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = THEMIS_PROTO_FILE};
+    const themis_proto_body_t body = {.entry = {.directory = text(dir), .name = text(name), .type = THEMIS_PROTO_FILE}};
 
-    return themis_server_namespace_entry_remove(names, &alice, &entry);
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_ENTRY_REMOVE, &body, NULL);
 }
 
 START_TEST(a_file_gets_id_owner_and_layout)
@@ -125,18 +141,18 @@ END_TEST
 
 START_TEST(a_requested_layout_is_limited_to_the_servers)
 {
-    themis_proto_create_t create = {
+    themis_proto_create_t request = {
         .path = text("/f"),
         .attr = {.type = THEMIS_PROTO_FILE, .layout = {.stripe_size = 8192, .count = 99, .first = 6}}};
     themis_proto_attr_t attr;
 
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &create, &attr), THEMIS_OK);
+    ck_assert_int_eq(create(&alice, &request, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.layout.stripe_size, 8192);
     ck_assert_uint_eq(attr.layout.count, 4);
     ck_assert_uint_eq(attr.layout.first, 2);
-    create.path = text("/g");
-    create.attr.layout.stripe_size = 5000;
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &create, &attr), THEMIS_INVALID);
+    request.path = text("/g");
+    request.attr.layout.stripe_size = 5000;
+    ck_assert_int_eq(create(&alice, &request, &attr), THEMIS_INVALID);
 }
 END_TEST
 
@@ -247,13 +263,13 @@ START_TEST(permissions_are_those_of_the_mode)
     ck_assert_int_eq(make_as(&alice, "/d", THEMIS_PROTO_DIRECTORY, 0, 0755, &attr), THEMIS_OK);
     ck_assert_int_eq(add(&bob, "/d", "x", THEMIS_PROTO_FILE), THEMIS_ACCESS);
     ck_assert_int_eq(add(&root, "/d", "x", THEMIS_PROTO_FILE), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &bob, &set, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &alice, &set, &attr), THEMIS_OK);
+    ck_assert_int_eq(set_attr(&bob, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(set_attr(&alice, &set, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.mode, 0777);
     ck_assert_int_eq(add(&bob, "/d", "y", THEMIS_PROTO_FILE), THEMIS_OK);
     set = (themis_proto_setattr_t){.path = text("/d"), .mask = THEMIS_PROTO_SET_OWNER, .uid = 1001, .gid = 101};
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &alice, &set, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &root, &set, &attr), THEMIS_OK);
+    ck_assert_int_eq(set_attr(&alice, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(set_attr(&root, &set, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.uid, 1001);
     ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_OK);
     ck_assert_int_eq(remove_as(&bob, "/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
@@ -268,19 +284,19 @@ START_TEST(renaming_keeps_all_attributes)
 
     ck_assert_int_eq(make_as(&alice, "/old", THEMIS_PROTO_FILE, 0, 0604, &from), THEMIS_OK);
     adopt.attr = from;
-    ck_assert_int_eq(themis_server_namespace_make(names, &bob, &adopt, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_int_eq(create(&bob, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.fresh, 1);
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.id, from.id);
     ck_assert_uint_eq(attr.mode, 0604);
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_EXISTS);
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_EXISTS);
     ck_assert_int_eq(make_as(&alice, "/third", THEMIS_PROTO_FILE, 0, 0644, &from), THEMIS_OK);
     adopt.attr = from;
     adopt.flags |= THEMIS_PROTO_CREATE_REPLACE;
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
     uint64_t replaced = attr.id;
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.fresh, 0);
     ck_assert_uint_eq(attr.id, replaced);
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
