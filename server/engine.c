@@ -191,7 +191,7 @@ static void worker_sleep(themis_server_t *server, uint64_t wake)
     server->workers.idle_count--;
 }
 
-/* Nothing to serve: polls if nobody does, else sleeps. The lock is released meanwhile. */
+/* Nothing to serve: polls if no other worker does, else sleeps. The lock is released meanwhile. */
 static void worker_wait(themis_server_t *server, uint64_t wake)
 {
     themis_server_workers_t *workers = &server->workers;

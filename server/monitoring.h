@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A running server's metrics as OpenMetrics text: for STATUS, and over HTTP where the configuration says so. Whoever
- * asks, and however often: composing the text takes no more of a worker's time than control requests may; until then
- * the last text is repeated. Without the lock.
+ * A running server's metrics as OpenMetrics text: for STATUS, and over HTTP where the configuration says so. However
+ * often it is requested, composing the text takes no more of a worker's time than control requests may; meanwhile the
+ * last text is repeated. Without the lock.
  */
 #ifndef THEMIS_SERVER_MONITORING_H
 #define THEMIS_SERVER_MONITORING_H

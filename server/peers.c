@@ -85,7 +85,7 @@ static themis_status_t peer_hello(themis_server_t *server, peer_t *peer)
     return status == THEMIS_OK ? themis_net_send(peer->conn, bytes, length) : status;
 }
 
-/* Returns 0 if it waited for the peer in vain. */
+/* Returns 0 if connecting failed, possibly after CONNECT_TIMEOUT. */
 static int peer_connect(themis_server_t *server, peer_t *peer)
 {
     uint64_t now = themis_util_clock_now();
@@ -122,7 +122,7 @@ static themis_status_t peer_send(peer_t *peer, const parts_t *parts)
     return status;
 }
 
-/* At most one connection a round is waited for in vain. */
+/* Waits for at most one failing connection in each round. */
 static void table_send(themis_server_t *server)
 {
     themis_server_peers_t *peers = server->peers;
@@ -262,8 +262,7 @@ static void *peers_main(void *arg)
     return NULL;
 }
 
-/* --- creation and the server's calls
- * --------------------------------------------------------------------------------------------- */
+/* --- creation, and calls of the server ---------------------------------------------------------------------------- */
 
 static themis_status_t peers_init(themis_server_t *server, themis_server_peers_t *peers)
 {

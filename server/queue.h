@@ -18,7 +18,7 @@ void themis_server_queue_add_ready(themis_request_t *request);
 void themis_server_queue_hold(themis_server_session_t *session, uint64_t now);
 /* Queues what is held, if it need not wait any more. */
 void themis_server_queue_resume(themis_server_session_t *session, uint64_t now);
-/* Drops the session's requests that nobody has begun; the client sends them again if it reconnects. The caller holds a
- * reference to the session. */
+/* Drops the session's requests that wait; the client sends them again if it reconnects. The caller holds a reference to
+ * the session. */
 void themis_server_queue_cancel(themis_server_t *server, themis_server_session_t *session);
 #endif

@@ -29,9 +29,9 @@ typedef enum themis_server_request_state {
     THEMIS_SERVER_REQUEST_LOCK_WAIT, /* the lock table has it */
 } themis_server_request_state_t;
 
-/* What is to be told when it has been served. */
+/* Which queue has to learn that it was served. */
 typedef enum themis_server_route {
-    THEMIS_SERVER_ROUTE_DIRECT, /* nothing: it bypassed the queues */
+    THEMIS_SERVER_ROUTE_DIRECT, /* none */
     THEMIS_SERVER_ROUTE_SCHEDULED,
     THEMIS_SERVER_ROUTE_CONTROL,
 } themis_server_route_t;
