@@ -224,6 +224,7 @@ static void *worker_main(void *arg)
 
     pthread_mutex_lock(&server->lock);
     while (!server->workers.stopped) {
+        themis_server_requests_close(server);
         themis_request_t *request = request_take(server, &wake);
         if (!request) {
             worker_wait(server, wake);

@@ -193,6 +193,7 @@ static void sessions_end(themis_server_t *server)
         DL_DELETE(server->ready, request);
         themis_server_request_free(request);
     }
+    themis_server_requests_close(server);
     pthread_mutex_unlock(&server->lock);
 }
 

@@ -2,6 +2,7 @@
 #include "server/request.h"
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 themis_status_t themis_server_request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
                                              size_t length, themis_request_t **request)
@@ -40,7 +41,22 @@ void themis_server_request_free(themis_request_t *request)
         themis_server_sessions_release(request->server->sessions, session);
     }
     themis_net_conn_unref(request->conn);
-    free(request);
+    if (request->object)
+        DL_APPEND(request->server->closing, request);
+    else
+        free(request);
+}
+
+void themis_server_requests_close(themis_server_t *server)
+{
+    while (server->closing) {
+        themis_request_t *request = server->closing;
+        DL_DELETE(server->closing, request);
+        pthread_mutex_unlock(&server->lock);
+        themis_store_close(server->store, request->object);
+        free(request);
+        pthread_mutex_lock(&server->lock);
+    }
 }
 
 int themis_server_request_is_data(const themis_request_t *request)

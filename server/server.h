@@ -84,7 +84,8 @@ typedef struct themis_server {
     themis_sched_job_table_t *jobs;
     themis_sched_t *sched;
     themis_sched_control_queue_t control;
-    struct themis_server_request *ready; /* list: requests that bypass both queues */
+    struct themis_server_request *ready;   /* list: requests that bypass both queues */
+    struct themis_server_request *closing; /* list: ended requests whose objects are still open */
     themis_server_sessions_t *sessions;
     themis_server_locks_t *locks;
     themis_server_discarded_t unauthenticated; /* messages by connections without a session */

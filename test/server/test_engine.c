@@ -343,6 +343,39 @@ START_TEST(the_device_limit_holds)
 }
 END_TEST
 
+/* A client disconnects in the middle of a write, between two slices. When the object is removed, its space is free. */
+START_TEST(a_disconnected_client_leaves_no_object_open)
+{
+    uint8_t *bytes = calloc(1, 16 * RIG_MIB);
+    themis_net_exposed_t *exposed;
+    themis_store_usage_t usage = {0};
+    uint64_t object;
+
+    server = rig_server_start(limited_store);
+    rig_client_t *client = rig_client_open(server, 7, "job"), *other = rig_client_open(server, 8, "other");
+    ck_assert_int_eq(rig_create(client, "/o", 0, &object), THEMIS_OK);
+    rig_send_write(client, object, bytes, 16 * RIG_MIB, &exposed);
+    for (int i = 0; i < 200 && usage.used == 0; i++) {
+        usleep(10000);
+        ck_assert_int_eq(themis_store_usage(server->store, &usage), THEMIS_OK);
+    }
+    ck_assert_uint_gt(usage.used, 0);
+    themis_net_unexpose(exposed);
+    rig_client_close(client, 0);
+    usleep(500000);
+    themis_proto_object_t which = {object};
+    ck_assert_int_eq(rig_call(other, THEMIS_OP_DESTROY, &which), THEMIS_OK);
+    for (int i = 0; i < 200 && usage.used; i++) {
+        usleep(10000);
+        ck_assert_int_eq(themis_store_usage(server->store, &usage), THEMIS_OK);
+    }
+    ck_assert_uint_eq(usage.used, 0);
+    rig_client_close(other, 1);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
+
 START_TEST(a_server_without_work_uses_no_processor)
 {
     struct rusage before, after;
@@ -468,6 +501,7 @@ int main(void)
     tcase_add_test(one, a_session_whose_lease_ended_is_a_new_one);
     tcase_add_loop_test(one, a_replay_waits_for_what_is_in_service, 0, 2);
     tcase_add_test(one, the_device_limit_holds);
+    tcase_add_test(one, a_disconnected_client_leaves_no_object_open);
     tcase_add_test(one, a_server_without_work_uses_no_processor);
     tcase_add_test(one, administration_answers);
     suite_add_tcase(suite, both);
