@@ -13,30 +13,62 @@ uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis
     return count;
 }
 
-static double quantile_us(const themis_sched_histogram_t *histogram, double q)
+static json_t *integer(uint64_t value)
 {
-    return (double)themis_sched_histogram_quantile(histogram, q) / 1e3;
+    return json_integer((json_int_t)value);
+}
+
+static json_t *seconds(uint64_t ns)
+{
+    return json_real((double)ns / 1e9);
+}
+
+static json_t *quantile_us(const themis_sched_histogram_t *histogram, double q)
+{
+    return json_real((double)themis_sched_histogram_quantile(histogram, q) / 1e3);
 }
 
 /* NULL when memory is short. */
 static json_t *job_json(const themis_sched_job_t *job, const themis_sched_t *sched)
 {
-    json_t *id = json_string_nocheck(job->identity.id); /* any bytes */
+    const struct {
+        const char *name;
+        json_t *value;
+    } fields[] = {
+        {"number", integer(job->number)},
+        {"job", json_string_nocheck(job->identity.id)},
+        {"uid", integer(job->identity.uid)},
+        {"gid", integer(job->identity.gid)},
+        {"nodes", integer(job->identity.nodes)},
+        {"priority", integer(job->identity.priority)},
+        {"active", json_boolean(job->active)},
+        {"clients", integer(job->clients)},
+        {"asked", json_boolean(themis_sched_has_asked(sched, job))},
+        {"share", json_real(themis_sched_share(sched, job))},
+        {"bytes_read", integer(job->bytes_read)},
+        {"bytes_written", integer(job->bytes_written)},
+        {"cost_bytes", integer(job->cost)},
+        {"requests", integer(job->requests)},
+        {"metadata", integer(job->metadata)},
+        {"queued", integer(job->queued)},
+        {"queued_bytes", integer(job->queued_bytes)},
+        {"waits", integer(themis_sched_histogram_count(&job->wait))},
+        {"wait_s", seconds(job->wait_ns)},
+        {"service_s", seconds(job->service_ns)},
+        {"wait_p50_us", quantile_us(&job->wait, 0.5)},
+        {"wait_p99_us", quantile_us(&job->wait, 0.99)},
+        {"service_p50_us", quantile_us(&job->service, 0.5)},
+        {"service_p99_us", quantile_us(&job->service, 0.99)},
+    };
+    json_t *row = json_object();
+    int failed = 0;
 
-    return json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:b, s:I, s:b, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
-                     "s:f, s:f, s:f, "
-                     "s:f, s:f}",
-                     "number", (json_int_t)job->number, "job", id, "uid", (json_int_t)job->identity.uid, "gid",
-                     (json_int_t)job->identity.gid, "nodes", (json_int_t)job->identity.nodes, "priority",
-                     (json_int_t)job->identity.priority, "active", job->active, "clients", (json_int_t)job->clients,
-                     "asked", themis_sched_has_asked(sched, job), "share", themis_sched_share(sched, job), "bytes_read",
-                     (json_int_t)job->bytes_read, "bytes_written", (json_int_t)job->bytes_written, "cost_bytes",
-                     (json_int_t)job->cost, "requests", (json_int_t)job->requests, "metadata",
-                     (json_int_t)job->metadata, "queued", (json_int_t)job->queued, "queued_bytes",
-                     (json_int_t)job->queued_bytes, "waits", (json_int_t)themis_sched_histogram_count(&job->wait),
-                     "wait_s", (double)job->wait_ns / 1e9, "service_s", (double)job->service_ns / 1e9, "wait_p50_us",
-                     quantile_us(&job->wait, 0.5), "wait_p99_us", quantile_us(&job->wait, 0.99), "service_p50_us",
-                     quantile_us(&job->service, 0.5), "service_p99_us", quantile_us(&job->service, 0.99));
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        failed |= json_object_set_new(row, fields[i].name, fields[i].value);
+    if (!failed)
+        return row;
+    json_decref(row);
+    return NULL;
 }
 
 char *themis_server_report_jobs(themis_sched_job_table_t *jobs, const themis_sched_t *sched, uint64_t after)

@@ -45,6 +45,9 @@ themis_status_t rig_wait(rig_client_t *client, uint64_t id, unsigned ms);
 /* Sends a request and waits for its reply. */
 themis_status_t rig_call(rig_client_t *client, themis_proto_opcode_t opcode, const void *body);
 
+/* Exposes memory for io's transfer; the caller unexposes it. */
+themis_net_exposed_t *rig_expose(rig_client_t *client, void *memory, size_t length, int writable,
+                                 themis_proto_io_t *io);
 /* READ or WRITE of runs. */
 themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint64_t object,
                        const themis_proto_run_t *runs, uint32_t count, void *memory, size_t length);

@@ -122,8 +122,7 @@ START_TEST(the_bytes_of_requests_are_bounded)
     static themis_proto_run_t runs[RUNS];
     const int fit = THEMIS_SERVER_SESSION_BYTES / (int)(sizeof runs + 32 + 52);
     uint8_t *bytes = calloc(4, RIG_MIB);
-    themis_net_exposed_t *exposed, *list;
-    struct iovec piece = {bytes, RUNS};
+    themis_net_exposed_t *exposed;
     uint64_t object, id = 0;
 
     server = rig_server_start(very_slow_store);
@@ -133,8 +132,7 @@ START_TEST(the_bytes_of_requests_are_bounded)
     for (int i = 0; i < RUNS; i++)
         runs[i] = (themis_proto_run_t){(uint64_t)i * 10, 1, 1, 1};
     themis_proto_io_t io = {.object = object, .runs = RUNS, .run_bytes = (const uint8_t *)runs};
-    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &list), THEMIS_OK);
-    themis_net_exposed_descriptor(list, io.descriptor);
+    themis_net_exposed_t *list = rig_expose(client, bytes, RUNS, 0, &io);
     uint32_t replies = client->replies;
     for (int i = 0; i < fit + 1; i++)
         id = rig_send(client, THEMIS_OP_WRITE, &io);
@@ -164,12 +162,9 @@ START_TEST(clients_may_disconnect_at_any_time)
     for (int round = 0; round < 5; round++) {
         rig_client_t *client = rig_client_open(server, 100 + (uint64_t)round, "gone");
         ck_assert_int_eq(rig_create(client, "/g", 0, &object), THEMIS_OK);
-        struct iovec piece = {bytes, 4 * RIG_MIB};
         themis_proto_run_t run = {0, 4 * RIG_MIB, 4 * RIG_MIB, 1};
         themis_proto_io_t io = {.object = object, .runs = 1, .run_bytes = (const uint8_t *)&run};
-        themis_net_exposed_t *exposed;
-        ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &exposed), THEMIS_OK);
-        themis_net_exposed_descriptor(exposed, io.descriptor);
+        themis_net_exposed_t *exposed = rig_expose(client, bytes, 4 * RIG_MIB, 0, &io);
         for (int i = 0; i < 10; i++) { /* at once, each to its own place: no races */
             run.offset = (uint64_t)(10 * round + i) * run.length;
             rig_send(client, THEMIS_OP_WRITE, &io);
@@ -542,11 +537,9 @@ static void stall(stalled_t clients[STALLED])
     }
     for (unsigned i = 0; i < STALLED; i++) {
         stalled_t *each = &clients[i];
-        struct iovec piece = {each->bytes, RIG_MIB};
         themis_proto_run_t run = {0, RIG_MIB, RIG_MIB, 1};
         themis_proto_io_t io = {.object = each->object, .runs = 1, .run_bytes = (const uint8_t *)&run};
-        ck_assert_int_eq(themis_net_expose(each->client->conn, &piece, 1, 0, &each->exposed), THEMIS_OK);
-        themis_net_exposed_descriptor(each->exposed, io.descriptor);
+        each->exposed = rig_expose(each->client, each->bytes, RIG_MIB, 0, &io);
         each->replies = each->client->replies + STALLED_DEPTH;
         for (int k = 0; k < STALLED_DEPTH; k++)
             rig_send(each->client, THEMIS_OP_WRITE, &io);
