@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a client may do: every check of rights is here. Identities are those that identity.c decided. */
+/* What a client may do: every check of rights is here. `who` is what identity.h decided. */
 #ifndef THEMIS_SERVER_ACCESS_H
 #define THEMIS_SERVER_ACCESS_H
 #include "proto/proto.h"
@@ -8,8 +8,8 @@
 
 enum { THEMIS_SERVER_ACCESS_EXECUTE = 1, THEMIS_SERVER_ACCESS_WRITE = 2, THEMIS_SERVER_ACCESS_READ = 4 };
 
-/* May `who` do all of `want` (THEMIS_ACCESS_*) with a name of these attributes? As POSIX: the owner's bits for the
- * owner, the group's for its group, else the others'; uid 0 may. THEMIS_ACCESS: no. */
+/* May `who` do all of `want` (THEMIS_SERVER_ACCESS_*) with a name of these attributes? As in POSIX:
+ * the owner's bits for the owner, the group's for its group, else the others'; uid 0 may. THEMIS_ACCESS: no. */
 themis_status_t themis_server_access_attr(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr,
                                           int want);
 
@@ -17,8 +17,8 @@ themis_status_t themis_server_access_attr(const themis_sched_job_identity_t *who
 themis_status_t themis_server_access_owner(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr);
 
 /*
- * May `who` do `want` with the bytes of an object? An id is known only to those who could look its name up, and nothing
- * else is checked yet: an id with rights, signed at LOOKUP, will be checked here.
+ * May `who` do `want` with the bytes of an object? Everybody may: an id is known only to clients that could look its
+ * name up. An id with rights, signed at LOOKUP, will be checked here.
  */
 themis_status_t themis_server_access_object(const themis_sched_job_identity_t *who, uint64_t object, int want);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/cursor.h"
 
-/* Stands at a piece with bytes left; 0 at the end of all runs. */
-static int settle(themis_server_cursor_t *cursor)
+/* Moves to a piece with bytes left; returns 0 at the end of all runs. */
+static int cursor_seek(themis_server_cursor_t *cursor)
 {
     while (cursor->run.count == 0 || cursor->run.length == 0) {
         if (cursor->next_run == cursor->io->runs)
@@ -13,8 +13,8 @@ static int settle(themis_server_cursor_t *cursor)
     return 1;
 }
 
-/* Moves on inside of the piece. */
-static void step(themis_server_cursor_t *cursor, uint64_t bytes)
+/* Moves on within the piece. */
+static void cursor_step(themis_server_cursor_t *cursor, uint64_t bytes)
 {
     cursor->done += bytes;
     cursor->inside += bytes;
@@ -42,10 +42,10 @@ uint64_t themis_server_cursor_total(const themis_proto_io_t *io)
     return total;
 }
 
-/* Leaves out pieces behind `end`: the later ones of a run lie further back still. */
-static int skip_behind(themis_server_cursor_t *cursor, uint64_t end)
+/* Skips pieces past `end`; the later ones of their run lie past it, too. Returns 0 at the end of all runs. */
+static int cursor_skip_past(themis_server_cursor_t *cursor, uint64_t end)
 {
-    while (settle(cursor)) {
+    while (cursor_seek(cursor)) {
         if (cursor->run.offset + cursor->inside < end)
             return 1;
         cursor->done += cursor->run.length * cursor->run.count - cursor->inside;
@@ -59,10 +59,10 @@ size_t themis_server_cursor_fill(themis_server_cursor_t *cursor, uint64_t limit,
 {
     size_t count = 0;
 
-    if (!skip_behind(cursor, end))
+    if (!cursor_skip_past(cursor, end))
         return 0;
     themis_server_cursor_t ahead = *cursor;
-    while (limit && settle(&ahead)) {
+    while (limit && cursor_seek(&ahead)) {
         uint64_t offset = ahead.run.offset + ahead.inside, length = ahead.run.length - ahead.inside;
         uint64_t before_end = offset < end ? end - offset : 0;
         uint64_t take = length < limit ? length : limit;
@@ -78,17 +78,17 @@ size_t themis_server_cursor_fill(themis_server_cursor_t *cursor, uint64_t limit,
         if (cut)
             break;
         limit -= take;
-        step(&ahead, take);
+        cursor_step(&ahead, take);
     }
     return count;
 }
 
 void themis_server_cursor_advance(themis_server_cursor_t *cursor, uint64_t bytes)
 {
-    while (bytes && settle(cursor)) {
+    while (bytes && cursor_seek(cursor)) {
         uint64_t left = cursor->run.length - cursor->inside;
         uint64_t take = bytes < left ? bytes : left;
-        step(cursor, take);
+        cursor_step(cursor, take);
         bytes -= take;
     }
 }

@@ -24,9 +24,9 @@ void themis_server_cursor_init(themis_server_cursor_t *cursor, const themis_prot
 uint64_t themis_server_cursor_total(const themis_proto_io_t *io);
 
 /*
- * Extents from the cursor's place on that belong together in the client's buffer: at most `limit` bytes in at most
- * `capacity` extents, none behind `end` of the object. Pieces that lie behind `end` where the cursor stands are
- * skipped. Extents that meet are joined. Returns their number, 0 when nothing is left.
+ * Extents from the cursor's place on that are contiguous in the client's buffer: at most `limit` bytes in at most
+ * `capacity` extents, none past `end` of the object. Pieces past `end` at the cursor's place are skipped. Adjacent
+ * extents are merged. Returns their number, 0 when nothing is left.
  */
 size_t themis_server_cursor_fill(themis_server_cursor_t *cursor, uint64_t limit, uint64_t end,
                                  themis_store_extent_t *extents, size_t capacity);

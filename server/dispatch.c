@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * From messages to requests: called by whoever polls the network, so nothing here waits for a disk. The first HELLO of
- * a connection is answered at once, replays from the session's memory; everything else is queued.
- */
-#include <stdlib.h>
-#include <string.h>
-#include <utlist.h>
-#include "server/server.h"
+#include "server/dispatch.h"
+#include "server/client_session.h"
+#include "server/drain.h"
+#include "server/queue.h"
+#include "server/reply.h"
+#include "server/session_requests.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-/* --- requests ---------------------------------------------------------------------------------------------------- */
+/* HEARTBEATs of a session that are served at once are at least that far apart; others go to the control queue. */
+static const uint64_t heartbeat_interval = 100 * THEMIS_NS_PER_MS;
 
-static int is_data(unsigned opcode)
-{
-    return opcode == THEMIS_OP_READ || opcode == THEMIS_OP_WRITE;
-}
+/* What becomes of a message. */
+typedef enum disposition { QUEUED, FIRST_HELLO, REFUSED, DISCARDED } disposition_t;
 
-/* Done twice, these would not have the same result. */
-static int is_remembered(unsigned opcode)
+/* Requests that would have another result if they were done twice. */
+static int must_save_reply(unsigned opcode)
 {
     switch (opcode) {
     case THEMIS_OP_CREATE:
@@ -34,101 +31,28 @@ static int is_remembered(unsigned opcode)
     }
 }
 
-/* A server that drains still does these. */
-static int ends_something(unsigned opcode)
+/* Sends the saved reply if there is one; returns 0 if the request is new. */
+static int request_replay(themis_request_t *request)
 {
-    return opcode >= THEMIS_OP_LOCK || opcode <= THEMIS_OP_GOODBYE;
-}
+    themis_server_saved_replies_t *replies = &request->session->replies;
+    const themis_server_saved_reply_t *known = themis_server_saved_replies_find(replies, request->header.id);
 
-static themis_status_t request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
-                                      size_t length, themis_request_t **result)
-{
-    themis_request_t *request = malloc(sizeof *request + length);
-
-    if (!request)
-        return THEMIS_NO_MEMORY;
-    memset(request, 0, offsetof(themis_request_t, body));
-    memcpy(request->bytes, bytes, length);
-    request->length = length;
-    themis_status_t status = themis_proto_decode(request->bytes, length, &request->header, &request->body);
-    if (status != THEMIS_OK) {
-        free(request);
-        return status;
-    }
-    request->server = server;
-    request->conn = conn;
-    themis_net_conn_ref(conn);
-    if (is_data(request->header.opcode)) {
-        themis_server_cursor_init(&request->cursor, &request->body.io);
-        request->item.bytes = themis_server_cursor_total(&request->body.io);
-    }
-    *result = request;
-    return THEMIS_OK;
-}
-
-void themis_server_request_free(themis_request_t *request)
-{
-    if (request->session) {
-        if (request->header.opcode == THEMIS_OP_HEARTBEAT)
-            request->session->beating = 0;
-        themis_server_session_dismiss(request->session, request->length);
-        themis_server_release_session(request->server, request->session);
-    }
-    themis_net_conn_unref(request->conn);
-    free(request);
-}
-
-/* --- messages ---------------------------------------------------------------------------------------------------- */
-
-/* Sends what is remembered of a request; 0 if this is its first time. */
-static int replay(themis_net_conn_t *conn, themis_request_t *request)
-{
-    const themis_server_remembered_t *known = themis_server_session_recall(request->session, request->header.id);
-
-    if (known && known->done)
-        themis_net_send(conn, known->bytes, known->length);
     if (!known)
-        request->remembered = themis_server_session_begin(request->session, request->header.id) != NULL;
+        request->saves_reply = themis_server_saved_replies_begin(replies, request->header.id);
+    else if (known->done)
+        themis_net_send(request->conn, known->bytes, known->length);
     return known != NULL;
 }
 
-/* To the scheduler, or to wait: for what an earlier connection left in service, or for the client to take part in what
- * is under way. */
-static void queue(themis_server_t *server, themis_request_t *request, uint64_t now)
-{
-    themis_server_session_t *session = request->session;
-
-    if (session->behind || session->stalled) {
-        request->state = THEMIS_SERVER_REQUEST_HELD;
-        DL_APPEND(session->held, request);
-        return;
-    }
-    request->state = THEMIS_SERVER_REQUEST_QUEUED;
-    DL_APPEND(session->queued, request);
-    themis_sched_enqueue(server->sched, session->job, &request->item, now);
-    themis_server_rouse(server);
-}
-
-void themis_server_caught_up(themis_server_t *server, themis_server_session_t *session)
-{
-    uint64_t now = themis_util_clock_now();
-
-    while (session->held && !session->behind && !session->stalled) {
-        themis_request_t *request = session->held;
-        DL_DELETE(session->held, request);
-        queue(server, request, now);
-    }
-}
-
-/* Served at once, whatever the queues: what other servers send; an UNLOCK for each lock that was granted, since others
- * may wait for it; a session's only GOODBYE, since its client does not wait for long; and as many HEARTBEATs as a
- * client needs to see that the server lives. */
+/* These bypass the queues: requests of other servers; an UNLOCK for each lock that was granted, since others may wait
+ * for it; GOODBYE, since its client does not wait for long; and as many HEARTBEATs as show a client that the server
+ * lives. */
 static int is_urgent(themis_server_session_t *session, unsigned opcode)
 {
     if (!session->job || opcode == THEMIS_OP_GOODBYE)
         return 1;
-    if (opcode == THEMIS_OP_HEARTBEAT && session->heard - session->beaten >= THEMIS_SERVER_SESSION_BEAT) {
-        session->beaten = session->heard;
+    if (opcode == THEMIS_OP_HEARTBEAT && session->last_heard - session->heartbeat_served >= heartbeat_interval) {
+        session->heartbeat_served = session->last_heard;
         return 1;
     }
     if (opcode != THEMIS_OP_UNLOCK || !session->unlocks)
@@ -137,105 +61,64 @@ static int is_urgent(themis_server_session_t *session, unsigned opcode)
     return 1;
 }
 
-static int is_control(unsigned opcode)
-{
-    return opcode <= THEMIS_OP_GOODBYE || opcode >= THEMIS_OP_STATUS;
-}
-
-static void ask(themis_server_t *server, themis_request_t *request)
-{
-    themis_server_session_t *session = request->session;
-
-    request->state = THEMIS_SERVER_REQUEST_ASKED;
-    session->beating |= request->header.opcode == THEMIS_OP_HEARTBEAT;
-    DL_APPEND(session->asked, request);
-    themis_sched_control_queue_add(&server->control, session->job, &request->control);
-    themis_server_rouse(server);
-}
-
-void themis_server_count_waste(themis_server_t *server, themis_net_conn_t *conn)
-{
-    themis_server_session_t *session = themis_net_conn_user(conn);
-    themis_server_waste_t *waste = session ? &session->waste : &server->waste;
-
-    if (!themis_server_waste_add(waste, themis_util_clock_now()))
-        return;
-    if (waste->count == THEMIS_SERVER_SESSION_WASTE + 1) /* strangers share an account, and so a line in the log */
-        themis_warn("%s sends useless messages in masses: its connection is closed", themis_net_conn_peer(conn));
-    if (session)
-        themis_server_disconnect(server, session);
-    else
-        themis_net_conn_close(conn);
-}
-
-/* Takes the request over, with the lock; what is done with it is up to a worker. */
-static void take_over(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
-                      themis_server_session_t *session)
+/* Queues an admitted request, or replays its reply. */
+static disposition_t request_queue(themis_request_t *request, themis_server_session_t *session)
 {
     unsigned opcode = request->header.opcode;
 
     request->session = session;
     request->epoch = session->epoch;
-    if (is_remembered(opcode) && replay(conn, request)) {
-        themis_server_count_waste(server, conn);
-        themis_server_request_free(request);
-    } else if (is_urgent(session, opcode)) {
-        themis_server_ready(server, request);
-    } else if (is_control(opcode)) {
-        ask(server, request);
-    } else {
-        request->scheduled = 1;
-        queue(server, request, themis_util_clock_now());
-    }
+    if (must_save_reply(opcode) && request_replay(request))
+        return DISCARDED;
+    if (is_urgent(session, opcode))
+        themis_server_queue_add_ready(request);
+    else if (opcode <= THEMIS_OP_GOODBYE || opcode >= THEMIS_OP_STATUS)
+        themis_server_queue_add_control(request);
+    else
+        themis_server_queue_add(request, themis_util_clock_now());
+    return QUEUED;
 }
 
-/* May the request be taken over? If not, *text says why (NULL: the status does). */
-static themis_status_t admit(themis_server_t *server, themis_server_session_t *session, const themis_request_t *request,
-                             const char **text)
+/* *text says why the request is not admitted (NULL: the status does). */
+static themis_status_t request_admit(themis_request_t *request, themis_server_session_t *session, const char **text)
 {
     unsigned opcode = request->header.opcode;
 
     if (!session->job && opcode != THEMIS_OP_TABLE && opcode > THEMIS_OP_GOODBYE) {
-        *text = "a server has no files here";
+        *text = "a server may only send tables";
         return THEMIS_REFUSED;
     }
-    if (server->draining && (!ends_something(opcode) || themis_util_clock_now() >= server->drain_end))
+    if (themis_server_drain_refuses(request->server, opcode))
         return THEMIS_SHUTTING_DOWN;
     themis_status_t status = themis_server_session_admit(session, request->length);
     if (status != THEMIS_OK)
-        *text = "too many requests of this client wait";
+        *text = "too many requests of this client are waiting";
     return status;
 }
 
-/* What becomes of a message. */
-typedef enum fate { TAKEN_OVER, NEWCOMER, REFUSED, USELESS } fate_t;
-
-/* With the lock. *status and *text: why it is refused. */
-static fate_t take_message(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request,
-                           themis_status_t *status, const char **text)
+/* With the lock. REFUSED: *status and *text say why. */
+static disposition_t request_dispatch(themis_request_t *request, themis_status_t *status, const char **text)
 {
-    themis_server_session_t *session = themis_net_conn_user(conn);
+    themis_server_t *server = request->server;
+    themis_server_session_t *session = themis_net_conn_user(request->conn);
     unsigned opcode = request->header.opcode;
 
     if (request->header.kind != THEMIS_PROTO_REQUEST)
-        return USELESS;
+        return DISCARDED;
     if (!session && opcode == THEMIS_OP_HELLO)
-        return NEWCOMER;
+        return FIRST_HELLO;
     if (!session) {
         *status = THEMIS_REFUSED;
-        *text = "the first message is to be HELLO";
+        *text = "the first message must be HELLO";
         return REFUSED;
     }
-    *status = themis_server_hear(server, session);
-    server->heartbeats += opcode == THEMIS_OP_HEARTBEAT;
-    if (opcode == THEMIS_OP_HEARTBEAT && session->beating)
-        return USELESS; /* the answer to the one before is one to this, too */
+    *status = themis_server_session_touch(server, session);
+    server->totals.heartbeats += opcode == THEMIS_OP_HEARTBEAT;
+    if (opcode == THEMIS_OP_HEARTBEAT && session->heartbeat_queued)
+        return DISCARDED; /* the reply to the earlier one answers this one, too */
     if (*status == THEMIS_OK)
-        *status = admit(server, session, request, text);
-    if (*status != THEMIS_OK)
-        return REFUSED;
-    take_over(server, conn, request, session);
-    return TAKEN_OVER;
+        *status = request_admit(request, session, text);
+    return *status == THEMIS_OK ? request_queue(request, session) : REFUSED;
 }
 
 static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request)
@@ -244,21 +127,19 @@ static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_
     const char *text = NULL;
 
     pthread_mutex_lock(&server->lock);
-    fate_t fate = take_message(server, conn, request, &status, &text);
+    disposition_t disposition = request_dispatch(request, &status, &text);
     pthread_mutex_unlock(&server->lock);
-    if (fate == TAKEN_OVER)
+    if (disposition == QUEUED)
         return;
-    if (fate == NEWCOMER)
-        status = themis_server_greet(request);
-    else if (fate == REFUSED)
-        themis_server_refuse(conn, &request->header, status, text);
-    if (fate == USELESS || (status != THEMIS_OK && status != THEMIS_SHUTTING_DOWN)) {
-        pthread_mutex_lock(&server->lock);
-        themis_server_count_waste(server, conn);
-        pthread_mutex_unlock(&server->lock);
-    }
-    themis_net_conn_unref(request->conn);
-    free(request);
+    if (disposition == FIRST_HELLO)
+        status = themis_server_session_requests_hello(request);
+    else if (disposition == REFUSED)
+        themis_server_reply_send_unsaved(conn, &request->header, status, NULL, text);
+    pthread_mutex_lock(&server->lock);
+    if (disposition == DISCARDED || (status != THEMIS_OK && status != THEMIS_SHUTTING_DOWN))
+        themis_server_session_count_discarded(server, conn);
+    themis_server_request_free(request);
+    pthread_mutex_unlock(&server->lock);
 }
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
@@ -266,7 +147,7 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     themis_server_t *server = arg;
     themis_request_t *request;
     themis_proto_header_t header;
-    themis_status_t status = request_create(server, conn, bytes, length, &request);
+    themis_status_t status = themis_server_request_create(server, conn, bytes, length, &request);
 
     if (status == THEMIS_OK) {
         on_request(server, conn, request);
@@ -274,11 +155,11 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     }
     themis_status_t readable = themis_proto_decode_header(bytes, length, &header);
     if (readable == THEMIS_OK || readable == THEMIS_VERSION || readable == THEMIS_OPCODE)
-        themis_server_refuse(conn, &header, status, NULL);
+        themis_server_reply_send_unsaved(conn, &header, status, NULL, NULL);
     else
-        themis_warn("%s sent a malformed message of %zu bytes", themis_net_conn_peer(conn), length);
+        themis_warn("%s sent a malformed message of %zu bytes, which is ignored", themis_net_conn_peer(conn), length);
     pthread_mutex_lock(&server->lock);
-    themis_server_count_waste(server, conn);
+    themis_server_session_count_discarded(server, conn);
     pthread_mutex_unlock(&server->lock);
 }
 
@@ -289,11 +170,9 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
     (void)why;
     pthread_mutex_lock(&server->lock);
     themis_server_session_t *session = themis_net_conn_user(conn);
-    if (session && session->conn == conn) {
-        themis_server_lose_connection(server, session);
-        session->lost = themis_util_clock_now();
-    }
+    if (session && session->conn == conn)
+        themis_server_session_lose_connection(server, session);
     pthread_mutex_unlock(&server->lock);
 }
 
-const themis_net_handlers_t themis_server_handlers = {.message = on_message, .closed = on_closed};
+const themis_net_handlers_t themis_server_dispatch_handlers = {.message = on_message, .closed = on_closed};

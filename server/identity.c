@@ -4,8 +4,8 @@
 #include <string.h>
 #include "util/log.h"
 
-/* Ids are shown in terminals and metrics: only printable bytes stay. */
-static void copy_id(char id[THEMIS_SCHED_JOB_ID_BYTES], const themis_proto_text_t *text)
+/* Ids are shown in terminals and metrics: other than printable bytes become '_'. */
+static void id_copy(char id[THEMIS_SCHED_JOB_ID_BYTES], const themis_proto_text_t *text)
 {
     size_t length = text->length < THEMIS_SCHED_JOB_ID_BYTES - 1 ? text->length : THEMIS_SCHED_JOB_ID_BYTES - 1;
 
@@ -14,10 +14,10 @@ static void copy_id(char id[THEMIS_SCHED_JOB_ID_BYTES], const themis_proto_text_
     id[length] = 0;
 }
 
-static uint32_t believe(uint32_t claim, uint32_t limit, const char *what, const char *id)
+static uint32_t claim_limit(uint32_t claim, uint32_t limit, const char *what, const char *id)
 {
     if (claim > limit)
-        themis_warn("job %s claims %u %s: counted as %u (max_%s)", id, claim, what, limit, what);
+        themis_warn("job %s claims %u %s: limited to %u by max_%s", id, claim, what, limit, what);
     return claim > limit ? limit : claim ? claim : 1;
 }
 
@@ -31,17 +31,13 @@ themis_status_t themis_server_identity_decide(const themis_net_conn_t *conn, con
     if (known != THEMIS_OK && known != THEMIS_UNSUPPORTED)
         return THEMIS_REFUSED;
     memset(identity, 0, sizeof *identity);
-    identity->uid = hello->uid;
-    identity->gid = hello->gid;
-    if (known == THEMIS_OK) {
-        identity->uid = peer.uid;
-        identity->gid = peer.gid;
-    }
-    copy_id(identity->id, &hello->job);
+    identity->uid = known == THEMIS_OK ? peer.uid : hello->uid;
+    identity->gid = known == THEMIS_OK ? peer.gid : hello->gid;
+    id_copy(identity->id, &hello->job);
     if (!*identity->id)
         snprintf(identity->id, sizeof identity->id, "%.*s:%u", (int)(hello->host.length % THEMIS_PROTO_MAX_TEXT),
                  hello->host.length ? hello->host.bytes : "", hello->pid);
-    identity->nodes = believe(hello->nodes, limits->nodes, "nodes", identity->id);
-    identity->priority = believe(hello->priority, limits->priority, "priority", identity->id);
+    identity->nodes = claim_limit(hello->nodes, limits->nodes, "nodes", identity->id);
+    identity->priority = claim_limit(hello->priority, limits->priority, "priority", identity->id);
     return THEMIS_OK;
 }

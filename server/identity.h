@@ -6,16 +6,16 @@
 #include "proto/proto.h"
 #include "sched/jobtab.h"
 
-/* What a client's own word is taken for at most. */
+/* Up to which a client's claims are believed. */
 typedef struct themis_server_identity_limits {
     uint32_t nodes, priority;
 } themis_server_identity_limits_t;
 
 /*
- * Job, user, group and size as they count, from what the client says and what the kernel knows of it. A peer that came
- * by the local socket has the uid and gid that the kernel says, whatever the hello claims. A peer on another host is
- * believed, until credentials travel with the hello. THEMIS_REFUSED: one on this host that did not come by the local
- * socket. Nodes and priority are believed up to the limits. A job without an id is one of its own per host and process.
+ * A client's job, user, group and size, from its HELLO and from the kernel. A client that uses the local socket has the
+ * uid and gid that the kernel reports, whatever the HELLO claims. One on another host is believed, until credentials
+ * are part of HELLO. THEMIS_REFUSED: one on this host that does not use the local socket. Nodes and priority are
+ * believed up to the limits, with a warning. A process without a job id is a job of its own.
  */
 themis_status_t themis_server_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
                                               const themis_server_identity_limits_t *limits,

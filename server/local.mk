@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
-server_libthemis_server_la_SOURCES = server/access.c server/access.h server/config.c server/config.h server/control.c \
-	server/cursor.c server/cursor.h server/data.c server/dispatch.c server/engine.c server/identity.c server/identity.h \
-	server/locks.c server/locks.h server/metrics.c server/metrics.h server/name_db.c server/name_db.h server/names.c \
-	server/namespace.c server/namespace.h server/objects.c server/peers.c server/peers.h server/presence.c server/removed.c \
-	server/removed.h server/reply.c server/report.c server/report.h server/report_metrics.c server/server.h server/session.c \
-	server/session.h server/stall.c server/watch.c server/watch.h
+server_libthemis_server_la_SOURCES = server/access.c server/access.h server/client_session.c server/client_session.h \
+	server/control_requests.c server/control_requests.h server/cursor.c server/cursor.h server/dispatch.c \
+	server/dispatch.h server/drain.c server/drain.h server/engine.c server/engine.h server/identity.c server/identity.h \
+	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
+	server/lock_requests.c server/lock_requests.h server/locks.c server/locks.h server/metrics_http.c \
+	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h \
+	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \
+	server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h server/queue.c \
+	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
+	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
+	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
+	server/session_table.c server/session_table.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
 server_libthemis_server_la_LIBADD = store/libthemis-store.la sched/libthemis-sched.la proto/libthemis-proto.la \
 	net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(ROCKSDB_LIBS)

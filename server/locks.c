@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Per object two lists: what is held, by offset, and what waits, in order of arrival. Lists, since a file has about as
- * many locks as it has ranks, and each is held for one access.
+ * Per object two lists: locks that are held, by offset, and locks that wait, in order of arrival. Lists, since a file
+ * has about as many locks as it has ranks, and each is held for one access.
  */
 #include "server/locks.h"
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <utlist.h>
 
 typedef struct lock {
-    uint64_t from, behind; /* behind UINT64_MAX: to the end */
+    uint64_t begin, end; /* end UINT64_MAX: to the end of the file */
     themis_server_lock_owner_t owner;
     int exclusive;
     void *waiter;
@@ -21,20 +21,15 @@ typedef struct lock {
 typedef struct file {
     uint64_t object;
     lock_t *held, *waiting;
+    int counted; /* 1: it has a counter, which lives until the object is removed */
+    int64_t counter;
     UT_hash_handle hh;
 } file_t;
-
-typedef struct counter {
-    uint64_t object;
-    int64_t value;
-    UT_hash_handle hh;
-} counter_t;
 
 struct themis_server_locks {
     themis_server_lock_granted_fn granted;
     void *arg;
     file_t *files;
-    counter_t *counters;
     uint64_t held, waiting;
 };
 
@@ -51,125 +46,47 @@ themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted
     return THEMIS_OK;
 }
 
-static void free_list(lock_t *list)
+static void list_free(lock_t *list)
 {
-    lock_t *lock, *next;
-
-    DL_FOREACH_SAFE(list, lock, next)
-    free(lock);
+    for (lock_t *next; list; list = next) {
+        next = list->next;
+        free(list);
+    }
 }
 
 void themis_server_locks_destroy(themis_server_locks_t *locks)
 {
     file_t *file, *next;
-    counter_t *counter, *next_counter;
 
     if (!locks)
         return;
     HASH_ITER(hh, locks->files, file, next)
     {
         HASH_DELETE(hh, locks->files, file);
-        free_list(file->held);
-        free_list(file->waiting);
+        list_free(file->held);
+        list_free(file->waiting);
         free(file);
-    }
-    HASH_ITER(hh, locks->counters, counter, next_counter)
-    {
-        HASH_DELETE(hh, locks->counters, counter);
-        free(counter);
     }
     free(locks);
 }
 
-static int same_owner(const themis_server_lock_owner_t *a, const themis_server_lock_owner_t *b)
-{
-    return a->session == b->session && a->owner == b->owner;
-}
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
-static int against(const lock_t *a, const lock_t *b)
-{
-    return a->from < b->behind && b->from < a->behind && (a->exclusive || b->exclusive) &&
-           !same_owner(&a->owner, &b->owner);
-}
-
-/* The first that stands against `lock`: held, or waiting before `until` (NULL: any that waits). */
-static const lock_t *obstacle(const file_t *file, const lock_t *lock, const lock_t *until)
-{
-    const lock_t *other;
-
-    DL_FOREACH(file->held, other)
-    if (against(other, lock))
-        return other;
-    DL_FOREACH(file->waiting, other)
-    {
-        if (other == until)
-            break;
-        if (against(other, lock))
-            return other;
-    }
-    return NULL;
-}
-
-/* Does the owner of `from`, by what it waits for, wait for `target` in the end? `depth` bounds the search. */
-static int leads_to(const themis_server_locks_t *locks, const themis_server_lock_owner_t *from,
-                    const themis_server_lock_owner_t *target, int depth)
-{
-    if (same_owner(from, target))
-        return 1;
-    if (depth == 0)
-        return 0;
-    for (const file_t *file = locks->files; file; file = file->hh.next) {
-        const lock_t *waits, *other;
-        DL_FOREACH(file->waiting, waits)
-        {
-            if (!same_owner(&waits->owner, from))
-                continue;
-            DL_FOREACH(file->held, other)
-            if (against(other, waits) && leads_to(locks, &other->owner, target, depth - 1))
-                return 1;
-        }
-    }
-    return 0;
-}
-
-/* Would `lock` wait for one that waits for its owner? Only an owner that holds something can be waited for. */
-static int closes_circle(const themis_server_locks_t *locks, const file_t *file, const lock_t *lock)
-{
-    enum { DEPTH = 8 };
-    const lock_t *other;
-    int holds = 0;
-
-    for (const file_t *each = locks->files; each && !holds; each = each->hh.next)
-        DL_FOREACH(each->held, other)
-    if (same_owner(&other->owner, &lock->owner)) {
-        holds = 1;
-        break;
-    }
-    if (!holds)
-        return 0;
-    DL_FOREACH(file->held, other)
-    if (against(other, lock) && leads_to(locks, &other->owner, &lock->owner, DEPTH))
-        return 1;
-    return 0;
-}
-
-static int by_offset(const lock_t *a, const lock_t *b)
-{
-    return a->from < b->from ? -1 : a->from > b->from;
-}
-
-static void hold(themis_server_locks_t *locks, file_t *file, lock_t *lock)
-{
-    DL_INSERT_INORDER(file->held, lock, by_offset);
-    locks->held++;
-}
-
-static file_t *file_of(themis_server_locks_t *locks, uint64_t object, int create)
+/* NULL: the object has neither locks nor a counter. */
+static file_t *file_find(themis_server_locks_t *locks, uint64_t object)
 {
     file_t *file;
 
     HASH_FIND(hh, locks->files, &object, sizeof object, file);
-    if (file || !create)
+    return file;
+}
+
+/* Finds it or makes it; NULL when memory is short. */
+static file_t *file_get(themis_server_locks_t *locks, uint64_t object)
+{
+    file_t *file = file_find(locks, object);
+
+    if (file)
         return file;
     file = calloc(1, sizeof *file);
     if (!file)
@@ -182,24 +99,116 @@ static file_t *file_of(themis_server_locks_t *locks, uint64_t object, int create
     return NULL;
 }
 
-static void drop_if_empty(themis_server_locks_t *locks, file_t *file)
+static void file_drop_if_empty(themis_server_locks_t *locks, file_t *file)
 {
-    if (file->held || file->waiting)
+    if (file->held || file->waiting || file->counted)
         return;
     HASH_DELETE(hh, locks->files, file);
     free(file);
 }
 
-/* The owner holds all of the range, at least as strongly, in one lock. */
-static int holds_already(const file_t *file, const lock_t *lock)
-{
-    const lock_t *other;
+/* --- conflicts ---------------------------------------------------------------------------------------------------- */
 
-    DL_FOREACH(file->held, other)
-    if (same_owner(&other->owner, &lock->owner) && other->from <= lock->from && other->behind >= lock->behind &&
-        other->exclusive >= lock->exclusive)
-        return 1;
+static int same_owner(const themis_server_lock_owner_t *a, const themis_server_lock_owner_t *b)
+{
+    return a->session == b->session && a->owner == b->owner;
+}
+
+static int conflicts(const lock_t *a, const lock_t *b)
+{
+    return a->begin < b->end && b->begin < a->end && (a->exclusive || b->exclusive) &&
+           !same_owner(&a->owner, &b->owner);
+}
+
+/* Is there a conflict with a lock that is held, or that waits before `until` (NULL: with any that waits)? */
+static int has_conflict(const file_t *file, const lock_t *lock, const lock_t *until)
+{
+    for (const lock_t *other = file->held; other; other = other->next)
+        if (conflicts(other, lock))
+            return 1;
+    for (const lock_t *other = file->waiting; other && other != until; other = other->next)
+        if (conflicts(other, lock))
+            return 1;
     return 0;
+}
+
+static int waits_for(const themis_server_locks_t *locks, const themis_server_lock_owner_t *from,
+                     const themis_server_lock_owner_t *target, int depth);
+
+/* Does `lock`, which conflicts, wait in the end for a lock that `target` holds? `depth` bounds the search. */
+static int lock_waits_for(const themis_server_locks_t *locks, const file_t *file, const lock_t *lock,
+                          const themis_server_lock_owner_t *target, int depth)
+{
+    for (const lock_t *other = file->held; other; other = other->next)
+        if (conflicts(other, lock) && waits_for(locks, &other->owner, target, depth))
+            return 1;
+    return 0;
+}
+
+static int waits_for(const themis_server_locks_t *locks, const themis_server_lock_owner_t *from,
+                     const themis_server_lock_owner_t *target, int depth)
+{
+    if (same_owner(from, target))
+        return 1;
+    if (depth == 0)
+        return 0;
+    for (const file_t *file = locks->files; file; file = file->hh.next)
+        for (const lock_t *lock = file->waiting; lock; lock = lock->next)
+            if (same_owner(&lock->owner, from) && lock_waits_for(locks, file, lock, target, depth - 1))
+                return 1;
+    return 0;
+}
+
+static int owner_holds_any(const themis_server_locks_t *locks, const themis_server_lock_owner_t *owner)
+{
+    for (const file_t *file = locks->files; file; file = file->hh.next)
+        for (const lock_t *lock = file->held; lock; lock = lock->next)
+            if (same_owner(&lock->owner, owner))
+                return 1;
+    return 0;
+}
+
+/* Would `lock` wait for an owner that waits for its own? Only an owner that holds something can be waited for. */
+static int is_deadlock(const themis_server_locks_t *locks, const file_t *file, const lock_t *lock)
+{
+    enum { DEPTH = 8 };
+
+    return owner_holds_any(locks, &lock->owner) && lock_waits_for(locks, file, lock, &lock->owner, DEPTH);
+}
+
+/* --- locking and unlocking ---------------------------------------------------------------------------------------- */
+
+static int by_offset(const lock_t *a, const lock_t *b)
+{
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static void lock_hold(themis_server_locks_t *locks, file_t *file, lock_t *lock)
+{
+    DL_INSERT_INORDER(file->held, lock, by_offset);
+    locks->held++;
+}
+
+static void lock_release(themis_server_locks_t *locks, file_t *file, lock_t *lock)
+{
+    DL_DELETE(file->held, lock);
+    locks->held--;
+    free(lock);
+}
+
+/* The owner holds all of the range in one lock, at least as strong. */
+static int is_held_already(const file_t *file, const lock_t *lock)
+{
+    for (const lock_t *other = file->held; other; other = other->next)
+        if (same_owner(&other->owner, &lock->owner) && other->begin <= lock->begin && other->end >= lock->end &&
+            other->exclusive >= lock->exclusive)
+            return 1;
+    return 0;
+}
+
+static uint64_t range_end(const themis_server_lock_range_t *range)
+{
+    return range->length > UINT64_MAX - range->offset ? UINT64_MAX : range->offset + range->length;
 }
 
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
@@ -208,27 +217,24 @@ themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t 
 {
     if (range->length == 0)
         return THEMIS_OK;
-    file_t *file = file_of(locks, object, 1);
+    file_t *file = file_get(locks, object);
     lock_t *lock = file ? calloc(1, sizeof *lock) : NULL;
     if (!lock) {
         if (file)
-            drop_if_empty(locks, file);
+            file_drop_if_empty(locks, file);
         return THEMIS_NO_MEMORY;
     }
-    *lock = (lock_t){.from = range->offset,
-                     .behind = range->length > UINT64_MAX - range->offset ? UINT64_MAX : range->offset + range->length,
-                     .owner = *owner,
-                     .exclusive = exclusive,
-                     .waiter = waiter};
-    if (holds_already(file, lock)) {
+    *lock = (lock_t){
+        .begin = range->offset, .end = range_end(range), .owner = *owner, .exclusive = exclusive, .waiter = waiter};
+    if (is_held_already(file, lock)) {
         free(lock);
         return THEMIS_OK;
     }
-    if (!obstacle(file, lock, NULL)) {
-        hold(locks, file, lock);
+    if (!has_conflict(file, lock, NULL)) {
+        lock_hold(locks, file, lock);
         return THEMIS_OK;
     }
-    if (!waiter || closes_circle(locks, file, lock)) {
+    if (!waiter || is_deadlock(locks, file, lock)) {
         free(lock);
         return THEMIS_LOCKED;
     }
@@ -237,42 +243,40 @@ themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t 
     return THEMIS_IN_PROGRESS;
 }
 
-static void grant_waiting(themis_server_locks_t *locks, file_t *file)
+/* After locks of the file were released. */
+static void file_grant_waiting(themis_server_locks_t *locks, file_t *file)
 {
     lock_t *lock, *next;
 
     DL_FOREACH_SAFE(file->waiting, lock, next)
     {
-        if (obstacle(file, lock, lock))
+        if (has_conflict(file, lock, lock))
             continue;
         DL_DELETE(file->waiting, lock);
         locks->waiting--;
-        hold(locks, file, lock);
+        lock_hold(locks, file, lock);
         locks->granted(locks->arg, lock->waiter, THEMIS_OK);
     }
+    file_drop_if_empty(locks, file);
 }
 
-/* Cuts [from, behind) out of a held lock: nothing, one part or two stay. */
-static themis_status_t cut(themis_server_locks_t *locks, file_t *file, lock_t *lock, uint64_t from, uint64_t behind)
+/* Cuts [begin, end) out of a held lock: nothing, one part or two remain. */
+static themis_status_t lock_cut(themis_server_locks_t *locks, file_t *file, lock_t *lock, uint64_t begin, uint64_t end)
 {
-    if (from <= lock->from && behind >= lock->behind) {
-        DL_DELETE(file->held, lock);
-        locks->held--;
-        free(lock);
-        return THEMIS_OK;
-    }
-    if (from > lock->from && behind < lock->behind) {
+    if (begin <= lock->begin && end >= lock->end) {
+        lock_release(locks, file, lock);
+    } else if (begin > lock->begin && end < lock->end) {
         lock_t *second = malloc(sizeof *second);
         if (!second)
             return THEMIS_NO_MEMORY;
         *second = *lock;
-        second->from = behind;
-        lock->behind = from;
-        hold(locks, file, second);
-    } else if (from > lock->from) {
-        lock->behind = from;
+        second->begin = end;
+        lock->end = begin;
+        lock_hold(locks, file, second);
+    } else if (begin > lock->begin) {
+        lock->end = begin;
     } else {
-        lock->from = behind;
+        lock->begin = end;
     }
     return THEMIS_OK;
 }
@@ -281,8 +285,8 @@ themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_
                                            const themis_server_lock_range_t *range,
                                            const themis_server_lock_owner_t *owner)
 {
-    uint64_t behind = range->length > UINT64_MAX - range->offset ? UINT64_MAX : range->offset + range->length;
-    file_t *file = file_of(locks, object, 0);
+    uint64_t end = range_end(range);
+    file_t *file = file_find(locks, object);
     themis_status_t status = THEMIS_OK;
     lock_t *lock, *next;
 
@@ -290,16 +294,16 @@ themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_
         return THEMIS_OK;
     DL_FOREACH_SAFE(file->held, lock, next)
     {
-        if (status == THEMIS_OK && same_owner(&lock->owner, owner) && lock->from < behind &&
-            range->offset < lock->behind)
-            status = cut(locks, file, lock, range->offset, behind);
+        if (status == THEMIS_OK && same_owner(&lock->owner, owner) && lock->begin < end && range->offset < lock->end)
+            status = lock_cut(locks, file, lock, range->offset, end);
     }
-    grant_waiting(locks, file);
-    drop_if_empty(locks, file);
+    file_grant_waiting(locks, file);
     return status;
 }
 
-static void end_in_file(themis_server_locks_t *locks, file_t *file, uint64_t session)
+/* --- sessions ----------------------------------------------------------------------------------------------------- */
+
+static void file_end_session(themis_server_locks_t *locks, file_t *file, uint64_t session)
 {
     lock_t *lock, *next;
 
@@ -314,14 +318,10 @@ static void end_in_file(themis_server_locks_t *locks, file_t *file, uint64_t ses
     }
     DL_FOREACH_SAFE(file->held, lock, next)
     {
-        if (lock->owner.session != session)
-            continue;
-        DL_DELETE(file->held, lock);
-        locks->held--;
-        free(lock);
+        if (lock->owner.session == session)
+            lock_release(locks, file, lock);
     }
-    grant_waiting(locks, file);
-    drop_if_empty(locks, file);
+    file_grant_waiting(locks, file);
 }
 
 void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t session)
@@ -329,70 +329,53 @@ void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t sess
     file_t *file, *next;
 
     HASH_ITER(hh, locks->files, file, next)
-    end_in_file(locks, file, session);
+    {
+        file_end_session(locks, file, session);
+    }
 }
 
-static int has_session(const lock_t *list, uint64_t session)
+static int list_has_session(const lock_t *list, uint64_t session)
 {
     const lock_t *lock;
 
-    DL_FOREACH(list, lock)
-    if (lock->owner.session == session)
-        return 1;
-    return 0;
+    DL_SEARCH_SCALAR(list, lock, owner.session, session);
+    return lock != NULL;
 }
 
 int themis_server_locks_has_session(const themis_server_locks_t *locks, uint64_t session)
 {
     for (const file_t *file = locks->files; file; file = file->hh.next)
-        if (has_session(file->held, session) || has_session(file->waiting, session))
+        if (list_has_session(file->held, session) || list_has_session(file->waiting, session))
             return 1;
     return 0;
 }
 
+/* --- counters ----------------------------------------------------------------------------------------------------- */
+
 void themis_server_locks_forget(themis_server_locks_t *locks, uint64_t object)
 {
-    counter_t *counter;
+    file_t *file = file_find(locks, object);
 
-    HASH_FIND(hh, locks->counters, &object, sizeof object, counter);
-    if (!counter)
+    if (!file)
         return;
-    HASH_DELETE(hh, locks->counters, counter);
-    free(counter);
-}
-
-static counter_t *counter_of(themis_server_locks_t *locks, uint64_t object)
-{
-    counter_t *counter;
-
-    HASH_FIND(hh, locks->counters, &object, sizeof object, counter);
-    if (counter)
-        return counter;
-    counter = calloc(1, sizeof *counter);
-    if (!counter)
-        return NULL;
-    counter->object = object;
-    HASH_ADD(hh, locks->counters, object, sizeof object, counter);
-    if (counter->hh.tbl)
-        return counter;
-    free(counter);
-    return NULL;
+    file->counted = 0;
+    file->counter = 0;
+    file_drop_if_empty(locks, file);
 }
 
 themis_status_t themis_server_locks_counter(themis_server_locks_t *locks, uint64_t object, int action, int64_t value,
                                             int64_t *before)
 {
-    counter_t *counter = counter_of(locks, object);
-    int64_t now;
+    file_t *file = file_get(locks, object);
 
-    if (!counter)
+    if (!file)
         return THEMIS_NO_MEMORY;
-    now = counter->value;
-    if (action == THEMIS_PROTO_COUNTER_ADD && __builtin_add_overflow(now, value, &value))
+    file->counted = 1;
+    if (action == THEMIS_PROTO_COUNTER_ADD && __builtin_add_overflow(file->counter, value, &value))
         return THEMIS_RANGE;
+    *before = file->counter;
     if (action != THEMIS_PROTO_COUNTER_GET)
-        counter->value = value;
-    *before = now;
+        file->counter = value;
     return THEMIS_OK;
 }
 

@@ -2,10 +2,10 @@
 /*
  * Byte-range locks and counters of files (atomic mode and the shared file pointer; plain I/O asks for neither).
  *
- * A lock belongs to an owner of a session. It is granted when no lock of another owner stands against it, neither one
- * that is held nor one that came before and still waits: first come, first served, so nobody starves. A wait that would
- * close a circle of owners of this server is refused with THEMIS_LOCKED instead. Locks end with UNLOCK, or with the
- * session, whose lease the session table keeps.
+ * A lock belongs to an owner of a session. It is granted when no lock of another owner conflicts with it, neither one
+ * that is held nor one that came before and still waits: first come, first served, so no owner starves. A wait that
+ * would be a deadlock between owners at this server is refused with THEMIS_LOCKED. Locks end with UNLOCK, or with their
+ * session (client_session.h, lease.h).
  *
  * Threads: the caller serialises. `granted` is called from within lock, unlock and end_session.
  */
@@ -30,26 +30,26 @@ typedef void (*themis_server_lock_granted_fn)(void *arg, void *waiter, themis_st
 
 themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted, void *arg,
                                            themis_server_locks_t **locks);
-void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allowed; waiters are not told */
+void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allowed; `granted` is not called */
 
 /*
  * THEMIS_OK: the owner holds the range now (also when it did before). THEMIS_LOCKED: held by another, and `waiter` is
- * NULL, or waiting would never end. THEMIS_IN_PROGRESS: `granted` will be called with `waiter`.
+ * NULL, or waiting would be a deadlock. THEMIS_IN_PROGRESS: `granted` will be called with `waiter`.
  */
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
                                          const themis_server_lock_range_t *range,
                                          const themis_server_lock_owner_t *owner, int exclusive, void *waiter);
-/* Frees whatever the owner holds in the range. */
+/* Releases whatever the owner holds in the range. */
 themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_t object,
                                            const themis_server_lock_range_t *range,
                                            const themis_server_lock_owner_t *owner);
-/* Frees all locks of a session and cancels its waits. */
+/* Releases all locks of a session and cancels its waits. */
 void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t session);
 
 /* 1 if the session holds a lock or waits for one. */
 int themis_server_locks_has_session(const themis_server_locks_t *locks, uint64_t session);
 
-/* The object is gone: its counter goes with it. */
+/* The object was removed: forgets its counter. */
 void themis_server_locks_forget(themis_server_locks_t *locks, uint64_t object);
 
 /* THEMIS_PROTO_COUNTER_*; *before is the value before the action. A counter starts at 0. */

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <config.h>
-#include "server/server.h"
+#include "server/drain.h"
+#include "server/engine.h"
+#include "server/lifecycle.h"
 #include "util/config.h"
 #include "util/log.h"
 
@@ -22,7 +24,7 @@ enum { MAX_OPTIONS = 128, ERROR_BYTES = 1024, EXIT_USAGE = 2 };
 typedef struct command_line {
     const char *file, *pid_file, *port_file;
     int daemon, check;
-    /* options of the configuration, in their order: set again after each reading of the file */
+    /* options of the configuration, in their order: they are set again whenever the file is read */
     const char *names[MAX_OPTIONS], *values[MAX_OPTIONS];
     int count;
 } command_line_t;
@@ -30,77 +32,80 @@ typedef struct command_line {
 static void usage(FILE *out)
 {
     fprintf(out, "usage: themisd [-c FILE] [OPTION VALUE]...\n"
-                 "  -c, --config       file to read; options count more\n"
-                 "  --daemon           into the background once it listens\n"
+                 "  -c, --config       file to read; options override it\n"
+                 "  --daemon           goes to the background once it listens\n"
                  "  --pid-file         file for the process id\n"
-                 "  --port-file        file for the port that was bound, written when the server is ready\n"
-                 "  --check            checks the configuration and ends\n"
+                 "  --port-file        file for the port, written when the server is ready\n"
+                 "  --check            checks the configuration and exits\n"
                  "  --help, --version\n"
                  "keys of the configuration file as options (doc/configuration.md):\n");
     themis_server_config_help(out);
 }
 
-/* The value of an option: behind '=', or the next argument; NULL with a message if there is none. */
-static const char *value_of(char **argv, int *at, char *equals)
+/* The value of an option: after '=', or the next argument; NULL with a message if there is none. */
+static const char *option_value(char **argv, int *at, char *equals)
 {
     if (equals)
         return equals + 1;
     if (!argv[*at + 1]) {
-        fprintf(stderr, "themisd: %s wants a value\n", argv[*at]);
+        fprintf(stderr, "themisd: %s needs a value\n", argv[*at]);
         return NULL;
     }
     return argv[++*at];
 }
 
-static int set_option(command_line_t *line, const char *name, const char *value)
+static int option_set(command_line_t *line, const char *name, const char *value)
 {
-    if (strcmp(name, "config") == 0)
-        line->file = value;
-    else if (strcmp(name, "pid-file") == 0)
-        line->pid_file = value;
-    else if (strcmp(name, "port-file") == 0)
-        line->port_file = value;
-    else if (line->count == MAX_OPTIONS)
-        return -1;
-    else {
-        line->names[line->count] = name;
-        line->values[line->count++] = value;
+    const char **own = strcmp(name, "config") == 0      ? &line->file
+                       : strcmp(name, "pid-file") == 0  ? &line->pid_file
+                       : strcmp(name, "port-file") == 0 ? &line->port_file
+                                                        : NULL;
+
+    if (own) {
+        *own = value;
+        return 0;
     }
+    if (line->count == MAX_OPTIONS) {
+        fprintf(stderr, "themisd: more than %d options: use a configuration file\n", MAX_OPTIONS);
+        return -1;
+    }
+    line->names[line->count] = name;
+    line->values[line->count++] = value;
     return 0;
 }
 
-/* 0: go on; above 0: that exit status plus 1. */
-static int parse(command_line_t *line, char **argv)
+/* 0: go on; else the exit status plus 1. */
+static int command_line_parse(command_line_t *line, char **argv)
 {
     for (int at = 1; argv[at]; at++) {
         char *word = strcmp(argv[at], "-c") == 0 ? (char *)"--config" : argv[at];
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             usage(stdout);
-            return 1;
+            return 1 + EXIT_SUCCESS;
         }
         if (strcmp(word, "--version") == 0) {
             printf("themisd %s\n", PACKAGE_VERSION);
-            return 1;
+            return 1 + EXIT_SUCCESS;
         }
         if (strcmp(word, "--daemon") == 0 || strcmp(word, "--check") == 0) {
             *(word[2] == 'd' ? &line->daemon : &line->check) = 1;
             continue;
         }
         if (strncmp(word, "--", 2) != 0) {
-            fprintf(stderr, "themisd: \"%s\" is no option; --help lists them\n", word);
+            fprintf(stderr, "themisd: \"%s\" is not an option; --help lists them\n", word);
             return 1 + EXIT_USAGE;
         }
         char *equals = strchr(word, '=');
-        const char *value = value_of(argv, &at, equals);
+        const char *value = option_value(argv, &at, equals);
         if (equals)
             *equals = 0;
-        if (!value || set_option(line, word + 2, value) < 0)
+        if (!value || option_set(line, word + 2, value) < 0)
             return 1 + EXIT_USAGE;
     }
     return 0;
 }
 
-static themis_status_t load(const command_line_t *line, themis_server_config_t *config, char error[ERROR_BYTES])
+static themis_status_t config_load(const command_line_t *line, themis_server_config_t *config, char error[ERROR_BYTES])
 {
     themis_status_t status = THEMIS_OK;
 
@@ -114,15 +119,17 @@ static themis_status_t load(const command_line_t *line, themis_server_config_t *
     return status;
 }
 
-/* Whole at once, since others wait for it to appear. */
+/* The file appears with its content, since others wait for it. */
 static int write_number(const char *path, long number)
 {
     char fresh[4200];
     int length = snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *file = NULL;
 
-    if (length >= (int)sizeof fresh)
-        return -1;
-    FILE *file = fopen(fresh, "we");
+    if (length < (int)sizeof fresh)
+        file = fopen(fresh, "we");
+    else
+        errno = ENAMETOOLONG;
     if (!file || fprintf(file, "%ld\n", number) < 0 || fclose(file) != 0 || rename(fresh, path) != 0) {
         themis_error("cannot write %s: %s", path, strerror(errno));
         return -1;
@@ -131,10 +138,10 @@ static int write_number(const char *path, long number)
 }
 
 /*
- * The process that goes on is the child; the parent waits to hear from it, so that `themisd --daemon` ends when the
- * server listens, with its success. Returns the pipe's end for the child, or the parent's exit status below 0, less 1.
+ * The child goes on; the parent waits for a byte from it, so that `themisd --daemon` returns when the server listens,
+ * and shows whether it does. Returns the pipe's end in the child, and -1 - exit status in the parent.
  */
-static int into_background(void)
+static int daemon_fork(void)
 {
     int ends[2];
     char byte;
@@ -153,8 +160,8 @@ static int into_background(void)
     return ends[1];
 }
 
-/* Who started the daemon, ssh for example, may wait for the end of its output. Messages go on to a file. */
-static void leave_terminal(int ready)
+/* What started the daemon, for example ssh, may wait for the end of its output. Messages still go to a file. */
+static void daemon_detach(int ready)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     struct stat messages;
@@ -167,16 +174,16 @@ static void leave_terminal(int ready)
         close(null);
     }
     if (write(ready, "", 1) != 1)
-        themis_warn("nobody waited for the start");
+        themis_warn("the process that started this daemon has ended");
     close(ready);
 }
 
-static void reload(themis_server_t *server, const command_line_t *line)
+static void config_reload(themis_server_t *server, const command_line_t *line)
 {
     char error[ERROR_BYTES];
     themis_server_config_t *fresh = malloc(sizeof *fresh);
 
-    if (fresh && load(line, fresh, error) == THEMIS_OK)
+    if (fresh && config_load(line, fresh, error) == THEMIS_OK)
         themis_server_reload(server, fresh);
     else
         themis_error("%s; the old configuration stays", fresh ? error : "out of memory");
@@ -198,7 +205,7 @@ typedef struct signals {
     sigset_t set;
 } signals_t;
 
-/* Takes all signals of the process; ends with SIGUSR1, which nobody else sends. */
+/* Handles all signals of the process; SIGUSR1, which only run sends, ends it. */
 static void *signals_main(void *arg)
 {
     signals_t *signals = arg;
@@ -206,9 +213,9 @@ static void *signals_main(void *arg)
 
     while (sigwait(&signals->set, &number) == 0 && number != SIGUSR1) {
         if (number == SIGHUP)
-            reload(signals->server, signals->line);
+            config_reload(signals->server, signals->line);
         else
-            themis_server_stop(signals->server);
+            themis_server_drain_start(signals->server);
     }
     return NULL;
 }
@@ -216,19 +223,19 @@ static void *signals_main(void *arg)
 static void warn_of_loss(const themis_server_config_t *config)
 {
     if (strcmp(config->store, "arena") == 0 && (*config->file || *config->state))
-        themis_warn("store = arena: files live as long as this process, also with %s %s",
+        themis_warn("store = arena: files last only as long as this process, also with %s = %s",
                     *config->file ? "file" : "state", *config->file ? config->file : config->state);
 }
 
-/* Pages are taken as they are used: more than there is ends this process when it is, not at the start. */
+/* Pages are allocated as they are used: too large an arena ends this process then, not at the start. */
 static void warn_of_memory(const themis_server_config_t *config)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
 
     if (strcmp(config->store, "arena") == 0 && !*config->file && config->size > memory)
-        themis_warn("size = %llu MiB: this machine has %llu MiB of memory", (unsigned long long)(config->size >> 20),
-                    (unsigned long long)(memory >> 20));
+        themis_warn("size = %llu MiB is more than this machine's %llu MiB of memory",
+                    (unsigned long long)(config->size >> 20), (unsigned long long)(memory >> 20));
 }
 
 static int run(themis_server_t *server, const command_line_t *line, int ready)
@@ -241,7 +248,7 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
         return EXIT_FAILURE;
     int failed = (line->pid_file && write_number(line->pid_file, (long)getpid()) < 0) ||
                  (line->port_file && write_number(line->port_file, server->port) < 0);
-    pthread_mutex_lock(&server->lock); /* the policy may be set anew already */
+    pthread_mutex_lock(&server->lock); /* a client may change the policy already */
     themis_info("%s listens at port %u, %s of %llu MiB, policy %s", server->config.name, server->port,
                 themis_store_type(server->store), (unsigned long long)(server->config.size >> 20),
                 server->config.policy);
@@ -249,10 +256,10 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
     warn_of_loss(&server->config);
     warn_of_memory(&server->config);
     if (failed)
-        themis_server_stop(server);
+        themis_server_drain_start(server);
     else if (ready >= 0)
-        leave_terminal(ready);
-    themis_server_join(server);
+        daemon_detach(ready);
+    themis_server_engine_join(server);
     pthread_kill(thread, SIGUSR1);
     pthread_join(thread, NULL);
     if (line->pid_file)
@@ -269,14 +276,14 @@ static void set_up_process(const themis_server_config_t *config)
     struct rlimit files;
     sigset_t handled;
 
-    /* before there are threads, also those of libraries: only signals_main takes them */
+    /* before there are threads, those of libraries included: only signals_main receives them */
     handled_signals(&handled);
     pthread_sigmask(SIG_BLOCK, &handled, NULL);
     themis_util_log_set_name("themisd");
     themis_util_log_set_timestamps(1);
     if (themis_util_log_level_parse(config->log, &level) == 0)
         themis_util_log_set_level(level);
-    /* memory that was used once is kept: mapping and unmapping stops every thread that moves bytes */
+    /* freed memory is kept: mapping and unmapping stops every thread that moves bytes */
     mallopt(M_MMAP_THRESHOLD, 64 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     signal(SIGPIPE, SIG_IGN);
@@ -296,10 +303,10 @@ int main(int argc, char **argv)
     int ready = -1;
 
     (void)argc;
-    int status = parse(&line, argv);
+    int status = command_line_parse(&line, argv);
     if (status)
         return status - 1;
-    if (load(&line, &config, error) != THEMIS_OK) {
+    if (config_load(&line, &config, error) != THEMIS_OK) {
         fprintf(stderr, "themisd: %s\n", error);
         return EXIT_USAGE;
     }
@@ -310,7 +317,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     set_up_process(&config);
-    if (line.daemon && (ready = into_background()) < 0)
+    if (line.daemon && (ready = daemon_fork()) < 0)
         return -1 - ready;
     if (themis_server_create(&config, &server) != THEMIS_OK)
         return EXIT_FAILURE;

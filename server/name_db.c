@@ -104,9 +104,10 @@ static themis_status_t record_unpack(const void *bytes, size_t length, themis_pr
 
 /* --- the database ------------------------------------------------------------------------------------------------ */
 
-static themis_status_t failed(char *message)
+/* Takes the message over. */
+static themis_status_t db_failed(char *message)
 {
-    themis_error("namespace: %s", message);
+    themis_error("namespace database: %s", message);
     rocksdb_free(message);
     return THEMIS_IO;
 }
@@ -116,7 +117,7 @@ static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key
     char *error = NULL;
 
     rocksdb_put(db->db, db->write, key->bytes, key->length, value, length, &error);
-    return error ? failed(error) : THEMIS_OK;
+    return error ? db_failed(error) : THEMIS_OK;
 }
 
 static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key)
@@ -124,7 +125,7 @@ static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *
     char *error = NULL;
 
     rocksdb_delete(db->db, db->write, key->bytes, key->length, &error);
-    return error ? failed(error) : THEMIS_OK;
+    return error ? db_failed(error) : THEMIS_OK;
 }
 
 /* --- attributes -------------------------------------------------------------------------------------------------- */
@@ -139,12 +140,12 @@ themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const the
     attr_key(path, &key);
     char *value = rocksdb_get(db->db, db->read, key.bytes, key.length, &length, &error);
     if (error)
-        return failed(error);
+        return db_failed(error);
     if (!value)
         return THEMIS_NO_ENTRY;
     themis_status_t status = record_unpack(value, length, attr);
     if (status != THEMIS_OK)
-        themis_error("namespace: the attributes of %.*s are corrupt", (int)path->length, path->bytes);
+        themis_error("namespace database: the attributes of %.*s are corrupt", (int)path->length, path->bytes);
     rocksdb_free(value);
     return status;
 }
@@ -202,9 +203,9 @@ int themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_
     return any;
 }
 
-/* Copies entries from the iterator, which stands at the first one, until limit, buffer or directory ends. */
-static void collect(rocksdb_iterator_t *at, const name_key_t *prefix, uint32_t limit, void *buffer, size_t capacity,
-                    themis_proto_entries_t *entries)
+/* Copies entries from the iterator, which is at the first one, until limit, buffer or directory ends. */
+static void entries_collect(rocksdb_iterator_t *at, const name_key_t *prefix, uint32_t limit, void *buffer,
+                            size_t capacity, themis_proto_entries_t *entries)
 {
     size_t used = 0, length, value_length;
 
@@ -235,19 +236,19 @@ void themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_
     entry_key(&readdir->path, &none, &prefix);
     entry_key(&readdir->path, &readdir->after, &start);
     if (readdir->after.length)
-        start.bytes[start.length++] = 0; /* the first key behind `after` */
+        start.bytes[start.length++] = 0; /* the first key past `after` */
     *entries = (themis_proto_entries_t){0};
     rocksdb_iterator_t *at = rocksdb_create_iterator(db->db, db->read);
     rocksdb_iter_seek(at, start.bytes, start.length);
-    collect(at, &prefix, readdir->limit, buffer, capacity, entries);
+    entries_collect(at, &prefix, readdir->limit, buffer, capacity, entries);
     rocksdb_iter_destroy(at);
 }
 
 /* --- object ids -------------------------------------------------------------------------------------------------- */
 
 /*
- * Ids are never used twice, even by a server that lost its state while others kept objects: they count on from the
- * microseconds since 2020, with the server's index above.
+ * Ids are never used twice, even by a server that lost its state while others kept objects: they start at the
+ * microseconds since 2020 and count up, with the server's index in the highest bits.
  */
 static uint64_t first_id(uint32_t index)
 {
@@ -256,7 +257,7 @@ static uint64_t first_id(uint32_t index)
     return (uint64_t)(index + 1) << INDEX_SHIFT | (us & ((UINT64_C(1) << INDEX_SHIFT) - 1));
 }
 
-static themis_status_t reserve_ids(themis_server_name_db_t *db)
+static themis_status_t ids_reserve(themis_server_name_db_t *db)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
     uint64_t word = htole64(db->next_id + ID_BATCH);
@@ -273,14 +274,14 @@ themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64
 
     pthread_mutex_lock(&db->ids_lock);
     if (db->next_id == db->reserved_id)
-        status = reserve_ids(db);
+        status = ids_reserve(db);
     if (status == THEMIS_OK)
         *id = db->next_id++;
     pthread_mutex_unlock(&db->ids_lock);
     return status;
 }
 
-static void load_ids(themis_server_name_db_t *db, uint32_t index)
+static void ids_load(themis_server_name_db_t *db, uint32_t index)
 {
     char *error = NULL;
     size_t length = 0;
@@ -289,7 +290,7 @@ static void load_ids(themis_server_name_db_t *db, uint32_t index)
     db->next_id = first_id(index);
     char *value = rocksdb_get(db->db, db->read, "N", 1, &length, &error);
     if (error)
-        failed(error);
+        db_failed(error);
     if (value && length == sizeof word) {
         memcpy(&word, value, sizeof word);
         word = le64toh(word);
@@ -303,8 +304,8 @@ static void load_ids(themis_server_name_db_t *db, uint32_t index)
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
 
-/* RocksDB clears away files with such names, whoever made them. */
-static int is_of_database(const char *name)
+/* RocksDB removes files with such names, whoever made them. */
+static int is_database_file(const char *name)
 {
     static const char *const starts[] = {"CURRENT", "IDENTITY", "MANIFEST-", "OPTIONS-"};
     size_t digits = strspn(name, "0123456789");
@@ -315,7 +316,7 @@ static int is_of_database(const char *name)
     return digits > 0 && name[digits] == '.';
 }
 
-/* A database without a STORE is that of a posix store, since older versions made none. */
+/* A database without a STORE file is that of a posix store, made by an older version. */
 static int has_old_database(const char *directory)
 {
     char path[PATH_MAX];
@@ -323,20 +324,20 @@ static int has_old_database(const char *directory)
     return snprintf(path, sizeof path, "%s/CURRENT", directory) < PATH_MAX && access(path, F_OK) == 0;
 }
 
-static themis_status_t take_directory(themis_server_name_db_t *db, const char *directory, int fresh, uint32_t index)
+static themis_status_t directory_take(themis_server_name_db_t *db, const char *directory, int fresh, uint32_t index)
 {
     int old = !fresh && has_old_database(directory);
     char content[64];
 
     if (mkdir(directory, 0700) < 0 && errno != EEXIST) {
-        themis_error("state = %s: cannot make it: %s", directory, strerror(errno));
+        themis_error("state = %s: cannot create the directory: %s", directory, strerror(errno));
         return THEMIS_CONFIG;
     }
     snprintf(content, sizeof content, "names of %sserver %" PRIu32, fresh ? "an arena on " : "", index);
-    return themis_store_lock_directory("state", directory, content, old ? NULL : is_of_database, &db->lock_fd);
+    return themis_store_lock_directory("state", directory, content, old ? NULL : is_database_file, &db->lock_fd);
 }
 
-static themis_status_t open_db(themis_server_name_db_t *db, const char *directory, int fresh)
+static themis_status_t db_open(themis_server_name_db_t *db, const char *directory, int fresh)
 {
     char *error = NULL;
 
@@ -356,11 +357,11 @@ static themis_status_t open_db(themis_server_name_db_t *db, const char *director
     if (fresh && !db->memory)
         rocksdb_destroy_db(db->options, directory, &error);
     if (error)
-        return failed(error);
+        return db_failed(error);
     db->db = rocksdb_open(db->options, directory, &error);
     if (!error)
         return THEMIS_OK;
-    failed(error);
+    db_failed(error);
     return THEMIS_CONFIG;
 }
 
@@ -373,14 +374,14 @@ themis_status_t themis_server_name_db_open(const char *directory, int fresh, uin
         return THEMIS_NO_MEMORY;
     made->lock_fd = -1;
     pthread_mutex_init(&made->ids_lock, NULL);
-    themis_status_t status = *directory ? take_directory(made, directory, fresh, index) : THEMIS_OK;
+    themis_status_t status = *directory ? directory_take(made, directory, fresh, index) : THEMIS_OK;
     if (status == THEMIS_OK)
-        status = open_db(made, directory, fresh);
+        status = db_open(made, directory, fresh);
     if (status != THEMIS_OK) {
         themis_server_name_db_close(made);
         return status;
     }
-    load_ids(made, index);
+    ids_load(made, index);
     *db = made;
     return THEMIS_OK;
 }
@@ -412,5 +413,5 @@ themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db)
     if (db->memory)
         return THEMIS_OK;
     rocksdb_flush_wal(db->db, 1, &error);
-    return error ? failed(error) : THEMIS_OK;
+    return error ? db_failed(error) : THEMIS_OK;
 }

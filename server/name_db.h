@@ -18,7 +18,7 @@
 typedef struct themis_server_name_db themis_server_name_db_t;
 
 /*
- * `directory` is made if it is not there; "": in memory, gone with the process. `fresh`: the names are those of an
+ * `directory` is created if it does not exist; "": in memory. `fresh`: the names are those of an
  * arena, and what an earlier arena left is removed. `index` of this server: part of the ids of objects. THEMIS_CONFIG:
  * the directory cannot be opened, or holds something else or another server's names, and is left as it is.
  * THEMIS_BUSY: a server uses it.
@@ -27,7 +27,7 @@ themis_status_t themis_server_name_db_open(const char *directory, int fresh, uin
                                            themis_server_name_db_t **db);
 void themis_server_name_db_close(themis_server_name_db_t *db); /* NULL is allowed */
 
-/* THEMIS_NO_ENTRY: there is nothing of that path, as of "/" until it is put. */
+/* THEMIS_NO_ENTRY: no attributes of that path, as of "/" until they are put. */
 themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                           themis_proto_attr_t *attr);
 themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
@@ -41,9 +41,9 @@ int themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_
 void themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer,
                                 size_t capacity, themis_proto_entries_t *entries);
 
-/* An id that no object ever had. */
+/* An id that no object has ever had. */
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);
 
-/* What was changed survives a power failure when it returns. */
+/* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db);
 #endif

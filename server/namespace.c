@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lock out of a table, chosen by the path's hash, is held over each change: that of the directory for its entries, so
- * that removing it and adding to it exclude each other.
+ * Each operation holds a lock from a table, chosen by the path's hash; for an entry that of its directory, so that
+ * removing a directory and adding to it exclude each other.
  */
 #include "server/namespace.h"
 #include <pthread.h>
@@ -57,34 +57,12 @@ static themis_status_t check_path(const themis_proto_text_t *path)
     return status;
 }
 
-static themis_status_t get_attr(themis_server_namespace_t *names, const themis_proto_text_t *path,
-                                themis_proto_attr_t *attr)
-{
-    themis_status_t status = themis_server_name_db_get(names->db, path, attr);
-
-    if (status == THEMIS_NO_ENTRY && is_root(path)) {
-        *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777};
-        status = THEMIS_OK;
-    }
-    return status;
-}
-
-static pthread_mutex_t *lock_of(themis_server_namespace_t *names, const themis_proto_text_t *path)
+static pthread_mutex_t *path_lock(themis_server_namespace_t *names, const themis_proto_text_t *path)
 {
     pthread_mutex_t *lock = &names->locks[themis_util_hash_ring_hash(path->bytes, path->length) % LOCKS];
 
     pthread_mutex_lock(lock);
     return lock;
-}
-
-/* Checks a path, and takes its lock if there is nothing wrong with it. */
-static themis_status_t enter(themis_server_namespace_t *names, const themis_proto_text_t *path, pthread_mutex_t **lock)
-{
-    themis_status_t status = check_path(path);
-
-    if (status == THEMIS_OK)
-        *lock = lock_of(names, path);
-    return status;
 }
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
@@ -136,22 +114,28 @@ themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names)
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
 
-themis_status_t themis_server_namespace_lookup(themis_server_namespace_t *names, const themis_proto_text_t *path,
-                                               themis_proto_attr_t *attr)
+static themis_status_t attr_get(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                themis_proto_attr_t *attr)
 {
     themis_status_t status = check_path(path);
 
-    return status == THEMIS_OK ? get_attr(names, path, attr) : status;
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_get(names->db, path, attr);
+    if (status == THEMIS_NO_ENTRY && is_root(path)) {
+        *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777};
+        status = THEMIS_OK;
+    }
+    return status;
 }
 
-/* Fills in what the wish leaves open, and bounds it by the servers there are. */
-static themis_status_t choose_layout(themis_server_namespace_t *names, const themis_proto_text_t *path,
-                                     const themis_proto_layout_t *wish, themis_proto_layout_t *layout)
+/* Fills in what the request leaves open, limited to the number of servers. */
+static themis_status_t layout_choose(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                     const themis_proto_layout_t *requested, themis_proto_layout_t *layout)
 {
     pthread_mutex_lock(&names->layout_lock);
     themis_proto_layout_t standard = names->layout;
     pthread_mutex_unlock(&names->layout_lock);
-    *layout = *wish;
+    *layout = *requested;
     if (layout->stripe_size == 0)
         layout->stripe_size = standard.stripe_size;
     if (layout->count == 0)
@@ -164,8 +148,8 @@ static themis_status_t choose_layout(themis_server_namespace_t *names, const the
     return layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32 ? THEMIS_INVALID : THEMIS_OK;
 }
 
-static themis_status_t fresh_attr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                  const themis_proto_create_t *create, themis_proto_attr_t *attr)
+static themis_status_t attr_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                   const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
     uint64_t now = themis_util_clock_wall();
     themis_proto_attr_t made = {.type = create->attr.type,
@@ -177,7 +161,7 @@ static themis_status_t fresh_attr(themis_server_namespace_t *names, const themis
     themis_status_t status = THEMIS_OK;
 
     if (made.type == THEMIS_PROTO_FILE) {
-        status = choose_layout(names, &create->path, &create->attr.layout, &made.layout);
+        status = layout_choose(names, &create->path, &create->attr.layout, &made.layout);
         if (status == THEMIS_OK)
             status = themis_server_name_db_new_id(names->db, &made.id);
     }
@@ -185,16 +169,8 @@ static themis_status_t fresh_attr(themis_server_namespace_t *names, const themis
     return status;
 }
 
-/* A name that moved here from elsewhere, with everything it had. */
-static themis_status_t adopted_attr(const themis_sched_job_identity_t *who, const themis_proto_create_t *create,
-                                    themis_proto_attr_t *attr)
-{
-    *attr = create->attr;
-    return themis_server_access_owner(who, attr);
-}
-
-/* What CREATE does with a name that is there. */
-static themis_status_t meet_existing(const themis_proto_create_t *create, const themis_proto_attr_t *old, int *keep)
+/* What CREATE does with a name that exists; *keep: 1 if its attributes stay. */
+static themis_status_t check_existing(const themis_proto_create_t *create, const themis_proto_attr_t *old, int *keep)
 {
     if (create->flags & THEMIS_PROTO_CREATE_REPLACE && create->flags & THEMIS_PROTO_CREATE_ADOPT) {
         *keep = 0;
@@ -208,20 +184,24 @@ static themis_status_t meet_existing(const themis_proto_create_t *create, const 
     return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_EXISTS;
 }
 
-static themis_status_t make_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old, made;
     int keep = 0;
 
-    themis_status_t there = get_attr(names, &create->path, &old);
+    themis_status_t there = attr_get(names, &create->path, &old);
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
-    themis_status_t status = there == THEMIS_OK ? meet_existing(create, &old, &keep) : THEMIS_OK;
+    themis_status_t status = there == THEMIS_OK ? check_existing(create, &old, &keep) : THEMIS_OK;
     old.fresh = 0;
     if (status == THEMIS_OK && !keep) {
-        status = create->flags & THEMIS_PROTO_CREATE_ADOPT ? adopted_attr(who, create, &made)
-                                                           : fresh_attr(names, who, create, &made);
+        if (create->flags & THEMIS_PROTO_CREATE_ADOPT) { /* a renamed file, with all its attributes */
+            made = create->attr;
+            status = themis_server_access_owner(who, &made);
+        } else {
+            status = attr_create(names, who, create, &made);
+        }
         if (status == THEMIS_OK)
             status = themis_server_name_db_put(names->db, &create->path, &made);
         made.fresh = 1;
@@ -231,32 +211,19 @@ static themis_status_t make_locked(themis_server_namespace_t *names, const themi
     return status;
 }
 
-themis_status_t themis_server_namespace_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                             const themis_proto_create_t *create, themis_proto_attr_t *attr)
-{
-    pthread_mutex_t *lock;
-    themis_status_t status = enter(names, &create->path, &lock);
-
-    if (status != THEMIS_OK)
-        return status;
-    status = make_locked(names, who, create, attr);
-    pthread_mutex_unlock(lock);
-    return status;
-}
-
-static themis_status_t remove_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                     const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
+static themis_status_t name_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                   const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old;
 
     if (is_root(&remove->path))
         return THEMIS_BUSY;
-    themis_status_t status = get_attr(names, &remove->path, &old);
+    themis_status_t status = attr_get(names, &remove->path, &old);
     if (status != THEMIS_OK)
         return status;
     if (old.type != remove->type)
         return old.type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
-    /* who may write a file may empty it; leave to take the name away comes with the directory's entry */
+    /* who may write a file may empty it; permission to remove the name is checked with the directory's entry */
     if (themis_server_access_owner(who, &old) != THEMIS_OK &&
         themis_server_access_attr(who, &old, THEMIS_SERVER_ACCESS_WRITE) != THEMIS_OK)
         return THEMIS_ACCESS;
@@ -268,28 +235,15 @@ static themis_status_t remove_locked(themis_server_namespace_t *names, const the
     return status;
 }
 
-themis_status_t themis_server_namespace_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                               const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
-{
-    pthread_mutex_t *lock;
-    themis_status_t status = enter(names, &remove->path, &lock);
-
-    if (status != THEMIS_OK)
-        return status;
-    status = remove_locked(names, who, remove, attr);
-    pthread_mutex_unlock(lock);
-    return status;
-}
-
-static themis_status_t setattr_locked(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                      const themis_proto_setattr_t *set, themis_proto_attr_t *attr)
+static themis_status_t name_setattr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                    const themis_proto_setattr_t *set, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t now;
 
-    themis_status_t status = get_attr(names, &set->path, &now);
+    themis_status_t status = attr_get(names, &set->path, &now);
     if (status == THEMIS_OK && set->mask)
         status = themis_server_access_owner(who, &now);
-    /* files are not given away */
+    /* only root changes the owner */
     if (status == THEMIS_OK && set->mask & THEMIS_PROTO_SET_OWNER && who->uid != 0 && set->uid != now.uid)
         status = THEMIS_ACCESS;
     if (status != THEMIS_OK)
@@ -308,72 +262,64 @@ static themis_status_t setattr_locked(themis_server_namespace_t *names, const th
     return status;
 }
 
-themis_status_t themis_server_namespace_setattr(themis_server_namespace_t *names,
-                                                const themis_sched_job_identity_t *who,
-                                                const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr)
-{
-    pthread_mutex_t *lock;
-    themis_status_t status = enter(names, &setattr->path, &lock);
-
-    if (status != THEMIS_OK)
-        return status;
-    status = setattr_locked(names, who, setattr, attr);
-    pthread_mutex_unlock(lock);
-    return status;
-}
-
-/* The directory is there, is one, and allows `want`. */
+/* The directory exists, is one, and allows `want`. */
 static themis_status_t check_directory(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                        const themis_proto_text_t *directory, int want)
 {
     themis_proto_attr_t attr;
-    themis_status_t status = get_attr(names, directory, &attr);
+    themis_status_t status = attr_get(names, directory, &attr);
 
     if (status != THEMIS_OK)
         return status;
     return attr.type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(who, &attr, want) : THEMIS_NOT_DIRECTORY;
 }
 
-static themis_status_t check_entry(const themis_proto_entry_t *entry)
+/* The entry is valid, and its directory may be changed. */
+static themis_status_t check_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                   const themis_proto_entry_t *entry)
 {
-    themis_status_t status = check_path(&entry->directory);
+    themis_status_t status = check_name(entry->name.bytes, entry->name.length);
 
-    if (status == THEMIS_OK)
-        status = check_name(entry->name.bytes, entry->name.length);
     if (status == THEMIS_OK && entry->directory.length + entry->name.length + 1 > THEMIS_PROTO_MAX_PATH)
         status = THEMIS_NAME_TOO_LONG;
-    return status;
+    return status == THEMIS_OK ? check_directory(names, who, &entry->directory,
+                                                 THEMIS_SERVER_ACCESS_WRITE | THEMIS_SERVER_ACCESS_EXECUTE)
+                               : status;
 }
 
-typedef themis_status_t entry_change_t(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
-
-static themis_status_t change_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                    const themis_proto_entry_t *entry, entry_change_t *change)
+themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                              unsigned opcode, const themis_proto_body_t *body,
+                                              themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_entry(entry);
+    themis_status_t status = THEMIS_OPCODE;
 
-    if (status != THEMIS_OK)
-        return status;
-    pthread_mutex_t *lock = lock_of(names, &entry->directory);
-    status = check_directory(names, who, &entry->directory, THEMIS_SERVER_ACCESS_WRITE | THEMIS_SERVER_ACCESS_EXECUTE);
-    if (status == THEMIS_OK)
-        status = change(names->db, entry);
+    if (opcode == THEMIS_OP_LOOKUP)
+        return attr_get(names, &body->path.path, attr);
+    /* every body of these begins with a path: the name's, or that of the entry's directory */
+    pthread_mutex_t *lock = path_lock(names, &body->path.path);
+    switch (opcode) {
+    case THEMIS_OP_CREATE:
+        status = name_create(names, who, &body->create, attr);
+        break;
+    case THEMIS_OP_REMOVE:
+        status = name_remove(names, who, &body->remove, attr);
+        break;
+    case THEMIS_OP_SETATTR:
+        status = name_setattr(names, who, &body->setattr, attr);
+        break;
+    case THEMIS_OP_ENTRY_ADD:
+        status = check_entry(names, who, &body->entry);
+        if (status == THEMIS_OK)
+            status = themis_server_name_db_entry_put(names->db, &body->entry);
+        break;
+    case THEMIS_OP_ENTRY_REMOVE:
+        status = check_entry(names, who, &body->entry);
+        if (status == THEMIS_OK)
+            status = themis_server_name_db_entry_remove(names->db, &body->entry);
+        break;
+    }
     pthread_mutex_unlock(lock);
     return status;
-}
-
-themis_status_t themis_server_namespace_entry_add(themis_server_namespace_t *names,
-                                                  const themis_sched_job_identity_t *who,
-                                                  const themis_proto_entry_t *entry)
-{
-    return change_entry(names, who, entry, themis_server_name_db_entry_put);
-}
-
-themis_status_t themis_server_namespace_entry_remove(themis_server_namespace_t *names,
-                                                     const themis_sched_job_identity_t *who,
-                                                     const themis_proto_entry_t *entry)
-{
-    return change_entry(names, who, entry, themis_server_name_db_entry_remove);
 }
 
 themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,
@@ -381,12 +327,10 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
                                                 const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
                                                 themis_proto_entries_t *entries)
 {
-    themis_status_t status = check_path(&readdir->path);
+    themis_status_t status = check_directory(names, who, &readdir->path, THEMIS_SERVER_ACCESS_READ);
 
     if (status == THEMIS_OK && readdir->after.length > THEMIS_PROTO_MAX_NAME)
         status = THEMIS_NAME_TOO_LONG;
-    if (status == THEMIS_OK)
-        status = check_directory(names, who, &readdir->path, THEMIS_SERVER_ACCESS_READ);
     if (status == THEMIS_OK)
         themis_server_name_db_list(names->db, readdir, buffer, capacity, entries);
     return status;

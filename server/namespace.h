@@ -3,11 +3,12 @@
  * The names whose home is this server: attributes of paths, and the entries of directories, in RocksDB.
  *
  * Every operation is atomic on this server: a directory is removed only while it has no entries, and gets none after.
- * "/" is always there. Paths are checked to be normalised. Results that have texts borrow nothing.
+ * "/" always exists. A path that is not normalised is THEMIS_BAD_NAME. Rights are checked for `who` (access.h). The
+ * requests are described in doc/wire.md.
  *
- * Threads: all functions may be called from any thread; they may wait for the disk, so never from the one that polls
- * the network. With a state directory every change is in the database's log when the function returns: it survives the
- * end of the process, and a power failure once themis_server_namespace_sync was called.
+ * Threads: all functions may be called from any thread, but not by the one that polls the network, as they may wait for
+ * the disk. With a state directory every change is in the database's log when the function returns: it survives the end
+ * of the process, and a power failure once themis_server_namespace_sync was called.
  */
 #ifndef THEMIS_SERVER_NAMESPACE_H
 #define THEMIS_SERVER_NAMESPACE_H
@@ -20,8 +21,8 @@
 typedef struct themis_server_namespace themis_server_namespace_t;
 
 typedef struct themis_server_namespace_options {
-    const char *directory;        /* made if it is not there; NULL or "": in memory, gone with the process */
-    int fresh;                    /* 1: of an arena: what the directory holds is removed, as the bytes are gone */
+    const char *directory;        /* created if it does not exist; NULL or "": in memory */
+    int fresh;                    /* 1: of an arena: names in the directory are removed, as their bytes are gone */
     uint32_t index;               /* of this server: part of the ids of objects */
     uint32_t servers;             /* number of servers, which bounds layouts */
     themis_proto_layout_t layout; /* default for new files; count 0: all */
@@ -33,30 +34,20 @@ themis_status_t themis_server_namespace_create(const themis_server_namespace_opt
                                                themis_server_namespace_t **names);
 void themis_server_namespace_destroy(themis_server_namespace_t *names); /* NULL is allowed */
 
-/* The default layout, for the welcome; changed by a reload of the configuration. */
+/* Changes the default layout (reload of the configuration). */
 void themis_server_namespace_set_layout(themis_server_namespace_t *names, const themis_proto_layout_t *layout);
 
-themis_status_t themis_server_namespace_lookup(themis_server_namespace_t *names, const themis_proto_text_t *path,
-                                               themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                             const themis_proto_create_t *create, themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                               const themis_proto_remove_t *remove, themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_setattr(themis_server_namespace_t *names,
-                                                const themis_sched_job_identity_t *who,
-                                                const themis_proto_setattr_t *setattr, themis_proto_attr_t *attr);
-themis_status_t themis_server_namespace_entry_add(themis_server_namespace_t *names,
-                                                  const themis_sched_job_identity_t *who,
-                                                  const themis_proto_entry_t *entry);
-themis_status_t themis_server_namespace_entry_remove(themis_server_namespace_t *names,
-                                                     const themis_sched_job_identity_t *who,
-                                                     const themis_proto_entry_t *entry);
-/* Entries into `buffer`, which *entries borrows. */
+/* Serves LOOKUP, CREATE, REMOVE, SETATTR, ENTRY_ADD or ENTRY_REMOVE for `who`: `body` is the request's, and *attr gets
+ * the attributes that are its reply (but for entries). */
+themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                              unsigned opcode, const themis_proto_body_t *body,
+                                              themis_proto_attr_t *attr);
+/* READDIR: entries into `buffer` (`capacity` bytes), which *entries borrows. */
 themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,
                                                 const themis_sched_job_identity_t *who,
                                                 const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
                                                 themis_proto_entries_t *entries);
 
-/* What was changed survives a power failure when it returns. */
+/* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names);
 #endif

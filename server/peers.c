@@ -20,30 +20,36 @@ typedef struct peer {
     uint16_t port;
     themis_net_conn_t *conn; /* a reference, or NULL */
     uint64_t next_try;       /* ns */
-    uint64_t next_id;
-    uint64_t patient_until; /* ns; servers that start together find each other without a word */
-    int complained;
+    uint64_t next_id;        /* of messages */
+    uint64_t warn_after;     /* ns; servers that start together find each other without a warning */
+    int warned;
 } peer_t;
+
+/* The table as messages, each in THEMIS_PROTO_MAX_MESSAGE bytes. */
+typedef struct parts {
+    uint8_t *messages;
+    size_t *lengths;
+    uint32_t count, capacity;
+} parts_t;
 
 typedef struct themis_server_peers {
     themis_sched_exchange_t *exchange;
     uint64_t session;
     pthread_t thread;
-    int started, stop; /* of the server's lock */
-    int fresh;         /* a table has come that was not computed with; of the server's lock */
+    parts_t parts; /* of the thread */
+    /* guarded by the server's lock */
+    int started, stop;
+    int fresh;         /* 1: a table has come since the last computation */
     uint64_t computed; /* ns; when the last computation ended, and how long it took */
     uint64_t took;
-    pthread_cond_t kick; /* with the server's lock */
-    uint8_t *messages;   /* the table, as messages one behind the other */
-    size_t *lengths;     /* of them */
-    uint32_t parts, room;
+    pthread_cond_t kick;
     uint32_t count, self;
     peer_t list[];
 } themis_server_peers_t;
 
 /* --- connections -------------------------------------------------------------------------------------------------- */
 
-static void drop(peer_t *peer, uint64_t now)
+static void peer_disconnect(peer_t *peer, uint64_t now)
 {
     if (peer->conn) {
         themis_net_conn_close(peer->conn);
@@ -53,17 +59,19 @@ static void drop(peer_t *peer, uint64_t now)
     peer->next_try = now + RETRY_AFTER;
 }
 
-static themis_status_t say_hello(themis_server_t *server, peer_t *peer)
+static themis_proto_header_t request_header(themis_proto_opcode_t opcode, uint64_t id)
 {
-    themis_server_peers_t *peers = server->peers;
+    return (themis_proto_header_t){
+        .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = (uint16_t)opcode, .id = id};
+}
+
+static themis_status_t peer_hello(themis_server_t *server, peer_t *peer)
+{
     const char *name = server->config.name;
     uint8_t bytes[1024];
     size_t length;
-    themis_proto_header_t header = {.version = THEMIS_PROTO_VERSION,
-                                    .kind = THEMIS_PROTO_REQUEST,
-                                    .opcode = THEMIS_OP_HELLO,
-                                    .id = peer->next_id++};
-    themis_proto_hello_t hello = {.session = peers->session,
+    themis_proto_header_t header = request_header(THEMIS_OP_HELLO, peer->next_id++);
+    themis_proto_hello_t hello = {.session = server->peers->session,
                                   .job = {"server", 6},
                                   .uid = geteuid(),
                                   .gid = getegid(),
@@ -71,14 +79,14 @@ static themis_status_t say_hello(themis_server_t *server, peer_t *peer)
                                   .priority = 1,
                                   .host = {name, (uint32_t)strnlen(name, THEMIS_PROTO_MAX_TEXT)},
                                   .pid = (uint32_t)getpid(),
-                                  .role = 1};
+                                  .role = THEMIS_SERVER_ROLE_SERVER};
     themis_status_t status = themis_proto_encode(&header, &hello, bytes, sizeof bytes, &length);
 
     return status == THEMIS_OK ? themis_net_send(peer->conn, bytes, length) : status;
 }
 
-/* 0 if it took long in vain. */
-static int reach(themis_server_t *server, peer_t *peer)
+/* Returns 0 if connecting failed, possibly after CONNECT_TIMEOUT. */
+static int peer_connect(themis_server_t *server, peer_t *peer)
 {
     uint64_t now = themis_util_clock_now();
 
@@ -86,104 +94,98 @@ static int reach(themis_server_t *server, peer_t *peer)
         return 1;
     themis_status_t status = themis_net_connect(server->net, peer->host, peer->port, CONNECT_TIMEOUT, &peer->conn);
     if (status == THEMIS_OK)
-        status = say_hello(server, peer);
+        status = peer_hello(server, peer);
     else
         peer->conn = NULL;
     if (status == THEMIS_OK) {
-        peer->patient_until = now; /* lost from now on, not late */
-        peer->complained = 0;
+        peer->warn_after = now; /* from now on it would be lost, not late */
+        peer->warned = 0;
         return 1;
     }
-    if (!peer->patient_until)
-        peer->patient_until = now + START_UP;
-    if (!peer->complained && now >= peer->patient_until) {
-        themis_warn("server %s:%u cannot be reached: %s", peer->host, peer->port, themis_status_string(status));
-        peer->complained = 1;
+    if (!peer->warn_after)
+        peer->warn_after = now + START_UP;
+    if (!peer->warned && now >= peer->warn_after) {
+        themis_warn("server %s:%u cannot be reached: %s; its jobs are not known here, and it is tried again every %u s",
+                    peer->host, peer->port, themis_status_string(status), (unsigned)(RETRY_AFTER / THEMIS_NS_PER_S));
+        peer->warned = 1;
     }
-    drop(peer, themis_util_clock_now());
+    peer_disconnect(peer, themis_util_clock_now());
     return 0;
 }
 
-static themis_status_t send_parts(const themis_server_peers_t *peers, const peer_t *peer)
+static themis_status_t peer_send(peer_t *peer, const parts_t *parts)
 {
-    const uint8_t *at = peers->messages;
     themis_status_t status = THEMIS_OK;
 
-    for (uint32_t i = 0; i < peers->parts && status == THEMIS_OK; i++) {
-        status = themis_net_send(peer->conn, at, peers->lengths[i]);
-        at += peers->lengths[i];
-    }
+    for (uint32_t i = 0; i < parts->count && status == THEMIS_OK; i++)
+        status = themis_net_send(peer->conn, parts->messages + (size_t)i * THEMIS_PROTO_MAX_MESSAGE, parts->lengths[i]);
     return status;
 }
 
-static void send_table(themis_server_t *server)
+/* Waits for at most one failing connection in each round. */
+static void table_send(themis_server_t *server)
 {
     themis_server_peers_t *peers = server->peers;
-    int patient = 1;
+    int may_wait = 1;
 
-    for (uint32_t i = 0; i < peers->count; i++) {
+    for (uint32_t i = 1; i < peers->count; i++) {
         peer_t *peer = &peers->list[(peers->self + i) % peers->count];
-        if (peer == &peers->list[peers->self])
-            continue;
-        if (patient)
-            patient = reach(server, peer);
-        if (peer->conn && send_parts(peers, peer) != THEMIS_OK)
-            drop(peer, themis_util_clock_now());
+        if (may_wait)
+            may_wait = peer_connect(server, peer);
+        if (peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK)
+            peer_disconnect(peer, themis_util_clock_now());
     }
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------------------- */
 
-static themis_status_t reserve_parts(themis_server_peers_t *peers, uint32_t parts)
+static themis_status_t parts_reserve(parts_t *parts, uint32_t count)
 {
-    if (parts <= peers->room)
+    if (count <= parts->capacity)
         return THEMIS_OK;
-    uint8_t *messages = realloc(peers->messages, (size_t)parts * THEMIS_PROTO_MAX_MESSAGE);
-    peers->messages = messages ? messages : peers->messages;
-    size_t *lengths = realloc(peers->lengths, parts * sizeof *lengths);
-    peers->lengths = lengths ? lengths : peers->lengths;
+    uint8_t *messages = realloc(parts->messages, (size_t)count * THEMIS_PROTO_MAX_MESSAGE);
+    parts->messages = messages ? messages : parts->messages;
+    size_t *lengths = realloc(parts->lengths, count * sizeof *lengths);
+    parts->lengths = lengths ? lengths : parts->lengths;
     if (!messages || !lengths)
         return THEMIS_NO_MEMORY;
-    peers->room = parts;
+    parts->capacity = count;
     return THEMIS_OK;
 }
 
-static themis_status_t encode_parts(themis_server_peers_t *peers, const themis_proto_header_t *header,
+static themis_status_t parts_encode(parts_t *parts, const themis_proto_header_t *header,
                                     const themis_proto_table_t *table)
 {
     themis_status_t status = THEMIS_OK;
     uint32_t from = 0;
-    size_t used = 0;
 
-    peers->parts = 0;
+    parts->count = 0;
     do {
         themis_proto_table_t part;
         from = themis_sched_exchange_part(table, from, &part);
-        status = reserve_parts(peers, peers->parts + 1);
-        if (status != THEMIS_OK)
-            return status;
-        size_t *length = &peers->lengths[peers->parts++];
-        status = themis_proto_encode(header, &part, peers->messages + used, THEMIS_PROTO_MAX_MESSAGE, length);
-        used += *length;
+        status = parts_reserve(parts, parts->count + 1);
+        if (status == THEMIS_OK)
+            status =
+                themis_proto_encode(header, &part, parts->messages + (size_t)parts->count * THEMIS_PROTO_MAX_MESSAGE,
+                                    THEMIS_PROTO_MAX_MESSAGE, &parts->lengths[parts->count]);
+        parts->count++;
     } while (status == THEMIS_OK && from < table->rows);
     return status;
 }
 
 /* With the server's lock. */
-static themis_status_t encode_table(themis_server_t *server, uint64_t now)
+static themis_status_t table_encode(themis_server_t *server, uint64_t now)
 {
-    themis_server_peers_t *peers = server->peers;
+    themis_sched_exchange_t *exchange = server->peers->exchange;
     themis_proto_table_t table;
-    themis_proto_header_t header = {.version = THEMIS_PROTO_VERSION,
-                                    .kind = THEMIS_PROTO_REQUEST,
-                                    .opcode = THEMIS_OP_TABLE,
-                                    .id = themis_sched_exchange_rounds(peers->exchange) + 1};
-    themis_status_t status = themis_sched_exchange_table(peers->exchange, server->jobs, server->sched, now, &table);
+    themis_proto_header_t header = request_header(THEMIS_OP_TABLE, themis_sched_exchange_rounds(exchange) + 1);
+    themis_status_t status = themis_sched_exchange_table(exchange, server->jobs, server->sched, now, &table);
 
     if (status == THEMIS_OK)
-        status = encode_parts(peers, &header, &table);
+        status = parts_encode(&server->peers->parts, &header, &table);
     if (status != THEMIS_OK)
-        themis_warn("this server's table of jobs cannot be sent: %s", themis_status_string(status));
+        themis_warn("this server's table of jobs cannot be sent: %s; it is tried again in the next round",
+                    themis_status_string(status));
     return status;
 }
 
@@ -198,7 +200,7 @@ static void wait_until(themis_server_t *server, uint64_t due)
 }
 
 /* With the server's lock, which is released meanwhile. */
-static void compute(themis_server_t *server)
+static void allocation_compute(themis_server_t *server)
 {
     themis_server_peers_t *peers = server->peers;
 
@@ -213,19 +215,19 @@ static void compute(themis_server_t *server)
 }
 
 /* With the server's lock, which is released meanwhile. */
-static void play_round(themis_server_t *server, uint64_t now)
+static void round_run(themis_server_t *server, uint64_t now)
 {
-    themis_status_t status = encode_table(server, now);
+    themis_status_t status = table_encode(server, now);
 
     pthread_mutex_unlock(&server->lock);
     if (status == THEMIS_OK)
-        send_table(server);
+        table_send(server);
     pthread_mutex_lock(&server->lock);
-    compute(server);
+    allocation_compute(server);
 }
 
-/* When tables that came since the last computation are to count: soon, so that an unfair state ends within lambda of
- * its beginning, but with many servers neither for each of them nor for more than a tenth of the time. */
+/* When tables that came since the last computation are to be used: soon, so that unfair shares end within lambda, but
+ * with many servers not for each table, and computing takes at most a tenth of the time. */
 static uint64_t compute_due(const themis_server_peers_t *peers, uint64_t lambda)
 {
     uint64_t pause = lambda / 16 > 10 * peers->took ? lambda / 16 : 10 * peers->took;
@@ -247,22 +249,22 @@ static void *peers_main(void *arg)
         } else if (now < due && due - now <= lambda) {
             uint64_t soon = compute_due(peers, lambda);
             if (soon <= now)
-                compute(server);
+                allocation_compute(server);
             else
                 wait_until(server, soon < due ? soon : due);
         } else {
-            /* rounds keep their places in time, unless one was missed as a whole */
+            /* rounds are lambda apart, unless one was missed */
             due = due && now - due < lambda ? due + lambda : now + lambda;
-            play_round(server, now);
+            round_run(server, now);
         }
     }
     pthread_mutex_unlock(&server->lock);
     return NULL;
 }
 
-/* --- from outside ------------------------------------------------------------------------------------------------- */
+/* --- creation, and calls of the server ---------------------------------------------------------------------------- */
 
-static themis_status_t fill(themis_server_t *server, themis_server_peers_t *peers)
+static themis_status_t peers_init(themis_server_t *server, themis_server_peers_t *peers)
 {
     const themis_server_config_t *config = &server->config;
     themis_sched_exchange_options_t options = {.index = (uint32_t)config->index,
@@ -291,7 +293,7 @@ themis_status_t themis_server_peers_create(themis_server_t *server)
         return THEMIS_NO_MEMORY;
     peers->count = (uint32_t)config->count;
     server->peers = peers;
-    return fill(server, peers);
+    return peers_init(server, peers);
 }
 
 themis_status_t themis_server_peers_start(themis_server_t *server)
@@ -316,11 +318,11 @@ void themis_server_peers_destroy(themis_server_t *server)
         pthread_join(peers->thread, NULL);
     }
     for (uint32_t i = 0; i < peers->count; i++)
-        drop(&peers->list[i], 0);
+        peer_disconnect(&peers->list[i], 0);
     themis_sched_exchange_destroy(peers->exchange);
     pthread_cond_destroy(&peers->kick);
-    free(peers->messages);
-    free(peers->lengths);
+    free(peers->parts.messages);
+    free(peers->parts.lengths);
     free(peers);
     server->peers = NULL;
 }
@@ -345,10 +347,10 @@ themis_status_t themis_server_peers_take(themis_server_t *server, const themis_p
     return status;
 }
 
-void themis_server_peers_report(themis_server_t *server, themis_server_report_server_t *report)
+void themis_server_peers_progress(const themis_server_t *server, uint32_t *known, uint64_t *rounds)
 {
     if (!server->peers)
         return;
-    report->known = themis_sched_exchange_known(server->peers->exchange);
-    report->rounds = themis_sched_exchange_rounds(server->peers->exchange);
+    *known = themis_sched_exchange_known(server->peers->exchange);
+    *rounds = themis_sched_exchange_rounds(server->peers->exchange);
 }

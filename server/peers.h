@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The other servers of the list: every lambda, while there are jobs, a thread sends them this server's table, computes
- * the allocation from those it has got and gives the weights to the scheduler (exchange.h has the content). A server
- * that cannot be reached is tried again later and holds nobody up.
+ * The other servers of the list. Every lambda, while there are jobs, a thread sends them this server's job table,
+ * computes the allocation from the tables that it has received and gives the weights to the scheduler (the tables'
+ * content: sched/exchange.h). A server that cannot be reached is tried again later and delays no other.
  */
 #ifndef THEMIS_SERVER_PEERS_H
 #define THEMIS_SERVER_PEERS_H
 #include "proto/proto.h"
-#include "server/report.h"
 #include "themis/status.h"
 
 struct themis_server;
 
-/* Makes what is needed for `server->config`; nothing for a single server, or a list that is not known. */
+/* Sets server->peers up from the configuration; nothing is done for a single server, or if the servers are not listed.
+ */
 themis_status_t themis_server_peers_create(struct themis_server *server);
 /* Starts the thread. */
 themis_status_t themis_server_peers_start(struct themis_server *server);
-/* Ends the thread and closes the connections. */
+/* Ends the thread and closes the connections; NULL peers are allowed. */
 void themis_server_peers_destroy(struct themis_server *server);
 
 /* The first job has come, or lambda has changed. With the server's lock. */
 void themis_server_peers_kick(struct themis_server *server);
-/* A table has arrived. */
+/* A table has arrived. THEMIS_UNSUPPORTED: this server knows no others. Without the lock. */
 themis_status_t themis_server_peers_take(struct themis_server *server, const themis_proto_table_t *table);
-/* Fills in `known` and `rounds`. */
-void themis_server_peers_report(struct themis_server *server, themis_server_report_server_t *report);
+/* Servers whose tables are known, this one included, and rounds of the exchange so far; unchanged for a single server.
+ */
+void themis_server_peers_progress(const struct themis_server *server, uint32_t *known, uint64_t *rounds);
 #endif

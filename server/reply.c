@@ -1,120 +1,97 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/reply.h"
 #include <stdlib.h>
 #include <string.h>
-#include "server/server.h"
 #include "util/log.h"
 
-enum { SMALL = 1024 };
+typedef struct reply {
+    uint8_t small[1024];
+    uint8_t *bytes; /* `small`, or larger memory */
+    size_t length;
+} reply_t;
 
-static themis_proto_header_t reply_header(const themis_proto_header_t *request, themis_status_t status)
+static themis_status_t reply_encode(reply_t *reply, const themis_proto_header_t *request, themis_status_t status,
+                                    const void *body, const char *text)
 {
-    return (themis_proto_header_t){.version = THEMIS_PROTO_VERSION,
-                                   .kind = THEMIS_PROTO_REPLY,
-                                   .opcode = request->opcode,
-                                   .id = request->id,
-                                   .status = status};
-}
+    static const themis_proto_none_t none;
+    const themis_proto_header_t header = {.version = THEMIS_PROTO_VERSION,
+                                          .kind = THEMIS_PROTO_REPLY,
+                                          .opcode = request->opcode,
+                                          .id = request->id,
+                                          .status = status};
+    themis_proto_text_body_t failure;
 
-/* Encodes into `small`, or into memory of its own when that is too little; *bytes is then to be freed. */
-static themis_status_t encode(const themis_proto_header_t *header, const void *body, uint8_t small[SMALL],
-                              uint8_t **bytes, size_t *length)
-{
-    *bytes = small;
-    if (themis_proto_encode(header, body, small, SMALL, length) == THEMIS_OK)
+    if (status < 0) {
+        text = text ? text : themis_status_string(status);
+        failure.text = (themis_proto_text_t){.bytes = text, .length = (uint32_t)strlen(text)};
+        body = &failure;
+    } else if (!body) {
+        body = &none;
+    }
+    reply->bytes = reply->small;
+    if (themis_proto_encode(&header, body, reply->small, sizeof reply->small, &reply->length) == THEMIS_OK)
         return THEMIS_OK;
-    *bytes = malloc(THEMIS_PROTO_MAX_MESSAGE);
-    if (!*bytes)
+    reply->bytes = malloc(THEMIS_PROTO_MAX_MESSAGE);
+    if (!reply->bytes)
         return THEMIS_NO_MEMORY;
-    themis_status_t status = themis_proto_encode(header, body, *bytes, THEMIS_PROTO_MAX_MESSAGE, length);
+    status = themis_proto_encode(&header, body, reply->bytes, THEMIS_PROTO_MAX_MESSAGE, &reply->length);
     if (status != THEMIS_OK) {
-        free(*bytes);
-        themis_error("a reply to %s cannot be encoded: %s", themis_proto_opcode_name(header->opcode),
+        free(reply->bytes);
+        themis_error("the reply to a %s request cannot be encoded: %s", themis_proto_opcode_name(request->opcode),
                      themis_status_string(status));
     }
     return status;
 }
 
-/* The connection to answer by: what is remembered goes to where the client is now. A reference, or NULL. */
-static themis_net_conn_t *keep_and_find(themis_request_t *request, const uint8_t *bytes, size_t length)
+/* A lost connection is closed by its own handler. */
+static void reply_transmit(reply_t *reply, themis_net_conn_t *conn)
 {
-    themis_net_conn_t *conn = request->conn;
-    themis_server_t *server = request->server;
+    themis_net_send(conn, reply->bytes, reply->length);
+    if (reply->bytes != reply->small)
+        free(reply->bytes);
+}
 
-    if (!request->remembered) {
-        themis_net_conn_ref(conn);
-        return conn;
-    }
-    pthread_mutex_lock(&server->lock);
-    themis_server_session_keep(request->session, request->header.id, bytes, length);
-    conn = request->session->conn;
+/* Saves the reply; returns the client's present connection, a reference, or NULL. */
+static themis_net_conn_t *reply_save(const reply_t *reply, themis_request_t *request)
+{
+    themis_server_session_t *session = request->session;
+
+    pthread_mutex_lock(&request->server->lock);
+    themis_server_saved_replies_end(&session->replies, request->header.id, reply->bytes, reply->length);
+    themis_net_conn_t *conn = session->conn;
     if (conn)
         themis_net_conn_ref(conn);
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_unlock(&request->server->lock);
     return conn;
 }
 
-static themis_status_t send_reply(themis_request_t *request, const themis_proto_header_t *header, const void *body)
+void themis_server_reply_send(themis_request_t *request, themis_status_t status, const void *body, const char *text)
 {
-    uint8_t small[SMALL], *bytes;
-    size_t length;
-    themis_status_t status = encode(header, body, small, &bytes, &length);
+    reply_t reply;
+    themis_net_conn_t *conn = request->conn;
 
+    status = reply_encode(&reply, &request->header, status, body, text);
     if (status != THEMIS_OK)
-        return status;
-    themis_net_conn_t *conn = keep_and_find(request, bytes, length);
+        status = reply_encode(&reply, &request->header, status, NULL, "the reply does not fit into a message");
+    if (status != THEMIS_OK)
+        return;
+    if (request->saves_reply)
+        conn = reply_save(&reply, request);
+    else
+        themis_net_conn_ref(conn);
     if (conn) {
-        themis_net_send(conn, bytes, length); /* a lost connection is closed by its own handler */
+        reply_transmit(&reply, conn);
         themis_net_conn_unref(conn);
+    } else if (reply.bytes != reply.small) {
+        free(reply.bytes);
     }
-    if (bytes != small)
-        free(bytes);
-    return THEMIS_OK;
 }
 
-static themis_proto_text_body_t text_body(themis_status_t status, const char *text)
+void themis_server_reply_send_unsaved(themis_net_conn_t *conn, const themis_proto_header_t *request,
+                                      themis_status_t status, const void *body, const char *text)
 {
-    if (!text)
-        text = themis_status_string(status);
-    return (themis_proto_text_body_t){.text = {.bytes = text, .length = (uint32_t)strlen(text)}};
-}
+    reply_t reply;
 
-void themis_server_request_reply(themis_request_t *request, themis_status_t status, const void *body, const char *text)
-{
-    themis_proto_header_t header = reply_header(&request->header, status);
-    themis_proto_text_body_t failure = text_body(status, text);
-
-    status = send_reply(request, &header, status < 0 ? &failure : body);
-    if (status == THEMIS_OK)
-        return;
-    header.status = status;
-    failure = text_body(status, "the answer does not fit into a message");
-    send_reply(request, &header, &failure);
-}
-
-static void send_plain(themis_net_conn_t *conn, const themis_proto_header_t *header, const void *body)
-{
-    uint8_t small[SMALL], *bytes;
-    size_t length;
-
-    if (encode(header, body, small, &bytes, &length) != THEMIS_OK)
-        return;
-    themis_net_send(conn, bytes, length);
-    if (bytes != small)
-        free(bytes);
-}
-
-void themis_server_refuse(themis_net_conn_t *conn, const themis_proto_header_t *header, themis_status_t status,
-                          const char *text)
-{
-    themis_proto_header_t reply = reply_header(header, status);
-    themis_proto_text_body_t body = text_body(status, text);
-
-    send_plain(conn, &reply, &body);
-}
-
-void themis_server_answer(themis_net_conn_t *conn, const themis_proto_header_t *header, const void *body)
-{
-    themis_proto_header_t reply = reply_header(header, THEMIS_OK);
-
-    send_plain(conn, &reply, body);
+    if (reply_encode(&reply, request, status, body, text) == THEMIS_OK)
+        reply_transmit(&reply, conn);
 }

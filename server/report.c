@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON for the tools. */
 #include "server/report.h"
 #include <jansson.h>
 #include <stdlib.h>
-
-static double us(uint64_t ns)
-{
-    return (double)ns / 1000;
-}
 
 uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis_sched_t *sched)
 {
@@ -19,57 +13,62 @@ uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis
     return count;
 }
 
-/* Sets a field; a NULL value, where memory was short, makes the whole fail. */
-static void set(json_t *object, const char *name, json_t *value, int *failed)
-{
-    if (json_object_set_new(object, name, value) != 0)
-        *failed = 1;
-}
-
 static json_t *integer(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-static void set_identity(json_t *row, const themis_sched_job_t *job, int *failed)
+static json_t *seconds(uint64_t ns)
 {
-    set(row, "number", integer(job->number), failed);
-    set(row, "job", json_string_nocheck(job->identity.id), failed);
-    set(row, "uid", integer(job->identity.uid), failed);
-    set(row, "gid", integer(job->identity.gid), failed);
-    set(row, "nodes", integer(job->identity.nodes), failed);
-    set(row, "priority", integer(job->identity.priority), failed);
-    set(row, "active", json_boolean(job->active), failed);
-    set(row, "clients", integer(job->clients), failed);
+    return json_real((double)ns / 1e9);
 }
 
-static void set_counters(json_t *row, const themis_sched_job_t *job, int *failed)
+static json_t *quantile_us(const themis_sched_histogram_t *histogram, double q)
 {
-    set(row, "bytes_read", integer(job->bytes_read), failed);
-    set(row, "bytes_written", integer(job->bytes_written), failed);
-    set(row, "cost_bytes", integer(job->cost), failed);
-    set(row, "requests", integer(job->requests), failed);
-    set(row, "metadata", integer(job->metadata), failed);
-    set(row, "queued", integer(job->queued), failed);
-    set(row, "queued_bytes", integer(job->queued_bytes), failed);
-    set(row, "waits", integer(themis_sched_histogram_count(&job->wait)), failed);
-    set(row, "wait_s", json_real(us(job->wait_ns) / 1e6), failed);
-    set(row, "service_s", json_real(us(job->service_ns) / 1e6), failed);
-    set(row, "wait_p50_us", json_real(us(themis_sched_histogram_quantile(&job->wait, 0.5))), failed);
-    set(row, "wait_p99_us", json_real(us(themis_sched_histogram_quantile(&job->wait, 0.99))), failed);
-    set(row, "service_p50_us", json_real(us(themis_sched_histogram_quantile(&job->service, 0.5))), failed);
-    set(row, "service_p99_us", json_real(us(themis_sched_histogram_quantile(&job->service, 0.99))), failed);
+    return json_real((double)themis_sched_histogram_quantile(histogram, q) / 1e3);
 }
 
-static json_t *job_row(const themis_sched_job_t *job, const themis_sched_t *sched, int *failed)
+/* NULL when memory is short. */
+static json_t *job_json(const themis_sched_job_t *job, const themis_sched_t *sched)
 {
+    const struct {
+        const char *name;
+        json_t *value;
+    } fields[] = {
+        {"number", integer(job->number)},
+        {"job", json_string_nocheck(job->identity.id)},
+        {"uid", integer(job->identity.uid)},
+        {"gid", integer(job->identity.gid)},
+        {"nodes", integer(job->identity.nodes)},
+        {"priority", integer(job->identity.priority)},
+        {"active", json_boolean(job->active)},
+        {"clients", integer(job->clients)},
+        {"asked", json_boolean(themis_sched_has_asked(sched, job))},
+        {"share", json_real(themis_sched_share(sched, job))},
+        {"bytes_read", integer(job->bytes_read)},
+        {"bytes_written", integer(job->bytes_written)},
+        {"cost_bytes", integer(job->cost)},
+        {"requests", integer(job->requests)},
+        {"metadata", integer(job->metadata)},
+        {"queued", integer(job->queued)},
+        {"queued_bytes", integer(job->queued_bytes)},
+        {"waits", integer(themis_sched_histogram_count(&job->wait))},
+        {"wait_s", seconds(job->wait_ns)},
+        {"service_s", seconds(job->service_ns)},
+        {"wait_p50_us", quantile_us(&job->wait, 0.5)},
+        {"wait_p99_us", quantile_us(&job->wait, 0.99)},
+        {"service_p50_us", quantile_us(&job->service, 0.5)},
+        {"service_p99_us", quantile_us(&job->service, 0.99)},
+    };
     json_t *row = json_object();
+    int failed = 0;
 
-    set_identity(row, job, failed);
-    set(row, "asked", json_boolean(themis_sched_has_asked(sched, job)), failed);
-    set(row, "share", json_real(themis_sched_share(sched, job)), failed);
-    set_counters(row, job, failed);
-    return row;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        failed |= json_object_set_new(row, fields[i].name, fields[i].value);
+    if (!failed)
+        return row;
+    json_decref(row);
+    return NULL;
 }
 
 char *themis_server_report_jobs(themis_sched_job_table_t *jobs, const themis_sched_t *sched, uint64_t after)
@@ -82,7 +81,7 @@ char *themis_server_report_jobs(themis_sched_job_table_t *jobs, const themis_sch
         job = themis_sched_job_table_next(jobs, job);
     for (; job != NULL && !failed && json_array_size(rows) < THEMIS_SERVER_REPORT_PAGE;
          job = themis_sched_job_table_next(jobs, job))
-        failed |= json_array_append_new(rows, job_row(job, sched, &failed)) != 0;
+        failed = json_array_append_new(rows, job_json(job, sched)) != 0;
     char *text = failed ? NULL : json_dumps(rows, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(rows);
     return text;

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Servers that lost something or can take no more, and names as long as they may be, as users and programs meet them.
+# Servers that lost their data or have no file descriptors left, and names of maximum length, as users see them.
 # timeout: 400
 . "$(dirname "$0")/lib/testlib.sh"
 
-# dirs: the directories of this test; files: their files.
+# dirs, files: numbers of the directories, and of the files in each.
 dirs=$(seq 1 8) files=$(seq 1 6)
 
-# restart INDEX: that server ends at once and comes back at its address, empty.
+# restart INDEX: that server is killed and started again at its address, empty.
 restart() {
     pid=$(echo $testlib_servers | cut -d ' ' -f $(($1 + 1)))
     kill -9 "$pid"
@@ -29,14 +29,14 @@ fill() {
     done
 }
 
-# left: the directories whose attributes are still there.
+# left: the directories that still have attributes.
 left() {
     for d in $dirs; do
         ! limit 20 themis stat "themis:/d$d" >/dev/null 2>&1 || echo "themis:/d$d"
     done
 }
 
-# lists DIRECTORY: ls shows those files that stat knows, and no others; counts them in $shown.
+# lists DIRECTORY: ls shows exactly the files that stat finds; counts them in $shown.
 lists() {
     limit 20 themis ls "$1" >"$T/shown" && limit 20 themis ls -l "$1" >"$T/long" || return 1
     : >"$T/known"
@@ -54,7 +54,7 @@ lists_all() {
     [ "$shown" -gt 0 ] && [ "$shown" -lt "$all" ]
 }
 
-# read_all: what is left of the files can be read; bytes that are gone are zeros or behind the end.
+# read_all: files that are left can be read; lost bytes are zeros or past the end.
 read_all() {
     for directory in $(left); do
         for f in $(limit 20 themis ls "$directory"); do
@@ -77,13 +77,13 @@ remove_all() {
 
 start_servers 2
 check "files on two servers" fill
-check "one of them comes back empty" restart 1
-check "ls shows what is left, and no name that has lost its file" lists_all
-check "what is left can be read" read_all
+check "one of them is restarted empty" restart 1
+check "ls shows files that are left, and no name without a file" lists_all
+check "files that are left can be read" read_all
 check "and removed" remove_all
-check "the directories can be made and filled again" fill
-check "once more one comes back empty" restart 1
-check "files can be made again under names that lost theirs" make_again
+check "the directories can be created and filled again" fill
+check "one is restarted empty once more" restart 1
+check "files can be created again under names that lost theirs" make_again
 check "and removed" remove_all
 
 # --- long names
@@ -106,7 +106,7 @@ long_name() {
         limit 20 themis rm "themis:/${name%n}m"
 }
 check "a name of 255 bytes" long_name
-check "a path of 4096 bytes, and not one more" long_path
+check "a path of 4096 bytes, but not of 4097" long_path
 stop_servers
 
 # --- more clients than a server has open files for
@@ -117,7 +117,7 @@ if [ -n "${THEMIS_VARIANT-}" ]; then
 fi
 gcc -Wall -Werror -I"$THEMIS_PREFIX/include" -o "$T/crowd" "$THEMIS_SRC/test/client/crowd.c" -L"$THEMIS_PREFIX/lib" \
     -Wl,-rpath,"$THEMIS_PREFIX/lib" -lthemis || exit 1
-few_files() { ulimit -n 96 && exec "$@"; } # spawn gives it a process, which is to become the server
+few_files() { ulimit -n 96 && exec "$@"; } # spawn gives it a process, which becomes the server
 start_few() {
     free_port
     export THEMIS_SERVERS=127.0.0.1:$testlib_port
@@ -126,12 +126,12 @@ start_few() {
     await_files 60 "$T/few"
 }
 check "a server with few open files" start_few
-# Those that are there go on, and there is room again when they have gone.
+# Connected clients are served, and there is room again when they have disconnected.
 crowd() {
     THEMIS_TIMEOUT=4s limit 100 "$T/crowd" 100 >"$T/out" || return 1
     cat "$T/out"
     [ "$(sed -n 1p "$T/out")" -lt 100 ] && sed -n 2p "$T/out" | grep -q -e 'refused by server' -e 'timed out'
 }
-check "it refuses the clients that are too many, and serves the others" crowd
-check "and says so in its log" grep -q 'new connections are refused: this process may have 96 open files' "$T/few.log"
+check "it refuses clients beyond the limit, and serves the others" crowd
+check "and logs it" grep -q 'new connections are refused: this process may have 96 open files' "$T/few.log"
 finish

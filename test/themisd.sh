@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# themisd as an administrator meets it: --check, --daemon, its files, SIGHUP, SIGTERM; and the client's configuration file.
+# themisd for administrators: --check, --daemon, its files, SIGHUP, SIGTERM; and the client's configuration file.
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -21,8 +21,8 @@ unset THEMIS_SERVERS
 THEMIS_CONFIG=$conf
 export THEMIS_CONFIG
 
-# says TEXT COMMAND...: the command fails and its message has TEXT.
-says() {
+# fails_with TEXT COMMAND...: the command fails and its message has TEXT.
+fails_with() {
     wanted=$1
     shift
     ! "$@" >"$T/said" 2>&1 && grep -qF -- "$wanted" "$T/said" || {
@@ -43,25 +43,25 @@ warns() {
 
 check "--check accepts a good file" limit 10 themisd -c "$conf" --check
 sed 's/job-fair/user-than-size-fair/' "$conf" >"$T/bad.conf"
-check "--check names file, line and key of a wrong policy" says "$T/bad.conf:7: [sharing] policy" limit 10 themisd -c "$T/bad.conf" --check
-check "and of an option" says "[sharing] policies: nonsense" limit 10 themisd -c "$conf" --policies nonsense --check
-check "--check refuses an arena that cannot be" says "[store] size: an arena of" limit 10 themisd --size 900t --check
-check "and warns of one that memory does not hold" warns "of memory" limit 10 themisd --size 8t --check
+check "--check names file, line and key of a wrong policy" fails_with "$T/bad.conf:7: [sharing] policy" limit 10 themisd -c "$T/bad.conf" --check
+check "and of an option" fails_with "[sharing] policies: nonsense" limit 10 themisd -c "$conf" --policies nonsense --check
+check "--check refuses an arena that is too large" fails_with "[store] size: an arena of" limit 10 themisd --size 900t --check
+check "and warns of one that is larger than memory" warns "of memory" limit 10 themisd --size 8t --check
 sed 's/^servers = .*/servers = junk/' "$conf" >"$T/client.conf"
-check "a client names file, line and key of a wrong list" says "$T/client.conf:9: [client] servers = junk" \
+check "a client names file, line and key of a wrong list" fails_with "$T/client.conf:9: [client] servers = junk" \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
 sed 's/^servers = /server = /' "$conf" >"$T/client.conf"
-check "and of a key that there is not" says "$T/client.conf:9: [client] server = " \
+check "and of an unknown key" fails_with "$T/client.conf:9: [client] server = " \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
 
-# unit: systemd's unit starts what is installed, with a place for the host's address.
+# unit: systemd's unit starts the installed server at the host's address.
 unit() {
     program=$(sed -n 's/^ExecStart=\([^ ]*\) -c .* --listen %H$/\1/p' "$THEMIS_PREFIX/lib/systemd/system/themisd.service")
     [ "$program" = "$THEMIS_PREFIX/sbin/themisd" ] && [ -x "$program" ]
 }
-check "the unit for systemd starts the server that is installed" unit
+check "the systemd unit starts the installed server" unit
 
-# The process is not a child of ours; it is ended by its number, whatever happens.
+# The daemon is not a child of this shell; it is killed by its process id in any case.
 start_daemon() {
     limit 30 themisd -c "$conf" --daemon --pid-file "$T/pid" --port-file "$T/port" "$@" 2>>"$T/daemon.log" && daemon=$(cat "$T/pid")
 }
@@ -71,7 +71,7 @@ end_daemon() {
 }
 trap end_daemon EXIT
 
-# await COMMAND...: until it succeeds, 10 s at the most.
+# await COMMAND...: repeats it until it succeeds, for at most 10 s.
 await() {
     for _ in $(seq 100); do
         "$@" && return 0
@@ -81,43 +81,43 @@ await() {
 }
 gone() { ! kill -0 "$daemon" 2>/dev/null; }
 
-# Who reads all that a daemon prints, as ssh does, comes to an end.
+# A program that reads all output of the daemon, such as ssh, comes to an end.
 piped() {
     limit 30 sh -c 'themisd --listen 127.0.0.1 --port 0 --size 16m --daemon --pid-file "$0" 2>&1 | cat' "$T/piped.pid"
     status=$?
     kill "$(cat "$T/piped.pid")" 2>/dev/null
     return $status
 }
-check "--daemon leaves the pipe that it was started with" piped
-check "--daemon comes back when the server is ready" start_daemon --file "$T/arena"
-check "--pid-file and --port-file say what they should" \
+check "--daemon closes the pipe that it was started with" piped
+check "--daemon returns when the server is ready" start_daemon --file "$T/arena"
+check "--pid-file and --port-file have the process id and the port" \
     sh -c 'kill -0 "$(cat "$1/pid")" && [ "$(cat "$1/port")" = "$2" ]' sh "$T" "$testlib_port"
-check "the log says that an arena's files end with the server" grep -q "as long as this process" "$T/daemon.log"
-check "a client finds it by the configuration file" limit 20 themis mkdir themis:/here
+check "the log says that files in an arena end with the server" grep -q "as long as this process" "$T/daemon.log"
+check "a client finds it in the configuration file" limit 20 themis mkdir themis:/here
 
 sed -i 's/job-fair/size-fair/' "$conf"
 kill -HUP "$daemon"
 policy_is() { timeout 20 themis policy get 2>/dev/null | grep -q "$1"; }
-check "SIGHUP takes the new policy" await policy_is size-fair
+check "SIGHUP sets the new policy" await policy_is size-fair
 sed -i 's/policy = size-fair/policy = size-unfair/' "$conf"
 kill -HUP "$daemon"
-check "a wrong file is told with its line" await grep -q "$conf:7: \[sharing\] policy.*old configuration stays" "$T/daemon.log"
+check "a wrong file is reported with its line" await grep -q "$conf:7: \[sharing\] policy.*old configuration stays" "$T/daemon.log"
 check "and the old policy stays" policy_is size-fair
 sed -i -e 's/policy = size-unfair/policy = fifo/' -e 's/size = 64m/size = 65m/' "$conf"
 kill -HUP "$daemon"
-check "what only a new start can change is named, the rest is taken" await policy_is fifo
-check "by name" grep -q "size" "$T/daemon.log"
+check "SIGHUP with a key that needs a restart applies the others" await policy_is fifo
+check "and names that key" grep -q "restart: size" "$T/daemon.log"
 kill -TERM "$daemon"
 check "SIGTERM ends it" await gone
-check "and its files go" sh -c '[ ! -e "$1/pid" ] && [ ! -e "$1/port" ]' sh "$T"
+check "and removes its files" sh -c '[ ! -e "$1/pid" ] && [ ! -e "$1/port" ]' sh "$T"
 
 check "a slow server starts" start_daemon --store-bandwidth 8m
 mkdir "$T/many" && for i in 1 2 3 4 5 6 7 8; do head -c 4000000 /dev/urandom >"$T/many/$i"; done
 progress() {
     limit 60 script -qec "themis cp -r '$T/many' themis:/" /dev/null >"$T/progress" 2>&1 && grep -q '[0-9] MiB/s' "$T/progress"
 }
-check "a long copy of short files tells its progress on a terminal" progress
-# A write of 24 MiB at 8 MiB/s is under way when the server is to stop.
+check "a long copy of short files shows its progress on a terminal" progress
+# A write of 24 MiB at 8 MiB/s is under way when the server is told to stop.
 head -c 25165824 /dev/urandom >"$T/data"
 timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
 writer=$!
@@ -127,10 +127,10 @@ kill -TERM "$daemon"
 draining_or_done() { await gone; }
 check "SIGTERM drains and stops" draining_or_done
 wait "$writer" || true
-check "nothing that was queued failed for another reason than the stop" sh -c '! grep -iE "i/o error|malformed|protocol" "$1"' sh "$T/cp.log"
+check "queued requests failed for no other reason than the stop" sh -c '! grep -iE "i/o error|malformed|protocol" "$1"' sh "$T/cp.log"
 daemon=
 start_servers 1
-check "a port in use is told with its address" says "cannot listen at $THEMIS_SERVERS: address already in use" \
+check "a port in use is reported with its address" fails_with "cannot listen at $THEMIS_SERVERS: address already in use" \
     limit 30 themisd --listen 127.0.0.1 --port "${THEMIS_SERVERS##*:}" --size 64m
 stop_servers
 finish

@@ -34,15 +34,15 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
 
 void rig_server_stop(themis_server_t *server)
 {
-    themis_server_stop(server);
-    themis_server_join(server);
+    themis_server_drain_start(server);
+    themis_server_engine_join(server);
     themis_server_destroy(server);
 }
 
 uint32_t rig_in_service(themis_server_t *server)
 {
     pthread_mutex_lock(&server->lock);
-    uint32_t count = server->in_service;
+    uint32_t count = server->slices.in_service;
     pthread_mutex_unlock(&server->lock);
     return count;
 }
@@ -178,15 +178,21 @@ themis_status_t rig_call(rig_client_t *client, themis_proto_opcode_t opcode, con
     return rig_wait(client, rig_send(client, opcode, body), 20000);
 }
 
+themis_net_exposed_t *rig_expose(rig_client_t *client, void *memory, size_t length, int writable, themis_proto_io_t *io)
+{
+    struct iovec piece = {.iov_base = memory, .iov_len = length};
+    themis_net_exposed_t *exposed;
+
+    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, writable, &exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(exposed, io->descriptor);
+    return exposed;
+}
+
 themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint64_t object,
                        const themis_proto_run_t *runs, uint32_t count, void *memory, size_t length)
 {
     themis_proto_io_t io = {.object = object, .runs = count, .run_bytes = (const uint8_t *)runs};
-    struct iovec piece = {.iov_base = memory, .iov_len = length};
-    themis_net_exposed_t *exposed;
-
-    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, opcode == THEMIS_OP_READ, &exposed), THEMIS_OK);
-    themis_net_exposed_descriptor(exposed, io.descriptor);
+    themis_net_exposed_t *exposed = rig_expose(client, memory, length, opcode == THEMIS_OP_READ, &io);
     themis_status_t status = rig_call(client, opcode, &io);
     themis_net_exposed_settle(exposed);
     themis_net_unexpose(exposed);
@@ -222,11 +228,9 @@ themis_status_t rig_create(rig_client_t *client, const char *path, uint32_t flag
 uint64_t rig_send_write(rig_client_t *client, uint64_t object, void *memory, size_t length,
                         themis_net_exposed_t **exposed)
 {
-    struct iovec piece = {memory, length};
     themis_proto_run_t run = {0, length, length, 1};
     themis_proto_io_t io = {.object = object, .runs = 1, .run_bytes = (const uint8_t *)&run};
 
-    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, exposed), THEMIS_OK);
-    themis_net_exposed_descriptor(*exposed, io.descriptor);
+    *exposed = rig_expose(client, memory, length, 0, &io);
     return rig_send(client, THEMIS_OP_WRITE, &io);
 }

@@ -4,7 +4,9 @@
 #define THEMIS_TEST_ENGINE_RIG_H
 #include "net/net.h"
 #include "proto/proto.h"
-#include "server/server.h"
+#include "server/drain.h"
+#include "server/engine.h"
+#include "server/lifecycle.h"
 
 #define RIG_MIB (UINT64_C(1) << 20)
 
@@ -27,11 +29,11 @@ void rig_server_stop(themis_server_t *server);
 /* Requests that a worker or the network has. */
 uint32_t rig_in_service(themis_server_t *server);
 
-/* A client with its own net; `session` 0: none, and no HELLO is said. */
+/* A client with its own net; `session` 0: none, and no HELLO is sent. */
 rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, const char *job);
-/* The same as from another host, as which the rig's servers take it: bytes move only while it progresses its net. */
+/* The same as if from another host: bytes move only while the client progresses its net. */
 rig_client_t *rig_client_open_far(const themis_server_t *server, uint64_t session, const char *job);
-/* With GOODBYE, or just gone. */
+/* With GOODBYE, or without a message. */
 void rig_client_close(rig_client_t *client, int goodbye);
 
 /* Sends a request and returns its id; the reply comes by rig_wait. */
@@ -40,16 +42,19 @@ uint64_t rig_send(rig_client_t *client, themis_proto_opcode_t opcode, const void
 void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id);
 /* Waits for the reply to `id`: its status; THEMIS_TIMED_OUT after `ms`. */
 themis_status_t rig_wait(rig_client_t *client, uint64_t id, unsigned ms);
-/* Both. */
+/* Sends a request and waits for its reply. */
 themis_status_t rig_call(rig_client_t *client, themis_proto_opcode_t opcode, const void *body);
 
+/* Exposes memory for io's transfer; the caller unexposes it. */
+themis_net_exposed_t *rig_expose(rig_client_t *client, void *memory, size_t length, int writable,
+                                 themis_proto_io_t *io);
 /* READ or WRITE of runs. */
 themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint64_t object,
                        const themis_proto_run_t *runs, uint32_t count, void *memory, size_t length);
 themis_status_t rig_write(rig_client_t *client, uint64_t object, uint64_t offset, const void *memory, size_t length);
 themis_status_t rig_read(rig_client_t *client, uint64_t object, uint64_t offset, void *memory, size_t length);
 
-/* Sends a WRITE of the object's first bytes and returns its id; *exposed is to be given back. */
+/* Sends a WRITE of the object's first bytes and returns its id; *exposed has to be unexposed. */
 uint64_t rig_send_write(rig_client_t *client, uint64_t object, void *memory, size_t length,
                         themis_net_exposed_t **exposed);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * many_jobs PORT FROM TO: clients of the jobs job-FROM to job-(TO - 1), which look up one name at the server on this
- * host, one after the other, and vanish. For as long as the server keeps lost sessions (`lease`) their jobs are in its
- * table.
+ * many_jobs PORT FROM TO: clients of the jobs job-FROM to job-(TO - 1) look up one name at the server on this host, one
+ * after the other, and disconnect without GOODBYE. Their jobs stay in the server's table for its `lease`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "util/clock.h"
 
 typedef struct reply {
-    int arrived, refused; /* so many */
+    int arrived, refused; /* replies so far */
 } reply_t;
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)

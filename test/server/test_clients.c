@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server as a whole, by way of the network: clients that speak nonsense, flood it, hang, vanish or claim too much,
- * and what the others notice of them. */
+/* The server as a whole, over the network: clients that send invalid messages, flood it, hang, disappear or claim too
+ * much, and what other clients notice of them. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <pthread.h>
@@ -16,30 +16,30 @@
 
 static themis_server_t *server;
 
-START_TEST(nonsense_is_refused_and_harms_nobody)
+START_TEST(invalid_messages_are_refused_and_harm_no_other_client)
 {
     themis_proto_path_t path = {rig_text("/")};
     uint8_t bytes[256] = {0};
     unsigned seed = 5;
 
     server = rig_server_start(NULL);
-    rig_client_t *stranger = rig_client_open(server, 0, NULL), *client = rig_client_open(server, 12, "job");
-    ck_assert_int_eq(rig_call(stranger, THEMIS_OP_LOOKUP, &path), THEMIS_REFUSED);
+    rig_client_t *unauthenticated = rig_client_open(server, 0, NULL), *client = rig_client_open(server, 12, "job");
+    ck_assert_int_eq(rig_call(unauthenticated, THEMIS_OP_LOOKUP, &path), THEMIS_REFUSED);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
     for (int i = 0; i < 1000; i++) {
         rig_fill(bytes, sizeof bytes, seed++);
         if (i % 2)
             memcpy(bytes, client->bytes, 8); /* version, kind and opcode of a real message */
-        ck_assert_int_eq(themis_net_send(stranger->conn, bytes, (size_t)i % sizeof bytes), THEMIS_OK);
+        ck_assert_int_eq(themis_net_send(unauthenticated->conn, bytes, (size_t)i % sizeof bytes), THEMIS_OK);
     }
     ck_assert_int_eq(rig_call(client, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
-    rig_client_close(stranger, 0);
+    rig_client_close(unauthenticated, 0);
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
 END_TEST
 
-/* A session of another user or job is not to be had by its number. */
+/* Another user or job cannot take a session over by its number. */
 START_TEST(a_session_belongs_to_its_job)
 {
     themis_proto_hello_t hello = {
@@ -55,8 +55,8 @@ START_TEST(a_session_belongs_to_its_job)
 }
 END_TEST
 
-/* Who comes by the network from the server's own host could be anybody, and is nobody. */
-START_TEST(a_process_of_this_host_is_who_the_kernel_says)
+/* A process of the server's host has to use the local socket, since over the network it could claim any uid. */
+START_TEST(a_process_of_this_host_has_the_uid_that_the_kernel_reports)
 {
     themis_proto_hello_t hello = {.session = 31, .uid = 0, .nodes = 1, .priority = 1};
     themis_proto_text_body_t policy = {rig_text("fifo")};
@@ -81,8 +81,8 @@ START_TEST(a_process_of_this_host_is_who_the_kernel_says)
 }
 END_TEST
 
-/* One holds a lock, another floods the server with requests for it: so much is kept and the rest refused, and when the
- * lock is given up all that was kept is answered. */
+/* One client holds a lock, another floods the server with requests for it: as many as fit are queued and the rest is
+ * refused; when the lock is released, all that were queued are answered. */
 START_TEST(requests_of_a_session_are_bounded)
 {
     themis_proto_lock_t lock = {.object = 3, .length = 100, .exclusive = 1, .wait = 1};
@@ -96,7 +96,7 @@ START_TEST(requests_of_a_session_are_bounded)
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOCK, &lock), THEMIS_BUSY);
     ck_assert_int_eq(rig_call(flood, THEMIS_OP_LOOKUP, &path), THEMIS_BUSY);
-    ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOOKUP, &path), THEMIS_OK); /* others go on */
+    ck_assert_int_eq(rig_call(holder, THEMIS_OP_LOOKUP, &path), THEMIS_OK); /* others are served */
     uint32_t expected = flood->replies + THEMIS_SERVER_SESSION_REQUESTS;
     ck_assert_int_eq(rig_call(holder, THEMIS_OP_UNLOCK, &lock), THEMIS_OK);
     while (flood->replies < expected)
@@ -115,15 +115,14 @@ static void very_slow_store(themis_server_config_t *config)
     config->drain = 100 * THEMIS_NS_PER_MS;
 }
 
-/* The same with long lists, behind a write that keeps the store busy for a minute. */
+/* The same with long lists, queued after a write that keeps the store busy for a minute. */
 START_TEST(the_bytes_of_requests_are_bounded)
 {
     enum { RUNS = THEMIS_PROTO_MAX_RUNS };
     static themis_proto_run_t runs[RUNS];
     const int fit = THEMIS_SERVER_SESSION_BYTES / (int)(sizeof runs + 32 + 52);
     uint8_t *bytes = calloc(4, RIG_MIB);
-    themis_net_exposed_t *exposed, *list;
-    struct iovec piece = {bytes, RUNS};
+    themis_net_exposed_t *exposed;
     uint64_t object, id = 0;
 
     server = rig_server_start(very_slow_store);
@@ -133,8 +132,7 @@ START_TEST(the_bytes_of_requests_are_bounded)
     for (int i = 0; i < RUNS; i++)
         runs[i] = (themis_proto_run_t){(uint64_t)i * 10, 1, 1, 1};
     themis_proto_io_t io = {.object = object, .runs = RUNS, .run_bytes = (const uint8_t *)runs};
-    ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &list), THEMIS_OK);
-    themis_net_exposed_descriptor(list, io.descriptor);
+    themis_net_exposed_t *list = rig_expose(client, bytes, RUNS, 0, &io);
     uint32_t replies = client->replies;
     for (int i = 0; i < fit + 1; i++)
         id = rig_send(client, THEMIS_OP_WRITE, &io);
@@ -154,8 +152,8 @@ static void slow_store(themis_server_config_t *config)
     config->lease = 100 * THEMIS_NS_PER_MS;
 }
 
-/* Clients go away in the middle of what they asked for; the next one is served as if nothing had been. */
-START_TEST(clients_may_vanish_at_any_time)
+/* Clients disconnect in the middle of their requests; the next one is served as usual. */
+START_TEST(clients_may_disconnect_at_any_time)
 {
     uint8_t *bytes = calloc(1, 4 * RIG_MIB);
     uint64_t object;
@@ -164,13 +162,10 @@ START_TEST(clients_may_vanish_at_any_time)
     for (int round = 0; round < 5; round++) {
         rig_client_t *client = rig_client_open(server, 100 + (uint64_t)round, "gone");
         ck_assert_int_eq(rig_create(client, "/g", 0, &object), THEMIS_OK);
-        struct iovec piece = {bytes, 4 * RIG_MIB};
         themis_proto_run_t run = {0, 4 * RIG_MIB, 4 * RIG_MIB, 1};
         themis_proto_io_t io = {.object = object, .runs = 1, .run_bytes = (const uint8_t *)&run};
-        themis_net_exposed_t *exposed;
-        ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, 0, &exposed), THEMIS_OK);
-        themis_net_exposed_descriptor(exposed, io.descriptor);
-        for (int i = 0; i < 10; i++) { /* side by side; each to a place of its own, since a race is not what is meant */
+        themis_net_exposed_t *exposed = rig_expose(client, bytes, 4 * RIG_MIB, 0, &io);
+        for (int i = 0; i < 10; i++) { /* at once, each to its own place: no races */
             run.offset = (uint64_t)(10 * round + i) * run.length;
             rig_send(client, THEMIS_OP_WRITE, &io);
         }
@@ -198,13 +193,13 @@ static void impatient_drop(themis_server_config_t *config)
     impatient(config);
     config->lease = 10 * THEMIS_NS_PER_S;
     config->store_bandwidth = 4 << 20;
-    config->drop = 1;
+    strcpy(config->expired, "drop");
 }
 
 static void impatient_drain(themis_server_config_t *config)
 {
     impatient_drop(config);
-    config->drop = 0;
+    strcpy(config->expired, "drain");
 }
 
 static void unexpose(themis_net_exposed_t **exposed, int count)
@@ -213,8 +208,8 @@ static void unexpose(themis_net_exposed_t **exposed, int count)
         themis_net_unexpose(exposed[i]);
 }
 
-/* A client says nothing for a while with requests in its queue. They are served, or dropped; then it is told. */
-START_TEST(requests_of_a_silent_client_are_not_forgotten)
+/* A client is silent for a while with queued requests. They are served, or dropped and the client disconnected. */
+START_TEST(requests_of_a_silent_client_are_served_or_dropped)
 {
     enum { WRITES = 12 };
     uint8_t *bytes = malloc(RIG_MIB), *seen = malloc(RIG_MIB);
@@ -263,7 +258,7 @@ static uint32_t job_count(void)
     return count;
 }
 
-/* It hangs with its connection open: its locks end with the lease, and what it had at the server. */
+/* It hangs with its connection open: its session ends with the lease, and its locks with it. */
 START_TEST(a_silent_client_loses_its_locks)
 {
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
@@ -275,7 +270,7 @@ START_TEST(a_silent_client_loses_its_locks)
     uint64_t id = rig_send(waits, THEMIS_OP_LOCK, &lock), began = themis_util_clock_now();
     themis_status_t status = THEMIS_TIMED_OUT;
     while (status == THEMIS_TIMED_OUT && themis_util_clock_now() - began < 20 * THEMIS_NS_PER_S) {
-        rig_send(waits, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}); /* its replies are of no interest */
+        rig_send(waits, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}); /* the replies are ignored */
         status = rig_wait(waits, id, 50);
     }
     ck_assert_int_eq(status, THEMIS_OK);
@@ -293,8 +288,8 @@ START_TEST(a_silent_client_loses_its_locks)
 }
 END_TEST
 
-/* A program that computes for long without a word: its job ends meanwhile, and begins anew with its next request. */
-START_TEST(a_client_that_computes_for_long_goes_on)
+/* A program computes for long without I/O: its job ends meanwhile, and starts again with its next request. */
+START_TEST(a_client_may_be_idle_for_long)
 {
     uint8_t bytes[1000] = {7}, seen[1000];
     uint64_t object;
@@ -315,8 +310,8 @@ START_TEST(a_client_that_computes_for_long_goes_on)
 }
 END_TEST
 
-/* What a job's account says. */
-static themis_sched_job_t account(const char *id)
+/* A copy of a job's counters. */
+static themis_sched_job_t job_copy(const char *id)
 {
     pthread_mutex_lock(&server->lock);
     themis_sched_job_t copy = *themis_sched_job_table_find(server->jobs, id, getuid());
@@ -336,7 +331,7 @@ START_TEST(claims_are_believed_up_to_a_limit)
     server = rig_server_start(NULL);
     rig_client_t *client = rig_client_open(server, 0, NULL), *modest = rig_client_open(server, 4, "modest");
     ck_assert_int_eq(rig_call(client, THEMIS_OP_HELLO, &hello), THEMIS_OK);
-    themis_sched_job_t large = account("large"), small = account("modest");
+    themis_sched_job_t large = job_copy("large"), small = job_copy("modest");
     ck_assert_uint_eq(large.identity.nodes, 16384);
     ck_assert_uint_eq(large.identity.priority, 100);
     ck_assert_uint_eq(small.identity.nodes, 1);
@@ -346,8 +341,8 @@ START_TEST(claims_are_believed_up_to_a_limit)
 }
 END_TEST
 
-/* Locks and counters in masses are charged to who asks for them. */
-START_TEST(nothing_is_outside_of_the_accounts)
+/* Many locks and counters are charged to the job that asks for them. */
+START_TEST(locks_and_counters_are_charged)
 {
     enum { MANY = 500 };
     themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
@@ -364,15 +359,15 @@ START_TEST(nothing_is_outside_of_the_accounts)
     server = rig_server_start(NULL);
     rig_client_t *client = rig_client_open(server, 7, "storm");
     for (size_t i = 0; i < sizeof storms / sizeof *storms; i++) {
-        themis_sched_job_t before = account("storm");
+        themis_sched_job_t before = job_copy("storm");
         uint32_t expected = client->replies + MANY;
         for (int k = 0; k < MANY; k++)
             rig_send(client, storms[i].opcode, storms[i].body);
         while (client->replies < expected)
             themis_net_progress(client->net, THEMIS_NS_PER_S);
         client->replied = 0;
-        usleep(20000); /* the last one's account is closed behind its answer */
-        themis_sched_job_t after = account("storm");
+        usleep(20000); /* the last one is charged after its reply was sent */
+        themis_sched_job_t after = job_copy("storm");
         ck_assert_uint_ge(after.metadata - before.metadata, storms[i].charged);
         if (storms[i].charged)
             ck_assert_uint_ge(after.cost - before.cost, MANY / 2);
@@ -382,7 +377,7 @@ START_TEST(nothing_is_outside_of_the_accounts)
 }
 END_TEST
 
-/* What has a place in the policy's tree. */
+/* Has the job a place in the policy's tree? */
 static int is_in_tree(const char *id)
 {
     pthread_mutex_lock(&server->lock);
@@ -394,8 +389,8 @@ static int is_in_tree(const char *id)
     return found;
 }
 
-/* Administration and repeated HELLOs in masses, and signs of life: all are answered, nobody is charged for them, and
- * who asks has no share. */
+/* Many administrative requests, repeated HELLOs and heartbeats: all are answered, no job is charged for them, and a job
+ * that sends nothing else has no share. */
 START_TEST(control_requests_have_no_share)
 {
     enum { MANY = 1000 };
@@ -421,7 +416,7 @@ START_TEST(control_requests_have_no_share)
     ck_assert_int_eq(rig_call(works, THEMIS_OP_LOOKUP, &path), THEMIS_OK);
     for (int k = 0; k < 10; k++)
         ck_assert_int_eq(rig_call(asks, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}), THEMIS_OK);
-    themis_sched_job_t job = account("asks");
+    themis_sched_job_t job = job_copy("asks");
     ck_assert_uint_eq(job.cost + job.requests, 0);
     ck_assert_uint_eq(job.identity.nodes, 3);
     ck_assert(!is_in_tree("asks"));
@@ -435,8 +430,8 @@ START_TEST(control_requests_have_no_share)
 }
 END_TEST
 
-/* While a request for the server's status hangs, a client still sees that the server lives, and leaves in order. */
-START_TEST(signs_of_life_do_not_wait_for_administration)
+/* While a STATUS request hangs, HEARTBEAT and GOODBYE of other clients are answered. */
+START_TEST(heartbeats_do_not_wait_for_administration)
 {
     const themis_proto_none_t none = {0};
 
@@ -456,7 +451,7 @@ START_TEST(signs_of_life_do_not_wait_for_administration)
 }
 END_TEST
 
-/* Sends a message again and again, without waiting for answers, until the connection is closed or the time is over. */
+/* Sends a message repeatedly, without waiting for replies, until the connection is closed or `until` has passed. */
 static void flood(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t until)
 {
     themis_proto_header_t header = {
@@ -472,8 +467,8 @@ static void flood(rig_client_t *client, themis_proto_opcode_t opcode, const void
     }
 }
 
-/* Signs of life without end, one and the same request, requests without a session. */
-START_TEST(useless_messages_in_masses_end_the_connection)
+/* Endless heartbeats, one request repeated, requests without a session. */
+START_TEST(too_many_discarded_messages_close_the_connection)
 {
     themis_proto_none_t none = {0};
     themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
@@ -508,12 +503,12 @@ static void short_stall(themis_server_config_t *config)
     config->stall_limit = 400 * THEMIS_NS_PER_MS;
 }
 
-/* Slices that stall, and whether none does and nothing is left of any. */
+/* The number of stalled slices; *none: there are none, and all that they used was given back. */
 static uint32_t stalled_count(int *none)
 {
     pthread_mutex_lock(&server->lock);
-    uint32_t count = server->stalled_count;
-    *none = count == 0 && server->beside_count == 0 && server->windows_made == server->slice_limit;
+    uint32_t count = server->slices.stalled_count;
+    *none = count == 0 && server->slices.extra_count == 0 && server->slices.windows_made == server->slices.limit;
     pthread_mutex_unlock(&server->lock);
     return count;
 }
@@ -528,7 +523,7 @@ typedef struct stalled {
     uint32_t replies;
 } stalled_t;
 
-/* Clients of one job that ask for much and then do nothing any more, each with a file of its own. */
+/* Clients of one job send many requests, each to its own file, and then do not progress their transfers. */
 static void stall(stalled_t clients[STALLED])
 {
     for (unsigned i = 0; i < STALLED; i++) {
@@ -542,11 +537,9 @@ static void stall(stalled_t clients[STALLED])
     }
     for (unsigned i = 0; i < STALLED; i++) {
         stalled_t *each = &clients[i];
-        struct iovec piece = {each->bytes, RIG_MIB};
         themis_proto_run_t run = {0, RIG_MIB, RIG_MIB, 1};
         themis_proto_io_t io = {.object = each->object, .runs = 1, .run_bytes = (const uint8_t *)&run};
-        ck_assert_int_eq(themis_net_expose(each->client->conn, &piece, 1, 0, &each->exposed), THEMIS_OK);
-        themis_net_exposed_descriptor(each->exposed, io.descriptor);
+        each->exposed = rig_expose(each->client, each->bytes, RIG_MIB, 0, &io);
         each->replies = each->client->replies + STALLED_DEPTH;
         for (int k = 0; k < STALLED_DEPTH; k++)
             rig_send(each->client, THEMIS_OP_WRITE, &io);
@@ -571,10 +564,10 @@ static double seconds_of_writes(rig_client_t *client, uint64_t object, const voi
     return (double)(themis_util_clock_now() - began) * 1e-9;
 }
 
-enum { FLOOD_NOT, FLOOD_AIR, FLOOD_SERVER };
+enum { FLOOD_OFF, FLOOD_CPU, FLOOD_SERVER };
 static atomic_int flooding;
 
-/* Again and again, since a server closes the connection of one who floods it. FLOOD_AIR: takes a processor as well, but
+/* Repeatedly, since a server closes the connection of a client that floods it. FLOOD_CPU: uses a processor, too, but
  * sends nothing. */
 static void *flood_main(void *arg)
 {
@@ -582,7 +575,7 @@ static void *flood_main(void *arg)
     uint64_t number = 900;
 
     (void)arg;
-    while (flooding == FLOOD_AIR)
+    while (flooding == FLOOD_CPU)
         ;
     while (flooding) {
         rig_client_t *client = rig_client_open(server, number++, "flood");
@@ -592,7 +585,7 @@ static void *flood_main(void *arg)
     return NULL;
 }
 
-START_TEST(a_flood_takes_nothing_from_others)
+START_TEST(a_flood_does_not_slow_others)
 {
     uint8_t *bytes = calloc(1, RIG_MIB);
     double alone = 0, beside = 0;
@@ -603,14 +596,14 @@ START_TEST(a_flood_takes_nothing_from_others)
     rig_client_t *client = rig_client_open(server, 7, "job");
     ck_assert_int_eq(rig_create(client, "/b", 0, &object), THEMIS_OK);
     for (int i = 0; i < 5 && (beside == 0 || beside > alone / 0.9); i++) {
-        flooding = FLOOD_AIR;
+        flooding = FLOOD_CPU;
         ck_assert_int_eq(pthread_create(&thread, NULL, flood_main, NULL), 0);
         alone = seconds_of_writes(client, object, bytes, 40);
         flooding = FLOOD_SERVER;
         usleep(100000);
         beside = seconds_of_writes(client, object, bytes, 40);
         ck_assert(!is_in_tree("flood"));
-        flooding = FLOOD_NOT;
+        flooding = FLOOD_OFF;
         pthread_join(thread, NULL);
     }
     ck_assert_msg(beside < alone / 0.9, "%.3f s beside a flood, %.3f s alone", beside, alone);
@@ -620,8 +613,8 @@ START_TEST(a_flood_takes_nothing_from_others)
 }
 END_TEST
 
-/* Clients of one job stop in the middle of their transfers: another job keeps its rate. Then they go on. */
-START_TEST(stalled_clients_leave_the_others_alone)
+/* Clients of one job stop in the middle of their transfers: another job keeps its rate. Then they continue. */
+START_TEST(stalled_clients_do_not_slow_others)
 {
     uint8_t *bytes = calloc(1, RIG_MIB), *seen = malloc(RIG_MIB);
     stalled_t stalled[STALLED];
@@ -635,7 +628,7 @@ START_TEST(stalled_clients_leave_the_others_alone)
     alone = seconds_of_writes(client, object, bytes, 40);
     stall(stalled);
     beside = seconds_of_writes(client, object, bytes, 20);
-    /* what they take before they are known is their due: four slices and one for each other client, 100 ms in all */
+    /* before they are known to stall they take four slices and one for each other client, 100 ms in all */
     ck_assert_msg(beside < alone / 2 + 2, "%.3f s at the beginning, %.3f s alone", beside, alone / 2);
     sleep(1);
     for (int i = 0; i < 3 && (beside == 0 || beside > alone / 0.95); i++)
@@ -666,7 +659,7 @@ static void two_workers(themis_server_config_t *config)
     config->drain = 200 * THEMIS_NS_PER_MS;
 }
 
-/* Lookups within the 80 ms from the moment at which all slices are with clients that do nothing. */
+/* The number of lookups within 80 ms while all slices are of stalled clients. */
 static int lookups_beside_stall(void)
 {
     themis_proto_path_t path = {rig_text("/")};
@@ -678,9 +671,9 @@ static int lookups_beside_stall(void)
     rig_client_t *client = rig_client_open(server, 7, "job");
     stall(stalled);
     uint64_t end = themis_util_clock_now() + 80 * THEMIS_NS_PER_MS;
-    while (slices < server->slice_limit && themis_util_clock_now() < end) {
+    while (slices < server->slices.limit && themis_util_clock_now() < end) {
         pthread_mutex_lock(&server->lock);
-        slices = server->slices;
+        slices = server->slices.counted;
         pthread_mutex_unlock(&server->lock);
     }
     while (themis_util_clock_now() < end) {
@@ -693,7 +686,7 @@ static int lookups_beside_stall(void)
     return count;
 }
 
-/* Those that stall are known after 100 ms; until then metadata does not wait for them. */
+/* A stalled slice is known after 100 ms; until then metadata operations do not wait for it. */
 START_TEST(metadata_does_not_wait_for_stalled_clients)
 {
     int count = 0;
@@ -704,7 +697,7 @@ START_TEST(metadata_does_not_wait_for_stalled_clients)
 }
 END_TEST
 
-/* Sends a READ or WRITE that lists no run, which the encoder refuses to make. */
+/* Sends a READ or WRITE without runs, which the encoder refuses. */
 static uint64_t send_without_runs(rig_client_t *client, themis_proto_opcode_t opcode)
 {
     enum { COUNT_AT = THEMIS_PROTO_HEADER_BYTES + 8 + THEMIS_PROTO_DESCRIPTOR_BYTES, LENGTH = COUNT_AT + 4 };
@@ -724,7 +717,7 @@ static uint64_t send_without_runs(rig_client_t *client, themis_proto_opcode_t op
     return header.id;
 }
 
-/* It would need memory of the store for nothing, and there is none while all slices are under way. */
+/* It would take a window for nothing, and there is none while all slices are under way. */
 START_TEST(a_list_without_runs_is_refused)
 {
     themis_proto_path_t path = {rig_text("/")};
@@ -745,8 +738,8 @@ START_TEST(a_list_without_runs_is_refused)
 }
 END_TEST
 
-/* Those that never move again lose their connections, and what they held is free. */
-START_TEST(who_stalls_for_too_long_is_disconnected)
+/* Clients that never move again lose their connections, and their resources are given back. */
+START_TEST(a_client_that_stalls_too_long_is_disconnected)
 {
     stalled_t stalled[STALLED];
     uint32_t left = 1;
@@ -757,7 +750,7 @@ START_TEST(who_stalls_for_too_long_is_disconnected)
     for (int i = 0; i < 400 && left; i++) {
         usleep(50000);
         pthread_mutex_lock(&server->lock);
-        left = server->in_service + (uint32_t)themis_sched_queued(server->sched);
+        left = server->slices.in_service + (uint32_t)themis_sched_queued(server->sched);
         pthread_mutex_unlock(&server->lock);
     }
     ck_assert_uint_eq(left, 0);
@@ -772,7 +765,7 @@ START_TEST(who_stalls_for_too_long_is_disconnected)
 }
 END_TEST
 
-START_TEST(stalled_clients_do_not_keep_a_server_from_its_end)
+START_TEST(stalled_clients_do_not_keep_a_server_from_stopping)
 {
     stalled_t stalled[STALLED];
 
@@ -789,29 +782,29 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("clients");
-    TCase *bounds = tcase_create("bounds"), *masses = tcase_create("masses"), *silence = tcase_create("silence"),
-          *stalls = tcase_create("stalls"), *cases[] = {bounds, masses, silence, stalls};
+    TCase *bounds = tcase_create("bounds"), *floods = tcase_create("floods"), *silence = tcase_create("silence"),
+          *stalls = tcase_create("stalls"), *cases[] = {bounds, floods, silence, stalls};
 
-    tcase_add_test(bounds, nonsense_is_refused_and_harms_nobody);
+    tcase_add_test(bounds, invalid_messages_are_refused_and_harm_no_other_client);
     tcase_add_test(bounds, a_session_belongs_to_its_job);
-    tcase_add_test(bounds, a_process_of_this_host_is_who_the_kernel_says);
+    tcase_add_test(bounds, a_process_of_this_host_has_the_uid_that_the_kernel_reports);
     tcase_add_test(bounds, requests_of_a_session_are_bounded);
     tcase_add_test(bounds, the_bytes_of_requests_are_bounded);
-    tcase_add_test(bounds, clients_may_vanish_at_any_time);
+    tcase_add_test(bounds, clients_may_disconnect_at_any_time);
     tcase_add_test(bounds, claims_are_believed_up_to_a_limit);
-    tcase_add_test(masses, nothing_is_outside_of_the_accounts);
-    tcase_add_test(masses, control_requests_have_no_share);
-    tcase_add_test(masses, signs_of_life_do_not_wait_for_administration);
-    tcase_add_loop_test(masses, useless_messages_in_masses_end_the_connection, 0, 3);
-    tcase_add_test(masses, a_flood_takes_nothing_from_others);
-    tcase_add_loop_test(silence, requests_of_a_silent_client_are_not_forgotten, 0, 2);
+    tcase_add_test(floods, locks_and_counters_are_charged);
+    tcase_add_test(floods, control_requests_have_no_share);
+    tcase_add_test(floods, heartbeats_do_not_wait_for_administration);
+    tcase_add_loop_test(floods, too_many_discarded_messages_close_the_connection, 0, 3);
+    tcase_add_test(floods, a_flood_does_not_slow_others);
+    tcase_add_loop_test(silence, requests_of_a_silent_client_are_served_or_dropped, 0, 2);
     tcase_add_test(silence, a_silent_client_loses_its_locks);
-    tcase_add_test(silence, a_client_that_computes_for_long_goes_on);
-    tcase_add_test(stalls, stalled_clients_leave_the_others_alone);
+    tcase_add_test(silence, a_client_may_be_idle_for_long);
+    tcase_add_test(stalls, stalled_clients_do_not_slow_others);
     tcase_add_test(stalls, metadata_does_not_wait_for_stalled_clients);
     tcase_add_test(stalls, a_list_without_runs_is_refused);
-    tcase_add_test(stalls, who_stalls_for_too_long_is_disconnected);
-    tcase_add_test(stalls, stalled_clients_do_not_keep_a_server_from_its_end);
+    tcase_add_test(stalls, a_client_that_stalls_too_long_is_disconnected);
+    tcase_add_test(stalls, stalled_clients_do_not_keep_a_server_from_stopping);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tcase_set_timeout(cases[i], 60);
         suite_add_tcase(suite, cases[i]);

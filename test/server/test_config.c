@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server's configuration: what is read, what is refused, and what an error says. Also the cursor over runs. */
+/* The server's configuration: what is read, what is refused, and the texts of errors. Also the cursor over runs. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "server/config.h"
+#include "server/server_config.h"
 #include "server/cursor.h"
 #include "test/lib/run.h"
 #include "util/clock.h"
@@ -41,7 +41,7 @@ START_TEST(a_file_sets_keys_of_every_kind)
     ck_assert_str_eq(config.policy, "size-fair");
     ck_assert_str_eq(config.draw, "statistical");
     ck_assert_uint_eq(config.lambda, 50 * THEMIS_NS_PER_MS);
-    ck_assert_int_eq(config.drop, 1);
+    ck_assert_str_eq(config.expired, "drop");
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
     ck_assert_int_eq(config.index, 0);
 }
@@ -93,7 +93,7 @@ START_TEST(options_override_and_are_checked)
 }
 END_TEST
 
-START_TEST(what_is_expected_is_told)
+START_TEST(errors_say_what_was_expected)
 {
     static const struct {
         const char *option, *value, *expected;
@@ -146,7 +146,7 @@ START_TEST(the_server_finds_its_place_in_the_list)
 }
 END_TEST
 
-START_TEST(what_keys_cannot_tell_alone_is_checked_and_says_where)
+START_TEST(checks_over_several_keys_name_the_line)
 {
     static const struct {
         const char *text, *where;
@@ -179,7 +179,7 @@ START_TEST(what_keys_cannot_tell_alone_is_checked_and_says_where)
 }
 END_TEST
 
-START_TEST(a_reload_takes_what_can_change_and_names_the_rest)
+START_TEST(a_reload_applies_what_can_change_and_lists_the_rest)
 {
     themis_server_config_t config, fresh;
     char kept[256];
@@ -227,7 +227,7 @@ START_TEST(the_cursor_walks_runs)
     ck_assert_uint_eq(themis_server_cursor_total(&body.io), 75);
     ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 4);
     ck_assert_uint_eq(extents[1].offset, 150);
-    ck_assert_uint_eq(extents[2].length, 15); /* 200 and 210 meet */
+    ck_assert_uint_eq(extents[2].length, 15); /* 200 and 210 are adjacent */
     ck_assert_uint_eq(extents[3].length, 40);
     ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 15, UINT64_MAX, extents, 8), 2);
     ck_assert_uint_eq(extents[1].length, 5);
@@ -241,7 +241,7 @@ START_TEST(the_cursor_walks_runs)
 }
 END_TEST
 
-START_TEST(a_read_leaves_out_what_lies_behind_the_end)
+START_TEST(a_read_skips_what_lies_past_the_end)
 {
     const themis_proto_run_t runs[] = {{.offset = 100, .length = 10, .stride = 50, .count = 5},
                                        {.offset = 0, .length = 20, .stride = 20, .count = 1}};
@@ -272,12 +272,12 @@ int main(void)
     tcase_add_test(tests, errors_name_file_line_and_key);
     tcase_add_test(tests, a_file_with_an_error_changes_nothing);
     tcase_add_test(tests, options_override_and_are_checked);
-    tcase_add_test(tests, what_is_expected_is_told);
+    tcase_add_test(tests, errors_say_what_was_expected);
     tcase_add_test(tests, the_server_finds_its_place_in_the_list);
-    tcase_add_test(tests, what_keys_cannot_tell_alone_is_checked_and_says_where);
-    tcase_add_test(tests, a_reload_takes_what_can_change_and_names_the_rest);
+    tcase_add_test(tests, checks_over_several_keys_name_the_line);
+    tcase_add_test(tests, a_reload_applies_what_can_change_and_lists_the_rest);
     tcase_add_test(cursor, the_cursor_walks_runs);
-    tcase_add_test(cursor, a_read_leaves_out_what_lies_behind_the_end);
+    tcase_add_test(cursor, a_read_skips_what_lies_past_the_end);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, cursor);
     return test_run(suite);

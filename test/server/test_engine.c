@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server as a whole, by way of the network: what it does for its clients. */
+/* The server as a whole, over the network: what it does for its clients. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void stop(int posix)
         test_scratch_remove();
 }
 
-START_TEST(bytes_go_there_and_back)
+START_TEST(bytes_are_written_and_read_back)
 {
     uint8_t *out = malloc(5 * RIG_MIB), *in = calloc(1, 5 * RIG_MIB);
     uint64_t object;
@@ -121,7 +121,7 @@ START_TEST(a_read_ends_at_the_end)
 }
 END_TEST
 
-/* The reply was lost with the connection; the client asks again by a new one. */
+/* The reply was lost with the connection; the client sends the request again by a new one. */
 START_TEST(a_repeated_request_is_done_once)
 {
     themis_proto_create_t create = {.path = rig_text("/once"),
@@ -185,8 +185,8 @@ START_TEST(locks_wait_and_end_with_goodbye_or_lease)
 }
 END_TEST
 
-/* A client learns from the welcome whether its session lived on. */
-START_TEST(a_session_that_was_lost_is_another)
+/* The welcome shows a client whether its session is still the same. */
+START_TEST(a_session_whose_lease_ended_is_a_new_one)
 {
     server = rig_server_start(short_lease);
     rig_client_t *client = rig_client_open(server, 41, "job"), *again = rig_client_open(server, 41, "job");
@@ -202,8 +202,8 @@ START_TEST(a_session_that_was_lost_is_another)
 }
 END_TEST
 
-/* What comes for an object behind its removal is refused, and takes no space. */
-START_TEST(a_destroyed_object_stays_away)
+/* Requests for an object that was removed are refused, and take no space. */
+START_TEST(a_removed_object_is_not_recreated)
 {
     uint64_t object, other;
     themis_store_usage_t usage;
@@ -223,7 +223,7 @@ START_TEST(a_destroyed_object_stays_away)
     ck_assert_int_eq(rig_call(client, THEMIS_OP_TRUNCATE, &resize), THEMIS_STALE);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_ALLOCATE, &range), THEMIS_STALE);
     ck_assert_int_eq(themis_store_usage(server->store, &usage), THEMIS_OK);
-    if (_i == 0) /* the other tells the file system's */
+    if (_i == 0) /* the posix store reports the file system's */
         ck_assert_uint_eq(usage.used, 0);
     ck_assert_int_eq(rig_write(client, other, 0, bytes, sizeof bytes), THEMIS_OK);
     rig_client_close(client, 1);
@@ -231,7 +231,7 @@ START_TEST(a_destroyed_object_stays_away)
 }
 END_TEST
 
-/* Memory that nobody can read until it is filled: who copies from it waits. */
+/* Memory that cannot be read until it is filled: copying from it waits. */
 static uint8_t *stuck_memory(size_t length, int *uffd)
 {
     struct uffdio_api api = {.api = UFFD_API};
@@ -255,8 +255,8 @@ static void fill_stuck(int uffd, uint8_t *memory, size_t length, int value)
     free(bytes);
 }
 
-/* A write is being copied when its client comes back by another connection: what comes by that waits for it. Others are
- * served meanwhile: for a large slice a worker is woken to poll, for a small one the guard does. */
+/* A write is being copied when its client reconnects: requests by the new connection wait for it. Other clients are
+ * served meanwhile: for a large slice another worker is woken to poll, for a small one the guarding worker does. */
 START_TEST(a_replay_waits_for_what_is_in_service)
 {
     size_t length = _i == 0 ? 256 << 10 : 16 << 10;
@@ -267,7 +267,7 @@ START_TEST(a_replay_waits_for_what_is_in_service)
     uint8_t *stuck = stuck_memory(length, &uffd);
 
     if (!stuck)
-        return; /* the kernel does not let us */
+        return; /* the kernel does not permit userfaultfd */
     start(0);
     rig_client_t *first = rig_client_open(server, 31, "job"), *other = rig_client_open(server, 32, "job");
     ck_assert_int_eq(rig_create(first, "/r", 0, &object), THEMIS_OK);
@@ -280,7 +280,7 @@ START_TEST(a_replay_waits_for_what_is_in_service)
     memset(fresh, 2, length);
     uint64_t id = rig_send_write(again, object, fresh, length, &exposed);
     ck_assert_int_eq(rig_wait(again, id, 200), THEMIS_TIMED_OUT);
-    ck_assert_int_eq(rig_read(other, object, 0, seen, length), THEMIS_OK); /* others go on */
+    ck_assert_int_eq(rig_read(other, object, 0, seen, length), THEMIS_OK); /* others are served */
     fill_stuck(uffd, stuck, length, 1);
     ck_assert_int_eq(rig_wait(again, id, 20000), THEMIS_OK);
     ck_assert_int_eq(rig_read(again, object, 0, seen, length), THEMIS_OK);
@@ -297,8 +297,8 @@ START_TEST(a_replay_waits_for_what_is_in_service)
 }
 END_TEST
 
-/* A lock that waits is not being served, and what comes behind it is. */
-START_TEST(a_lock_that_waits_holds_nothing_up)
+/* A lock that waits is not in service, and requests after it are served. */
+START_TEST(a_waiting_lock_delays_no_other_request)
 {
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
     themis_proto_path_t path = {rig_text("/")};
@@ -343,6 +343,39 @@ START_TEST(the_device_limit_holds)
 }
 END_TEST
 
+/* A client disconnects in the middle of a write, between two slices. When the object is removed, its space is free. */
+START_TEST(a_disconnected_client_leaves_no_object_open)
+{
+    uint8_t *bytes = calloc(1, 16 * RIG_MIB);
+    themis_net_exposed_t *exposed;
+    themis_store_usage_t usage = {0};
+    uint64_t object;
+
+    server = rig_server_start(limited_store);
+    rig_client_t *client = rig_client_open(server, 7, "job"), *other = rig_client_open(server, 8, "other");
+    ck_assert_int_eq(rig_create(client, "/o", 0, &object), THEMIS_OK);
+    rig_send_write(client, object, bytes, 16 * RIG_MIB, &exposed);
+    for (int i = 0; i < 200 && usage.used == 0; i++) {
+        usleep(10000);
+        ck_assert_int_eq(themis_store_usage(server->store, &usage), THEMIS_OK);
+    }
+    ck_assert_uint_gt(usage.used, 0);
+    themis_net_unexpose(exposed);
+    rig_client_close(client, 0);
+    usleep(500000);
+    themis_proto_object_t which = {object};
+    ck_assert_int_eq(rig_call(other, THEMIS_OP_DESTROY, &which), THEMIS_OK);
+    for (int i = 0; i < 200 && usage.used; i++) {
+        usleep(10000);
+        ck_assert_int_eq(themis_store_usage(server->store, &usage), THEMIS_OK);
+    }
+    ck_assert_uint_eq(usage.used, 0);
+    rig_client_close(other, 1);
+    rig_server_stop(server);
+    free(bytes);
+}
+END_TEST
+
 START_TEST(a_server_without_work_uses_no_processor)
 {
     struct rusage before, after;
@@ -381,7 +414,7 @@ START_TEST(administration_answers)
     ck_assert_int_eq(rig_call(client, THEMIS_OP_POLICY, &policy), THEMIS_PARSE);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &none), THEMIS_OK);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_SHUTDOWN, &none), THEMIS_OK);
-    themis_server_join(server);
+    themis_server_engine_join(server);
     themis_server_destroy(server);
     rig_client_close(client, 0);
 }
@@ -394,7 +427,7 @@ typedef struct worker {
     uint64_t shared;
 } worker_t;
 
-/* Files of its own, and its part of a file that all write. */
+/* Writes its own files, and its part of a shared file. */
 static void *worker_main(void *arg)
 {
     worker_t *worker = arg;
@@ -457,17 +490,18 @@ int main(void)
 
     tcase_set_timeout(both, 120);
     tcase_set_timeout(one, 60);
-    tcase_add_loop_test(both, bytes_go_there_and_back, 0, 2);
+    tcase_add_loop_test(both, bytes_are_written_and_read_back, 0, 2);
     tcase_add_loop_test(both, vectors_are_scattered_and_gathered, 0, 2);
     tcase_add_loop_test(both, a_read_ends_at_the_end, 0, 2);
-    tcase_add_loop_test(both, a_destroyed_object_stays_away, 0, 2);
+    tcase_add_loop_test(both, a_removed_object_is_not_recreated, 0, 2);
     tcase_add_loop_test(both, many_clients_at_once, 0, 2);
     tcase_add_test(one, a_repeated_request_is_done_once);
     tcase_add_test(one, locks_wait_and_end_with_goodbye_or_lease);
-    tcase_add_test(one, a_lock_that_waits_holds_nothing_up);
-    tcase_add_test(one, a_session_that_was_lost_is_another);
+    tcase_add_test(one, a_waiting_lock_delays_no_other_request);
+    tcase_add_test(one, a_session_whose_lease_ended_is_a_new_one);
     tcase_add_loop_test(one, a_replay_waits_for_what_is_in_service, 0, 2);
     tcase_add_test(one, the_device_limit_holds);
+    tcase_add_test(one, a_disconnected_client_leaves_no_object_open);
     tcase_add_test(one, a_server_without_work_uses_no_processor);
     tcase_add_test(one, administration_answers);
     suite_add_tcase(suite, both);

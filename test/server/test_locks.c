@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Byte-range locks: who gets them, in which order, and who never waits. */
+/* Byte-range locks: who gets them, in which order, and when a wait is refused. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "test/lib/run.h"
 
 static themis_server_locks_t *locks;
-static char granted[256]; /* waiters in the order they were told, "a b! " with ! for canceled */
+static char granted[256]; /* waiters in the order of the callbacks, "a b! " with ! for canceled */
 
 static void on_granted(void *arg, void *waiter, themis_status_t status)
 {
@@ -104,7 +104,7 @@ START_TEST(first_come_first_served)
 }
 END_TEST
 
-START_TEST(who_is_in_nobodys_way_does_not_wait)
+START_TEST(a_lock_without_conflict_does_not_wait)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 50, 100, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
@@ -118,7 +118,7 @@ START_TEST(who_is_in_nobodys_way_does_not_wait)
 }
 END_TEST
 
-START_TEST(parts_can_be_freed)
+START_TEST(parts_can_be_released)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     unlock(1, 40, 20, 1);
@@ -131,7 +131,7 @@ START_TEST(parts_can_be_freed)
 }
 END_TEST
 
-START_TEST(a_session_ends_with_all_it_has)
+START_TEST(a_session_ends_with_all_its_locks)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(2, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
@@ -146,7 +146,7 @@ START_TEST(a_session_ends_with_all_it_has)
 }
 END_TEST
 
-START_TEST(a_circle_is_refused)
+START_TEST(a_deadlock_is_refused)
 {
     ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(2, 0, 10, 2, EXCLUSIVE, NULL), THEMIS_OK);
@@ -179,8 +179,8 @@ START_TEST(counters_count)
 }
 END_TEST
 
-/* Many owners lock random ranges; a plain array of bytes says whether anybody got what another had. */
-START_TEST(nobody_gets_what_another_has)
+/* Many owners lock random ranges; an array of bytes shows whether two hold the same one. */
+START_TEST(no_range_is_held_by_two_owners)
 {
     enum { BYTES = 200, OWNERS = 8, ROUNDS = 20000 };
     int owner_of[BYTES] = {0};
@@ -216,12 +216,12 @@ int main(void)
     tcase_add_test(tests, readers_share);
     tcase_add_test(tests, a_repeated_lock_is_granted_and_counts_once);
     tcase_add_test(tests, first_come_first_served);
-    tcase_add_test(tests, who_is_in_nobodys_way_does_not_wait);
-    tcase_add_test(tests, parts_can_be_freed);
-    tcase_add_test(tests, a_session_ends_with_all_it_has);
-    tcase_add_test(tests, a_circle_is_refused);
+    tcase_add_test(tests, a_lock_without_conflict_does_not_wait);
+    tcase_add_test(tests, parts_can_be_released);
+    tcase_add_test(tests, a_session_ends_with_all_its_locks);
+    tcase_add_test(tests, a_deadlock_is_refused);
     tcase_add_test(tests, counters_count);
-    tcase_add_test(tests, nobody_gets_what_another_has);
+    tcase_add_test(tests, no_range_is_held_by_two_owners);
     suite_add_tcase(suite, tests);
     return test_run(suite);
 }

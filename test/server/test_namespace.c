@@ -41,13 +41,29 @@ static themis_proto_text_t text(const char *bytes)
     return (themis_proto_text_t){.bytes = bytes, .length = (uint32_t)strlen(bytes)};
 }
 
+static themis_status_t create(const themis_sched_job_identity_t *who, const themis_proto_create_t *create,
+                              themis_proto_attr_t *attr)
+{
+    const themis_proto_body_t body = {.create = *create};
+
+    return themis_server_namespace_serve(names, who, THEMIS_OP_CREATE, &body, attr);
+}
+
+static themis_status_t set_attr(const themis_sched_job_identity_t *who, const themis_proto_setattr_t *setattr,
+                                themis_proto_attr_t *attr)
+{
+    const themis_proto_body_t body = {.setattr = *setattr};
+
+    return themis_server_namespace_serve(names, who, THEMIS_OP_SETATTR, &body, attr);
+}
+
 static themis_status_t make_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type,
                                uint32_t flags, uint32_t mode, themis_proto_attr_t *attr)
 {
-    themis_proto_create_t create = {
+    const themis_proto_create_t request = {
         .path = text(path), .flags = flags, .attr = {.type = type, .mode = mode, .layout = {.first = UINT32_MAX}}};
 
-    return themis_server_namespace_make(names, who, &create, attr);
+    return create(who, &request, attr);
 }
 
 static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t flags)
@@ -59,32 +75,32 @@ static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t
 
 static themis_status_t lookup(const char *path, themis_proto_attr_t *attr)
 {
-    themis_proto_text_t name = text(path);
+    const themis_proto_body_t body = {.path = {text(path)}};
 
-    return themis_server_namespace_lookup(names, &name, attr);
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_LOOKUP, &body, attr);
 }
 
 static themis_status_t remove_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type)
 {
-    themis_proto_remove_t remove = {.path = text(path), .type = type};
+    const themis_proto_body_t body = {.remove = {.path = text(path), .type = type}};
     themis_proto_attr_t attr;
 
-    return themis_server_namespace_remove(names, who, &remove, &attr);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_REMOVE, &body, &attr);
 }
 
 static themis_status_t add(const themis_sched_job_identity_t *who, const char *dir, const char *name,
                            themis_proto_type_t type)
 {
-    themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = type};
+    const themis_proto_body_t body = {.entry = {.directory = text(dir), .name = text(name), .type = type}};
 
-    return themis_server_namespace_entry_add(names, who, &entry);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_ENTRY_ADD, &body, NULL);
 }
 
 static themis_status_t take(const char *dir, const char *name)
 {
-    themis_proto_entry_t entry = {.directory = text(dir), .name = text(name), .type = THEMIS_PROTO_FILE};
+    const themis_proto_body_t body = {.entry = {.directory = text(dir), .name = text(name), .type = THEMIS_PROTO_FILE}};
 
-    return themis_server_namespace_entry_remove(names, &alice, &entry);
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_ENTRY_REMOVE, &body, NULL);
 }
 
 START_TEST(a_file_gets_id_owner_and_layout)
@@ -112,7 +128,7 @@ START_TEST(a_file_gets_id_owner_and_layout)
 }
 END_TEST
 
-START_TEST(creation_meets_what_is_there)
+START_TEST(creation_of_an_existing_name)
 {
     ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_OK);
     ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_EXISTS);
@@ -123,20 +139,20 @@ START_TEST(creation_meets_what_is_there)
 }
 END_TEST
 
-START_TEST(a_wished_layout_is_kept_within_the_servers)
+START_TEST(a_requested_layout_is_limited_to_the_servers)
 {
-    themis_proto_create_t create = {
+    themis_proto_create_t request = {
         .path = text("/f"),
         .attr = {.type = THEMIS_PROTO_FILE, .layout = {.stripe_size = 8192, .count = 99, .first = 6}}};
     themis_proto_attr_t attr;
 
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &create, &attr), THEMIS_OK);
+    ck_assert_int_eq(create(&alice, &request, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.layout.stripe_size, 8192);
     ck_assert_uint_eq(attr.layout.count, 4);
     ck_assert_uint_eq(attr.layout.first, 2);
-    create.path = text("/g");
-    create.attr.layout.stripe_size = 5000;
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &create, &attr), THEMIS_INVALID);
+    request.path = text("/g");
+    request.attr.layout.stripe_size = 5000;
+    ck_assert_int_eq(create(&alice, &request, &attr), THEMIS_INVALID);
 }
 END_TEST
 
@@ -159,8 +175,8 @@ START_TEST(a_directory_is_removed_only_when_empty)
 }
 END_TEST
 
-/* Prefixes that are no path boundaries: "/d" has an entry only if it is its own. */
-START_TEST(neighbouring_directories_do_not_mix)
+/* Prefixes that are not path components: entries of "/dx" are not entries of "/d". */
+START_TEST(directories_with_a_common_prefix_do_not_mix)
 {
     ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
     ck_assert_int_eq(make("/d2", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
@@ -239,7 +255,7 @@ START_TEST(bad_names_are_refused)
 }
 END_TEST
 
-START_TEST(rights_are_those_of_the_mode)
+START_TEST(permissions_are_those_of_the_mode)
 {
     themis_proto_attr_t attr;
     themis_proto_setattr_t set = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0777};
@@ -247,13 +263,13 @@ START_TEST(rights_are_those_of_the_mode)
     ck_assert_int_eq(make_as(&alice, "/d", THEMIS_PROTO_DIRECTORY, 0, 0755, &attr), THEMIS_OK);
     ck_assert_int_eq(add(&bob, "/d", "x", THEMIS_PROTO_FILE), THEMIS_ACCESS);
     ck_assert_int_eq(add(&root, "/d", "x", THEMIS_PROTO_FILE), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &bob, &set, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &alice, &set, &attr), THEMIS_OK);
+    ck_assert_int_eq(set_attr(&bob, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(set_attr(&alice, &set, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.mode, 0777);
     ck_assert_int_eq(add(&bob, "/d", "y", THEMIS_PROTO_FILE), THEMIS_OK);
     set = (themis_proto_setattr_t){.path = text("/d"), .mask = THEMIS_PROTO_SET_OWNER, .uid = 1001, .gid = 101};
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &alice, &set, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_server_namespace_setattr(names, &root, &set, &attr), THEMIS_OK);
+    ck_assert_int_eq(set_attr(&alice, &set, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(set_attr(&root, &set, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.uid, 1001);
     ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_OK);
     ck_assert_int_eq(remove_as(&bob, "/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
@@ -261,26 +277,26 @@ START_TEST(rights_are_those_of_the_mode)
 }
 END_TEST
 
-START_TEST(renaming_takes_everything_over)
+START_TEST(renaming_keeps_all_attributes)
 {
     themis_proto_attr_t from, attr;
     themis_proto_create_t adopt = {.path = text("/new"), .flags = THEMIS_PROTO_CREATE_ADOPT};
 
     ck_assert_int_eq(make_as(&alice, "/old", THEMIS_PROTO_FILE, 0, 0604, &from), THEMIS_OK);
     adopt.attr = from;
-    ck_assert_int_eq(themis_server_namespace_make(names, &bob, &adopt, &attr), THEMIS_ACCESS);
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_int_eq(create(&bob, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.fresh, 1);
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.id, from.id);
     ck_assert_uint_eq(attr.mode, 0604);
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_EXISTS);
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_EXISTS);
     ck_assert_int_eq(make_as(&alice, "/third", THEMIS_PROTO_FILE, 0, 0644, &from), THEMIS_OK);
     adopt.attr = from;
     adopt.flags |= THEMIS_PROTO_CREATE_REPLACE;
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
     uint64_t replaced = attr.id;
-    ck_assert_int_eq(themis_server_namespace_make(names, &alice, &adopt, &attr), THEMIS_OK);
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.fresh, 0);
     ck_assert_uint_eq(attr.id, replaced);
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
@@ -288,7 +304,7 @@ START_TEST(renaming_takes_everything_over)
 }
 END_TEST
 
-START_TEST(a_directory_of_state_outlives_the_process)
+START_TEST(names_in_a_directory_outlive_the_process)
 {
     themis_proto_attr_t before, after, next;
 
@@ -348,16 +364,16 @@ int main(void)
     tcase_set_timeout(disk, 60);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_file_gets_id_owner_and_layout);
-    tcase_add_test(tests, creation_meets_what_is_there);
-    tcase_add_test(tests, a_wished_layout_is_kept_within_the_servers);
+    tcase_add_test(tests, creation_of_an_existing_name);
+    tcase_add_test(tests, a_requested_layout_is_limited_to_the_servers);
     tcase_add_test(tests, a_directory_is_removed_only_when_empty);
-    tcase_add_test(tests, neighbouring_directories_do_not_mix);
+    tcase_add_test(tests, directories_with_a_common_prefix_do_not_mix);
     tcase_add_test(tests, listing_goes_in_order_and_in_parts);
     tcase_add_test(tests, bad_names_are_refused);
-    tcase_add_test(tests, rights_are_those_of_the_mode);
-    tcase_add_test(tests, renaming_takes_everything_over);
+    tcase_add_test(tests, permissions_are_those_of_the_mode);
+    tcase_add_test(tests, renaming_keeps_all_attributes);
     tcase_add_test(tests, adding_and_removing_exclude_each_other);
-    tcase_add_test(disk, a_directory_of_state_outlives_the_process);
+    tcase_add_test(disk, names_in_a_directory_outlive_the_process);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, disk);
     return test_run(suite);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts about jobs, and their way over HTTP. */
+/* JSON and OpenMetrics text about jobs, and metrics over HTTP. */
 #include <arpa/inet.h>
 #include <check.h>
 #include <jansson.h>
@@ -9,13 +9,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "server/metrics.h"
+#include "server/metrics_http.h"
+#include "server/open_metrics.h"
 #include "server/report.h"
 #include "test/lib/run.h"
 #include "test/sched/rig.h"
 
-static const themis_server_report_server_t server = {
-    .name = "a\"b", .servers = 1, .workers = 2, .capacity = 1 << 30, .used = 4096, .uptime = 1500000000};
+static const themis_server_open_metrics_t server = {
+    .name = "a\"b", .workers = 2, .capacity = 1 << 30, .used = 4096, .uptime = 1500000000};
 
 static void create(rig_t *rig)
 {
@@ -38,7 +39,7 @@ static themis_sched_job_t *job_of_number(themis_sched_job_table_t *table, uint64
     return job;
 }
 
-START_TEST(json_tells_of_every_job)
+START_TEST(json_lists_every_job)
 {
     rig_t rig;
 
@@ -60,10 +61,10 @@ START_TEST(json_tells_of_every_job)
 }
 END_TEST
 
-/* A job that has not asked for anything yet is told apart, and is none of those that are counted. */
-START_TEST(who_looks_on_is_no_job)
+/* A job that only monitors is marked in JSON, not counted, and not in the metrics. */
+START_TEST(monitoring_clients_are_not_counted)
 {
-    themis_sched_job_identity_t identity = {.id = "looks on", .uid = 1, .nodes = 1};
+    themis_sched_job_identity_t identity = {.id = "monitors", .uid = 1, .nodes = 1};
     themis_sched_job_t *job;
     int fresh, changed;
     rig_t rig;
@@ -79,9 +80,9 @@ START_TEST(who_looks_on_is_no_job)
     ck_assert(json_is_false(json_object_get(json_array_get(root, 2), "asked")));
     json_decref(root);
     free(text);
-    text = themis_server_report_metrics(&server, rig.table, rig.sched);
+    text = themis_server_open_metrics_text(&server, rig.table, rig.sched);
     ck_assert_ptr_nonnull(strstr(text, "\nthemis_jobs 2\n"));
-    ck_assert_ptr_null(strstr(text, "looks on"));
+    ck_assert_ptr_null(strstr(text, "monitors"));
     free(text);
     job->requests = 1;
     ck_assert_uint_eq(themis_server_report_count(rig.table, rig.sched), 3);
@@ -90,7 +91,7 @@ START_TEST(who_looks_on_is_no_job)
 }
 END_TEST
 
-/* Ids of the longest and oddest kind fit into a message, and pages tell of each job once, whoever leaves meanwhile. */
+/* The longest and oddest ids fit into a message, and pages list each job once, even if jobs leave meanwhile. */
 START_TEST(many_jobs_come_in_pages)
 {
     enum { JOBS = 1000 };
@@ -121,7 +122,7 @@ START_TEST(many_jobs_come_in_pages)
         seen += rows;
         json_decref(page);
         free(text);
-        if (rows > 0) /* the last of a page has gone when the next one is asked for */
+        if (rows > 0) /* the last job of a page leaves before the next page is requested */
             themis_sched_job_table_remove(rig.table, job_of_number(rig.table, after));
     } while (rows > 0);
     ck_assert_uint_eq(seen, JOBS + 2);
@@ -129,14 +130,14 @@ START_TEST(many_jobs_come_in_pages)
 }
 END_TEST
 
-/* Every sample belongs to the family that was last announced, and the text ends as OpenMetrics wants. */
+/* Every sample follows its family's header, and the text ends as OpenMetrics requires. */
 START_TEST(metrics_are_open_metrics)
 {
     char family[200] = "", line[400];
     rig_t rig;
 
     create(&rig);
-    char *text = themis_server_report_metrics(&server, rig.table, rig.sched);
+    char *text = themis_server_open_metrics_text(&server, rig.table, rig.sched);
     ck_assert_ptr_nonnull(strstr(text, "themis_job_share_ratio{job_id=\"17\",uid=\"1000\",gid=\"100\"} 0.75\n"));
     ck_assert_ptr_nonnull(strstr(text, "job_id=\"odd \\\"name\\\\\""));
     ck_assert_ptr_nonnull(strstr(text, "name=\"a\\\"b\""));
@@ -161,6 +162,20 @@ static char *three_words(void *arg)
     return strdup("a b c\n# EOF\n");
 }
 
+/* A port of loopback that is free now. */
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
 static void ask(uint16_t port, const char *request, char *answer, size_t size)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -177,15 +192,14 @@ static void ask(uint16_t port, const char *request, char *answer, size_t size)
     close(fd);
 }
 
-START_TEST(http_gives_them)
+START_TEST(metrics_are_served_over_http)
 {
     themis_server_metrics_http_t *http;
     char answer[4096];
     _Atomic int calls = 0;
+    uint16_t port = free_port();
 
-    ck_assert_int_eq(themis_server_metrics_start("", 0, three_words, &calls, &http), THEMIS_OK);
-    uint16_t port = themis_server_metrics_port(http);
-    ck_assert_uint_gt(port, 0);
+    ck_assert_int_eq(themis_server_metrics_http_start("", port, three_words, &calls, &http), THEMIS_OK);
     ask(port, "GET /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 200 OK"));
     ck_assert_ptr_nonnull(strstr(answer, "application/openmetrics-text"));
@@ -196,8 +210,8 @@ START_TEST(http_gives_them)
     ask(port, "DELETE /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 405 "));
     ck_assert_int_eq(calls, 1);
-    themis_server_metrics_stop(http);
-    ck_assert_int_eq(themis_server_metrics_start("nowhere", 0, three_words, &calls, &http), THEMIS_CONFIG);
+    themis_server_metrics_http_stop(http);
+    ck_assert_int_eq(themis_server_metrics_http_start("nowhere", port, three_words, &calls, &http), THEMIS_CONFIG);
 }
 END_TEST
 
@@ -207,11 +221,11 @@ int main(void)
     TCase *tests = tcase_create("all");
 
     tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, json_tells_of_every_job);
-    tcase_add_test(tests, who_looks_on_is_no_job);
+    tcase_add_test(tests, json_lists_every_job);
+    tcase_add_test(tests, monitoring_clients_are_not_counted);
     tcase_add_test(tests, many_jobs_come_in_pages);
     tcase_add_test(tests, metrics_are_open_metrics);
-    tcase_add_test(tests, http_gives_them);
+    tcase_add_test(tests, metrics_are_served_over_http);
     suite_add_tcase(suite, tests);
     return test_run(suite);
 }

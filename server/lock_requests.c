@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/lock_requests.h"
+#include "server/queue.h"
+#include "server/reply.h"
+#include "server/slices.h"
+
+void themis_server_lock_requests_granted(void *arg, void *waiter, themis_status_t status)
+{
+    themis_request_t *request = waiter;
+
+    (void)arg;
+    request->session->unlocks += status == THEMIS_OK;
+    request->status = status;
+    themis_server_queue_add_ready(request);
+}
+
+/* With the lock. */
+static themis_status_t lock_take(themis_request_t *request)
+{
+    const themis_proto_lock_t *lock = &request->body.lock;
+    const themis_server_lock_range_t range = {lock->offset, lock->length};
+    const themis_server_lock_owner_t owner = {request->session->number, lock->owner};
+    themis_server_locks_t *locks = request->server->locks;
+
+    if (request->header.opcode == THEMIS_OP_UNLOCK)
+        return themis_server_locks_unlock(locks, lock->object, &range, &owner);
+    if (!request->session->listed)
+        return THEMIS_CANCELED;
+    themis_status_t status =
+        themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive, lock->wait ? request : NULL);
+    if (status == THEMIS_OK)
+        request->session->unlocks++;
+    if (status == THEMIS_IN_PROGRESS) {
+        /* while it waits it is not in service, and from here on it may be granted at any time */
+        themis_server_slice_end(request);
+        request->route = THEMIS_SERVER_ROUTE_DIRECT;
+        request->state = THEMIS_SERVER_REQUEST_LOCK_WAIT;
+    }
+    return status;
+}
+
+themis_status_t themis_server_lock_requests_serve(themis_request_t *request, int resumed)
+{
+    themis_server_t *server = request->server;
+    const themis_proto_counter_t *counter = &request->body.counter;
+    themis_proto_body_t reply = {.counter = {0}};
+    themis_status_t status = request->status; /* of a LOCK that has waited */
+
+    pthread_mutex_lock(&server->lock);
+    if (request->header.opcode == THEMIS_OP_COUNTER) {
+        reply.counter = *counter;
+        status = themis_server_locks_counter(server->locks, counter->object, counter->action, counter->value,
+                                             &reply.counter.value);
+    } else if (request->header.opcode == THEMIS_OP_UNLOCK || !resumed) {
+        status = lock_take(request);
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (status == THEMIS_IN_PROGRESS)
+        return status;
+    if (status != THEMIS_CANCELED) /* else the session has ended */
+        themis_server_reply_send(request, status, &reply, NULL);
+    return THEMIS_OK;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/object_requests.h"
+#include "server/access.h"
+#include "server/reply.h"
+
+static themis_status_t object_serve(themis_request_t *request, themis_store_object_t *object,
+                                    themis_proto_body_t *reply)
+{
+    themis_store_t *store = request->server->store;
+    const themis_proto_body_t *body = &request->body;
+    themis_store_size_t size;
+    themis_store_extent_t range;
+    themis_status_t status;
+
+    switch (request->header.opcode) {
+    case THEMIS_OP_TRUNCATE:
+        return themis_store_truncate(store, object, body->resize.size);
+    case THEMIS_OP_ALLOCATE:
+        range = (themis_store_extent_t){body->range.offset, body->range.length};
+        return themis_store_allocate(store, object, &range);
+    case THEMIS_OP_SYNC:
+        return themis_store_sync(store, object);
+    case THEMIS_OP_SIZE:
+        status = themis_store_size(store, object, &size);
+        reply->size = (themis_proto_size_t){.end = size.end, .allocated = size.allocated, .modified = size.modified};
+        return status;
+    default:
+        return THEMIS_OPCODE;
+    }
+}
+
+themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
+{
+    themis_store_object_t *opened;
+    themis_status_t status = themis_store_open(server->store, id, 1, &opened);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (!themis_server_tombstones_has(server->tombstones, id)) {
+        *object = opened;
+        return THEMIS_OK;
+    }
+    themis_store_remove(server->store, id);
+    themis_store_close(server->store, opened);
+    return THEMIS_STALE;
+}
+
+static themis_status_t object_remove(themis_server_t *server, uint64_t id)
+{
+    pthread_mutex_lock(&server->lock);
+    themis_server_locks_forget(server->locks, id);
+    pthread_mutex_unlock(&server->lock);
+    themis_server_tombstones_add(server->tombstones, id);
+    return themis_store_remove(server->store, id);
+}
+
+void themis_server_object_requests_serve(themis_request_t *request)
+{
+    themis_server_t *server = request->server;
+    unsigned opcode = request->header.opcode;
+    int changes = opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE;
+    /* every body of these begins with the object's id */
+    uint64_t id = request->body.object.object;
+    themis_proto_body_t reply = {.size = {0}};
+    themis_store_object_t *object;
+
+    themis_status_t status = themis_server_access_object(
+        &request->session->identity, id,
+        changes || opcode == THEMIS_OP_DESTROY ? THEMIS_SERVER_ACCESS_WRITE : THEMIS_SERVER_ACCESS_READ);
+    if (status == THEMIS_OK && opcode == THEMIS_OP_SYNC)
+        status = themis_server_namespace_sync(server->names);
+    if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
+        status = object_remove(server, id);
+    } else if (status == THEMIS_OK) {
+        status = changes ? themis_server_object_requests_open(server, id, &object)
+                         : themis_store_open(server->store, id, 0, &object);
+        if (status == THEMIS_OK) {
+            status = object_serve(request, object, &reply);
+            themis_store_close(server->store, object);
+        } else if (status == THEMIS_NO_ENTRY) {
+            status = THEMIS_OK; /* nothing was written here: size 0, nothing to sync */
+        }
+    }
+    themis_server_reply_send(request, status, &reply, NULL);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests about whole objects: TRUNCATE, ALLOCATE, SYNC, SIZE and DESTROY. Without the lock. */
+#ifndef THEMIS_SERVER_OBJECT_REQUESTS_H
+#define THEMIS_SERVER_OBJECT_REQUESTS_H
+#include "server/request.h"
+
+/* Serves a request, and replies. */
+void themis_server_object_requests_serve(themis_request_t *request);
+/* Opens an object to change it; it is made if it does not exist. THEMIS_STALE: it was removed. */
+themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id,
+                                                   themis_store_object_t **object);
+#endif
