@@ -18,7 +18,7 @@
 #ifndef THEMIS_SCHED_CONTROL_QUEUE_H
 #define THEMIS_SCHED_CONTROL_QUEUE_H
 #include <stdint.h>
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 
 enum { THEMIS_SCHED_CONTROL_PART = 20 };
 #define THEMIS_SCHED_CONTROL_BURST UINT64_C(50000000)

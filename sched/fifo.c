@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* First come, first served, over all jobs: the entry whose head came first. */
 #include <stdlib.h>
-#include "sched/ops.h"
+#include "sched/draw.h"
 
 static themis_status_t fifo_create(themis_sched_t *sched, uint64_t now)
 {

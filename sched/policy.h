@@ -22,7 +22,7 @@
 #define THEMIS_SCHED_POLICY_H
 #include <stddef.h>
 #include <stdint.h>
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "themis/status.h"
 
 typedef enum themis_sched_policy_kind {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-#include "sched/ops.h"
+#include "sched/draw.h"
 #include "sched/shares.h"
 #include "util/clock.h"
 #include "util/log.h"

@@ -30,7 +30,7 @@
 #define THEMIS_SCHED_SCHED_H
 #include <stddef.h>
 #include <stdint.h>
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "themis/status.h"
 
 typedef struct themis_sched themis_sched_t;

@@ -3,7 +3,7 @@
  * weights of the lambda exchange. */
 #ifndef THEMIS_SCHED_SHARES_H
 #define THEMIS_SCHED_SHARES_H
-#include "sched/ops.h"
+#include "sched/draw.h"
 
 /* ns without requests after which an entry is left out of the policy's tree. */
 #define THEMIS_SCHED_QUIET UINT64_C(1000000000)

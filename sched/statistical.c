@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "sched/ops.h"
+#include "sched/draw.h"
 
 enum { WAYS = 8 };
 /* Length of the segment of the share 1 with slices of one byte. The sum of all shares is 1, and with the estimates of N

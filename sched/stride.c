@@ -11,7 +11,7 @@
  * than those of others. Where that does not help it is tried ever more seldom.
  */
 #include <stdlib.h>
-#include "sched/ops.h"
+#include "sched/draw.h"
 #include "util/clock.h"
 
 typedef struct stride {

@@ -4,7 +4,7 @@
 #define THEMIS_SERVER_IDENTITY_H
 #include "net/net.h"
 #include "proto/proto.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 
 /* What a client's own word is taken for at most. */
 typedef struct themis_server_identity_limits {

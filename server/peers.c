@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-#include "sched/exchange.h"
+#include "sched/lambda_exchange.h"
 #include "server/server.h"
 #include "util/clock.h"
 #include "util/log.h"

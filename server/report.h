@@ -6,8 +6,8 @@
 #ifndef THEMIS_SERVER_REPORT_H
 #define THEMIS_SERVER_REPORT_H
 #include <stdint.h>
-#include "sched/exchange.h"
-#include "sched/jobtab.h"
+#include "sched/lambda_exchange.h"
+#include "sched/job_table.h"
 #include "sched/sched.h"
 
 /* The server as a whole, filled by the engine. Texts are borrowed for the call. */

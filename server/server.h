@@ -20,7 +20,7 @@
 #include "server/config.h"
 #include "sched/control_queue.h"
 #include "server/cursor.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/peers.h"

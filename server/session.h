@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "net/net.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "themis/status.h"
 
 struct themis_server_request;

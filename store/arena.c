@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include "store/arena_extents.h"
 #include "store/space.h"
-#include "store/store_types.h"
+#include "store/arena.h"
 #include "util/clock.h"
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>

@@ -2,7 +2,7 @@
 # Where bytes are: in a region of memory or a mapped file (arena), or in a directory of a mounted file system (posix).
 noinst_LTLIBRARIES += store/libthemis-store.la
 store_libthemis_store_la_SOURCES = store/arena.c store/arena_extents.c store/arena_extents.h store/posix.c store/space.c \
-	store/space.h store/store.c store/store.h store/store_lock.c store/store_lock.h store/store_types.h
+	store/space.h store/store.c store/store.h store/lock.c store/lock.h store/arena.h
 
 check_PROGRAMS += test/store/test_store
 test_store_test_store_SOURCES = test/store/test_store.c

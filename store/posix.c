@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include "store/store_lock.h"
-#include "store/store_types.h"
+#include "store/lock.h"
+#include "store/arena.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"

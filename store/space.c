@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "store/store_lock.h"
+#include "store/lock.h"
 #include "util/log.h"
 #include "util/status.h"
 

@@ -2,7 +2,7 @@
 #include "store/store.h"
 #include <stdlib.h>
 #include <string.h>
-#include "store/store_types.h"
+#include "store/arena.h"
 #include "util/log.h"
 
 themis_status_t themis_store_window_create(themis_store_window_t **window)

@@ -6,7 +6,7 @@
 # middle it is 50 % of each, and if every server were by itself a third.
 # timeout: 240
 . "$(dirname "$0")/lib/testlib.sh"
-. "$(dirname "$0")/lib/sharing.sh"
+. "$(dirname "$0")/lib/jobs.sh"
 limit_mib=40
 
 # server INDEX OPTION...: (re)starts one, with metrics on a port of its own.

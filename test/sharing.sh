@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What sharing by policy promises, with real servers and jobs of real processes in short windows. The device limit makes
-# the numbers those of the scheduler and not of the machine. bench/sharing.sh has the long windows.
+# the numbers those of the scheduler and not of the machine. bench/share_traces.sh has the long windows.
 # timeout: 900
 . "$(dirname "$0")/lib/testlib.sh"
-. "$(dirname "$0")/lib/sharing.sh"
+. "$(dirname "$0")/lib/jobs.sh"
 limit_mib=160
 limit=$((limit_mib * 1048576))
 users=yes

@@ -3,7 +3,7 @@
 # To see what is shared: themis jobs, policy and top, the metrics over HTTP, and a real Prometheus that scrapes them.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
-. "$(dirname "$0")/lib/sharing.sh"
+. "$(dirname "$0")/lib/jobs.sh"
 
 free_port
 metrics_port=$testlib_port

@@ -3,8 +3,8 @@
  * A server in miniature under a driven clock: workers that take slices from a real scheduler, and jobs that keep a
  * number of requests of one size outstanding. Time passes by events; nothing sleeps.
  */
-#ifndef THEMIS_TEST_SERVER_SCHED_RIG_H
-#define THEMIS_TEST_SERVER_SCHED_RIG_H
+#ifndef THEMIS_TEST_SCHED_RIG_H
+#define THEMIS_TEST_SCHED_RIG_H
 #include "sched/sched.h"
 
 #define KIB UINT64_C(1024)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stores there are; only store.c calls these. */
-#ifndef THEMIS_STORE_STORE_TYPES_H
-#define THEMIS_STORE_STORE_TYPES_H
+#ifndef THEMIS_STORE_ARENA_H
+#define THEMIS_STORE_ARENA_H
 #include "store/store.h"
 
 /* Bytes in a mapped region: arena.c, space.c. */

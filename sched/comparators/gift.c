@@ -11,7 +11,7 @@
  * and what is left is given in proportion.
  */
 #include <stdlib.h>
-#include "sched/ops.h"
+#include "sched/draw.h"
 
 typedef struct gift {
     uint64_t next;    /* ns; of the next poll */

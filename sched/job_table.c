@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The job table: a hash over (uid, id) that keeps the order of joining. */
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>

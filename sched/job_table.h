@@ -6,8 +6,8 @@
  *
  * Threads: the caller serialises (the engine's mutex).
  */
-#ifndef THEMIS_SCHED_JOBTAB_H
-#define THEMIS_SCHED_JOBTAB_H
+#ifndef THEMIS_SCHED_JOB_TABLE_H
+#define THEMIS_SCHED_JOB_TABLE_H
 #include <stdint.h>
 #include "themis/status.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store/store_lock.h"
+#include "store/lock.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# sharing: real servers and real client processes (each writes 10 MB and reads it back, again and again) that come and go,
+# Real servers and real client processes (each writes 10 MB and reads it back, again and again) that come and go,
 # as in figures 8, 9, 10, 12, 13 and 14 of the paper; and what it does not draw: opportunity (a job alone, a job whose rival
 # leaves), sizes (of requests, and depths of queues), gaming (processes, connections, sizes, others' job ids). All under a
 # device limit, so that the numbers are those of the scheduler.
@@ -25,7 +25,7 @@
 #
 # Pictures of the first repeat and the page sharing.html with all of them are in $BENCH_DIR, and so are the series as CSV.
 . "$(dirname "$0")/../test/lib/testlib.sh"
-. "$(dirname "$0")/../test/lib/sharing.sh"
+. "$(dirname "$0")/../test/lib/jobs.sh"
 
 seconds=10 repeats=5 figures=8,9,10,12,13,14,opportunity,sizes,gaming limit_mib=80 process_counts="1 2" transfer=4194304 quantum=262144 think_ms=4
 while [ $# -gt 0 ]; do
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 BENCH_DIR=${BENCH_DIR:-$THEMIS_BUILD/bench}
-BENCH_JSON=${BENCH_JSON:-$BENCH_DIR/sharing.json}
+BENCH_JSON=${BENCH_JSON:-$BENCH_DIR/share_traces.json}
 pictures=$BENCH_DIR/sharing
 mkdir -p "$pictures"
 : >"$T/values"
@@ -223,7 +223,7 @@ comparison() {
 
 figure_12() {
     [ $((limit % (2 * transfer))) = 0 ] || {
-        echo "sharing: figure 12: half of --limit is to be a whole number of requests of --transfer bytes a second, for the rates of tbf" >&2
+        echo "share_traces: figure 12: half of --limit is to be a whole number of requests of --transfer bytes a second, for the rates of tbf" >&2
         exit 2
     }
     for processes in $process_counts; do

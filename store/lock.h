@@ -6,8 +6,8 @@
  * server 0". The server that uses it holds a lock (flock) on that file until it ends, however it ends. A file system
  * without such locks is used all the same, with a warning.
  */
-#ifndef THEMIS_STORE_STORE_LOCK_H
-#define THEMIS_STORE_STORE_LOCK_H
+#ifndef THEMIS_STORE_LOCK_H
+#define THEMIS_STORE_LOCK_H
 #include "themis/status.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sched/exchange.h"
+#include "sched/lambda_exchange.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * work-conserving, on purpose.
  */
 #include <stdlib.h>
-#include "sched/ops.h"
+#include "sched/draw.h"
 
 static const double depth = 3;
 

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "test/lib/run.h"
 
 static themis_sched_job_t *join(themis_sched_job_table_t *table, const char *id, uint32_t uid, uint32_t nodes,

@@ -5,8 +5,8 @@
  * The front keeps the queues, the shares and the device limit. A way to choose is a table of operations that sees jobs
  * as entries and says which one is next. Entries keep their place in sched->entries until they are removed.
  */
-#ifndef THEMIS_SCHED_OPS_H
-#define THEMIS_SCHED_OPS_H
+#ifndef THEMIS_SCHED_DRAW_H
+#define THEMIS_SCHED_DRAW_H
 #include "sched/policy.h"
 #include "sched/sched.h"
 #include "sched/heap.h"

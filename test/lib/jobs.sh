@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Scenes of jobs that share servers; sourced after testlib.sh by test/sharing.sh and bench/sharing.sh.
+# Scenes of jobs that share servers; sourced after testlib.sh by test/sharing.sh and bench/share_traces.sh.
 #
 #   scene NAME SECONDS EVERY     begins a scene: time 0 is two seconds from now, later on a busy machine, so that all jobs
 #                                have connected by then; counters every EVERY ms into $T/NAME.csv

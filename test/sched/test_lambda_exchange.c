@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "sched/exchange.h"
+#include "sched/lambda_exchange.h"
 #include "test/lib/run.h"
 #include "test/sched/rig.h"
 

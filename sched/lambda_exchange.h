@@ -10,10 +10,10 @@
  *
  * Threads: table, compute and apply are called by one thread, in that order; take may be called by another.
  */
-#ifndef THEMIS_SCHED_EXCHANGE_H
-#define THEMIS_SCHED_EXCHANGE_H
+#ifndef THEMIS_SCHED_LAMBDA_EXCHANGE_H
+#define THEMIS_SCHED_LAMBDA_EXCHANGE_H
 #include "proto/proto.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "sched/sched.h"
 
 enum { THEMIS_SCHED_EXCHANGE_SILENCE = 4, THEMIS_SCHED_EXCHANGE_MAX_ROWS = 1 << 20 };
