@@ -102,7 +102,7 @@ static int raise(uint32_t *value, uint32_t named)
     return 1;
 }
 
-int themis_sched_job_table_raise(themis_sched_job_t *job, const themis_sched_job_identity_t *identity)
+int themis_sched_job_merge_identity(themis_sched_job_t *job, const themis_sched_job_identity_t *identity)
 {
     int differs = raise(&job->identity.nodes, identity->nodes);
 
@@ -121,7 +121,7 @@ themis_status_t themis_sched_job_table_join(themis_sched_job_table_t *table,
         return THEMIS_NO_MEMORY;
     }
     if (!made) {
-        differs |= themis_sched_job_table_raise(found, identity);
+        differs |= themis_sched_job_merge_identity(found, identity);
         differs |= !found->active;
     }
     found->active = 1;
@@ -140,7 +140,7 @@ void themis_sched_job_table_leave(themis_sched_job_table_t *table, themis_sched_
     job->last_heard = now;
 }
 
-void themis_sched_job_table_heard(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now)
+void themis_sched_job_table_touch(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now)
 {
     job->active = 1;
     job->last_heard = now;

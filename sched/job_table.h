@@ -61,11 +61,11 @@ themis_status_t themis_sched_job_table_join(themis_sched_job_table_t *table,
                                             const themis_sched_job_identity_t *identity, uint64_t now,
                                             themis_sched_job_t **job, int *fresh, int *changed);
 /* Takes over larger nodes or priority that a client of the job names later. 1: that changed something. */
-int themis_sched_job_table_raise(themis_sched_job_t *job, const themis_sched_job_identity_t *identity);
+int themis_sched_job_merge_identity(themis_sched_job_t *job, const themis_sched_job_identity_t *identity);
 /* A client is gone; the job stays until it is expired. */
 void themis_sched_job_table_leave(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now);
 /* Something was heard of the job: a request or a heartbeat. */
-void themis_sched_job_table_heard(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now);
+void themis_sched_job_table_touch(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now);
 
 /* Marks active jobs inactive that were silent for `silence` ns, or that have no client and no queued request; calls
  * `expired` for each that became so. The callback may remove that job. */

@@ -15,8 +15,8 @@ typedef struct heard {
     size_t length;
 } heard_t;
 
-struct themis_sched_exchange {
-    themis_sched_exchange_options_t options;
+struct themis_sched_lambda_exchange {
+    themis_sched_lambda_exchange_options_t options;
     pthread_mutex_t lock; /* of lambda */
     themis_sched_lambda_t *lambda;
     themis_sched_policy_t policy;   /* at the last table */
@@ -32,10 +32,10 @@ struct themis_sched_exchange {
 /* Bytes of a message without its rows, and of a row without its id, at most. */
 enum { MESSAGE_BYTES = 256, ROW_BYTES = 64 };
 
-themis_status_t themis_sched_exchange_create(const themis_sched_exchange_options_t *options,
-                                             themis_sched_exchange_t **exchange)
+themis_status_t themis_sched_lambda_exchange_create(const themis_sched_lambda_exchange_options_t *options,
+                                                    themis_sched_lambda_exchange_t **exchange)
 {
-    themis_sched_exchange_t *made = calloc(1, sizeof *made + options->servers * sizeof made->heard[0]);
+    themis_sched_lambda_exchange_t *made = calloc(1, sizeof *made + options->servers * sizeof made->heard[0]);
 
     if (made == NULL || themis_sched_lambda_create(options->servers, &made->lambda) != THEMIS_OK) {
         free(made);
@@ -48,7 +48,7 @@ themis_status_t themis_sched_exchange_create(const themis_sched_exchange_options
     return THEMIS_OK;
 }
 
-void themis_sched_exchange_destroy(themis_sched_exchange_t *exchange)
+void themis_sched_lambda_exchange_destroy(themis_sched_lambda_exchange_t *exchange)
 {
     if (exchange == NULL)
         return;
@@ -60,14 +60,14 @@ void themis_sched_exchange_destroy(themis_sched_exchange_t *exchange)
     free(exchange);
 }
 
-void themis_sched_exchange_set_interval(themis_sched_exchange_t *exchange, uint64_t interval)
+void themis_sched_lambda_exchange_set_interval(themis_sched_lambda_exchange_t *exchange, uint64_t interval)
 {
     pthread_mutex_lock(&exchange->lock);
     exchange->options.interval = interval;
     pthread_mutex_unlock(&exchange->lock);
 }
 
-static themis_status_t reserve(themis_sched_exchange_t *exchange, uint32_t rows)
+static themis_status_t reserve(themis_sched_lambda_exchange_t *exchange, uint32_t rows)
 {
     if (rows <= exchange->capacity)
         return THEMIS_OK;
@@ -90,7 +90,7 @@ static uint64_t demand_of(const themis_sched_job_t *job, uint64_t used, double b
     return elapsed == 0 ? THEMIS_SCHED_LAMBDA_ALL : (uint64_t)(bytes * 1e9 / (double)elapsed) + 1;
 }
 
-static uint64_t capacity_of(themis_sched_exchange_t *exchange, uint64_t used, uint64_t elapsed)
+static uint64_t capacity_of(themis_sched_lambda_exchange_t *exchange, uint64_t used, uint64_t elapsed)
 {
     double rate = elapsed == 0 ? 0 : (double)used * 1e9 / (double)elapsed;
 
@@ -112,7 +112,7 @@ static themis_proto_table_row_t row_of(const themis_sched_job_t *job, uint64_t d
 }
 
 /* Takes rows over as a server's table. */
-static themis_status_t take(themis_sched_exchange_t *exchange, uint32_t server, uint64_t capacity,
+static themis_status_t take(themis_sched_lambda_exchange_t *exchange, uint32_t server, uint64_t capacity,
                             const themis_proto_table_row_t *rows, uint32_t count, uint64_t now)
 {
     themis_status_t status = THEMIS_OK;
@@ -126,8 +126,9 @@ static themis_status_t take(themis_sched_exchange_t *exchange, uint32_t server, 
     return status;
 }
 
-themis_status_t themis_sched_exchange_table(themis_sched_exchange_t *exchange, themis_sched_job_table_t *jobs,
-                                            themis_sched_t *sched, uint64_t now, themis_proto_table_t *table)
+themis_status_t themis_sched_lambda_exchange_table(themis_sched_lambda_exchange_t *exchange,
+                                                   themis_sched_job_table_t *jobs, themis_sched_t *sched, uint64_t now,
+                                                   themis_proto_table_t *table)
 {
     uint64_t elapsed = exchange->told == 0 ? 0 : now - exchange->told, all = 0;
     uint32_t count = 0;
@@ -160,7 +161,7 @@ themis_status_t themis_sched_exchange_table(themis_sched_exchange_t *exchange, t
     return status;
 }
 
-uint32_t themis_sched_exchange_part(const themis_proto_table_t *table, uint32_t from, themis_proto_table_t *part)
+uint32_t themis_sched_lambda_exchange_part(const themis_proto_table_t *table, uint32_t from, themis_proto_table_t *part)
 {
     const themis_proto_table_row_t *rows = (const themis_proto_table_row_t *)table->bytes;
     size_t bytes = MESSAGE_BYTES;
@@ -194,7 +195,7 @@ static themis_status_t append(heard_t *heard, const themis_proto_table_t *part)
 {
     if (part->total != heard->total || part->rows > heard->total - heard->rows)
         return THEMIS_INVALID;
-    if (part->total > THEMIS_SCHED_EXCHANGE_MAX_ROWS)
+    if (part->total > THEMIS_SCHED_LAMBDA_EXCHANGE_MAX_ROWS)
         return THEMIS_RANGE;
     uint8_t *grown = realloc(heard->bytes, heard->length + part->length + 1);
     if (grown == NULL)
@@ -207,7 +208,8 @@ static themis_status_t append(heard_t *heard, const themis_proto_table_t *part)
 }
 
 /* A table that is whole, as it was encoded. */
-static themis_status_t replace(themis_sched_exchange_t *exchange, const themis_proto_table_t *table, uint64_t now)
+static themis_status_t replace(themis_sched_lambda_exchange_t *exchange, const themis_proto_table_t *table,
+                               uint64_t now)
 {
     themis_status_t status = THEMIS_OK;
     themis_proto_table_row_t row;
@@ -222,7 +224,8 @@ static themis_status_t replace(themis_sched_exchange_t *exchange, const themis_p
     return status;
 }
 
-static themis_status_t take_part(themis_sched_exchange_t *exchange, const themis_proto_table_t *part, uint64_t now)
+static themis_status_t take_part(themis_sched_lambda_exchange_t *exchange, const themis_proto_table_t *part,
+                                 uint64_t now)
 {
     heard_t *heard = &exchange->heard[part->index];
     int new = is_new(heard, part);
@@ -248,8 +251,8 @@ static themis_status_t take_part(themis_sched_exchange_t *exchange, const themis
     return status;
 }
 
-themis_status_t themis_sched_exchange_take(themis_sched_exchange_t *exchange, const themis_proto_table_t *table,
-                                           uint64_t now)
+themis_status_t themis_sched_lambda_exchange_receive(themis_sched_lambda_exchange_t *exchange,
+                                                     const themis_proto_table_t *table, uint64_t now)
 {
     if (table->index >= exchange->options.servers || table->index == exchange->options.index)
         return THEMIS_INVALID;
@@ -259,10 +262,10 @@ themis_status_t themis_sched_exchange_take(themis_sched_exchange_t *exchange, co
     return status;
 }
 
-void themis_sched_exchange_compute(themis_sched_exchange_t *exchange, uint64_t now)
+void themis_sched_lambda_exchange_compute(themis_sched_lambda_exchange_t *exchange, uint64_t now)
 {
     pthread_mutex_lock(&exchange->lock);
-    uint64_t silence = THEMIS_SCHED_EXCHANGE_SILENCE * exchange->options.interval;
+    uint64_t silence = THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE * exchange->options.interval;
     themis_sched_lambda_expire(exchange->lambda, now, silence > THEMIS_NS_PER_S ? silence : THEMIS_NS_PER_S);
     exchange->computed = themis_sched_lambda_servers(exchange->lambda) > 1 &&
                          exchange->policy.kind == THEMIS_SCHED_POLICY_SHARES &&
@@ -284,8 +287,8 @@ static void set_weight(void *arg, const char *id, uint32_t uid, double weight, d
         themis_sched_set_weight(target->sched, job, weight);
 }
 
-void themis_sched_exchange_apply(themis_sched_exchange_t *exchange, themis_sched_job_table_t *jobs,
-                                 themis_sched_t *sched)
+void themis_sched_lambda_exchange_apply(themis_sched_lambda_exchange_t *exchange, themis_sched_job_table_t *jobs,
+                                        themis_sched_t *sched)
 {
     target_t target = {jobs, sched};
 
@@ -299,7 +302,7 @@ void themis_sched_exchange_apply(themis_sched_exchange_t *exchange, themis_sched
     pthread_mutex_unlock(&exchange->lock);
 }
 
-uint32_t themis_sched_exchange_known(themis_sched_exchange_t *exchange)
+uint32_t themis_sched_lambda_exchange_known(themis_sched_lambda_exchange_t *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
     uint32_t known = themis_sched_lambda_servers(exchange->lambda);
@@ -307,7 +310,7 @@ uint32_t themis_sched_exchange_known(themis_sched_exchange_t *exchange)
     return known;
 }
 
-uint32_t themis_sched_exchange_rows(themis_sched_exchange_t *exchange, uint32_t server)
+uint32_t themis_sched_lambda_exchange_rows(themis_sched_lambda_exchange_t *exchange, uint32_t server)
 {
     pthread_mutex_lock(&exchange->lock);
     uint32_t rows = themis_sched_lambda_rows(exchange->lambda, server);
@@ -315,7 +318,7 @@ uint32_t themis_sched_exchange_rows(themis_sched_exchange_t *exchange, uint32_t 
     return rows;
 }
 
-uint64_t themis_sched_exchange_rounds(const themis_sched_exchange_t *exchange)
+uint64_t themis_sched_lambda_exchange_rounds(const themis_sched_lambda_exchange_t *exchange)
 {
     return exchange->round;
 }

@@ -2,11 +2,11 @@
 /*
  * What a server tells the others about its jobs, and what it makes of what they tell: the content of TABLE messages.
  *
- * Every lambda: themis_sched_exchange_table (with the server's lock), send it to every other server;
- * themis_sched_exchange_compute (without the lock: it may take milliseconds), themis_sched_exchange_apply (with it).
- * Tables that arrive go to themis_sched_exchange_take. A server that is silent for THEMIS_SCHED_EXCHANGE_SILENCE
- * intervals, at least a second, counts as gone; with no other server left, and under policies without shares, the local
- * shares hold.
+ * Every lambda: themis_sched_lambda_exchange_table (with the server's lock), send it to every other server;
+ * themis_sched_lambda_exchange_compute (without the lock: it may take milliseconds), themis_sched_lambda_exchange_apply
+ * (with it). Tables that arrive go to themis_sched_lambda_exchange_receive. A server that is silent for
+ * THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE intervals, at least a second, counts as gone; with no other server left, and
+ * under policies without shares, the local shares hold.
  *
  * Threads: table, compute and apply are called by one thread, in that order; take may be called by another.
  */
@@ -16,42 +16,44 @@
 #include "sched/job_table.h"
 #include "sched/sched.h"
 
-enum { THEMIS_SCHED_EXCHANGE_SILENCE = 4, THEMIS_SCHED_EXCHANGE_MAX_ROWS = 1 << 20 };
+enum { THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE = 4, THEMIS_SCHED_LAMBDA_EXCHANGE_MAX_ROWS = 1 << 20 };
 
-typedef struct themis_sched_exchange themis_sched_exchange_t;
+typedef struct themis_sched_lambda_exchange themis_sched_lambda_exchange_t;
 
 /* `index`: of this server among `servers`. `capacity`: bytes/s of its device limit; 0: measured, as the most that it
  * has moved lately. `interval`: lambda in ns. */
-typedef struct themis_sched_exchange_options {
+typedef struct themis_sched_lambda_exchange_options {
     uint32_t index, servers;
     uint64_t incarnation, capacity, interval;
-} themis_sched_exchange_options_t;
-themis_status_t themis_sched_exchange_create(const themis_sched_exchange_options_t *options,
-                                             themis_sched_exchange_t **exchange);
-void themis_sched_exchange_destroy(themis_sched_exchange_t *exchange); /* NULL is allowed */
-void themis_sched_exchange_set_interval(themis_sched_exchange_t *exchange, uint64_t interval);
+} themis_sched_lambda_exchange_options_t;
+themis_status_t themis_sched_lambda_exchange_create(const themis_sched_lambda_exchange_options_t *options,
+                                                    themis_sched_lambda_exchange_t **exchange);
+void themis_sched_lambda_exchange_destroy(themis_sched_lambda_exchange_t *exchange); /* NULL is allowed */
+void themis_sched_lambda_exchange_set_interval(themis_sched_lambda_exchange_t *exchange, uint64_t interval);
 
 /* This server's table; its rows are borrowed until the next call, and the ids as long as the jobs: encode it while the
  * server's lock is held. Jobs without requests since the last call are not in it. */
-themis_status_t themis_sched_exchange_table(themis_sched_exchange_t *exchange, themis_sched_job_table_t *jobs,
-                                            themis_sched_t *sched, uint64_t now, themis_proto_table_t *table);
+themis_status_t themis_sched_lambda_exchange_table(themis_sched_lambda_exchange_t *exchange,
+                                                   themis_sched_job_table_t *jobs, themis_sched_t *sched, uint64_t now,
+                                                   themis_proto_table_t *table);
 /* A table may be more than a message holds: the part of it, from row `from` on, that one takes. Returns where the next
  * part begins: table->rows after the last one. A table without rows has one part. */
-uint32_t themis_sched_exchange_part(const themis_proto_table_t *table, uint32_t from, themis_proto_table_t *part);
+uint32_t themis_sched_lambda_exchange_part(const themis_proto_table_t *table, uint32_t from,
+                                           themis_proto_table_t *part);
 /* A decoded TABLE of another server. It replaces that of an earlier round when all its parts have come; until then the
  * earlier one counts. THEMIS_INVALID: an index that is none, or this server's own, or a part that does not belong to
  * the others. */
-themis_status_t themis_sched_exchange_take(themis_sched_exchange_t *exchange, const themis_proto_table_t *table,
-                                           uint64_t now);
+themis_status_t themis_sched_lambda_exchange_receive(themis_sched_lambda_exchange_t *exchange,
+                                                     const themis_proto_table_t *table, uint64_t now);
 /* The allocation from all tables that are known now. */
-void themis_sched_exchange_compute(themis_sched_exchange_t *exchange, uint64_t now);
+void themis_sched_lambda_exchange_compute(themis_sched_lambda_exchange_t *exchange, uint64_t now);
 /* Gives its weights to the scheduler. */
-void themis_sched_exchange_apply(themis_sched_exchange_t *exchange, themis_sched_job_table_t *jobs,
-                                 themis_sched_t *sched);
+void themis_sched_lambda_exchange_apply(themis_sched_lambda_exchange_t *exchange, themis_sched_job_table_t *jobs,
+                                        themis_sched_t *sched);
 
 /* Rows of the table of a server that counts now. */
-uint32_t themis_sched_exchange_rows(themis_sched_exchange_t *exchange, uint32_t server);
+uint32_t themis_sched_lambda_exchange_rows(themis_sched_lambda_exchange_t *exchange, uint32_t server);
 /* Servers whose tables are known, this one included; and the number of rounds so far. */
-uint32_t themis_sched_exchange_known(themis_sched_exchange_t *exchange);
-uint64_t themis_sched_exchange_rounds(const themis_sched_exchange_t *exchange);
+uint32_t themis_sched_lambda_exchange_known(themis_sched_lambda_exchange_t *exchange);
+uint64_t themis_sched_lambda_exchange_rounds(const themis_sched_lambda_exchange_t *exchange);
 #endif

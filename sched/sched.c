@@ -209,7 +209,7 @@ int themis_sched_is_busy(const themis_sched_t *sched, const themis_sched_job_t *
     return entry != NULL && themis_sched_asks(entry);
 }
 
-int themis_sched_has_asked(const themis_sched_t *sched, const themis_sched_job_t *job)
+int themis_sched_has_requested(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
     return job->requests > 0 || themis_sched_is_busy(sched, job);
 }
@@ -532,7 +532,7 @@ char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sched->count; i++)
-        if (sched->sorted[i]->job->active && themis_sched_has_asked(sched, sched->sorted[i]->job))
+        if (sched->sorted[i]->job->active && themis_sched_has_requested(sched, sched->sorted[i]->job))
             jobs[count++] = &sched->sorted[i]->job->identity;
     if (themis_sched_policy_tree_reserve(&tree, count) != THEMIS_OK) {
         themis_sched_policy_tree_release(&tree);

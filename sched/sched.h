@@ -85,7 +85,7 @@ themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *
 void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now);
 void themis_sched_refresh(themis_sched_t *sched, uint64_t now);
 /* 1 for a job that has asked for data or metadata: who only looks on, as themis status does, is nobody's competitor. */
-int themis_sched_has_asked(const themis_sched_t *sched, const themis_sched_job_t *job);
+int themis_sched_has_requested(const themis_sched_t *sched, const themis_sched_job_t *job);
 /* 1 while the job has requests that wait or are being served. */
 int themis_sched_is_busy(const themis_sched_t *sched, const themis_sched_job_t *job);
 

@@ -400,7 +400,7 @@ static themis_status_t check_store(const checking_t *checking)
     if (posix && !*config->state)
         return complain(checking, config->state, "needed with the posix store: names must live as long as the bytes");
     snprintf(parent, sizeof parent, "%s", config->file);
-    if (!posix && config->size > THEMIS_STORE_SPACE_MOST)
+    if (!posix && config->size > THEMIS_STORE_SPACE_MAX_BYTES)
         return complain(checking, &config->size, "an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible",
                         (unsigned long long)config->size);
     if (!posix && *config->file && access(dirname(parent), W_OK) != 0)

@@ -26,7 +26,7 @@ typedef struct peer {
 } peer_t;
 
 typedef struct themis_server_peers {
-    themis_sched_exchange_t *exchange;
+    themis_sched_lambda_exchange_t *exchange;
     uint64_t session;
     pthread_t thread;
     int started, stop; /* of the server's lock */
@@ -158,7 +158,7 @@ static themis_status_t encode_parts(themis_server_peers_t *peers, const themis_p
     peers->parts = 0;
     do {
         themis_proto_table_t part;
-        from = themis_sched_exchange_part(table, from, &part);
+        from = themis_sched_lambda_exchange_part(table, from, &part);
         status = reserve_parts(peers, peers->parts + 1);
         if (status != THEMIS_OK)
             return status;
@@ -177,8 +177,9 @@ static themis_status_t encode_table(themis_server_t *server, uint64_t now)
     themis_proto_header_t header = {.version = THEMIS_PROTO_VERSION,
                                     .kind = THEMIS_PROTO_REQUEST,
                                     .opcode = THEMIS_OP_TABLE,
-                                    .id = themis_sched_exchange_rounds(peers->exchange) + 1};
-    themis_status_t status = themis_sched_exchange_table(peers->exchange, server->jobs, server->sched, now, &table);
+                                    .id = themis_sched_lambda_exchange_rounds(peers->exchange) + 1};
+    themis_status_t status =
+        themis_sched_lambda_exchange_table(peers->exchange, server->jobs, server->sched, now, &table);
 
     if (status == THEMIS_OK)
         status = encode_parts(peers, &header, &table);
@@ -205,9 +206,9 @@ static void compute(themis_server_t *server)
     peers->fresh = 0;
     pthread_mutex_unlock(&server->lock);
     uint64_t start = themis_util_clock_now();
-    themis_sched_exchange_compute(peers->exchange, start);
+    themis_sched_lambda_exchange_compute(peers->exchange, start);
     pthread_mutex_lock(&server->lock);
-    themis_sched_exchange_apply(peers->exchange, server->jobs, server->sched);
+    themis_sched_lambda_exchange_apply(peers->exchange, server->jobs, server->sched);
     peers->computed = themis_util_clock_now();
     peers->took = peers->computed - start;
 }
@@ -265,11 +266,11 @@ static void *peers_main(void *arg)
 static themis_status_t fill(themis_server_t *server, themis_server_peers_t *peers)
 {
     const themis_server_config_t *config = &server->config;
-    themis_sched_exchange_options_t options = {.index = (uint32_t)config->index,
-                                               .servers = peers->count,
-                                               .incarnation = server->incarnation,
-                                               .capacity = config->store_bandwidth,
-                                               .interval = config->lambda};
+    themis_sched_lambda_exchange_options_t options = {.index = (uint32_t)config->index,
+                                                      .servers = peers->count,
+                                                      .incarnation = server->incarnation,
+                                                      .capacity = config->store_bandwidth,
+                                                      .interval = config->lambda};
 
     peers->self = (uint32_t)config->index;
     if (getrandom(&peers->session, sizeof peers->session, 0) != sizeof peers->session)
@@ -277,7 +278,7 @@ static themis_status_t fill(themis_server_t *server, themis_server_peers_t *peer
     for (uint32_t i = 0; i < peers->count; i++)
         themis_server_config_address(config, i, peers->list[i].host, &peers->list[i].port);
     pthread_cond_init(&peers->kick, NULL);
-    return themis_sched_exchange_create(&options, &peers->exchange);
+    return themis_sched_lambda_exchange_create(&options, &peers->exchange);
 }
 
 themis_status_t themis_server_peers_create(themis_server_t *server)
@@ -317,7 +318,7 @@ void themis_server_peers_destroy(themis_server_t *server)
     }
     for (uint32_t i = 0; i < peers->count; i++)
         drop(&peers->list[i], 0);
-    themis_sched_exchange_destroy(peers->exchange);
+    themis_sched_lambda_exchange_destroy(peers->exchange);
     pthread_cond_destroy(&peers->kick);
     free(peers->messages);
     free(peers->lengths);
@@ -329,7 +330,7 @@ void themis_server_peers_kick(themis_server_t *server)
 {
     if (!server->peers)
         return;
-    themis_sched_exchange_set_interval(server->peers->exchange, server->config.lambda);
+    themis_sched_lambda_exchange_set_interval(server->peers->exchange, server->config.lambda);
     pthread_cond_signal(&server->peers->kick);
 }
 
@@ -337,7 +338,8 @@ themis_status_t themis_server_peers_take(themis_server_t *server, const themis_p
 {
     if (!server->peers)
         return THEMIS_UNSUPPORTED;
-    themis_status_t status = themis_sched_exchange_take(server->peers->exchange, table, themis_util_clock_now());
+    themis_status_t status =
+        themis_sched_lambda_exchange_receive(server->peers->exchange, table, themis_util_clock_now());
     pthread_mutex_lock(&server->lock);
     server->peers->fresh = 1;
     pthread_cond_signal(&server->peers->kick);
@@ -349,6 +351,6 @@ void themis_server_peers_report(themis_server_t *server, themis_server_report_se
 {
     if (!server->peers)
         return;
-    report->known = themis_sched_exchange_known(server->peers->exchange);
-    report->rounds = themis_sched_exchange_rounds(server->peers->exchange);
+    report->known = themis_sched_lambda_exchange_known(server->peers->exchange);
+    report->rounds = themis_sched_lambda_exchange_rounds(server->peers->exchange);
 }

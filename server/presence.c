@@ -197,7 +197,7 @@ static void raise_job(themis_server_t *server, themis_server_session_t *session,
 {
     if (identity->nodes > session->identity.nodes)
         session->identity.nodes = identity->nodes;
-    if (session->job && themis_sched_job_table_raise(session->job, identity))
+    if (session->job && themis_sched_job_merge_identity(session->job, identity))
         themis_sched_refresh(server->sched, themis_util_clock_now());
 }
 
@@ -236,7 +236,7 @@ themis_status_t themis_server_hear(themis_server_t *server, themis_server_sessio
     if (is_asleep(session))
         return join_job(server, session, now);
     if (session->job)
-        themis_sched_job_table_heard(server->jobs, session->job, now);
+        themis_sched_job_table_touch(server->jobs, session->job, now);
     return THEMIS_OK;
 }
 

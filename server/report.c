@@ -15,7 +15,7 @@ uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis
 
     for (themis_sched_job_t *job = themis_sched_job_table_first(jobs); job != NULL;
          job = themis_sched_job_table_next(jobs, job))
-        count += themis_sched_has_asked(sched, job) != 0;
+        count += themis_sched_has_requested(sched, job) != 0;
     return count;
 }
 
@@ -66,7 +66,7 @@ static json_t *job_row(const themis_sched_job_t *job, const themis_sched_t *sche
     json_t *row = json_object();
 
     set_identity(row, job, failed);
-    set(row, "asked", json_boolean(themis_sched_has_asked(sched, job)), failed);
+    set(row, "asked", json_boolean(themis_sched_has_requested(sched, job)), failed);
     set(row, "share", json_real(themis_sched_share(sched, job)), failed);
     set_counters(row, job, failed);
     return row;

@@ -30,9 +30,9 @@ enum { THEMIS_SERVER_REPORT_PAGE = 400 };
 
 /* An array with an object for each job, in order of joining, from the first with a number above `after` on, and
  * THEMIS_SERVER_REPORT_PAGE of them at most; an empty one after the last. Fields: "number", "job", "uid", "gid",
- * "nodes", "priority", "active", "asked" (themis_sched_has_asked), "clients", "share", "bytes_read", "bytes_written",
- * "cost_bytes", "requests", "metadata", "queued", "queued_bytes", "waits" (requests whose waiting is over), "wait_s"
- * and "service_s" (sums), and of the latency histograms "wait_p50_us", "wait_p99_us", "service_p50_us",
+ * "nodes", "priority", "active", "asked" (themis_sched_has_requested), "clients", "share", "bytes_read",
+ * "bytes_written", "cost_bytes", "requests", "metadata", "queued", "queued_bytes", "waits" (requests whose waiting is
+ * over), "wait_s" and "service_s" (sums), and of the latency histograms "wait_p50_us", "wait_p99_us", "service_p50_us",
  * "service_p99_us". */
 char *themis_server_report_jobs(themis_sched_job_table_t *jobs, const themis_sched_t *sched, uint64_t after);
 /* OpenMetrics 1.0, "# EOF" included; jobs that have asked for something only. */

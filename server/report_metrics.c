@@ -28,7 +28,7 @@ static void put_job(FILE *out, const themis_sched_job_t *job)
 static themis_sched_job_t *shown_from(themis_sched_job_table_t *jobs, const themis_sched_t *sched,
                                       themis_sched_job_t *job)
 {
-    while (job != NULL && !themis_sched_has_asked(sched, job))
+    while (job != NULL && !themis_sched_has_requested(sched, job))
         job = themis_sched_job_table_next(jobs, job);
     return job;
 }

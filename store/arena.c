@@ -402,7 +402,7 @@ static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *
         objects += HASH_COUNT(arena->shards[i].objects);
         pthread_mutex_unlock(&arena->shards[i].lock);
     }
-    themis_space_usage(arena->space, &space);
+    themis_store_space_usage(arena->space, &space);
     *usage = (themis_store_usage_t){.capacity = space.size, .used = space.used, .objects = objects, .warm = space.warm};
     return THEMIS_OK;
 }

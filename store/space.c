@@ -184,7 +184,7 @@ uint8_t *themis_store_space_address(const themis_store_space_t *space, uint32_t 
     return space->base + (uint64_t)unit * THEMIS_STORE_SPACE_UNIT;
 }
 
-void themis_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage)
+void themis_store_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage)
 {
     pthread_mutex_lock(&space->lock);
     usage->size = (uint64_t)space->count * THEMIS_STORE_SPACE_UNIT;
@@ -338,7 +338,7 @@ themis_status_t themis_store_space_create(uint64_t size, const char *path, uint6
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    if (count <= mark || size > THEMIS_STORE_SPACE_MOST) {
+    if (count <= mark || size > THEMIS_STORE_SPACE_MAX_BYTES) {
         free(made);
         themis_error("an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible", (unsigned long long)size);
         return THEMIS_CONFIG;

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Bytes of the largest space, 4 KiB less than 16 TiB: units are numbered with 32 bits. */
-#define THEMIS_STORE_SPACE_MOST ((UINT64_C(1) << 44) - THEMIS_STORE_SPACE_UNIT - 1)
+#define THEMIS_STORE_SPACE_MAX_BYTES ((UINT64_C(1) << 44) - THEMIS_STORE_SPACE_UNIT - 1)
 
 typedef struct themis_store_space themis_store_space_t;
 
@@ -47,5 +47,5 @@ typedef struct themis_store_space_usage {
     uint64_t size, used; /* bytes */
     uint64_t warm;       /* free bytes that were touched */
 } themis_store_space_usage_t;
-void themis_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage);
+void themis_store_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage);
 #endif

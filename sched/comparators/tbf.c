@@ -105,7 +105,7 @@ static void tbf_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_
 
     count_tokens(sched, now);
     entry->deadline = state->tokens;
-    entry->active = entry->rule = themis_sched_has_asked(sched, entry->job);
+    entry->active = entry->rule = themis_sched_has_requested(sched, entry->job);
     state->rules += (uint32_t)entry->rule;
     state->active += (uint32_t)entry->active;
     place(state, entry);

@@ -59,9 +59,9 @@ START_TEST(silent_and_abandoned_jobs_expire)
     themis_sched_job_t *left = join(table, "left", 1, 1, 100, &fresh);
     themis_sched_job_t *draining = join(table, "draining", 1, 1, 100, &fresh);
     draining->queued = 1;
-    themis_sched_job_table_heard(table, alive, 190);
+    themis_sched_job_table_touch(table, alive, 190);
     themis_sched_job_table_leave(table, left, 190);
-    themis_sched_job_table_heard(table, draining, 190);
+    themis_sched_job_table_touch(table, draining, 190);
     themis_sched_job_table_leave(table, draining, 190);
     themis_sched_job_table_expire(table, 200, 100, count_and_remove, table);
     ck_assert_uint_eq(themis_sched_job_table_count(table), 2);
@@ -72,7 +72,7 @@ START_TEST(silent_and_abandoned_jobs_expire)
     themis_sched_job_table_expire(table, 200, 100, NULL, NULL);
     ck_assert_int_eq(draining->active, 0);
     ck_assert_uint_eq(themis_sched_job_table_count(table), 2);
-    themis_sched_job_table_heard(table, draining, 201);
+    themis_sched_job_table_touch(table, draining, 201);
     ck_assert_int_eq(draining->active, 1);
     themis_sched_job_table_destroy(table);
 }
