@@ -101,7 +101,7 @@ void themis_sched_heap_remove(themis_sched_heap_t *heap, uint32_t slot)
     set_key(heap, slot, absent);
 }
 
-void themis_sched_heap_rename(themis_sched_heap_t *heap, uint32_t from, uint32_t to)
+void themis_sched_heap_move(themis_sched_heap_t *heap, uint32_t from, uint32_t to)
 {
     uint64_t key = heap->key[from];
 

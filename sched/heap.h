@@ -24,13 +24,13 @@ void themis_sched_heap_set(themis_sched_heap_t *heap, uint32_t slot, double key)
 /* Takes the slot out, if it is in. */
 void themis_sched_heap_remove(themis_sched_heap_t *heap, uint32_t slot);
 /* What was in as `from`, if it was, is called `to` now, which is not in. */
-void themis_sched_heap_rename(themis_sched_heap_t *heap, uint32_t from, uint32_t to);
+void themis_sched_heap_move(themis_sched_heap_t *heap, uint32_t from, uint32_t to);
 
 /* Takes `by` off all keys. */
 void themis_sched_heap_lower(themis_sched_heap_t *heap, double by);
 
 /* The slot of the least key; only where count > 0. */
-static inline uint32_t themis_sched_heap_least(const themis_sched_heap_t *heap)
+static inline uint32_t themis_sched_heap_min(const themis_sched_heap_t *heap)
 {
     return heap->winner[1];
 }

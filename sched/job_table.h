@@ -26,7 +26,7 @@ typedef struct themis_sched_histogram {
 } themis_sched_histogram_t;
 
 typedef struct themis_sched_job {
-    void *sched; /* the scheduler's part, NULL outside of it */
+    struct themis_sched_entry *sched; /* the scheduler's; NULL while the job is not in it */
     /* Counters since the job joined. The engine adds bytes_read and bytes_written, the scheduler all others. */
     uint64_t queued; /* requests that wait, without those being served */
     uint64_t queued_bytes;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "sched/policy_tree.h"
 
 /* A change below this part of a server's capacity is none; and no more rounds than this. */
 static const double precision = 1e-3;
@@ -247,7 +248,7 @@ static int compare_jobs(const void *a, const void *b, void *policy)
 {
     const job_t *x = *(job_t *const *)a, *y = *(job_t *const *)b;
 
-    return themis_sched_policy_compare(policy, &x->identity, &y->identity);
+    return themis_sched_policy_tree_compare(policy, &x->identity, &y->identity);
 }
 
 /* g_j of every job, by the policy over all of them. */
@@ -380,7 +381,7 @@ static void begin_allocation(themis_sched_lambda_t *lambda)
 
 themis_status_t themis_sched_lambda_allocate(themis_sched_lambda_t *lambda, const themis_sched_policy_t *policy)
 {
-    if (policy->kind != THEMIS_SCHED_POLICY_SHARES)
+    if (policy->levels == 0)
         return THEMIS_INVALID;
     for (uint32_t s = 0; s < lambda->servers; s++)
         settle(lambda, &lambda->tables[s]);

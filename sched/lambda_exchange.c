@@ -140,7 +140,8 @@ themis_status_t themis_sched_lambda_exchange_table(themis_sched_lambda_exchange_
     for (themis_sched_job_t *job = themis_sched_job_table_first(jobs); job != NULL;
          job = themis_sched_job_table_next(jobs, job)) {
         double busy;
-        uint64_t used = themis_sched_used(sched, job, now, &busy), demand = demand_of(job, used, busy, elapsed);
+        uint64_t used = themis_sched_collect_usage(sched, job, now, &busy),
+                 demand = demand_of(job, used, busy, elapsed);
         all += used;
         if (demand > 0)
             exchange->rows[count++] = row_of(job, demand);
@@ -267,8 +268,7 @@ void themis_sched_lambda_exchange_compute(themis_sched_lambda_exchange_t *exchan
     pthread_mutex_lock(&exchange->lock);
     uint64_t silence = THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE * exchange->options.interval;
     themis_sched_lambda_expire(exchange->lambda, now, silence > THEMIS_NS_PER_S ? silence : THEMIS_NS_PER_S);
-    exchange->computed = themis_sched_lambda_servers(exchange->lambda) > 1 &&
-                         exchange->policy.kind == THEMIS_SCHED_POLICY_SHARES &&
+    exchange->computed = themis_sched_lambda_servers(exchange->lambda) > 1 && exchange->policy.levels > 0 &&
                          themis_sched_lambda_allocate(exchange->lambda, &exchange->policy) == THEMIS_OK;
     pthread_mutex_unlock(&exchange->lock);
 }

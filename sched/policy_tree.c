@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shares: the sparse product of the levels' transition matrices, and the tree in words. */
-#include "sched/policy.h"
+#include "sched/policy_tree.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What tells the entities of a level apart, but for single jobs. */
+/* What distinguishes the entities of a level, except single jobs. */
 static uint32_t level_key(themis_sched_policy_level_t level, const themis_sched_job_identity_t *job)
 {
     switch (level) {
@@ -32,8 +31,20 @@ static double level_weight(themis_sched_policy_level_t level, const themis_sched
     return weight == 0 ? 1 : weight;
 }
 
-int themis_sched_policy_compare(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
-                                const themis_sched_job_identity_t *b)
+/* The first level at which two jobs belong to different entities. */
+static unsigned first_difference(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
+                                 const themis_sched_job_identity_t *b)
+{
+    unsigned last = policy->levels - 1;
+
+    for (unsigned i = 0; i < last; i++)
+        if (level_key(policy->level[i], a) != level_key(policy->level[i], b))
+            return i;
+    return last;
+}
+
+int themis_sched_policy_tree_compare(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
+                                     const themis_sched_job_identity_t *b)
 {
     for (unsigned i = 0; i + 1 < policy->levels; i++) {
         uint32_t x = level_key(policy->level[i], a), y = level_key(policy->level[i], b);
@@ -68,21 +79,9 @@ void themis_sched_policy_tree_release(themis_sched_policy_tree_t *tree)
     *tree = (themis_sched_policy_tree_t){0};
 }
 
-/* The first level at which a job is another entity than the job before it. */
-static unsigned first_difference(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
-                                 const themis_sched_job_identity_t *b)
-{
-    unsigned last = policy->levels - 1;
-
-    for (unsigned i = 0; i < last; i++)
-        if (level_key(policy->level[i], a) != level_key(policy->level[i], b))
-            return i;
-    return last;
-}
-
 /* Appends the entities that begin with this job, from level `from` down. */
-static void append(themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy, unsigned from,
-                   const themis_sched_job_identity_t *job, uint32_t index)
+static void entities_append(themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy, unsigned from,
+                            const themis_sched_job_identity_t *job, uint32_t index)
 {
     for (unsigned l = from; l < policy->levels; l++) {
         themis_sched_policy_node_t *node = &tree->node[l][tree->count[l]++];
@@ -91,7 +90,6 @@ static void append(themis_sched_policy_tree_t *tree, const themis_sched_policy_t
             continue;
         node->parent = tree->count[l - 1] - 1;
         tree->node[l - 1][node->parent].sum += node->weight;
-        tree->node[l - 1][node->parent].children++;
     }
 }
 
@@ -107,15 +105,15 @@ void themis_sched_policy_tree_build(themis_sched_policy_tree_t *tree, const them
     for (unsigned l = 0; l < policy->levels; l++)
         tree->count[l] = 0;
     for (uint32_t i = 0; i < count; i++)
-        append(tree, policy, i == 0 ? 0 : first_difference(policy, jobs[i - 1], jobs[i]), jobs[i], i);
+        entities_append(tree, policy, i == 0 ? 0 : first_difference(policy, jobs[i - 1], jobs[i]), jobs[i], i);
     for (uint32_t k = 0; k < tree->count[0]; k++)
         total += tree->node[0][k].weight;
     for (unsigned l = 0; l < policy->levels; l++)
         for (uint32_t k = 0; k < tree->count[l]; k++) {
             themis_sched_policy_node_t *node = &tree->node[l][k];
             const themis_sched_policy_node_t *parent = l == 0 ? NULL : &tree->node[l - 1][node->parent];
-            node->fraction = node->weight / (parent == NULL ? total : parent->sum);
-            node->share = node->fraction * (parent == NULL ? 1 : parent->share);
+            double fraction = node->weight / (parent == NULL ? total : parent->sum);
+            node->share = fraction * (parent == NULL ? 1 : parent->share);
         }
 }
 
@@ -156,8 +154,8 @@ static void explain_level(FILE *out, const themis_sched_policy_t *policy, const 
     }
 }
 
-char *themis_sched_policy_explain(const themis_sched_policy_t *policy, const themis_sched_policy_tree_t *tree,
-                                  const themis_sched_job_identity_t *const *jobs)
+char *themis_sched_policy_tree_explain(const themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy,
+                                       const themis_sched_job_identity_t *const *jobs)
 {
     uint32_t cursor[THEMIS_SCHED_LEVELS + 1] = {0};
     char *text = NULL;
@@ -167,7 +165,7 @@ char *themis_sched_policy_explain(const themis_sched_policy_t *policy, const the
     if (out == NULL)
         return NULL;
     fprintf(out, "%s\n", policy->text);
-    if (policy->kind != THEMIS_SCHED_POLICY_SHARES)
+    if (policy->levels == 0)
         fprintf(out, "  (no shares)\n");
     else if (tree->jobs == 0)
         fprintf(out, "  (no jobs)\n");

@@ -3,60 +3,65 @@
  * The comparator "tbf": Lustre's token bucket filter as Qian et al. (SC 17) extend it. A rule for each job gives it
  * `tbf_rate` requests a second, whatever their size. A heap is keyed by the deadline, at which the next token is there;
  * a request is served when its deadline has come, to its end. Hard token compensation: while a queue holds requests its
- * bucket has no depth, and the deadline advances by one token from where it was, not from now, so that what was served
- * late is made good. In a pause the bucket fills up to `depth` tokens. Proportional sharing of spare bandwidth: the
- * rates of rules whose buckets are full are spare, and go to the others in proportion to theirs. As all rates are the
- * same, all buckets that are not full fill at one speed, and deadlines are kept in tokens that such a one has got since
- * the beginning. Jobs that never asked for anything, as those of administrators' tools, have no rule. Not
+ * bucket has no depth, and the deadline advances by one token from where it was, not from now, so that a delay is made
+ * up for. In a pause the bucket fills up to `depth` tokens. Proportional sharing of spare bandwidth: the rates of rules
+ * whose buckets are full are spare, and go to the others in proportion to theirs. As all rates are the same, all
+ * buckets that are not full fill at one speed, and deadlines are counted in the tokens that such a bucket has got since
+ * the beginning. Jobs without any request so far, such as those of administrators' tools, have no rule. Not
  * work-conserving, on purpose.
  */
-#include <stdlib.h>
-#include "sched/draw.h"
+#include "sched/state.h"
 
 static const double depth = 3;
 
 typedef struct tbf {
-    themis_sched_heap_t waiting; /* with requests, by deadline */
-    themis_sched_heap_t filling; /* without, and the bucket is not full yet; by deadline */
-    uint32_t rules, active;      /* active: without those whose buckets are full */
+    themis_sched_heap_t filling; /* slots without requests whose bucket is not full yet; by deadline */
+    uint32_t rules, active;      /* active: those whose buckets are not full */
     double tokens, counted;      /* that each bucket has got by that time (ns) */
 } tbf_t;
 
-static themis_status_t tbf_create(themis_sched_t *sched, uint64_t now)
-{
-    tbf_t *state = calloc(1, sizeof *state);
+typedef struct account {
+    double deadline; /* tokens at which its next one is there */
+    int rule;        /* has one */
+    int active;      /* has requests, or its bucket is filling: its rate is not spare */
+} account_t;
+_Static_assert(sizeof(account_t) <= THEMIS_SCHED_DRAW_BYTES, "account of an entry");
 
-    if (state == NULL)
-        return THEMIS_NO_MEMORY;
-    state->counted = (double)now;
-    sched->state = state;
-    return THEMIS_OK;
+static account_t *account_of(themis_sched_entry_t *entry)
+{
+    return (account_t *)(void *)entry->draw;
 }
 
-static void tbf_destroy(themis_sched_t *sched)
+static void tbf_init(themis_sched_t *sched, uint64_t now)
 {
-    tbf_t *state = sched->state;
-
-    themis_sched_heap_release(&state->waiting);
-    themis_sched_heap_release(&state->filling);
-    free(state);
+    ((tbf_t *)sched->state)->counted = (double)now;
 }
 
-static themis_status_t tbf_reserve(themis_sched_t *sched, uint32_t entries)
+static void tbf_release(void *state)
 {
-    tbf_t *state = sched->state;
-    themis_status_t status = themis_sched_heap_reserve(&state->waiting, entries);
-
-    return status == THEMIS_OK ? themis_sched_heap_reserve(&state->filling, entries) : status;
+    themis_sched_heap_release(&((tbf_t *)state)->filling);
 }
 
-/* Tokens a ns that a bucket gets which is not full. */
-static double speed(const themis_sched_t *sched)
+static themis_status_t tbf_reserve(void *state, uint32_t entries)
+{
+    return themis_sched_heap_reserve(&((tbf_t *)state)->filling, entries);
+}
+
+/* Tokens a ns for each bucket that is not full. */
+static double token_rate(const themis_sched_t *sched)
 {
     const tbf_t *state = sched->state;
     double spare = state->active > 0 ? (double)state->rules / state->active : 1;
 
     return sched->options.tbf_rate * spare * 1e-9;
+}
+
+/* Tokens until the first of the filling buckets is full. */
+static double missing_tokens(const themis_sched_t *sched)
+{
+    const tbf_t *state = sched->state;
+
+    return account_of(sched->entries[themis_sched_heap_min(&state->filling)])->deadline + depth - 1 - state->tokens;
 }
 
 /* Brings `tokens` up to date, bucket by bucket that has become full meanwhile. */
@@ -65,50 +70,46 @@ static void count_tokens(themis_sched_t *sched, uint64_t now)
     tbf_t *state = sched->state;
 
     while (state->filling.count > 0) {
-        themis_sched_entry_t *least = sched->entries[themis_sched_heap_least(&state->filling)];
-        double missing = least->deadline + depth - 1 - state->tokens;
-        double full = state->counted + (missing > 0 ? missing / speed(sched) : 0);
+        double missing = missing_tokens(sched);
+        double full = state->counted + (missing > 0 ? missing / token_rate(sched) : 0);
         if (full > (double)now)
             break;
         state->tokens += missing > 0 ? missing : 0;
         state->counted = full;
-        themis_sched_heap_remove(&state->filling, least->slot);
-        least->active = 0;
+        uint32_t slot = themis_sched_heap_min(&state->filling);
+        themis_sched_heap_remove(&state->filling, slot);
+        account_of(sched->entries[slot])->active = 0;
         state->active--;
     }
-    state->tokens += ((double)now - state->counted) * speed(sched);
+    state->tokens += ((double)now - state->counted) * token_rate(sched);
     state->counted = (double)now;
 }
 
-/* Puts the entry where it belongs, whatever it was. */
-static void place(tbf_t *state, themis_sched_entry_t *entry)
+static void bucket_update(tbf_t *state, themis_sched_entry_t *entry)
 {
-    int asks = themis_sched_asks(entry);
+    account_t *account = account_of(entry);
+    int busy = themis_sched_entry_is_busy(entry);
 
-    if (asks && !entry->active) {
-        entry->active = 1;
+    if (busy && !account->active) {
+        account->active = 1;
         state->active++;
     }
-    if (!asks && entry->active)
-        themis_sched_heap_set(&state->filling, entry->slot, entry->deadline);
+    if (!busy && account->active)
+        themis_sched_heap_set(&state->filling, entry->slot, account->deadline);
     else
         themis_sched_heap_remove(&state->filling, entry->slot);
-    if (!themis_sched_waits(entry))
-        themis_sched_heap_remove(&state->waiting, entry->slot);
-    else
-        themis_sched_heap_set(&state->waiting, entry->slot, themis_sched_has_begun(entry) ? -1 : entry->deadline);
 }
 
 static void tbf_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
+    int rule = themis_sched_entry_has_requested(entry);
     tbf_t *state = sched->state;
 
     count_tokens(sched, now);
-    entry->deadline = state->tokens;
-    entry->active = entry->rule = themis_sched_has_requested(sched, entry->job);
-    state->rules += (uint32_t)entry->rule;
-    state->active += (uint32_t)entry->active;
-    place(state, entry);
+    *account_of(entry) = (account_t){.deadline = state->tokens, .rule = rule, .active = rule};
+    state->rules += (uint32_t)rule;
+    state->active += (uint32_t)rule;
+    bucket_update(state, entry);
 }
 
 static void tbf_leave(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
@@ -116,40 +117,37 @@ static void tbf_leave(themis_sched_t *sched, themis_sched_entry_t *entry, uint64
     tbf_t *state = sched->state;
 
     count_tokens(sched, now);
-    themis_sched_heap_remove(&state->waiting, entry->slot);
     themis_sched_heap_remove(&state->filling, entry->slot);
-    state->rules -= (uint32_t)entry->rule;
-    state->active -= (uint32_t)entry->active;
-    entry->rule = entry->active = 0;
+    state->rules -= (uint32_t)account_of(entry)->rule;
+    state->active -= (uint32_t)account_of(entry)->active;
 }
 
-static void tbf_rename(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
+static void tbf_move(themis_sched_t *sched, themis_sched_entry_t *entry, uint32_t from)
 {
-    tbf_t *state = sched->state;
-
-    themis_sched_heap_rename(&state->waiting, from, entry->slot);
-    themis_sched_heap_rename(&state->filling, from, entry->slot);
+    themis_sched_heap_move(&((tbf_t *)sched->state)->filling, from, entry->slot);
 }
 
 static void tbf_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
+    account_t *account = account_of(entry);
     tbf_t *state = sched->state;
 
     count_tokens(sched, now);
-    state->rules += !entry->rule;
-    entry->rule = 1;
-    if (entry->deadline < state->tokens - (depth - 1))
-        entry->deadline = state->tokens - (depth - 1);
+    state->rules += !account->rule;
+    account->rule = 1;
+    if (account->deadline < state->tokens - (depth - 1))
+        account->deadline = state->tokens - (depth - 1);
 }
 
-static void tbf_charge(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes)
+static double tbf_key(const themis_sched_entry_t *entry)
 {
+    return themis_sched_entry_is_started(entry) ? -1 : ((const account_t *)(const void *)entry->draw)->deadline;
 }
 
 static void tbf_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
     count_tokens(sched, now);
-    place(sched->state, entry);
+    bucket_update(sched->state, entry);
 }
 
 /* ns; when a bucket has got `missing` tokens more, or when another is full, which fills this one faster. */
@@ -158,41 +156,41 @@ static uint64_t next_token(const themis_sched_t *sched, double missing)
     const tbf_t *state = sched->state;
 
     if (state->filling.count > 0) {
-        double full = sched->entries[themis_sched_heap_least(&state->filling)]->deadline + depth - 1 - state->tokens;
+        double full = missing_tokens(sched);
         missing = full < missing ? full : missing;
     }
-    return (uint64_t)(state->counted + missing / speed(sched)) + 1;
+    return (uint64_t)(state->counted + missing / token_rate(sched)) + 1;
 }
 
 static themis_sched_entry_t *tbf_pick(themis_sched_t *sched, uint64_t now, uint64_t *wake)
 {
-    tbf_t *state = sched->state;
+    const tbf_t *state = sched->state;
 
-    if (state->waiting.count == 0)
+    if (sched->order.count == 0)
         return NULL;
-    themis_sched_entry_t *least = sched->entries[themis_sched_heap_least(&state->waiting)];
-    if (themis_sched_has_begun(least))
-        return least;
+    themis_sched_entry_t *next = sched->entries[themis_sched_heap_min(&sched->order)];
+    if (themis_sched_entry_is_started(next))
+        return next;
     count_tokens(sched, now);
-    double missing = least->deadline - state->tokens;
+    double missing = account_of(next)->deadline - state->tokens;
     if (missing > 0) {
         *wake = next_token(sched, missing);
         return NULL;
     }
-    least->deadline += 1;
-    return least;
+    account_of(next)->deadline += 1;
+    return next;
 }
 
-const themis_sched_ops_t themis_sched_tbf = {
-    .name = "tbf",
-    .create = tbf_create,
-    .destroy = tbf_destroy,
+const themis_sched_draw_ops_t themis_sched_draw_tbf = {
+    .state_bytes = sizeof(tbf_t),
+    .init = tbf_init,
+    .release = tbf_release,
     .reserve = tbf_reserve,
     .join = tbf_join,
     .leave = tbf_leave,
-    .rename = tbf_rename,
+    .move = tbf_move,
     .wake = tbf_wake,
-    .charge = tbf_charge,
+    .key = tbf_key,
     .update = tbf_update,
     .pick = tbf_pick,
 };
