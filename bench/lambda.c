@@ -60,12 +60,9 @@ static int take_table(bed_t *bed, uint32_t server, uint32_t width, uint64_t now)
     themis_proto_table_row_t row;
     uint32_t cursor = 0;
     themis_sched_lambda_begin(bed->lambda, server, body.table.capacity, now);
-    while (themis_proto_table_next(&body.table, &cursor, &row)) {
-        themis_sched_lambda_row_t taken = {row.job.bytes, row.job.length, row.uid,   row.gid,
-                                           row.nodes,     row.priority,   row.demand};
-        if (themis_sched_lambda_add(bed->lambda, server, &taken) != THEMIS_OK)
+    while (themis_proto_table_next(&body.table, &cursor, &row))
+        if (themis_sched_lambda_add(bed->lambda, server, &row) != THEMIS_OK)
             return -1;
-    }
     return (int)(themis_util_clock_now() - start);
 }
 

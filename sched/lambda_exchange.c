@@ -7,13 +7,13 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* The last table of a server, and what has come of it. */
-typedef struct heard {
+/* The last table of a server, as far as it was received. */
+typedef struct incoming {
     uint64_t incarnation, round;
-    uint32_t total, rows; /* of the table; that have come */
-    uint8_t *bytes;       /* of the rows, until all are there; owned */
+    uint32_t total, rows; /* of the table; received */
+    uint8_t *bytes;       /* of the rows, until all are received; owned */
     size_t length;
-} heard_t;
+} incoming_t;
 
 struct themis_sched_lambda_exchange {
     themis_sched_lambda_exchange_options_t options;
@@ -22,20 +22,20 @@ struct themis_sched_lambda_exchange {
     themis_sched_policy_t policy;   /* at the last table */
     themis_proto_table_row_t *rows; /* of the last table; owned */
     uint32_t capacity;
-    uint64_t round, told; /* ns of the last table */
-    uint64_t cost;        /* bytes charged over all jobs at the last table */
-    double peak;          /* bytes/s, the most seen lately */
-    int computed;
-    heard_t heard[]; /* by server */
+    uint64_t round;
+    uint64_t last_table;   /* ns */
+    double peak;           /* bytes/s, the highest of late */
+    int computed;          /* the allocation is valid */
+    incoming_t incoming[]; /* by server */
 };
 
-/* Bytes of a message without its rows, and of a row without its id, at most. */
+/* Upper bounds for the bytes of a message without its rows, and of a row without its id. */
 enum { MESSAGE_BYTES = 256, ROW_BYTES = 64 };
 
 themis_status_t themis_sched_lambda_exchange_create(const themis_sched_lambda_exchange_options_t *options,
                                                     themis_sched_lambda_exchange_t **exchange)
 {
-    themis_sched_lambda_exchange_t *made = calloc(1, sizeof *made + options->servers * sizeof made->heard[0]);
+    themis_sched_lambda_exchange_t *made = calloc(1, sizeof *made + options->servers * sizeof made->incoming[0]);
 
     if (made == NULL || themis_sched_lambda_create(options->servers, &made->lambda) != THEMIS_OK) {
         free(made);
@@ -55,7 +55,7 @@ void themis_sched_lambda_exchange_destroy(themis_sched_lambda_exchange_t *exchan
     themis_sched_lambda_destroy(exchange->lambda);
     pthread_mutex_destroy(&exchange->lock);
     for (uint32_t i = 0; i < exchange->options.servers; i++)
-        free(exchange->heard[i].bytes);
+        free(exchange->incoming[i].bytes);
     free(exchange->rows);
     free(exchange);
 }
@@ -67,7 +67,7 @@ void themis_sched_lambda_exchange_set_interval(themis_sched_lambda_exchange_t *e
     pthread_mutex_unlock(&exchange->lock);
 }
 
-static themis_status_t reserve(themis_sched_lambda_exchange_t *exchange, uint32_t rows)
+static themis_status_t rows_reserve(themis_sched_lambda_exchange_t *exchange, uint32_t rows)
 {
     if (rows <= exchange->capacity)
         return THEMIS_OK;
@@ -79,7 +79,7 @@ static themis_status_t reserve(themis_sched_lambda_exchange_t *exchange, uint32_
     return THEMIS_OK;
 }
 
-/* A job that had requests most of the time takes whatever it is given; any other may have twice what it used. */
+/* A job that had requests most of the time uses whatever it gets; any other may have twice what it used. */
 static uint64_t demand_of(const themis_sched_job_t *job, uint64_t used, double busy, uint64_t elapsed)
 {
     if (busy >= 0.5)
@@ -111,18 +111,19 @@ static themis_proto_table_row_t row_of(const themis_sched_job_t *job, uint64_t d
                                       .served = job->cost};
 }
 
-/* Takes rows over as a server's table. */
-static themis_status_t take(themis_sched_lambda_exchange_t *exchange, uint32_t server, uint64_t capacity,
-                            const themis_proto_table_row_t *rows, uint32_t count, uint64_t now)
+/* Replaces the table of a server: its rows are in `rows`, or encoded in the table where that is NULL. */
+static themis_status_t table_replace(themis_sched_lambda_exchange_t *exchange, const themis_proto_table_t *table,
+                                     const themis_proto_table_row_t *rows, uint64_t now)
 {
     themis_status_t status = THEMIS_OK;
+    themis_proto_table_row_t row;
+    uint32_t cursor = 0;
 
-    themis_sched_lambda_begin(exchange->lambda, server, capacity, now);
-    for (uint32_t i = 0; i < count && status == THEMIS_OK; i++) {
-        themis_sched_lambda_row_t row = {rows[i].job.bytes, rows[i].job.length, rows[i].uid,   rows[i].gid,
-                                         rows[i].nodes,     rows[i].priority,   rows[i].demand};
-        status = themis_sched_lambda_add(exchange->lambda, server, &row);
-    }
+    themis_sched_lambda_begin(exchange->lambda, table->index, table->capacity, now);
+    for (uint32_t i = 0; rows != NULL && i < table->rows && status == THEMIS_OK; i++)
+        status = themis_sched_lambda_add(exchange->lambda, table->index, &rows[i]);
+    while (rows == NULL && status == THEMIS_OK && themis_proto_table_next(table, &cursor, &row))
+        status = themis_sched_lambda_add(exchange->lambda, table->index, &row);
     return status;
 }
 
@@ -130,10 +131,10 @@ themis_status_t themis_sched_lambda_exchange_table(themis_sched_lambda_exchange_
                                                    themis_sched_job_table_t *jobs, themis_sched_t *sched, uint64_t now,
                                                    themis_proto_table_t *table)
 {
-    uint64_t elapsed = exchange->told == 0 ? 0 : now - exchange->told, all = 0;
+    uint64_t elapsed = exchange->last_table == 0 ? 0 : now - exchange->last_table, all = 0;
     uint32_t count = 0;
     char error[256];
-    themis_status_t status = reserve(exchange, themis_sched_job_table_count(jobs));
+    themis_status_t status = rows_reserve(exchange, themis_sched_job_table_count(jobs));
 
     if (status != THEMIS_OK)
         return status;
@@ -146,7 +147,7 @@ themis_status_t themis_sched_lambda_exchange_table(themis_sched_lambda_exchange_
         if (demand > 0)
             exchange->rows[count++] = row_of(job, demand);
     }
-    exchange->told = now;
+    exchange->last_table = now;
     *table = (themis_proto_table_t){.index = exchange->options.index,
                                     .incarnation = exchange->options.incarnation,
                                     .round = ++exchange->round,
@@ -157,7 +158,7 @@ themis_status_t themis_sched_lambda_exchange_table(themis_sched_lambda_exchange_
     pthread_mutex_lock(&exchange->lock);
     status = themis_sched_policy_parse(themis_sched_policy(sched), &exchange->policy, error, sizeof error);
     if (status == THEMIS_OK)
-        status = take(exchange, table->index, table->capacity, exchange->rows, count, now);
+        status = table_replace(exchange, table, exchange->rows, now);
     pthread_mutex_unlock(&exchange->lock);
     return status;
 }
@@ -177,78 +178,57 @@ uint32_t themis_sched_lambda_exchange_part(const themis_proto_table_t *table, ui
     return to;
 }
 
-static void begin(heard_t *heard, const themis_proto_table_t *table)
+/* Compares rounds: is the part of a later table (1), the same (0) or an earlier one (-1)? Messages may overtake each
+ * other. */
+static int compare_round(const incoming_t *incoming, const themis_proto_table_t *part)
 {
-    free(heard->bytes);
-    *heard = (heard_t){.incarnation = table->incarnation, .round = table->round, .total = table->total};
-}
-
-/* Is it a part of the table that is known, or of a later one? -1: of an earlier one. Messages may overtake each other
- * from their arrival to here. */
-static int is_new(const heard_t *heard, const themis_proto_table_t *table)
-{
-    if (table->incarnation != heard->incarnation || table->round > heard->round)
+    if (part->incarnation != incoming->incarnation || part->round > incoming->round)
         return 1;
-    return table->round == heard->round ? 0 : -1;
+    return part->round == incoming->round ? 0 : -1;
 }
 
-static themis_status_t append(heard_t *heard, const themis_proto_table_t *part)
+static themis_status_t part_append(incoming_t *incoming, const themis_proto_table_t *part)
 {
-    if (part->total != heard->total || part->rows > heard->total - heard->rows)
+    if (part->total != incoming->total || part->rows > incoming->total - incoming->rows)
         return THEMIS_INVALID;
     if (part->total > THEMIS_SCHED_LAMBDA_EXCHANGE_MAX_ROWS)
         return THEMIS_RANGE;
-    uint8_t *grown = realloc(heard->bytes, heard->length + part->length + 1);
+    uint8_t *grown = realloc(incoming->bytes, incoming->length + part->length + 1);
     if (grown == NULL)
         return THEMIS_NO_MEMORY;
-    memcpy(grown + heard->length, part->bytes, part->length);
-    heard->bytes = grown;
-    heard->length += part->length;
-    heard->rows += part->rows;
+    memcpy(grown + incoming->length, part->bytes, part->length);
+    incoming->bytes = grown;
+    incoming->length += part->length;
+    incoming->rows += part->rows;
     return THEMIS_OK;
 }
 
-/* A table that is whole, as it was encoded. */
-static themis_status_t replace(themis_sched_lambda_exchange_t *exchange, const themis_proto_table_t *table,
-                               uint64_t now)
+static themis_status_t part_receive(themis_sched_lambda_exchange_t *exchange, const themis_proto_table_t *part,
+                                    uint64_t now)
 {
-    themis_status_t status = THEMIS_OK;
-    themis_proto_table_row_t row;
-    uint32_t cursor = 0;
-
-    themis_sched_lambda_begin(exchange->lambda, table->index, table->capacity, now);
-    while (status == THEMIS_OK && themis_proto_table_next(table, &cursor, &row)) {
-        themis_sched_lambda_row_t taken = {row.job.bytes, row.job.length, row.uid,   row.gid,
-                                           row.nodes,     row.priority,   row.demand};
-        status = themis_sched_lambda_add(exchange->lambda, table->index, &taken);
-    }
-    return status;
-}
-
-static themis_status_t take_part(themis_sched_lambda_exchange_t *exchange, const themis_proto_table_t *part,
-                                 uint64_t now)
-{
-    heard_t *heard = &exchange->heard[part->index];
-    int new = is_new(heard, part);
+    incoming_t *incoming = &exchange->incoming[part->index];
+    int round = compare_round(incoming, part);
     themis_proto_table_t whole = *part;
 
-    if (new < 0 || (!new && heard->rows == heard->total))
-        return THEMIS_OK; /* known already */
-    if (new)
-        begin(heard, part);
-    if (new && part->rows == part->total) {
-        heard->rows = heard->total;
-        return replace(exchange, part, now);
+    if (round < 0 || (round == 0 && incoming->rows == incoming->total))
+        return THEMIS_OK; /* outdated, or a repetition */
+    if (round > 0) {
+        free(incoming->bytes);
+        *incoming = (incoming_t){.incarnation = part->incarnation, .round = part->round, .total = part->total};
+        if (part->rows == part->total) {
+            incoming->rows = part->rows;
+            return table_replace(exchange, part, NULL, now);
+        }
     }
-    themis_status_t status = append(heard, part);
-    if (status != THEMIS_OK || heard->rows < heard->total)
+    themis_status_t status = part_append(incoming, part);
+    if (status != THEMIS_OK || incoming->rows < incoming->total)
         return status;
-    whole.bytes = heard->bytes;
-    whole.length = (uint32_t)heard->length;
-    status = replace(exchange, &whole, now);
-    free(heard->bytes);
-    heard->bytes = NULL;
-    heard->length = 0;
+    whole.bytes = incoming->bytes;
+    whole.length = (uint32_t)incoming->length;
+    status = table_replace(exchange, &whole, NULL, now);
+    free(incoming->bytes);
+    incoming->bytes = NULL;
+    incoming->length = 0;
     return status;
 }
 
@@ -258,7 +238,7 @@ themis_status_t themis_sched_lambda_exchange_receive(themis_sched_lambda_exchang
     if (table->index >= exchange->options.servers || table->index == exchange->options.index)
         return THEMIS_INVALID;
     pthread_mutex_lock(&exchange->lock);
-    themis_status_t status = take_part(exchange, table, now);
+    themis_status_t status = part_receive(exchange, table, now);
     pthread_mutex_unlock(&exchange->lock);
     return status;
 }
@@ -273,32 +253,23 @@ void themis_sched_lambda_exchange_compute(themis_sched_lambda_exchange_t *exchan
     pthread_mutex_unlock(&exchange->lock);
 }
 
-typedef struct target {
-    themis_sched_job_table_t *jobs;
-    themis_sched_t *sched;
-} target_t;
-
-static void set_weight(void *arg, const char *id, uint32_t uid, double weight, double global)
-{
-    target_t *target = arg;
-    themis_sched_job_t *job = themis_sched_job_table_find(target->jobs, id, uid);
-
-    if (job != NULL && job->sched != NULL)
-        themis_sched_set_weight(target->sched, job, weight);
-}
-
 void themis_sched_lambda_exchange_apply(themis_sched_lambda_exchange_t *exchange, themis_sched_job_table_t *jobs,
                                         themis_sched_t *sched)
 {
-    target_t target = {jobs, sched};
+    themis_sched_lambda_allocation_t allocation;
 
     for (themis_sched_job_t *job = themis_sched_job_table_first(jobs); job != NULL;
          job = themis_sched_job_table_next(jobs, job))
         if (job->sched != NULL)
             themis_sched_set_weight(sched, job, -1);
     pthread_mutex_lock(&exchange->lock);
-    if (exchange->computed)
-        themis_sched_lambda_weights(exchange->lambda, exchange->options.index, set_weight, &target);
+    for (uint32_t i = 0; exchange->computed &&
+                         themis_sched_lambda_allocation(exchange->lambda, exchange->options.index, i, &allocation);
+         i++) {
+        themis_sched_job_t *job = themis_sched_job_table_find(jobs, allocation.job->id, allocation.job->uid);
+        if (job != NULL && job->sched != NULL)
+            themis_sched_set_weight(sched, job, allocation.weight);
+    }
     pthread_mutex_unlock(&exchange->lock);
 }
 
@@ -308,14 +279,6 @@ uint32_t themis_sched_lambda_exchange_known(themis_sched_lambda_exchange_t *exch
     uint32_t known = themis_sched_lambda_servers(exchange->lambda);
     pthread_mutex_unlock(&exchange->lock);
     return known;
-}
-
-uint32_t themis_sched_lambda_exchange_rows(themis_sched_lambda_exchange_t *exchange, uint32_t server)
-{
-    pthread_mutex_lock(&exchange->lock);
-    uint32_t rows = themis_sched_lambda_rows(exchange->lambda, server);
-    pthread_mutex_unlock(&exchange->lock);
-    return rows;
 }
 
 uint64_t themis_sched_lambda_exchange_rounds(const themis_sched_lambda_exchange_t *exchange)

@@ -98,7 +98,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("jobtab");
+    Suite *suite = suite_create("job table");
     TCase *tests = tcase_create("all");
 
     tcase_set_timeout(tests, 20);
