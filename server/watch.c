@@ -33,7 +33,7 @@ char *themis_server_watch_metrics(themis_server_t *server)
     if (now >= server->metrics_due || server->metrics_text == NULL) {
         free(server->metrics_text);
         server->metrics_text = compose(server, &usage);
-        server->metrics_due = now + THEMIS_SCHED_CONTROL_PART * (themis_util_clock_thread() - began);
+        server->metrics_due = now + THEMIS_SCHED_CONTROL_DIVISOR * (themis_util_clock_thread() - began);
     }
     char *text = server->metrics_text ? strdup(server->metrics_text) : NULL;
     pthread_mutex_unlock(&server->lock);

@@ -38,7 +38,7 @@ START_TEST(a_storm_has_a_twentieth)
     uint64_t service = services[_i], now = 7 * THEMIS_NS_PER_S, end = now + 10 * THEMIS_NS_PER_S;
     themis_sched_control_queue_t queue = {0};
     themis_sched_job_t job = {0};
-    double most = (double)THEMIS_SCHED_CONTROL_BURST + 10e9 / THEMIS_SCHED_CONTROL_PART + (double)service;
+    double most = (double)THEMIS_SCHED_CONTROL_BURST + 10e9 / THEMIS_SCHED_CONTROL_DIVISOR + (double)service;
 
     for (int i = 0; i < ITEMS; i++)
         themis_sched_control_queue_add(&queue, &job, &items[i]);
@@ -96,7 +96,7 @@ START_TEST(jobs_take_turns)
         wake = UINT64_MAX;
     }
     ck_assert_int_le(before, STORMS + 1);
-    ck_assert_uint_le(now - end, (STORMS + 1) * THEMIS_SCHED_CONTROL_PART * service + service);
+    ck_assert_uint_le(now - end, (STORMS + 1) * THEMIS_SCHED_CONTROL_DIVISOR * service + service);
 }
 END_TEST
 
