@@ -23,8 +23,8 @@ static double key_of(uint64_t bits)
     return key;
 }
 
-/* Plays the matches on the slot's way to the root anew. Without branches on keys, since nobody can predict them. */
-static void play(themis_sched_heap_t *heap, uint32_t slot)
+/* Replays the matches on the slot's path to the root. Without branches on keys, as they cannot be predicted. */
+static void replay(themis_sched_heap_t *heap, uint32_t slot)
 {
     const uint64_t *keys = heap->key;
     uint32_t best = slot, other = slot ^ 1;
@@ -42,8 +42,8 @@ static void play(themis_sched_heap_t *heap, uint32_t slot)
     }
 }
 
-/* All matches, from the leaves on. */
-static void play_all(themis_sched_heap_t *heap)
+/* Replays all matches, from the leaves up. */
+static void replay_all(themis_sched_heap_t *heap)
 {
     for (uint32_t node = heap->capacity - 1; node > 0; node--) {
         uint32_t left = 2 * node, right = left + 1;
@@ -70,7 +70,7 @@ themis_status_t themis_sched_heap_reserve(themis_sched_heap_t *heap, uint32_t en
     for (uint32_t slot = heap->capacity; slot < capacity; slot++)
         heap->key[slot] = absent;
     heap->capacity = capacity;
-    play_all(heap);
+    replay_all(heap);
     return THEMIS_OK;
 }
 
@@ -88,7 +88,7 @@ static void set_key(themis_sched_heap_t *heap, uint32_t slot, uint64_t key)
     heap->count += heap->key[slot] == absent;
     heap->count -= key == absent;
     heap->key[slot] = key;
-    play(heap, slot);
+    replay(heap, slot);
 }
 
 void themis_sched_heap_set(themis_sched_heap_t *heap, uint32_t slot, double key)
