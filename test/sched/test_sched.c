@@ -285,9 +285,9 @@ START_TEST(policies_change_without_loss)
     for (int i = 0; i < 200; i++) {
         rig_run_seconds(&rig, 0.01);
         uint64_t before = themis_sched_queued(rig.sched);
-        ck_assert_int_eq(
-            themis_sched_set_policy(rig.sched, policies[rand() % (4 + COMPARATORS)], draws[rand() % 2], rig.now, error, sizeof error),
-            THEMIS_OK);
+        ck_assert_int_eq(themis_sched_set_policy(rig.sched, policies[rand() % (4 + COMPARATORS)], draws[rand() % 2],
+                                                 rig.now, error, sizeof error),
+                         THEMIS_OK);
         ck_assert_uint_eq(themis_sched_queued(rig.sched), before);
     }
     ck_assert_int_eq(themis_sched_set_policy(rig.sched, "user-than-size-fair", "stride", rig.now, error, sizeof error),
