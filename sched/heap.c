@@ -14,15 +14,6 @@ static uint64_t ordered(double key)
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static double key_of(uint64_t bits)
-{
-    double key;
-
-    bits = bits >> 63 ? bits & ~(UINT64_C(1) << 63) : ~bits;
-    memcpy(&key, &bits, sizeof key);
-    return key;
-}
-
 /* Replays the matches on the slot's path to the root. Without branches on keys, as they cannot be predicted. */
 static void replay(themis_sched_heap_t *heap, uint32_t slot)
 {
@@ -107,11 +98,4 @@ void themis_sched_heap_move(themis_sched_heap_t *heap, uint32_t from, uint32_t t
 
     set_key(heap, from, absent);
     set_key(heap, to, key);
-}
-
-void themis_sched_heap_lower(themis_sched_heap_t *heap, double by)
-{
-    for (uint32_t slot = 0; slot < heap->capacity; slot++)
-        if (heap->key[slot] != absent)
-            heap->key[slot] = ordered(key_of(heap->key[slot]) - by);
 }

@@ -26,9 +26,6 @@ void themis_sched_heap_remove(themis_sched_heap_t *heap, uint32_t slot);
 /* Renames the slot `from`, if it is present, to `to`, which is absent. */
 void themis_sched_heap_move(themis_sched_heap_t *heap, uint32_t from, uint32_t to);
 
-/* Lowers all keys by `by`. */
-void themis_sched_heap_lower(themis_sched_heap_t *heap, double by);
-
 /* The slot of the smallest key; only where count > 0. */
 static inline uint32_t themis_sched_heap_min(const themis_sched_heap_t *heap)
 {

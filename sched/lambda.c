@@ -13,10 +13,10 @@ enum { MAX_ROUNDS = 200, NEWTON_STEPS = 60 };
 
 /* A job that is in any table. */
 typedef struct job {
-    themis_sched_job_identity_t identity;
-    uint32_t rows; /* that name it, over all tables */
-    double share;  /* g_j */
-    double total;  /* sum of x_js */
+    themis_sched_job_identity_t identity; /* first: the job can be found from its identity */
+    uint32_t rows;                        /* that name it, over all tables */
+    double share;                         /* g_j */
+    double total;                         /* sum of x_js */
     UT_hash_handle hh;
 } job_t;
 
@@ -40,10 +40,9 @@ typedef struct table {
 struct themis_sched_lambda {
     uint32_t servers;
     table_t *tables;
-    job_t *jobs; /* hash */
-    const themis_sched_job_identity_t **sorted;
-    job_t **order;
-    uint32_t capacity; /* of sorted and order */
+    job_t *jobs;                                /* hash */
+    const themis_sched_job_identity_t **sorted; /* of all jobs, in the policy's order */
+    uint32_t capacity;                          /* of sorted */
     themis_sched_policy_tree_t tree;
     unsigned rounds;
 };
@@ -105,7 +104,6 @@ void themis_sched_lambda_destroy(themis_sched_lambda_t *lambda)
     }
     free(lambda->tables);
     free(lambda->sorted);
-    free(lambda->order);
     themis_sched_policy_tree_release(&lambda->tree);
     free(lambda);
 }
@@ -217,9 +215,8 @@ uint32_t themis_sched_lambda_servers(const themis_sched_lambda_t *lambda)
 
 static int compare_jobs(const void *a, const void *b, void *policy)
 {
-    const job_t *x = *(job_t *const *)a, *y = *(job_t *const *)b;
-
-    return themis_sched_policy_tree_compare(policy, &x->identity, &y->identity);
+    return themis_sched_policy_tree_compare(policy, *(const themis_sched_job_identity_t *const *)a,
+                                            *(const themis_sched_job_identity_t *const *)b);
 }
 
 /* g_j of every job, by the policy over all of them. */
@@ -230,11 +227,9 @@ static themis_status_t compute_shares(themis_sched_lambda_t *lambda, const themi
 
     if (count > lambda->capacity) {
         void *sorted = realloc(lambda->sorted, count * sizeof *lambda->sorted);
-        lambda->sorted = sorted == NULL ? lambda->sorted : sorted;
-        void *order = realloc(lambda->order, count * sizeof *lambda->order);
-        lambda->order = order == NULL ? lambda->order : order;
-        if (sorted == NULL || order == NULL)
+        if (sorted == NULL)
             return THEMIS_NO_MEMORY;
+        lambda->sorted = sorted;
         lambda->capacity = count;
     }
     if (themis_sched_policy_tree_reserve(&lambda->tree, count) != THEMIS_OK)
@@ -242,15 +237,13 @@ static themis_status_t compute_shares(themis_sched_lambda_t *lambda, const themi
     HASH_ITER(hh, lambda->jobs, job, next)
     {
         job->total = 0;
-        lambda->order[i++] = job;
+        lambda->sorted[i++] = &job->identity;
     }
     if (count > 1)
-        qsort_r(lambda->order, count, sizeof *lambda->order, compare_jobs, (void *)policy);
-    for (i = 0; i < count; i++)
-        lambda->sorted[i] = &lambda->order[i]->identity;
+        qsort_r(lambda->sorted, count, sizeof *lambda->sorted, compare_jobs, (void *)policy);
     themis_sched_policy_tree_build(&lambda->tree, policy, lambda->sorted, count);
     for (i = 0; i < count; i++)
-        lambda->order[i]->share = lambda->tree.node[lambda->tree.levels - 1][i].share;
+        ((job_t *)lambda->sorted[i])->share = lambda->tree.node[lambda->tree.levels - 1][i].share;
     return THEMIS_OK;
 }
 

@@ -69,7 +69,7 @@ static themis_status_t draw_install(themis_sched_t *sched, const themis_sched_dr
     return THEMIS_OK;
 }
 
-static themis_status_t reserve(themis_sched_t *sched, uint32_t jobs)
+static themis_status_t entries_reserve(themis_sched_t *sched, uint32_t jobs)
 {
     themis_status_t status = themis_sched_shares_reserve(sched, jobs);
 
@@ -100,7 +100,7 @@ themis_status_t themis_sched_create(const themis_sched_options_t *options, uint6
     made->idle_checked = made->computed = now;
     made->limit = (themis_sched_bandwidth_limit_t){.bandwidth = options->bandwidth, .free_at = (double)now};
     made->rate = options->bandwidth > 0 ? (double)options->bandwidth / 1e9 : 1;
-    status = reserve(made, 1);
+    status = entries_reserve(made, 1);
     if (status == THEMIS_OK)
         status = draw_install(made, ops, now);
     if (status != THEMIS_OK) {
@@ -187,7 +187,7 @@ const char *themis_sched_draw(const themis_sched_t *sched)
 themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now)
 {
     themis_sched_entry_t *entry = aligned_alloc(64, (sizeof *entry + 63) / 64 * 64);
-    themis_status_t status = entry == NULL ? THEMIS_NO_MEMORY : reserve(sched, sched->count + 1);
+    themis_status_t status = entry == NULL ? THEMIS_NO_MEMORY : entries_reserve(sched, sched->count + 1);
 
     if (status != THEMIS_OK) {
         themis_error("scheduler: no memory for job %s", job->identity.id);
@@ -309,7 +309,8 @@ static void entry_charge(themis_sched_t *sched, themis_sched_entry_t *entry, dou
         sched->ops->charge(sched, entry, bytes);
 }
 
-static themis_sched_item_t *dispatch(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now, uint64_t *slice)
+static themis_sched_item_t *entry_dispatch(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now,
+                                           uint64_t *slice)
 {
     themis_sched_item_t *item = entry->head;
 
@@ -339,7 +340,7 @@ themis_sched_item_t *themis_sched_next(themis_sched_t *sched, uint64_t now, uint
         return NULL;
     themis_sched_shares_refresh(sched, now);
     themis_sched_entry_t *entry = sched->ops->pick(sched, now, wake);
-    return entry == NULL ? NULL : dispatch(sched, entry, now, slice);
+    return entry == NULL ? NULL : entry_dispatch(sched, entry, now, slice);
 }
 
 themis_sched_item_t *themis_sched_next_metadata(themis_sched_t *sched, uint64_t now, uint64_t *wake)
@@ -353,7 +354,7 @@ themis_sched_item_t *themis_sched_next_metadata(themis_sched_t *sched, uint64_t 
     themis_sched_shares_refresh(sched, now);
     DL_DELETE(sched->metadata, entry); /* it goes to the end if its next request is a metadata operation, too */
     entry->in_metadata = 0;
-    return dispatch(sched, entry, now, &slice);
+    return entry_dispatch(sched, entry, now, &slice);
 }
 
 /* Service time as bytes; limited, so that one request that waited for something does not take a job's share for long.

@@ -109,9 +109,11 @@ static void rebase_passes(themis_sched_t *sched, stride_t *state)
 
     if (origin < 0x1p50)
         return;
-    for (uint32_t i = 0; i < sched->count; i++)
+    for (uint32_t i = 0; i < sched->count; i++) {
         account_of(sched->entries[i])->pass -= origin;
-    themis_sched_heap_lower(&sched->order, origin);
+        if (themis_sched_heap_has(&sched->order, i))
+            themis_sched_heap_set(&sched->order, i, stride_key(sched->entries[i]));
+    }
     state->virtual_time = 0;
     state->recent -= origin;
     state->older -= origin;

@@ -365,7 +365,6 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
 
 static themis_status_t arena_size(themis_store_t *store, object_t *object, themis_store_size_t *size)
 {
-    (void)store;
     pthread_mutex_lock(&object->lock);
     *size =
         (themis_store_size_t){.end = object->end, .allocated = object->extents.allocated, .modified = object->modified};
@@ -394,7 +393,6 @@ static themis_status_t arena_sync(themis_store_t *store, object_t *object)
 static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *usage)
 {
     arena_t *arena = (arena_t *)store;
-    themis_store_space_usage_t space;
     uint64_t objects = 0;
 
     for (int i = 0; i < SHARDS; i++) {
@@ -402,8 +400,8 @@ static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *
         objects += HASH_COUNT(arena->shards[i].objects);
         pthread_mutex_unlock(&arena->shards[i].lock);
     }
-    themis_store_space_usage(arena->space, &space);
-    *usage = (themis_store_usage_t){.capacity = space.size, .used = space.used, .objects = objects, .warm = space.warm};
+    usage->objects = objects;
+    themis_store_space_usage(arena->space, usage);
     return THEMIS_OK;
 }
 

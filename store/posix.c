@@ -181,30 +181,18 @@ static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
 
 /* --- windows ----------------------------------------------------------------------------------------------------- */
 
-typedef ssize_t (*move_fn)(int fd, uint8_t *at, size_t length, off_t offset);
-
-static ssize_t move_in(int fd, uint8_t *at, size_t length, off_t offset)
-{
-    return pwrite(fd, at, length, offset);
-}
-
-/* Beyond the end of the file are zeros. */
-static ssize_t move_out(int fd, uint8_t *at, size_t length, off_t offset)
-{
-    ssize_t got = pread(fd, at, length, offset);
-
-    if (got != 0)
-        return got;
-    memset(at, 0, length);
-    return (ssize_t)length;
-}
-
-static int move_all(int fd, move_fn move, uint8_t *at, uint64_t length, uint64_t offset)
+/* Moves `length` bytes between memory and the file; beyond the end of the file are zeros. */
+static int move_extent(int fd, themis_store_direction_t direction, uint8_t *at, uint64_t length, uint64_t offset)
 {
     while (length) {
-        ssize_t moved = move(fd, at, length, (off_t)offset);
+        ssize_t moved = direction == THEMIS_STORE_WRITE ? pwrite(fd, at, length, (off_t)offset)
+                                                        : pread(fd, at, length, (off_t)offset);
         if (moved < 0 && errno == EINTR)
             continue;
+        if (moved == 0 && direction == THEMIS_STORE_READ) {
+            memset(at, 0, length);
+            return 0;
+        }
         if (moved <= 0)
             return -1;
         at += moved;
@@ -215,7 +203,7 @@ static int move_all(int fd, move_fn move, uint8_t *at, uint64_t length, uint64_t
 }
 
 /* Moves the window's extents between the file and the staging buffer; adjacent extents go in one call. */
-static int move_window(const themis_store_window_t *window, move_fn move)
+static int move_window(const themis_store_window_t *window)
 {
     uint8_t *at = window->staging;
 
@@ -223,7 +211,7 @@ static int move_window(const themis_store_window_t *window, move_fn move)
         uint64_t offset = window->extents[i].offset, length = window->extents[i].length;
         for (i++; i < window->extent_count && window->extents[i].offset == offset + length; i++)
             length += window->extents[i].length;
-        if (move_all(window->object->fd, move, at, length, offset) < 0)
+        if (move_extent(window->object->fd, window->direction, at, length, offset) < 0)
             return -1;
         at += length;
     }
@@ -234,7 +222,6 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
 {
     size_t count = 0;
 
-    (void)store;
     if (!window->staging)
         window->staging = malloc(THEMIS_STORE_WINDOW_BYTES);
     if (!window->staging)
@@ -246,7 +233,7 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
         window->bytes += extent->length;
     }
     window->extent_count = count;
-    if (window->direction == THEMIS_STORE_READ && move_window(window, move_out) < 0)
+    if (window->direction == THEMIS_STORE_READ && move_window(window) < 0)
         return object_failed(window->object, "read");
     window->pieces[0] = (struct iovec){.iov_base = window->staging, .iov_len = window->bytes};
     window->piece_count = 1;
@@ -255,8 +242,7 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
 
 static themis_status_t posix_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
-    (void)store;
-    if (moved == THEMIS_OK && window->direction == THEMIS_STORE_WRITE && move_window(window, move_in) < 0)
+    if (moved == THEMIS_OK && window->direction == THEMIS_STORE_WRITE && move_window(window) < 0)
         return object_failed(window->object, "write");
     return moved;
 }
@@ -265,13 +251,11 @@ static themis_status_t posix_finish(themis_store_t *store, themis_store_window_t
 
 static themis_status_t posix_truncate(themis_store_t *store, object_t *object, uint64_t size)
 {
-    (void)store;
     return ftruncate(object->fd, (off_t)size) < 0 ? object_failed(object, "truncate") : THEMIS_OK;
 }
 
 static themis_status_t posix_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
-    (void)store;
     int cause = posix_fallocate(object->fd, (off_t)range->offset, (off_t)range->length);
 
     errno = cause;
@@ -282,7 +266,6 @@ static themis_status_t posix_size(themis_store_t *store, object_t *object, themi
 {
     struct stat stat;
 
-    (void)store;
     if (fstat(object->fd, &stat) < 0)
         return object_failed(object, "stat");
     *size = (themis_store_size_t){.end = (uint64_t)stat.st_size,
@@ -294,7 +277,6 @@ static themis_status_t posix_size(themis_store_t *store, object_t *object, themi
 
 static themis_status_t posix_sync(themis_store_t *store, object_t *object)
 {
-    (void)store;
     return fsync(object->fd) < 0 ? object_failed(object, "sync") : THEMIS_OK;
 }
 

@@ -150,23 +150,17 @@ static int allocate_free(themis_store_space_t *space, unsigned order, uint32_t *
 
 themis_status_t themis_store_space_allocate(themis_store_space_t *space, unsigned order, unsigned *got, uint32_t *unit)
 {
-    themis_status_t status = THEMIS_NO_SPACE;
+    int found;
 
     pthread_mutex_lock(&space->lock);
-    for (;;) {
-        if (allocate_free(space, order, unit)) {
-            *got = order;
-            status = THEMIS_OK;
+    while (!(found = allocate_free(space, order, unit)))
+        if (!open_step(space) && order-- == 0)
             break;
-        }
-        if (open_step(space))
-            continue;
-        if (order == 0)
-            break;
-        order--;
-    }
     pthread_mutex_unlock(&space->lock);
-    return status;
+    if (!found)
+        return THEMIS_NO_SPACE;
+    *got = order;
+    return THEMIS_OK;
 }
 
 void themis_store_space_free(themis_store_space_t *space, uint32_t unit, unsigned order)
@@ -182,16 +176,16 @@ uint8_t *themis_store_space_address(const themis_store_space_t *space, uint32_t 
     return space->base + (uint64_t)unit * THEMIS_STORE_SPACE_UNIT;
 }
 
-void themis_store_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage)
+void themis_store_space_usage(themis_store_space_t *space, themis_store_usage_t *usage)
 {
     pthread_mutex_lock(&space->lock);
-    usage->size = (uint64_t)space->count * THEMIS_STORE_SPACE_UNIT;
+    usage->capacity = (uint64_t)space->count * THEMIS_STORE_SPACE_UNIT;
     usage->used = space->used * THEMIS_STORE_SPACE_UNIT;
     usage->warm = (space->populated - space->used) * THEMIS_STORE_SPACE_UNIT;
     pthread_mutex_unlock(&space->lock);
 }
 
-static void populate(themis_store_space_t *space, uint32_t from, uint32_t end)
+static void populate_pages(themis_store_space_t *space, uint32_t from, uint32_t end)
 {
     uint8_t *first = themis_store_space_address(space, from);
     size_t length = (size_t)(end - from) * THEMIS_STORE_SPACE_UNIT;
@@ -216,7 +210,7 @@ static void *populator_main(void *arg)
         }
         uint32_t from = space->populated, left = space->count - from;
         uint32_t end = from + (left < HUGE_PAGE / THEMIS_STORE_SPACE_UNIT ? left : HUGE_PAGE / THEMIS_STORE_SPACE_UNIT);
-        populate(space, from, end);
+        populate_pages(space, from, end);
         raise_populated(space, end);
     }
     return NULL;

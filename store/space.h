@@ -12,8 +12,7 @@
  */
 #ifndef THEMIS_STORE_SPACE_H
 #define THEMIS_STORE_SPACE_H
-#include <stdint.h>
-#include "themis/status.h"
+#include "store/store.h"
 
 enum {
     THEMIS_STORE_SPACE_UNIT = 4096,   /* bytes of a block of order 0 */
@@ -40,9 +39,6 @@ void themis_store_space_free(themis_store_space_t *space, uint32_t unit, unsigne
 /* Address of a block; valid as long as the space. */
 uint8_t *themis_store_space_address(const themis_store_space_t *space, uint32_t unit);
 
-typedef struct themis_store_space_usage {
-    uint64_t size, used; /* bytes */
-    uint64_t warm;       /* free bytes whose pages are populated */
-} themis_store_space_usage_t;
-void themis_store_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage);
+/* Fills in capacity, used and warm. */
+void themis_store_space_usage(themis_store_space_t *space, themis_store_usage_t *usage);
 #endif

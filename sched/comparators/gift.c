@@ -45,7 +45,7 @@ static void gift_join(themis_sched_t *sched, themis_sched_entry_t *entry, uint64
     *account_of(entry) = (account_t){.issued = 1, .redeemed = 1};
 }
 
-static double pending(const themis_sched_entry_t *entry)
+static double pending_requests(const themis_sched_entry_t *entry)
 {
     return (double)entry->job->queued + entry->serving;
 }
@@ -61,7 +61,7 @@ static double lower_bound(const account_t *account, double m, double f, double r
 }
 
 /* Grants of one interval: r_a, then x_a. On one server f leaves no room to redeem, but the formula is complete. */
-static double grant(account_t *account, double m, double all, int may_throttle, double *spare)
+static double grant_requests(account_t *account, double m, double all, int may_throttle, double *spare)
 {
     double f = 1 / all, owed = account->issued - account->redeemed, room = 1 - all * f;
     double redeem = owed < room ? owed : room;
@@ -84,17 +84,17 @@ static void poll_pending(themis_sched_t *sched)
 
     for (uint32_t i = 0; i < sched->count; i++) {
         const account_t *account = account_of(sched->entries[i]);
-        all += pending(sched->entries[i]);
+        all += pending_requests(sched->entries[i]);
         issued += account->issued;
         redeemed += account->redeemed;
     }
     int may_throttle = redeemed / issued > trust; /* 1 while no coupon was issued */
     for (uint32_t i = 0; i < sched->count; i++) {
         account_t *account = account_of(sched->entries[i]);
-        double m = pending(sched->entries[i]);
+        double m = pending_requests(sched->entries[i]);
         account->low = at;
         if (m > 0)
-            at += grant(account, m, all, may_throttle, &spare);
+            at += grant_requests(account, m, all, may_throttle, &spare);
         account->high = at;
     }
 }
