@@ -49,10 +49,10 @@ static themis_status_t check_line(const char *key, const char *directory, int fd
         return THEMIS_OK;
     line[strcspn(line, "\n")] = 0;
     if (strncmp(line, line_start, START) == 0)
-        themis_error("%s = %s holds the %s, not the %.*s; it is left as it is", key, directory, line + START,
+        themis_error("%s = %s holds the %s, not the %.*s; it is left unchanged", key, directory, line + START,
                      (int)strcspn(expected + START, "\n"), expected + START);
     else
-        themis_error("%s = %s has a file STORE that is not of this version; it is left as it is", key, directory);
+        themis_error("%s = %s has a file STORE that is not of this version; it is left unchanged", key, directory);
     return THEMIS_CONFIG;
 }
 
@@ -109,8 +109,8 @@ static themis_status_t open_store(const char *key, const char *directory, int di
     if (*fd >= 0)
         return THEMIS_OK;
     if (errno == ENOENT && foreign && has_foreign(directory_fd, foreign)) {
-        themis_error("%s = %s holds a database without a STORE, which may not be this server's; it is left as it is: "
-                     "empty it if nobody needs it",
+        themis_error("%s = %s holds a database without a STORE, which may not be this server's; it is left unchanged: "
+                     "empty it if its contents are not needed",
                      key, directory);
         return THEMIS_CONFIG;
     }
