@@ -67,7 +67,7 @@ START_TEST(the_least_comes_first)
 }
 END_TEST
 
-/* Of equal keys not the one that was set last, so that equals take turns. */
+/* Among equal keys not the one that was set last, so that equals take turns. */
 START_TEST(equals_take_turns)
 {
     themis_sched_heap_t heap = {0};

@@ -35,11 +35,11 @@ START_TEST(a_job_is_id_and_user)
     ck_assert_ptr_eq(join(table, "17", 1000, 2, 6, &fresh), a);
     ck_assert_int_eq(fresh, 0);
     ck_assert_uint_eq(a->clients, 2);
-    ck_assert_uint_eq(a->identity.nodes, 4); /* the largest that was named */
+    ck_assert_uint_eq(a->identity.nodes, 4); /* the largest of all clients */
     ck_assert_uint_eq(a->identity.priority, 1);
     ck_assert_ptr_ne(join(table, "17", 1001, 4, 7, &fresh), a);
     ck_assert_int_eq(fresh, 1);
-    ck_assert_ptr_ne(join(table, "1", 1000, 4, 7, &fresh), a); /* a prefix is another job */
+    ck_assert_ptr_ne(join(table, "1", 1000, 4, 7, &fresh), a); /* a prefix of an id is another job */
     ck_assert_uint_eq(themis_sched_job_table_count(table), 3);
     ck_assert_ptr_eq(themis_sched_job_table_first(table), a);
     ck_assert_ptr_eq(themis_sched_job_table_find(table, "17", 1000), a);

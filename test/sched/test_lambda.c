@@ -76,7 +76,7 @@ START_TEST(a_job_with_little_demand_leaves_the_rest)
     themis_sched_lambda_t *lambda;
 
     ck_assert_int_eq(themis_sched_lambda_create(2, &lambda), THEMIS_OK);
-    /* Job 1 wants a tenth of server 0 and all of server 1, so it may have its half mostly there. */
+    /* Job 1 can use a tenth of server 0 and all of server 1, so it may have most of its half there. */
     themis_sched_lambda_begin(lambda, 0, 1000, 1);
     add(lambda, 0, 1, 1, 100);
     add(lambda, 0, 2, 1, THEMIS_SCHED_LAMBDA_ALL);
@@ -197,7 +197,7 @@ START_TEST(servers_and_jobs_come_and_go)
             ck_assert_int_eq(themis_sched_lambda_allocation(lambda, 2, (uint32_t)i, &allocation), i < round % 7);
     }
     ck_assert_uint_eq(themis_sched_lambda_servers(lambda), 3);
-    /* Server 1 falls silent: job 1 is on server 0 alone, with its two thirds. */
+    /* Server 1 becomes silent: job 1 is on server 0 only, with two thirds. */
     themis_sched_lambda_begin(lambda, 0, 1000000, 200);
     add(lambda, 0, 1, 16, THEMIS_SCHED_LAMBDA_ALL);
     add(lambda, 0, 2, 8, THEMIS_SCHED_LAMBDA_ALL);

@@ -13,7 +13,7 @@
 typedef struct pair {
     rig_t rig[2];
     themis_sched_lambda_exchange_t *exchange[2];
-    rig_job_t *jobs[2][2]; /* the one on both servers, and the server's own */
+    rig_job_t *jobs[2][2]; /* by server: the one on both, and the server's own */
 } pair_t;
 
 static void pair_create(pair_t *pair, const char *policy, uint64_t interval)
@@ -41,8 +41,8 @@ static void pair_destroy(pair_t *pair)
     }
 }
 
-/* A table on its way, as bytes. */
-static void tell(pair_t *pair, int from)
+/* Sends the table of a server to the other one, encoded. */
+static void table_send(pair_t *pair, int from)
 {
     static uint8_t message[THEMIS_PROTO_MAX_MESSAGE];
     themis_proto_header_t header = {
@@ -64,7 +64,7 @@ static void round_of(pair_t *pair, int lost)
 {
     for (int s = 0; s < 2; s++)
         if (s != lost)
-            tell(pair, s);
+            table_send(pair, s);
     for (int s = 0; s < 2; s++) {
         themis_sched_lambda_exchange_compute(pair->exchange[s], pair->rig[s].now);
         themis_sched_lambda_exchange_apply(pair->exchange[s], pair->rig[s].table, pair->rig[s].sched);
@@ -103,7 +103,7 @@ START_TEST(global_shares_by_the_second_interval)
 
     pair_create(&pair, "size-fair", interval);
     run(&pair, interval);
-    ck_assert_double_eq_tol(part(&pair, 0, 0), 2 / 3., 0.1); /* each by itself at first */
+    ck_assert_double_eq_tol(part(&pair, 0, 0), 2 / 3., 0.1); /* local shares at first */
     round_of(&pair, -1);
     for (int skip = _i == 0 ? 3 : 0; skip > 0; skip--) {
         run(&pair, interval);
@@ -140,7 +140,7 @@ START_TEST(a_lost_server_returns_the_others_to_local_shares)
 }
 END_TEST
 
-/* A job that stops on one server is due more on the other. */
+/* A job that stops on one server gets more on the other. */
 START_TEST(demand_moves_the_allocation)
 {
     pair_t pair;
@@ -157,7 +157,7 @@ START_TEST(demand_moves_the_allocation)
     }
     reset(&pair);
     run(&pair, 500000000);
-    /* Both on the left are below their global shares then, and have it as 16 to 8. */
+    /* Both jobs on the left are below their global shares then, and share the server as 16 to 8. */
     ck_assert_double_eq_tol(rig_part(&pair.rig[0], pair.jobs[0][0]), 2 / 3., 0.01);
     ck_assert_double_eq_tol(rig_part(&pair.rig[1], pair.jobs[1][1]), 1, 1e-9);
     pair_destroy(&pair);
@@ -197,7 +197,7 @@ static void destroy_large(large_t *large)
     free(large->ids);
 }
 
-/* One part of it arrives. */
+/* One part of the table arrives. */
 static themis_status_t send_part(large_t *large, const themis_proto_table_t *part)
 {
     static uint8_t message[THEMIS_PROTO_MAX_MESSAGE];
@@ -211,8 +211,8 @@ static themis_status_t send_part(large_t *large, const themis_proto_table_t *par
     return themis_sched_lambda_exchange_receive(large->exchange, &body.table, 1000);
 }
 
-/* The first parts of it, at most `most`; returns how many there were. */
-static uint32_t send_parts(large_t *large, uint32_t most)
+/* Sends the first parts of the table, at most `max`; returns how many. */
+static uint32_t send_parts(large_t *large, uint32_t max)
 {
     themis_proto_table_t part;
     uint32_t from = 0, parts = 0;
@@ -221,7 +221,7 @@ static uint32_t send_parts(large_t *large, uint32_t most)
         from = themis_sched_lambda_exchange_part(&large->table, from, &part);
         ck_assert_int_eq(send_part(large, &part), THEMIS_OK);
         parts++;
-    } while (from < large->table.rows && parts < most);
+    } while (from < large->table.rows && parts < max);
     return parts;
 }
 
@@ -248,13 +248,13 @@ START_TEST(a_large_table_comes_in_parts)
     large.table.round = 4;
     large.table.rows = 5;
     send_parts(&large, 1);
-    ck_assert_uint_eq(rows_of_server_1(&large), 0); /* it was overtaken */
+    ck_assert_uint_eq(rows_of_server_1(&large), 0); /* outdated */
     destroy_large(&large);
 }
 END_TEST
 
-/* Until a table is whole, the one before it counts; and if it never gets whole, the next one that does. */
-START_TEST(a_table_counts_when_it_is_whole)
+/* Until a table is complete, the previous one is in force; and if it never is, until the next complete one. */
+START_TEST(a_table_counts_when_it_is_complete)
 {
     themis_proto_table_t first, second, last;
     large_t large;
@@ -319,7 +319,7 @@ int main(void)
     tcase_add_test(tests, a_lost_server_returns_the_others_to_local_shares);
     tcase_add_test(tests, demand_moves_the_allocation);
     tcase_add_test(tests, a_large_table_comes_in_parts);
-    tcase_add_test(tests, a_table_counts_when_it_is_whole);
+    tcase_add_test(tests, a_table_counts_when_it_is_complete);
     tcase_add_test(tests, policies_without_shares_have_no_allocation);
     suite_add_tcase(suite, tests);
     return test_run(suite);

@@ -91,7 +91,7 @@ static int compare(const void *a, const void *b)
                                             *(const themis_sched_job_identity_t *const *)b);
 }
 
-/* What tells entities of a level apart, written again without regard to the code under test. */
+/* What distinguishes entities of a level, independent of the code under test. */
 static int same_entity(themis_sched_policy_level_t level, const themis_sched_job_identity_t *a,
                        const themis_sched_job_identity_t *b)
 {
@@ -213,7 +213,7 @@ END_TEST
 
 START_TEST(figure_11_of_the_paper)
 {
-    /* Two groups, four users, eight jobs: 50; 5.56 8.33 2... in percent of the whole. */
+    /* Two groups, four users, eight jobs. */
     themis_sched_job_identity_t all[8] = {
         {.id = "1", .gid = 1, .uid = 1, .nodes = 1}, {.id = "2", .gid = 2, .uid = 2, .nodes = 2},
         {.id = "3", .gid = 2, .uid = 2, .nodes = 3}, {.id = "4", .gid = 2, .uid = 2, .nodes = 2},
