@@ -3,31 +3,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What distinguishes the entities of a level, except single jobs. */
+/* What distinguishes the entities of a level, and how they are called. A job stands for itself. */
+static const struct {
+    size_t field;  /* of the identity */
+    int is_weight; /* shares are in proportion to that field */
+    const char *before, *after;
+} levels[THEMIS_SCHED_LEVELS] = {
+    [THEMIS_SCHED_LEVEL_GROUP] = {offsetof(themis_sched_job_identity_t, gid), 0, "group ", ""},
+    [THEMIS_SCHED_LEVEL_USER] = {offsetof(themis_sched_job_identity_t, uid), 0, "user ", ""},
+    [THEMIS_SCHED_LEVEL_PRIORITY] = {offsetof(themis_sched_job_identity_t, priority), 1, "priority ", ""},
+    [THEMIS_SCHED_LEVEL_SIZE] = {offsetof(themis_sched_job_identity_t, nodes), 1, "jobs of ", " nodes"},
+};
+
 static uint32_t level_key(themis_sched_policy_level_t level, const themis_sched_job_identity_t *job)
 {
-    switch (level) {
-    case THEMIS_SCHED_LEVEL_GROUP:
-        return job->gid;
-    case THEMIS_SCHED_LEVEL_USER:
-        return job->uid;
-    case THEMIS_SCHED_LEVEL_PRIORITY:
-        return job->priority;
-    case THEMIS_SCHED_LEVEL_SIZE:
-        return job->nodes;
-    default:
+    if (level == THEMIS_SCHED_LEVEL_JOB)
         return 0;
-    }
+    return *(const uint32_t *)(const void *)((const char *)job + levels[level].field);
 }
 
 static double level_weight(themis_sched_policy_level_t level, const themis_sched_job_identity_t *job)
 {
-    uint32_t weight = 1;
+    uint32_t weight = levels[level].is_weight ? level_key(level, job) : 1;
 
-    if (level == THEMIS_SCHED_LEVEL_PRIORITY)
-        weight = job->priority;
-    else if (level == THEMIS_SCHED_LEVEL_SIZE)
-        weight = job->nodes;
     return weight == 0 ? 1 : weight;
 }
 
@@ -120,19 +118,13 @@ void themis_sched_policy_tree_build(themis_sched_policy_tree_t *tree, const them
 static void explain_name(FILE *out, const themis_sched_policy_t *policy, unsigned level,
                          const themis_sched_job_identity_t *job)
 {
-    int last = level + 1 == policy->levels;
+    themis_sched_policy_level_t kind = policy->level[level];
 
-    if (last)
+    if (level + 1 == policy->levels)
         fprintf(out, "job %s (user %u, group %u, %u node%s, priority %u)", job->id, job->uid, job->gid, job->nodes,
                 job->nodes == 1 ? "" : "s", job->priority);
-    else if (policy->level[level] == THEMIS_SCHED_LEVEL_GROUP)
-        fprintf(out, "group %u", job->gid);
-    else if (policy->level[level] == THEMIS_SCHED_LEVEL_USER)
-        fprintf(out, "user %u", job->uid);
-    else if (policy->level[level] == THEMIS_SCHED_LEVEL_PRIORITY)
-        fprintf(out, "priority %u", job->priority);
     else
-        fprintf(out, "jobs of %u nodes", job->nodes);
+        fprintf(out, "%s%u%s", levels[kind].before, level_key(kind, job), levels[kind].after);
 }
 
 /* Prints the entities of `level` below `parent`, from *cursor[level] on, each with its subtree. */
