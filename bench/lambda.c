@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cost of a round of the lambda exchange at one server, by the real code: taking over the tables of all servers and
+ * Cost of a round of the lambda exchange at one server, by the real code: receiving the tables of all servers and
  * computing the allocation. Usage: lambda SERVERS JOBS REPEATS; prints JSON rows.
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct bed {
     uint64_t rows, bytes; /* of all tables */
 } bed_t;
 
-/* Which jobs a server sees: all, or those whose files it holds, `width` servers a job from a random one on. */
+/* A job has files on `width` consecutive servers, from a random one on. */
 static int is_on(const bed_t *bed, uint32_t server, int job, uint32_t width)
 {
     uint32_t first = (uint32_t)((uint64_t)job * UINT64_C(2654435761) >> 7) % bed->servers;
@@ -26,7 +26,7 @@ static int is_on(const bed_t *bed, uint32_t server, int job, uint32_t width)
     return (server + bed->servers - first) % bed->servers < width;
 }
 
-/* A table as it comes from another server: encoded, decoded, taken over. */
+/* A table as it comes from another server: encoded, decoded, added. Returns ns, or -1. */
 static int take_table(bed_t *bed, uint32_t server, uint32_t width, uint64_t now)
 {
     static themis_proto_table_row_t rows[65536];
@@ -60,12 +60,9 @@ static int take_table(bed_t *bed, uint32_t server, uint32_t width, uint64_t now)
     themis_proto_table_row_t row;
     uint32_t cursor = 0;
     themis_sched_lambda_begin(bed->lambda, server, body.table.capacity, now);
-    while (themis_proto_table_next(&body.table, &cursor, &row)) {
-        themis_sched_lambda_row_t taken = {row.job.bytes, row.job.length, row.uid,   row.gid,
-                                           row.nodes,     row.priority,   row.demand};
-        if (themis_sched_lambda_add(bed->lambda, server, &taken) != THEMIS_OK)
+    while (themis_proto_table_next(&body.table, &cursor, &row))
+        if (themis_sched_lambda_add(bed->lambda, server, &row) != THEMIS_OK)
             return -1;
-    }
     return (int)(themis_util_clock_now() - start);
 }
 

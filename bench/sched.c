@@ -54,7 +54,7 @@ static void tear_down(bed_t *bed)
     free(bed->items);
 }
 
-/* Of this process: what others do on the machine costs it nothing but cache. */
+/* Of this process, so that other processes affect it only through the cache. */
 static double cpu_ns(void)
 {
     struct timespec now;
@@ -63,7 +63,7 @@ static double cpu_ns(void)
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-/* A request that ends is followed by its like at once, so every job stays active. */
+/* A request that ends is sent again immediately, so that every job stays active. */
 static double decide(bed_t *bed, int decisions)
 {
     double start = cpu_ns();

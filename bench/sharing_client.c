@@ -37,7 +37,7 @@ typedef struct settings {
     long nodes, priority, uid, gid, processes, depth, request, file, think, server, check, rounds, every;
 } settings_t;
 
-/* What the processes of a job count together. */
+/* Counters that the processes of a job share. */
 typedef struct totals {
     uint64_t bytes, operations, failures;
 } totals_t;
@@ -290,7 +290,7 @@ static int run_job(const settings_t *settings)
         if (child < 0)
             return 1;
         if (child == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL); /* who ends the job ends its processes */
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* its processes end with the job */
             _exit(run_process(settings, totals, rank, start) != 0);
         }
     }

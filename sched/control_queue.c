@@ -30,10 +30,10 @@ themis_sched_control_item_t *themis_sched_control_queue_next(themis_sched_contro
 
     if (job == NULL || queue->serving)
         return NULL;
-    /* The account is overdrawn by no more than one item: its part of the time since must have paid for the rest. */
-    uint64_t ahead = THEMIS_SCHED_CONTROL_PART * THEMIS_SCHED_CONTROL_BURST;
-    if (queue->paid > now + ahead) {
-        *wake = queue->paid - ahead < *wake ? queue->paid - ahead : *wake;
+    /* The budget may be exceeded by one item: no further one until the debt is within the burst. */
+    uint64_t ahead = THEMIS_SCHED_CONTROL_DIVISOR * THEMIS_SCHED_CONTROL_BURST;
+    if (queue->charged_until > now + ahead) {
+        *wake = queue->charged_until - ahead < *wake ? queue->charged_until - ahead : *wake;
         return NULL;
     }
     themis_sched_control_item_t *item = job->control;
@@ -49,5 +49,6 @@ themis_sched_control_item_t *themis_sched_control_queue_next(themis_sched_contro
 void themis_sched_control_queue_done(themis_sched_control_queue_t *queue, uint64_t service, uint64_t now)
 {
     queue->serving = 0;
-    queue->paid = (queue->paid > now ? queue->paid : now) + THEMIS_SCHED_CONTROL_PART * service;
+    queue->charged_until =
+        (queue->charged_until > now ? queue->charged_until : now) + THEMIS_SCHED_CONTROL_DIVISOR * service;
 }

@@ -14,17 +14,8 @@ static uint64_t ordered(double key)
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static double key_of(uint64_t bits)
-{
-    double key;
-
-    bits = bits >> 63 ? bits & ~(UINT64_C(1) << 63) : ~bits;
-    memcpy(&key, &bits, sizeof key);
-    return key;
-}
-
-/* Plays the matches on the slot's way to the root anew. Without branches on keys, since nobody can predict them. */
-static void play(themis_sched_heap_t *heap, uint32_t slot)
+/* Replays the matches on the slot's path to the root. Without branches on keys, as they cannot be predicted. */
+static void replay(themis_sched_heap_t *heap, uint32_t slot)
 {
     const uint64_t *keys = heap->key;
     uint32_t best = slot, other = slot ^ 1;
@@ -42,8 +33,8 @@ static void play(themis_sched_heap_t *heap, uint32_t slot)
     }
 }
 
-/* All matches, from the leaves on. */
-static void play_all(themis_sched_heap_t *heap)
+/* Replays all matches, from the leaves up. */
+static void replay_all(themis_sched_heap_t *heap)
 {
     for (uint32_t node = heap->capacity - 1; node > 0; node--) {
         uint32_t left = 2 * node, right = left + 1;
@@ -70,7 +61,7 @@ themis_status_t themis_sched_heap_reserve(themis_sched_heap_t *heap, uint32_t en
     for (uint32_t slot = heap->capacity; slot < capacity; slot++)
         heap->key[slot] = absent;
     heap->capacity = capacity;
-    play_all(heap);
+    replay_all(heap);
     return THEMIS_OK;
 }
 
@@ -88,7 +79,7 @@ static void set_key(themis_sched_heap_t *heap, uint32_t slot, uint64_t key)
     heap->count += heap->key[slot] == absent;
     heap->count -= key == absent;
     heap->key[slot] = key;
-    play(heap, slot);
+    replay(heap, slot);
 }
 
 void themis_sched_heap_set(themis_sched_heap_t *heap, uint32_t slot, double key)
@@ -101,17 +92,10 @@ void themis_sched_heap_remove(themis_sched_heap_t *heap, uint32_t slot)
     set_key(heap, slot, absent);
 }
 
-void themis_sched_heap_rename(themis_sched_heap_t *heap, uint32_t from, uint32_t to)
+void themis_sched_heap_move(themis_sched_heap_t *heap, uint32_t from, uint32_t to)
 {
     uint64_t key = heap->key[from];
 
     set_key(heap, from, absent);
     set_key(heap, to, key);
-}
-
-void themis_sched_heap_lower(themis_sched_heap_t *heap, double by)
-{
-    for (uint32_t slot = 0; slot < heap->capacity; slot++)
-        if (heap->key[slot] != absent)
-            heap->key[slot] = ordered(key_of(heap->key[slot]) - by);
 }

@@ -1,39 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shares: the sparse product of the levels' transition matrices, and the tree in words. */
-#include "sched/policy.h"
+#include "sched/policy_tree.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What tells the entities of a level apart, but for single jobs. */
+/* What distinguishes the entities of a level, and how they are called. A job stands for itself. */
+static const struct {
+    size_t field;  /* of the identity */
+    int is_weight; /* shares are in proportion to that field */
+    const char *before, *after;
+} levels[THEMIS_SCHED_LEVELS] = {
+    [THEMIS_SCHED_LEVEL_GROUP] = {offsetof(themis_sched_job_identity_t, gid), 0, "group ", ""},
+    [THEMIS_SCHED_LEVEL_USER] = {offsetof(themis_sched_job_identity_t, uid), 0, "user ", ""},
+    [THEMIS_SCHED_LEVEL_PRIORITY] = {offsetof(themis_sched_job_identity_t, priority), 1, "priority ", ""},
+    [THEMIS_SCHED_LEVEL_SIZE] = {offsetof(themis_sched_job_identity_t, nodes), 1, "jobs of ", " nodes"},
+};
+
 static uint32_t level_key(themis_sched_policy_level_t level, const themis_sched_job_identity_t *job)
 {
-    switch (level) {
-    case THEMIS_SCHED_LEVEL_GROUP:
-        return job->gid;
-    case THEMIS_SCHED_LEVEL_USER:
-        return job->uid;
-    case THEMIS_SCHED_LEVEL_PRIORITY:
-        return job->priority;
-    case THEMIS_SCHED_LEVEL_SIZE:
-        return job->nodes;
-    default:
+    if (level == THEMIS_SCHED_LEVEL_JOB)
         return 0;
-    }
+    return *(const uint32_t *)(const void *)((const char *)job + levels[level].field);
 }
 
 static double level_weight(themis_sched_policy_level_t level, const themis_sched_job_identity_t *job)
 {
-    uint32_t weight = 1;
+    uint32_t weight = levels[level].is_weight ? level_key(level, job) : 1;
 
-    if (level == THEMIS_SCHED_LEVEL_PRIORITY)
-        weight = job->priority;
-    else if (level == THEMIS_SCHED_LEVEL_SIZE)
-        weight = job->nodes;
     return weight == 0 ? 1 : weight;
 }
 
-int themis_sched_policy_compare(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
-                                const themis_sched_job_identity_t *b)
+/* The first level at which two jobs belong to different entities. */
+static unsigned first_difference(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
+                                 const themis_sched_job_identity_t *b)
+{
+    unsigned last = policy->levels - 1;
+
+    for (unsigned i = 0; i < last; i++)
+        if (level_key(policy->level[i], a) != level_key(policy->level[i], b))
+            return i;
+    return last;
+}
+
+int themis_sched_policy_tree_compare(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
+                                     const themis_sched_job_identity_t *b)
 {
     for (unsigned i = 0; i + 1 < policy->levels; i++) {
         uint32_t x = level_key(policy->level[i], a), y = level_key(policy->level[i], b);
@@ -68,21 +77,9 @@ void themis_sched_policy_tree_release(themis_sched_policy_tree_t *tree)
     *tree = (themis_sched_policy_tree_t){0};
 }
 
-/* The first level at which a job is another entity than the job before it. */
-static unsigned first_difference(const themis_sched_policy_t *policy, const themis_sched_job_identity_t *a,
-                                 const themis_sched_job_identity_t *b)
-{
-    unsigned last = policy->levels - 1;
-
-    for (unsigned i = 0; i < last; i++)
-        if (level_key(policy->level[i], a) != level_key(policy->level[i], b))
-            return i;
-    return last;
-}
-
 /* Appends the entities that begin with this job, from level `from` down. */
-static void append(themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy, unsigned from,
-                   const themis_sched_job_identity_t *job, uint32_t index)
+static void entities_append(themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy, unsigned from,
+                            const themis_sched_job_identity_t *job, uint32_t index)
 {
     for (unsigned l = from; l < policy->levels; l++) {
         themis_sched_policy_node_t *node = &tree->node[l][tree->count[l]++];
@@ -91,7 +88,6 @@ static void append(themis_sched_policy_tree_t *tree, const themis_sched_policy_t
             continue;
         node->parent = tree->count[l - 1] - 1;
         tree->node[l - 1][node->parent].sum += node->weight;
-        tree->node[l - 1][node->parent].children++;
     }
 }
 
@@ -107,34 +103,28 @@ void themis_sched_policy_tree_build(themis_sched_policy_tree_t *tree, const them
     for (unsigned l = 0; l < policy->levels; l++)
         tree->count[l] = 0;
     for (uint32_t i = 0; i < count; i++)
-        append(tree, policy, i == 0 ? 0 : first_difference(policy, jobs[i - 1], jobs[i]), jobs[i], i);
+        entities_append(tree, policy, i == 0 ? 0 : first_difference(policy, jobs[i - 1], jobs[i]), jobs[i], i);
     for (uint32_t k = 0; k < tree->count[0]; k++)
         total += tree->node[0][k].weight;
     for (unsigned l = 0; l < policy->levels; l++)
         for (uint32_t k = 0; k < tree->count[l]; k++) {
             themis_sched_policy_node_t *node = &tree->node[l][k];
             const themis_sched_policy_node_t *parent = l == 0 ? NULL : &tree->node[l - 1][node->parent];
-            node->fraction = node->weight / (parent == NULL ? total : parent->sum);
-            node->share = node->fraction * (parent == NULL ? 1 : parent->share);
+            double fraction = node->weight / (parent == NULL ? total : parent->sum);
+            node->share = fraction * (parent == NULL ? 1 : parent->share);
         }
 }
 
 static void explain_name(FILE *out, const themis_sched_policy_t *policy, unsigned level,
                          const themis_sched_job_identity_t *job)
 {
-    int last = level + 1 == policy->levels;
+    themis_sched_policy_level_t kind = policy->level[level];
 
-    if (last)
+    if (level + 1 == policy->levels)
         fprintf(out, "job %s (user %u, group %u, %u node%s, priority %u)", job->id, job->uid, job->gid, job->nodes,
                 job->nodes == 1 ? "" : "s", job->priority);
-    else if (policy->level[level] == THEMIS_SCHED_LEVEL_GROUP)
-        fprintf(out, "group %u", job->gid);
-    else if (policy->level[level] == THEMIS_SCHED_LEVEL_USER)
-        fprintf(out, "user %u", job->uid);
-    else if (policy->level[level] == THEMIS_SCHED_LEVEL_PRIORITY)
-        fprintf(out, "priority %u", job->priority);
     else
-        fprintf(out, "jobs of %u nodes", job->nodes);
+        fprintf(out, "%s%u%s", levels[kind].before, level_key(kind, job), levels[kind].after);
 }
 
 /* Prints the entities of `level` below `parent`, from *cursor[level] on, each with its subtree. */
@@ -156,8 +146,8 @@ static void explain_level(FILE *out, const themis_sched_policy_t *policy, const 
     }
 }
 
-char *themis_sched_policy_explain(const themis_sched_policy_t *policy, const themis_sched_policy_tree_t *tree,
-                                  const themis_sched_job_identity_t *const *jobs)
+char *themis_sched_policy_tree_explain(const themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy,
+                                       const themis_sched_job_identity_t *const *jobs)
 {
     uint32_t cursor[THEMIS_SCHED_LEVELS + 1] = {0};
     char *text = NULL;
@@ -167,7 +157,7 @@ char *themis_sched_policy_explain(const themis_sched_policy_t *policy, const the
     if (out == NULL)
         return NULL;
     fprintf(out, "%s\n", policy->text);
-    if (policy->kind != THEMIS_SCHED_POLICY_SHARES)
+    if (policy->levels == 0)
         fprintf(out, "  (no shares)\n");
     else if (tree->jobs == 0)
         fprintf(out, "  (no jobs)\n");

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The scheduler's front: queues, charges, the device limit; which job comes next is up to a table of operations. */
 #include "sched/sched.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-#include "sched/ops.h"
 #include "sched/shares.h"
+#include "sched/state.h"
 #include "util/clock.h"
 #include "util/log.h"
-
-/* Bytes below which a data request is charged by time, as metadata is, but never more than this. */
-enum { SMALL_BYTES = 4096 };
-/* ns of the device's time that a late worker may still use; only where there was work, see enqueue. */
-static const double limit_burst = 20e6;
 
 void themis_sched_options_init(themis_sched_options_t *options)
 {
@@ -27,62 +21,71 @@ void themis_sched_options_init(themis_sched_options_t *options)
     };
 }
 
-static const themis_sched_ops_t *choose_ops(const themis_sched_policy_t *policy, const char *draw)
-{
-    switch (policy->kind) {
-    case THEMIS_SCHED_POLICY_FIFO:
-        return &themis_sched_fifo;
-    case THEMIS_SCHED_POLICY_GIFT:
-        return &themis_sched_gift;
-    case THEMIS_SCHED_POLICY_TBF:
-        return &themis_sched_tbf;
-    default:
-        return strcmp(draw, "statistical") == 0 ? &themis_sched_statistical : &themis_sched_stride;
-    }
-}
+/* --- life and policy ---------------------------------------------------------------------------------------------- */
 
-static themis_status_t check(const char *text, const char *draw, themis_sched_policy_t *policy, char *error,
-                             size_t size)
+static themis_status_t parse_policy(const char *text, const char *draw, themis_sched_policy_t *policy,
+                                    const themis_sched_draw_ops_t **ops, char *error, size_t size)
 {
-    if (strcmp(draw, "stride") != 0 && strcmp(draw, "statistical") != 0) {
+    if (themis_sched_draw_find(THEMIS_SCHED_DRAW_SHARES, draw, ops) != THEMIS_OK) {
         snprintf(error, size, "draw \"%.40s\": expected \"stride\" or \"statistical\"", draw);
         return THEMIS_PARSE;
     }
-    return themis_sched_policy_parse(text, policy, error, size);
+    themis_status_t status = themis_sched_policy_parse(text, policy, error, size);
+    if (status == THEMIS_OK && policy->levels == 0)
+        status = themis_sched_draw_find(THEMIS_SCHED_DRAW_POLICY, text, ops);
+    return status;
 }
 
-/* Makes `ops` the way to choose, with all jobs and their queues; on failure everything is as before. */
-static themis_status_t install(themis_sched_t *sched, const themis_sched_ops_t *ops, uint64_t now)
+static void draw_destroy(const themis_sched_draw_ops_t *ops, void *state)
 {
-    const themis_sched_ops_t *old_ops = sched->ops;
-    void *old_state = sched->state;
+    if (state != NULL && ops->release != NULL)
+        ops->release(state);
+    free(state);
+}
 
-    sched->ops = ops;
-    themis_status_t status = ops->create(sched, now);
-    if (status == THEMIS_OK && ops->reserve != NULL) {
-        status = ops->reserve(sched, sched->count);
-        if (status != THEMIS_OK)
-            ops->destroy(sched);
-    }
-    void *new_state = sched->state;
-    sched->state = old_state;
-    sched->ops = old_ops;
-    if (status != THEMIS_OK)
+/* Makes `ops` the draw, with all jobs and their queues; the caller updates the entries. On failure nothing changes. */
+static themis_status_t draw_install(themis_sched_t *sched, const themis_sched_draw_ops_t *ops, uint64_t now)
+{
+    void *state = calloc(1, ops->state_bytes + 1); /* a draw without state has a byte, too */
+    themis_status_t status = state == NULL ? THEMIS_NO_MEMORY : THEMIS_OK;
+
+    if (status == THEMIS_OK && ops->reserve != NULL)
+        status = ops->reserve(state, sched->count);
+    if (status != THEMIS_OK) {
+        draw_destroy(ops, state);
         return status;
-    if (old_ops != NULL)
-        old_ops->destroy(sched);
+    }
+    draw_destroy(sched->ops, sched->state);
     sched->ops = ops;
-    sched->state = new_state;
-    for (uint32_t i = 0; i < sched->count; i++)
-        ops->join(sched, sched->entries[i], now);
+    sched->state = state;
+    if (ops->init != NULL)
+        ops->init(sched, now);
+    for (uint32_t i = 0; i < sched->count; i++) {
+        themis_sched_heap_remove(&sched->order, i);
+        sched->entries[i]->last_concurrent = now;
+        if (ops->join != NULL)
+            ops->join(sched, sched->entries[i], now);
+    }
     return THEMIS_OK;
+}
+
+static themis_status_t entries_reserve(themis_sched_t *sched, uint32_t jobs)
+{
+    themis_status_t status = themis_sched_shares_reserve(sched, jobs);
+
+    if (status == THEMIS_OK)
+        status = themis_sched_heap_reserve(&sched->order, jobs);
+    if (status == THEMIS_OK && sched->ops != NULL && sched->ops->reserve != NULL)
+        status = sched->ops->reserve(sched->state, jobs);
+    return status;
 }
 
 themis_status_t themis_sched_create(const themis_sched_options_t *options, uint64_t now, char *error, size_t size,
                                     themis_sched_t **sched)
 {
+    const themis_sched_draw_ops_t *ops;
     themis_sched_policy_t policy;
-    themis_status_t status = check(options->policy, options->draw, &policy, error, size);
+    themis_status_t status = parse_policy(options->policy, options->draw, &policy, &ops, error, size);
 
     if (status != THEMIS_OK)
         return status;
@@ -94,16 +97,15 @@ themis_status_t themis_sched_create(const themis_sched_options_t *options, uint6
     made->policy = policy;
     snprintf(made->draw, sizeof made->draw, "%s", options->draw);
     made->random = options->seed;
-    made->scanned = made->computed = now;
-    made->bandwidth = options->bandwidth > 0 ? (double)options->bandwidth / 1e9 : 1;
-    made->limit_free = (double)now;
-    status = themis_sched_shares_reserve(made, 1);
+    made->idle_checked = made->computed = now;
+    made->limit = (themis_sched_bandwidth_limit_t){.bandwidth = options->bandwidth, .free_at = (double)now};
+    made->rate = options->bandwidth > 0 ? (double)options->bandwidth / 1e9 : 1;
+    status = entries_reserve(made, 1);
     if (status == THEMIS_OK)
-        status = install(made, choose_ops(&policy, options->draw), now);
+        status = draw_install(made, ops, now);
     if (status != THEMIS_OK) {
         snprintf(error, size, "scheduler: %s", themis_status_string(status));
-        themis_sched_shares_release(made);
-        free(made);
+        themis_sched_destroy(made);
         return status;
     }
     *sched = made;
@@ -118,23 +120,47 @@ void themis_sched_destroy(themis_sched_t *sched)
         sched->entries[i]->job->sched = NULL;
         free(sched->entries[i]);
     }
-    sched->count = 0;
-    sched->ops->destroy(sched);
+    draw_destroy(sched->ops, sched->state);
+    themis_sched_heap_release(&sched->order);
     themis_sched_shares_release(sched);
     free(sched);
+}
+
+/* The head of the entry's queue, its account, or whether it is held has changed: keeps the order. */
+static void entry_update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+{
+    const themis_sched_draw_ops_t *ops = sched->ops;
+    int ready = themis_sched_entry_is_ready(entry), in_metadata = ready && entry->head->total == 0;
+
+    if (ops->key != NULL) {
+        if (ready)
+            themis_sched_heap_set(&sched->order, entry->slot, ops->key(entry));
+        else
+            themis_sched_heap_remove(&sched->order, entry->slot);
+        if (sched->order.count > 0) /* for the next decision */
+            __builtin_prefetch(sched->entries[themis_sched_heap_min(&sched->order)], 1);
+    }
+    if (ops->update != NULL)
+        ops->update(sched, entry, now);
+    if (in_metadata == entry->in_metadata)
+        return;
+    entry->in_metadata = (int16_t)in_metadata;
+    if (in_metadata)
+        DL_APPEND(sched->metadata, entry);
+    else
+        DL_DELETE(sched->metadata, entry);
 }
 
 themis_status_t themis_sched_set_policy(themis_sched_t *sched, const char *policy, const char *draw, uint64_t now,
                                         char *error, size_t size)
 {
+    const themis_sched_draw_ops_t *ops;
     themis_sched_policy_t parsed;
-    themis_status_t status = check(policy, draw, &parsed, error, size);
+    themis_status_t status = parse_policy(policy, draw, &parsed, &ops, error, size);
 
     if (status != THEMIS_OK)
         return status;
-    const themis_sched_ops_t *ops = choose_ops(&parsed, draw);
-    int another = ops != sched->ops;
-    if (another && (status = install(sched, ops, now)) != THEMIS_OK) {
+    if (ops != sched->ops && (status = draw_install(sched, ops, now)) != THEMIS_OK) {
         snprintf(error, size, "policy \"%s\": %s", policy, themis_status_string(status));
         return status;
     }
@@ -142,7 +168,7 @@ themis_status_t themis_sched_set_policy(themis_sched_t *sched, const char *polic
     snprintf(sched->draw, sizeof sched->draw, "%s", draw);
     themis_sched_refresh(sched, now);
     for (uint32_t i = 0; i < sched->count; i++)
-        ops->update(sched, sched->entries[i], now);
+        entry_update(sched, sched->entries[i], now);
     return THEMIS_OK;
 }
 
@@ -156,40 +182,48 @@ const char *themis_sched_draw(const themis_sched_t *sched)
     return sched->draw;
 }
 
+/* --- jobs --------------------------------------------------------------------------------------------------------- */
+
 themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now)
 {
     themis_sched_entry_t *entry = aligned_alloc(64, (sizeof *entry + 63) / 64 * 64);
-    themis_status_t status = entry == NULL ? THEMIS_NO_MEMORY : themis_sched_shares_reserve(sched, sched->count + 1);
+    themis_status_t status = entry == NULL ? THEMIS_NO_MEMORY : entries_reserve(sched, sched->count + 1);
 
-    if (status == THEMIS_OK && sched->ops->reserve != NULL)
-        status = sched->ops->reserve(sched, sched->count + 1);
     if (status != THEMIS_OK) {
         themis_error("scheduler: no memory for job %s", job->identity.id);
         free(entry);
         return status;
     }
-    *entry = (themis_sched_entry_t){
-        .job = job, .slot = sched->count, .weight = -1, .quiet_since = now, .metadata_cost = SMALL_BYTES};
+    *entry = (themis_sched_entry_t){.job = job,
+                                    .slot = sched->count,
+                                    .weight = -1,
+                                    .last_concurrent = now, /* it has to show that it has one request at a time */
+                                    .idle_since = now,
+                                    .metadata_cost = THEMIS_SCHED_SMALL_BYTES};
     job->sched = entry;
     sched->entries[sched->count++] = entry;
     themis_sched_shares_insert(sched, entry);
-    sched->ops->join(sched, entry, now);
+    if (sched->ops->join != NULL)
+        sched->ops->join(sched, entry, now);
     return THEMIS_OK;
 }
 
 void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now)
 {
-    themis_sched_entry_t *entry = themis_sched_entry(job), *last = sched->entries[sched->count - 1];
+    themis_sched_entry_t *entry = job->sched, *last = sched->entries[sched->count - 1];
 
-    sched->ops->leave(sched, entry, now);
+    if (sched->ops->leave != NULL)
+        sched->ops->leave(sched, entry, now);
+    themis_sched_heap_remove(&sched->order, entry->slot);
     themis_sched_shares_remove(sched, entry);
     sched->count--;
     if (last != entry) {
         uint32_t from = last->slot;
         last->slot = entry->slot;
         sched->entries[last->slot] = last;
-        if (sched->ops->rename != NULL)
-            sched->ops->rename(sched, last, from);
+        themis_sched_heap_move(&sched->order, from, last->slot);
+        if (sched->ops->move != NULL)
+            sched->ops->move(sched, last, from);
     }
     job->sched = NULL;
     free(entry);
@@ -204,87 +238,41 @@ void themis_sched_refresh(themis_sched_t *sched, uint64_t now)
 
 int themis_sched_is_busy(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
-    const themis_sched_entry_t *entry = themis_sched_entry(job);
-
-    return entry != NULL && themis_sched_asks(entry);
+    return job->sched != NULL && themis_sched_entry_is_busy(job->sched);
 }
 
-int themis_sched_has_asked(const themis_sched_t *sched, const themis_sched_job_t *job)
+int themis_sched_has_requested(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
     return job->requests > 0 || themis_sched_is_busy(sched, job);
 }
 
-static void push_head(themis_sched_entry_t *entry, themis_sched_item_t *item)
-{
-    item->previous = NULL;
-    item->next = entry->head;
-    *(entry->head == NULL ? &entry->tail : &entry->head->previous) = item;
-    entry->head = item;
-}
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void push_tail(themis_sched_entry_t *entry, themis_sched_item_t *item)
-{
-    item->next = NULL;
-    item->previous = entry->tail;
-    *(entry->tail == NULL ? &entry->head : &entry->tail->next) = item;
-    entry->tail = item;
-}
-
-static void take_out(themis_sched_entry_t *entry, themis_sched_item_t *item)
-{
-    *(item->previous == NULL ? &entry->head : &item->previous->next) = item->next;
-    *(item->next == NULL ? &entry->tail : &item->next->previous) = item->previous;
-    item->next = item->previous = NULL;
-}
-
-/* The counters of what waits: one item more or less. */
-static void count_in(themis_sched_t *sched, const themis_sched_item_t *item)
+/* The counters of waiting requests: one item more or less. */
+static void count_queued(themis_sched_t *sched, const themis_sched_item_t *item)
 {
     sched->queued++;
     item->job->queued++;
     item->job->queued_bytes += item->bytes;
 }
 
-static void count_out(themis_sched_t *sched, const themis_sched_item_t *item)
+static void count_dequeued(themis_sched_t *sched, const themis_sched_item_t *item)
 {
     sched->queued--;
     item->job->queued--;
     item->job->queued_bytes -= item->bytes;
 }
 
-/* The queue's head, the account, or whether the entry is held has changed: keeps order. */
-static void update(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
+/* The entry's queue was empty, or it was held. */
+static void entry_wake(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now)
 {
-    int listed = themis_sched_waits(entry) && entry->head->total == 0;
-
-    sched->ops->update(sched, entry, now);
-    if (listed == entry->listed)
-        return;
-    entry->listed = (int16_t)listed;
-    if (listed)
-        DL_APPEND(sched->metadata, entry);
-    else
-        DL_DELETE(sched->metadata, entry);
-}
-
-/* A device without work saves nothing up. */
-static void find_idle(themis_sched_t *sched, uint64_t now)
-{
-    uint64_t since = sched->rested;
-
-    sched->idle = 0;
-    if (sched->queued > 0 || sched->serving > 0)
-        return;
-    if (sched->options.bandwidth > 0 && sched->limit_free > (double)since)
-        since = (uint64_t)sched->limit_free;
-    sched->idle = now > since ? now - since : 0;
-    if (sched->limit_free < (double)now)
-        sched->limit_free = (double)now;
+    if (sched->ops->wake != NULL)
+        sched->ops->wake(sched, entry, now);
 }
 
 void themis_sched_enqueue(themis_sched_t *sched, themis_sched_job_t *job, themis_sched_item_t *item, uint64_t now)
 {
-    themis_sched_entry_t *entry = themis_sched_entry(job);
+    themis_sched_entry_t *entry = job->sched;
     int first = entry->head == NULL;
 
     item->job = job;
@@ -292,57 +280,21 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_sched_job_t *job, themis
     item->sequence = ++sched->sequence;
     item->total = item->bytes;
     item->service = 0;
-    if (!entry->counted)
-        themis_sched_shares_count(sched, entry);
+    if (!entry->in_tree)
+        themis_sched_shares_activate(sched, entry);
     if (first && entry->serving == 0)
         entry->busy_since = now;
     else
-        entry->crowded = now;
-    find_idle(sched, now);
-    push_tail(entry, item);
-    count_in(sched, item);
-    if (first) { /* also when what is being served took long: that saves nothing up */
-        sched->ops->wake(sched, entry, now);
-        update(sched, entry, now);
+        entry->last_concurrent = now;
+    sched->device_idle = 0;
+    if (sched->queued == 0 && sched->serving == 0)
+        sched->device_idle = themis_sched_bandwidth_limit_end_idle(&sched->limit, sched->last_done, now);
+    DL_APPEND(entry->head, item);
+    count_queued(sched, item);
+    if (first) { /* also when a slice that is still being served takes long: such a job saves nothing up */
+        entry_wake(sched, entry, now);
+        entry_update(sched, entry, now);
     }
-}
-
-static void rest(themis_sched_entry_t *entry, uint64_t now)
-{
-    if (themis_sched_asks(entry))
-        return;
-    entry->busy += now - entry->busy_since;
-    entry->quiet_since = now;
-}
-
-double themis_sched_head_cost(const themis_sched_t *sched, const themis_sched_entry_t *entry)
-{
-    const themis_sched_item_t *item = entry->head;
-
-    if (item->total == 0)
-        return entry->metadata_cost;
-    if (item->total < SMALL_BYTES)
-        return SMALL_BYTES;
-    return (double)(item->bytes < sched->options.quantum ? item->bytes : sched->options.quantum);
-}
-
-/* 1 while the device is still at work on what it was given. */
-static int is_limited(themis_sched_t *sched, uint64_t now, uint64_t *wake)
-{
-    if (sched->options.bandwidth == 0)
-        return 0;
-    if (sched->limit_free < (double)now - limit_burst)
-        sched->limit_free = (double)now - limit_burst;
-    if (sched->limit_free <= (double)now)
-        return 0;
-    *wake = (uint64_t)sched->limit_free + 1;
-    return 1;
-}
-
-static void limit_charge(themis_sched_t *sched, double bytes)
-{
-    if (sched->options.bandwidth > 0)
-        sched->limit_free += bytes * 1e9 / (double)sched->options.bandwidth;
 }
 
 static void count_wait(themis_sched_job_t *job, uint64_t waited)
@@ -351,37 +303,44 @@ static void count_wait(themis_sched_job_t *job, uint64_t waited)
     themis_sched_histogram_add(&job->wait, waited);
 }
 
-static themis_sched_item_t *dispatch(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now, uint64_t *slice)
+static void entry_charge(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes)
+{
+    if (sched->ops->charge != NULL)
+        sched->ops->charge(sched, entry, bytes);
+}
+
+static themis_sched_item_t *entry_dispatch(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now,
+                                           uint64_t *slice)
 {
     themis_sched_item_t *item = entry->head;
 
-    /* With thousands of jobs each of these lines is a cache miss: let them come at once. */
+    /* With thousands of jobs each of these lines is a cache miss: they are loaded at the same time. */
     __builtin_prefetch(item, 1);
     __builtin_prefetch(entry->job, 1);
     __builtin_prefetch(&entry->metadata_cost, 1);
-    double cost = themis_sched_head_cost(sched, entry);
+    double cost = themis_sched_entry_head_cost(entry, sched->options.quantum);
     *slice = item->bytes < sched->options.quantum ? item->bytes : sched->options.quantum;
     if (item->service == 0 && item->bytes == item->total)
         count_wait(entry->job, now - item->enqueued);
-    count_out(sched, item);
-    take_out(entry, item);
+    count_dequeued(sched, item);
+    DL_DELETE(entry->head, item);
     item->reserved = (uint64_t)cost;
     entry->serving++;
     sched->serving++;
-    limit_charge(sched, (double)*slice);
-    sched->ops->charge(sched, entry, (double)item->reserved);
-    update(sched, entry, now);
+    themis_sched_bandwidth_limit_charge(&sched->limit, (double)*slice);
+    entry_charge(sched, entry, (double)item->reserved);
+    entry_update(sched, entry, now);
     return item;
 }
 
 themis_sched_item_t *themis_sched_next(themis_sched_t *sched, uint64_t now, uint64_t *slice, uint64_t *wake)
 {
     *wake = UINT64_MAX;
-    if (sched->queued == 0 || is_limited(sched, now, wake))
+    if (sched->queued == 0 || themis_sched_bandwidth_limit_is_busy(&sched->limit, now, wake))
         return NULL;
     themis_sched_shares_refresh(sched, now);
     themis_sched_entry_t *entry = sched->ops->pick(sched, now, wake);
-    return entry == NULL ? NULL : dispatch(sched, entry, now, slice);
+    return entry == NULL ? NULL : entry_dispatch(sched, entry, now, slice);
 }
 
 themis_sched_item_t *themis_sched_next_metadata(themis_sched_t *sched, uint64_t now, uint64_t *wake)
@@ -390,23 +349,24 @@ themis_sched_item_t *themis_sched_next_metadata(themis_sched_t *sched, uint64_t 
     uint64_t slice;
 
     *wake = UINT64_MAX;
-    if (entry == NULL || is_limited(sched, now, wake))
+    if (entry == NULL || themis_sched_bandwidth_limit_is_busy(&sched->limit, now, wake))
         return NULL;
     themis_sched_shares_refresh(sched, now);
-    DL_DELETE(sched->metadata, entry); /* to the end, if its next one is such, too */
-    entry->listed = 0;
-    return dispatch(sched, entry, now, &slice);
+    DL_DELETE(sched->metadata, entry); /* it goes to the end if its next request is a metadata operation, too */
+    entry->in_metadata = 0;
+    return entry_dispatch(sched, entry, now, &slice);
 }
 
-/* Bytes of a worker's bandwidth that `service` ns stand for. */
+/* Service time as bytes; limited, so that one request that waited for something does not take a job's share for long.
+ */
 static double cost_of_time(const themis_sched_t *sched, uint64_t service)
 {
-    double cost = (double)service * sched->bandwidth, most = 64 * (double)sched->options.quantum;
+    double cost = (double)service * sched->rate, max = 64 * (double)sched->options.quantum;
 
-    return cost < 1 ? 1 : cost > most ? most : cost;
+    return cost < 1 ? 1 : cost > max ? max : cost;
 }
 
-static double slice_cost(themis_sched_t *sched, themis_sched_entry_t *entry, const themis_sched_item_t *item,
+static double slice_cost(const themis_sched_t *sched, themis_sched_entry_t *entry, const themis_sched_item_t *item,
                          uint64_t moved, uint64_t service)
 {
     double cost = (double)moved;
@@ -414,73 +374,87 @@ static double slice_cost(themis_sched_t *sched, themis_sched_entry_t *entry, con
     if (item->total == 0) {
         cost = cost_of_time(sched, service);
         entry->metadata_cost += (cost - entry->metadata_cost) / 8;
-    } else if (item->total < SMALL_BYTES || moved == 0) {
+    } else if (item->total < THEMIS_SCHED_SMALL_BYTES || moved == 0) {
         double time = cost_of_time(sched, service);
         cost = time > cost ? time : cost;
-        cost = cost > SMALL_BYTES ? SMALL_BYTES : cost;
+        cost = cost > THEMIS_SCHED_SMALL_BYTES ? THEMIS_SCHED_SMALL_BYTES : cost;
     }
     return cost;
 }
 
-/* Smoothed over large slices; a device limit is what counts where there is one. */
-static void measure(themis_sched_t *sched, uint64_t moved, uint64_t service)
+/* Smoothed over large slices; where there is a bandwidth limit, that is the rate. */
+static void measure_rate(themis_sched_t *sched, uint64_t moved, uint64_t service)
 {
-    if (moved < 16 * SMALL_BYTES || service == 0 || sched->options.bandwidth > 0)
+    if (moved < 16 * THEMIS_SCHED_SMALL_BYTES || service == 0 || sched->limit.bandwidth > 0)
         return;
-    sched->bandwidth += ((double)moved / (double)service - sched->bandwidth) / 16;
+    sched->rate += ((double)moved / (double)service - sched->rate) / 16;
+}
+
+static void count_finished(themis_sched_job_t *job, const themis_sched_item_t *item)
+{
+    job->requests++;
+    job->metadata += item->total == 0;
+    job->service_ns += item->service;
+    themis_sched_histogram_add(&job->service, item->service);
+}
+
+/* A request has left the entry. */
+static void entry_rest(themis_sched_entry_t *entry, uint64_t now)
+{
+    if (themis_sched_entry_is_busy(entry))
+        return;
+    entry->busy += now - entry->busy_since;
+    entry->idle_since = now;
 }
 
 void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_t moved, uint64_t service, uint64_t now)
 {
     themis_sched_job_t *job = item->job;
-    themis_sched_entry_t *entry = themis_sched_entry(job);
+    themis_sched_entry_t *entry = job->sched;
     double cost = slice_cost(sched, entry, item, moved, service);
 
-    measure(sched, moved, service);
-    if (item->total >= SMALL_BYTES)
-        limit_charge(sched, (double)moved - (double)item->reserved);
-    sched->ops->charge(sched, entry, cost - (double)item->reserved);
+    measure_rate(sched, moved, service);
+    if (item->total >= THEMIS_SCHED_SMALL_BYTES)
+        themis_sched_bandwidth_limit_charge(&sched->limit, (double)moved - (double)item->reserved);
+    entry_charge(sched, entry, cost - (double)item->reserved);
     job->cost += (uint64_t)cost;
     item->service += service;
     entry->serving--;
     sched->serving--;
-    sched->rested = now;
+    sched->last_done = now;
     if (item->bytes > 0) {
-        push_head(entry, item);
-        count_in(sched, item);
+        DL_PREPEND(entry->head, item);
+        count_queued(sched, item);
     } else {
-        job->requests++;
-        job->metadata += item->total == 0;
-        job->service_ns += item->service;
-        themis_sched_histogram_add(&job->service, item->service);
+        count_finished(job, item);
     }
-    update(sched, entry, now);
-    rest(entry, now);
+    entry_update(sched, entry, now);
+    entry_rest(entry, now);
 }
 
 void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint64_t now)
 {
-    themis_sched_entry_t *entry = themis_sched_entry(item->job);
-    int head = entry->head == item;
+    themis_sched_entry_t *entry = item->job->sched;
+    int is_head = entry->head == item;
 
-    count_out(sched, item);
-    take_out(entry, item);
-    if (head)
-        update(sched, entry, now);
-    rest(entry, now);
+    count_dequeued(sched, item);
+    DL_DELETE(entry->head, item);
+    if (is_head)
+        entry_update(sched, entry, now);
+    entry_rest(entry, now);
 }
 
 void themis_sched_hold(themis_sched_t *sched, themis_sched_job_t *job, int hold, uint64_t now)
 {
-    themis_sched_entry_t *entry = themis_sched_entry(job);
+    themis_sched_entry_t *entry = job->sched;
 
     if (entry == NULL || entry->held == (hold != 0))
         return;
     entry->held = hold != 0;
-    sched->idle = 0;
+    sched->device_idle = 0;
     if (!hold && entry->head != NULL)
-        sched->ops->wake(sched, entry, now);
-    update(sched, entry, now);
+        entry_wake(sched, entry, now);
+    entry_update(sched, entry, now);
 }
 
 uint64_t themis_sched_queued(const themis_sched_t *sched)
@@ -488,78 +462,57 @@ uint64_t themis_sched_queued(const themis_sched_t *sched)
     return sched->queued;
 }
 
+/* --- shares ------------------------------------------------------------------------------------------------------- */
+
 double themis_sched_share(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
-    return job->sched == NULL || sched->policy.kind != THEMIS_SCHED_POLICY_SHARES ? 0 : themis_sched_entry(job)->share;
+    return job->sched == NULL || sched->policy.levels == 0 ? 0 : job->sched->share;
 }
 
 void themis_sched_set_weight(themis_sched_t *sched, themis_sched_job_t *job, double weight)
 {
-    themis_sched_entry_t *entry = themis_sched_entry(job);
+    themis_sched_entry_t *entry = job->sched;
 
     if (entry->weight == weight || (entry->weight < 0 && weight < 0))
         return;
     entry->weight = weight;
-    sched->dirty = 1;
+    sched->stale = 1;
 }
 
-uint64_t themis_sched_used(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now, double *busy)
+uint64_t themis_sched_collect_usage(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now, double *busy)
 {
-    themis_sched_entry_t *entry = themis_sched_entry(job);
-    uint64_t used, since;
+    themis_sched_entry_t *entry = job->sched;
 
     *busy = 0;
     if (entry == NULL)
         return 0;
-    if (themis_sched_is_busy(sched, job)) {
+    if (themis_sched_entry_is_busy(entry)) {
         entry->busy += now - entry->busy_since;
         entry->busy_since = now;
     }
-    since = entry->asked;
-    if (now > since)
-        *busy = (double)entry->busy / (double)(now - since);
-    used = job->cost - entry->asked_cost;
+    if (now > entry->collected)
+        *busy = (double)entry->busy / (double)(now - entry->collected);
+    uint64_t used = job->cost - entry->collected_cost;
     entry->busy = 0;
-    entry->asked = now;
-    entry->asked_cost = job->cost;
+    entry->collected = now;
+    entry->collected_cost = job->cost;
     return used;
 }
 
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now)
 {
     themis_sched_policy_tree_t tree = {0};
-    const themis_sched_job_identity_t **jobs = sched->counted; /* scratch, as large as the table */
+    const themis_sched_job_identity_t **jobs = sched->identities; /* as many as there are entries */
+    char *text = NULL;
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sched->count; i++)
-        if (sched->sorted[i]->job->active && themis_sched_has_asked(sched, sched->sorted[i]->job))
+        if (sched->sorted[i]->job->active && themis_sched_entry_has_requested(sched->sorted[i]))
             jobs[count++] = &sched->sorted[i]->job->identity;
-    if (themis_sched_policy_tree_reserve(&tree, count) != THEMIS_OK) {
-        themis_sched_policy_tree_release(&tree);
-        return NULL;
+    if (themis_sched_policy_tree_reserve(&tree, count) == THEMIS_OK) {
+        themis_sched_policy_tree_build(&tree, &sched->policy, jobs, count);
+        text = themis_sched_policy_tree_explain(&tree, &sched->policy, jobs);
     }
-    themis_sched_policy_tree_build(&tree, &sched->policy, jobs, count);
-    char *text = themis_sched_policy_explain(&sched->policy, &tree, jobs);
     themis_sched_policy_tree_release(&tree);
     return text;
-}
-
-uint64_t themis_sched_random(themis_sched_t *sched)
-{
-    /* splitmix64 */
-    uint64_t z = sched->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-double themis_sched_uniform(themis_sched_t *sched)
-{
-    return (double)(themis_sched_random(sched) >> 11) * 0x1p-53;
-}
-
-uint64_t themis_sched_cycle(const themis_sched_t *sched)
-{
-    return (uint64_t)((double)sched->options.quantum / sched->bandwidth) + 1;
 }

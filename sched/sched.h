@@ -4,25 +4,25 @@
  *
  * Requests wait in one queue per job. A worker calls themis_sched_next, moves at most the bytes it is told, and calls
  * themis_sched_done; a request that is not finished goes back to the head of its job's queue. A job is charged in
- * bytes: what was moved; for metadata operations, and for data requests that move less than 4 KiB, service time x
- * bandwidth. The charge is made in advance (an estimate for metadata) and put right by themis_sched_done, so that any
+ * bytes: those that were moved; for metadata operations, and for data requests that move less than 4 KiB, service time
+ * x bandwidth. The charge is made in advance (an estimate for metadata) and corrected by themis_sched_done, so that any
  * number of workers shares one account per job.
  *
- * Work-conserving: next returns something whenever any queue holds a request and the device limit allows it (the
+ * Work-conserving: next returns something whenever any queue holds a request and the bandwidth limit allows it (the
  * comparators gift and tbf are not, on purpose). A job without requests leaves its share to the others in proportion;
  * after a second without any it is left out of the policy's tree, so that its user's other jobs get its part.
  *
  * Starvation: under the draw `stride` a job of share s whose queue is not empty is served within
  *     ((q / s) + (n - 1) * q + w * quantum) / bandwidth + 2 * THEMIS_SCHED_GRACE,
- * n jobs, w workers, q the quantum, or 1 + THEMIS_SCHED_PHASE quanta where jobs have but one request at a time. (Start
+ * n jobs, w workers, q the quantum, or 1 + THEMIS_SCHED_PHASE quanta where jobs have only one request at a time. (Start
  * tags lie at most q/s behind the virtual time; each other job exceeds its own part by at most q; and jobs that were
- * idle for less than the grace may catch up what they were due meanwhile.) Under `statistical` it waits more than k
- * slices with probability (1 - s)^k, slices being equal.
+ * idle for less than the grace may catch up on what they missed.) Under `statistical` it waits more than k slices with
+ * probability (1 - s)^k, slices being equal.
  *
- * Behind this front stands a table of operations (sched_ops.h): fifo, stride and statistical (draws over the shares of
- * the policy), gift, tbf. Pure computation on the clock values that it is given; no allocation in enqueue, next, done
- * and cancel; O(log jobs) each, but that gift looks at all, and that shares are computed anew, in O(jobs), when jobs
- * begin or cease to be active.
+ * How the next job is chosen is up to a table of operations (draw.h): the draws stride and statistical over the shares
+ * of the policy; fifo; and the comparators. Pure computation on the times that it is given; no allocation in enqueue,
+ * next, done and cancel; O(log jobs) each, except that gift looks at all jobs, and that shares are recomputed, in
+ * O(jobs), when jobs become active or idle.
  *
  * Threads: the caller serialises all calls (one mutex of the engine); no call blocks.
  */
@@ -30,19 +30,19 @@
 #define THEMIS_SCHED_SCHED_H
 #include <stddef.h>
 #include <stdint.h>
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "themis/status.h"
 
 typedef struct themis_sched themis_sched_t;
 
-/* ns: a job that was without requests for less than this loses nothing of its share, so that clients with one request
- * at a time get theirs. */
+/* ns: a job that was without requests for less than this keeps its full share, so that clients with one request at a
+ * time get theirs. */
 #define THEMIS_SCHED_GRACE UINT64_C(20000000)
 
-/* Quanta by which a job with one request at a time may be moved back at most, under `stride`. */
+/* Under `stride`: the most quanta by which a job with one request at a time is shifted to a later time. */
 enum { THEMIS_SCHED_PHASE = 16 };
 
-/* Embedded in each request of the engine. `bytes` is set before enqueue; the rest is the scheduler's. */
+/* Embedded in each request of the engine. `bytes` is set before enqueue; the rest belongs to the scheduler. */
 typedef struct themis_sched_item {
     uint64_t bytes;          /* still to be moved; 0 for a metadata operation */
     themis_sched_job_t *job; /* set by enqueue */
@@ -51,83 +51,83 @@ typedef struct themis_sched_item {
     uint64_t total;          /* bytes at enqueue; 0: metadata */
     uint64_t service;        /* ns so far */
     uint64_t reserved;       /* bytes that the current slice was charged in advance */
-    struct themis_sched_item *next, *previous;
+    struct themis_sched_item *next, *prev;
 } themis_sched_item_t;
 
 typedef struct themis_sched_options {
-    const char *policy;     /* "fifo", "job-fair", "user-then-size-fair", ..., "gift", "tbf" */
+    const char *policy;     /* "fifo", "job-fair", "user-then-size-fair", ... (policy.h) */
     const char *draw;       /* "stride" or "statistical" */
     uint64_t quantum;       /* bytes of a slice; default 1 MiB */
-    uint64_t bandwidth;     /* bytes/s; the device limit, 0: none */
-    uint64_t seed;          /* of all that is drawn at random */
+    uint64_t bandwidth;     /* bytes/s; the bandwidth limit of the store, 0: none */
+    uint64_t seed;          /* of the random numbers */
     uint64_t gift_interval; /* ns; default 500 ms */
     double tbf_rate;        /* requests/s of each rule; default 10000 */
 } themis_sched_options_t;
 
 void themis_sched_options_init(themis_sched_options_t *options);
 
-/* `error` (`size` bytes) gets a text with the position of the fault when the policy is wrong (THEMIS_PARSE). */
+/* THEMIS_PARSE: the policy is wrong; `error` (`size` bytes) says where. */
 themis_status_t themis_sched_create(const themis_sched_options_t *options, uint64_t now, char *error, size_t size,
                                     themis_sched_t **sched);
 /* Queues must be empty. NULL is allowed. */
 void themis_sched_destroy(themis_sched_t *sched);
 
-/* Changes the policy without losing a request: queues stay, shares are computed anew. On failure nothing changes. */
+/* Changes the policy without losing a request: queues stay, shares are recomputed. On failure nothing changes. */
 themis_status_t themis_sched_set_policy(themis_sched_t *sched, const char *policy, const char *draw, uint64_t now,
                                         char *error, size_t size);
 const char *themis_sched_policy(const themis_sched_t *sched);
 const char *themis_sched_draw(const themis_sched_t *sched);
 
-/* A job joins (before its first enqueue) and leaves (themis_sched_is_busy is 0 then). Changed attributes of jobs
- * (nodes, priority) count after themis_sched_refresh. A job whose `active` is 0 and that has no request has no share.
- */
+/* A job joins before its first enqueue, and leaves when themis_sched_is_busy is 0. Changed attributes of jobs (nodes,
+ * priority) take effect with themis_sched_refresh. A job whose `active` is 0 and that has no request has no share. */
 themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now);
 void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now);
 void themis_sched_refresh(themis_sched_t *sched, uint64_t now);
-/* 1 for a job that has asked for data or metadata: who only looks on, as themis status does, is nobody's competitor. */
-int themis_sched_has_asked(const themis_sched_t *sched, const themis_sched_job_t *job);
+/* 1 for a job that has sent requests for data or metadata; monitoring clients (themis status) have not, and take no
+ * share. */
+int themis_sched_has_requested(const themis_sched_t *sched, const themis_sched_job_t *job);
 /* 1 while the job has requests that wait or are being served. */
 int themis_sched_is_busy(const themis_sched_t *sched, const themis_sched_job_t *job);
 
 void themis_sched_enqueue(themis_sched_t *sched, themis_sched_job_t *job, themis_sched_item_t *item, uint64_t now);
 
 /*
- * Takes the next item out of its queue. *slice: bytes that may be moved now (0 for metadata). NULL if there is nothing
- * to serve now; *wake is then the time at which to ask again (UINT64_MAX: only after an enqueue or done).
+ * Removes the next item from its queue and returns it. *slice: bytes that may be moved now (0 for metadata). NULL if
+ * there is nothing to serve now; *wake is then the time at which to ask again (UINT64_MAX: only after an enqueue or
+ * done).
  */
 themis_sched_item_t *themis_sched_next(themis_sched_t *sched, uint64_t now, uint64_t *slice, uint64_t *wake);
 
-/* The same where no bytes can be moved now: only a metadata operation that is first in its job's queue, the one of the
- * job that has waited longest with such a one. It is charged like any other, and the others get their shares later.
- * *wake is set as by themis_sched_next. */
+/* The same while no bytes can be moved: only a metadata operation at the head of its job's queue, jobs in turn. It is
+ * charged like any other, so that the other jobs get their shares later. */
 themis_sched_item_t *themis_sched_next_metadata(themis_sched_t *sched, uint64_t now, uint64_t *wake);
 
-/* A slice is over: `moved` bytes in `service` ns. item->bytes is what remains now, set by the caller (0 ends a request
- * early): above 0, the item is queued again. */
+/* A slice is finished: `moved` bytes in `service` ns. item->bytes, set by the caller, is what remains (0 may end a
+ * request early): above 0, the item is queued again. */
 void themis_sched_done(themis_sched_t *sched, themis_sched_item_t *item, uint64_t moved, uint64_t service,
                        uint64_t now);
 
-/* Takes a queued item out, e.g. since its client is gone; not one that is being served. */
+/* Removes a queued item, for example because its client is gone; not one that is being served. */
 void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint64_t now);
 
-/* Passes over the job (`hold` 1), whose queue goes on to take requests, until it is let go (0). */
+/* While held (`hold` 1) the job is passed over, though its queue still takes requests. */
 void themis_sched_hold(themis_sched_t *sched, themis_sched_job_t *job, int hold, uint64_t now);
 
 /* Requests that wait, over all jobs. */
 uint64_t themis_sched_queued(const themis_sched_t *sched);
 
-/* The share of this server that the job is due now, 0 to 1, among the jobs that had requests within the last second; 0
- * for policies without shares. */
+/* The job's present share of this server, 0 to 1, among the jobs that had requests within the last second; 0 for
+ * policies without shares. */
 double themis_sched_share(const themis_sched_t *sched, const themis_sched_job_t *job);
 
-/* Global allocation from the lambda exchange: this job's share here is to be `weight` (relative to the other jobs'); a
+/* Global allocation from the lambda exchange: the job's share here, relative to that of other jobs with a weight; a
  * negative weight returns the job to its local share. */
 void themis_sched_set_weight(themis_sched_t *sched, themis_sched_job_t *job, double weight);
 
 /* Bytes that the job was charged since the last call, and in *busy the part of that time in which it had requests, 0 to
  * 1; the lambda exchange asks once a round. */
-uint64_t themis_sched_used(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now, double *busy);
+uint64_t themis_sched_collect_usage(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now, double *busy);
 
-/* The policy's tree over the active jobs, in words; owned by the caller (free), NULL when memory is short. */
+/* The policy's tree over the active jobs as text; owned by the caller (free), NULL when memory is short. */
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now);
 #endif

@@ -5,7 +5,9 @@
 #include <string.h>
 #include "util/clock.h"
 
-/* Above this many jobs shares are computed at most once a millisecond; a newcomer has an estimate until then. */
+/* ns without requests after which an entry is taken out of the policy's tree. */
+#define IDLE_LIMIT THEMIS_NS_PER_S
+/* Above this many jobs shares are computed at most once a millisecond; a new entry has an estimate until then. */
 enum { MANY_JOBS = 256 };
 
 themis_status_t themis_sched_shares_reserve(themis_sched_t *sched, uint32_t jobs)
@@ -19,9 +21,9 @@ themis_status_t themis_sched_shares_reserve(themis_sched_t *sched, uint32_t jobs
         sched->entries = entries == NULL ? sched->entries : entries;
         void *sorted = realloc(sched->sorted, capacity * sizeof *sched->sorted);
         sched->sorted = sorted == NULL ? sched->sorted : sorted;
-        void *counted = realloc(sched->counted, capacity * sizeof *sched->counted);
-        sched->counted = counted == NULL ? sched->counted : counted;
-        if (entries == NULL || sorted == NULL || counted == NULL)
+        void *identities = realloc(sched->identities, capacity * sizeof *sched->identities);
+        sched->identities = identities == NULL ? sched->identities : identities;
+        if (entries == NULL || sorted == NULL || identities == NULL)
             return THEMIS_NO_MEMORY;
         sched->capacity = capacity;
     }
@@ -32,22 +34,22 @@ void themis_sched_shares_release(themis_sched_t *sched)
 {
     free(sched->entries);
     free(sched->sorted);
-    free(sched->counted);
+    free(sched->identities);
     themis_sched_policy_tree_release(&sched->tree);
 }
 
-static int compare(const themis_sched_t *sched, const themis_sched_entry_t *a, const themis_sched_entry_t *b)
+static int compare_entries(const themis_sched_t *sched, const themis_sched_entry_t *a, const themis_sched_entry_t *b)
 {
-    return themis_sched_policy_compare(&sched->policy, &a->job->identity, &b->job->identity);
+    return themis_sched_policy_tree_compare(&sched->policy, &a->job->identity, &b->job->identity);
 }
 
 void themis_sched_shares_insert(themis_sched_t *sched, themis_sched_entry_t *entry)
 {
-    uint32_t low = 0, high = sched->count - 1; /* the entry itself is counted already */
+    uint32_t low = 0, high = sched->count - 1;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (compare(sched, sched->sorted[middle], entry) <= 0)
+        if (compare_entries(sched, sched->sorted[middle], entry) <= 0)
             low = middle + 1;
         else
             high = middle;
@@ -56,58 +58,68 @@ void themis_sched_shares_insert(themis_sched_t *sched, themis_sched_entry_t *ent
     sched->sorted[low] = entry;
 }
 
-void themis_sched_shares_remove(themis_sched_t *sched, themis_sched_entry_t *entry)
+void themis_sched_shares_remove(themis_sched_t *sched, const themis_sched_entry_t *entry)
 {
     uint32_t at = 0;
 
     while (sched->sorted[at] != entry)
         at++;
     memmove(sched->sorted + at, sched->sorted + at + 1, (sched->count - at - 1) * sizeof *sched->sorted);
-    sched->dirty |= entry->counted;
+    sched->stale |= entry->in_tree;
 }
 
-static int compare_slots(const void *a, const void *b, void *arg)
+static int compare_sorted(const void *a, const void *b, void *arg)
 {
-    return compare(arg, *(themis_sched_entry_t *const *)a, *(themis_sched_entry_t *const *)b);
+    return compare_entries(arg, *(themis_sched_entry_t *const *)a, *(themis_sched_entry_t *const *)b);
 }
 
 void themis_sched_shares_sort(themis_sched_t *sched)
 {
     if (sched->count > 0)
-        qsort_r(sched->sorted, sched->count, sizeof *sched->sorted, compare_slots, sched);
-    sched->dirty = 1;
+        qsort_r(sched->sorted, sched->count, sizeof *sched->sorted, compare_sorted, sched);
+    sched->stale = 1;
 }
 
-void themis_sched_shares_count(themis_sched_t *sched, themis_sched_entry_t *entry)
+void themis_sched_shares_activate(themis_sched_t *sched, themis_sched_entry_t *entry)
 {
-    entry->counted = 2;
+    entry->in_tree = 2;
     entry->share = 1.0 / sched->count;
-    sched->dirty = 1;
+    sched->stale = 1;
 }
 
-static int is_quiet(const themis_sched_entry_t *entry, uint64_t now)
+static int is_idle(const themis_sched_entry_t *entry, uint64_t now)
 {
-    if (themis_sched_asks(entry))
-        return 0;
-    return !entry->job->active || now - entry->quiet_since >= THEMIS_SCHED_QUIET;
+    return !themis_sched_entry_is_busy(entry) && (!entry->job->active || now - entry->idle_since >= IDLE_LIMIT);
 }
 
-static void leave_quiet_out(themis_sched_t *sched, uint64_t now)
+static void remove_idle(themis_sched_t *sched, uint64_t now)
 {
     for (uint32_t i = 0; i < sched->count; i++) {
         themis_sched_entry_t *entry = sched->entries[i];
-        if (!entry->counted || !is_quiet(entry, now))
+        if (!entry->in_tree || !is_idle(entry, now))
             continue;
-        entry->counted = 0;
+        entry->in_tree = 0;
         entry->share = 0;
-        sched->dirty = 1;
+        sched->stale = 1;
     }
-    sched->scanned = now;
+    sched->idle_checked = now;
+}
+
+static void set_share(themis_sched_t *sched, themis_sched_entry_t *entry, double share)
+{
+    double old = entry->in_tree == 2 ? 0 : entry->share;
+
+    entry->in_tree = 1;
+    entry->share = share;
+    if (sched->ops->reshare != NULL)
+        sched->ops->reshare(sched, entry, old);
+    if (themis_sched_heap_has(&sched->order, entry->slot))
+        themis_sched_heap_set(&sched->order, entry->slot, sched->ops->key(entry));
 }
 
 /*
- * The weights of the exchange say how the jobs that have one share among them; together they keep what the policy gives
- * them here, and so do newcomers.
+ * The weights of the lambda exchange distribute among the jobs that have one what the policy gives them together here;
+ * new jobs have what the policy gives them.
  */
 static void shares_compute(themis_sched_t *sched, uint64_t now)
 {
@@ -115,47 +127,42 @@ static void shares_compute(themis_sched_t *sched, uint64_t now)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sched->count; i++)
-        if (sched->sorted[i]->counted)
-            sched->counted[count++] = &sched->sorted[i]->job->identity;
-    themis_sched_policy_tree_build(&sched->tree, &sched->policy, sched->counted, count);
+        if (sched->sorted[i]->in_tree)
+            sched->identities[count++] = &sched->sorted[i]->job->identity;
+    themis_sched_policy_tree_build(&sched->tree, &sched->policy, sched->identities, count);
     const themis_sched_policy_node_t *leaf = sched->tree.node[sched->policy.levels - 1];
     for (uint32_t i = 0, k = 0; i < sched->count; i++) {
         const themis_sched_entry_t *entry = sched->sorted[i];
-        if (!entry->counted)
-            continue;
-        if (entry->weight >= 0) {
+        if (entry->in_tree && entry->weight >= 0) {
             local += leaf[k].share;
             weights += entry->weight;
         }
-        k++;
+        k += entry->in_tree != 0;
     }
     for (uint32_t i = 0, k = 0; i < sched->count; i++) {
         themis_sched_entry_t *entry = sched->sorted[i];
-        if (!entry->counted)
+        if (!entry->in_tree)
             continue;
-        double old = entry->counted == 2 ? 0 : entry->share, share = leaf[k++].share;
-        /* Never less than a hundredth of the local share: nobody starves for what a table of last round says. */
+        double share = leaf[k++].share;
+        /* Never below a hundredth of the local share, so that no job starves because of an outdated table. */
         if (entry->weight >= 0 && weights > 0) {
             double global = local * entry->weight / weights;
             share = global > share / 100 ? global : share / 100;
         }
-        entry->counted = 1;
-        entry->share = share;
-        if (sched->ops->reshare != NULL)
-            sched->ops->reshare(sched, entry, old);
+        set_share(sched, entry, share);
     }
-    sched->dirty = 0;
+    sched->stale = 0;
     sched->computed = now;
 }
 
 void themis_sched_shares_refresh(themis_sched_t *sched, uint64_t now)
 {
-    if (now - sched->scanned >= THEMIS_SCHED_QUIET / 4)
-        leave_quiet_out(sched, now);
-    if (!sched->dirty)
+    if (now - sched->idle_checked >= IDLE_LIMIT / 4)
+        remove_idle(sched, now);
+    if (!sched->stale)
         return;
-    if (sched->policy.kind != THEMIS_SCHED_POLICY_SHARES)
-        sched->dirty = 0;
+    if (sched->policy.levels == 0)
+        sched->stale = 0;
     else if (sched->count <= MANY_JOBS || now - sched->computed >= THEMIS_NS_PER_MS)
         shares_compute(sched, now);
 }

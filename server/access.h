@@ -3,7 +3,7 @@
 #ifndef THEMIS_SERVER_ACCESS_H
 #define THEMIS_SERVER_ACCESS_H
 #include "proto/proto.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "themis/status.h"
 
 enum { THEMIS_SERVER_ACCESS_EXECUTE = 1, THEMIS_SERVER_ACCESS_WRITE = 2, THEMIS_SERVER_ACCESS_READ = 4 };

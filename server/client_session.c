@@ -36,7 +36,7 @@ themis_status_t themis_server_session_touch(themis_server_t *server, themis_serv
         return THEMIS_OK; /* servers have no job */
     if (!session->job)
         return session_join_job(server, session, now);
-    themis_sched_job_table_heard(server->jobs, session->job, now);
+    themis_sched_job_table_touch(server->jobs, session->job, now);
     return THEMIS_OK;
 }
 

@@ -4,7 +4,7 @@
 #define THEMIS_SERVER_IDENTITY_H
 #include "net/net.h"
 #include "proto/proto.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 
 /* Up to which a client's claims are believed. */
 typedef struct themis_server_identity_limits {

@@ -39,7 +39,7 @@ char *themis_server_monitoring_text(themis_server_t *server)
     if (now >= monitoring->due || !monitoring->text) {
         free(monitoring->text);
         monitoring->text = text_compose(server, &usage);
-        monitoring->due = now + THEMIS_SCHED_CONTROL_PART * (themis_util_clock_thread() - started);
+        monitoring->due = now + THEMIS_SCHED_CONTROL_DIVISOR * (themis_util_clock_thread() - started);
     }
     char *text = monitoring->text ? strdup(monitoring->text) : NULL;
     pthread_mutex_unlock(&server->lock);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rocksdb/c.h>
-#include "store/store_lock.h"
+#include "store/lock.h"
 #include "util/clock.h"
 #include "util/log.h"
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "themis/status.h"
 
 typedef struct themis_server_namespace themis_server_namespace_t;

@@ -156,7 +156,7 @@ static themis_status_t shown_find(shown_t *shown, themis_sched_job_table_t *jobs
         return THEMIS_NO_MEMORY;
     for (themis_sched_job_t *job = themis_sched_job_table_first(jobs); job != NULL;
          job = themis_sched_job_table_next(jobs, job))
-        if (themis_sched_has_asked(sched, job))
+        if (themis_sched_has_requested(sched, job))
             shown->jobs[shown->count++] = job;
     return THEMIS_OK;
 }

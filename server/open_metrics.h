@@ -3,7 +3,7 @@
 #ifndef THEMIS_SERVER_OPEN_METRICS_H
 #define THEMIS_SERVER_OPEN_METRICS_H
 #include <stdint.h>
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "sched/sched.h"
 
 /* The server as a whole. */

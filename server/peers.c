@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-#include "sched/exchange.h"
+#include "sched/lambda_exchange.h"
 #include "server/server.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -33,7 +33,7 @@ typedef struct parts {
 } parts_t;
 
 typedef struct themis_server_peers {
-    themis_sched_exchange_t *exchange;
+    themis_sched_lambda_exchange_t *exchange;
     uint64_t session;
     pthread_t thread;
     parts_t parts; /* of the thread */
@@ -162,7 +162,7 @@ static themis_status_t parts_encode(parts_t *parts, const themis_proto_header_t 
     parts->count = 0;
     do {
         themis_proto_table_t part;
-        from = themis_sched_exchange_part(table, from, &part);
+        from = themis_sched_lambda_exchange_part(table, from, &part);
         status = parts_reserve(parts, parts->count + 1);
         if (status == THEMIS_OK)
             status =
@@ -176,10 +176,10 @@ static themis_status_t parts_encode(parts_t *parts, const themis_proto_header_t 
 /* With the server's lock. */
 static themis_status_t table_encode(themis_server_t *server, uint64_t now)
 {
-    themis_sched_exchange_t *exchange = server->peers->exchange;
+    themis_sched_lambda_exchange_t *exchange = server->peers->exchange;
     themis_proto_table_t table;
-    themis_proto_header_t header = request_header(THEMIS_OP_TABLE, themis_sched_exchange_rounds(exchange) + 1);
-    themis_status_t status = themis_sched_exchange_table(exchange, server->jobs, server->sched, now, &table);
+    themis_proto_header_t header = request_header(THEMIS_OP_TABLE, themis_sched_lambda_exchange_rounds(exchange) + 1);
+    themis_status_t status = themis_sched_lambda_exchange_table(exchange, server->jobs, server->sched, now, &table);
 
     if (status == THEMIS_OK)
         status = parts_encode(&server->peers->parts, &header, &table);
@@ -207,9 +207,9 @@ static void allocation_compute(themis_server_t *server)
     peers->fresh = 0;
     pthread_mutex_unlock(&server->lock);
     uint64_t start = themis_util_clock_now();
-    themis_sched_exchange_compute(peers->exchange, start);
+    themis_sched_lambda_exchange_compute(peers->exchange, start);
     pthread_mutex_lock(&server->lock);
-    themis_sched_exchange_apply(peers->exchange, server->jobs, server->sched);
+    themis_sched_lambda_exchange_apply(peers->exchange, server->jobs, server->sched);
     peers->computed = themis_util_clock_now();
     peers->took = peers->computed - start;
 }
@@ -267,11 +267,11 @@ static void *peers_main(void *arg)
 static themis_status_t peers_init(themis_server_t *server, themis_server_peers_t *peers)
 {
     const themis_server_config_t *config = &server->config;
-    themis_sched_exchange_options_t options = {.index = (uint32_t)config->index,
-                                               .servers = peers->count,
-                                               .incarnation = server->incarnation,
-                                               .capacity = config->store_bandwidth,
-                                               .interval = config->lambda};
+    themis_sched_lambda_exchange_options_t options = {.index = (uint32_t)config->index,
+                                                      .servers = peers->count,
+                                                      .incarnation = server->incarnation,
+                                                      .capacity = config->store_bandwidth,
+                                                      .interval = config->lambda};
 
     peers->self = (uint32_t)config->index;
     if (getrandom(&peers->session, sizeof peers->session, 0) != sizeof peers->session)
@@ -279,7 +279,7 @@ static themis_status_t peers_init(themis_server_t *server, themis_server_peers_t
     for (uint32_t i = 0; i < peers->count; i++)
         themis_server_config_address(config, i, peers->list[i].host, &peers->list[i].port);
     pthread_cond_init(&peers->kick, NULL);
-    return themis_sched_exchange_create(&options, &peers->exchange);
+    return themis_sched_lambda_exchange_create(&options, &peers->exchange);
 }
 
 themis_status_t themis_server_peers_create(themis_server_t *server)
@@ -319,7 +319,7 @@ void themis_server_peers_destroy(themis_server_t *server)
     }
     for (uint32_t i = 0; i < peers->count; i++)
         peer_disconnect(&peers->list[i], 0);
-    themis_sched_exchange_destroy(peers->exchange);
+    themis_sched_lambda_exchange_destroy(peers->exchange);
     pthread_cond_destroy(&peers->kick);
     free(peers->parts.messages);
     free(peers->parts.lengths);
@@ -331,7 +331,7 @@ void themis_server_peers_kick(themis_server_t *server)
 {
     if (!server->peers)
         return;
-    themis_sched_exchange_set_interval(server->peers->exchange, server->config.lambda);
+    themis_sched_lambda_exchange_set_interval(server->peers->exchange, server->config.lambda);
     pthread_cond_signal(&server->peers->kick);
 }
 
@@ -339,7 +339,8 @@ themis_status_t themis_server_peers_take(themis_server_t *server, const themis_p
 {
     if (!server->peers)
         return THEMIS_UNSUPPORTED;
-    themis_status_t status = themis_sched_exchange_take(server->peers->exchange, table, themis_util_clock_now());
+    themis_status_t status =
+        themis_sched_lambda_exchange_receive(server->peers->exchange, table, themis_util_clock_now());
     pthread_mutex_lock(&server->lock);
     server->peers->fresh = 1;
     pthread_cond_signal(&server->peers->kick);
@@ -351,6 +352,6 @@ void themis_server_peers_progress(const themis_server_t *server, uint32_t *known
 {
     if (!server->peers)
         return;
-    *known = themis_sched_exchange_known(server->peers->exchange);
-    *rounds = themis_sched_exchange_rounds(server->peers->exchange);
+    *known = themis_sched_lambda_exchange_known(server->peers->exchange);
+    *rounds = themis_sched_lambda_exchange_rounds(server->peers->exchange);
 }

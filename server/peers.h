@@ -2,7 +2,7 @@
 /*
  * The other servers of the list. Every lambda, while there are jobs, a thread sends them this server's job table,
  * computes the allocation from the tables that it has received and gives the weights to the scheduler (the tables'
- * content: sched/exchange.h). A server that cannot be reached is tried again later and delays no other.
+ * content: sched/lambda_exchange.h). A server that cannot be reached is tried again later and delays no other.
  */
 #ifndef THEMIS_SERVER_PEERS_H
 #define THEMIS_SERVER_PEERS_H

@@ -9,7 +9,7 @@ uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis
 
     for (themis_sched_job_t *job = themis_sched_job_table_first(jobs); job != NULL;
          job = themis_sched_job_table_next(jobs, job))
-        count += themis_sched_has_asked(sched, job) != 0;
+        count += themis_sched_has_requested(sched, job) != 0;
     return count;
 }
 
@@ -43,7 +43,7 @@ static json_t *job_json(const themis_sched_job_t *job, const themis_sched_t *sch
         {"priority", integer(job->identity.priority)},
         {"active", json_boolean(job->active)},
         {"clients", integer(job->clients)},
-        {"asked", json_boolean(themis_sched_has_asked(sched, job))},
+        {"asked", json_boolean(themis_sched_has_requested(sched, job))},
         {"share", json_real(themis_sched_share(sched, job))},
         {"bytes_read", integer(job->bytes_read)},
         {"bytes_written", integer(job->bytes_written)},

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include "net/net.h"
 #include "sched/control_queue.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "sched/sched.h"
 #include "server/locks.h"
 #include "server/namespace.h"

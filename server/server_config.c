@@ -362,7 +362,7 @@ static themis_status_t check_store(const checking_t *checking)
     if (posix && !*config->state)
         return check_failed(checking, config->state, "needed by the posix store, so that names last as long as bytes");
     snprintf(parent, sizeof parent, "%s", config->file);
-    if (!posix && config->size > THEMIS_STORE_SPACE_MOST)
+    if (!posix && config->size > THEMIS_STORE_SPACE_MAX_BYTES)
         return check_failed(checking, &config->size, "an arena of %llu bytes is not possible: use 4 KiB to 16 TiB",
                             (unsigned long long)config->size);
     if (!posix && *config->file && access(dirname(parent), W_OK) != 0)

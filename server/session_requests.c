@@ -35,7 +35,7 @@ static void session_raise_job(themis_server_t *server, themis_server_session_t *
 {
     if (identity->nodes > session->identity.nodes)
         session->identity.nodes = identity->nodes;
-    if (session->job && themis_sched_job_table_raise(session->job, identity))
+    if (session->job && themis_sched_job_merge_identity(session->job, identity))
         themis_sched_refresh(server->sched, themis_util_clock_now());
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <uthash.h>
 #include "net/net.h"
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "server/saved_replies.h"
 #include "themis/status.h"
 

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The arena store: objects as extents of a mapped region.
- *
- * A window for writing claims the pages that it covers as a whole, and they become valid when it finishes well; of
- * pages that it covers in part, those not yet valid are cleared and made valid at prepare, unless another window has
- * claimed them: the bytes of both are the same place then, and that other window decides. Thus nothing stale is ever
- * seen, nothing is cleared that is written anyway, and the object's lock is held for bookkeeping only.
- *
- * Extents that a truncation or removal takes away are given back when no window is under way on the object.
- */
+#include "store/arena.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "store/arena_extents.h"
 #include "store/space.h"
-#include "store/store_types.h"
 #include "util/clock.h"
 #include "util/iov.h"
 #define HASH_NONFATAL_OOM 1
@@ -25,11 +15,11 @@ enum { PAGE = THEMIS_STORE_ARENA_PAGE, SHARDS = 64, ZEROS = 64 << 10 };
 
 struct themis_store_object {
     uint64_t id;
-    uint32_t references; /* of the shard's lock; one for being in the table */
+    uint32_t references; /* one for being in the table; under the shard's lock */
     UT_hash_handle hh;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* of all that follows */
     uint64_t end, modified, generation;
-    uint32_t windows; /* under way */
+    uint32_t windows; /* in use: prepared, not finished */
     themis_store_arena_extents_t extents;
 };
 typedef themis_store_object_t object_t;
@@ -150,25 +140,24 @@ static void clear_unless_claimed(const arena_t *arena, extent_t *extent, uint32_
     themis_store_arena_extent_make_valid(extent, page);
 }
 
-static void claim(themis_store_window_t *window, extent_t *extent, uint32_t first, uint32_t behind)
+static void claim_pages(themis_store_window_t *window, extent_t *extent, uint32_t first, uint32_t end)
 {
-    if (first >= behind || extent->valid == extent->pages)
+    if (first >= end || extent->valid == extent->pages)
         return;
-    for (uint32_t page = first; page < behind; page++)
+    for (uint32_t page = first; page < end; page++)
         extent->state[page]++;
-    window->marks[window->mark_count++] =
-        (themis_store_window_mark_t){.extent = extent, .first = first, .behind = behind};
+    window->marks[window->mark_count++] = (themis_store_window_mark_t){.extent = extent, .first = first, .end = end};
 }
 
-/* Bytes [from, behind) of an extent are going to be written. */
+/* Makes bytes [from, end) of an extent writable; 0 if the window is full. */
 static int write_part(const arena_t *arena, themis_store_window_t *window, extent_t *extent, uint64_t from,
-                      uint64_t behind)
+                      uint64_t end)
 {
-    uint32_t first = (uint32_t)(from / PAGE), last = (uint32_t)((behind - 1) / PAGE);
-    int starts_inside = from % PAGE != 0, ends_inside = behind % PAGE != 0;
+    uint32_t first = (uint32_t)(from / PAGE), last = (uint32_t)((end - 1) / PAGE);
+    int starts_inside = from % PAGE != 0, ends_inside = end % PAGE != 0;
 
     if (window->mark_count == THEMIS_STORE_WINDOW_PIECES ||
-        !add_piece(window, themis_store_arena_extent_page(arena->space, extent, 0) + from, behind - from))
+        !add_piece(window, themis_store_arena_extent_page(arena->space, extent, 0) + from, end - from))
         return 0;
     if (extent->valid == extent->pages)
         return 1;
@@ -176,10 +165,11 @@ static int write_part(const arena_t *arena, themis_store_window_t *window, exten
         clear_unless_claimed(arena, extent, first);
     if (ends_inside && first != last)
         clear_unless_claimed(arena, extent, last);
-    claim(window, extent, first + (uint32_t)starts_inside, last + !ends_inside);
+    claim_pages(window, extent, first + (uint32_t)starts_inside, last + !ends_inside);
     return 1;
 }
 
+/* Zeros for `length` bytes; 0 if the window is full. */
 static int zeros_part(const arena_t *arena, themis_store_window_t *window, uint64_t length)
 {
     while (length) {
@@ -193,19 +183,20 @@ static int zeros_part(const arena_t *arena, themis_store_window_t *window, uint6
     return 1;
 }
 
+/* Makes bytes [from, end) of an extent readable; 0 if the window is full. */
 static int read_part(const arena_t *arena, themis_store_window_t *window, const extent_t *extent, uint64_t from,
-                     uint64_t behind)
+                     uint64_t end)
 {
     uint8_t *base = themis_store_arena_extent_page(arena->space, extent, 0);
 
     if (extent->valid == extent->pages)
-        return add_piece(window, base + from, behind - from);
-    while (from < behind) {
+        return add_piece(window, base + from, end - from);
+    while (from < end) {
         int valid = (extent->state[from / PAGE] & THEMIS_STORE_ARENA_VALID) != 0;
         uint64_t page = from / PAGE;
-        while (page * PAGE < behind && ((extent->state[page] & THEMIS_STORE_ARENA_VALID) != 0) == valid)
+        while (page * PAGE < end && ((extent->state[page] & THEMIS_STORE_ARENA_VALID) != 0) == valid)
             page++;
-        uint64_t to = page * PAGE < behind ? page * PAGE : behind;
+        uint64_t to = page * PAGE < end ? page * PAGE : end;
         if (!(valid ? add_piece(window, base + from, to - from) : zeros_part(arena, window, to - from)))
             return 0;
         from = to;
@@ -213,36 +204,46 @@ static int read_part(const arena_t *arena, themis_store_window_t *window, const 
     return 1;
 }
 
+/* The extent at byte `at`, or NULL for a hole; *end, above `at`, is lowered to the end of either. *index: where the
+ * last search ended, and then its place in the list. */
+static extent_t *extent_at(const object_t *object, uint64_t at, uint32_t *index, uint64_t *end)
+{
+    const themis_store_arena_extents_t *extents = &object->extents;
+
+    *index = themis_store_arena_extents_find(extents, at, *index);
+    if (*index == extents->count)
+        return NULL;
+    extent_t *extent = extents->extent[*index];
+    int is_hole = extent->offset > at;
+    uint64_t limit = is_hole ? extent->offset : themis_store_arena_extent_end(extent);
+    *end = limit < *end ? limit : *end;
+    return is_hole ? NULL : extent;
+}
+
 /* One of the window's extents. *full is set when the window can hold no more. */
 static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *window, const themis_store_extent_t *want,
-                                      uint32_t *hint, int *full)
+                                      uint32_t *index, int *full)
 {
     object_t *object = window->object;
-    uint64_t at = want->offset, end = want->offset + want->length;
+    int is_write = window->direction == THEMIS_WRITE;
+    themis_status_t status = THEMIS_OK;
 
-    while (at < end && !*full) {
-        uint32_t index = *hint = themis_store_arena_extents_find(&object->extents, at, *hint);
-        extent_t *extent = index < object->extents.count ? object->extents.extent[index] : NULL;
-        if (!extent || extent->offset > at) {
-            uint64_t behind = extent && extent->offset < end ? extent->offset : end;
-            if (window->direction == THEMIS_READ) {
-                *full = !zeros_part(arena, window, behind - at);
-                at = behind;
-                continue;
-            }
-            themis_status_t status =
-                themis_store_arena_extents_add(&object->extents, arena->space, index, at, behind - at);
-            if (status != THEMIS_OK)
-                return status;
+    for (uint64_t at = want->offset, end = want->offset + want->length; at < end && !*full && status == THEMIS_OK;) {
+        uint64_t part_end = end;
+        extent_t *extent = extent_at(object, at, index, &part_end);
+        if (!extent && is_write) {
+            status = themis_store_arena_extents_add(&object->extents, arena->space, *index, at, part_end - at);
             continue;
         }
-        uint64_t behind = themis_store_arena_extent_end(extent) < end ? themis_store_arena_extent_end(extent) : end;
-        uint64_t from = at - extent->offset, to = behind - extent->offset;
-        *full = !(window->direction == THEMIS_WRITE ? write_part(arena, window, extent, from, to)
-                                                    : read_part(arena, window, extent, from, to));
-        at = behind;
+        if (!extent)
+            *full = !zeros_part(arena, window, part_end - at);
+        else if (is_write)
+            *full = !write_part(arena, window, extent, at - extent->offset, part_end - extent->offset);
+        else
+            *full = !read_part(arena, window, extent, at - extent->offset, part_end - extent->offset);
+        at = part_end;
     }
-    return THEMIS_OK;
+    return status;
 }
 
 static void cut_extents(themis_store_window_t *window)
@@ -280,12 +281,12 @@ static themis_status_t arena_prepare(themis_store_t *store, themis_store_window_
 }
 
 /* `limit`: only pages below this byte of the object may become valid. */
-static void release_marks(themis_store_window_t *window, int ok, uint64_t limit)
+static void marks_release(themis_store_window_t *window, int ok, uint64_t limit)
 {
     for (size_t i = 0; i < window->mark_count; i++) {
         const themis_store_window_mark_t *mark = &window->marks[i];
         extent_t *extent = mark->extent;
-        for (uint32_t page = mark->first; page < mark->behind; page++) {
+        for (uint32_t page = mark->first; page < mark->end; page++) {
             extent->state[page]--;
             if (ok && extent->offset + (uint64_t)(page + 1) * PAGE <= limit)
                 themis_store_arena_extent_make_valid(extent, page);
@@ -309,15 +310,15 @@ static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t
 
     pthread_mutex_lock(&object->lock);
     if (window->direction == THEMIS_WRITE) {
-        /* a truncation came between: the write counts as made before it */
+        /* A truncation came between: the write is treated as if it came before. */
         int cut = window->generation != object->generation;
-        release_marks(window, ok, cut ? object->end : UINT64_MAX);
+        marks_release(window, ok, cut ? object->end : UINT64_MAX);
         if (ok && !cut)
             raise_end(object, window);
         object->modified = themis_util_clock_wall();
     }
     if (--object->windows == 0)
-        themis_store_arena_extents_free_retired(&object->extents, ((arena_t *)store)->space);
+        themis_store_arena_extents_collect(&object->extents, ((arena_t *)store)->space);
     pthread_mutex_unlock(&object->lock);
     return moved;
 }
@@ -331,7 +332,7 @@ static themis_status_t arena_truncate(themis_store_t *store, object_t *object, u
     pthread_mutex_lock(&object->lock);
     object->generation += (uint64_t)themis_store_arena_extents_cut(&object->extents, arena->space, size);
     if (object->windows == 0)
-        themis_store_arena_extents_free_retired(&object->extents, arena->space);
+        themis_store_arena_extents_collect(&object->extents, arena->space);
     object->end = size;
     object->modified = themis_util_clock_wall();
     pthread_mutex_unlock(&object->lock);
@@ -340,19 +341,18 @@ static themis_status_t arena_truncate(themis_store_t *store, object_t *object, u
 
 static themis_status_t arena_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
+    themis_store_space_t *space = ((arena_t *)store)->space;
     uint64_t at = range->offset, end = range->offset + range->length;
     themis_status_t status = THEMIS_OK;
+    uint32_t index = 0;
 
     pthread_mutex_lock(&object->lock);
-    for (uint32_t index = 0; at < end && status == THEMIS_OK;) {
-        index = themis_store_arena_extents_find(&object->extents, at, index);
-        const extent_t *extent = index < object->extents.count ? object->extents.extent[index] : NULL;
-        if (extent && extent->offset <= at) {
-            at = themis_store_arena_extent_end(extent);
-            continue;
-        }
-        uint64_t behind = extent && extent->offset < end ? extent->offset : end;
-        status = themis_store_arena_extents_add(&object->extents, ((arena_t *)store)->space, index, at, behind - at);
+    while (at < end && status == THEMIS_OK) {
+        uint64_t part_end = end;
+        if (extent_at(object, at, &index, &part_end))
+            at = part_end;
+        else
+            status = themis_store_arena_extents_add(&object->extents, space, index, at, part_end - at);
     }
     if (status == THEMIS_OK && object->end < end)
         object->end = end;
@@ -362,7 +362,6 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
 
 static themis_status_t arena_size(themis_store_t *store, object_t *object, themis_store_size_t *size)
 {
-    (void)store;
     pthread_mutex_lock(&object->lock);
     *size =
         (themis_store_size_t){.end = object->end, .allocated = object->extents.allocated, .modified = object->modified};
@@ -370,7 +369,7 @@ static themis_status_t arena_size(themis_store_t *store, object_t *object, themi
     return THEMIS_OK;
 }
 
-/* With the object's lock held, as extents must stay; a mapped file is written by the kernel anyway, sooner or later. */
+/* With the object's lock held, as extents must not change. Without a sync the kernel writes a mapped file some time. */
 static themis_status_t arena_sync(themis_store_t *store, object_t *object)
 {
     arena_t *arena = (arena_t *)store;
@@ -391,7 +390,6 @@ static themis_status_t arena_sync(themis_store_t *store, object_t *object)
 static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *usage)
 {
     arena_t *arena = (arena_t *)store;
-    themis_store_space_usage_t space;
     uint64_t objects = 0;
 
     for (int i = 0; i < SHARDS; i++) {
@@ -399,8 +397,8 @@ static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *
         objects += HASH_COUNT(arena->shards[i].objects);
         pthread_mutex_unlock(&arena->shards[i].lock);
     }
-    themis_space_usage(arena->space, &space);
-    *usage = (themis_store_usage_t){.capacity = space.size, .used = space.used, .objects = objects, .warm = space.warm};
+    usage->objects = objects;
+    themis_store_space_usage(arena->space, usage);
     return THEMIS_OK;
 }
 

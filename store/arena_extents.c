@@ -30,10 +30,8 @@ static unsigned floor_order(uint64_t pages)
     return order < THEMIS_STORE_SPACE_MAX_ORDER ? order : THEMIS_STORE_SPACE_MAX_ORDER;
 }
 
-/*
- * How large an extent at `offset` should be: what is asked for, more where the object grows at an extent's end, and
- * never into the next extent. `index` is where it will be in the list.
- */
+/* How large an extent at `offset` should be: `length`, more where the object grows at an extent's end, and never into
+ * the next extent. `index` is its future place in the list. */
 static unsigned wanted_order(const themis_store_arena_extents_t *extents, uint32_t index, uint64_t offset,
                              uint64_t length)
 {
@@ -48,7 +46,7 @@ static unsigned wanted_order(const themis_store_arena_extents_t *extents, uint32
     return floor_order(pages < room ? pages : room);
 }
 
-static int make_room(themis_store_arena_extents_t *extents)
+static int extents_grow(themis_store_arena_extents_t *extents)
 {
     if (extents->count < extents->capacity)
         return 1;
@@ -68,15 +66,15 @@ themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *ext
     unsigned order;
     uint32_t unit;
 
-    if (!make_room(extents))
+    if (!extents_grow(extents))
         return THEMIS_NO_MEMORY;
     themis_status_t status =
-        themis_store_space_take(space, wanted_order(extents, index, start, offset - start + length), 0, &order, &unit);
+        themis_store_space_allocate(space, wanted_order(extents, index, start, offset - start + length), &order, &unit);
     if (status != THEMIS_OK)
         return status;
     themis_store_arena_extent_t *extent = calloc(1, sizeof *extent + (sizeof *extent->state << order));
     if (!extent) {
-        themis_store_space_give(space, unit, order);
+        themis_store_space_free(space, unit, order);
         return THEMIS_NO_MEMORY;
     }
     *extent = (themis_store_arena_extent_t){
@@ -96,11 +94,11 @@ uint8_t *themis_store_arena_extent_page(const themis_store_space_t *space, const
 
 static void extent_free(themis_store_space_t *space, themis_store_arena_extent_t *extent)
 {
-    themis_store_space_give(space, extent->unit, extent->order);
+    themis_store_space_free(space, extent->unit, extent->order);
     free(extent);
 }
 
-void themis_store_arena_extents_free_retired(themis_store_arena_extents_t *extents, themis_store_space_t *space)
+void themis_store_arena_extents_collect(themis_store_arena_extents_t *extents, themis_store_space_t *space)
 {
     while (extents->retired) {
         themis_store_arena_extent_t *extent = extents->retired;
@@ -111,21 +109,21 @@ void themis_store_arena_extents_free_retired(themis_store_arena_extents_t *exten
 
 void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, themis_store_space_t *space)
 {
-    themis_store_arena_extents_free_retired(extents, space);
+    themis_store_arena_extents_collect(extents, space);
     for (uint32_t i = 0; i < extents->count; i++)
         extent_free(space, extents->extent[i]);
     free(extents->extent);
 }
 
-static void retire(themis_store_arena_extents_t *extents, themis_store_arena_extent_t *extent)
+static void extent_retire(themis_store_arena_extents_t *extents, themis_store_arena_extent_t *extent)
 {
     extents->allocated -= (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
     extent->next = extents->retired;
     extents->retired = extent;
 }
 
-/* Forgets the bytes of an extent from `offset`, which lies inside of it. */
-static void cut_extent(const themis_store_space_t *space, themis_store_arena_extent_t *extent, uint64_t offset)
+/* Discards the bytes of an extent from `offset` on, which lies inside it. */
+static void extent_cut(const themis_store_space_t *space, themis_store_arena_extent_t *extent, uint64_t offset)
 {
     uint32_t page = (uint32_t)((offset - extent->offset) / THEMIS_STORE_ARENA_PAGE);
     uint64_t inside = offset % THEMIS_STORE_ARENA_PAGE;
@@ -147,9 +145,9 @@ int themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const 
     if (index == extents->count)
         return 0;
     if (extents->extent[index]->offset < size)
-        cut_extent(space, extents->extent[index++], size);
+        extent_cut(space, extents->extent[index++], size);
     for (uint32_t i = index; i < extents->count; i++)
-        retire(extents, extents->extent[i]);
+        extent_retire(extents, extents->extent[i]);
     extents->count = index;
     return 1;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The extents of an object of the arena: which of its bytes are where in the space, and which pages hold any.
+ * The extents of an object of the arena: where its bytes are in the space, and which pages are valid.
  *
  * They are sorted by offset, do not overlap, and each is one block of the space, at an offset of the object that is a
- * multiple of the page. A page of an extent counts as valid once bytes were put into it; the others read as zeros,
- * whatever the block holds.
+ * multiple of the page size. A page of an extent is valid once bytes were written to it; the others read as zeros,
+ * whatever the block contains.
  *
  * Threads: one at a time for an object; the arena holds the object's lock.
  */
@@ -15,14 +15,14 @@
 
 enum {
     THEMIS_STORE_ARENA_PAGE = THEMIS_STORE_SPACE_UNIT, /* bytes */
-    THEMIS_STORE_ARENA_VALID = 1 << 15 /* in a page's state; the bits below count the windows that claim it */
+    THEMIS_STORE_ARENA_VALID = 1 << 15 /* in a page's state; the bits below count the windows that have claimed it */
 };
 
 typedef struct themis_store_arena_extent {
     uint64_t offset;             /* in the object */
     uint32_t unit, pages, valid; /* place in the space; pages, and how many of them are valid */
     uint8_t order;
-    struct themis_store_arena_extent *next; /* among the retired */
+    struct themis_store_arena_extent *next; /* in `retired` */
     uint16_t state[];                       /* [pages] */
 } themis_store_arena_extent_t;
 
@@ -34,29 +34,29 @@ typedef struct themis_store_arena_extents {
     themis_store_arena_extent_t *retired; /* no longer the object's, but windows may use them */
 } themis_store_arena_extents_t;
 
-/* Gives all blocks back; nobody may use them any more. */
+/* Frees all extents and their blocks, which must not be in use. */
 void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, themis_store_space_t *space);
 
-/* Index of the first extent that ends behind `offset`, or the count. `hint`: where the last search ended, or 0. */
+/* Index of the first extent that ends after `offset`, or the count. `hint`: where the last search ended, or 0. */
 uint32_t themis_store_arena_extents_find(const themis_store_arena_extents_t *extents, uint64_t offset, uint32_t hint);
 
 /*
- * Adds an extent at `index` of the list, which begins at the page of `offset`, where there is none, for about `length`
- * bytes: less if the space has no such block, more where the object grows. THEMIS_NO_SPACE, THEMIS_NO_MEMORY.
+ * Adds an extent at `index` of the list. It begins at the page of `offset`, in a hole, and has about `length` bytes:
+ * fewer if the space has no such block, more where the object grows. THEMIS_NO_SPACE, THEMIS_NO_MEMORY.
  */
 themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
                                                uint32_t index, uint64_t offset, uint64_t length);
 
-/* Forgets the bytes from `size` on; 1 if there were extents for any. Whole extents are retired. */
+/* Discards the bytes from `size` on; 1 if there were extents for any. Complete extents are retired. */
 int themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
                                    uint64_t size);
-/* Gives the blocks of retired extents back, when no window is under way. */
-void themis_store_arena_extents_free_retired(themis_store_arena_extents_t *extents, themis_store_space_t *space);
+/* Frees the retired extents; no window may be in use. */
+void themis_store_arena_extents_collect(themis_store_arena_extents_t *extents, themis_store_space_t *space);
 
 uint8_t *themis_store_arena_extent_page(const themis_store_space_t *space, const themis_store_arena_extent_t *extent,
                                         uint32_t page);
 
-/* Offset behind it, in the object. */
+/* In the object, exclusive. */
 static inline uint64_t themis_store_arena_extent_end(const themis_store_arena_extent_t *extent)
 {
     return extent->offset + (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The posix store: one file per object in a directory of a mounted file system, under 256 x 256 subdirectories that are
- * made when first needed. Descriptors of objects that nobody has open are kept for a while, the longest unused ones are
- * closed. Bytes go through a staging buffer of the window: this is the store for file systems that cannot be mapped.
- */
+#include "store/posix.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,8 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include "store/store_lock.h"
-#include "store/store_types.h"
+#include "store/lock.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"
@@ -23,15 +18,15 @@
 #include <uthash.h>
 #include <utlist.h>
 
-enum { KEPT = 256, NAME_BYTES = 32 };
+enum { MAX_UNUSED = 256, NAME_BYTES = 32 };
 
 struct themis_store_object {
     uint64_t id;
     int fd;
-    uint32_t references; /* without the table's; the store's lock */
-    int listed;          /* is in the table */
+    uint32_t references; /* without the table's; under the store's lock */
+    int in_table;
     UT_hash_handle hh;
-    struct themis_store_object *next, *prev; /* among the kept, longest unused first */
+    struct themis_store_object *next, *prev; /* in `unused` */
 };
 typedef themis_store_object_t object_t;
 
@@ -39,11 +34,12 @@ typedef struct posix_store {
     themis_store_t base;
     int directory, lock_fd;
     pthread_mutex_t lock;
-    object_t *objects, *kept;
-    uint32_t kept_count;
+    object_t *objects; /* uthash */
+    object_t *unused;  /* utlist of those in the table without references, least recently used first */
+    uint32_t unused_count;
 } posix_store_t;
 
-/* "a7/3f/00000000000012ab": the directories are of a hash, so that numbers in a row spread. */
+/* "a7/3f/00000000000012ab": the directories come from a hash, so that consecutive ids are spread. */
 static void object_name(uint64_t id, char name[NAME_BYTES])
 {
     uint64_t hash = id * UINT64_C(0x9e3779b97f4a7c15);
@@ -68,12 +64,13 @@ static int open_file(const posix_store_t *store, uint64_t id, int create)
     return openat(store->directory, name, O_RDWR | O_CLOEXEC | O_CREAT, 0600);
 }
 
-static themis_status_t failure(const object_t *object, const char *what)
+/* Logs errno, unless there is no space, and returns it as a status. */
+static themis_status_t object_failed(const object_t *object, const char *what)
 {
     int cause = errno;
 
     if (cause != ENOSPC && cause != EDQUOT)
-        themis_error("%s of object %016" PRIx64 ": %s", what, object->id, strerror(cause));
+        themis_error("cannot %s object %016" PRIx64 ": %s", what, object->id, strerror(cause));
     return themis_util_status_from_errno(cause);
 }
 
@@ -83,14 +80,18 @@ static void object_free(object_t *object)
     free(object);
 }
 
-static void unlist(posix_store_t *store, object_t *object)
+static void unused_remove(posix_store_t *store, object_t *object)
+{
+    DL_DELETE(store->unused, object);
+    store->unused_count--;
+}
+
+static void table_remove(posix_store_t *store, object_t *object)
 {
     HASH_DELETE(hh, store->objects, object);
-    object->listed = 0;
-    if (object->references == 0) {
-        DL_DELETE(store->kept, object);
-        store->kept_count--;
-    }
+    object->in_table = 0;
+    if (object->references == 0)
+        unused_remove(store, object);
 }
 
 static themis_status_t object_create(posix_store_t *store, uint64_t id, int create, object_t **result)
@@ -102,7 +103,7 @@ static themis_status_t object_create(posix_store_t *store, uint64_t id, int crea
     object->id = id;
     object->fd = open_file(store, id, create);
     if (object->fd < 0) {
-        themis_status_t status = errno == ENOENT && !create ? THEMIS_NO_ENTRY : failure(object, "open");
+        themis_status_t status = errno == ENOENT && !create ? THEMIS_NO_ENTRY : object_failed(object, "open");
         free(object);
         return status;
     }
@@ -111,7 +112,7 @@ static themis_status_t object_create(posix_store_t *store, uint64_t id, int crea
         object_free(object);
         return THEMIS_NO_MEMORY;
     }
-    object->listed = 1;
+    object->in_table = 1;
     *result = object;
     return THEMIS_OK;
 }
@@ -124,12 +125,10 @@ static themis_status_t posix_open(themis_store_t *base, uint64_t id, int create,
 
     pthread_mutex_lock(&store->lock);
     HASH_FIND(hh, store->objects, &id, sizeof id, object);
-    if (!object) {
+    if (!object)
         status = object_create(store, id, create, &object);
-    } else if (object->references == 0) {
-        DL_DELETE(store->kept, object);
-        store->kept_count--;
-    }
+    else if (object->references == 0)
+        unused_remove(store, object);
     if (status == THEMIS_OK) {
         object->references++;
         *result = object;
@@ -146,11 +145,11 @@ static void posix_close(themis_store_t *base, object_t *object)
     pthread_mutex_lock(&store->lock);
     if (--object->references == 0) {
         old = object;
-        if (object->listed) {
-            DL_APPEND(store->kept, object);
-            old = ++store->kept_count > KEPT ? store->kept : NULL;
+        if (object->in_table) {
+            DL_APPEND(store->unused, object);
+            old = ++store->unused_count > MAX_UNUSED ? store->unused : NULL;
             if (old)
-                unlist(store, old);
+                table_remove(store, old);
         }
     }
     pthread_mutex_unlock(&store->lock);
@@ -168,7 +167,7 @@ static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
     pthread_mutex_lock(&store->lock);
     HASH_FIND(hh, store->objects, &id, sizeof id, object);
     if (object) {
-        unlist(store, object);
+        table_remove(store, object);
         gone = object->references == 0 ? object : NULL;
     }
     int cause = unlinkat(store->directory, name, 0) < 0 && errno != ENOENT ? errno : 0;
@@ -176,36 +175,24 @@ static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
     if (gone)
         object_free(gone);
     if (cause)
-        themis_error("removing %s: %s", name, strerror(cause));
+        themis_error("cannot remove object file %s: %s", name, strerror(cause));
     return themis_util_status_from_errno(cause);
 }
 
 /* --- windows ----------------------------------------------------------------------------------------------------- */
 
-typedef ssize_t (*move_fn)(int fd, uint8_t *at, size_t length, off_t offset);
-
-static ssize_t move_in(int fd, uint8_t *at, size_t length, off_t offset)
-{
-    return pwrite(fd, at, length, offset);
-}
-
-/* Behind the end of the file are zeros. */
-static ssize_t move_out(int fd, uint8_t *at, size_t length, off_t offset)
-{
-    ssize_t got = pread(fd, at, length, offset);
-
-    if (got != 0)
-        return got;
-    memset(at, 0, length);
-    return (ssize_t)length;
-}
-
-static int move_all(int fd, move_fn move, uint8_t *at, uint64_t length, uint64_t offset)
+/* Moves `length` bytes between memory and the file; beyond the end of the file are zeros. */
+static int move_extent(int fd, themis_direction_t direction, uint8_t *at, uint64_t length, uint64_t offset)
 {
     while (length) {
-        ssize_t moved = move(fd, at, length, (off_t)offset);
+        ssize_t moved =
+            direction == THEMIS_WRITE ? pwrite(fd, at, length, (off_t)offset) : pread(fd, at, length, (off_t)offset);
         if (moved < 0 && errno == EINTR)
             continue;
+        if (moved == 0 && direction == THEMIS_READ) {
+            memset(at, 0, length);
+            return 0;
+        }
         if (moved <= 0)
             return -1;
         at += moved;
@@ -215,8 +202,8 @@ static int move_all(int fd, move_fn move, uint8_t *at, uint64_t length, uint64_t
     return 0;
 }
 
-/* Moves the window's extents between file and staging; extents that meet go in one call. */
-static int move_window(const themis_store_window_t *window, move_fn move)
+/* Moves the window's extents between the file and the staging buffer; adjacent extents go in one call. */
+static int move_window(const themis_store_window_t *window)
 {
     uint8_t *at = window->staging;
 
@@ -224,7 +211,7 @@ static int move_window(const themis_store_window_t *window, move_fn move)
         uint64_t offset = window->extents[i].offset, length = window->extents[i].length;
         for (i++; i < window->extent_count && window->extents[i].offset == offset + length; i++)
             length += window->extents[i].length;
-        if (move_all(window->object->fd, move, at, length, offset) < 0)
+        if (move_extent(window->object->fd, window->direction, at, length, offset) < 0)
             return -1;
         at += length;
     }
@@ -235,7 +222,6 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
 {
     size_t count = 0;
 
-    (void)store;
     if (!window->staging)
         window->staging = malloc(THEMIS_STORE_WINDOW_BYTES);
     if (!window->staging)
@@ -247,8 +233,8 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
         window->bytes += extent->length;
     }
     window->extent_count = count;
-    if (window->direction == THEMIS_READ && move_window(window, move_out) < 0)
-        return failure(window->object, "read");
+    if (window->direction == THEMIS_READ && move_window(window) < 0)
+        return object_failed(window->object, "read");
     window->pieces[0] = (struct iovec){.iov_base = window->staging, .iov_len = window->bytes};
     window->piece_count = 1;
     return THEMIS_OK;
@@ -256,9 +242,8 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
 
 static themis_status_t posix_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
-    (void)store;
-    if (moved == THEMIS_OK && window->direction == THEMIS_WRITE && move_window(window, move_in) < 0)
-        return failure(window->object, "write");
+    if (moved == THEMIS_OK && window->direction == THEMIS_WRITE && move_window(window) < 0)
+        return object_failed(window->object, "write");
     return moved;
 }
 
@@ -266,26 +251,23 @@ static themis_status_t posix_finish(themis_store_t *store, themis_store_window_t
 
 static themis_status_t posix_truncate(themis_store_t *store, object_t *object, uint64_t size)
 {
-    (void)store;
-    return ftruncate(object->fd, (off_t)size) < 0 ? failure(object, "truncation") : THEMIS_OK;
+    return ftruncate(object->fd, (off_t)size) < 0 ? object_failed(object, "truncate") : THEMIS_OK;
 }
 
 static themis_status_t posix_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
-    (void)store;
     int cause = posix_fallocate(object->fd, (off_t)range->offset, (off_t)range->length);
 
     errno = cause;
-    return cause ? failure(object, "allocation") : THEMIS_OK;
+    return cause ? object_failed(object, "allocate space for") : THEMIS_OK;
 }
 
 static themis_status_t posix_size(themis_store_t *store, object_t *object, themis_store_size_t *size)
 {
     struct stat stat;
 
-    (void)store;
     if (fstat(object->fd, &stat) < 0)
-        return failure(object, "stat");
+        return object_failed(object, "stat");
     *size = (themis_store_size_t){.end = (uint64_t)stat.st_size,
                                   .allocated = (uint64_t)stat.st_blocks * 512,
                                   .modified =
@@ -295,8 +277,7 @@ static themis_status_t posix_size(themis_store_t *store, object_t *object, themi
 
 static themis_status_t posix_sync(themis_store_t *store, object_t *object)
 {
-    (void)store;
-    return fsync(object->fd) < 0 ? failure(object, "fsync") : THEMIS_OK;
+    return fsync(object->fd) < 0 ? object_failed(object, "sync") : THEMIS_OK;
 }
 
 static themis_status_t posix_usage(themis_store_t *base, themis_store_usage_t *usage)
@@ -344,7 +325,7 @@ static const themis_store_ops_t posix_ops = {.name = "posix",
                                              .remove = posix_remove,
                                              .usage = posix_usage};
 
-static themis_status_t take_directory(const themis_store_options_t *options, int *lock_fd)
+static themis_status_t lock_directory(const themis_store_options_t *options, int *lock_fd)
 {
     char content[64];
 
@@ -355,16 +336,16 @@ static themis_status_t take_directory(const themis_store_options_t *options, int
 themis_status_t themis_store_posix_create(const themis_store_options_t *options, themis_store_t **store)
 {
     if (!options->path || !*options->path) {
-        themis_error("the posix store wants a directory");
+        themis_error("the posix store needs a directory: set the key directory");
         return THEMIS_CONFIG;
     }
     int directory = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock_fd = -1;
     if (directory < 0) {
-        themis_error("store directory %s: %s", options->path, strerror(errno));
+        themis_error("cannot open the store directory %s: %s", options->path, strerror(errno));
         return THEMIS_CONFIG;
     }
     posix_store_t *made = calloc(1, sizeof *made);
-    themis_status_t status = made ? take_directory(options, &lock_fd) : THEMIS_NO_MEMORY;
+    themis_status_t status = made ? lock_directory(options, &lock_fd) : THEMIS_NO_MEMORY;
     if (status != THEMIS_OK) {
         close(directory);
         free(made);

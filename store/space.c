@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "store/store_lock.h"
+#include "store/lock.h"
 #include "util/log.h"
 #include "util/status.h"
 
@@ -20,15 +20,15 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { ORDERS = THEMIS_STORE_SPACE_MAX_ORDER + 1, STEP = 4 << 20, HUGE = 2 << 20, LOW_PRIORITY = 19 };
+enum { ORDERS = THEMIS_STORE_SPACE_MAX_ORDER + 1, STEP = 4 << 20, HUGE_PAGE = 2 << 20, LOW_PRIORITY = 19 };
 #define NOWHERE UINT32_MAX
 
-/* One for each unit; counts only for the first unit of a free block. */
+/* Links of a free list; used only for the first unit of a free block. */
 typedef struct unit {
     uint32_t next, previous;
 } unit_t;
 
-/* The end of an arena's file, behind its units: so that no other file is taken for one. */
+/* The last bytes of an arena's file, after its units, which distinguish it from other files. */
 static const char file_end[16] = "themis-arena 1\n";
 
 struct themis_store_space {
@@ -38,19 +38,18 @@ struct themis_store_space {
     uint32_t count, step;
     pthread_mutex_t lock;
     unit_t *units;
-    uint8_t *orders; /* 1 + order of the free block that begins at a unit; 0: none does */
-    uint32_t heads[ORDERS];
-    _Atomic uint32_t opened; /* units below it are in use or in the lists */
+    uint8_t *orders;         /* 1 + order of the free block that begins at a unit; 0: none does */
+    uint32_t heads[ORDERS];  /* of the free lists */
+    _Atomic uint32_t opened; /* units below it are in use or in the free lists */
     uint64_t used;           /* units */
-    /*
-     * The toucher takes no lock: at its priority it may not run for long, and whoever waited for it would wait as long.
-     */
-    pthread_t toucher;
-    int has_toucher;
+    /* The thread that populates pages holds no lock: at its priority it may not run for long, and others would have to
+     * wait for it. */
+    pthread_t populator;
+    int has_populator;
     _Atomic int stop;
     sem_t wanted;
-    _Atomic uint32_t touched; /* units below it are warm; at least `opened` */
-    uint32_t ahead;           /* units */
+    _Atomic uint32_t populated; /* units below it have populated pages; at least `opened` */
+    uint32_t ahead;             /* units to keep populated beyond `opened` */
 };
 
 static void list_insert(themis_store_space_t *space, uint32_t unit, unsigned order)
@@ -77,8 +76,8 @@ static void list_remove(themis_store_space_t *space, uint32_t unit, unsigned ord
     space->orders[unit] = 0;
 }
 
-/* Puts a block into the lists, joined with its free neighbours. */
-static void insert_joined(themis_store_space_t *space, uint32_t unit, unsigned order)
+/* Inserts a block into the free lists, merged with its free buddies. */
+static void insert_merged(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     while (order < THEMIS_STORE_SPACE_MAX_ORDER) {
         uint32_t buddy = unit ^ (UINT32_C(1) << order);
@@ -91,47 +90,47 @@ static void insert_joined(themis_store_space_t *space, uint32_t unit, unsigned o
     list_insert(space, unit, order);
 }
 
-static void raise_touched(themis_store_space_t *space, uint32_t unit)
+static void raise_populated(themis_store_space_t *space, uint32_t unit)
 {
-    uint32_t now = space->touched;
+    uint32_t now = space->populated;
 
-    while (now < unit && !atomic_compare_exchange_weak(&space->touched, &now, unit))
+    while (now < unit && !atomic_compare_exchange_weak(&space->populated, &now, unit))
         ;
 }
 
-static int wants_touch(const themis_store_space_t *space)
+static int needs_populating(const themis_store_space_t *space)
 {
-    uint32_t touched = space->touched, opened = space->opened;
+    uint32_t populated = space->populated, opened = space->opened;
 
-    return touched < space->count && (touched < opened || touched - opened < space->ahead);
+    return populated < space->count && (populated < opened || populated - opened < space->ahead);
 }
 
-/* Opens the next step; 0 if there is none. */
+/* Takes the next step of the region into use; 0 if there is none. */
 static int open_step(themis_store_space_t *space)
 {
     uint32_t from = space->opened;
     uint32_t left = space->count - from;
-    uint32_t behind = from + (left < space->step ? left : space->step);
+    uint32_t end = from + (left < space->step ? left : space->step);
 
     if (left == 0)
         return 0;
-    space->opened = behind;
-    while (from < behind) {
+    space->opened = end;
+    while (from < end) {
         unsigned order = from ? (unsigned)__builtin_ctz(from) : THEMIS_STORE_SPACE_MAX_ORDER;
         if (order > THEMIS_STORE_SPACE_MAX_ORDER)
             order = THEMIS_STORE_SPACE_MAX_ORDER;
-        while ((UINT32_C(1) << order) > behind - from)
+        while ((UINT32_C(1) << order) > end - from)
             order--;
-        insert_joined(space, from, order);
+        insert_merged(space, from, order);
         from += UINT32_C(1) << order;
     }
-    raise_touched(space, space->opened);
-    if (space->has_toucher && wants_touch(space))
+    raise_populated(space, space->opened);
+    if (space->has_populator && needs_populating(space))
         sem_post(&space->wanted);
     return 1;
 }
 
-static int take_free(themis_store_space_t *space, unsigned order, uint32_t *unit)
+static int allocate_free(themis_store_space_t *space, unsigned order, uint32_t *unit)
 {
     unsigned from = order;
 
@@ -149,33 +148,26 @@ static int take_free(themis_store_space_t *space, unsigned order, uint32_t *unit
     return 1;
 }
 
-themis_status_t themis_store_space_take(themis_store_space_t *space, unsigned order, unsigned least, unsigned *got,
-                                        uint32_t *unit)
+themis_status_t themis_store_space_allocate(themis_store_space_t *space, unsigned order, unsigned *got, uint32_t *unit)
 {
-    themis_status_t status = THEMIS_NO_SPACE;
+    int found;
 
     pthread_mutex_lock(&space->lock);
-    for (;;) {
-        if (take_free(space, order, unit)) {
-            *got = order;
-            status = THEMIS_OK;
+    while (!(found = allocate_free(space, order, unit)))
+        if (!open_step(space) && order-- == 0)
             break;
-        }
-        if (open_step(space))
-            continue;
-        if (order == least)
-            break;
-        order--;
-    }
     pthread_mutex_unlock(&space->lock);
-    return status;
+    if (!found)
+        return THEMIS_NO_SPACE;
+    *got = order;
+    return THEMIS_OK;
 }
 
-void themis_store_space_give(themis_store_space_t *space, uint32_t unit, unsigned order)
+void themis_store_space_free(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     pthread_mutex_lock(&space->lock);
     space->used -= UINT64_C(1) << order;
-    insert_joined(space, unit, order);
+    insert_merged(space, unit, order);
     pthread_mutex_unlock(&space->lock);
 }
 
@@ -184,47 +176,47 @@ uint8_t *themis_store_space_address(const themis_store_space_t *space, uint32_t 
     return space->base + (uint64_t)unit * THEMIS_STORE_SPACE_UNIT;
 }
 
-void themis_space_usage(themis_store_space_t *space, themis_store_space_usage_t *usage)
+void themis_store_space_usage(themis_store_space_t *space, themis_store_usage_t *usage)
 {
     pthread_mutex_lock(&space->lock);
-    usage->size = (uint64_t)space->count * THEMIS_STORE_SPACE_UNIT;
+    usage->capacity = (uint64_t)space->count * THEMIS_STORE_SPACE_UNIT;
     usage->used = space->used * THEMIS_STORE_SPACE_UNIT;
-    usage->warm = (space->touched - space->used) * THEMIS_STORE_SPACE_UNIT;
+    usage->warm = (space->populated - space->used) * THEMIS_STORE_SPACE_UNIT;
     pthread_mutex_unlock(&space->lock);
 }
 
-static void touch(themis_store_space_t *space, uint32_t from, uint32_t behind)
+static void populate_pages(themis_store_space_t *space, uint32_t from, uint32_t end)
 {
     uint8_t *first = themis_store_space_address(space, from);
-    size_t length = (size_t)(behind - from) * THEMIS_STORE_SPACE_UNIT;
+    size_t length = (size_t)(end - from) * THEMIS_STORE_SPACE_UNIT;
 
     if (madvise(first, length, MADV_POPULATE_WRITE) == 0)
         return;
-    /* older kernels: a write that changes nothing, even if the page is in use by now */
+    /* Older kernels: a write that changes nothing, even if the page has been allocated meanwhile. */
     for (size_t i = 0; i < length; i += THEMIS_STORE_SPACE_UNIT)
         __atomic_fetch_or(first + i, 0, __ATOMIC_RELAXED);
 }
 
-static void *toucher_main(void *arg)
+static void *populator_main(void *arg)
 {
     themis_store_space_t *space = arg;
 
-    /* not SCHED_IDLE: the kernel's lock of the address space is held while a page is cleared */
+    /* Not SCHED_IDLE: the kernel holds its lock of the address space while it clears a page. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), LOW_PRIORITY);
     while (!space->stop) {
-        if (!wants_touch(space)) {
+        if (!needs_populating(space)) {
             sem_wait(&space->wanted);
             continue;
         }
-        uint32_t from = space->touched, left = space->count - from;
-        uint32_t behind = from + (left < HUGE / THEMIS_STORE_SPACE_UNIT ? left : HUGE / THEMIS_STORE_SPACE_UNIT);
-        touch(space, from, behind);
-        raise_touched(space, behind);
+        uint32_t from = space->populated, left = space->count - from;
+        uint32_t end = from + (left < HUGE_PAGE / THEMIS_STORE_SPACE_UNIT ? left : HUGE_PAGE / THEMIS_STORE_SPACE_UNIT);
+        populate_pages(space, from, end);
+        raise_populated(space, end);
     }
     return NULL;
 }
 
-/* A file that is there is empty, or ends as an arena's does. */
+/* Succeeds if the file is empty or that of an arena. */
 static themis_status_t check_file(const char *path, int fd)
 {
     char last[sizeof file_end];
@@ -235,14 +227,15 @@ static themis_status_t check_file(const char *path, int fd)
     if (stat.st_size == 0 || (pread(fd, last, sizeof last, stat.st_size - (off_t)sizeof last) == sizeof last &&
                               memcmp(last, file_end, sizeof last) == 0))
         return THEMIS_OK;
-    themis_error("file = %s holds something else than an arena of this version, and is left as it is: remove it if "
-                 "nobody needs it",
-                 path);
+    themis_error(
+        "file = %s holds something else than an arena of this version and is left unchanged: remove it if it is not "
+        "needed",
+        path);
     return THEMIS_CONFIG;
 }
 
-/* By the mapping where there is no write(), as on hugetlbfs. Once it is there the file is an arena's also after a power
- * failure. */
+/* Through the mapping where there is no write(), as on hugetlbfs. Durable, so that the file is recognised also after a
+ * power failure. */
 static int write_end(const themis_store_space_t *space)
 {
     uint64_t at = space->size - sizeof file_end;
@@ -284,14 +277,14 @@ static themis_status_t map_file(themis_store_space_t *space, const char *path)
     status = themis_util_status_from_errno(errno);
     themis_error("cannot map %s: %s", path, strerror(errno));
     if (ftruncate(space->fd, 0) != 0)
-        themis_warn("%s is left half made; remove it before the next start", path);
+        themis_warn("%s is incomplete; remove it before the next start", path);
     return status;
 }
 
-/* Aligned to huge pages, which an anonymous mapping gets only where it fills them. */
+/* Aligned to huge pages, as an anonymous mapping gets only those that it covers completely. */
 static themis_status_t map_memory(themis_store_space_t *space)
 {
-    size_t slack = HUGE;
+    size_t slack = HUGE_PAGE;
     uint8_t *at =
         mmap(NULL, space->size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -299,7 +292,7 @@ static themis_status_t map_memory(themis_store_space_t *space)
         themis_error("cannot map %llu bytes: %s", (unsigned long long)space->size, strerror(errno));
         return THEMIS_NO_MEMORY;
     }
-    size_t skip = (HUGE - (uintptr_t)at % HUGE) % HUGE;
+    size_t skip = (HUGE_PAGE - (uintptr_t)at % HUGE_PAGE) % HUGE_PAGE;
     if (skip)
         munmap(at, skip);
     space->base = at + skip;
@@ -333,14 +326,14 @@ static themis_status_t make_maps(themis_store_space_t *space, const char *path)
 themis_status_t themis_store_space_create(uint64_t size, const char *path, uint64_t warm, uint32_t step,
                                           themis_store_space_t **space)
 {
-    uint64_t count = size / THEMIS_STORE_SPACE_UNIT, mark = path && *path; /* a file's last unit holds its mark */
+    uint64_t count = size / THEMIS_STORE_SPACE_UNIT, mark = path && *path; /* the last unit of a file holds file_end */
     themis_store_space_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    if (count <= mark || size > THEMIS_STORE_SPACE_MOST) {
+    if (count <= mark || size > THEMIS_STORE_SPACE_MAX_BYTES) {
         free(made);
-        themis_error("an arena of %llu bytes cannot be: 4 KiB to 16 TiB are possible", (unsigned long long)size);
+        themis_error("an arena of %llu bytes is not possible: the size is 4 KiB to 16 TiB", (unsigned long long)size);
         return THEMIS_CONFIG;
     }
     made->fd = -1;
@@ -357,7 +350,7 @@ themis_status_t themis_store_space_create(uint64_t size, const char *path, uint6
         themis_store_space_destroy(made);
         return status;
     }
-    made->has_toucher = made->ahead && pthread_create(&made->toucher, NULL, toucher_main, made) == 0;
+    made->has_populator = made->ahead && pthread_create(&made->populator, NULL, populator_main, made) == 0;
     *space = made;
     return THEMIS_OK;
 }
@@ -366,10 +359,10 @@ void themis_store_space_destroy(themis_store_space_t *space)
 {
     if (!space)
         return;
-    if (space->has_toucher) {
+    if (space->has_populator) {
         space->stop = 1;
         sem_post(&space->wanted);
-        pthread_join(space->toucher, NULL);
+        pthread_join(space->populator, NULL);
     }
     if (space->base)
         munmap(space->base, space->size);

@@ -2,7 +2,8 @@
 #include "store/store.h"
 #include <stdlib.h>
 #include <string.h>
-#include "store/store_types.h"
+#include "store/arena.h"
+#include "store/posix.h"
 #include "util/log.h"
 
 themis_status_t themis_store_window_create(themis_store_window_t **window)
@@ -31,7 +32,7 @@ themis_status_t themis_store_create(const themis_store_options_t *options, themi
         return themis_store_arena_create(options, store);
     if (strcmp(options->type, "posix") == 0)
         return themis_store_posix_create(options, store);
-    themis_error("unknown store \"%s\": \"arena\" or \"posix\" is meant", options->type);
+    themis_error("unknown store \"%s\": expected \"arena\" or \"posix\"", options->type);
     return THEMIS_CONFIG;
 }
 

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Shares over three servers while one of them dies and comes back, and beside one that knows no limit of its device. The job
-# `wide` (16 nodes) has files on all servers, `left` and `right` (8 nodes each) on the first and the last. Due to wide, left
+# Shares over three servers while one of them dies and comes back, and beside one without a bandwidth limit. The job
+# `wide` (16 nodes) has files on all servers, `left` and `right` (8 nodes each) on the first and the last. The shares of wide, left
 # and right are 50, 25 and 25 % of the whole: left has 75 % of its server and right of its own. Without the server in the
 # middle it is 50 % of each, and if every server were by itself a third.
 # timeout: 240
 . "$(dirname "$0")/lib/testlib.sh"
-. "$(dirname "$0")/lib/sharing.sh"
+. "$(dirname "$0")/lib/jobs.sh"
 limit_mib=40
 
 # server INDEX OPTION...: (re)starts one, with metrics on a port of its own.
@@ -24,7 +24,7 @@ server() {
     await_files 30 "$T/srv$server_index/port"
 }
 
-# servers MIDDLE: all three; the one in the middle with that limit of its device.
+# servers MIDDLE: all three; the one in the middle with that bandwidth limit.
 servers() {
     THEMIS_SERVERS=
     for index in 0 1 2; do
@@ -37,11 +37,11 @@ servers() {
     server 0 --store-bandwidth=${limit_mib}m && server 1 "--store-bandwidth=$1" && server 2 --store-bandwidth=${limit_mib}m
 }
 
-# play NAME NODES SERVER: a job with two processes there, until the script ends it; $played is its process.
-play() {
+# start_job NAME NODES SERVER: a job with two processes there, until the script ends it; its process is in $started.
+start_job() {
     timeout 200 "$client" job "servers=$THEMIS_SERVERS" "job=$1" "nodes=$2" "server=$3" processes=2 request=1000000 file=4000000 \
         check=0 seconds=180 >>"$T/jobs.$3" 2>&1 &
-    played=$!
+    started=$!
     testlib_spawned="$testlib_spawned $!"
 }
 
@@ -84,12 +84,12 @@ becomes() {
 }
 
 servers ${limit_mib}m || not_ok "servers start"
-play left 8 0
-play right 8 2
-play wide 16 0
-play wide 16 2
-play wide 16 1
-middle=$played
+start_job left 8 0
+start_job right 8 2
+start_job wide 16 0
+start_job wide 16 2
+start_job wide 16 1
+middle=$started
 becomes "three servers" 0.75
 
 # shellcheck disable=SC2154 # set by eval
@@ -103,25 +103,25 @@ becomes "two servers of three" 0.5
 
 server 1 --store-bandwidth=${limit_mib}m || not_ok "a server that died starts again"
 becomes "a server that is back without work" 0.5
-play wide 16 1
-middle=$played
+start_job wide 16 1
+middle=$started
 becomes "three servers again" 0.75
 
-# A server whose limit nobody told measures what it does. `wide` has so much there that elsewhere it gives way, but it is
-# served; and when it has nothing there any more, the others are not the poorer for what that server could do.
+# A server without a configured limit measures its capacity. `wide` gets so much there that it gets little elsewhere, but it
+# is served; and when it has no work there any more, the capacity of that server does not lower the shares of the others.
 kill "$middle"
 # shellcheck disable=SC2086 # lists
 end_pids $testlib_spawned
 testlib_spawned=
 stop_servers
 servers 0 || not_ok "servers start"
-play left 8 0
-play right 8 2
-play wide 16 0
-play wide 16 2
+start_job left 8 0
+start_job right 8 2
+start_job wide 16 0
+start_job wide 16 2
 becomes "beside a server without a limit and without work" 0.5
-play wide 16 1
-middle=$played
+start_job wide 16 1
+middle=$started
 sleep 2
 window 2
 case $THEMIS_VARIANT in

@@ -3,7 +3,7 @@
 # Monitoring: themis jobs, policy and top, the metrics over HTTP, and a real Prometheus that scrapes them.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
-. "$(dirname "$0")/lib/sharing.sh"
+. "$(dirname "$0")/lib/jobs.sh"
 
 free_port
 metrics_port=$testlib_port
@@ -12,7 +12,7 @@ start_servers 1 store-bandwidth=20m workers=2 size=512m policy=size-fair metrics
 # Under a sanitizer they may not, and then they do not get their shares.
 case ${THEMIS_VARIANT-} in asan | tsan) fair='. > 0 and . <= 1' ;; *) fair='. > 0.7 and . < 0.9' ;; esac
 seconds=$((45 * testlib_slower))
-scene seen $seconds 500
+scenario seen $seconds 500
 job "four" nodes=4 processes=2 request=500000 depth=4
 job "one" nodes=1 processes=2 request=500000 depth=4
 # Both have started, and then share for a while.
@@ -102,7 +102,7 @@ END
 else
     skip "a real Prometheus" "prometheus is not installed"
 fi
-curtain || not_ok "the jobs end well"
+wait_jobs || not_ok "the jobs end well"
 
 # A large job of a large uid and a long policy, on two servers, one of which is killed.
 # fits COMMAND...: its output has no line of more than 80 columns.
@@ -110,7 +110,7 @@ fits() { limit 30 "$@" >"$T/top" && awk 'length($0) > 80 { print; bad = 1 } END 
 long=group-then-user-then-size-fair
 stop_servers
 start_servers 2 store-bandwidth=80m size=512m policy=$long draw=statistical max-nodes=200000
-scene large 20 500
+scenario large 20 500
 big_uid=4294967293
 [ "$(id -u)" = 0 ] || big_uid=$(id -u)
 job "a-job-with-a-name-that-is-long" nodes=100000 processes=2 depth=64 server=1 uid=$big_uid
@@ -133,7 +133,7 @@ rest() {
 }
 check "themis policy set says which server failed, and sets the others" rest
 stop_servers
-curtain >/dev/null 2>&1 || : # its servers are gone
+wait_jobs >/dev/null 2>&1 || : # its servers are gone
 
 # More jobs than one answer of the server holds: as many as two, and some more.
 stop_servers
@@ -153,7 +153,7 @@ check "and themis top counts them" json '[.jobs[] | select(.job | startswith("jo
 
 # Policies change all the time while jobs verify every byte that they read.
 start_servers 2 size=512m
-scene changing 8 500
+scenario changing 8 500
 for name in one two three; do job $name nodes=2 processes=2 request=65536 file=4194304 depth=8 check=1; done
 sleep 2
 changed=0 until=$(($(date +%s) + 7))
@@ -163,7 +163,7 @@ while [ "$(date +%s)" -lt "$until" ]; do
         sleep 0.05
     done
 done
-complete() { curtain && [ "$(grep -c ' bytes=[1-9]' "$T/changing.out")" = 3 ]; }
+complete() { wait_jobs && [ "$(grep -c ' bytes=[1-9]' "$T/changing.out")" = 3 ]; }
 check "frequent policy changes lose no request" complete
 enough() { echo "$changed changes"; [ "$changed" -ge 12 ] || { cat "$T/change.err" && return 1; }; }
 check "the policy changed often" enough

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A server in miniature under a driven clock: workers that take slices from a real scheduler, and jobs that keep a
+ * A simulated server under a driven clock: workers that take slices from a real scheduler, and jobs that keep a
  * number of requests of one size outstanding. Time passes by events; nothing sleeps.
  */
-#ifndef THEMIS_TEST_SERVER_SCHED_RIG_H
-#define THEMIS_TEST_SERVER_SCHED_RIG_H
+#ifndef THEMIS_TEST_SCHED_RIG_H
+#define THEMIS_TEST_SCHED_RIG_H
 #include "sched/sched.h"
 
 #define KIB UINT64_C(1024)
@@ -18,13 +18,13 @@ typedef struct rig_item {
     themis_sched_item_t item;
     uint64_t ready; /* ns; when its client sends it, UINT64_MAX while it is with the server */
     uint64_t asked; /* ns; when it was sent */
-    int slices;     /* taken so far */
+    int slices;     /* served so far */
 } rig_item_t;
 
 typedef struct rig_job {
     themis_sched_job_t *job;
     uint64_t bytes;      /* of a request; 0: metadata */
-    uint64_t file;       /* bytes; the request that reaches them is shorter and the next begins anew; 0: none */
+    uint64_t file;       /* bytes; the request at its end is shorter, and the next begins at 0 again; 0: no file */
     uint64_t offset;     /* in it */
     uint64_t think;      /* ns between a reply and the next request */
     uint64_t start, end; /* ns; sends requests in [start, end) */
@@ -32,7 +32,7 @@ typedef struct rig_job {
     rig_item_t items[RIG_DEPTH];
     uint64_t moved;   /* bytes */
     uint64_t longest; /* ns; longest time from being head of the queue to a slice */
-    uint64_t headed;  /* ns; when the present head could have been served */
+    uint64_t headed;  /* ns; when the present head got there */
 } rig_job_t;
 
 struct rig {
@@ -49,7 +49,7 @@ struct rig {
     } worker[RIG_WORKERS];
     rig_job_t *jobs;
     int count;
-    uint64_t idle_while_queued; /* ns that a worker was free though a request waited and no device limit forbade it */
+    uint64_t idle_while_queued; /* ns that a worker was free though a request waited and no bandwidth limit applied */
 };
 
 /* The defaults with that policy and draw. */
@@ -62,10 +62,10 @@ rig_job_t *rig_add(rig_t *rig, const char *id, uint32_t uid, uint32_t gid, uint3
 /* Lets time pass until `end`. */
 void rig_run(rig_t *rig, uint64_t end);
 void rig_run_seconds(rig_t *rig, double seconds);
-/* Forgets what was moved and waited so far. */
+/* Resets the counters of bytes and waiting times. */
 void rig_reset(rig_t *rig);
 /* The part that a job has of all bytes moved since the reset. */
 double rig_part(const rig_t *rig, const rig_job_t *job);
-/* Fails the test unless that is `expected`, but for a part of `tolerance`. */
+/* Fails the test unless that is `expected`, within the relative `tolerance`. */
 void rig_expect_part(const rig_t *rig, const rig_job_t *job, double expected, double tolerance);
 #endif

@@ -29,7 +29,7 @@ START_TEST(gift_gives_by_pending_requests_and_makes_newcomers_wait)
 }
 END_TEST
 
-/* They know no slices: a request that has begun goes on to its end. */
+/* Comparators know no slices: a request that has begun is served to its end. */
 START_TEST(comparators_serve_whole_requests)
 {
     static const char *const policies[] = {"gift", "tbf"};
@@ -86,7 +86,7 @@ START_TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
 
     chosen.tbf_rate = 100;
     rig_create(&rig, &chosen, 1, 3);
-    rig_job_t *tool = rig_add(&rig, "tool", 3, 1, 1, MIB, 0); /* never asks for anything and so has no rule */
+    rig_job_t *tool = rig_add(&rig, "tool", 3, 1, 1, MIB, 0); /* sends no request and so has no rule */
     rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 8), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 8);
     rig_run_seconds(&rig, 0.1);
     b->start = rig.now + 11000000000;
@@ -94,7 +94,7 @@ START_TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
     themis_sched_remove_job(rig.sched, tool->job, rig.now);
     rig_reset(&rig);
     rig_run_seconds(&rig, 10);
-    ck_assert_double_eq_tol((double)a->moved / (double)MIB, 2000, 10); /* the idle rule's rate, too */
+    ck_assert_double_eq_tol((double)a->moved / (double)MIB, 2000, 10); /* including the rate of the idle rule */
     rig_reset(&rig);
     rig_run_seconds(&rig, 10);
     ck_assert_double_eq_tol((double)a->moved / (double)MIB, 1000, 10);
@@ -109,8 +109,8 @@ typedef struct score {
     double error;     /* root mean square of its part minus a half, in windows of 100 ms */
 } score_t;
 
-/* Figure 12: each job writes 10 MB and reads it back by 4 MiB, and works for 4 ms on each; tbf's rates are half of the
- * device's. 20 seconds after the first three. */
+/* Figure 12: each job writes 10 MB and reads it back, 4 MiB at a time, and works for 4 ms on each; tbf's rates are half
+ * of the device's. 20 seconds after the first three. */
 static score_t play(const char *policy, const char *draw, uint64_t seed)
 {
     themis_sched_options_t chosen = rig_options(policy, draw);

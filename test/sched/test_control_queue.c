@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The account of control requests and the turns of the jobs, under a driven clock. */
+/* The budget of control requests and the turns of the jobs, under a driven clock. */
 #include <check.h>
 #include <stdlib.h>
 #include "sched/control_queue.h"
@@ -31,14 +31,14 @@ static uint64_t serve(themis_sched_control_queue_t *queue, uint64_t *now, uint64
     return served;
 }
 
-/* A storm gets the account's part of the worker, and not less. */
+/* A storm of requests gets exactly the budget. */
 START_TEST(a_storm_has_a_twentieth)
 {
     const uint64_t services[] = {1000, 50000, 3000000};
     uint64_t service = services[_i], now = 7 * THEMIS_NS_PER_S, end = now + 10 * THEMIS_NS_PER_S;
     themis_sched_control_queue_t queue = {0};
     themis_sched_job_t job = {0};
-    double most = (double)THEMIS_SCHED_CONTROL_BURST + 10e9 / THEMIS_SCHED_CONTROL_PART + (double)service;
+    double most = (double)THEMIS_SCHED_CONTROL_BURST + 10e9 / THEMIS_SCHED_CONTROL_DIVISOR + (double)service;
 
     for (int i = 0; i < ITEMS; i++)
         themis_sched_control_queue_add(&queue, &job, &items[i]);
@@ -53,7 +53,7 @@ START_TEST(a_storm_has_a_twentieth)
 }
 END_TEST
 
-/* What was not used for long may be used at once up to the burst. */
+/* After a pause no more than the burst may be used at once. */
 START_TEST(nothing_more_is_saved_up)
 {
     uint64_t service = 100000, now = 3600 * THEMIS_NS_PER_S;
@@ -73,7 +73,7 @@ START_TEST(nothing_more_is_saved_up)
 }
 END_TEST
 
-/* One who asks for little waits for one request of each of those who ask for much. */
+/* A job with one request waits for one request of each job with many. */
 START_TEST(jobs_take_turns)
 {
     enum { STORMS = 5, EACH = 1000 };
@@ -96,7 +96,7 @@ START_TEST(jobs_take_turns)
         wake = UINT64_MAX;
     }
     ck_assert_int_le(before, STORMS + 1);
-    ck_assert_uint_le(now - end, (STORMS + 1) * THEMIS_SCHED_CONTROL_PART * service + service);
+    ck_assert_uint_le(now - end, (STORMS + 1) * THEMIS_SCHED_CONTROL_DIVISOR * service + service);
 }
 END_TEST
 

@@ -25,7 +25,7 @@ static void expect_same(const themis_sched_heap_t *heap, const model_t *model)
     }
     ck_assert_uint_eq(heap->count, count);
     if (count > 0) /* another one may have the same key */
-        ck_assert_double_eq(model->key[themis_sched_heap_least(heap)], model->key[least]);
+        ck_assert_double_eq(model->key[themis_sched_heap_min(heap)], model->key[least]);
 }
 
 static void change(themis_sched_heap_t *heap, model_t *model)
@@ -41,7 +41,7 @@ static void change(themis_sched_heap_t *heap, model_t *model)
     case 1:
         if (model->in[other])
             break;
-        themis_sched_heap_rename(heap, slot, other);
+        themis_sched_heap_move(heap, slot, other);
         model->in[other] = model->in[slot];
         model->key[other] = model->key[slot];
         model->in[slot] = 0;
@@ -61,18 +61,13 @@ START_TEST(the_least_comes_first)
     srand((unsigned)_i + 1);
     for (int step = 0; step < 5000; step++) {
         change(&heap, &model);
-        if (step % 1000 == 999) {
-            themis_sched_heap_lower(&heap, 250);
-            for (int slot = 0; slot < SLOTS; slot++)
-                model.key[slot] -= 250;
-        }
         expect_same(&heap, &model);
     }
     themis_sched_heap_release(&heap);
 }
 END_TEST
 
-/* Of equal keys not the one that was set last, so that equals take turns. */
+/* Among equal keys not the one that was set last, so that equals take turns. */
 START_TEST(equals_take_turns)
 {
     themis_sched_heap_t heap = {0};
@@ -82,7 +77,7 @@ START_TEST(equals_take_turns)
     for (uint32_t slot = 0; slot < 8; slot++)
         themis_sched_heap_set(&heap, slot, 0);
     for (int turn = 0; turn < 80; turn++) {
-        uint32_t slot = themis_sched_heap_least(&heap);
+        uint32_t slot = themis_sched_heap_min(&heap);
         ck_assert_int_le(served[slot], turn / 8);
         themis_sched_heap_set(&heap, slot, ++served[slot]);
     }

@@ -23,18 +23,24 @@ static themis_sched_policy_t parsed(const char *text)
 static void add(themis_sched_lambda_t *lambda, uint32_t server, int job, uint32_t nodes, uint64_t demand)
 {
     char id[32];
-    themis_sched_lambda_row_t row = {.id = id, .uid = 7, .gid = 1, .nodes = nodes, .priority = 1, .demand = demand};
+    themis_proto_table_row_t row = {.uid = 7, .gid = 1, .nodes = nodes, .priority = 1, .demand = demand};
 
-    row.length = (size_t)snprintf(id, sizeof id, "job-%d", job);
+    row.job.bytes = id;
+    row.job.length = (uint32_t)snprintf(id, sizeof id, "job-%d", job);
     ck_assert_int_eq(themis_sched_lambda_add(lambda, server, &row), THEMIS_OK);
 }
 
-static double part(const themis_sched_lambda_t *lambda, int job)
+/* What the job is allocated on all of `servers`, as a part of their capacity. */
+static double part(const themis_sched_lambda_t *lambda, uint32_t servers, double capacity, int job)
 {
-    char id[32];
+    themis_sched_lambda_allocation_t allocation;
+    double sum = 0;
 
-    snprintf(id, sizeof id, "job-%d", job);
-    return themis_sched_lambda_part(lambda, id, 7);
+    for (uint32_t s = 0; s < servers; s++)
+        for (uint32_t i = 0; themis_sched_lambda_allocation(lambda, s, i, &allocation); i++)
+            if (atoi(allocation.job->id + 4) == job)
+                sum += allocation.bandwidth;
+    return sum / capacity;
 }
 
 static void paper_example(themis_sched_lambda_t *lambda, uint64_t now)
@@ -55,9 +61,9 @@ START_TEST(sixteen_eight_eight)
     ck_assert_int_eq(themis_sched_lambda_create(2, &lambda), THEMIS_OK);
     paper_example(lambda, 5);
     ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
-    ck_assert_double_eq_tol(part(lambda, 1), 0.5, 1e-3);
-    ck_assert_double_eq_tol(part(lambda, 2), 0.25, 1e-3);
-    ck_assert_double_eq_tol(part(lambda, 3), 0.25, 1e-3);
+    ck_assert_double_eq_tol(part(lambda, 2, 2000000, 1), 0.5, 1e-3);
+    ck_assert_double_eq_tol(part(lambda, 2, 2000000, 2), 0.25, 1e-3);
+    ck_assert_double_eq_tol(part(lambda, 2, 2000000, 3), 0.25, 1e-3);
     policy = parsed("fifo");
     ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_INVALID);
     themis_sched_lambda_destroy(lambda);
@@ -70,7 +76,7 @@ START_TEST(a_job_with_little_demand_leaves_the_rest)
     themis_sched_lambda_t *lambda;
 
     ck_assert_int_eq(themis_sched_lambda_create(2, &lambda), THEMIS_OK);
-    /* Job 1 wants a tenth of server 0 and all of server 1, so it may have its half mostly there. */
+    /* Job 1 can use a tenth of server 0 and all of server 1, so it may have most of its half there. */
     themis_sched_lambda_begin(lambda, 0, 1000, 1);
     add(lambda, 0, 1, 1, 100);
     add(lambda, 0, 2, 1, THEMIS_SCHED_LAMBDA_ALL);
@@ -78,8 +84,8 @@ START_TEST(a_job_with_little_demand_leaves_the_rest)
     add(lambda, 1, 1, 1, THEMIS_SCHED_LAMBDA_ALL);
     add(lambda, 1, 2, 1, THEMIS_SCHED_LAMBDA_ALL);
     ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
-    ck_assert_double_eq_tol(part(lambda, 1), 0.5, 2e-3);
-    ck_assert_double_eq_tol(part(lambda, 2), 0.5, 2e-3);
+    ck_assert_double_eq_tol(part(lambda, 2, 2000, 1), 0.5, 2e-3);
+    ck_assert_double_eq_tol(part(lambda, 2, 2000, 2), 0.5, 2e-3);
     themis_sched_lambda_destroy(lambda);
 }
 END_TEST
@@ -92,18 +98,16 @@ typedef struct system {
     double weight[MAX_JOBS][MAX_SERVERS];
 } system_t;
 
-typedef struct collect {
-    system_t *system;
-    uint32_t server;
-} collect_t;
-
-static void collect_weight(void *arg, const char *id, uint32_t uid, double weight, double global)
+static void collect_weights(system_t *system, const themis_sched_lambda_t *lambda)
 {
-    collect_t *to = arg;
-    int job = atoi(id + 4);
+    themis_sched_lambda_allocation_t allocation;
 
-    to->system->weight[job][to->server] = weight;
-    ck_assert_double_eq_tol(global, to->system->share[job], 1e-9);
+    for (uint32_t s = 0; s < system->servers; s++)
+        for (uint32_t i = 0; themis_sched_lambda_allocation(lambda, s, i, &allocation); i++) {
+            int job = atoi(allocation.job->id + 4);
+            system->weight[job][s] = allocation.weight;
+            ck_assert_double_eq_tol(allocation.share, system->share[job], 1e-9);
+        }
 }
 
 static void random_system(system_t *system, themis_sched_lambda_t *lambda)
@@ -169,26 +173,18 @@ START_TEST(random_systems_are_max_min_fair)
         ck_assert_int_eq(themis_sched_lambda_create(system.servers, &lambda), THEMIS_OK);
         random_system(&system, lambda);
         ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
-        for (uint32_t s = 0; s < system.servers; s++) {
-            collect_t to = {&system, s};
-            themis_sched_lambda_weights(lambda, s, collect_weight, &to);
-        }
+        collect_weights(&system, lambda);
         check_fairness(&system);
         themis_sched_lambda_destroy(lambda);
     }
 }
 END_TEST
 
-static void count_weight(void *arg, const char *id, uint32_t uid, double weight, double global)
-{
-    ++*(int *)arg;
-}
-
 START_TEST(servers_and_jobs_come_and_go)
 {
     themis_sched_policy_t policy = parsed("size-fair");
+    themis_sched_lambda_allocation_t allocation;
     themis_sched_lambda_t *lambda;
-    int rows;
 
     ck_assert_int_eq(themis_sched_lambda_create(3, &lambda), THEMIS_OK);
     for (int round = 0; round < 50; round++) {
@@ -197,20 +193,19 @@ START_TEST(servers_and_jobs_come_and_go)
         for (int j = 0; j < round % 7; j++)
             add(lambda, 2, 10 + (j + round) % 9, 2, THEMIS_SCHED_LAMBDA_ALL);
         ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
-        rows = 0;
-        themis_sched_lambda_weights(lambda, 2, count_weight, &rows);
-        ck_assert_int_eq(rows, round % 7);
+        for (int i = 0; i < 8; i++)
+            ck_assert_int_eq(themis_sched_lambda_allocation(lambda, 2, (uint32_t)i, &allocation), i < round % 7);
     }
     ck_assert_uint_eq(themis_sched_lambda_servers(lambda), 3);
-    /* Server 1 falls silent: job 1 is on server 0 alone, with its two thirds. */
+    /* Server 1 becomes silent: job 1 is on server 0 only, with two thirds. */
     themis_sched_lambda_begin(lambda, 0, 1000000, 200);
     add(lambda, 0, 1, 16, THEMIS_SCHED_LAMBDA_ALL);
     add(lambda, 0, 2, 8, THEMIS_SCHED_LAMBDA_ALL);
     themis_sched_lambda_expire(lambda, 200, 50);
     ck_assert_uint_eq(themis_sched_lambda_servers(lambda), 1);
     ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_OK);
-    ck_assert_double_eq_tol(part(lambda, 1), 2 / 3., 1e-3);
-    ck_assert_double_eq(part(lambda, 3), 0);
+    ck_assert_double_eq_tol(part(lambda, 3, 1000000, 1), 2 / 3., 1e-3);
+    ck_assert_double_eq(part(lambda, 3, 1000000, 3), 0);
     themis_sched_lambda_destroy(lambda);
 }
 END_TEST

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sched/policy.h"
+#include "config.h"
+#include "sched/policy_tree.h"
 #include "test/lib/run.h"
 
 static themis_sched_policy_t parsed(const char *text)
@@ -19,9 +20,7 @@ static themis_sched_policy_t parsed(const char *text)
 
 START_TEST(good_policies_are_understood)
 {
-    ck_assert_int_eq(parsed("fifo").kind, THEMIS_SCHED_POLICY_FIFO);
-    ck_assert_int_eq(parsed("gift").kind, THEMIS_SCHED_POLICY_GIFT);
-    ck_assert_int_eq(parsed("tbf").kind, THEMIS_SCHED_POLICY_TBF);
+    ck_assert_uint_eq(parsed("fifo").levels, 0);
     static const char *const singles[] = {"job-fair", "size-fair", "priority-fair"};
     for (size_t i = 0; i < 3; i++)
         ck_assert_uint_eq(parsed(singles[i]).levels, 1);
@@ -33,6 +32,21 @@ START_TEST(good_policies_are_understood)
     ck_assert_int_eq(chain.level[2], THEMIS_SCHED_LEVEL_SIZE);
     ck_assert_uint_eq(parsed("group-then-user-then-priority-then-size-then-job-fair").levels, 5);
     ck_assert_str_eq(chain.text, "group-then-user-then-size-fair");
+}
+END_TEST
+
+START_TEST(comparators_are_part_of_the_build_or_named_as_missing)
+{
+    static const char *const comparators[] = {"gift", "tbf"};
+    themis_sched_policy_t policy = {.levels = 99};
+    char error[256] = "";
+
+    ck_assert_int_eq(themis_sched_policy_parse(comparators[_i], &policy, error, sizeof error),
+                     THEMIS_COMPARATORS ? THEMIS_OK : THEMIS_PARSE);
+    ck_assert_uint_eq(policy.levels, THEMIS_COMPARATORS ? 0 : 99);
+    if (!THEMIS_COMPARATORS)
+        ck_assert_msg(strstr(error, comparators[_i]) != NULL && strstr(error, "--disable-comparators") != NULL, "%s",
+                      error);
 }
 END_TEST
 
@@ -73,11 +87,11 @@ enum { MAX_JOBS = 40 };
 static const themis_sched_policy_t *sort_policy;
 static int compare(const void *a, const void *b)
 {
-    return themis_sched_policy_compare(sort_policy, *(const themis_sched_job_identity_t *const *)a,
-                                       *(const themis_sched_job_identity_t *const *)b);
+    return themis_sched_policy_tree_compare(sort_policy, *(const themis_sched_job_identity_t *const *)a,
+                                            *(const themis_sched_job_identity_t *const *)b);
 }
 
-/* What tells entities of a level apart, written again without regard to the code under test. */
+/* What distinguishes entities of a level, independent of the code under test. */
 static int same_entity(themis_sched_policy_level_t level, const themis_sched_job_identity_t *a,
                        const themis_sched_job_identity_t *b)
 {
@@ -199,7 +213,7 @@ END_TEST
 
 START_TEST(figure_11_of_the_paper)
 {
-    /* Two groups, four users, eight jobs: 50; 5.56 8.33 2... in percent of the whole. */
+    /* Two groups, four users, eight jobs. */
     themis_sched_job_identity_t all[8] = {
         {.id = "1", .gid = 1, .uid = 1, .nodes = 1}, {.id = "2", .gid = 2, .uid = 2, .nodes = 2},
         {.id = "3", .gid = 2, .uid = 2, .nodes = 3}, {.id = "4", .gid = 2, .uid = 2, .nodes = 2},
@@ -216,7 +230,7 @@ START_TEST(figure_11_of_the_paper)
     themis_sched_policy_tree_build(&tree, &policy, jobs, 8);
     for (int i = 0; i < 8; i++)
         ck_assert_double_eq_tol(tree.node[2][i].share, expected[i], 1e-12);
-    char *text = themis_sched_policy_explain(&policy, &tree, jobs);
+    char *text = themis_sched_policy_tree_explain(&tree, &policy, jobs);
     ck_assert_ptr_nonnull(strstr(text, " 50.00 %  group 2\n"));
     ck_assert_ptr_nonnull(strstr(text, " 16.67 %  user 3\n"));
     ck_assert_ptr_nonnull(strstr(text, " 11.11 %  job 8 (user 4, group 2, 2 nodes, priority 0)\n"));
@@ -236,6 +250,7 @@ int main(void)
 
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, good_policies_are_understood);
+    tcase_add_loop_test(tests, comparators_are_part_of_the_build_or_named_as_missing, 0, 2);
     tcase_add_test(tests, faults_are_told_with_their_position);
     tcase_add_test(tests, shares_are_the_product_of_the_matrices);
     tcase_add_test(tests, figure_11_of_the_paper);

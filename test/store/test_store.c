@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-/* Both stores, by one table of tests: every test runs once for each. */
+/* Both stores: every test runs once for each. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* Check sends a message for every assertion that holds, which sanitizers make slow; this one sends none. */
+/* Unlike the assertions of check, this one sends no message if it holds, which is slow under sanitizers. */
 #define REQUIRE(condition)                                                                                             \
     do {                                                                                                               \
         if (!(condition))                                                                                              \
-            ck_abort_msg("not so: %s", #condition);                                                                    \
+            ck_abort_msg("failed: %s", #condition);                                                                    \
     } while (0)
 
 static const char *const types[] = {"arena", "posix"};
@@ -323,7 +323,7 @@ START_TEST(random_writes_match_an_array)
 }
 END_TEST
 
-/* A window of many small extents, as a vector makes it. */
+/* A window of many small extents, as from a vector datatype. */
 START_TEST(scattered_extents_in_one_window)
 {
     themis_store_object_t *object;
@@ -445,7 +445,7 @@ START_TEST(neighbours_write_one_object_at_once)
 }
 END_TEST
 
-/* Objects come and go while others write: whoever reads sees its own bytes or zeros. */
+/* Objects are created and removed while others write: a reader sees its own bytes or zeros. */
 static void *churn_main(void *arg)
 {
     uint64_t id = 10 + (uint64_t)(intptr_t)arg;

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The job table: a hash over (uid, id) that keeps the order of joining. */
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 #include "util/log.h"
 
-/* The key is uid and then the id, so that its length is that of the id plus four. */
 typedef struct entry {
-    _Alignas(64) themis_sched_job_t job; /* its first fields are what every request touches */
-    struct {
-        uint32_t uid;
-        char id[THEMIS_SCHED_JOB_ID_BYTES];
-    } key;
+    _Alignas(64) themis_sched_job_t job; /* every request uses its first fields */
     UT_hash_handle hh;
 } entry_t;
 
 struct themis_sched_job_table {
-    entry_t *entries;
-    uint64_t joined; /* jobs so far */
+    entry_t *entries; /* uthash, which keeps the order of joining */
+    uint64_t joined;  /* jobs so far */
 };
 
 static entry_t *entry_of(themis_sched_job_t *job)
@@ -52,20 +46,20 @@ void themis_sched_job_table_destroy(themis_sched_job_table_t *table)
     free(table);
 }
 
-static unsigned key_length(const char *id)
+static themis_sched_job_t *find_identity(themis_sched_job_table_t *table, const themis_sched_job_identity_t *identity)
 {
-    return (unsigned)(sizeof(uint32_t) + strnlen(id, THEMIS_SCHED_JOB_ID_BYTES - 1));
+    entry_t *entry;
+
+    HASH_FIND(hh, table->entries, themis_sched_job_key(identity), themis_sched_job_key_bytes(identity), entry);
+    return entry == NULL ? NULL : &entry->job;
 }
 
 themis_sched_job_t *themis_sched_job_table_find(themis_sched_job_table_t *table, const char *id, uint32_t uid)
 {
-    entry_t *entry, wanted;
-    size_t length = strnlen(id, THEMIS_SCHED_JOB_ID_BYTES - 1);
+    themis_sched_job_identity_t identity = {.uid = uid};
 
-    wanted.key.uid = uid;
-    memcpy(wanted.key.id, id, length);
-    HASH_FIND(hh, table->entries, &wanted.key, key_length(id), entry);
-    return entry == NULL ? NULL : &entry->job;
+    memcpy(identity.id, id, strnlen(id, sizeof identity.id - 1));
+    return find_identity(table, &identity);
 }
 
 static uint32_t at_least_one(uint32_t value)
@@ -73,7 +67,7 @@ static uint32_t at_least_one(uint32_t value)
     return value == 0 ? 1 : value;
 }
 
-static themis_sched_job_t *insert(themis_sched_job_table_t *table, const themis_sched_job_identity_t *identity)
+static themis_sched_job_t *insert_job(themis_sched_job_table_t *table, const themis_sched_job_identity_t *identity)
 {
     entry_t *entry = aligned_alloc(64, sizeof *entry);
 
@@ -81,20 +75,17 @@ static themis_sched_job_t *insert(themis_sched_job_table_t *table, const themis_
         return NULL;
     memset(entry, 0, sizeof *entry);
     themis_sched_job_identity_t *copy = &entry->job.identity;
-    memcpy(copy->id, identity->id, strnlen(identity->id, THEMIS_SCHED_JOB_ID_BYTES - 1));
-    copy->uid = identity->uid;
-    copy->gid = identity->gid;
+    *copy = *identity;
+    copy->id[sizeof copy->id - 1] = '\0';
     copy->nodes = at_least_one(identity->nodes);
     copy->priority = at_least_one(identity->priority);
-    entry->key.uid = identity->uid;
-    memcpy(entry->key.id, copy->id, sizeof entry->key.id);
     entry->job.number = ++table->joined;
-    HASH_ADD(hh, table->entries, key, key_length(copy->id), entry);
+    HASH_ADD_KEYPTR(hh, table->entries, themis_sched_job_key(copy), themis_sched_job_key_bytes(copy), entry);
     return &entry->job;
 }
 
-/* Takes the larger of two sizes or priorities; returns 1 if that changed something. */
-static int raise(uint32_t *value, uint32_t named)
+/* Returns 1 if that has changed the value. */
+static int raise_value(uint32_t *value, uint32_t named)
 {
     if (named <= *value)
         return 0;
@@ -102,34 +93,31 @@ static int raise(uint32_t *value, uint32_t named)
     return 1;
 }
 
-int themis_sched_job_table_raise(themis_sched_job_t *job, const themis_sched_job_identity_t *identity)
+int themis_sched_job_merge_identity(themis_sched_job_t *job, const themis_sched_job_identity_t *identity)
 {
-    int differs = raise(&job->identity.nodes, identity->nodes);
+    int differs = raise_value(&job->identity.nodes, identity->nodes);
 
-    return raise(&job->identity.priority, identity->priority) || differs;
+    return raise_value(&job->identity.priority, identity->priority) || differs;
 }
 
 themis_status_t themis_sched_job_table_join(themis_sched_job_table_t *table,
                                             const themis_sched_job_identity_t *identity, uint64_t now,
                                             themis_sched_job_t **job, int *fresh, int *changed)
 {
-    themis_sched_job_t *found = themis_sched_job_table_find(table, identity->id, identity->uid);
-    int made = found == NULL, differs = 0;
+    themis_sched_job_t *found = find_identity(table, identity);
+    int added = found == NULL;
 
-    if (made && (found = insert(table, identity)) == NULL) {
+    if (added && (found = insert_job(table, identity)) == NULL) {
         themis_error("job table: out of memory");
         return THEMIS_NO_MEMORY;
     }
-    if (!made) {
-        differs |= themis_sched_job_table_raise(found, identity);
-        differs |= !found->active;
-    }
+    int merged = themis_sched_job_merge_identity(found, identity);
+    *fresh = added;
+    *changed = !added && (merged || !found->active);
     found->active = 1;
     found->clients++;
     found->last_heard = now;
     *job = found;
-    *fresh = made;
-    *changed = differs;
     return THEMIS_OK;
 }
 
@@ -140,7 +128,7 @@ void themis_sched_job_table_leave(themis_sched_job_table_t *table, themis_sched_
     job->last_heard = now;
 }
 
-void themis_sched_job_table_heard(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now)
+void themis_sched_job_table_touch(themis_sched_job_table_t *table, themis_sched_job_t *job, uint64_t now)
 {
     job->active = 1;
     job->last_heard = now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store/store_lock.h"
+#include "store/lock.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 static const char line_start[] = "themis-store 1 ";
 enum { LINE_BYTES = 96, START = sizeof line_start - 1 };
 
-static themis_status_t failed(const char *key, const char *path, const char *what)
+static themis_status_t lock_failed(const char *key, const char *path, const char *what)
 {
     themis_status_t status = themis_util_status_from_errno(errno);
 
@@ -30,29 +30,29 @@ themis_status_t themis_store_lock_file(const char *key, const char *path, int fd
         return THEMIS_BUSY;
     }
     if (errno != ENOSYS && errno != EOPNOTSUPP && errno != ENOLCK)
-        return failed(key, path, "lock");
+        return lock_failed(key, path, "lock");
     themis_warn("%s = %s: its file system has no locks (%s); make sure that no other server uses it", key, path,
                 strerror(errno));
     return THEMIS_OK;
 }
 
-/* The line of a STORE that is there says `expected`, or there is none yet. */
+/* Succeeds if the STORE has the line `expected`, or none yet. */
 static themis_status_t check_line(const char *key, const char *directory, int fd, const char *expected)
 {
     char line[LINE_BYTES];
     ssize_t got = pread(fd, line, sizeof line - 1, 0);
 
     if (got < 0)
-        return failed(key, directory, "read its STORE");
+        return lock_failed(key, directory, "read its STORE");
     line[got] = 0;
     if (got == 0 || strcmp(line, expected) == 0)
         return THEMIS_OK;
     line[strcspn(line, "\n")] = 0;
     if (strncmp(line, line_start, START) == 0)
-        themis_error("%s = %s holds the %s, not the %.*s; it is left as it is", key, directory, line + START,
+        themis_error("%s = %s holds the %s, not the %.*s; it is left unchanged", key, directory, line + START,
                      (int)strcspn(expected + START, "\n"), expected + START);
     else
-        themis_error("%s = %s has a file STORE that is not of this version; it is left as it is", key, directory);
+        themis_error("%s = %s has a file STORE that is not of this version; it is left unchanged", key, directory);
     return THEMIS_CONFIG;
 }
 
@@ -65,17 +65,18 @@ static themis_status_t write_line(const char *key, const char *directory, int fd
     if (written >= 0 && (size_t)written < length)
         errno = ENOSPC;
     if (written != (ssize_t)length || fsync(fd) != 0 || fsync(directory_fd) != 0)
-        return failed(key, directory, "write its STORE");
+        return lock_failed(key, directory, "write its STORE");
     return THEMIS_OK;
 }
 
-static themis_status_t take(const char *key, const char *directory, int directory_fd, const char *expected, int fd)
+static themis_status_t lock_store(const char *key, const char *directory, int directory_fd, const char *expected,
+                                  int fd)
 {
     themis_status_t status = check_line(key, directory, fd, expected);
 
     if (status == THEMIS_OK)
         status = themis_store_lock_file(key, directory, fd);
-    /* once more: another server may have written it before it ended */
+    /* again, as another server may have written it before it released the lock */
     if (status == THEMIS_OK)
         status = check_line(key, directory, fd, expected);
     if (status == THEMIS_OK && lseek(fd, 0, SEEK_END) == 0)
@@ -83,7 +84,7 @@ static themis_status_t take(const char *key, const char *directory, int director
     return status;
 }
 
-/* Has it a file of such a name? Yes, where that cannot be told; errno stays. */
+/* 1 if the directory has a file with such a name, or if it cannot be read; errno is preserved. */
 static int has_foreign(int directory_fd, int (*foreign)(const char *name))
 {
     int cause = errno, found = 0, fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -100,7 +101,7 @@ static int has_foreign(int directory_fd, int (*foreign)(const char *name))
     return found || !directory;
 }
 
-/* STORE, made if it is missing and nothing speaks against it. */
+/* Opens STORE, which is created if it is missing and the directory has no foreign files. */
 static themis_status_t open_store(const char *key, const char *directory, int directory_fd,
                                   int (*foreign)(const char *name), int *fd)
 {
@@ -108,14 +109,14 @@ static themis_status_t open_store(const char *key, const char *directory, int di
     if (*fd >= 0)
         return THEMIS_OK;
     if (errno == ENOENT && foreign && has_foreign(directory_fd, foreign)) {
-        themis_error("%s = %s holds a database without a STORE, which may not be this server's; it is left as it is: "
-                     "empty it if nobody needs it",
+        themis_error("%s = %s holds a database without a STORE, which may not be this server's; it is left unchanged: "
+                     "empty it if its contents are not needed",
                      key, directory);
         return THEMIS_CONFIG;
     }
     if (errno == ENOENT)
         *fd = openat(directory_fd, "STORE", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return *fd >= 0 ? THEMIS_OK : failed(key, directory, "open its STORE");
+    return *fd >= 0 ? THEMIS_OK : lock_failed(key, directory, "open its STORE");
 }
 
 themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content,
@@ -125,11 +126,11 @@ themis_status_t themis_store_lock_directory(const char *key, const char *directo
     char expected[LINE_BYTES];
 
     if (directory_fd < 0)
-        return failed(key, directory, "open");
+        return lock_failed(key, directory, "open");
     snprintf(expected, sizeof expected, "%s%s\n", line_start, content);
     themis_status_t status = open_store(key, directory, directory_fd, foreign, &made);
     if (status == THEMIS_OK)
-        status = take(key, directory, directory_fd, expected, made);
+        status = lock_store(key, directory, directory_fd, expected, made);
     close(directory_fd);
     if (status == THEMIS_OK)
         *fd = made;

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "sched/jobtab.h"
+#include "sched/job_table.h"
 #include "test/lib/run.h"
 
 static themis_sched_job_t *join(themis_sched_job_table_t *table, const char *id, uint32_t uid, uint32_t nodes,
@@ -35,11 +35,11 @@ START_TEST(a_job_is_id_and_user)
     ck_assert_ptr_eq(join(table, "17", 1000, 2, 6, &fresh), a);
     ck_assert_int_eq(fresh, 0);
     ck_assert_uint_eq(a->clients, 2);
-    ck_assert_uint_eq(a->identity.nodes, 4); /* the largest that was named */
+    ck_assert_uint_eq(a->identity.nodes, 4); /* the largest of all clients */
     ck_assert_uint_eq(a->identity.priority, 1);
     ck_assert_ptr_ne(join(table, "17", 1001, 4, 7, &fresh), a);
     ck_assert_int_eq(fresh, 1);
-    ck_assert_ptr_ne(join(table, "1", 1000, 4, 7, &fresh), a); /* a prefix is another job */
+    ck_assert_ptr_ne(join(table, "1", 1000, 4, 7, &fresh), a); /* a prefix of an id is another job */
     ck_assert_uint_eq(themis_sched_job_table_count(table), 3);
     ck_assert_ptr_eq(themis_sched_job_table_first(table), a);
     ck_assert_ptr_eq(themis_sched_job_table_find(table, "17", 1000), a);
@@ -59,9 +59,9 @@ START_TEST(silent_and_abandoned_jobs_expire)
     themis_sched_job_t *left = join(table, "left", 1, 1, 100, &fresh);
     themis_sched_job_t *draining = join(table, "draining", 1, 1, 100, &fresh);
     draining->queued = 1;
-    themis_sched_job_table_heard(table, alive, 190);
+    themis_sched_job_table_touch(table, alive, 190);
     themis_sched_job_table_leave(table, left, 190);
-    themis_sched_job_table_heard(table, draining, 190);
+    themis_sched_job_table_touch(table, draining, 190);
     themis_sched_job_table_leave(table, draining, 190);
     themis_sched_job_table_expire(table, 200, 100, count_and_remove, table);
     ck_assert_uint_eq(themis_sched_job_table_count(table), 2);
@@ -72,7 +72,7 @@ START_TEST(silent_and_abandoned_jobs_expire)
     themis_sched_job_table_expire(table, 200, 100, NULL, NULL);
     ck_assert_int_eq(draining->active, 0);
     ck_assert_uint_eq(themis_sched_job_table_count(table), 2);
-    themis_sched_job_table_heard(table, draining, 201);
+    themis_sched_job_table_touch(table, draining, 201);
     ck_assert_int_eq(draining->active, 1);
     themis_sched_job_table_destroy(table);
 }
@@ -98,7 +98,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("jobtab");
+    Suite *suite = suite_create("job table");
     TCase *tests = tcase_create("all");
 
     tcase_set_timeout(tests, 20);

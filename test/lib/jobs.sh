@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Scenes of jobs that share servers; sourced after testlib.sh by test/sharing.sh and bench/sharing.sh.
+# Scenarios of jobs that share servers; sourced after testlib.sh by test/sharing.sh and bench/share_traces.sh.
 #
-#   scene NAME SECONDS EVERY     begins a scene: time 0 is two seconds from now, later on a busy machine, so that all jobs
+#   scenario NAME SECONDS EVERY  begins a scenario: time 0 is two seconds from now, later on a busy machine, so that all jobs
 #                                have connected by then; counters every EVERY ms into $T/NAME.csv
-#   job NAME [OPTION=VALUE...]   a job of bench/sharing_client; start and seconds count from the scene's time 0
-#   sleep_until SECONDS          until that time of the scene
-#   curtain                      waits for all, and puts what the jobs printed into $T/NAME.out; fails if one failed
+#   job NAME [OPTION=VALUE...]   a job of bench/sharing_client; start and seconds count from the scenario's time 0
+#   sleep_until SECONDS          until that time of the scenario
+#   wait_jobs                    waits for all, and puts what the jobs printed into $T/NAME.out; fails if one failed
 #   rates FILE FROM TO           "JOB BYTES_PER_S SHARE" of each job between two times, over all servers
 #   rate FILE FROM TO JOB        bytes/s of one job ("NAME" or "NAME@UID")
 #   share FILE FROM TO JOB       its part of all bytes
@@ -14,33 +14,33 @@ client=$THEMIS_BUILD/bench/sharing_client
 THEMIS_TIMEOUT=60s
 export THEMIS_TIMEOUT
 
-scene() {
-    scene_name=$1 scene_seconds=$2 scene_pids='' scene_failed=0
-    scene_lead=$(awk -v cores="$(nproc)" '{ print 2 + int($1 / (2 * cores)) }' /proc/loadavg)
-    scene_at=$(awk -v lead="$scene_lead" '{ print $1 + lead }' /proc/uptime)
+scenario() {
+    scenario_name=$1 scenario_seconds=$2 scenario_pids='' scenario_failed=0
+    scenario_lead=$(awk -v cores="$(nproc)" '{ print 2 + int($1 / (2 * cores)) }' /proc/loadavg)
+    scenario_at=$(awk -v lead="$scenario_lead" '{ print $1 + lead }' /proc/uptime)
     : >"$T/$1.out"
-    timeout $((${2%.*} + scene_lead + 30 * testlib_slower)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scene_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
-    scene_pids=$!
+    timeout $((${2%.*} + scenario_lead + 30 * testlib_slower)) "$client" sample "servers=$THEMIS_SERVERS" "at=$scenario_at" "seconds=$2" "every=$3" >"$T/$1.csv" &
+    scenario_pids=$!
 }
 
 job() {
     job_name=$1
     shift
-    timeout $((${scene_seconds%.*} + scene_lead + 60 * testlib_slower)) "$client" job "servers=$THEMIS_SERVERS" "at=$scene_at" "job=$job_name" \
-        "seconds=$scene_seconds" "$@" >>"$T/$scene_name.out" 2>>"$T/$scene_name.err" &
-    scene_pids="$scene_pids $!"
+    timeout $((${scenario_seconds%.*} + scenario_lead + 60 * testlib_slower)) "$client" job "servers=$THEMIS_SERVERS" "at=$scenario_at" "job=$job_name" \
+        "seconds=$scenario_seconds" "$@" >>"$T/$scenario_name.out" 2>>"$T/$scenario_name.err" &
+    scenario_pids="$scenario_pids $!"
     testlib_spawned="$testlib_spawned $!"
 }
 
-sleep_until() { awk -v at="$scene_at" -v s="$1" '{ d = at + s - $1; print (d > 0 ? d : 0) }' /proc/uptime | xargs sleep; }
+sleep_until() { awk -v at="$scenario_at" -v s="$1" '{ d = at + s - $1; print (d > 0 ? d : 0) }' /proc/uptime | xargs sleep; }
 
-curtain() {
-    for pid in $scene_pids; do
-        wait "$pid" || scene_failed=1
+wait_jobs() {
+    for pid in $scenario_pids; do
+        wait "$pid" || scenario_failed=1
     done
     testlib_spawned=
-    [ "$scene_failed" = 0 ] || sed 's/^/# /' "$T/$scene_name.err"
-    return "$scene_failed"
+    [ "$scenario_failed" = 0 ] || sed 's/^/# /' "$T/$scenario_name.err"
+    return "$scenario_failed"
 }
 
 # Counters are read at sample times; what they were between is interpolated.
@@ -96,15 +96,15 @@ sigma() {
     done | awk '{ s += $1; q += $1 * $1; n++ } END { m = s / n; v = q / n - m * m; printf "%.0f %.0f\n", m, (v > 0 ? sqrt(v) : 0) }'
 }
 
-# Scenes that both scripts play, SECONDS long.
+# Scenarios that both scripts use, SECONDS long.
 
 # One of two jobs leaves in the middle. freed FILE prints when its last bytes came, and from 100 ms later on the other's
 # bytes/s over a second.
-play_leaving() {
-    scene "$1" "$2" 20
+run_leaving() {
+    scenario "$1" "$2" 20
     job stays processes=4
     job goes processes=2 request=1000000 seconds=$(($2 / 2))
-    curtain
+    wait_jobs
 }
 freed() {
     freed_at=$(awk -F, '$3 ~ /^goes@/ { if ($4 > last) t = $1; last = $4 } END { print t + 0 }' "$1")
@@ -112,51 +112,51 @@ freed() {
 }
 
 # Requests of 4 KiB against requests of 16 MiB.
-play_sizes() {
-    scene "$1" "$2" 100
+run_sizes() {
+    scenario "$1" "$2" 100
     job small request=4096 file=4194304 depth=64 processes=3 check=0
     job large request=16777216 file=16777216 processes=2 check=0
-    curtain
+    wait_jobs
 }
 
 # 64 requests outstanding against one.
-play_depths() {
-    scene "$1" "$2" 100
+run_depths() {
+    scenario "$1" "$2" 100
     job deep request=1048576 file=67108864 depth=64 check=0
     job shallow request=1048576 depth=1 check=0
-    curtain
+    wait_jobs
 }
 
 # More processes, connections and smaller requests. The modest job has two processes, so that it always has a request.
-play_greedy() {
-    scene "$1" "$2" 100
+run_greedy() {
+    scenario "$1" "$2" 100
     job modest processes=2
     job greedy processes=8 depth=8 request=65536 check=0
-    curtain
+    wait_jobs
 }
 
 # More processes and larger requests.
-play_wide() {
-    scene "$1" "$2" 100
+run_wide() {
+    scenario "$1" "$2" 100
     job modest processes=2
     job wide processes=8 request=16777216 file=16777216 check=0
-    curtain
+    wait_jobs
 }
 
 # Two users' jobs of one id, and a third one's.
-play_claim() {
-    scene "$1" "$2" 100
+run_claim() {
+    scenario "$1" "$2" 100
     job mine uid=1001 processes=2
     job mine uid=1002 processes=2
     job other uid=1003 processes=2
-    curtain
+    wait_jobs
 }
 
-# play_bsp NAME alone|beside ROUNDS: compute, write, repeat, alone or beside a background job; prints the seconds it took.
-play_bsp() {
-    scene "$1" $((3 * $3 / 4)) 500
+# run_bsp NAME alone|beside ROUNDS: compute, write, repeat, alone or beside a background job; prints the seconds it took.
+run_bsp() {
+    scenario "$1" $((3 * $3 / 4)) 500
     job simulation nodes=16 mode=bsp rounds="$3" think=200000 file=8000000 request=8000000 processes=4 check=0
     [ "$2" = alone ] || job background nodes=1 processes=6 request=8000000 file=8000000 check=0
-    curtain >"$T/curtain.out" || cp "$T/curtain.out" "$T/bsp.failed"
+    wait_jobs >"$T/wait_jobs.out" || cp "$T/wait_jobs.out" "$T/bsp.failed"
     sed -n 's/^simulation .*seconds=//p' "$T/$1.out"
 }

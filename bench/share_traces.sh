@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# sharing: real servers and real client processes (each writes 10 MB and reads it back, again and again) that come and go,
+# Real servers and real client processes (each writes 10 MB and reads it back, again and again) that come and go,
 # as in figures 8, 9, 10, 12, 13 and 14 of the paper; and what it does not draw: opportunity (a job alone, a job whose rival
 # leaves), sizes (of requests, and depths of queues), gaming (processes, connections, sizes, others' job ids). All under a
 # device limit, so that the numbers are those of the scheduler.
@@ -17,7 +17,7 @@
 #
 # Figure 12: two jobs of one node, each process with one request of --transfer bytes outstanding; of 2 S seconds job 1 runs
 # all and job 2 has S in the middle (60, 15 and 30 s in the paper). "sustained": bytes of both jobs over the time in which
-# both run, but for its first half second; "whole scene": over all but half a second at each end. "deviation": of job 2's
+# both run, but for its first half second; "whole scenario": over all but half a second at each end. "deviation": of job 2's
 # bytes in full seconds from half a second after it began, counted by slices. "share error": root mean square of job 2's
 # part of both jobs' bytes minus 0.5, in windows of 100 ms. tbf has a rule of half the limit (tbf) or all of it (tbf-full),
 # in full requests, for each job; job 2 stays connected, so that its rule is there, and its idle rate spare, before and
@@ -25,7 +25,7 @@
 #
 # Pictures of the first repeat and the page sharing.html with all of them are in $BENCH_DIR, and so are the series as CSV.
 . "$(dirname "$0")/../test/lib/testlib.sh"
-. "$(dirname "$0")/../test/lib/sharing.sh"
+. "$(dirname "$0")/../test/lib/jobs.sh"
 
 seconds=10 repeats=5 figures=8,9,10,12,13,14,opportunity,sizes,gaming limit_mib=80 process_counts="1 2" transfer=4194304 quantum=262144 think_ms=4
 while [ $# -gt 0 ]; do
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 BENCH_DIR=${BENCH_DIR:-$THEMIS_BUILD/bench}
-BENCH_JSON=${BENCH_JSON:-$BENCH_DIR/sharing.json}
+BENCH_JSON=${BENCH_JSON:-$BENCH_DIR/share_traces.json}
 pictures=$BENCH_DIR/sharing
 mkdir -p "$pictures"
 : >"$T/values"
@@ -61,7 +61,7 @@ mkdir -p "$pictures"
     echo "Jobs of several users need root; figures 8 (c), 9 and 10 are left out."
     figures=$(echo "$figures" | tr , '\n' | grep -vE '^(9|10)$' | tr '\n' ,)
 }
-# A scene: the first jobs run all of it, the others `seconds` in the middle. The window leaves out half a second at each end.
+# A scenario: the first jobs run all of it, the others `seconds` in the middle. The window leaves out half a second at each end.
 eval "$(awk -v s="$seconds" 'BEGIN { l = s / 3; printf "lead=%.2f all=%.2f middle=%.2f from=%.2f to=%.2f", l, s + 2 * l + 1, s + 1, l + 0.5, l + s + 0.5 }')"
 limit=$((limit_mib * 1048576))
 
@@ -106,7 +106,7 @@ series() {
         }' "$1"
 }
 
-# picture NAME TITLE [STEP]: the scene NAME as SVG, PNG and CSV; once.
+# picture NAME TITLE [STEP]: the scenario NAME as SVG, PNG and CSV; once.
 picture() {
     [ "$repeat" = 1 ] || return 0
     series "$T/$1.csv" "${3:-0.25}" >"$pictures/$1.tsv"
@@ -135,26 +135,26 @@ END
 
 figure_8() {
     servers 1 size-fair
-    scene fig8a "$all" 100
+    scenario fig8a "$all" 100
     job four nodes=4 processes=8
     job one nodes=1 processes=2 start="$lead" seconds="$middle"
-    curtain
+    wait_jobs
     picture fig8a "8 (a): size-fair, 4 nodes against 1"
     value "8a: 4 nodes over 1 node" "4.0 within 1 %" "$(divide "$(rate "$T/fig8a.csv" "$from" "$to" four)" "$(rate "$T/fig8a.csv" "$from" "$to" one)")"
     servers 1 job-fair
-    scene fig8b "$all" 100
+    scenario fig8b "$all" 100
     job four nodes=4 processes=8
     job one nodes=1 processes=2 start="$lead" seconds="$middle"
-    curtain
+    wait_jobs
     picture fig8b "8 (b): job-fair, four times the processes"
     value "8b: four times the processes" "1.0 within 1 %" "$(divide "$(rate "$T/fig8b.csv" "$from" "$to" four)" "$(rate "$T/fig8b.csv" "$from" "$to" one)")"
     [ "$(id -u)" = 0 ] || return 0
     servers 1 user-fair
-    scene fig8c "$all" 100
+    scenario fig8c "$all" 100
     job A1 uid=1001 nodes=2 processes=4
     job A2 uid=1001 nodes=2 processes=4
     job B uid=1002 nodes=1 processes=2 start="$lead" seconds="$middle"
-    curtain
+    wait_jobs
     picture fig8c "8 (c): user-fair, two jobs of A against one of B"
     a=$(($(rate "$T/fig8c.csv" "$from" "$to" A1) + $(rate "$T/fig8c.csv" "$from" "$to" A2)))
     value "8c: user A over user B" "1.0 within 1 %" "$(divide $a "$(rate "$T/fig8c.csv" "$from" "$to" B)")"
@@ -162,37 +162,37 @@ figure_8() {
 
 # leaves NAME JOB=SHARE...: the largest deviation of a leaf, and how much of the limit is used in the first second.
 leaves() {
-    leaf_scene=$1 worst=0
+    leaf_scenario=$1 worst=0
     shift
-    rates "$T/$leaf_scene.csv" 0.5 "$(awk -v s="$seconds" 'BEGIN { print s + 0.5 }')" >"$T/rates"
+    rates "$T/$leaf_scenario.csv" 0.5 "$(awk -v s="$seconds" 'BEGIN { print s + 0.5 }')" >"$T/rates"
     for leaf in "$@"; do
         worst=$(awk -v job="${leaf%=*}" -v due="${leaf#*=}" -v worst="$worst" 'index($1, job "@") == 1 { d = $3 / due - 1; if (d < 0) d = -d; if (d > worst) worst = d } END { printf "%.5f\n", worst }' "$T/rates")
     done
-    value "$leaf_scene: worst leaf, part of its share" "at most 0.02" "$worst"
-    value "$leaf_scene: part of the limit used from 0.2 to 1.2 s" "no slow start-up" "$(divide "$(total_rate "$T/$leaf_scene.csv" 0.2 1.2)" $limit)"
+    value "$leaf_scenario: worst leaf, part of its share" "at most 0.02" "$worst"
+    value "$leaf_scenario: part of the limit used from 0.2 to 1.2 s" "no slow start-up" "$(divide "$(total_rate "$T/$leaf_scenario.csv" 0.2 1.2)" $limit)"
 }
 
 figure_9() {
     servers 1 user-then-size-fair quantum=256k
-    scene fig9 "$middle" 100
+    scenario fig9 "$middle" 100
     job u1-j1 uid=1001 nodes=1 processes=2
     job u1-j2 uid=1001 nodes=2 processes=2
     job u2-j3 uid=1002 nodes=4 processes=2
     job u2-j4 uid=1002 nodes=6 processes=2
-    curtain
+    wait_jobs
     picture fig9 "9: user-then-size-fair, four jobs of two users"
     leaves fig9 u1-j1=0.166667 u1-j2=0.333333 u2-j3=0.2 u2-j4=0.3
 }
 
 figure_10() {
     servers 1 group-then-user-then-size-fair quantum=256k
-    scene fig10 "$middle" 100
+    scenario fig10 "$middle" 100
     number=0
     for one in 1:1:1 2:2:2 2:2:3 2:2:2 2:3:3 2:3:2 2:4:1 2:4:2; do
         number=$((number + 1))
         job "j$number" "gid=200${one%%:*}" "uid=100$(echo $one | cut -d: -f2)" "nodes=${one##*:}" processes=2 request=2500000
     done
-    curtain
+    wait_jobs
     picture fig10 "10: group-then-user-then-size-fair, eight jobs"
     leaves fig10 j1=0.5 j2=0.047619 j3=0.071429 j4=0.047619 j5=0.1 j6=0.066667 j7=0.055556 j8=0.111111
 }
@@ -208,14 +208,14 @@ comparison() {
     shift 2
     servers 1 "$@" quantum="$quantum"
     begin=$(number "$seconds / 2") ending=$(number "2 * $seconds")
-    scene "fig12-$label" "$ending" 100
+    scenario "fig12-$label" "$ending" 100
     job job1 processes="$processes" request="$transfer" think=$((think_ms * 1000)) check=0
     job job2 processes="$processes" request="$transfer" think=$((think_ms * 1000)) check=0 start="$begin" seconds="$seconds" linger="$begin"
-    curtain
+    wait_jobs
     file=$T/fig12-$label.csv
     first=$(number "$begin + 0.5") last=$(number "$begin + $seconds")
     value "12 $label: sustained, MiB/s" "" "$(mib "$(total_rate "$file" "$first" "$last")")"
-    value "12 $label: whole scene, MiB/s" "" "$(mib "$(total_rate "$file" 0.5 "$(number "$ending - 0.5")")")"
+    value "12 $label: whole scenario, MiB/s" "" "$(mib "$(total_rate "$file" 0.5 "$(number "$ending - 0.5")")")"
     value "12 $label: job 2, MiB/s" "" "$(mib "$(rate "$file" "$first" "$last" job2)")"
     value "12 $label: deviation of job 2, MiB/s" "" "$(mib "$(sigma "$file" "$first" "$(number "int($seconds - 0.5)")" job2 | cut -d' ' -f2)")"
     value "12 $label: share error over 100 ms" "" "$(calm_error "$file" "$first" "$last" job2 0.5)"
@@ -223,7 +223,7 @@ comparison() {
 
 figure_12() {
     [ $((limit % (2 * transfer))) = 0 ] || {
-        echo "sharing: figure 12: half of --limit is to be a whole number of requests of --transfer bytes a second, for the rates of tbf" >&2
+        echo "share_traces: figure 12: half of --limit is to be a whole number of requests of --transfer bytes a second, for the rates of tbf" >&2
         exit 2
     }
     for processes in $process_counts; do
@@ -244,10 +244,10 @@ tbf_rate() { number "$limit / $transfer / $1"; }
 figure_13() {
     servers 1 size-fair quantum=256k
     rounds=$(number "int(2 * $seconds)")
-    alone=$(play_bsp fig13-alone alone "$rounds")
-    fair=$(play_bsp fig13-size-fair beside "$rounds")
+    alone=$(run_bsp fig13-alone alone "$rounds")
+    fair=$(run_bsp fig13-size-fair beside "$rounds")
     limit 20 themis policy set fifo >/dev/null
-    fifo=$(play_bsp fig13-fifo beside "$rounds")
+    fifo=$(run_bsp fig13-fifo beside "$rounds")
     picture fig13-size-fair "13: compute, write, repeat beside a background job: size-fair"
     picture fig13-fifo "13: the same under fifo"
     value "13: slow-down under fifo" "" "$(number "$fifo / $alone - 1")"
@@ -258,14 +258,14 @@ figure_13() {
 figure_opportunity() {
     for policy in fifo job-fair; do
         servers 1 "$policy"
-        scene "alone-$policy" "$middle" 100
+        scenario "alone-$policy" "$middle" 100
         job only processes=4
-        curtain
+        wait_jobs
     done
     end=$(number "$seconds + 0.5")
     value "opportunity: one job under job-fair over fifo" "at least 0.98" \
         "$(divide "$(rate "$T/alone-job-fair.csv" 0.5 "$end" only)" "$(rate "$T/alone-fifo.csv" 0.5 "$end" only)")"
-    play_leaving leaving 8
+    run_leaving leaving 8
     picture leaving "opportunity: one of two jobs leaves"
     value "opportunity: part of the limit from 100 ms after the other left" "at least 0.97" \
         "$(divide "$(freed "$T/leaving.csv" | cut -d' ' -f2)" $limit)"
@@ -283,23 +283,23 @@ half_server() {
 
 figure_sizes() {
     half_server
-    play_sizes sizes "$(number "$seconds + 1")"
+    run_sizes sizes "$(number "$seconds + 1")"
     picture sizes "sizes: requests of 4 KiB against 16 MiB"
     value "sizes: 4 KiB over 16 MiB requests" "1.0 within 2 %" "$(fair sizes small large)"
-    play_depths depths "$(number "$seconds + 1")"
+    run_depths depths "$(number "$seconds + 1")"
     picture depths "sizes: 64 requests outstanding against 1"
     value "sizes: depth 64 over depth 1" "1.0 within 2 %" "$(fair depths deep shallow)"
 }
 
 figure_gaming() {
     half_server
-    play_greedy greedy "$(number "$seconds + 1")"
+    run_greedy greedy "$(number "$seconds + 1")"
     picture greedy "gaming: 8 processes with 8 small requests each against 2 with 1"
     value "gaming: 8 processes x 8 requests of 64 KiB over 2 processes" "1.0 within 2 %" "$(fair greedy greedy modest)"
-    play_wide wide "$(number "$seconds + 1")"
+    run_wide wide "$(number "$seconds + 1")"
     value "gaming: 8 processes with requests of 16 MiB over 2 processes" "1.0 within 2 %" "$(fair wide wide modest)"
     [ "$(id -u)" = 0 ] || return 0
-    play_claim claim "$(number "$seconds + 1")"
+    run_claim claim "$(number "$seconds + 1")"
     picture claim "gaming: two users claim one job id"
     value "gaming: a claimed job id over another job" "1.0 within 2 %" "$(fair claim mine@1001 other)"
 }
@@ -307,11 +307,11 @@ figure_gaming() {
 figure_14() {
     for lambda in 10 50 200 500; do
         servers 2 size-fair quantum=128k lambda=${lambda}ms
-        scene "fig14-$lambda" 4 20
+        scenario "fig14-$lambda" 4 20
         for server in 0 1; do job wide nodes=16 server=$server processes=2 request=1000000; done
         job left nodes=8 server=0 processes=2 request=1000000
         job right nodes=8 server=1 processes=2 request=1000000
-        curtain
+        wait_jobs
         picture "fig14-$lambda" "14: lambda $lambda ms, 16:8:8 nodes on two servers" 0.05
         begin=$(awk -v l="$lambda" 'BEGIN { print (l < 50 ? 5 : 2) * l / 1000 + 0.05 }')
         rates "$T/fig14-$lambda.csv" "$begin" "$(awk -v b="$begin" -v l="$lambda" 'BEGIN { print b + (l < 500 ? 0.5 : l / 1000) }')" >"$T/rates"
@@ -338,7 +338,7 @@ rows() {
             for (p = 1; p <= 16; p++) {
                 for (i = split("gift tbf tbf-full", other, " "); i >= 1; i--) {
                     quotient("12 stride-" p ": sustained, MiB/s", "12 " other[i] "-" p ": sustained, MiB/s", p == 1 && i < 3 ? "at least 1.13" : "")
-                    quotient("12 stride-" p ": whole scene, MiB/s", "12 " other[i] "-" p ": whole scene, MiB/s", "")
+                    quotient("12 stride-" p ": whole scenario, MiB/s", "12 " other[i] "-" p ": whole scenario, MiB/s", "")
                     quotient("12 stride-" p ": deviation of job 2, MiB/s", "12 " other[i] "-" p ": deviation of job 2, MiB/s", i < 3 ? "at most 0.8" : "")
                 }
                 quotient("12 stride-" p ": share error over 100 ms", "12 statistical-" p ": share error over 100 ms", "at most 0.333")
