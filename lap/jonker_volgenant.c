@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The Jonker-Volgenant algorithm for one scalar type. Included by lap_i64.c and lap_f64.c, which define lap_scalar_t,
- * lap_wide_t (for sums), LAP_INFINITY (a distance beyond all others) and LAP_DONE_V (a dual that makes row - v exceed
- * it).
+ * The Jonker-Volgenant algorithm (see themis/lap.h): column reduction and reduction transfer, augmenting row reduction,
+ * then shortest augmenting paths.
  *
- * Invariants between the phases: a column that once has a row always has one; v only falls, and only at columns that
- * have a row; an assigned column has the least reduced cost in its row. The magnitude of the duals therefore stays
- * within a small multiple of the largest cost, whatever the size of the matrix.
+ * Invariants between the phases: a column that once has a row always has one; v only decreases, and only at columns
+ * that have a row; an assigned column has the smallest reduced cost in its row. The magnitude of the duals therefore
+ * stays within a small multiple of the largest cost, whatever the size of the matrix.
  */
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lap/lap_internal.h"
+#include "lap/jonker_volgenant.h"
 #include "lap/scan.h"
+#include "util/log.h"
+
+/* A dual that makes row - v exceed every distance. */
+#define LAP_DONE_V (-(INT64_C(1) << 62))
 
 enum {
     LAP_FREE = -1,
@@ -21,44 +23,43 @@ enum {
 };
 
 typedef struct lap_solver {
-    const lap_scans_t *scan;
+    const themis_lap_scan_t *scan;
     int64_t rows, columns;
-    const lap_scalar_t *cost;
-    lap_scalar_t *v;        /* [columns] */
-    lap_scalar_t *distance; /* [columns] length of the shortest path to each column not yet done */
-    lap_scalar_t *done_v;   /* [columns] v of the done columns, in the order of done */
-    lap_scalar_t *done_d;   /* [columns] their distances */
-    int64_t *from;          /* [columns] row before the column on its shortest path */
-    int64_t *done;          /* [columns] columns whose distance is final */
-    int64_t *column_of;     /* [rows] LAP_FREE or the row's column */
-    int64_t *row_of;        /* [columns] LAP_FREE or the column's row */
-    int64_t *free_rows;     /* [rows] */
+    const int64_t *cost;
+    int64_t *v;         /* [columns] */
+    int64_t *distance;  /* [columns] length of the shortest path to each column not yet done */
+    int64_t *done_v;    /* [columns] v of the done columns, in the order of done */
+    int64_t *done_d;    /* [columns] their distances */
+    int64_t *from;      /* [columns] row before the column on its shortest path */
+    int64_t *done;      /* [columns] columns whose distance is final */
+    int64_t *column_of; /* [rows] LAP_FREE or the row's column */
+    int64_t *row_of;    /* [columns] LAP_FREE or the column's row */
+    int64_t *free_rows; /* [rows] */
     int64_t free_count;
     int64_t *free_columns; /* [columns] those without a row, in no order; for the augmentation */
     int64_t free_column_count;
 } lap_solver_t;
 
-static const lap_scalar_t *lap_row(const lap_solver_t *s, int64_t i)
+static const int64_t *lap_row(const lap_solver_t *s, int64_t i)
 {
     return s->cost + i * s->columns;
 }
 
-/* All arrays in one block; those with an entry for each column begin on cache lines, for the vectors' sake. */
+/* All arrays in one block; those with an entry for each column are aligned to cache lines for vector loads. */
 static themis_status_t lap_solver_init(lap_solver_t *s, void **memory)
 {
     size_t n = ((size_t)s->columns + 7) / 8 * 8, words = 8 * n + 2 * (size_t)s->rows;
     int64_t *at = aligned_alloc(64, (words * sizeof(*at) + 63) / 64 * 64);
 
-    _Static_assert(sizeof(lap_scalar_t) == sizeof(int64_t), "one block of memory serves both");
     if (!at)
         return THEMIS_NO_MEMORY;
     *memory = at;
-    s->scan = lap_scans();
-    s->v = (lap_scalar_t *)(void *)at;
+    s->scan = themis_lap_scan_select();
+    s->v = at;
     s->distance = s->v + n;
     s->done_v = s->distance + n;
     s->done_d = s->done_v + n;
-    s->from = at + 4 * n;
+    s->from = s->done_d + n;
     s->done = s->from + n;
     s->row_of = s->done + n;
     s->free_columns = s->row_of + n;
@@ -102,7 +103,7 @@ static void lap_transfer_reduction(lap_solver_t *s, const int64_t *matches)
         int64_t j = s->column_of[i];
 
         if (matches[i] == 1 && s->columns > 1) {
-            lap_pair_t pair = s->scan->pair(lap_row(s, i), s->v, s->columns);
+            themis_lap_pair_t pair = s->scan->pair(lap_row(s, i), s->v, s->columns);
 
             s->v[j] -= pair.first_column == j ? pair.second : pair.first;
         }
@@ -123,15 +124,15 @@ static void lap_collect_free(lap_solver_t *s)
  */
 static int64_t lap_reduce_row(lap_solver_t *s, int64_t i)
 {
-    lap_pair_t pair = s->scan->pair(lap_row(s, i), s->v, s->columns);
+    themis_lap_pair_t pair = s->scan->pair(lap_row(s, i), s->v, s->columns);
     int64_t j = pair.first_column, loser = s->row_of[j];
-    lap_scalar_t lowered = s->v[j];
+    int64_t lowered = s->v[j];
 
-    if (pair.second < LAP_INFINITY)
+    if (pair.second < THEMIS_LAP_INFINITY)
         lowered -= pair.second - pair.first;
     if (lowered < s->v[j]) {
         s->v[j] = lowered;
-    } else if (loser != LAP_FREE && pair.second < LAP_INFINITY) {
+    } else if (loser != LAP_FREE && pair.second < THEMIS_LAP_INFINITY) {
         j = pair.second_column;
         loser = s->row_of[j];
     }
@@ -143,7 +144,7 @@ static int64_t lap_reduce_row(lap_solver_t *s, int64_t i)
 
 /*
  * One pass over the free rows. A row that loses its column waits for the next pass: to try it again at once, as in the
- * paper, lets two rows outbid each other by tiny amounts, and measured slower on matrices of hop-bytes.
+ * paper, lets two rows outbid each other by tiny amounts, and was slower on matrices of hop-bytes.
  */
 static void lap_reduce_rows(lap_solver_t *s)
 {
@@ -166,21 +167,22 @@ static void lap_collect_free_columns(lap_solver_t *s)
             s->free_columns[s->free_column_count++] = j;
 }
 
-/* Of the columns at the least distance, one without a row ends the path at once: the lowest, whatever the list's order.
+/* Among the columns at the smallest distance, one without a row ends the path at once: the lowest, whatever the list's
+ * order.
  */
-static int64_t lap_prefer_free(const lap_solver_t *s, lap_least_t least)
+static int64_t lap_prefer_free(const lap_solver_t *s, themis_lap_min_t nearest)
 {
     int64_t best = INT64_MAX;
 
-    if (!least.tied || s->row_of[least.column] == LAP_FREE)
-        return least.column;
+    if (!nearest.tied || s->row_of[nearest.column] == LAP_FREE)
+        return nearest.column;
     for (int64_t k = 0; k < s->free_column_count; k++) {
         int64_t j = s->free_columns[k];
 
-        if (s->distance[j] == least.value && j < best)
+        if (s->distance[j] == nearest.value && j < best)
             best = j;
     }
-    return best < INT64_MAX ? best : least.column;
+    return best < INT64_MAX ? best : nearest.column;
 }
 
 static void lap_take_column(lap_solver_t *s, int64_t j)
@@ -192,35 +194,35 @@ static void lap_take_column(lap_solver_t *s, int64_t j)
     s->free_columns[k] = s->free_columns[--s->free_column_count];
 }
 
-/* Marks column j as done: it keeps out of all further passes until v is restored. */
+/* Marks column j as done: later passes ignore it until v is restored. */
 static void lap_close_column(lap_solver_t *s, int64_t j, int64_t done_count)
 {
     s->done[done_count] = j;
     s->done_v[done_count] = s->v[j];
     s->done_d[done_count] = s->distance[j];
     s->v[j] = LAP_DONE_V;
-    s->distance[j] = LAP_INFINITY;
+    s->distance[j] = THEMIS_LAP_INFINITY;
 }
 
-/* Finds the shortest path from a free row to a column without a row, mends v on the way, and flips the path. */
+/* Finds the shortest path from a free row to a column without a row, updates v along it, and flips the path. */
 static void lap_augment(lap_solver_t *s, int64_t start)
 {
     int64_t done_count = 0, j, i;
-    lap_least_t least;
+    themis_lap_min_t nearest;
 
     for (j = 0; j < s->columns; j++)
-        s->distance[j] = LAP_INFINITY;
-    least = s->scan->relax(lap_row(s, start), s->v, s->columns, 0, start, s->distance, s->from);
-    while (s->row_of[j = lap_prefer_free(s, least)] != LAP_FREE) {
-        lap_scalar_t offset;
+        s->distance[j] = THEMIS_LAP_INFINITY;
+    nearest = s->scan->relax(lap_row(s, start), s->v, s->columns, 0, start, s->distance, s->from);
+    while (s->row_of[j = lap_prefer_free(s, nearest)] != LAP_FREE) {
+        int64_t offset;
 
         i = s->row_of[j];
-        offset = lap_row(s, i)[j] - s->v[j] - least.value;
+        offset = lap_row(s, i)[j] - s->v[j] - nearest.value;
         lap_close_column(s, j, done_count++);
-        least = s->scan->relax(lap_row(s, i), s->v, s->columns, offset, i, s->distance, s->from);
+        nearest = s->scan->relax(lap_row(s, i), s->v, s->columns, offset, i, s->distance, s->from);
     }
     for (int64_t k = 0; k < done_count; k++)
-        s->v[s->done[k]] = s->done_v[k] + (s->done_d[k] - least.value);
+        s->v[s->done[k]] = s->done_v[k] + (s->done_d[k] - nearest.value);
     lap_take_column(s, j);
     do {
         int64_t next;
@@ -249,36 +251,63 @@ static void lap_run(lap_solver_t *s)
         lap_augment(s, s->free_rows[k]);
 }
 
-/* What the caller gets; see themis/lap.h. */
-typedef struct lap_result {
-    uint32_t *column;
-    lap_scalar_t *u, *v;
-    lap_wide_t total; /* may be too large for the scalar type */
-} lap_result_t;
-
-static void lap_finish(const lap_solver_t *s, lap_result_t *result)
+/* Writes columns and duals; the total may be too large for int64_t. */
+static __int128 lap_finish(const lap_solver_t *s, themis_lap_i64_t *solution)
 {
-    memcpy(result->v, s->v, (size_t)s->columns * sizeof *s->v);
-    result->total = 0;
+    __int128 total = 0;
+
+    memcpy(solution->v, s->v, (size_t)s->columns * sizeof *s->v);
     for (int64_t i = 0; i < s->rows; i++) {
         int64_t j = s->column_of[i];
 
-        result->column[i] = (uint32_t)j;
-        result->u[i] = lap_row(s, i)[j] - s->v[j];
-        result->total += lap_row(s, i)[j];
+        solution->column[i] = (uint32_t)j;
+        solution->u[i] = lap_row(s, i)[j] - s->v[j];
+        total += lap_row(s, i)[j];
     }
+    return total;
 }
 
-static themis_status_t lap_solve(size_t rows, size_t columns, const lap_scalar_t *cost, lap_result_t *result)
+themis_status_t themis_lap_shape_check(size_t rows, size_t columns)
+{
+    if (rows > 0 && rows <= columns && columns < (size_t)INT32_MAX)
+        return THEMIS_OK;
+    themis_error("assignment: %zu rows and %zu columns, where 1 <= rows <= columns < 2^31 is needed", rows, columns);
+    return THEMIS_INVALID;
+}
+
+static themis_status_t lap_cost_check(size_t rows, size_t columns, const int64_t *cost)
+{
+    size_t k = 0;
+
+    if (!themis_lap_scan_select()->outside(cost, rows * columns, THEMIS_LAP_MAX_I64))
+        return THEMIS_OK;
+    while (cost[k] <= THEMIS_LAP_MAX_I64 && cost[k] >= -THEMIS_LAP_MAX_I64)
+        k++;
+    themis_error("assignment: cost %lld of row %zu, column %zu is beyond 2^56", (long long)cost[k], k / columns,
+                 k % columns);
+    return THEMIS_RANGE;
+}
+
+themis_status_t themis_lap_i64_solve(size_t rows, size_t columns, const int64_t *cost, themis_lap_i64_t *solution)
 {
     lap_solver_t solver = {.rows = (int64_t)rows, .columns = (int64_t)columns, .cost = cost};
+    themis_status_t status = themis_lap_shape_check(rows, columns);
     void *memory;
-    themis_status_t status = lap_solver_init(&solver, &memory);
+    __int128 total;
 
+    if (status == THEMIS_OK)
+        status = lap_cost_check(rows, columns, cost);
+    if (status == THEMIS_OK)
+        status = lap_solver_init(&solver, &memory);
     if (status != THEMIS_OK)
         return status;
     lap_run(&solver);
-    lap_finish(&solver, result);
+    total = lap_finish(&solver, solution);
     free(memory);
+    if (total > INT64_MAX || total < INT64_MIN) {
+        themis_error("assignment: the total does not fit into 64 bits");
+        return THEMIS_RANGE;
+    }
+    solution->total = (int64_t)total;
     return THEMIS_OK;
 }
