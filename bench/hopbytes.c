@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregation/pattern.h"
+#include "tools/access_pattern.h"
 
 enum { EDGE = 2000, ELEMENT = 8, PER_NODE = 12, PLACEMENTS = THEMIS_AGGREGATION_PLACEMENTS };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis jobs: who is served, over all servers. */
 #include <stdio.h>
-#include "tools/sample.h"
+#include "tools/statistics.h"
 
 static void print_jobs(const themis_tools_sample_t *sample)
 {

@@ -2,7 +2,7 @@
 /* The command `themis`: finds the subcommand and runs it. */
 #include <stdio.h>
 #include <string.h>
-#include "tools/tool.h"
+#include "tools/command.h"
 
 static const themis_tools_command_t *const commands[] = {
     &themis_tools_run,   &themis_tools_start, &themis_tools_stop, &themis_tools_status, &themis_tools_ls,

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "aggregation/plan.h"
-#include "tools/fabric.h"
-#include "tools/plan.h"
+#include "aggregation/link_loads.h"
+#include "tools/fabric_levels.h"
+#include "tools/plan_report.h"
 #include "util/config.h"
 
 enum { PLACEMENTS = THEMIS_AGGREGATION_PLACEMENTS, MOST_RANKS = 10000000 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/tool.h"
+#include "tools/command.h"
 
 static json_t *ask(const themis_tools_command_t *self, themis_t *session, uint32_t server)
 {

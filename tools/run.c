@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "client/settings.h"
-#include "tools/files.h"
-#include "tools/servers.h"
+#include "tools/installation.h"
+#include "tools/local_servers.h"
 #include "util/config.h"
 
 enum { PATH_BYTES = 4096 };

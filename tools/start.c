@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "client/settings.h"
-#include "tools/servers.h"
+#include "tools/local_servers.h"
 #include "util/clock.h"
 #include "util/config.h"
 

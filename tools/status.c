@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/sample.h"
-#include "tools/tool.h"
+#include "tools/statistics.h"
+#include "tools/command.h"
 
 static double mib(const json_t *object, const char *key)
 {

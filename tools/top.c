@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "tools/sample.h"
+#include "tools/statistics.h"
 
 enum { LINE_BYTES = 256, COLUMNS = 80 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "tools/fabric.h"
+#include "tools/fabric_levels.h"
 #include "util/config.h"
 
 typedef struct view {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/pattern.h"
+#include "tools/access_pattern.h"
 #include "test/aggregation/draw.h"
 #include "test/lib/run.h"
 #include "themis/aggregation.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of the installation that this tool belongs to, and directories of its own. */
-#ifndef THEMIS_TOOLS_FILES_H
-#define THEMIS_TOOLS_FILES_H
+#ifndef THEMIS_TOOLS_INSTALLATION_H
+#define THEMIS_TOOLS_INSTALLATION_H
 #include <stddef.h>
 
 /*

@@ -2,8 +2,8 @@
 /* themis rm, mkdir, rmdir and mv. */
 #include <stdio.h>
 #include <string.h>
-#include "tools/place.h"
-#include "tools/tool.h"
+#include "tools/location.h"
+#include "tools/command.h"
 
 static const uint32_t directory_mode = 0755;
 

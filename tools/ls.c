@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tools/tool.h"
+#include "tools/command.h"
 
 typedef struct listing {
     const themis_tools_command_t *self;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include "tools/files.h"
+#include "tools/installation.h"
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Servers on this machine that a tool starts: each a themisd on loopback, on a port that was free. */
-#ifndef THEMIS_TOOLS_SERVERS_H
-#define THEMIS_TOOLS_SERVERS_H
+#ifndef THEMIS_TOOLS_LOCAL_SERVERS_H
+#define THEMIS_TOOLS_LOCAL_SERVERS_H
 #include <sys/types.h>
-#include "tools/tool.h"
+#include "tools/command.h"
 
 enum { THEMIS_TOOLS_MAX_SERVERS = 64, THEMIS_TOOLS_MAX_SETTINGS = 32 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tools/tool.h"
+#include "tools/command.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

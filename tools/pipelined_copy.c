@@ -4,7 +4,7 @@
  * there are blocks; a local descriptor is read or written when its block's turn comes.
  */
 #define _GNU_SOURCE
-#include "tools/transfer.h"
+#include "tools/pipelined_copy.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

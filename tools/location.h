@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A name that a command is given, on servers or on this host: what is there, and whether two names mean the same. */
-#ifndef THEMIS_TOOLS_PLACE_H
-#define THEMIS_TOOLS_PLACE_H
+#ifndef THEMIS_TOOLS_LOCATION_H
+#define THEMIS_TOOLS_LOCATION_H
 #include <stdint.h>
-#include "tools/tool.h"
+#include "tools/command.h"
 
 typedef struct themis_tools_place {
     char *text;        /* owned; as given, for messages */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Moving the bytes of a whole file, with several large requests under way at once. */
-#ifndef THEMIS_TOOLS_TRANSFER_H
-#define THEMIS_TOOLS_TRANSFER_H
+#ifndef THEMIS_TOOLS_PIPELINED_COPY_H
+#define THEMIS_TOOLS_PIPELINED_COPY_H
 #include <stdint.h>
 #include "themis/themis.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of all jobs at all servers at one moment, and what two such samples say about the time between them. */
-#ifndef THEMIS_TOOLS_SAMPLE_H
-#define THEMIS_TOOLS_SAMPLE_H
+#ifndef THEMIS_TOOLS_STATISTICS_H
+#define THEMIS_TOOLS_STATISTICS_H
 #include <jansson.h>
 #include <stdint.h>
-#include "tools/tool.h"
+#include "tools/command.h"
 
 /* A job over all servers. Rates and waiting are of the time between two samples; 0 in the first one. */
 typedef struct themis_tools_job {

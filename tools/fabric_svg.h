@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A picture of a fabric with the load on each link, before and after, as SVG. */
-#ifndef THEMIS_TOOLS_PICTURE_H
-#define THEMIS_TOOLS_PICTURE_H
+#ifndef THEMIS_TOOLS_FABRIC_SVG_H
+#define THEMIS_TOOLS_FABRIC_SVG_H
 #include <stdint.h>
-#include "tools/fabric.h"
+#include "tools/fabric_levels.h"
 
 /* One of the two fabrics drawn. load as from themis_aggregation_link_loads, in bytes. */
 typedef struct themis_tools_panel {

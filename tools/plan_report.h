@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The subcommand plan: the job that it plans for (plan.c), and how the plans are shown (plan_show.c). */
-#ifndef THEMIS_TOOLS_PLAN_H
-#define THEMIS_TOOLS_PLAN_H
-#include "aggregation/pattern.h"
-#include "tools/tool.h"
+#ifndef THEMIS_TOOLS_PLAN_REPORT_H
+#define THEMIS_TOOLS_PLAN_REPORT_H
+#include "tools/access_pattern.h"
+#include "tools/command.h"
 
 /* The options as given. */
 typedef struct themis_tools_plan_wishes {

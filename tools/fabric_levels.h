@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the subcommands topo and plan share: where a fabric comes from, and its switches in levels. */
-#ifndef THEMIS_TOOLS_FABRIC_H
-#define THEMIS_TOOLS_FABRIC_H
+#ifndef THEMIS_TOOLS_FABRIC_LEVELS_H
+#define THEMIS_TOOLS_FABRIC_LEVELS_H
 #include "themis/topology.h"
-#include "tools/tool.h"
+#include "tools/command.h"
 
 /*
  * A fabric by its name: "tree:RACKS:NODES:UPLINKS" or "fat:LEAVES:NODES:SPINES" (made up), else a file (recorded);

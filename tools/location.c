@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include "tools/place.h"
+#include "tools/location.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tools/fabric.h"
+#include "tools/fabric_levels.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/picture.h"
-#include "tools/plan.h"
+#include "tools/fabric_svg.h"
+#include "tools/plan_report.h"
 
 enum { PLACEMENTS = THEMIS_AGGREGATION_PLACEMENTS, SHOWN = 6 };
 typedef themis_tools_plan_job_t job_t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tools/sample.h"
+#include "tools/statistics.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

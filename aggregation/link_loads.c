@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "aggregation/fabric.h"
-#include "aggregation/plan.h"
+#include "aggregation/link_loads.h"
 
 typedef struct router {
     const themis_aggregation_request_t *request;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tools/picture.h"
+#include "tools/fabric_svg.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

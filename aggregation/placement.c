@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/plan.h"
+#include "aggregation/link_loads.h"
 #include "themis/lap.h"
 #include "util/log.h"
 

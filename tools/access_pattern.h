@@ -3,8 +3,8 @@
  * Access patterns of whole jobs without a job: what each rank would access in one collective call. For `themis plan`,
  * tests and benchmarks. Sources: Liu, Zhou, Guo 2018, section 5.2 and figure 8; NAS BTIO 2.4.
  */
-#ifndef THEMIS_AGGREGATION_PATTERN_H
-#define THEMIS_AGGREGATION_PATTERN_H
+#ifndef THEMIS_TOOLS_ACCESS_PATTERN_H
+#define THEMIS_TOOLS_ACCESS_PATTERN_H
 
 #include "themis/aggregation.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/pattern.h"
+#include "tools/access_pattern.h"
 #include "util/log.h"
 
 typedef themis_aggregation_pattern_t pattern_t;

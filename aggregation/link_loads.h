@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the planner's own files share. */
-#ifndef THEMIS_AGGREGATION_PLAN_H
-#define THEMIS_AGGREGATION_PLAN_H
+#ifndef THEMIS_AGGREGATION_LINK_LOADS_H
+#define THEMIS_AGGREGATION_LINK_LOADS_H
 
 #include "themis/aggregation.h"
 

@@ -3,8 +3,8 @@
  * The command `themis`: a table of subcommands and what they share. A subcommand is a themis_tools_command_t in a file
  * of its own, named in the table of tools/main.c. Results go to standard output, everything else to standard error.
  */
-#ifndef THEMIS_TOOLS_TOOL_H
-#define THEMIS_TOOLS_TOOL_H
+#ifndef THEMIS_TOOLS_COMMAND_H
+#define THEMIS_TOOLS_COMMAND_H
 #include <stddef.h>
 #include "themis/themis.h"
 

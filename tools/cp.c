@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "tools/place.h"
-#include "tools/tool.h"
-#include "tools/transfer.h"
+#include "tools/location.h"
+#include "tools/command.h"
+#include "tools/pipelined_copy.h"
 #include "util/clock.h"
 
 static const uint64_t progress_after = 2 * THEMIS_NS_PER_S, progress_every = THEMIS_NS_PER_S / 4;
