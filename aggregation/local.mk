@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 themisinclude_HEADERS += include/themis/aggregation.h include/themis/topology.h
 noinst_LTLIBRARIES += aggregation/libthemis-aggregation.la
-aggregation_libthemis_aggregation_la_SOURCES = aggregation/candidates.c aggregation/distances.c aggregation/domains.c \
-	aggregation/evaluation.c aggregation/fabric.c aggregation/fabric.h aggregation/fabric_ib.c aggregation/fabric_text.c \
-	aggregation/key.c aggregation/link_loads.c aggregation/link_loads.h aggregation/local_distances.c \
-	aggregation/matrix.c aggregation/methods.c aggregation/methods.h aggregation/placement.c
+aggregation_libthemis_aggregation_la_SOURCES = aggregation/aggregator_count.c aggregation/candidates.c \
+	aggregation/distances.c aggregation/domains.c aggregation/domains.h aggregation/evaluation.c aggregation/fabric.c \
+	aggregation/fabric.h aggregation/fabric_ib.c aggregation/fabric_text.c aggregation/fabric_text.h \
+	aggregation/link_loads.c aggregation/link_loads.h aggregation/local_distances.c aggregation/matrix.c \
+	aggregation/method_choice.c aggregation/methods.c aggregation/methods.h aggregation/placement.c \
+	aggregation/workload.c aggregation/workload.h
 aggregation_libthemis_aggregation_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 aggregation_libthemis_aggregation_la_LIBADD = $(HWLOC_LIBS) $(IBNETDISC_LIBS) \
 	$(IBUMAD_LIBS) -lm

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Distances inside a node, from what hwloc knows of it. */
+/* Distances inside a node, from hwloc. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <hwloc.h>
@@ -7,22 +7,14 @@
 #include "themis/topology.h"
 #include "util/log.h"
 
-/* In units of 1/16 hop, by the closest thing that two CPUs share. */
-enum {
-    SHARE_CORE = 1,
-    SHARE_L2 = 2,
-    SHARE_L3 = 4,
-    SHARE_NUMA = 6,
-    SHARE_PACKAGE = 8,
-    REMOTE_LEAST = 9,
-    REMOTE_MOST = 16
-};
+/* In units of 1/16 hop, by the closest level that two CPUs share. */
+enum { SHARE_CORE = 1, SHARE_L2 = 2, SHARE_L3 = 4, SHARE_NUMA = 6, SHARE_PACKAGE = 8, REMOTE_MIN = 9, REMOTE_MAX = 16 };
 
 /* The NUMA distances of the machine, if it has any: value[i * count + j] between node[i] and node[j]. */
 typedef struct machine {
     hwloc_topology_t topology;
     struct hwloc_distances_s *numa;
-    hwloc_uint64_t least, most; /* between different NUMA nodes */
+    hwloc_uint64_t min, max; /* between different NUMA nodes */
 } machine_t;
 
 static themis_status_t machine_load(const char *xml, machine_t *m)
@@ -31,14 +23,14 @@ static themis_status_t machine_load(const char *xml, machine_t *m)
     if (hwloc_topology_init(&m->topology) < 0)
         return THEMIS_NO_MEMORY;
     if ((xml && hwloc_topology_set_xml(m->topology, xml) < 0) || hwloc_topology_load(m->topology) < 0) {
-        themis_error("%s: hwloc cannot read this machine", xml ? xml : "this host");
+        themis_error("%s: hwloc cannot load the topology", xml ? xml : "this host");
         hwloc_topology_destroy(m->topology);
         return THEMIS_PARSE;
     }
     return THEMIS_OK;
 }
 
-static void machine_drop(machine_t *m)
+static void machine_free(machine_t *m)
 {
     if (m->numa)
         hwloc_distances_release(m->topology, m->numa);
@@ -61,8 +53,8 @@ static void machine_numa(machine_t *m)
 
         if (i / m->numa->nbobjs == i % m->numa->nbobjs)
             continue;
-        m->least = !any || value < m->least ? value : m->least;
-        m->most = !any || value > m->most ? value : m->most;
+        m->min = !any || value < m->min ? value : m->min;
+        m->max = !any || value > m->max ? value : m->max;
         any = true;
     }
 }
@@ -75,20 +67,20 @@ static int numa_index(const machine_t *m, hwloc_obj_t pu)
     return -1;
 }
 
-/* Beyond the package: between REMOTE_LEAST and REMOTE_MOST by the NUMA distance, the most where nothing is known. */
+/* Beyond the package: between REMOTE_MIN and REMOTE_MAX by the NUMA distance; the maximum where it is not known. */
 static uint16_t remote_distance(const machine_t *m, hwloc_obj_t a, hwloc_obj_t b)
 {
     int i, j;
     hwloc_uint64_t value;
 
-    if (!m->numa || m->most <= m->least || (i = numa_index(m, a)) < 0 || (j = numa_index(m, b)) < 0)
-        return REMOTE_MOST;
+    if (!m->numa || m->max <= m->min || (i = numa_index(m, a)) < 0 || (j = numa_index(m, b)) < 0)
+        return REMOTE_MAX;
     value = m->numa->values[(unsigned)i * m->numa->nbobjs + (unsigned)j];
-    value = value < m->least ? m->least : value;
-    return (uint16_t)(REMOTE_LEAST + (REMOTE_MOST - REMOTE_LEAST) * (value - m->least) / (m->most - m->least));
+    value = value < m->min ? m->min : value;
+    return (uint16_t)(REMOTE_MIN + (REMOTE_MAX - REMOTE_MIN) * (value - m->min) / (m->max - m->min));
 }
 
-/* Packages may be missing from what is known of a machine; the whole then counts as one. */
+/* Where hwloc knows no packages, the machine counts as one. */
 static bool same_package(const machine_t *m, hwloc_obj_t a, hwloc_obj_t b)
 {
     return hwloc_get_ancestor_obj_by_type(m->topology, HWLOC_OBJ_PACKAGE, a) ==
@@ -146,14 +138,14 @@ themis_status_t themis_aggregation_local_distances(const char *xml, const int *c
             distance[(size_t)i * count + j] = i == j ? 0 : a && b ? pair_distance(&m, a, b) : unbound;
         }
     }
-    machine_drop(&m);
+    machine_free(&m);
     return THEMIS_OK;
 }
 
-/* The process with the least sum of distances. */
+/* The process with the smallest sum of distances. */
 static uint32_t central(const uint16_t *distance, uint32_t count, uint64_t *total)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t smallest = UINT64_MAX;
     uint32_t best = 0;
 
     *total = 0;
@@ -163,8 +155,8 @@ static uint32_t central(const uint16_t *distance, uint32_t count, uint64_t *tota
         for (uint32_t j = 0; j < count; j++)
             sum += distance[(size_t)i * count + j];
         *total += sum;
-        if (sum < least) {
-            least = sum;
+        if (sum < smallest) {
+            smallest = sum;
             best = i;
         }
     }
@@ -235,6 +227,6 @@ themis_status_t themis_aggregation_local_packages(const char *xml, themis_aggreg
             (themis_aggregation_package_t){inside(&m, obj, HWLOC_OBJ_NUMANODE), inside(&m, obj, HWLOC_OBJ_L3CACHE),
                                            inside(&m, obj, HWLOC_OBJ_CORE), inside(&m, obj, HWLOC_OBJ_PU)};
     }
-    machine_drop(&m);
+    machine_free(&m);
     return *package ? THEMIS_OK : THEMIS_NO_MEMORY;
 }

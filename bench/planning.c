@@ -24,7 +24,7 @@ typedef struct job {
 typedef struct parts {
     themis_aggregation_fabric_t *fabric;
     themis_aggregation_distances_t *distances;
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_candidates_t *candidates;
     themis_aggregation_matrix_t *matrix;
     themis_aggregation_domains_t domains;
     uint32_t *vertex;
@@ -48,7 +48,7 @@ static themis_status_t prepare(const job_t *job, parts_t *p)
         node_of_rank[r] = r / PER_NODE < job->nodes ? r / PER_NODE : job->nodes - 1;
     status = themis_aggregation_fabric_fat(leaves, PER_LEAF, leaves > 2 ? leaves / 2 : 1, &p->fabric);
     if (status == THEMIS_OK)
-        status = themis_aggregation_slots_create(node_of_rank, job->ranks, job->nodes, NULL, NULL, &p->slots);
+        status = themis_aggregation_candidates_create(node_of_rank, job->ranks, job->nodes, NULL, NULL, &p->candidates);
     if (status == THEMIS_OK)
         status = themis_aggregation_domains_init(THEMIS_AGGREGATION_ALIGNED, &layout, 0,
                                                  (uint64_t)job->ranks * 16 * STRIPE - 1, job->domains, &p->domains);
@@ -76,10 +76,10 @@ static themis_status_t fill(const job_t *job, parts_t *p)
 
 static themis_status_t make_plan(parts_t *p)
 {
-    themis_aggregation_request_t request = {.placement = THEMIS_AGGREGATION_TOPOLOGY,
+    themis_aggregation_problem_t request = {.placement = THEMIS_AGGREGATION_TOPOLOGY,
                                             .domains = &p->domains,
                                             .matrix = p->matrix,
-                                            .slots = p->slots,
+                                            .candidates = p->candidates,
                                             .distances = p->distances,
                                             .fabric = p->fabric,
                                             .vertex = p->vertex};

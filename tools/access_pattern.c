@@ -7,8 +7,8 @@
 #include "tools/access_pattern.h"
 #include "util/log.h"
 
-typedef themis_aggregation_pattern_t pattern_t;
-typedef themis_aggregation_block_t block_t;
+typedef themis_tools_pattern_t pattern_t;
+typedef themis_tools_block_t block_t;
 
 static pattern_t *pattern_allocate(uint32_t ranks, size_t blocks)
 {
@@ -21,11 +21,11 @@ static pattern_t *pattern_allocate(uint32_t ranks, size_t blocks)
     p->block = calloc(blocks + 1, sizeof *p->block);
     if (p->start && p->block)
         return p;
-    themis_aggregation_pattern_destroy(p);
+    themis_tools_pattern_destroy(p);
     return NULL;
 }
 
-void themis_aggregation_pattern_destroy(pattern_t *pattern)
+void themis_tools_pattern_destroy(pattern_t *pattern)
 {
     if (!pattern)
         return;
@@ -91,7 +91,7 @@ static themis_status_t array_check(const array_t *a, uint32_t ranks)
 }
 
 /* While ranks are added, start[ranks] is the number of blocks so far. */
-themis_status_t themis_aggregation_pattern_cube(uint32_t ranks, uint64_t edge, uint64_t element, pattern_t **pattern)
+themis_status_t themis_tools_pattern_cube(uint32_t ranks, uint64_t edge, uint64_t element, pattern_t **pattern)
 {
     array_t a = {edge, element, ranks > 0 ? root(ranks, 3) : 0};
     themis_status_t status = array_check(&a, ranks);
@@ -110,7 +110,7 @@ themis_status_t themis_aggregation_pattern_cube(uint32_t ranks, uint64_t edge, u
     return THEMIS_OK;
 }
 
-themis_status_t themis_aggregation_pattern_btio(uint32_t ranks, uint64_t edge, uint64_t element, pattern_t **pattern)
+themis_status_t themis_tools_pattern_btio(uint32_t ranks, uint64_t edge, uint64_t element, pattern_t **pattern)
 {
     array_t a = {edge, element, ranks > 0 ? root(ranks, 2) : 0};
     themis_status_t status = array_check(&a, ranks);
@@ -198,7 +198,7 @@ static void lines_sort(pattern_t *p, const line_t *lines, size_t count)
     p->start[0] = 0;
 }
 
-themis_status_t themis_aggregation_pattern_load(const char *path, uint32_t ranks, pattern_t **pattern)
+themis_status_t themis_tools_pattern_load(const char *path, uint32_t ranks, pattern_t **pattern)
 {
     FILE *file = fopen(path, "r");
     line_t *lines = NULL;
@@ -224,8 +224,8 @@ themis_status_t themis_aggregation_pattern_load(const char *path, uint32_t ranks
 
 /* ---- counting ---- */
 
-void themis_aggregation_pattern_count(const themis_aggregation_domains_t *domains, const block_t *block, size_t blocks,
-                                      uint64_t *bytes)
+void themis_tools_pattern_count(const themis_aggregation_domains_t *domains, const block_t *block, size_t blocks,
+                                uint64_t *bytes)
 {
     for (size_t i = 0; i < blocks; i++) {
         const block_t *b = &block[i];
@@ -269,9 +269,9 @@ static themis_status_t collect(collector_t *c, uint32_t node, const uint64_t *by
     return THEMIS_OK;
 }
 
-themis_status_t themis_aggregation_pattern_matrix(const pattern_t *pattern, const themis_aggregation_domains_t *domains,
-                                                  const uint32_t *node_of_rank, uint32_t nodes,
-                                                  themis_aggregation_matrix_t **matrix)
+themis_status_t themis_tools_pattern_matrix(const pattern_t *pattern, const themis_aggregation_domains_t *domains,
+                                            const uint32_t *node_of_rank, uint32_t nodes,
+                                            themis_aggregation_matrix_t **matrix)
 {
     collector_t c = {0};
     uint64_t *bytes = malloc(((size_t)domains->count + 1) * sizeof *bytes);
@@ -279,8 +279,8 @@ themis_status_t themis_aggregation_pattern_matrix(const pattern_t *pattern, cons
 
     for (uint32_t r = 0; status == THEMIS_OK && r < pattern->ranks; r++) {
         memset(bytes, 0, domains->count * sizeof *bytes);
-        themis_aggregation_pattern_count(domains, pattern->block + pattern->start[r],
-                                         pattern->start[r + 1] - pattern->start[r], bytes);
+        themis_tools_pattern_count(domains, pattern->block + pattern->start[r],
+                                   pattern->start[r + 1] - pattern->start[r], bytes);
         status = collect(&c, node_of_rank[r], bytes, domains->count);
     }
     if (status == THEMIS_OK)

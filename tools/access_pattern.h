@@ -9,41 +9,39 @@
 #include "themis/aggregation.h"
 
 /* `rows` pieces of `length` bytes, `stride` bytes apart. */
-typedef struct themis_aggregation_block {
+typedef struct themis_tools_block {
     uint64_t offset, length, stride, rows;
-} themis_aggregation_block_t;
+} themis_tools_block_t;
 
 /* The blocks of a job: those of rank r are block[start[r]] .. block[start[r + 1] - 1]. */
-typedef struct themis_aggregation_pattern {
+typedef struct themis_tools_pattern {
     uint32_t ranks;
     size_t *start; /* [ranks + 1] */
-    themis_aggregation_block_t *block;
+    themis_tools_block_t *block;
     uint64_t first, last; /* bytes accessed by anyone */
     uint64_t bytes;       /* of all ranks */
-} themis_aggregation_pattern_t;
+} themis_tools_pattern_t;
 
 /*
  * A three-dimensional array of edge^3 elements, row-major. cube: ranks = p^3, each has one block. btio: ranks = q^2,
  * the array is cut into q slices of q x q blocks, and rank r = q * i + j has block (i - s mod q, j + s mod q) of slice
  * s. INVALID: ranks is no cube or square, or more than one rank for each element along an edge.
  */
-themis_status_t themis_aggregation_pattern_cube(uint32_t ranks, uint64_t edge, uint64_t element,
-                                                themis_aggregation_pattern_t **pattern);
-themis_status_t themis_aggregation_pattern_btio(uint32_t ranks, uint64_t edge, uint64_t element,
-                                                themis_aggregation_pattern_t **pattern);
+themis_status_t themis_tools_pattern_cube(uint32_t ranks, uint64_t edge, uint64_t element,
+                                          themis_tools_pattern_t **pattern);
+themis_status_t themis_tools_pattern_btio(uint32_t ranks, uint64_t edge, uint64_t element,
+                                          themis_tools_pattern_t **pattern);
 
 /* From a file with lines "RANK OFFSET LENGTH [ROWS STRIDE]" in bytes, in any order; '#' begins a comment. */
-themis_status_t themis_aggregation_pattern_load(const char *path, uint32_t ranks,
-                                                themis_aggregation_pattern_t **pattern);
-void themis_aggregation_pattern_destroy(themis_aggregation_pattern_t *pattern);
+themis_status_t themis_tools_pattern_load(const char *path, uint32_t ranks, themis_tools_pattern_t **pattern);
+void themis_tools_pattern_destroy(themis_tools_pattern_t *pattern);
 
 /* Like themis_aggregation_count, for blocks; one that lies in a single run of a domain costs O(1). */
-void themis_aggregation_pattern_count(const themis_aggregation_domains_t *domains,
-                                      const themis_aggregation_block_t *block, size_t blocks, uint64_t *bytes);
+void themis_tools_pattern_count(const themis_aggregation_domains_t *domains, const themis_tools_block_t *block,
+                                size_t blocks, uint64_t *bytes);
 
 /* C of a job: node_of_rank[ranks] below nodes. */
-themis_status_t themis_aggregation_pattern_matrix(const themis_aggregation_pattern_t *pattern,
-                                                  const themis_aggregation_domains_t *domains,
-                                                  const uint32_t *node_of_rank, uint32_t nodes,
-                                                  themis_aggregation_matrix_t **matrix);
+themis_status_t themis_tools_pattern_matrix(const themis_tools_pattern_t *pattern,
+                                            const themis_aggregation_domains_t *domains, const uint32_t *node_of_rank,
+                                            uint32_t nodes, themis_aggregation_matrix_t **matrix);
 #endif

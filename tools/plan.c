@@ -199,15 +199,15 @@ static int open_pattern(job_t *job)
     if (power && check_ranks(job, name, power) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_USAGE;
     if (power == 3)
-        status = themis_aggregation_pattern_cube(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
+        status = themis_tools_pattern_cube(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
     else if (power == 2)
-        status = themis_aggregation_pattern_btio(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
+        status = themis_tools_pattern_btio(ranks, (uint64_t)job->edge, (uint64_t)job->element, &job->pattern);
     else
-        status = themis_aggregation_pattern_load(name, ranks, &job->pattern);
+        status = themis_tools_pattern_load(name, ranks, &job->pattern);
     return themis_tools_plan_check(job, status);
 }
 
-static int make_slots(job_t *job)
+static int make_candidates(job_t *job)
 {
     uint32_t *limit = malloc(((size_t)job->nodes + 1) * sizeof *limit);
     themis_status_t status = THEMIS_NO_MEMORY;
@@ -218,8 +218,8 @@ static int make_slots(job_t *job)
             job->node_of_rank[r] = (uint32_t)(r / job->per_node);
         for (uint32_t n = 0; n < job->nodes; n++)
             limit[n] = (uint32_t)job->limit;
-        status = themis_aggregation_slots_create(job->node_of_rank, (uint32_t)job->ranks, job->nodes, limit, NULL,
-                                                 &job->slots);
+        status = themis_aggregation_candidates_create(job->node_of_rank, (uint32_t)job->ranks, job->nodes, limit, NULL,
+                                                      &job->candidates);
     }
     free(limit);
     return themis_tools_plan_check(job, status);
@@ -229,21 +229,21 @@ static int make_slots(job_t *job)
 static int count_aggregators(const job_t *job, uint32_t *count)
 {
     const char *text = job->wishes->aggregators;
-    themis_aggregation_load_t load = {.bytes = job->pattern->bytes,
-                                      .nodes = job->nodes,
-                                      .slots = job->slots->count,
-                                      .servers = job->servers,
-                                      .stripe_size = job->stripe,
-                                      .buffer_size = 16 << 20};
-    int64_t wanted = job->slots->count;
+    themis_aggregation_count_input_t load = {.bytes = job->pattern->bytes,
+                                             .nodes = job->nodes,
+                                             .candidates = job->candidates->count,
+                                             .servers = job->servers,
+                                             .stripe_size = job->stripe,
+                                             .buffer_size = 16 << 20};
+    int64_t wanted = job->candidates->count;
 
     if (text && strcmp(text, "per-server") == 0)
         wanted = THEMIS_AGGREGATION_PER_SERVER;
     else if (text && strcmp(text, "auto") == 0)
         wanted = THEMIS_AGGREGATION_COUNT_AUTO;
-    else if (read_number(job, "aggregators", text, job->slots->count, &wanted) != THEMIS_TOOLS_OK)
+    else if (read_number(job, "aggregators", text, job->candidates->count, &wanted) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_USAGE;
-    *count = themis_aggregation_count_choose(wanted, &load);
+    *count = themis_aggregation_aggregator_count(wanted, &load);
     return THEMIS_TOOLS_OK;
 }
 
@@ -266,7 +266,8 @@ static themis_status_t split_among_servers(job_t *job)
     if (!job->server_distance)
         return THEMIS_OK;
     job->server_bytes = calloc((size_t)job->domains.count * job->servers, sizeof *job->server_bytes);
-    return job->server_bytes ? themis_aggregation_server_bytes(&job->request, job->server_bytes) : THEMIS_NO_MEMORY;
+    return job->server_bytes ? themis_aggregation_matrix_server_bytes(job->matrix, &job->domains, job->server_bytes)
+                             : THEMIS_NO_MEMORY;
 }
 
 static int make_plans(job_t *job)
@@ -274,11 +275,10 @@ static int make_plans(job_t *job)
     themis_status_t status = themis_aggregation_distances_fabric(job->fabric, job->vertex, job->nodes, &job->distances);
 
     if (status == THEMIS_OK)
-        status =
-            themis_aggregation_pattern_matrix(job->pattern, &job->domains, job->node_of_rank, job->nodes, &job->matrix);
-    job->request = (themis_aggregation_request_t){.domains = &job->domains,
+        status = themis_tools_pattern_matrix(job->pattern, &job->domains, job->node_of_rank, job->nodes, &job->matrix);
+    job->request = (themis_aggregation_problem_t){.domains = &job->domains,
                                                   .matrix = job->matrix,
-                                                  .slots = job->slots,
+                                                  .candidates = job->candidates,
                                                   .distances = job->distances,
                                                   .server_distance = job->server_distance,
                                                   .fabric = job->fabric,
@@ -298,9 +298,9 @@ static void job_drop(job_t *job)
     for (int p = 0; p <= PLACEMENTS; p++)
         themis_aggregation_plan_destroy(job->plan[p]);
     themis_aggregation_matrix_destroy(job->matrix);
-    themis_aggregation_slots_destroy(job->slots);
+    themis_aggregation_candidates_destroy(job->candidates);
     themis_aggregation_distances_destroy(job->distances);
-    themis_aggregation_pattern_destroy(job->pattern);
+    themis_tools_pattern_destroy(job->pattern);
     themis_aggregation_fabric_destroy(job->fabric);
     free(job->vertex);
     free(job->node_of_rank);
@@ -316,8 +316,8 @@ static int draw_plans(job_t *job)
 
 static int plan_job(job_t *job)
 {
-    static int (*const steps[])(job_t *) = {read_numbers, open_fabric, place_servers, place_nodes, server_distances,
-                                            open_pattern, make_slots,  cut_domains,   make_plans,  draw_plans};
+    static int (*const steps[])(job_t *) = {read_numbers, open_fabric,     place_servers, place_nodes, server_distances,
+                                            open_pattern, make_candidates, cut_domains,   make_plans,  draw_plans};
     int result = THEMIS_TOOLS_OK;
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps && result == THEMIS_TOOLS_OK; i++)

@@ -93,7 +93,7 @@ __attribute__((format(printf, 2, 0))) static void print_corner(const job_t *job,
 
 static const char *aggregator_host(const job_t *job, int placement, uint32_t domain)
 {
-    return job->fabric->vertex[job->vertex[job->slots->node[job->plan[placement]->chosen.slot[domain]]]].name;
+    return job->fabric->vertex[job->vertex[job->candidates->node[job->plan[placement]->chosen.candidate[domain]]]].name;
 }
 
 static void print_assignment(const job_t *job)
@@ -212,11 +212,11 @@ static int fill_panel(const job_t *job, int placement, themis_tools_panel_t *pan
     if (!load || !aggregator)
         return themis_tools_plan_check(job, THEMIS_NO_MEMORY);
     for (uint32_t k = 0; k < plan->domains; k++)
-        aggregator[k] = job->vertex[job->slots->node[plan->chosen.slot[k]]];
+        aggregator[k] = job->vertex[job->candidates->node[plan->chosen.candidate[k]]];
     snprintf(title, size, "%s: placement %s, %.4g hop-GB, busiest link %.3g GB", placement == 0 ? "Before" : "After",
              themis_aggregation_placement_name((themis_aggregation_placement_t)placement),
              (plan->chosen.hop_bytes + plan->chosen.server_hop_bytes) / 1e9, (double)plan->chosen.max_link_load / 1e9);
-    return themis_tools_plan_check(job, themis_aggregation_link_loads(&job->request, plan->chosen.slot, load));
+    return themis_tools_plan_check(job, themis_aggregation_link_loads(&job->request, plan->chosen.candidate, load));
 }
 
 int themis_tools_plan_draw(const job_t *job, const char *path)

@@ -20,15 +20,15 @@ typedef struct themis_tools_plan_job {
     uint64_t stripe;
     uint32_t nodes, servers;
     themis_aggregation_fabric_t *fabric;
-    themis_aggregation_pattern_t *pattern;
+    themis_tools_pattern_t *pattern;
     themis_aggregation_domains_t domains;
     themis_aggregation_distances_t *distances;
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_candidates_t *candidates;
     themis_aggregation_matrix_t *matrix;
     uint32_t *vertex, *node_of_rank, *server_vertex;
     uint16_t *server_distance;
     uint64_t *server_bytes; /* [domains * servers] with server_distance */
-    themis_aggregation_request_t request;
+    themis_aggregation_problem_t request;
     themis_aggregation_plan_t *plan[THEMIS_AGGREGATION_PLACEMENTS + 1];
 } themis_tools_plan_job_t;
 

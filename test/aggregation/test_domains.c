@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregation/methods.h"
 #include "test/aggregation/draw.h"
 #include "test/lib/run.h"
 #include "themis/aggregation.h"

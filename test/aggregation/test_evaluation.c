@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The judges of file domains, and the claims of Liao and Choudhary that must come out of them. */
+/* Evaluation of file domains, and the claims of Liao and Choudhary that it must confirm. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -7,16 +7,17 @@
 #include "test/lib/run.h"
 #include "themis/aggregation.h"
 
-static themis_aggregation_verdict_t judge(themis_aggregation_method_t method, uint32_t servers, uint32_t aggregators)
+static themis_aggregation_evaluation_t evaluate(themis_aggregation_method_t method, uint32_t servers,
+                                                uint32_t aggregators)
 {
     themis_aggregation_layout_t layout = {100, servers, (uint32_t)draw(servers)};
     themis_aggregation_domains_t d;
-    themis_aggregation_verdict_t v;
+    themis_aggregation_evaluation_t v;
 
     ck_assert_int_eq(themis_aggregation_domains_init(method, &layout, 0, (uint64_t)servers * aggregators * 1200 - 1,
                                                      aggregators, &d),
                      THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_judge(&d, UINT64_MAX, &v), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
     return v;
 }
 
@@ -24,17 +25,17 @@ START_TEST(cyclic_methods_keep_to_few_servers)
 {
     static const uint32_t grid[][2] = {{3, 6}, {4, 8}, {8, 8}, {8, 16}, {4, 4}, {8, 4}, {6, 3}};
     uint32_t servers = grid[_i][0], aggregators = grid[_i][1];
-    themis_aggregation_verdict_t aligned = judge(THEMIS_AGGREGATION_ALIGNED, servers, aggregators);
-    themis_aggregation_verdict_t fixed = judge(THEMIS_AGGREGATION_STATIC_CYCLIC, servers, aggregators);
-    themis_aggregation_verdict_t group = judge(THEMIS_AGGREGATION_GROUP_CYCLIC, servers, aggregators);
+    themis_aggregation_evaluation_t aligned = evaluate(THEMIS_AGGREGATION_ALIGNED, servers, aggregators);
+    themis_aggregation_evaluation_t fixed = evaluate(THEMIS_AGGREGATION_STATIC_CYCLIC, servers, aggregators);
+    themis_aggregation_evaluation_t group = evaluate(THEMIS_AGGREGATION_GROUP_CYCLIC, servers, aggregators);
 
     ck_assert_uint_eq(aligned.shared_stripes, 0);
-    ck_assert_uint_eq(aligned.servers_most, servers);
+    ck_assert_uint_eq(aligned.servers_max, servers);
     /* factor or multiple: the least number of servers for each aggregator */
-    ck_assert_uint_eq(fixed.servers_most, aggregators >= servers ? 1 : servers / aggregators);
-    ck_assert_uint_eq(group.servers_most, fixed.servers_most);
+    ck_assert_uint_eq(fixed.servers_max, aggregators >= servers ? 1 : servers / aggregators);
+    ck_assert_uint_eq(group.servers_max, fixed.servers_max);
     /* one conflict for each further group that comes to a server, however long the range */
-    ck_assert_uint_eq(group.conflicts_most, aggregators > servers ? aggregators / servers - 1 : 0);
+    ck_assert_uint_eq(group.conflicts_max, aggregators > servers ? aggregators / servers - 1 : 0);
     if (aggregators > servers)
         ck_assert_uint_gt(fixed.conflicts, 10 * group.conflicts);
     else
@@ -46,13 +47,13 @@ START_TEST(transpose_has_about_one_conflict)
 {
     static const uint32_t grid[][2] = {{3, 5}, {4, 7}, {8, 9}, {8, 15}, {16, 31}, {5, 3}, {7, 4}};
     uint32_t servers = grid[_i][0], aggregators = grid[_i][1];
-    themis_aggregation_verdict_t v = judge(THEMIS_AGGREGATION_TRANSPOSE, servers, aggregators);
-    themis_aggregation_verdict_t fixed = judge(THEMIS_AGGREGATION_STATIC_CYCLIC, servers, aggregators);
+    themis_aggregation_evaluation_t v = evaluate(THEMIS_AGGREGATION_TRANSPOSE, servers, aggregators);
+    themis_aggregation_evaluation_t fixed = evaluate(THEMIS_AGGREGATION_STATIC_CYCLIC, servers, aggregators);
 
     /* domains are cut aggregators - 1 times, so this is how often a server can change hands */
-    ck_assert_uint_le(v.conflicts_most, (aggregators + servers - 1) / servers);
+    ck_assert_uint_le(v.conflicts_max, (aggregators + servers - 1) / servers);
     ck_assert_uint_le(v.conflicts, aggregators - 1);
-    ck_assert_uint_le(v.servers_most, (servers + aggregators - 1) / aggregators + 1);
+    ck_assert_uint_le(v.servers_max, (servers + aggregators - 1) / aggregators + 1);
     ck_assert_uint_eq(v.shared_stripes, 0);
     ck_assert_uint_gt(fixed.conflicts, 10 * v.conflicts);
 }
@@ -63,12 +64,12 @@ START_TEST(transpose_of_the_figure)
 {
     themis_aggregation_layout_t layout = {10, 3, 0};
     themis_aggregation_domains_t d;
-    themis_aggregation_verdict_t v;
+    themis_aggregation_evaluation_t v;
 
     ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_TRANSPOSE, &layout, 0, 119, 5, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_judge(&d, UINT64_MAX, &v), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
     ck_assert_uint_eq(v.conflicts, 3);
-    ck_assert_uint_eq(v.conflicts_most, 1);
+    ck_assert_uint_eq(v.conflicts_max, 1);
 }
 END_TEST
 
@@ -76,12 +77,12 @@ START_TEST(even_shares_stripes)
 {
     themis_aggregation_layout_t layout = {1000, 4, 0};
     themis_aggregation_domains_t d;
-    themis_aggregation_verdict_t v;
+    themis_aggregation_evaluation_t v;
 
     ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, 0, 9999, 3, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_judge(&d, UINT64_MAX, &v), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
     ck_assert_uint_eq(v.shared_stripes, 2);
-    ck_assert_uint_eq(v.bytes_most, 3334);
+    ck_assert_uint_eq(v.bytes_max, 3334);
     ck_assert_uint_ge(v.conflicts, 2);
 }
 END_TEST
@@ -90,11 +91,11 @@ START_TEST(limit_bounds_the_work)
 {
     themis_aggregation_layout_t layout = {1, 4, 0};
     themis_aggregation_domains_t d;
-    themis_aggregation_verdict_t v;
+    themis_aggregation_evaluation_t v;
 
     ck_assert_int_eq(
         themis_aggregation_domains_init(THEMIS_AGGREGATION_STATIC_CYCLIC, &layout, 0, INT64_MAX / 2, 8, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_judge(&d, 1000, &v), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, 1000, &v), THEMIS_OK);
     ck_assert_uint_lt(v.conflicts, 1000);
     ck_assert_uint_gt(v.conflicts, 900);
 }
@@ -107,25 +108,25 @@ START_TEST(automatic_choice_follows_the_counts)
         uint32_t servers = 1 + (uint32_t)draw(12), aggregators = 1 + (uint32_t)draw(24);
         themis_aggregation_layout_t layout = {100, servers, 0};
         themis_aggregation_domains_t chosen;
-        themis_aggregation_verdict_t best;
+        themis_aggregation_evaluation_t best;
 
         ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_METHOD_AUTO, &layout, 0, 8 * 240000,
                                                          aggregators, &chosen),
                          THEMIS_OK);
         ck_assert_int_lt(chosen.method, THEMIS_AGGREGATION_METHOD_AUTO);
-        best = judge(chosen.method, servers, aggregators);
+        best = evaluate(chosen.method, servers, aggregators);
         ck_assert_uint_eq(best.shared_stripes, 0);
-        ck_assert_uint_le(best.conflicts, judge(THEMIS_AGGREGATION_ALIGNED, servers, aggregators).conflicts);
+        ck_assert_uint_le(best.conflicts, evaluate(THEMIS_AGGREGATION_ALIGNED, servers, aggregators).conflicts);
         /* never at the price of much more work for one aggregator */
-        ck_assert_uint_le(4 * best.bytes_most, 5 * judge(THEMIS_AGGREGATION_ALIGNED, servers, aggregators).bytes_most);
+        ck_assert_uint_le(4 * best.bytes_max, 5 * evaluate(THEMIS_AGGREGATION_ALIGNED, servers, aggregators).bytes_max);
     }
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("judge");
-    TCase *tcase = tcase_create("judge");
+    Suite *suite = suite_create("evaluation");
+    TCase *tcase = tcase_create("evaluation");
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, cyclic_methods_keep_to_few_servers, 0, 7);

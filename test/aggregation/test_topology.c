@@ -185,8 +185,8 @@ START_TEST(distances_of_a_hop_file)
     const char *const name[4] = {"x0", "x1", "y0", "y1"};
     distances_t *d;
 
-    ck_assert(themis_aggregation_distances_fits(data("pairs.hops")));
-    ck_assert(!themis_aggregation_distances_fits(data("tree2x2.net")));
+    ck_assert(themis_aggregation_distances_is_hop_file(data("pairs.hops")));
+    ck_assert(!themis_aggregation_distances_is_hop_file(data("tree2x2.net")));
     ck_assert_int_eq(themis_aggregation_distances_file(data("pairs.hops"), name, 4, &d), THEMIS_OK);
     ck_assert_uint_eq(themis_aggregation_distance(d, 0, 1), 2 * HOP);
     ck_assert_uint_eq(themis_aggregation_distance(d, 3, 2), 1 * HOP);
