@@ -2,22 +2,23 @@
 #include "tools/fabric_svg.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include "tools/command.h"
+#include "tools/fabric_levels.h"
 
 enum { MARGIN = 40, TITLE = 58, STEP = 120, LEGEND = 56, MIN_WIDTH = 900, MAX_WIDTH = 2400 };
 
 typedef struct drawing {
-    const themis_tools_picture_t *picture;
+    const themis_tools_svg_t *svg;
     FILE *out;
     themis_tools_levels_t levels;
     double *x, *y; /* [vertices], y from the top of a panel */
     double width, panel_height, spacing, busiest;
 } drawing_t;
 
-/* Hosts stand in the order of their switches, one level below them; a leaf stands above the middle of its hosts. */
-static void place_hosts(drawing_t *d)
+/* Hosts are in the order of their switches, one level below them; a leaf is above the middle of its hosts. */
+static void hosts_place(drawing_t *d)
 {
-    const themis_aggregation_fabric_t *f = d->picture->fabric;
+    const themis_aggregation_fabric_t *f = d->svg->fabric;
     double at = MARGIN + d->spacing / 2, bottom = TITLE + STEP * (d->levels.levels - 1);
 
     for (uint32_t v = 0; v < f->vertices; v++) {
@@ -38,9 +39,9 @@ static void place_hosts(drawing_t *d)
     }
 }
 
-static void place_upper(drawing_t *d)
+static void upper_place(drawing_t *d)
 {
-    const themis_aggregation_fabric_t *f = d->picture->fabric;
+    const themis_aggregation_fabric_t *f = d->svg->fabric;
 
     for (uint32_t level = 2; level < d->levels.levels; level++) {
         uint32_t count = 0, k = 0;
@@ -56,9 +57,9 @@ static void place_upper(drawing_t *d)
     }
 }
 
-static void measure(drawing_t *d)
+static void layout_measure(drawing_t *d)
 {
-    const themis_aggregation_fabric_t *f = d->picture->fabric;
+    const themis_aggregation_fabric_t *f = d->svg->fabric;
     uint32_t columns = 0;
 
     for (uint32_t v = 0; v < f->vertices; v++)
@@ -70,7 +71,7 @@ static void measure(drawing_t *d)
     d->panel_height = TITLE + STEP * (d->levels.levels - 1) + 70;
     for (int p = 0; p < 2; p++)
         for (size_t l = 0; l < 2 * (size_t)f->links; l++)
-            d->busiest = d->picture->panel[p].load[l] > d->busiest ? d->picture->panel[p].load[l] : d->busiest;
+            d->busiest = d->svg->panel[p].load[l] > d->busiest ? d->svg->panel[p].load[l] : d->busiest;
 }
 
 /* From light grey by yellow to dark red. */
@@ -89,7 +90,7 @@ static void color(double part, char *text, size_t size)
 /* Both directions side by side; the tooltip has the bytes. */
 static void draw_link(const drawing_t *d, const themis_tools_panel_t *panel, uint32_t l, double top)
 {
-    const themis_aggregation_fabric_t *f = d->picture->fabric;
+    const themis_aggregation_fabric_t *f = d->svg->fabric;
     uint32_t a = f->link[l].first, b = f->link[l].second;
 
     for (int way = 0; way < 2; way++) {
@@ -117,7 +118,7 @@ static int among(const uint32_t *list, uint32_t count, uint32_t v)
 
 static void draw_host(const drawing_t *d, const themis_tools_panel_t *panel, uint32_t v, double top)
 {
-    const themis_tools_picture_t *p = d->picture;
+    const themis_tools_svg_t *p = d->svg;
     double r = d->spacing < 16 ? d->spacing * 0.4 : 6.5;
     const char *fill = among(panel->aggregator, panel->aggregators, v) ? "#0072b2"
                        : among(p->node, p->nodes, v)                   ? "#9ecae1"
@@ -138,7 +139,7 @@ static void draw_host(const drawing_t *d, const themis_tools_panel_t *panel, uin
 
 static void draw_switch(const drawing_t *d, uint32_t v, double top)
 {
-    const char *name = d->picture->fabric->vertex[v].name;
+    const char *name = d->svg->fabric->vertex[v].name;
 
     fprintf(d->out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"48\" height=\"18\" rx=\"3\" fill=\"#f7f7f7\" stroke=\"#444\"/>\n"
@@ -148,7 +149,7 @@ static void draw_switch(const drawing_t *d, uint32_t v, double top)
 
 static void draw_panel(const drawing_t *d, const themis_tools_panel_t *panel, double top)
 {
-    const themis_aggregation_fabric_t *f = d->picture->fabric;
+    const themis_aggregation_fabric_t *f = d->svg->fabric;
 
     fprintf(d->out, "<text x=\"%d\" y=\"%.1f\" font-size=\"15\" font-weight=\"bold\">%s</text>\n", MARGIN, top + 24,
             panel->title);
@@ -199,32 +200,31 @@ static void draw(drawing_t *d)
             "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
             d->width, height, d->width, height);
     for (int p = 0; p < 2; p++)
-        draw_panel(d, &d->picture->panel[p], p * d->panel_height);
+        draw_panel(d, &d->svg->panel[p], p * d->panel_height);
     draw_legend(d, 2 * d->panel_height);
     fputs("</svg>\n", d->out);
 }
 
-int themis_tools_picture_write(const themis_tools_command_t *self, const themis_tools_picture_t *picture,
-                               const char *path)
+int themis_tools_svg_write(const themis_tools_svg_t *svg, const char *path)
 {
-    drawing_t d = {.picture = picture};
-    int result = themis_tools_levels_make(self, picture->fabric, &d.levels);
+    drawing_t d = {.svg = svg};
+    int result = themis_tools_levels_make(svg->fabric, &d.levels);
 
     if (result != THEMIS_TOOLS_OK)
         return result;
-    d.x = calloc((size_t)picture->fabric->vertices + 1, sizeof *d.x);
-    d.y = calloc((size_t)picture->fabric->vertices + 1, sizeof *d.y);
+    d.x = calloc((size_t)svg->fabric->vertices + 1, sizeof *d.x);
+    d.y = calloc((size_t)svg->fabric->vertices + 1, sizeof *d.y);
     d.out = d.x && d.y ? fopen(path, "w") : NULL;
     if (d.out) {
-        measure(&d);
-        place_hosts(&d);
-        place_upper(&d);
+        layout_measure(&d);
+        hosts_place(&d);
+        upper_place(&d);
         draw(&d);
     }
     if (!d.out || fclose(d.out) != 0)
-        result = themis_tools_complain(self, "%s cannot be written", path);
+        result = themis_tools_error("%s: the picture cannot be written", path);
     free(d.x);
     free(d.y);
-    themis_tools_levels_drop(&d.levels);
+    themis_tools_levels_free(&d.levels);
     return result;
 }

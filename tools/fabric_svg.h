@@ -3,7 +3,7 @@
 #ifndef THEMIS_TOOLS_FABRIC_SVG_H
 #define THEMIS_TOOLS_FABRIC_SVG_H
 #include <stdint.h>
-#include "tools/fabric_levels.h"
+#include "themis/topology.h"
 
 /* One of the two fabrics drawn. load as from themis_aggregation_link_loads, in bytes. */
 typedef struct themis_tools_panel {
@@ -13,16 +13,15 @@ typedef struct themis_tools_panel {
     uint32_t aggregators;
 } themis_tools_panel_t;
 
-typedef struct themis_tools_picture {
+typedef struct themis_tools_svg {
     const themis_aggregation_fabric_t *fabric;
     const uint32_t *node; /* [nodes] vertices of the job's nodes */
     uint32_t nodes;
     const uint32_t *server; /* [servers] vertices */
     uint32_t servers;
     themis_tools_panel_t panel[2];
-} themis_tools_picture_t;
+} themis_tools_svg_t;
 
-/* Writes the file; complains by itself. */
-int themis_tools_picture_write(const themis_tools_command_t *self, const themis_tools_picture_t *picture,
-                               const char *path);
+/* Writes the file; prints its errors. */
+int themis_tools_svg_write(const themis_tools_svg_t *svg, const char *path);
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "tools/installation.h"
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +23,7 @@ static int own_directory(int up, char *path, size_t size)
     return 1;
 }
 
-static int try_path(int up, const char *relative, char *path, size_t size)
+static int path_try(int up, const char *relative, char *path, size_t size)
 {
     char own[PATH_BYTES];
 
@@ -33,19 +31,9 @@ static int try_path(int up, const char *relative, char *path, size_t size)
            access(path, R_OK) == 0;
 }
 
-int themis_tools_find(const char *installed, const char *built, const char *fixed, char *path, size_t size)
+int themis_tools_installation_find(const char *installed, const char *built, const char *fixed, char *path, size_t size)
 {
-    /* a tool in its build tree is tools/.libs/themis, or tools/themis when it was linked without libtool's wrapper */
-    return try_path(1, installed, path, size) || try_path(2, built, path, size) || try_path(1, built, path, size) ||
+    /* the tool in a build tree is tools/.libs/themis, or tools/themis when it was linked without libtool's wrapper */
+    return path_try(1, installed, path, size) || path_try(2, built, path, size) || path_try(1, built, path, size) ||
            (snprintf(path, size, "%s", fixed) < (int)size && access(path, R_OK) == 0);
-}
-
-static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *position)
-{
-    return remove(path);
-}
-
-void themis_tools_remove_directory(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Servers on this machine that a tool starts: each a themisd on loopback, on a port that was free. */
+/* Servers that run and start launch on this machine: each a themisd on loopback, on a port that was free. */
 #ifndef THEMIS_TOOLS_LOCAL_SERVERS_H
 #define THEMIS_TOOLS_LOCAL_SERVERS_H
 #include <sys/types.h>
-#include "tools/command.h"
 
-enum { THEMIS_TOOLS_MAX_SERVERS = 64, THEMIS_TOOLS_MAX_SETTINGS = 32 };
+enum { THEMIS_TOOLS_MAX_SERVERS = 64 };
 
 typedef struct themis_tools_servers {
     int count;
@@ -13,24 +12,24 @@ typedef struct themis_tools_servers {
     char list[THEMIS_TOOLS_MAX_SERVERS * 24]; /* "127.0.0.1:port,..." */
 } themis_tools_servers_t;
 
+/* The options of run and start; NULL where they are not given. All texts are borrowed. */
 typedef struct themis_tools_servers_options {
-    int count;
-    int keep;              /* 1: they outlive the tool, and write to log files in `directory` */
-    const char *directory; /* what they store in files goes there */
+    const char *number;
     const char *size;      /* of each store; NULL: from the memory that is free */
     const char *policy;    /* NULL: the server's default */
-    const char *settings[THEMIS_TOOLS_MAX_SETTINGS]; /* "key=value" of themisd's configuration; NULL at the end */
+    const char *settings;  /* "key=value,..." of themisd's configuration */
+    const char *directory; /* for their files; set before they are started */
+    int keep;              /* 1: they outlive the tool, and write to log files in `directory` */
+    int count;             /* set by themis_tools_servers_check */
 } themis_tools_servers_options_t;
 
-/* "a=b,c=d" into options->settings; they point into `text`, which is changed. NULL: none. */
-int themis_tools_servers_settings(const themis_tools_command_t *self, char *text,
-                                  themis_tools_servers_options_t *options);
+/* Checks number and settings; THEMIS_TOOLS_USAGE after an error message. */
+int themis_tools_servers_check(themis_tools_servers_options_t *options);
 
-/* Starts them and waits until each answers. On failure, which is complained of, none runs; THEMIS_TOOLS_USAGE: no
- * server would take such a configuration. */
-int themis_tools_servers_start(const themis_tools_command_t *self, const themis_tools_servers_options_t *options,
-                               themis_tools_servers_t *servers);
+/* Starts checked servers and waits until each answers. After an error message none runs; THEMIS_TOOLS_USAGE: no server
+ * accepts such a configuration. */
+int themis_tools_servers_start(const themis_tools_servers_options_t *options, themis_tools_servers_t *servers);
 
-/* Asks them to drain and end, and insists after 15 s. */
+/* Sends SIGTERM, upon which they drain and end, and SIGKILL after 15 s. */
 void themis_tools_servers_stop(themis_tools_servers_t *servers);
 #endif

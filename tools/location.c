@@ -9,51 +9,52 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "client/path.h"
+#include "tools/command.h"
+#include "tools/sessions.h"
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Takes `text` over. */
-static int locate(const themis_tools_command_t *self, char *text, themis_tools_place_t *place)
+/* Takes ownership of `text`. */
+static int location_make(char *text, themis_tools_location_t *location)
 {
-    *place = (themis_tools_place_t){text, NULL, text};
+    *location = (themis_tools_location_t){text, NULL, text};
     if (!text)
-        return themis_tools_complain(self, "out of memory");
+        return themis_tools_error("out of memory");
     if (!themis_tools_is_remote(text))
         return THEMIS_TOOLS_OK;
-    int result = themis_tools_resolve(self, text, &place->session, &place->path);
+    int result = themis_tools_resolve(text, &location->session, &location->path);
     if (result != THEMIS_TOOLS_OK)
-        themis_tools_place_free(place);
+        themis_tools_location_free(location);
     return result;
 }
 
-int themis_tools_place_at(const themis_tools_command_t *self, const char *text, themis_tools_place_t *place)
+int themis_tools_location_at(const char *text, themis_tools_location_t *location)
 {
-    return locate(self, strdup(text), place);
+    return location_make(strdup(text), location);
 }
 
-int themis_tools_place_below(const themis_tools_command_t *self, const themis_tools_place_t *directory,
-                             const char *name, size_t length, themis_tools_place_t *place)
+int themis_tools_location_below(const themis_tools_location_t *directory, const char *name, size_t length,
+                                themis_tools_location_t *location)
 {
     size_t above = strlen(directory->text);
     char *text;
 
     if (length == 0)
-        return themis_tools_place_at(self, directory->text, place);
+        return themis_tools_location_at(directory->text, location);
     while (above > 0 && directory->text[above - 1] == '/')
         above--;
     if (asprintf(&text, "%.*s/%.*s", (int)above, directory->text, (int)length, name) < 0)
         text = NULL;
-    return locate(self, text, place);
+    return location_make(text, location);
 }
 
-void themis_tools_place_free(themis_tools_place_t *place)
+void themis_tools_location_free(themis_tools_location_t *location)
 {
-    free(place->text);
-    *place = (themis_tools_place_t){0};
+    free(location->text);
+    *location = (themis_tools_location_t){0};
 }
 
-const char *themis_tools_place_name(const char *path, size_t *length)
+const char *themis_tools_location_name(const char *path, size_t *length)
 {
     const char *end = path + strlen(path), *name;
 
@@ -67,9 +68,9 @@ const char *themis_tools_place_name(const char *path, size_t *length)
     return name;
 }
 
-/* --- what is there ------------------------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------------------------ */
 
-static themis_status_t look_here(const char *path, themis_tools_attributes_t *attributes)
+static themis_status_t local_look(const char *path, themis_tools_attributes_t *attributes)
 {
     struct stat stats;
 
@@ -82,13 +83,14 @@ static themis_status_t look_here(const char *path, themis_tools_attributes_t *at
     return THEMIS_OK;
 }
 
-themis_status_t themis_tools_place_look(const themis_tools_place_t *place, themis_tools_attributes_t *attributes)
+themis_status_t themis_tools_location_look(const themis_tools_location_t *location,
+                                           themis_tools_attributes_t *attributes)
 {
     themis_stat_t stats;
 
-    if (!place->session)
-        return look_here(place->path, attributes);
-    themis_status_t status = themis_stat(place->session, place->path, &stats);
+    if (!location->session)
+        return local_look(location->path, attributes);
+    themis_status_t status = themis_stat(location->session, location->path, &stats);
     if (status == THEMIS_OK)
         *attributes = (themis_tools_attributes_t){stats.type == THEMIS_TYPE_DIRECTORY ? THEMIS_TOOLS_DIRECTORY
                                                                                       : THEMIS_TOOLS_FILE,
@@ -96,10 +98,10 @@ themis_status_t themis_tools_place_look(const themis_tools_place_t *place, themi
     return status;
 }
 
-/* --- what is the same --------------------------------------------------------------------------------------------- */
+/* --- identity --------------------------------------------------------------------------------------------- */
 
 /* The directory `path`, or the one in which it would be made; -1 with errno. */
-static int open_nearest(const char *path)
+static int directory_open(const char *path)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *copy;
@@ -116,8 +118,8 @@ static int is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* From directory `fd`, which is closed, upwards: 1 if it meets `wanted`, 0 at the root, -1 with errno. */
-static int climb(int fd, const struct stat *wanted)
+/* 1 if `wanted` is directory `fd`, which is closed, or one above it, 0 if not, -1 with errno. */
+static int is_above(int fd, const struct stat *wanted)
 {
     struct stat now, above;
     int failed = fstat(fd, &now);
@@ -139,38 +141,46 @@ static int climb(int fd, const struct stat *wanted)
     return failed ? -1 : 1;
 }
 
-static int is_within_here(const themis_tools_command_t *self, const char *path, const char *directory, int *within)
+static int local_is_within(const char *path, const char *directory, int *within)
 {
     struct stat stats;
     int fd = -1, found = -1;
 
-    if (stat(directory, &stats) == 0 && (fd = open_nearest(path)) >= 0)
-        found = climb(fd, &stats);
+    if (stat(directory, &stats) == 0 && (fd = directory_open(path)) >= 0)
+        found = is_above(fd, &stats);
     if (found < 0 && errno != ENOENT && errno != ENOTDIR)
-        return themis_tools_complain(self, "%s: %s", path, strerror(errno));
-    *within = found == 1; /* where even the directory above is not there, nothing can be made */
+        return themis_tools_error("%s: %s", path, strerror(errno));
+    *within = found == 1; /* where not even the directory above exists, nothing can be made */
     return THEMIS_TOOLS_OK;
 }
 
-static int is_within_there(const themis_tools_command_t *self, const themis_tools_place_t *place,
-                           const themis_tools_place_t *directory, int *within)
+/* Both are normalised. */
+static int path_is_below(const char *path, const char *directory)
 {
-    char inner[THEMIS_CLIENT_PATH_BYTES], outer[THEMIS_CLIENT_PATH_BYTES];
+    size_t length = directory[1] ? strlen(directory) : 0;
 
-    *within = 0;
-    if (themis_client_path_normalise(place->path, inner) != THEMIS_OK ||
-        themis_client_path_normalise(directory->path, outer) != THEMIS_OK || !themis_client_path_is_below(inner, outer))
-        return THEMIS_TOOLS_OK;
-    return themis_tools_same_servers(self, place->session, directory->session, within);
+    return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
-int themis_tools_place_is_within(const themis_tools_command_t *self, const themis_tools_place_t *place,
-                                 const themis_tools_place_t *directory, int *within)
+static int remote_is_within(const themis_tools_location_t *location, const themis_tools_location_t *directory,
+                            int *within)
 {
-    if (place->session && directory->session)
-        return is_within_there(self, place, directory, within);
+    char inner[THEMIS_PATH_BYTES], outer[THEMIS_PATH_BYTES];
+
     *within = 0;
-    if (place->session || directory->session)
+    if (themis_path_normalise(location->path, inner) != THEMIS_OK ||
+        themis_path_normalise(directory->path, outer) != THEMIS_OK || !path_is_below(inner, outer))
         return THEMIS_TOOLS_OK;
-    return is_within_here(self, place->path, directory->path, within);
+    return themis_tools_same_servers(location->session, directory->session, within);
+}
+
+int themis_tools_location_is_within(const themis_tools_location_t *location, const themis_tools_location_t *directory,
+                                    int *within)
+{
+    if (location->session && directory->session)
+        return remote_is_within(location, directory, within);
+    *within = 0;
+    if (location->session || directory->session)
+        return THEMIS_TOOLS_OK;
+    return local_is_within(location->path, directory->path, within);
 }

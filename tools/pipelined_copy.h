@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving the bytes of a whole file, with several large requests under way at once. */
+/* Copying the bytes of a whole file, with several large requests in flight. */
 #ifndef THEMIS_TOOLS_PIPELINED_COPY_H
 #define THEMIS_TOOLS_PIPELINED_COPY_H
 #include <stdint.h>
-#include "themis/themis.h"
+#include "tools/endpoint.h"
 
-/* Called now and then with the bytes moved so far; may be NULL. */
-typedef void (*themis_tools_moved_fn)(void *arg, uint64_t bytes);
-
-/* One end of a transfer: a file on servers, or a descriptor of this host. */
-typedef struct themis_tools_end {
-    themis_file_t *file; /* NULL: `fd` */
-    int fd;
-    int is_regular; /* a file from its beginning, not a stream */
-    int replaces;   /* of a regular target: what it holds goes as soon as the first bytes of the source were read */
-} themis_tools_end_t;
+/* Called after each block with the bytes copied so far; may be NULL. */
+typedef void (*themis_tools_progress_fn)(void *arg, uint64_t bytes);
 
 /*
  * Copies until the end of `from`. Holes of a local file are not read, and a regular target keeps them. On failure
- * *cause is a text to show (borrowed until the next call), and what was written stays.
+ * *cause is a text for a message (borrowed until the next call), and what was written stays.
  */
-themis_status_t themis_tools_transfer(themis_tools_end_t from, themis_tools_end_t to, themis_tools_moved_fn moved,
-                                      void *arg, const char **cause);
+themis_status_t themis_tools_pipelined_copy(themis_tools_endpoint_t from, themis_tools_endpoint_t to,
+                                            themis_tools_progress_fn progress, void *arg, const char **cause);
 #endif

@@ -1,34 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How themis plan shows its plans: as text, as JSON, as a picture. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/command.h"
 #include "tools/fabric_svg.h"
+#include "tools/json.h"
 #include "tools/plan_report.h"
 
 enum { PLACEMENTS = THEMIS_AGGREGATION_PLACEMENTS, SHOWN = 6 };
 typedef themis_tools_plan_job_t job_t;
 
-int themis_tools_plan_check(const job_t *job, themis_status_t status)
-{
-    return status == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_complain(job->self, "%s", themis_status_string(status));
-}
-
 /* ---- text ---- */
 
-/* A unit in which no value up to `most` has more than three digits before the point. */
+/* A unit in which no value up to `max` has more than three digits before the point. */
 typedef struct unit {
     const char *name;
     double bytes;
 } unit_t;
 
-static unit_t unit_for(double most)
+static unit_t unit_for(double max)
 {
     static const char *const names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
     unit_t unit = {names[0], 1};
 
-    for (int i = 1; i < 7 && most / unit.bytes >= 999.9995; i++)
+    for (int i = 1; i < 7 && max / unit.bytes >= 999.9995; i++)
         unit = (unit_t){names[i], unit.bytes * 1e3};
     return unit;
 }
@@ -46,7 +42,7 @@ static double hops(const job_t *job, uint32_t m, uint32_t n)
     return (double)themis_aggregation_distance(job->distances, m, n) / THEMIS_AGGREGATION_HOP;
 }
 
-static double work(const job_t *job, uint32_t node, uint32_t domain)
+static double workload(const job_t *job, uint32_t node, uint32_t domain)
 {
     double sum = 0;
 
@@ -61,14 +57,14 @@ static double work(const job_t *job, uint32_t node, uint32_t domain)
 
 typedef double (*value_fn)(const job_t *job, uint32_t row, uint32_t column);
 
-static double largest(const job_t *job, uint32_t rows, uint32_t columns, value_fn value)
+static double corner_max(const job_t *job, uint32_t rows, uint32_t columns, value_fn value)
 {
-    double most = 0;
+    double max = 0;
 
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < columns; c++)
-            most = value(job, r, c) > most ? value(job, r, c) : most;
-    return most;
+            max = value(job, r, c) > max ? value(job, r, c) : max;
+    return max;
 }
 
 /* The corner of a matrix whose rows are nodes; `title` has a %s for the unit of bytes. */
@@ -76,7 +72,7 @@ __attribute__((format(printf, 2, 0))) static void print_corner(const job_t *job,
                                                                value_fn value)
 {
     uint32_t rows = job->nodes < SHOWN ? job->nodes : SHOWN, shown = columns < SHOWN ? columns : SHOWN;
-    unit_t unit = unit_for(value == hops ? 0 : largest(job, rows, shown, value));
+    unit_t unit = unit_for(value == hops ? 0 : corner_max(job, rows, shown, value));
 
     putchar('\n');
     printf(title, unit.name);
@@ -113,15 +109,15 @@ static void print_assignment(const job_t *job)
 
 static void print_summary(const job_t *job)
 {
-    double most = 0;
+    double max = 0;
 
     for (int p = 0; p < PLACEMENTS; p++) {
         const themis_aggregation_choice_t *c = &job->plan[p]->chosen;
 
-        most = c->hop_bytes > most ? c->hop_bytes : most;
-        most = c->server_hop_bytes > most ? c->server_hop_bytes : most;
+        max = c->hop_bytes > max ? c->hop_bytes : max;
+        max = c->server_hop_bytes > max ? c->server_hop_bytes : max;
     }
-    unit_t unit = unit_for(most);
+    unit_t unit = unit_for(max);
 
     printf("\n%-10s %*s-%s %*s-%s %*s %s %*s %s\n", "placement", 15 - (int)strlen(unit.name), "shuffle hop", unit.name,
            15 - (int)strlen(unit.name), "servers hop", unit.name, 14 - (int)strlen(unit.name), "moved", unit.name,
@@ -160,7 +156,7 @@ void themis_tools_plan_print(const job_t *job)
     print_corner(job,
                  job->server_bytes ? "W: hop-%s of each domain at each node, and from there to the servers"
                                    : "W: hop-%s of each domain at each node",
-                 d->count, work);
+                 d->count, workload);
     print_assignment(job);
     print_summary(job);
 }
@@ -195,9 +191,7 @@ void themis_tools_plan_print_json(const job_t *job)
         json_object_set_new(placements, themis_aggregation_placement_name((themis_aggregation_placement_t)p),
                             placement_json(job, p));
     json_object_set_new(all, "placements", placements);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(all);
+    themis_tools_json_print(all);
 }
 
 /* ---- picture ---- */
@@ -210,32 +204,32 @@ static int fill_panel(const job_t *job, int placement, themis_tools_panel_t *pan
 
     *panel = (themis_tools_panel_t){title, load, aggregator, plan->domains};
     if (!load || !aggregator)
-        return themis_tools_plan_check(job, THEMIS_NO_MEMORY);
+        return themis_tools_plan_check(THEMIS_NO_MEMORY);
     for (uint32_t k = 0; k < plan->domains; k++)
         aggregator[k] = job->vertex[job->candidates->node[plan->chosen.candidate[k]]];
     snprintf(title, size, "%s: placement %s, %.4g hop-GB, busiest link %.3g GB", placement == 0 ? "Before" : "After",
              themis_aggregation_placement_name((themis_aggregation_placement_t)placement),
              (plan->chosen.hop_bytes + plan->chosen.server_hop_bytes) / 1e9, (double)plan->chosen.max_link_load / 1e9);
-    return themis_tools_plan_check(job, themis_aggregation_link_loads(&job->request, plan->chosen.candidate, load));
+    return themis_tools_plan_check(themis_aggregation_link_loads(&job->problem, plan->chosen.candidate, load));
 }
 
 int themis_tools_plan_draw(const job_t *job, const char *path)
 {
     char title[2][160];
-    themis_tools_picture_t picture = {.fabric = job->fabric,
-                                      .node = job->vertex,
-                                      .nodes = job->nodes,
-                                      .server = job->server_vertex,
-                                      .servers = job->server_vertex ? job->servers : 0};
-    int result = fill_panel(job, THEMIS_AGGREGATION_DEFAULT, &picture.panel[0], title[0], sizeof title[0]);
+    themis_tools_svg_t svg = {.fabric = job->fabric,
+                              .node = job->vertex,
+                              .nodes = job->nodes,
+                              .server = job->server_vertex,
+                              .servers = job->server_vertex ? job->servers : 0};
+    int result = fill_panel(job, THEMIS_AGGREGATION_DEFAULT, &svg.panel[0], title[0], sizeof title[0]);
 
     if (result == THEMIS_TOOLS_OK)
-        result = fill_panel(job, THEMIS_AGGREGATION_TOPOLOGY, &picture.panel[1], title[1], sizeof title[1]);
+        result = fill_panel(job, THEMIS_AGGREGATION_TOPOLOGY, &svg.panel[1], title[1], sizeof title[1]);
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_picture_write(job->self, &picture, path);
+        result = themis_tools_svg_write(&svg, path);
     for (int p = 0; p < 2; p++) {
-        free((void *)picture.panel[p].load);
-        free((void *)picture.panel[p].aggregator);
+        free((void *)svg.panel[p].load);
+        free((void *)svg.panel[p].aggregator);
     }
     return result;
 }

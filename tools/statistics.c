@@ -3,33 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/json.h"
 #include "util/clock.h"
 
-static double number(const json_t *object, const char *name)
-{
-    return json_number_value(json_object_get(object, name));
-}
-
-static const char *word(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
-static json_t *ask(themis_t *session, uint32_t server, const char *what)
-{
-    char *text;
-
-    if (themis_query(session, server, what, &text) != THEMIS_OK)
-        return NULL;
-    json_t *json = json_loads(text, 0, NULL);
-    free(text);
-    return json;
-}
-
-/* Only jobs that have asked for something: who looks on is none. */
-static void add_asked(json_t *jobs, const json_t *page)
+/* Only jobs that have asked for something: monitoring clients are not shown. */
+static void asked_add(json_t *jobs, const json_t *page)
 {
     json_t *row;
     size_t i;
@@ -41,45 +19,46 @@ static void add_asked(json_t *jobs, const json_t *page)
     }
 }
 
-json_t *themis_tools_jobs_ask(themis_t *session, uint32_t server)
+json_t *themis_tools_statistics_jobs(themis_t *session, uint32_t server, const char **error)
 {
     json_t *jobs = json_array(), *page;
     char question[40] = "jobs";
     double before, last = 0;
 
     do {
-        page = ask(session, server, question);
+        page = themis_tools_json_query(session, server, question, error);
         if (!page) {
             json_decref(jobs);
             return NULL;
         }
         before = last;
-        last = number(json_array_get(page, json_array_size(page) - 1), "number"); /* 0 of an empty page */
-        add_asked(jobs, page);
+        last = themis_tools_json_number(json_array_get(page, json_array_size(page) - 1),
+                                        "number"); /* 0 of an empty page */
+        asked_add(jobs, page);
         json_decref(page);
         snprintf(question, sizeof question, "jobs %.0f", last);
     } while (last > before);
     return jobs;
 }
 
-static void fill_server(themis_tools_server_t *server, const json_t *json)
+static void server_fill(themis_tools_server_t *server, const json_t *json)
 {
     const json_t *sharing = json_object_get(json, "sharing");
 
     *server = (themis_tools_server_t){.reachable = 1,
-                                      .name = word(json, "name"),
-                                      .policy = word(sharing, "policy"),
-                                      .draw = word(sharing, "draw"),
+                                      .name = themis_tools_json_text(json, "name"),
+                                      .policy = themis_tools_json_text(sharing, "policy"),
+                                      .draw = themis_tools_json_text(sharing, "draw"),
                                       .error = "",
-                                      .jobs = number(json, "jobs"),
-                                      .queued = number(json, "queued"),
-                                      .capacity = number(json, "capacity_bytes"),
-                                      .used = number(json, "used_bytes"),
-                                      .bytes_read = number(json, "bytes_read"),
-                                      .bytes_written = number(json, "bytes_written")};
+                                      .jobs = themis_tools_json_number(json, "jobs"),
+                                      .queued = themis_tools_json_number(json, "queued"),
+                                      .capacity = themis_tools_json_number(json, "capacity_bytes"),
+                                      .used = themis_tools_json_number(json, "used_bytes"),
+                                      .bytes_read = themis_tools_json_number(json, "bytes_read"),
+                                      .bytes_written = themis_tools_json_number(json, "bytes_written")};
 }
 
-static themis_tools_job_t *find_job(const themis_tools_sample_t *sample, const char *id, uint32_t uid)
+static themis_tools_job_t *job_find(const themis_tools_statistics_t *sample, const char *id, uint32_t uid)
 {
     for (uint32_t i = 0; i < sample->count; i++)
         if (sample->job[i].uid == uid && strcmp(sample->job[i].id, id) == 0)
@@ -87,10 +66,10 @@ static themis_tools_job_t *find_job(const themis_tools_sample_t *sample, const c
     return NULL;
 }
 
-static themis_tools_job_t *obtain_job(themis_tools_sample_t *sample, const json_t *row)
+static themis_tools_job_t *job_get(themis_tools_statistics_t *sample, const json_t *row)
 {
-    uint32_t uid = (uint32_t)number(row, "uid");
-    themis_tools_job_t *job = find_job(sample, word(row, "job"), uid);
+    uint32_t uid = (uint32_t)themis_tools_json_number(row, "uid");
+    themis_tools_job_t *job = job_find(sample, themis_tools_json_text(row, "job"), uid);
 
     if (job)
         return job;
@@ -99,45 +78,48 @@ static themis_tools_job_t *obtain_job(themis_tools_sample_t *sample, const json_
         return NULL;
     sample->job = grown;
     job = &sample->job[sample->count++];
-    *job = (themis_tools_job_t){.id = word(row, "job"), .uid = uid, .gid = (uint32_t)number(row, "gid")};
+    *job = (themis_tools_job_t){
+        .id = themis_tools_json_text(row, "job"), .uid = uid, .gid = (uint32_t)themis_tools_json_number(row, "gid")};
     return job;
 }
 
-/* Adds one server's row of a job. */
-static void add_row(themis_tools_job_t *job, const json_t *row)
+/* Adds the counters of a job on one server. */
+static void row_add(themis_tools_job_t *job, const json_t *row)
 {
-    uint32_t nodes = (uint32_t)number(row, "nodes"), priority = (uint32_t)number(row, "priority");
+    uint32_t nodes = (uint32_t)themis_tools_json_number(row, "nodes"),
+             priority = (uint32_t)themis_tools_json_number(row, "priority");
 
     job->nodes = nodes > job->nodes ? nodes : job->nodes;
     job->priority = priority > job->priority ? priority : job->priority;
     job->active |= json_is_true(json_object_get(row, "active"));
-    job->bytes_read += number(row, "bytes_read");
-    job->bytes_written += number(row, "bytes_written");
-    job->cost += number(row, "cost_bytes");
-    job->requests += number(row, "requests");
-    job->queued += number(row, "queued");
-    job->queued_bytes += number(row, "queued_bytes");
-    job->waits += number(row, "waits");
-    job->wait += number(row, "wait_s");
+    job->bytes_read += themis_tools_json_number(row, "bytes_read");
+    job->bytes_written += themis_tools_json_number(row, "bytes_written");
+    job->cost += themis_tools_json_number(row, "cost_bytes");
+    job->requests += themis_tools_json_number(row, "requests");
+    job->queued += themis_tools_json_number(row, "queued");
+    job->queued_bytes += themis_tools_json_number(row, "queued_bytes");
+    job->waits += themis_tools_json_number(row, "waits");
+    job->wait += themis_tools_json_number(row, "wait_s");
 }
 
-static int add_rows(themis_tools_sample_t *sample, const json_t *rows)
+static int rows_add(themis_tools_statistics_t *sample, const json_t *rows)
 {
     json_t *row;
     size_t i;
 
     json_array_foreach(rows, i, row)
     {
-        themis_tools_job_t *job = obtain_job(sample, row);
+        themis_tools_job_t *job = job_get(sample, row);
         if (!job)
             return -1;
-        add_row(job, row);
+        row_add(job, row);
     }
     return 0;
 }
 
-/* What is due to a job: its share of each server, by what the server moved since the last sample, or alike. */
-static void add_dues(themis_tools_sample_t *sample, const double *weights, double all)
+/* What is due to a job: its share of each server, weighted by what the server moved since the last sample, or equally.
+ */
+static void dues_add(themis_tools_statistics_t *sample, const double *weights, double all)
 {
     json_t *row;
     size_t i;
@@ -145,13 +127,15 @@ static void add_dues(themis_tools_sample_t *sample, const double *weights, doubl
     for (uint32_t s = 0; s < sample->servers; s++)
         json_array_foreach(sample->texts[2 * s + 1], i, row)
         {
-            themis_tools_job_t *job = find_job(sample, word(row, "job"), (uint32_t)number(row, "uid"));
+            themis_tools_job_t *job =
+                job_find(sample, themis_tools_json_text(row, "job"), (uint32_t)themis_tools_json_number(row, "uid"));
             if (job)
-                job->due += number(row, "share") * weights[s] / all;
+                job->due += themis_tools_json_number(row, "share") * weights[s] / all;
         }
 }
 
-static double server_weight(const themis_tools_sample_t *before, const themis_tools_server_t *server, uint32_t index)
+static double server_weight(const themis_tools_statistics_t *before, const themis_tools_server_t *server,
+                            uint32_t index)
 {
     const themis_tools_server_t *old = before && index < before->servers ? &before->server[index] : NULL;
 
@@ -160,7 +144,7 @@ static double server_weight(const themis_tools_sample_t *before, const themis_to
     return server->bytes_read + server->bytes_written - old->bytes_read - old->bytes_written;
 }
 
-static int compute_dues(const themis_tools_sample_t *before, themis_tools_sample_t *sample)
+static int dues_compute(const themis_tools_statistics_t *before, themis_tools_statistics_t *sample)
 {
     double *weights = calloc(sample->servers + 1, sizeof *weights), all = 0;
 
@@ -174,12 +158,12 @@ static int compute_dues(const themis_tools_sample_t *before, themis_tools_sample
             all += weights[s] = sample->server[s].reachable;
     }
     if (all > 0)
-        add_dues(sample, weights, all);
+        dues_add(sample, weights, all);
     free(weights);
     return 0;
 }
 
-static void compute_rates(const themis_tools_sample_t *before, themis_tools_sample_t *sample)
+static void rates_compute(const themis_tools_statistics_t *before, themis_tools_statistics_t *sample)
 {
     double seconds = (double)(sample->time - before->time) / 1e9, all = 0;
 
@@ -191,7 +175,7 @@ static void compute_rates(const themis_tools_sample_t *before, themis_tools_samp
     for (uint32_t i = 0; i < sample->count; i++) {
         static const themis_tools_job_t none;
         themis_tools_job_t *job = &sample->job[i];
-        const themis_tools_job_t *found = find_job(before, job->id, job->uid), *old = found ? found : &none;
+        const themis_tools_job_t *found = job_find(before, job->id, job->uid), *old = found ? found : &none;
         job->read_s = (job->bytes_read - old->bytes_read) / seconds;
         job->written_s = (job->bytes_written - old->bytes_written) / seconds;
         job->got = job->cost - old->cost;
@@ -203,7 +187,7 @@ static void compute_rates(const themis_tools_sample_t *before, themis_tools_samp
         sample->job[i].got /= all;
 }
 
-static int compare(const void *a, const void *b)
+static int job_compare(const void *a, const void *b)
 {
     const themis_tools_job_t *x = a, *y = b;
     double dx = x->read_s + x->written_s, dy = y->read_s + y->written_s;
@@ -211,44 +195,46 @@ static int compare(const void *a, const void *b)
     return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->id, y->id);
 }
 
-int themis_tools_sample_take(themis_t *session, const themis_tools_sample_t *before, themis_tools_sample_t *sample)
+int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before,
+                                 themis_tools_statistics_t *sample)
 {
     themis_session_info_t info;
+    const char *error;
     int failed = 0;
 
     themis_session_info(session, &info);
-    *sample = (themis_tools_sample_t){.time = themis_util_clock_now(), .servers = info.servers};
+    *sample = (themis_tools_statistics_t){.time = themis_util_clock_now(), .servers = info.servers};
     sample->server = calloc(info.servers, sizeof *sample->server);
     sample->texts = calloc(2 * (size_t)info.servers, sizeof *sample->texts);
     if (!sample->server || !sample->texts)
         return -1;
     for (uint32_t s = 0; s < info.servers && !failed; s++) {
         json_t **texts = &sample->texts[2 * s];
-        texts[0] = ask(session, s, "server");
-        texts[1] = texts[0] ? themis_tools_jobs_ask(session, s) : NULL;
+        texts[0] = themis_tools_json_query(session, s, "server", &error);
+        texts[1] = texts[0] ? themis_tools_statistics_jobs(session, s, &error) : NULL;
         if (texts[1]) {
-            fill_server(&sample->server[s], texts[0]);
-            failed = add_rows(sample, texts[1]);
+            server_fill(&sample->server[s], texts[0]);
+            failed = rows_add(sample, texts[1]);
         } else {
             sample->server[s] = (themis_tools_server_t){.name = "", .policy = "", .draw = "", .error = "no answer"};
         }
     }
     if (before && sample->time > before->time)
-        compute_rates(before, sample);
-    failed |= compute_dues(before, sample);
+        rates_compute(before, sample);
+    failed |= dues_compute(before, sample);
     if (sample->count > 1)
-        qsort(sample->job, sample->count, sizeof *sample->job, compare);
+        qsort(sample->job, sample->count, sizeof *sample->job, job_compare);
     return failed;
 }
 
-void themis_tools_sample_release(themis_tools_sample_t *sample)
+void themis_tools_statistics_release(themis_tools_statistics_t *sample)
 {
     for (uint32_t i = 0; sample->texts && i < 2 * sample->servers; i++)
         json_decref(sample->texts[i]);
     free(sample->texts);
     free(sample->server);
     free(sample->job);
-    *sample = (themis_tools_sample_t){0};
+    *sample = (themis_tools_statistics_t){0};
 }
 
 static json_t *server_json(const themis_tools_server_t *server)
@@ -269,7 +255,7 @@ static json_t *job_json(const themis_tools_job_t *job)
                      job->bytes_written, "requests", job->requests);
 }
 
-json_t *themis_tools_sample_json(const themis_tools_sample_t *sample)
+json_t *themis_tools_statistics_json(const themis_tools_statistics_t *sample)
 {
     json_t *servers = json_array(), *jobs = json_array();
 
@@ -278,37 +264,4 @@ json_t *themis_tools_sample_json(const themis_tools_sample_t *sample)
     for (uint32_t i = 0; i < sample->count; i++)
         json_array_append_new(jobs, job_json(&sample->job[i]));
     return json_pack("{s:f, s:o, s:o}", "time_s", (double)sample->time / 1e9, "servers", servers, "jobs", jobs);
-}
-
-const char *themis_tools_bytes(double bytes, char *text)
-{
-    static const char units[] = " KMGTPE";
-    int unit = 0;
-
-    while (bytes >= 999.5 && units[unit + 1] != '\0') {
-        bytes /= 1024;
-        unit++;
-    }
-    if (unit == 0)
-        snprintf(text, 8, "%.0f", bytes);
-    else
-        snprintf(text, 8, "%.*f%c", bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0, bytes, units[unit]);
-    return text;
-}
-
-const char *themis_tools_count(double count, char *text)
-{
-    static const char units[] = " kMGTPE";
-    int unit = 0;
-
-    if (count < 99999.5) {
-        snprintf(text, 8, "%.0f", count);
-        return text;
-    }
-    while (count >= 999.5 && units[unit + 1] != '\0') {
-        count /= 1000;
-        unit++;
-    }
-    snprintf(text, 8, "%.*f%c", count < 9.995 ? 2 : count < 99.95 ? 1 : 0, count, units[unit]);
-    return text;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counters of all jobs at all servers at one moment, and what two such samples say about the time between them. */
+/* Samples of the counters of all jobs on all servers, and the rates between two samples. */
 #ifndef THEMIS_TOOLS_STATISTICS_H
 #define THEMIS_TOOLS_STATISTICS_H
 #include <jansson.h>
 #include <stdint.h>
-#include "tools/command.h"
+#include "themis/themis.h"
 
 /* A job over all servers. Rates and waiting are of the time between two samples; 0 in the first one. */
 typedef struct themis_tools_job {
@@ -15,7 +15,7 @@ typedef struct themis_tools_job {
     double due;               /* 0 to 1, of all servers, each counted by what it moved */
     double got;               /* 0 to 1, of all bytes charged */
     double read_s, written_s; /* bytes/s */
-    double wait_ms;           /* mean of the requests that began to be served */
+    double wait_ms;           /* mean of the requests whose service began */
 } themis_tools_job_t;
 
 typedef struct themis_tools_server {
@@ -24,28 +24,24 @@ typedef struct themis_tools_server {
     double jobs, queued, capacity, used, bytes_read, bytes_written, read_s, written_s;
 } themis_tools_server_t;
 
-typedef struct themis_tools_sample {
+typedef struct themis_tools_statistics {
     uint64_t time; /* ns */
     uint32_t servers, count;
     themis_tools_server_t *server; /* owned */
-    themis_tools_job_t *job;       /* owned; by bytes/s, the most first; only jobs that asked for something */
-    json_t **texts;                /* owned: what the servers said, two for each */
-} themis_tools_sample_t;
+    themis_tools_job_t *job;       /* owned; in descending order of bytes/s; only jobs that asked for something */
+    json_t **texts;                /* owned: the answers of the servers, two of each */
+} themis_tools_statistics_t;
 
-/* All jobs of a server that have asked for data or metadata, page by page; an array owned by the caller, or NULL: the
- * first question that failed says why. */
-json_t *themis_tools_jobs_ask(themis_t *session, uint32_t server);
+/* All jobs of a server that have asked for data or metadata, page by page; an array owned by the caller. NULL: *error
+ * says why, borrowed. */
+json_t *themis_tools_statistics_jobs(themis_t *session, uint32_t server, const char **error);
 
-/* Asks all servers; one that does not answer is not reachable. `before` may be NULL; it is only read. Release with
- * themis_tools_sample_release. Returns 0, or -1 when memory is short. */
-int themis_tools_sample_take(themis_t *session, const themis_tools_sample_t *before, themis_tools_sample_t *sample);
-void themis_tools_sample_release(themis_tools_sample_t *sample);
+/* Queries all servers; one that does not answer is not reachable. `before`: an earlier sample, or NULL. Release with
+ * themis_tools_statistics_release. Returns 0, or -1 if out of memory. */
+int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before,
+                                 themis_tools_statistics_t *sample);
+void themis_tools_statistics_release(themis_tools_statistics_t *sample);
 
 /* {"time_s", "servers": [...], "jobs": [...]}, with the fields above. Owned by the caller. */
-json_t *themis_tools_sample_json(const themis_tools_sample_t *sample);
-
-/* "1.5G", at most 5 characters; `text` has 8 bytes. Returns text. */
-const char *themis_tools_bytes(double bytes, char *text);
-/* The same for a number of things: "99999", "100k", "2.5M". */
-const char *themis_tools_count(double count, char *text);
+json_t *themis_tools_statistics_json(const themis_tools_statistics_t *sample);
 #endif
