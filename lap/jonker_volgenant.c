@@ -277,15 +277,14 @@ themis_status_t themis_lap_shape_check(size_t rows, size_t columns)
 
 static themis_status_t lap_cost_check(size_t rows, size_t columns, const int64_t *cost)
 {
-    size_t k = 0;
-
-    if (!themis_lap_scan_select()->outside(cost, rows * columns, THEMIS_LAP_MAX_I64))
-        return THEMIS_OK;
-    while (cost[k] <= THEMIS_LAP_MAX_I64 && cost[k] >= -THEMIS_LAP_MAX_I64)
-        k++;
-    themis_error("assignment: cost %lld of row %zu, column %zu is beyond 2^56", (long long)cost[k], k / columns,
-                 k % columns);
-    return THEMIS_RANGE;
+    for (size_t k = 0; k < rows * columns; k++) {
+        if (cost[k] > THEMIS_LAP_MAX_I64 || cost[k] < -THEMIS_LAP_MAX_I64) {
+            themis_error("assignment: cost %lld of row %zu, column %zu is beyond 2^56", (long long)cost[k], k / columns,
+                         k % columns);
+            return THEMIS_RANGE;
+        }
+    }
+    return THEMIS_OK;
 }
 
 themis_status_t themis_lap_i64_solve(size_t rows, size_t columns, const int64_t *cost, themis_lap_i64_t *solution)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The passes over one row of the cost matrix in which nearly all time is spent, and over the whole matrix. */
+/* The passes over one row of the cost matrix, in which nearly all time is spent. */
 #ifndef THEMIS_LAP_SCAN_H
 #define THEMIS_LAP_SCAN_H
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* A distance beyond all others. */
@@ -27,8 +25,6 @@ typedef struct themis_lap_scan {
     /* One step of Dijkstra: distance[j] = min(distance[j], row[j] - v[j] - offset), from[j] = i where it decreased. */
     themis_lap_min_t (*relax)(const int64_t *row, const int64_t *v, int64_t columns, int64_t offset, int64_t i,
                               int64_t *distance, int64_t *from);
-    /* Whether any cost is outside [-limit, limit]. */
-    bool (*outside)(const int64_t *cost, size_t count, int64_t limit);
     /* Column minima: v[j] = min(v[j], row[j]), who[j] = i where it decreased. */
     void (*minima)(const int64_t *row, int64_t columns, int64_t i, int64_t *v, int64_t *who);
 } themis_lap_scan_t;

@@ -120,28 +120,7 @@ LAP_TARGET static void LAP_KERNEL(minima)(const int64_t *row, int64_t columns, i
     }
 }
 
-LAP_TARGET static bool LAP_KERNEL(outside)(const int64_t *cost, size_t count, int64_t limit)
-{
-    const LAP_VECTOR max = limit - (LAP_VECTOR){0}, min = -limit - (LAP_VECTOR){0};
-    LAP_VECTOR within = ~(LAP_VECTOR){0};
-    size_t k = 0;
-
-    for (; k + LAP_LANES <= count; k += LAP_LANES) {
-        LAP_VECTOR c = *(const LAP_VECTOR *)(cost + k);
-
-        within &= (c <= max) & (c >= min);
-    }
-    for (int lane = 0; lane < LAP_LANES; lane++)
-        if (within[lane] == 0)
-            return true;
-    for (; k < count; k++)
-        if (!(cost[k] <= limit && cost[k] >= -limit))
-            return true;
-    return false;
-}
-
-static const themis_lap_scan_t LAP_SCAN = {LAP_KERNEL(pair), LAP_KERNEL(relax), LAP_KERNEL(outside),
-                                           LAP_KERNEL(minima)};
+static const themis_lap_scan_t LAP_SCAN = {LAP_KERNEL(pair), LAP_KERNEL(relax), LAP_KERNEL(minima)};
 
 #undef LAP_PREFETCH
 #undef LAP_BLEND

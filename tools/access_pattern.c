@@ -10,37 +10,34 @@
 typedef themis_tools_pattern_t pattern_t;
 typedef themis_tools_block_t block_t;
 
+void themis_tools_pattern_destroy(pattern_t *pattern)
+{
+    if (pattern)
+        free(pattern->block);
+    free(pattern);
+}
+
+/* `blocks` is the number of blocks that can be added. */
 static pattern_t *pattern_allocate(uint32_t ranks, size_t blocks)
 {
     pattern_t *p = calloc(1, sizeof *p);
 
-    if (!p)
-        return NULL;
-    p->ranks = ranks;
-    p->start = calloc((size_t)ranks + 2, sizeof *p->start);
-    p->block = calloc(blocks + 1, sizeof *p->block);
-    if (p->start && p->block)
+    if (p && (p->block = calloc(blocks + 1, sizeof *p->block))) {
+        p->ranks = ranks;
         return p;
-    themis_tools_pattern_destroy(p);
+    }
+    free(p);
     return NULL;
 }
 
-void themis_tools_pattern_destroy(pattern_t *pattern)
-{
-    if (!pattern)
-        return;
-    free(pattern->start);
-    free(pattern->block);
-    free(pattern);
-}
-
-static void pattern_extend(pattern_t *p, const block_t *b)
+static void block_add(pattern_t *p, const block_t *b)
 {
     uint64_t last = b->offset + (b->rows - 1) * b->stride + b->length - 1;
 
     p->first = p->bytes == 0 || b->offset < p->first ? b->offset : p->first;
     p->last = p->bytes == 0 || last > p->last ? last : p->last;
     p->bytes += b->rows * b->length;
+    p->block[p->blocks++] = *b;
 }
 
 /* The parts of an array along its edge: part i of n is [cut(i), cut(i + 1)). */
@@ -54,7 +51,7 @@ static uint64_t cut(const array_t *a, uint64_t part)
 }
 
 /* Adds the planes of block (z, y, x), each of them a block of rows. */
-static void array_block(pattern_t *p, const array_t *a, uint64_t z, uint64_t y, uint64_t x)
+static void array_block(pattern_t *p, const array_t *a, uint32_t rank, uint64_t z, uint64_t y, uint64_t x)
 {
     uint64_t row = a->edge * a->element, left = cut(a, x) * a->element, length = cut(a, x + 1) * a->element - left;
 
@@ -62,10 +59,10 @@ static void array_block(pattern_t *p, const array_t *a, uint64_t z, uint64_t y, 
         block_t b = {.offset = (plane * a->edge + cut(a, y)) * row + left,
                      .length = length,
                      .stride = row,
-                     .rows = cut(a, y + 1) - cut(a, y)};
+                     .rows = cut(a, y + 1) - cut(a, y),
+                     .rank = rank};
 
-        pattern_extend(p, &b);
-        p->block[p->start[p->ranks]++] = b;
+        block_add(p, &b);
     }
 }
 
@@ -90,55 +87,37 @@ static themis_status_t array_check(const array_t *a, uint32_t ranks)
     return THEMIS_INVALID;
 }
 
-/* While ranks are added, start[ranks] is the number of blocks so far. */
 themis_status_t themis_tools_pattern_cube(uint32_t ranks, uint64_t edge, uint64_t element, pattern_t **pattern)
 {
     array_t a = {edge, element, ranks > 0 ? root(ranks, 3) : 0};
     themis_status_t status = array_check(&a, ranks);
-    pattern_t *p;
 
     if (status != THEMIS_OK)
         return status;
-    p = pattern_allocate(ranks, edge * a.parts * a.parts);
-    if (!p)
-        return THEMIS_NO_MEMORY;
-    for (uint32_t r = 0; r < ranks; r++) {
-        p->start[r] = p->start[ranks];
-        array_block(p, &a, r / (a.parts * a.parts), r / a.parts % a.parts, r % a.parts);
-    }
-    *pattern = p;
-    return THEMIS_OK;
+    *pattern = pattern_allocate(ranks, edge * a.parts * a.parts);
+    for (uint32_t r = 0; *pattern && r < ranks; r++)
+        array_block(*pattern, &a, r, r / (a.parts * a.parts), r / a.parts % a.parts, r % a.parts);
+    return *pattern ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
 themis_status_t themis_tools_pattern_btio(uint32_t ranks, uint64_t edge, uint64_t element, pattern_t **pattern)
 {
     array_t a = {edge, element, ranks > 0 ? root(ranks, 2) : 0};
     themis_status_t status = array_check(&a, ranks);
-    pattern_t *p;
 
     if (status != THEMIS_OK)
         return status;
-    p = pattern_allocate(ranks, edge * ranks);
-    if (!p)
-        return THEMIS_NO_MEMORY;
-    for (uint32_t r = 0; r < ranks; r++) {
-        p->start[r] = p->start[ranks];
+    *pattern = pattern_allocate(ranks, edge * ranks);
+    for (uint32_t r = 0; *pattern && r < ranks; r++)
         for (uint64_t s = 0; s < a.parts; s++)
-            array_block(p, &a, s, (r / a.parts + a.parts - s) % a.parts, (r % a.parts + s) % a.parts);
-    }
-    *pattern = p;
-    return THEMIS_OK;
+            array_block(*pattern, &a, r, s, (r / a.parts + a.parts - s) % a.parts, (r % a.parts + s) % a.parts);
+    return *pattern ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
 /* ---- from a file ---- */
 
-typedef struct line {
-    uint32_t rank;
-    block_t block;
-} line_t;
-
 /* 1: a block, 0: nothing on the line, -1: not a block. */
-static int line_parse(const char *text, uint32_t ranks, line_t *line)
+static int line_parse(const char *text, uint32_t ranks, block_t *block)
 {
     unsigned long long v[5] = {0, 0, 0, 1, 0};
     int fields;
@@ -150,122 +129,107 @@ static int line_parse(const char *text, uint32_t ranks, line_t *line)
     if ((fields != 3 && fields != 5) || v[0] >= ranks || v[2] == 0 || v[3] == 0 || strchr(text, '-') ||
         v[1] > INT64_MAX / 4 || v[2] > INT64_MAX / 4 || (v[3] > 1 && v[4] > INT64_MAX / 4 / v[3]))
         return -1;
-    *line = (line_t){(uint32_t)v[0], {v[1], v[2], v[4], v[3]}};
+    *block = (block_t){.rank = (uint32_t)v[0], .offset = v[1], .length = v[2], .rows = v[3], .stride = v[4]};
     return 1;
 }
 
-static themis_status_t lines_read(FILE *file, const char *path, uint32_t ranks, line_t **lines, size_t *count)
+static themis_status_t file_read(FILE *file, const char *path, pattern_t *p)
 {
     char text[512];
-    size_t room = 0;
+    size_t capacity = 0;
 
-    *count = 0;
     for (int number = 1; fgets(text, sizeof text, file); number++) {
-        line_t line;
-        int kind = line_parse(text, ranks, &line);
+        block_t block;
+        int kind = line_parse(text, p->ranks, &block);
 
         if (kind < 0) {
-            themis_error("%s:%d: expected RANK OFFSET LENGTH [ROWS STRIDE], with ranks below %u", path, number, ranks);
+            themis_error("%s:%d: expected RANK OFFSET LENGTH [ROWS STRIDE], with ranks below %u", path, number,
+                         p->ranks);
             return THEMIS_PARSE;
         }
-        if (kind == 0)
-            continue;
-        if (*count == room) {
-            line_t *larger = realloc(*lines, (room = room ? 2 * room : 64) * sizeof line);
+        if (kind > 0 && p->blocks == capacity) {
+            block_t *larger = realloc(p->block, (capacity = capacity ? 2 * capacity : 64) * sizeof block);
 
             if (!larger)
                 return THEMIS_NO_MEMORY;
-            *lines = larger;
+            p->block = larger;
         }
-        (*lines)[(*count)++] = line;
+        if (kind > 0)
+            block_add(p, &block);
     }
-    return *count > 0 ? THEMIS_OK : THEMIS_PARSE;
+    return p->blocks > 0 ? THEMIS_OK : THEMIS_PARSE;
 }
 
-/* Counting sort by rank. */
-static void lines_sort(pattern_t *p, const line_t *lines, size_t count)
+static int rank_compare(const void *a, const void *b)
 {
-    for (size_t i = 0; i < count; i++)
-        p->start[lines[i].rank + 1]++;
-    for (uint32_t r = 0; r < p->ranks; r++)
-        p->start[r + 1] += p->start[r];
-    for (size_t i = 0; i < count; i++) {
-        p->block[p->start[lines[i].rank]++] = lines[i].block;
-        pattern_extend(p, &lines[i].block);
-    }
-    for (uint32_t r = p->ranks; r > 0; r--)
-        p->start[r] = p->start[r - 1];
-    p->start[0] = 0;
+    const block_t *x = a, *y = b;
+
+    return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 themis_status_t themis_tools_pattern_load(const char *path, uint32_t ranks, pattern_t **pattern)
 {
     FILE *file = fopen(path, "r");
-    line_t *lines = NULL;
-    size_t count;
-    pattern_t *p = NULL;
+    pattern_t *p = pattern_allocate(ranks, 0);
     themis_status_t status;
 
     if (!file) {
-        themis_error("%s: no such pattern", path);
-        return THEMIS_NO_ENTRY;
+        themis_error("%s: no such file for a pattern", path);
+        status = THEMIS_NO_ENTRY;
+    } else {
+        status = p ? file_read(file, path, p) : THEMIS_NO_MEMORY;
+        fclose(file);
     }
-    status = lines_read(file, path, ranks, &lines, &count);
-    fclose(file);
-    if (status == THEMIS_OK && !(p = pattern_allocate(ranks, count)))
-        status = THEMIS_NO_MEMORY;
-    if (status == THEMIS_OK) {
-        lines_sort(p, lines, count);
-        *pattern = p;
+    if (status != THEMIS_OK) {
+        themis_tools_pattern_destroy(p);
+        return status;
     }
-    free(lines);
-    return status;
+    qsort(p->block, p->blocks, sizeof *p->block, rank_compare);
+    *pattern = p;
+    return THEMIS_OK;
 }
 
 /* ---- counting ---- */
 
-void themis_tools_pattern_count(const themis_aggregation_domains_t *domains, const block_t *block, size_t blocks,
-                                uint64_t *bytes)
+void themis_tools_pattern_count(const themis_aggregation_domains_t *domains, const block_t *b, uint64_t *bytes)
 {
-    for (size_t i = 0; i < blocks; i++) {
-        const block_t *b = &block[i];
-        uint64_t last = b->offset + (b->rows - 1) * b->stride + b->length - 1, end = 0;
-        uint32_t domain = 0;
+    uint64_t last = b->offset + (b->rows - 1) * b->stride + b->length - 1, end = 0;
+    uint32_t domain = 0;
 
-        if (b->offset >= domains->first && last <= domains->last)
-            domain = themis_aggregation_domains_locate(domains, b->offset, &end);
-        if (last < end) {
-            bytes[domain] += b->rows * b->length;
-            continue;
-        }
-        for (uint64_t r = 0; r < b->rows; r++) {
-            themis_aggregation_extent_t extent = {b->offset + r * b->stride, b->length};
+    if (b->offset >= domains->first && last <= domains->last)
+        domain = themis_aggregation_domains_locate(domains, b->offset, &end);
+    if (last < end) {
+        bytes[domain] += b->rows * b->length;
+        return;
+    }
+    for (uint64_t r = 0; r < b->rows; r++) {
+        themis_aggregation_extent_t extent = {b->offset + r * b->stride, b->length};
 
-            themis_aggregation_count(domains, &extent, 1, bytes);
-        }
+        themis_aggregation_count(domains, &extent, 1, bytes);
     }
 }
 
-/* Cells are collected node by node; ranks of a node need not be neighbours. */
-typedef struct collector {
+typedef struct cells {
     themis_aggregation_cell_t *cell;
-    size_t cells, room;
-} collector_t;
+    size_t count, capacity;
+} cells_t;
 
-static themis_status_t collect(collector_t *c, uint32_t node, const uint64_t *bytes, uint32_t domains)
+/* Adds the bytes of one rank, by domain, and zeroes them. */
+static themis_status_t cells_add(cells_t *c, uint32_t node, uint64_t *bytes, uint32_t domains)
 {
-    if (c->cells + domains > c->room) {
-        size_t room = 2 * (c->room + domains);
-        themis_aggregation_cell_t *larger = realloc(c->cell, room * sizeof *larger);
+    if (c->count + domains > c->capacity) {
+        size_t capacity = 2 * (c->capacity + domains);
+        themis_aggregation_cell_t *larger = realloc(c->cell, capacity * sizeof *larger);
 
         if (!larger)
             return THEMIS_NO_MEMORY;
         c->cell = larger;
-        c->room = room;
+        c->capacity = capacity;
     }
     for (uint32_t k = 0; k < domains; k++)
         if (bytes[k] > 0)
-            c->cell[c->cells++] = (themis_aggregation_cell_t){node, k, bytes[k]};
+            c->cell[c->count++] = (themis_aggregation_cell_t){node, k, bytes[k]};
+    memset(bytes, 0, domains * sizeof *bytes);
     return THEMIS_OK;
 }
 
@@ -273,18 +237,19 @@ themis_status_t themis_tools_pattern_matrix(const pattern_t *pattern, const them
                                             const uint32_t *node_of_rank, uint32_t nodes,
                                             themis_aggregation_matrix_t **matrix)
 {
-    collector_t c = {0};
-    uint64_t *bytes = malloc(((size_t)domains->count + 1) * sizeof *bytes);
+    cells_t c = {0};
+    uint64_t *bytes = calloc((size_t)domains->count + 1, sizeof *bytes);
     themis_status_t status = bytes ? THEMIS_OK : THEMIS_NO_MEMORY;
 
-    for (uint32_t r = 0; status == THEMIS_OK && r < pattern->ranks; r++) {
-        memset(bytes, 0, domains->count * sizeof *bytes);
-        themis_tools_pattern_count(domains, pattern->block + pattern->start[r],
-                                   pattern->start[r + 1] - pattern->start[r], bytes);
-        status = collect(&c, node_of_rank[r], bytes, domains->count);
+    for (size_t b = 0; status == THEMIS_OK && b < pattern->blocks; b++) {
+        uint32_t rank = pattern->block[b].rank;
+
+        themis_tools_pattern_count(domains, &pattern->block[b], bytes);
+        if (b + 1 == pattern->blocks || pattern->block[b + 1].rank != rank)
+            status = cells_add(&c, node_of_rank[rank], bytes, domains->count);
     }
     if (status == THEMIS_OK)
-        status = themis_aggregation_matrix_create(nodes, domains->count, c.cell, c.cells, matrix);
+        status = themis_aggregation_matrix_create(nodes, domains->count, c.cell, c.count, matrix);
     free(bytes);
     free(c.cell);
     return status;

@@ -63,7 +63,7 @@ static int copy_bytes(copying_t *copying, const themis_tools_location_t *from, c
 }
 
 static int copy_file(copying_t *copying, const themis_tools_location_t *from, const themis_tools_location_t *to,
-                     const themis_tools_attributes_t *attributes)
+                     const themis_tools_location_info_t *attributes)
 {
     themis_tools_endpoint_t source, target;
     int result = themis_tools_endpoint_open_source(from, &source);
@@ -85,7 +85,7 @@ static int copy_file(copying_t *copying, const themis_tools_location_t *from, co
 /* --- trees -------------------------------------------------------------------------------------------------------- */
 
 static int copy_any(copying_t *copying, const themis_tools_location_t *from, const themis_tools_location_t *to,
-                    const themis_tools_attributes_t *attributes);
+                    const themis_tools_location_info_t *attributes);
 
 static int look_error(const themis_tools_location_t *location)
 {
@@ -100,7 +100,7 @@ typedef struct descent {
 
 static int is_special(const themis_tools_location_t *location)
 {
-    themis_tools_attributes_t attributes;
+    themis_tools_location_info_t attributes;
 
     return !location->session && themis_tools_location_look(location, &attributes) == THEMIS_OK &&
            attributes.kind == THEMIS_TOOLS_SPECIAL;
@@ -110,7 +110,7 @@ static int is_special(const themis_tools_location_t *location)
 static int copy_below(copying_t *copying, const themis_tools_location_t *from, const themis_tools_location_t *to)
 {
     static const char special[] = "%s is neither a file nor a directory; it is not copied";
-    themis_tools_attributes_t attributes;
+    themis_tools_location_info_t attributes;
     themis_status_t status = themis_tools_location_look(from, &attributes);
 
     if (status == THEMIS_NO_ENTRY && from->session)
@@ -187,7 +187,7 @@ static int copy_directory(copying_t *copying, const themis_tools_location_t *fro
 }
 
 static int copy_any(copying_t *copying, const themis_tools_location_t *from, const themis_tools_location_t *to,
-                    const themis_tools_attributes_t *attributes)
+                    const themis_tools_location_info_t *attributes)
 {
     return attributes->kind == THEMIS_TOOLS_DIRECTORY ? copy_directory(copying, from, to, attributes->mode)
                                                       : copy_file(copying, from, to, attributes);
@@ -199,7 +199,7 @@ static int copy_any(copying_t *copying, const themis_tools_location_t *from, con
 static int copy_operand(copying_t *copying, const char *text, const themis_tools_location_t *to, int into)
 {
     themis_tools_location_t from, target = {0};
-    themis_tools_attributes_t attributes;
+    themis_tools_location_info_t attributes;
     int result = themis_tools_location_at(text, &from);
 
     if (result != THEMIS_TOOLS_OK)
@@ -222,7 +222,7 @@ static int run_cp(int argc, char **argv)
     const themis_tools_option_t options[] = {
         {'r', "recursive", &copying.recursive, NULL}, {'q', "quiet", &copying.quiet, NULL}, {0}};
     int at = themis_tools_options(argc, argv, options);
-    themis_tools_attributes_t attributes;
+    themis_tools_location_info_t attributes;
     themis_tools_location_t to;
 
     if (at < 0 || argc - at < 2)

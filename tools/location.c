@@ -70,21 +70,21 @@ const char *themis_tools_location_name(const char *path, size_t *length)
 
 /* --- attributes ------------------------------------------------------------------------------------------------ */
 
-static themis_status_t local_look(const char *path, themis_tools_attributes_t *attributes)
+static themis_status_t local_look(const char *path, themis_tools_location_info_t *attributes)
 {
     struct stat stats;
 
     if (stat(path, &stats) != 0)
         return errno == ENOENT ? THEMIS_NO_ENTRY : THEMIS_IO;
-    *attributes = (themis_tools_attributes_t){S_ISDIR(stats.st_mode)   ? THEMIS_TOOLS_DIRECTORY
-                                              : S_ISREG(stats.st_mode) ? THEMIS_TOOLS_FILE
-                                                                       : THEMIS_TOOLS_SPECIAL,
-                                              stats.st_mode & 0777, (uint64_t)stats.st_size};
+    *attributes = (themis_tools_location_info_t){S_ISDIR(stats.st_mode)   ? THEMIS_TOOLS_DIRECTORY
+                                                 : S_ISREG(stats.st_mode) ? THEMIS_TOOLS_FILE
+                                                                          : THEMIS_TOOLS_SPECIAL,
+                                                 stats.st_mode & 0777, (uint64_t)stats.st_size};
     return THEMIS_OK;
 }
 
 themis_status_t themis_tools_location_look(const themis_tools_location_t *location,
-                                           themis_tools_attributes_t *attributes)
+                                           themis_tools_location_info_t *attributes)
 {
     themis_stat_t stats;
 
@@ -92,9 +92,9 @@ themis_status_t themis_tools_location_look(const themis_tools_location_t *locati
         return local_look(location->path, attributes);
     themis_status_t status = themis_stat(location->session, location->path, &stats);
     if (status == THEMIS_OK)
-        *attributes = (themis_tools_attributes_t){stats.type == THEMIS_TYPE_DIRECTORY ? THEMIS_TOOLS_DIRECTORY
-                                                                                      : THEMIS_TOOLS_FILE,
-                                                  stats.mode & 0777, stats.size};
+        *attributes = (themis_tools_location_info_t){stats.type == THEMIS_TYPE_DIRECTORY ? THEMIS_TOOLS_DIRECTORY
+                                                                                         : THEMIS_TOOLS_FILE,
+                                                     stats.mode & 0777, stats.size};
     return status;
 }
 

@@ -29,15 +29,15 @@ typedef enum themis_tools_kind {
     THEMIS_TOOLS_SPECIAL /* FIFO, socket or device of this host */
 } themis_tools_kind_t;
 
-typedef struct themis_tools_attributes {
+typedef struct themis_tools_location_info {
     themis_tools_kind_t kind;
     uint32_t mode; /* the permissions only */
     uint64_t size; /* bytes */
-} themis_tools_attributes_t;
+} themis_tools_location_info_t;
 
 /* THEMIS_NO_ENTRY: it does not exist. The cause is in themis_last_error() or, on this host, in errno. */
 themis_status_t themis_tools_location_look(const themis_tools_location_t *location,
-                                           themis_tools_attributes_t *attributes);
+                                           themis_tools_location_info_t *attributes);
 
 /*
  * *within: 1 if `location`, which need not exist yet, is `directory` or lies below it, by identity and not by name.

@@ -367,8 +367,8 @@ START_TEST(patterns_cover_the_array)
     ck_assert_uint_eq(p->first, 0);
     ck_assert_uint_eq(p->last, size - 1);
     ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, 0, size - 1, 5, &d), THEMIS_OK);
-    for (size_t b = 0; b < p->start[p->ranks]; b++) {
-        themis_tools_pattern_count(&d, &p->block[b], 1, fast);
+    for (size_t b = 0; b < p->blocks; b++) {
+        themis_tools_pattern_count(&d, &p->block[b], fast);
         for (uint64_t r = 0; r < p->block[b].rows; r++) {
             themis_aggregation_extent_t e = {p->block[b].offset + r * p->block[b].stride, p->block[b].length};
 
@@ -392,9 +392,10 @@ START_TEST(btio_is_that_of_the_figure)
     themis_tools_pattern_t *p;
 
     ck_assert_int_eq(themis_tools_pattern_btio(9, 3, 1, &p), THEMIS_OK);
-    ck_assert_uint_eq(p->block[p->start[6]].offset, 6);
-    ck_assert_uint_eq(p->block[p->start[6] + 1].offset, 9 + 4);
-    ck_assert_uint_eq(p->block[p->start[6] + 2].offset, 18 + 2);
+    for (uint32_t s = 0; s < 3; s++) {
+        ck_assert_uint_eq(p->block[3 * 6 + s].rank, 6);
+        ck_assert_uint_eq(p->block[3 * 6 + s].offset, (uint64_t[]){6, 9 + 4, 18 + 2}[s]);
+    }
     themis_tools_pattern_destroy(p);
 }
 END_TEST
