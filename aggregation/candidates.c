@@ -83,7 +83,7 @@ void themis_aggregation_candidates_destroy(themis_aggregation_candidates_t *cand
     free(candidates);
 }
 
-/* Splits "NAME:NUMBER"; the number is 1 when missing and UINT32_MAX for '*'. Writes into item. */
+/* Splits "NAME:NUMBER"; the number is 1 if missing and UINT32_MAX for '*'. Modifies item. */
 static themis_status_t limit_parse(char *item, uint32_t *number)
 {
     char *colon = strrchr(item, ':');

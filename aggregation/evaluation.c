@@ -19,7 +19,7 @@ typedef struct simulation {
     lock_t *lock;        /* [servers * count] */
     uint64_t *conflicts; /* [servers] */
     themis_aggregation_iterator_t *iterator;
-    themis_aggregation_extent_t *extent; /* what is left of the extent that each aggregator is at */
+    themis_aggregation_extent_t *extent; /* the rest of each aggregator's current extent */
 } simulation_t;
 
 /* Revokes stripe `at` of a lock: its holder keeps the side that it needs next. */

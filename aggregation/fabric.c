@@ -109,7 +109,7 @@ void themis_aggregation_fabric_destroy(fabric_t *fabric)
 
 /* ---- draft ---- */
 
-/* Room for one more element of `size` bytes; NULL when memory is short, and the array is as it was. */
+/* Room for one more element of `size` bytes; NULL if out of memory, and the array is unchanged. */
 static void *array_grow(void *array, uint32_t *capacity, uint32_t used, size_t size)
 {
     uint32_t wanted = *capacity ? 2 * *capacity : 64;

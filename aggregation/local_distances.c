@@ -102,8 +102,8 @@ static uint16_t pair_distance(const machine_t *m, hwloc_obj_t a, hwloc_obj_t b)
     return hwloc_bitmap_isequal(a->nodeset, b->nodeset) ? SHARE_NUMA : SHARE_PACKAGE;
 }
 
-/* A process that may run anywhere is as far from the others as the machine is wide. */
-static uint16_t width(const machine_t *m)
+/* The distance of an unbound process from the others: the largest of the machine. */
+static uint16_t machine_width(const machine_t *m)
 {
     hwloc_obj_t first = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_PU, 0), pu = NULL;
     uint16_t widest = SHARE_CORE;
@@ -130,7 +130,7 @@ themis_status_t themis_aggregation_local_distances(const char *xml, const int *c
     if (status != THEMIS_OK)
         return status;
     machine_numa(&m);
-    unbound = width(&m);
+    unbound = machine_width(&m);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < count; j++) {
             hwloc_obj_t a = pu_of(&m, cpu[i]), b = pu_of(&m, cpu[j]);
@@ -143,7 +143,7 @@ themis_status_t themis_aggregation_local_distances(const char *xml, const int *c
 }
 
 /* The process with the smallest sum of distances. */
-static uint32_t central(const uint16_t *distance, uint32_t count, uint64_t *total)
+static uint32_t process_central(const uint16_t *distance, uint32_t count, uint64_t *total)
 {
     uint64_t smallest = UINT64_MAX;
     uint32_t best = 0;
@@ -174,7 +174,7 @@ themis_status_t themis_aggregation_local_order(const uint16_t *distance, uint32_
         return THEMIS_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++)
         nearest[i] = UINT16_MAX;
-    next = central(distance, count, &total);
+    next = process_central(distance, count, &total);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t chosen = next;
 
@@ -194,7 +194,7 @@ themis_status_t themis_aggregation_local_order(const uint16_t *distance, uint32_
     return THEMIS_OK;
 }
 
-static uint32_t inside(const machine_t *m, hwloc_obj_t within, hwloc_obj_type_t type)
+static uint32_t objects_inside(const machine_t *m, hwloc_obj_t within, hwloc_obj_type_t type)
 {
     hwloc_obj_t obj = NULL;
     uint32_t count = 0;
@@ -223,9 +223,9 @@ themis_status_t themis_aggregation_local_packages(const char *xml, themis_aggreg
         hwloc_obj_t obj =
             known > 0 ? hwloc_get_obj_by_type(m.topology, HWLOC_OBJ_PACKAGE, i) : hwloc_get_root_obj(m.topology);
 
-        (*package)[i] =
-            (themis_aggregation_package_t){inside(&m, obj, HWLOC_OBJ_NUMANODE), inside(&m, obj, HWLOC_OBJ_L3CACHE),
-                                           inside(&m, obj, HWLOC_OBJ_CORE), inside(&m, obj, HWLOC_OBJ_PU)};
+        (*package)[i] = (themis_aggregation_package_t){
+            objects_inside(&m, obj, HWLOC_OBJ_NUMANODE), objects_inside(&m, obj, HWLOC_OBJ_L3CACHE),
+            objects_inside(&m, obj, HWLOC_OBJ_CORE), objects_inside(&m, obj, HWLOC_OBJ_PU)};
     }
     machine_free(&m);
     return *package ? THEMIS_OK : THEMIS_NO_MEMORY;

@@ -5,7 +5,7 @@
 
 typedef themis_aggregation_evaluation_t evaluation_t;
 
-/* Whether a is better than b, where min_bytes is the smallest largest domain that any method reaches. */
+/* Whether a is better than b, where min_bytes is the size of the largest domain under the most even method. */
 static bool is_better(const evaluation_t *a, const evaluation_t *b, uint64_t min_bytes)
 {
     bool a_even = a->bytes_max <= min_bytes + min_bytes / 4, b_even = b->bytes_max <= min_bytes + min_bytes / 4;
@@ -24,7 +24,7 @@ static bool is_better(const evaluation_t *a, const evaluation_t *b, uint64_t min
 static themis_status_t method_choose(const themis_aggregation_layout_t *layout, uint64_t first, uint64_t last,
                                      uint32_t aggregators, themis_aggregation_method_t *method)
 {
-    /* in the order of preference where they evaluate alike */
+    /* in order of preference among equals */
     static const themis_aggregation_method_t methods[] = {THEMIS_AGGREGATION_GROUP_CYCLIC, THEMIS_AGGREGATION_TRANSPOSE,
                                                           THEMIS_AGGREGATION_ALIGNED, THEMIS_AGGREGATION_STATIC_CYCLIC};
     enum { METHODS = sizeof methods / sizeof *methods };

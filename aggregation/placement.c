@@ -44,8 +44,8 @@ static themis_status_t problem_check(const problem_t *p)
 }
 
 /* The assignment with the smallest sum of W, proved by its certificate. */
-static themis_status_t assign(const problem_t *p, themis_aggregation_placement_t placement, uint32_t *candidate,
-                              bool *certified)
+static themis_status_t candidates_assign(const problem_t *p, themis_aggregation_placement_t placement,
+                                         uint32_t *candidate, bool *certified)
 {
     size_t domains = p->domains->count, candidates = p->candidates->count;
     themis_lap_i64_t solution = {
@@ -114,7 +114,7 @@ static themis_status_t choice_make(const problem_t *p, themis_aggregation_placem
         return THEMIS_NO_MEMORY;
     *certified = false;
     if (!p->keep && placement != THEMIS_AGGREGATION_DEFAULT)
-        status = assign(p, placement, choice->candidate, certified);
+        status = candidates_assign(p, placement, choice->candidate, certified);
     else
         for (uint32_t k = 0; k < p->domains->count; k++)
             choice->candidate[k] = p->keep ? p->keep[k] : k;

@@ -74,7 +74,7 @@ static void layout_measure(drawing_t *d)
             d->busiest = d->svg->panel[p].load[l] > d->busiest ? d->svg->panel[p].load[l] : d->busiest;
 }
 
-/* From light grey by yellow to dark red. */
+/* From light grey through yellow to dark red. */
 static void color(double part, char *text, size_t size)
 {
     static const double stop[4][3] = {{214, 214, 214}, {254, 217, 118}, {240, 110, 40}, {165, 0, 38}};
@@ -108,7 +108,7 @@ static void draw_link(const drawing_t *d, const themis_tools_panel_t *panel, uin
     }
 }
 
-static int among(const uint32_t *list, uint32_t count, uint32_t v)
+static int list_has(const uint32_t *list, uint32_t count, uint32_t v)
 {
     for (uint32_t i = 0; i < count; i++)
         if (list[i] == v)
@@ -120,12 +120,12 @@ static void draw_host(const drawing_t *d, const themis_tools_panel_t *panel, uin
 {
     const themis_tools_svg_t *p = d->svg;
     double r = d->spacing < 16 ? d->spacing * 0.4 : 6.5;
-    const char *fill = among(panel->aggregator, panel->aggregators, v) ? "#0072b2"
-                       : among(p->node, p->nodes, v)                   ? "#9ecae1"
-                                                                       : "#ffffff";
+    const char *fill = list_has(panel->aggregator, panel->aggregators, v) ? "#0072b2"
+                       : list_has(p->node, p->nodes, v)                   ? "#9ecae1"
+                                                                          : "#ffffff";
 
-    fprintf(d->out, "<%s fill=\"%s\" stroke=\"#444\" ", among(p->server, p->servers, v) ? "rect" : "circle", fill);
-    if (among(p->server, p->servers, v))
+    fprintf(d->out, "<%s fill=\"%s\" stroke=\"#444\" ", list_has(p->server, p->servers, v) ? "rect" : "circle", fill);
+    if (list_has(p->server, p->servers, v))
         fprintf(d->out, "x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", d->x[v] - r, top + d->y[v] - r,
                 2 * r, 2 * r);
     else
@@ -191,7 +191,7 @@ static void draw_legend(const drawing_t *d, double top)
             d->busiest / 1e9);
 }
 
-static void draw(drawing_t *d)
+static void draw_svg(drawing_t *d)
 {
     double height = 2 * d->panel_height + LEGEND;
 
@@ -219,7 +219,7 @@ int themis_tools_svg_write(const themis_tools_svg_t *svg, const char *path)
         layout_measure(&d);
         hosts_place(&d);
         upper_place(&d);
-        draw(&d);
+        draw_svg(&d);
     }
     if (!d.out || fclose(d.out) != 0)
         result = themis_tools_error("%s: the picture cannot be written", path);

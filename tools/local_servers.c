@@ -46,7 +46,7 @@ int themis_tools_servers_check(themis_tools_servers_options_t *options)
     return THEMIS_TOOLS_OK;
 }
 
-/* --- what a server is started with -------------------------------------------------------------------------------- */
+/* --- the command line of a server --------------------------------------------------------------------------------- */
 
 /* A socket bound to a port of loopback, 0 for any; *address gets the port. -1 with errno. */
 static int port_bind(uint16_t port, int reuse, struct sockaddr_in *address)

@@ -149,7 +149,7 @@ static int local_is_within(const char *path, const char *directory, int *within)
     if (stat(directory, &stats) == 0 && (fd = directory_open(path)) >= 0)
         found = is_above(fd, &stats);
     if (found < 0 && errno != ENOENT && errno != ENOTDIR)
-        return themis_tools_error("%s: %s", path, strerror(errno));
+        return themis_tools_error_errno(path);
     *within = found == 1; /* where not even the directory above exists, nothing can be made */
     return THEMIS_TOOLS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* themis plan: what collective I/O would choose for a job, without the job. */
+/* themis plan: plans collective I/O for a job that need not run. */
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/plan_report.h"

@@ -47,7 +47,7 @@ static int fabric_open(job_t *job)
         return themis_tools_fabric_open(job->options->fabric, &job->fabric);
     if (themis_aggregation_fabric_discover(&job->fabric) == THEMIS_OK)
         return THEMIS_TOOLS_OK;
-    themis_tools_error("no InfiniBand fabric: all hosts are taken to be %u hops apart (-f names another)",
+    themis_tools_error("no InfiniBand fabric: all hosts are taken to be %u hops apart (-f gives a fabric)",
                        THEMIS_AGGREGATION_FLAT_HOPS);
     return themis_tools_plan_check(themis_aggregation_fabric_tree(1, job->nodes, 1, &job->fabric));
 }
@@ -221,7 +221,7 @@ static int candidates_make(job_t *job)
     return themis_tools_plan_check(status);
 }
 
-/* How many aggregators: a number, per-server, auto, or all that the nodes may have. */
+/* The number of aggregators: a number, per-server, auto, or all candidates. */
 static int aggregators_count(const job_t *job, uint32_t *count)
 {
     const char *text = job->options->aggregators;

@@ -29,8 +29,8 @@ static int policy_show(themis_t *session, uint32_t servers, int explain)
     return result;
 }
 
-/* A policy that one server rejects as wrong is rejected by all. Any other failure of a server does not prevent that the
- * others get the new policy. */
+/* A policy that one server rejects as wrong is rejected by all. Any other failure of a server does not keep the others
+ * from getting the new policy. */
 static int policy_set(themis_t *session, uint32_t servers, const char *policy)
 {
     uint32_t failed = 0;

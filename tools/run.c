@@ -173,7 +173,7 @@ const themis_tools_command_t themis_tools_run = {
     "this\n"
     "machine, which end with the command and keep nothing. The status is that of the command.\n"
     "  -s N      start N servers\n"
-    "  --size B  memory that each may use; at first half of what is free, shared among them\n"
+    "  --size B  memory that each may use; by default half of what is free, divided among them\n"
     "  -p NAME   their policy\n"
     "  -o K=V    any other key of themisd's configuration\n",
     run_run};

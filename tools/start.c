@@ -50,7 +50,7 @@ const themis_tools_command_t themis_tools_start = {
     "Use it as: eval \"$(themis start -s 2)\"\n"
     "  -s N      how many (1)\n"
     "  -d DIR    where their logs and list are kept ($XDG_RUNTIME_DIR/themis or /tmp/themis-UID)\n"
-    "  --size B  memory that each may use; at first half of what is free, shared among them\n"
+    "  --size B  memory that each may use; by default half of what is free, divided among them\n"
     "  -p NAME   their policy\n"
     "  -o K=V    any other key of themisd's configuration\n",
     run_start};

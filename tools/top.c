@@ -178,7 +178,7 @@ static int page_await(const top_t *top)
     return key != 'q' && key != 'Q' && key != 27;
 }
 
-static int watch(themis_t *session, const top_t *top)
+static int pages_show(themis_t *session, const top_t *top)
 {
     themis_tools_statistics_t before = {0}, sample;
     int on_screen = !top->once && !top->as_json, failed = themis_tools_statistics_take(session, NULL, &before),
@@ -228,7 +228,7 @@ static int run_top(int argc, char **argv)
         return themis_tools_misuse("-d %s: expected seconds, 0.1 to 3600", interval);
     if (themis_tools_session(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
-    return watch(session, &top);
+    return pages_show(session, &top);
 }
 
 const themis_tools_command_t themis_tools_top = {

@@ -46,7 +46,7 @@ static uint32_t find_here(const themis_aggregation_fabric_t *fabric)
 }
 
 /* [{"switch", "cables"}, ...]: the switches that a switch is connected to. */
-static json_t *uplinks(const view_t *view, uint32_t v)
+static json_t *links_json(const view_t *view, uint32_t v)
 {
     const themis_aggregation_fabric_t *f = view->fabric;
     json_t *list = json_array();
@@ -61,7 +61,7 @@ static json_t *uplinks(const view_t *view, uint32_t v)
     return list;
 }
 
-static json_t *hosts_of(const view_t *view, uint32_t v)
+static json_t *hosts_json(const view_t *view, uint32_t v)
 {
     json_t *list = json_array();
 
@@ -74,20 +74,20 @@ static json_t *hosts_of(const view_t *view, uint32_t v)
     return list;
 }
 
-static json_t *switches(const view_t *view)
+static json_t *switches_json(const view_t *view)
 {
     json_t *list = json_array();
 
     for (uint32_t level = 1; level < view->levels.levels; level++)
         for (uint32_t v = 0; v < view->fabric->vertices; v++)
             if (view->levels.level[v] == level)
-                json_array_append_new(list,
-                                      json_pack("{s:s, s:i, s:o, s:o}", "name", view->fabric->vertex[v].name, "level",
-                                                (int)level, "links", uplinks(view, v), "hosts", hosts_of(view, v)));
+                json_array_append_new(list, json_pack("{s:s, s:i, s:o, s:o}", "name", view->fabric->vertex[v].name,
+                                                      "level", (int)level, "links", links_json(view, v), "hosts",
+                                                      hosts_json(view, v)));
     return list;
 }
 
-static json_t *machine(const char *xml)
+static json_t *packages_json(const char *xml)
 {
     themis_aggregation_package_t *package;
     uint32_t packages;
@@ -104,7 +104,7 @@ static json_t *machine(const char *xml)
 }
 
 /* Hops between two hosts, or -1 after an error message. */
-static int distance(const view_t *view, const char *from, const char *to)
+static int hosts_distance(const view_t *view, const char *from, const char *to)
 {
     const char *name[2] = {from, to};
     uint32_t vertex[2];
@@ -174,11 +174,11 @@ static int add_fabric(view_t *view, int operands, char **argv, json_t *all)
     if (themis_tools_levels_make(view->fabric, &view->levels) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     view->here = find_here(view->fabric);
-    json_object_set_new(all, "switches", switches(view));
+    json_object_set_new(all, "switches", switches_json(view));
     themis_tools_levels_free(&view->levels);
     if (operands == 0)
         return THEMIS_TOOLS_OK;
-    hops = distance(view, argv[0], argv[1]);
+    hops = hosts_distance(view, argv[0], argv[1]);
     if (hops < 0)
         return THEMIS_TOOLS_FAILED;
     json_object_set_new(all, "distance", json_pack("{s:s, s:s, s:i}", "from", argv[0], "to", argv[1], "hops", hops));
@@ -199,7 +199,7 @@ static int run_topo(int argc, char **argv)
     first = themis_tools_options(argc, argv, options);
     if (first < 0 || (argc - first != 0 && argc - first != 2))
         return themis_tools_usage();
-    json_t *all = json_pack("{s:o}", "packages", machine(xml));
+    json_t *all = json_pack("{s:o}", "packages", packages_json(xml));
     /* without a fabric the packages of this host are shown, but no distances */
     if (name || argc > first || themis_aggregation_fabric_discover(&fabric) == THEMIS_OK) {
         view_t view = {.servers = servers};

@@ -12,7 +12,7 @@
  *   3. that rank plans (themis_aggregation_plan_create) and broadcasts the result: one aggregator for each domain;
  *   4. the rounds of two-phase I/O use themis_aggregation_domains_locate, themis_aggregation_domains_position and the
  *      iterator. Nothing here is of size ranks^2.
- * Gathering and broadcasting are the caller's: the MPI-IO driver does both in collective/plan.c.
+ * Gathering and broadcasting are up to the caller.
  *
  * Sources: Liu, Zhou, Guo, "Topology-aware strategy for MPI-IO operations in clusters", J. Optimization 2018, 2068490
  * (C, D, hop-bytes, placements); Liao, Choudhary, "Dynamically adapting file domain partitioning methods for collective
@@ -124,7 +124,7 @@ typedef struct themis_aggregation_iterator {
 THEMIS_AGGREGATION_EXPORT void themis_aggregation_iterator_init(const themis_aggregation_domains_t *domains,
                                                                 uint32_t domain, uint64_t from,
                                                                 themis_aggregation_iterator_t *iterator);
-/* false when there are no more; *extent is then untouched. */
+/* false when there are no more; *extent is then unchanged. */
 THEMIS_AGGREGATION_EXPORT bool themis_aggregation_iterator_next(themis_aggregation_iterator_t *iterator,
                                                                 themis_aggregation_extent_t *extent);
 
@@ -162,7 +162,7 @@ THEMIS_AGGREGATION_EXPORT void themis_aggregation_count(const themis_aggregation
                                                         const themis_aggregation_extent_t *extent, size_t extents,
                                                         uint64_t *bytes);
 
-/* One entry of C: bytes of `domain` that processes of `node` hold. Also the form in which counts travel. */
+/* One entry of C: bytes of `domain` that processes of `node` hold. Counts are sent in this form. */
 typedef struct themis_aggregation_cell {
     uint32_t node, domain;
     uint64_t bytes;

@@ -389,12 +389,13 @@ END_TEST
 /* Figure 8(b): with nine processes, process 6 has row 2, column 0 of slice 0, then row 1, column 1. */
 START_TEST(btio_is_that_of_the_figure)
 {
+    static const uint64_t offset[] = {6, 9 + 4, 18 + 2};
     themis_tools_pattern_t *p;
 
     ck_assert_int_eq(themis_tools_pattern_btio(9, 3, 1, &p), THEMIS_OK);
     for (uint32_t s = 0; s < 3; s++) {
         ck_assert_uint_eq(p->block[3 * 6 + s].rank, 6);
-        ck_assert_uint_eq(p->block[3 * 6 + s].offset, (uint64_t[]){6, 9 + 4, 18 + 2}[s]);
+        ck_assert_uint_eq(p->block[3 * 6 + s].offset, offset[s]);
     }
     themis_tools_pattern_destroy(p);
 }
