@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Both judges for every file-domain method over a grid of aggregators and servers; JSON rows to standard output. */
+/* The evaluation of every file-domain method over a grid of aggregators and servers; JSON rows to standard output. */
 #include <stdio.h>
 #include <stdlib.h>
 

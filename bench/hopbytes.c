@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "test/aggregation/draw.h"
 #include "tools/access_pattern.h"
 
 enum { EDGE = 2000, ELEMENT = 8, PER_NODE = 12, PLACEMENTS = THEMIS_AGGREGATION_PLACEMENTS };
@@ -21,21 +22,10 @@ typedef struct setting {
     uint32_t all;
 } setting_t;
 
-static uint64_t state;
-
-static uint64_t draw(uint64_t below)
-{
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ (z >> 31)) % below;
-}
-
 /* The first `nodes` of a shuffle of all hosts. */
 static void place(uint32_t *vertex, uint32_t hosts, bool scattered)
 {
-    state = hosts;
+    draw_state = hosts;
     for (uint32_t h = 0; h < hosts; h++)
         vertex[h] = h;
     for (uint32_t h = hosts; scattered && h > 1; h--) {

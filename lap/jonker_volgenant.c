@@ -110,12 +110,15 @@ static void lap_transfer_reduction(lap_solver_t *s, const int64_t *matches)
     }
 }
 
-static void lap_collect_free(lap_solver_t *s)
+/* Lists the rows (or columns) without a partner; returns their number. */
+static int64_t lap_collect_free(const int64_t *partner, int64_t count, int64_t *list)
 {
-    s->free_count = 0;
-    for (int64_t i = 0; i < s->rows; i++)
-        if (s->column_of[i] == LAP_FREE)
-            s->free_rows[s->free_count++] = i;
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        if (partner[i] == LAP_FREE)
+            list[found++] = i;
+    return found;
 }
 
 /*
@@ -157,14 +160,6 @@ static void lap_reduce_rows(lap_solver_t *s)
         if (loser != LAP_FREE)
             s->free_rows[s->free_count++] = loser;
     }
-}
-
-static void lap_collect_free_columns(lap_solver_t *s)
-{
-    s->free_column_count = 0;
-    for (int64_t j = 0; j < s->columns; j++)
-        if (s->row_of[j] == LAP_FREE)
-            s->free_columns[s->free_column_count++] = j;
 }
 
 /* Among the columns at the smallest distance, one without a row ends the path at once: the lowest, whatever the list's
@@ -243,10 +238,10 @@ static void lap_run(lap_solver_t *s)
         for (int64_t j = 0; j < s->columns; j++)
             s->v[j] = 0;
     }
-    lap_collect_free(s);
+    s->free_count = lap_collect_free(s->column_of, s->rows, s->free_rows);
     for (int pass = 0; pass < LAP_ROW_PASSES && s->free_count > 0; pass++)
         lap_reduce_rows(s);
-    lap_collect_free_columns(s);
+    s->free_column_count = lap_collect_free(s->row_of, s->columns, s->free_columns);
     for (int64_t k = 0; k < s->free_count; k++)
         lap_augment(s, s->free_rows[k]);
 }

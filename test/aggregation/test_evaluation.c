@@ -31,7 +31,7 @@ START_TEST(cyclic_methods_keep_to_few_servers)
 
     ck_assert_uint_eq(aligned.shared_stripes, 0);
     ck_assert_uint_eq(aligned.servers_max, servers);
-    /* factor or multiple: the least number of servers for each aggregator */
+    /* factor or multiple: the smallest number of servers for each aggregator */
     ck_assert_uint_eq(fixed.servers_max, aggregators >= servers ? 1 : servers / aggregators);
     ck_assert_uint_eq(group.servers_max, fixed.servers_max);
     /* one conflict for each further group that comes to a server, however long the range */

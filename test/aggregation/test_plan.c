@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Selection of aggregators: small cases against all assignments, link loads against hand-made and conserved sums. */
+/* Selection of aggregators: small cases against all assignments, link loads against known and conserved sums. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -143,15 +143,15 @@ static double cost(const world_t *w, themis_aggregation_placement_t placement, u
 
 static double best(const world_t *w, themis_aggregation_placement_t placement, uint32_t k, uint32_t used)
 {
-    double least = INFINITY;
+    double smallest = INFINITY;
 
     if (k == w->domains.count)
         return 0;
     for (uint32_t s = 0; s < w->candidates->count; s++)
         if (!(used & (1u << s)))
-            least = fmin(least,
-                         cost(w, placement, k, w->candidates->node[s]) + best(w, placement, k + 1, used | (1u << s)));
-    return least;
+            smallest = fmin(smallest, cost(w, placement, k, w->candidates->node[s]) +
+                                          best(w, placement, k + 1, used | (1u << s)));
+    return smallest;
 }
 
 static double total(const world_t *w, themis_aggregation_placement_t placement, const uint32_t *candidate)
@@ -266,12 +266,12 @@ START_TEST(link_loads_add_up_to_hop_bytes)
         world_t w = world_make(4 + (uint32_t)draw(10), 3, 1, draw(2) == 0);
         themis_aggregation_problem_t r = request(&w, THEMIS_AGGREGATION_DEFAULT);
         themis_aggregation_plan_t *p = plan(&w, THEMIS_AGGREGATION_DEFAULT);
-        double *load = calloc(2 * w.fabric->links, sizeof *load), sum = 0, local = 0, most = 0;
+        double *load = calloc(2 * w.fabric->links, sizeof *load), sum = 0, local = 0, max = 0;
 
         ck_assert_int_eq(themis_aggregation_link_loads(&r, p->chosen.candidate, load), THEMIS_OK);
         for (uint32_t l = 0; l < 2 * w.fabric->links; l++) {
             sum += load[l] * w.fabric->link[l / 2].width;
-            most = fmax(most, load[l]);
+            max = fmax(max, load[l]);
         }
         for (size_t c = 0; c < w.matrix->cells; c++) {
             const themis_aggregation_cell_t *cell = &w.matrix->cell[c];
@@ -280,7 +280,7 @@ START_TEST(link_loads_add_up_to_hop_bytes)
                 local += (double)cell->bytes * w.distances->local[cell->node] / HOP;
         }
         ck_assert_double_eq_tol(sum + local, p->chosen.hop_bytes + p->chosen.server_hop_bytes, 1e-6 * (sum + 1));
-        ck_assert_double_eq_tol((double)p->chosen.max_link_load, most, 0.51);
+        ck_assert_double_eq_tol((double)p->chosen.max_link_load, max, 0.51);
         free(load);
         themis_aggregation_plan_destroy(p);
         world_drop(&w);
@@ -439,7 +439,7 @@ START_TEST(config_lists)
 }
 END_TEST
 
-START_TEST(slots_prefer_and_limit)
+START_TEST(candidates_prefer_and_limit)
 {
     const uint32_t node_of_rank[6] = {0, 1, 0, 1, 0, 1}, limit[2] = {2, 1}, preference[6] = {5, 0, 1, 1, 0, 2};
     themis_aggregation_candidates_t *s;
@@ -524,7 +524,7 @@ int main(void)
     tcase_add_test(tcase, btio_is_that_of_the_figure);
     tcase_add_test(tcase, matrix_merges_cells);
     tcase_add_test(tcase, config_lists);
-    tcase_add_test(tcase, slots_prefer_and_limit);
+    tcase_add_test(tcase, candidates_prefer_and_limit);
     tcase_add_test(tcase, number_of_aggregators);
     tcase_add_test(tcase, time_steps_share_a_plan);
     suite_add_tcase(suite, tcase);

@@ -58,7 +58,7 @@ START_TEST(made_up_fabrics)
 }
 END_TEST
 
-/* A cache of libibnetdisc is binary; it is kept as text, and turned back for the test. */
+/* A cache of libibnetdisc is binary; it is stored as text, and converted for the test. */
 static const char *unhex(const char *name)
 {
     static char path[] = "/tmp/themis-fabric-XXXXXX";
@@ -129,7 +129,7 @@ START_TEST(hosts_are_found)
 }
 END_TEST
 
-/* a and b have a cable to each other's host c: hosts do not forward, so the way is round by the switches. */
+/* a and b have a cable to each other's host c: hosts do not forward, so the path is through the switches. */
 START_TEST(hosts_do_not_forward)
 {
     const themis_aggregation_vertex_t v[5] = {
