@@ -22,20 +22,6 @@ static int process_compare(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static themis_aggregation_candidates_t *candidates_allocate(uint32_t ranks)
-{
-    themis_aggregation_candidates_t *candidates = calloc(1, sizeof *candidates);
-
-    if (!candidates)
-        return NULL;
-    candidates->node = malloc((size_t)ranks * sizeof *candidates->node + 1);
-    candidates->rank = malloc((size_t)ranks * sizeof *candidates->rank + 1);
-    if (candidates->node && candidates->rank)
-        return candidates;
-    themis_aggregation_candidates_destroy(candidates);
-    return NULL;
-}
-
 /* Keeps the first limit[node] processes of every node. */
 static void candidates_fill(themis_aggregation_candidates_t *candidates, const process_t *process, uint32_t ranks,
                             const uint32_t *limit)
@@ -57,9 +43,14 @@ themis_status_t themis_aggregation_candidates_create(const uint32_t *node_of_ran
                                                      themis_aggregation_candidates_t **candidates)
 {
     process_t *process = malloc((size_t)ranks * sizeof *process + 1);
-    themis_aggregation_candidates_t *made = candidates_allocate(ranks);
+    themis_aggregation_candidates_t *made = calloc(1, sizeof *made);
 
-    if (!process || !made) {
+    if (made) {
+        made->nodes = nodes;
+        made->node = malloc((size_t)ranks * sizeof *made->node + 1);
+        made->rank = malloc((size_t)ranks * sizeof *made->rank + 1);
+    }
+    if (!process || !made || !made->node || !made->rank) {
         free(process);
         themis_aggregation_candidates_destroy(made);
         return THEMIS_NO_MEMORY;
@@ -67,7 +58,6 @@ themis_status_t themis_aggregation_candidates_create(const uint32_t *node_of_ran
     for (uint32_t r = 0; r < ranks; r++)
         process[r] = (process_t){node_of_rank[r], preference ? preference[r] : r, r};
     qsort(process, ranks, sizeof *process, process_compare);
-    made->nodes = nodes;
     candidates_fill(made, process, ranks, limit);
     free(process);
     *candidates = made;

@@ -76,7 +76,8 @@ int themis_tools_endpoint_is_same_file(const themis_tools_endpoint_t *a, const t
     if (a->file && b->file)
         return strcmp(themis_file_path(a->file), themis_file_path(b->file)) != 0
                    ? THEMIS_TOOLS_OK
-                   : themis_tools_same_servers(themis_file_session(a->file), themis_file_session(b->file), same);
+                   : themis_tools_session_same_servers(themis_file_session(a->file), themis_file_session(b->file),
+                                                       same);
     if (!a->file && !b->file && a->is_regular && b->is_regular)
         *same = fstat(a->fd, &at) == 0 && fstat(b->fd, &bt) == 0 && at.st_dev == bt.st_dev && at.st_ino == bt.st_ino;
     return THEMIS_TOOLS_OK;

@@ -4,7 +4,7 @@
 #include "tools/command.h"
 
 /* Hosts, and the switches that they are on. */
-static void hosts_and_leaves_set(const themis_aggregation_fabric_t *f, themis_tools_levels_t *l)
+static void hosts_and_leaves_set(const themis_aggregation_fabric_t *f, themis_tools_fabric_levels_t *l)
 {
     for (uint32_t v = 0; v < f->vertices; v++) {
         l->parent[v] = l->level[v] = UINT32_MAX;
@@ -25,7 +25,7 @@ static void hosts_and_leaves_set(const themis_aggregation_fabric_t *f, themis_to
 
 /* A switch that connects more leaves than hosts stands above the leaves, though it has hosts (I/O nodes at the root).
  */
-static void roots_raise(const themis_aggregation_fabric_t *f, themis_tools_levels_t *l)
+static void roots_raise(const themis_aggregation_fabric_t *f, themis_tools_fabric_levels_t *l)
 {
     for (uint32_t v = 0; v < f->vertices; v++) {
         uint32_t leaves = 0, hosts = 0;
@@ -40,7 +40,7 @@ static void roots_raise(const themis_aggregation_fabric_t *f, themis_tools_level
 }
 
 /* Switches next to a level and in none yet are the level above. Returns whether there are any. */
-static int level_set(const themis_aggregation_fabric_t *f, themis_tools_levels_t *l, uint32_t level)
+static int level_set(const themis_aggregation_fabric_t *f, themis_tools_fabric_levels_t *l, uint32_t level)
 {
     int any = 0;
 
@@ -54,12 +54,12 @@ static int level_set(const themis_aggregation_fabric_t *f, themis_tools_levels_t
     return any;
 }
 
-int themis_tools_levels_make(const themis_aggregation_fabric_t *fabric, themis_tools_levels_t *levels)
+int themis_tools_fabric_levels_make(const themis_aggregation_fabric_t *fabric, themis_tools_fabric_levels_t *levels)
 {
     levels->level = malloc(((size_t)fabric->vertices + 1) * sizeof *levels->level);
     levels->parent = malloc(((size_t)fabric->vertices + 1) * sizeof *levels->parent);
     if (!levels->level || !levels->parent) {
-        themis_tools_levels_free(levels);
+        themis_tools_fabric_levels_free(levels);
         return themis_tools_error("out of memory");
     }
     hosts_and_leaves_set(fabric, levels);
@@ -70,7 +70,7 @@ int themis_tools_levels_make(const themis_aggregation_fabric_t *fabric, themis_t
     return THEMIS_TOOLS_OK;
 }
 
-void themis_tools_levels_free(themis_tools_levels_t *levels)
+void themis_tools_fabric_levels_free(themis_tools_fabric_levels_t *levels)
 {
     free(levels->level);
     free(levels->parent);

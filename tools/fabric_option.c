@@ -38,7 +38,7 @@ int themis_tools_fabric_open(const char *name, themis_aggregation_fabric_t **fab
     return status == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_error("%s: %s", name, themis_status_string(status));
 }
 
-int themis_tools_next_host(const char **list, char *name, size_t size)
+int themis_tools_fabric_next_host(const char **list, char *name, size_t size)
 {
     const char *at = *list;
     size_t length;

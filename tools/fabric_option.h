@@ -11,7 +11,7 @@
 int themis_tools_fabric_open(const char *name, themis_aggregation_fabric_t **fabric);
 
 /* The host names of a list "host:port,host:port" in turn: copies the next one and advances *list; 0 at the end. */
-int themis_tools_next_host(const char **list, char *name, size_t size);
+int themis_tools_fabric_next_host(const char **list, char *name, size_t size);
 
 /* The vertex of a host; an error message if there is none. */
 int themis_tools_fabric_host(const themis_aggregation_fabric_t *fabric, const char *name, uint32_t *vertex);

@@ -8,9 +8,9 @@
 enum { MARGIN = 40, TITLE = 58, STEP = 120, LEGEND = 56, MIN_WIDTH = 900, MAX_WIDTH = 2400 };
 
 typedef struct drawing {
-    const themis_tools_svg_t *svg;
+    const themis_tools_fabric_svg_t *svg;
     FILE *out;
-    themis_tools_levels_t levels;
+    themis_tools_fabric_levels_t levels;
     double *x, *y; /* [vertices], y from the top of a panel */
     double width, panel_height, spacing, busiest;
 } drawing_t;
@@ -88,7 +88,7 @@ static void color(double part, char *text, size_t size)
 }
 
 /* Both directions side by side; the tooltip has the bytes. */
-static void draw_link(const drawing_t *d, const themis_tools_panel_t *panel, uint32_t l, double top)
+static void draw_link(const drawing_t *d, const themis_tools_fabric_panel_t *panel, uint32_t l, double top)
 {
     const themis_aggregation_fabric_t *f = d->svg->fabric;
     uint32_t a = f->link[l].first, b = f->link[l].second;
@@ -116,9 +116,9 @@ static int list_has(const uint32_t *list, uint32_t count, uint32_t v)
     return 0;
 }
 
-static void draw_host(const drawing_t *d, const themis_tools_panel_t *panel, uint32_t v, double top)
+static void draw_host(const drawing_t *d, const themis_tools_fabric_panel_t *panel, uint32_t v, double top)
 {
-    const themis_tools_svg_t *p = d->svg;
+    const themis_tools_fabric_svg_t *p = d->svg;
     double r = d->spacing < 16 ? d->spacing * 0.4 : 6.5;
     const char *fill = list_has(panel->aggregator, panel->aggregators, v) ? "#0072b2"
                        : list_has(p->node, p->nodes, v)                   ? "#9ecae1"
@@ -147,7 +147,7 @@ static void draw_switch(const drawing_t *d, uint32_t v, double top)
             d->x[v] - 24, top + d->y[v] - 9, d->x[v], top + d->y[v] + 3.5, name);
 }
 
-static void draw_panel(const drawing_t *d, const themis_tools_panel_t *panel, double top)
+static void draw_panel(const drawing_t *d, const themis_tools_fabric_panel_t *panel, double top)
 {
     const themis_aggregation_fabric_t *f = d->svg->fabric;
 
@@ -205,10 +205,10 @@ static void draw_svg(drawing_t *d)
     fputs("</svg>\n", d->out);
 }
 
-int themis_tools_svg_write(const themis_tools_svg_t *svg, const char *path)
+int themis_tools_fabric_svg_write(const themis_tools_fabric_svg_t *svg, const char *path)
 {
     drawing_t d = {.svg = svg};
-    int result = themis_tools_levels_make(svg->fabric, &d.levels);
+    int result = themis_tools_fabric_levels_make(svg->fabric, &d.levels);
 
     if (result != THEMIS_TOOLS_OK)
         return result;
@@ -225,6 +225,6 @@ int themis_tools_svg_write(const themis_tools_svg_t *svg, const char *path)
         result = themis_tools_error("%s: the picture cannot be written", path);
     free(d.x);
     free(d.y);
-    themis_tools_levels_free(&d.levels);
+    themis_tools_fabric_levels_free(&d.levels);
     return result;
 }

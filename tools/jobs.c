@@ -32,7 +32,7 @@ static int run_jobs(int argc, char **argv)
 
     if (themis_tools_options(argc, argv, options) != argc)
         return themis_tools_usage();
-    if (themis_tools_session(servers, &session) != THEMIS_TOOLS_OK)
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     if (themis_tools_statistics_take(session, NULL, &sample) != 0) {
         result = themis_tools_error("out of memory");

@@ -30,7 +30,7 @@ enum {
 static const uint64_t start_limit = 20 * THEMIS_NS_PER_S, stop_limit = 15 * THEMIS_NS_PER_S;
 static const uint64_t min_timeout = 50 * THEMIS_NS_PER_MS, max_timeout = THEMIS_NS_PER_S;
 
-int themis_tools_servers_check(themis_tools_servers_options_t *options)
+int themis_tools_local_servers_check(themis_tools_local_servers_options_t *options)
 {
     int64_t count = 1;
     int settings = 0;
@@ -66,7 +66,7 @@ static int port_bind(uint16_t port, int reuse, struct sockaddr_in *address)
 }
 
 /* Chooses free ports: all are held at once so that they differ. */
-static int ports_choose(themis_tools_servers_t *servers)
+static int ports_choose(themis_tools_local_servers_t *servers)
 {
     int sockets[THEMIS_TOOLS_MAX_SERVERS], opened = 0, result = THEMIS_TOOLS_OK;
     struct sockaddr_in address;
@@ -83,7 +83,7 @@ static int ports_choose(themis_tools_servers_t *servers)
 }
 
 /* 1 if another process has one of the ports; closed connections do not count. */
-static int ports_are_taken(const themis_tools_servers_t *servers)
+static int ports_are_taken(const themis_tools_local_servers_t *servers)
 {
     const char *at = servers->list;
     struct sockaddr_in address;
@@ -150,8 +150,9 @@ static void command_free(command_t *command)
         free(command->arguments[--command->count]);
 }
 
-static void command_build(const themis_tools_servers_options_t *options, const themis_tools_servers_t *servers,
-                          const char *program, int index, command_t *command)
+static void command_build(const themis_tools_local_servers_options_t *options,
+                          const themis_tools_local_servers_t *servers, const char *program, int index,
+                          command_t *command)
 {
     char text[64], address[64];
     const char *at = servers->list, *setting = options->settings;
@@ -185,7 +186,7 @@ static void command_build(const themis_tools_servers_options_t *options, const t
 
 /* --- messages of servers ------------------------------------------------------------------------------------------ */
 
-static void log_path(const themis_tools_servers_options_t *options, int index, char *path, size_t size)
+static void log_path(const themis_tools_local_servers_options_t *options, int index, char *path, size_t size)
 {
     snprintf(path, size, "%s/server%d.log", options->directory, index);
 }
@@ -224,7 +225,7 @@ static void command_exec(command_t *command)
 
 /* In the child: in a session of its own, so that signals of the terminal do not reach it, and ended with the tool
  * unless it is kept. */
-static void server_exec(const themis_tools_servers_options_t *options, int index, command_t *command)
+static void server_exec(const themis_tools_local_servers_options_t *options, int index, command_t *command)
 {
     char log[PATH_BYTES];
 
@@ -245,8 +246,8 @@ static void server_exec(const themis_tools_servers_options_t *options, int index
     command_exec(command);
 }
 
-static int server_start(const themis_tools_servers_options_t *options, const char *program, int index,
-                        themis_tools_servers_t *servers)
+static int server_start(const themis_tools_local_servers_options_t *options, const char *program, int index,
+                        themis_tools_local_servers_t *servers)
 {
     command_t command = {0};
     int result = THEMIS_TOOLS_OK;
@@ -289,9 +290,9 @@ static int check_wait(pid_t pid, FILE *messages)
     return themis_tools_error("themisd --check failed with status %d", WEXITSTATUS(status));
 }
 
-static int check_configuration(const themis_tools_servers_options_t *options, const char *program)
+static int check_configuration(const themis_tools_local_servers_options_t *options, const char *program)
 {
-    themis_tools_servers_t servers = {.count = options->count};
+    themis_tools_local_servers_t servers = {.count = options->count};
     command_t command = {0};
     int result = ports_choose(&servers);
     FILE *messages;
@@ -315,7 +316,7 @@ static int check_configuration(const themis_tools_servers_options_t *options, co
 }
 
 /* The index of a server that has ended since the last call, or -1. */
-static int ended_find(themis_tools_servers_t *servers)
+static int ended_find(themis_tools_local_servers_t *servers)
 {
     int status;
 
@@ -349,7 +350,7 @@ static int all_answer(const char *list, int count, uint64_t timeout)
 }
 
 /* Servers of run write to standard error, those of start to their logs. */
-static int ended_error(const themis_tools_servers_options_t *options, int index)
+static int ended_error(const themis_tools_local_servers_options_t *options, int index)
 {
     char log[PATH_BYTES];
     FILE *file;
@@ -367,7 +368,7 @@ static int ended_error(const themis_tools_servers_options_t *options, int index)
 }
 
 /* Timeouts are short at first, so that a server that cannot start is noticed at once. */
-static int answers_await(const themis_tools_servers_options_t *options, themis_tools_servers_t *servers)
+static int answers_await(const themis_tools_local_servers_options_t *options, themis_tools_local_servers_t *servers)
 {
     uint64_t until = themis_util_clock_now() + start_limit, timeout = min_timeout;
 
@@ -385,10 +386,10 @@ static int answers_await(const themis_tools_servers_options_t *options, themis_t
 }
 
 /* One attempt on ports that are free now. */
-static int start_attempt(const themis_tools_servers_options_t *options, const char *program,
-                         themis_tools_servers_t *servers)
+static int start_attempt(const themis_tools_local_servers_options_t *options, const char *program,
+                         themis_tools_local_servers_t *servers)
 {
-    *servers = (themis_tools_servers_t){.count = options->count};
+    *servers = (themis_tools_local_servers_t){.count = options->count};
     int result = ports_choose(servers);
 
     for (int i = 0; i < servers->count && result == THEMIS_TOOLS_OK; i++)
@@ -396,11 +397,12 @@ static int start_attempt(const themis_tools_servers_options_t *options, const ch
     if (result == THEMIS_TOOLS_OK)
         result = answers_await(options, servers);
     if (result != THEMIS_TOOLS_OK)
-        themis_tools_servers_stop(servers);
+        themis_tools_local_servers_stop(servers);
     return result;
 }
 
-int themis_tools_servers_start(const themis_tools_servers_options_t *options, themis_tools_servers_t *servers)
+int themis_tools_local_servers_start(const themis_tools_local_servers_options_t *options,
+                                     themis_tools_local_servers_t *servers)
 {
     char program[PATH_BYTES];
 
@@ -419,7 +421,7 @@ int themis_tools_servers_start(const themis_tools_servers_options_t *options, th
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
-static int any_runs(themis_tools_servers_t *servers)
+static int any_runs(themis_tools_local_servers_t *servers)
 {
     while (ended_find(servers) >= 0)
         ;
@@ -429,7 +431,7 @@ static int any_runs(themis_tools_servers_t *servers)
     return 0;
 }
 
-void themis_tools_servers_stop(themis_tools_servers_t *servers)
+void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers)
 {
     uint64_t until = themis_util_clock_now() + stop_limit;
 

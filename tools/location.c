@@ -20,9 +20,9 @@ static int location_make(char *text, themis_tools_location_t *location)
     *location = (themis_tools_location_t){text, NULL, text};
     if (!text)
         return themis_tools_error("out of memory");
-    if (!themis_tools_is_remote(text))
+    if (!themis_tools_session_is_remote(text))
         return THEMIS_TOOLS_OK;
-    int result = themis_tools_resolve(text, &location->session, &location->path);
+    int result = themis_tools_session_resolve(text, &location->session, &location->path);
     if (result != THEMIS_TOOLS_OK)
         themis_tools_location_free(location);
     return result;
@@ -171,7 +171,7 @@ static int remote_is_within(const themis_tools_location_t *location, const themi
     if (themis_path_normalise(location->path, inner) != THEMIS_OK ||
         themis_path_normalise(directory->path, outer) != THEMIS_OK || !path_is_below(inner, outer))
         return THEMIS_TOOLS_OK;
-    return themis_tools_same_servers(location->session, directory->session, within);
+    return themis_tools_session_same_servers(location->session, directory->session, within);
 }
 
 int themis_tools_location_is_within(const themis_tools_location_t *location, const themis_tools_location_t *directory,

@@ -49,7 +49,7 @@ static int path_list(listing_t *listing, const char *text)
 {
     const char *path;
     themis_stat_t stat;
-    int result = themis_tools_resolve(text, &listing->session, &path);
+    int result = themis_tools_session_resolve(text, &listing->session, &path);
 
     if (result != THEMIS_TOOLS_OK)
         return result;

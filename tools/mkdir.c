@@ -38,7 +38,7 @@ static int run_mkdir(int argc, char **argv)
     int parents = 0;
     const themis_tools_option_t options[] = {{'p', "parents", &parents, NULL}, {0}};
 
-    return themis_tools_each_path(argc, argv, options, directory_make, &parents);
+    return themis_tools_session_each_path(argc, argv, options, directory_make, &parents);
 }
 
 const themis_tools_command_t themis_tools_mkdir = {

@@ -32,11 +32,11 @@ static int run_mv(int argc, char **argv)
 
     if (at < 0 || argc - at != 2)
         return themis_tools_usage();
-    int result = themis_tools_resolve(argv[at], &from_session, &from);
+    int result = themis_tools_session_resolve(argv[at], &from_session, &from);
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_resolve(argv[at + 1], &session, &to);
+        result = themis_tools_session_resolve(argv[at + 1], &session, &to);
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_same_servers(from_session, session, &same);
+        result = themis_tools_session_same_servers(from_session, session, &same);
     if (result != THEMIS_TOOLS_OK)
         return result;
     if (!same)

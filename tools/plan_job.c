@@ -88,7 +88,7 @@ static int hosts_by_name(const job_t *job, const char *list, uint32_t *vertex, u
     char name[256];
 
     *count = 0;
-    while (themis_tools_next_host(&list, name, sizeof name)) {
+    while (themis_tools_fabric_next_host(&list, name, sizeof name)) {
         if (*count == room)
             return THEMIS_TOOLS_OK;
         if (themis_tools_fabric_host(job->fabric, name, &vertex[(*count)++]) != THEMIS_TOOLS_OK)

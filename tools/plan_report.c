@@ -196,13 +196,13 @@ void themis_tools_plan_print_json(const job_t *job)
 
 /* ---- picture ---- */
 
-static int fill_panel(const job_t *job, int placement, themis_tools_panel_t *panel, char *title, size_t size)
+static int fill_panel(const job_t *job, int placement, themis_tools_fabric_panel_t *panel, char *title, size_t size)
 {
     const themis_aggregation_plan_t *plan = job->plan[placement];
     double *load = malloc((2 * (size_t)job->fabric->links + 1) * sizeof *load);
     uint32_t *aggregator = malloc(((size_t)plan->domains + 1) * sizeof *aggregator);
 
-    *panel = (themis_tools_panel_t){title, load, aggregator, plan->domains};
+    *panel = (themis_tools_fabric_panel_t){title, load, aggregator, plan->domains};
     if (!load || !aggregator)
         return themis_tools_plan_check(THEMIS_NO_MEMORY);
     for (uint32_t k = 0; k < plan->domains; k++)
@@ -216,17 +216,17 @@ static int fill_panel(const job_t *job, int placement, themis_tools_panel_t *pan
 int themis_tools_plan_draw(const job_t *job, const char *path)
 {
     char title[2][160];
-    themis_tools_svg_t svg = {.fabric = job->fabric,
-                              .node = job->vertex,
-                              .nodes = job->nodes,
-                              .server = job->server_vertex,
-                              .servers = job->server_vertex ? job->servers : 0};
+    themis_tools_fabric_svg_t svg = {.fabric = job->fabric,
+                                     .node = job->vertex,
+                                     .nodes = job->nodes,
+                                     .server = job->server_vertex,
+                                     .servers = job->server_vertex ? job->servers : 0};
     int result = fill_panel(job, THEMIS_AGGREGATION_DEFAULT, &svg.panel[0], title[0], sizeof title[0]);
 
     if (result == THEMIS_TOOLS_OK)
         result = fill_panel(job, THEMIS_AGGREGATION_TOPOLOGY, &svg.panel[1], title[1], sizeof title[1]);
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_svg_write(&svg, path);
+        result = themis_tools_fabric_svg_write(&svg, path);
     for (int p = 0; p < 2; p++) {
         free((void *)svg.panel[p].load);
         free((void *)svg.panel[p].aggregator);

@@ -93,7 +93,7 @@ static int run_policy(int argc, char **argv)
 
     if (!arguments_parse(argc, argv, &servers, &verb, &policy))
         return themis_tools_usage();
-    if (themis_tools_session(servers, &session) != THEMIS_TOOLS_OK)
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     themis_session_info(session, &info);
     if (policy)

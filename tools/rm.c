@@ -61,7 +61,7 @@ static int run_rm(int argc, char **argv)
     const themis_tools_option_t options[] = {
         {'r', "recursive", &removal.recursive, NULL}, {'f', "force", &removal.force, NULL}, {0}};
 
-    return themis_tools_each_path(argc, argv, options, path_remove, &removal);
+    return themis_tools_session_each_path(argc, argv, options, path_remove, &removal);
 }
 
 const themis_tools_command_t themis_tools_rm = {

@@ -12,7 +12,7 @@ static int run_rmdir(int argc, char **argv)
 {
     const themis_tools_option_t options[] = {{0}};
 
-    return themis_tools_each_path(argc, argv, options, directory_remove, NULL);
+    return themis_tools_session_each_path(argc, argv, options, directory_remove, NULL);
 }
 
 const themis_tools_command_t themis_tools_rmdir = {"rmdir", "PATH...", "Removes empty directories.", NULL, run_rmdir};

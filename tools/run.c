@@ -118,19 +118,19 @@ static int entry_remove(const char *path, const struct stat *stat, int type, str
     return remove(path);
 }
 
-static int run_with_servers(themis_tools_servers_options_t *options, char **command)
+static int run_with_servers(themis_tools_local_servers_options_t *options, char **command)
 {
     char directory[PATH_BYTES];
-    themis_tools_servers_t servers;
+    themis_tools_local_servers_t servers;
     int result = directory_make(directory, sizeof directory);
 
     if (result != THEMIS_TOOLS_OK)
         return result;
     options->directory = directory;
-    result = themis_tools_servers_start(options, &servers);
+    result = themis_tools_local_servers_start(options, &servers);
     if (result == THEMIS_TOOLS_OK) {
         result = ended_by ? 128 + ended_by : run_command(servers.list, 1, command);
-        themis_tools_servers_stop(&servers);
+        themis_tools_local_servers_stop(&servers);
     }
     nftw(directory, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
     return result;
@@ -138,7 +138,7 @@ static int run_with_servers(themis_tools_servers_options_t *options, char **comm
 
 static int run_run(int argc, char **argv)
 {
-    themis_tools_servers_options_t servers = {0};
+    themis_tools_local_servers_options_t servers = {0};
     const themis_tools_option_t options[] = {{'s', "servers", NULL, &servers.number},
                                              {0, "size", NULL, &servers.size},
                                              {'p', "policy", NULL, &servers.policy},
@@ -150,7 +150,7 @@ static int run_run(int argc, char **argv)
 
     if (at < 0 || at == argc)
         return themis_tools_usage();
-    int result = themis_tools_servers_check(&servers);
+    int result = themis_tools_local_servers_check(&servers);
     if (result != THEMIS_TOOLS_OK)
         return result;
     signals_handle();

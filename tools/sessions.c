@@ -15,7 +15,7 @@ typedef struct known {
 
 static known_t *all_known;
 
-int themis_tools_session(const char *servers, themis_t **session)
+int themis_tools_session_get(const char *servers, themis_t **session)
 {
     const char *key = servers ? servers : "";
     themis_options_t options;
@@ -86,7 +86,7 @@ static int compare_servers(themis_t *a, themis_t *b, int *same)
     return THEMIS_TOOLS_OK;
 }
 
-int themis_tools_same_servers(themis_t *a, themis_t *b, int *same)
+int themis_tools_session_same_servers(themis_t *a, themis_t *b, int *same)
 {
     static struct {
         themis_t *a, *b;
@@ -109,34 +109,34 @@ int themis_tools_same_servers(themis_t *a, themis_t *b, int *same)
     return THEMIS_TOOLS_OK;
 }
 
-int themis_tools_is_remote(const char *text)
+int themis_tools_session_is_remote(const char *text)
 {
     return strncmp(text, scheme, sizeof scheme - 1) == 0;
 }
 
-int themis_tools_resolve(const char *text, themis_t **session, const char **path)
+int themis_tools_session_resolve(const char *text, themis_t **session, const char **path)
 {
     const char *rest = text + sizeof scheme - 1;
 
-    if (!themis_tools_is_remote(text))
+    if (!themis_tools_session_is_remote(text))
         return themis_tools_error(
             "%s is not a path on servers; write themis:/path or themis://host:port,host:port/path", text);
     if (strncmp(rest, "//", 2) != 0) {
         *path = *rest ? rest : "/";
-        return themis_tools_session(NULL, session);
+        return themis_tools_session_get(NULL, session);
     }
     const char *slash = strchr(rest + 2, '/');
     char *servers = strndup(rest + 2, slash ? (size_t)(slash - rest - 2) : strlen(rest + 2));
     if (!servers)
         return themis_tools_error("out of memory");
     *path = slash ? slash : "/";
-    int status = themis_tools_session(servers, session);
+    int status = themis_tools_session_get(servers, session);
     free(servers);
     return status;
 }
 
-int themis_tools_each_path(int argc, char **argv, const themis_tools_option_t *options, themis_tools_path_fn act,
-                           void *arg)
+int themis_tools_session_each_path(int argc, char **argv, const themis_tools_option_t *options,
+                                   themis_tools_path_fn act, void *arg)
 {
     int at = themis_tools_options(argc, argv, options), result = THEMIS_TOOLS_OK;
     themis_t *session;
@@ -147,7 +147,7 @@ int themis_tools_each_path(int argc, char **argv, const themis_tools_option_t *o
     if (at == argc)
         return themis_tools_usage();
     for (; at < argc; at++) {
-        int failed = themis_tools_resolve(argv[at], &session, &path);
+        int failed = themis_tools_session_resolve(argv[at], &session, &path);
         result |= failed ? failed : act(arg, session, path);
     }
     return result;

@@ -13,17 +13,17 @@ enum { PATH_BYTES = 4096 };
 static int run_start(int argc, char **argv)
 {
     const char *directory = NULL;
-    themis_tools_servers_options_t servers = {.keep = 1};
+    themis_tools_local_servers_options_t servers = {.keep = 1};
     const themis_tools_option_t options[] = {
         {'s', "servers", NULL, &servers.number}, {'d', "directory", NULL, &directory},
         {0, "size", NULL, &servers.size},        {'p', "policy", NULL, &servers.policy},
         {'o', "set", NULL, &servers.settings},   {0}};
     char default_directory[PATH_BYTES], list[PATH_BYTES];
-    themis_tools_servers_t started;
+    themis_tools_local_servers_t started;
 
     if (themis_tools_options(argc, argv, options) != argc)
         return themis_tools_usage();
-    int result = themis_tools_servers_check(&servers);
+    int result = themis_tools_local_servers_check(&servers);
     if (result != THEMIS_TOOLS_OK)
         return result;
     themis_tools_server_list_directory(default_directory, sizeof default_directory);
@@ -33,14 +33,14 @@ static int run_start(int argc, char **argv)
                                   servers.directory, directory ? " -d " : "", directory ? directory : "");
     if (mkdir(servers.directory, 0700) != 0 && errno != EEXIST)
         return themis_tools_error_errno(servers.directory);
-    result = themis_tools_servers_start(&servers, &started);
+    result = themis_tools_local_servers_start(&servers, &started);
     if (result != THEMIS_TOOLS_OK)
         return result;
     result = themis_tools_server_list_write(servers.directory, started.list);
     if (result == THEMIS_TOOLS_OK)
         printf("export THEMIS_SERVERS=%s\n", started.list);
     else
-        themis_tools_servers_stop(&started);
+        themis_tools_local_servers_stop(&started);
     return result;
 }
 

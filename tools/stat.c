@@ -44,7 +44,7 @@ static int run_stat(int argc, char **argv)
 {
     rows_t rows = {.array = json_array()};
     const themis_tools_option_t options[] = {{0, "json", &rows.as_json, NULL}, {0}};
-    int result = themis_tools_each_path(argc, argv, options, path_stat, &rows);
+    int result = themis_tools_session_each_path(argc, argv, options, path_stat, &rows);
 
     if (rows.as_json && result != THEMIS_TOOLS_USAGE)
         themis_tools_json_print(rows.array);

@@ -41,7 +41,7 @@ json_t *themis_tools_statistics_jobs(themis_t *session, uint32_t server, const c
     return jobs;
 }
 
-static void server_fill(themis_tools_server_t *server, const json_t *json)
+static void server_fill(themis_tools_server_t *server, json_t *json)
 {
     const json_t *sharing = json_object_get(json, "sharing");
 
@@ -49,13 +49,10 @@ static void server_fill(themis_tools_server_t *server, const json_t *json)
                                       .name = themis_tools_json_text(json, "name"),
                                       .policy = themis_tools_json_text(sharing, "policy"),
                                       .draw = themis_tools_json_text(sharing, "draw"),
-                                      .error = "",
-                                      .jobs = themis_tools_json_number(json, "jobs"),
-                                      .queued = themis_tools_json_number(json, "queued"),
-                                      .capacity = themis_tools_json_number(json, "capacity_bytes"),
-                                      .used = themis_tools_json_number(json, "used_bytes"),
-                                      .bytes_read = themis_tools_json_number(json, "bytes_read"),
-                                      .bytes_written = themis_tools_json_number(json, "bytes_written")};
+                                      .error = ""};
+    json_unpack(json, "{s?F, s?F, s?F, s?F, s?F, s?F}", "jobs", &server->jobs, "queued", &server->queued,
+                "capacity_bytes", &server->capacity, "used_bytes", &server->used, "bytes_read", &server->bytes_read,
+                "bytes_written", &server->bytes_written);
 }
 
 static themis_tools_job_t *job_find(const themis_tools_statistics_t *sample, const char *id, uint32_t uid)

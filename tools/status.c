@@ -89,7 +89,7 @@ static int run_status(int argc, char **argv)
 
     if (themis_tools_options(argc, argv, options) != argc)
         return themis_tools_usage();
-    if (themis_tools_session(servers, &session) != THEMIS_TOOLS_OK)
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     themis_session_info(session, &info);
     json_t *rows = json_array();

@@ -226,7 +226,7 @@ static int run_top(int argc, char **argv)
     top.interval = strtod(interval, &end);
     if (*end != '\0' || !(top.interval >= 0.1 && top.interval <= 3600))
         return themis_tools_misuse("-d %s: expected seconds, 0.1 to 3600", interval);
-    if (themis_tools_session(servers, &session) != THEMIS_TOOLS_OK)
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     return pages_show(session, &top);
 }

@@ -12,7 +12,7 @@
 
 typedef struct view {
     const themis_aggregation_fabric_t *fabric;
-    themis_tools_levels_t levels;
+    themis_tools_fabric_levels_t levels;
     const char *servers; /* list, or NULL */
     uint32_t here;       /* this host's vertex, or UINT32_MAX */
 } view_t;
@@ -22,7 +22,7 @@ static int is_server(const view_t *view, uint32_t v)
     const char *list = view->servers;
     char name[256];
 
-    while (themis_tools_next_host(&list, name, sizeof name)) {
+    while (themis_tools_fabric_next_host(&list, name, sizeof name)) {
         uint32_t found;
 
         if (themis_aggregation_fabric_find(view->fabric, 0, name, &found) == THEMIS_OK && found == v)
@@ -171,11 +171,11 @@ static int add_fabric(view_t *view, int operands, char **argv, json_t *all)
 {
     int hops;
 
-    if (themis_tools_levels_make(view->fabric, &view->levels) != THEMIS_TOOLS_OK)
+    if (themis_tools_fabric_levels_make(view->fabric, &view->levels) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     view->here = find_here(view->fabric);
     json_object_set_new(all, "switches", switches_json(view));
-    themis_tools_levels_free(&view->levels);
+    themis_tools_fabric_levels_free(&view->levels);
     if (operands == 0)
         return THEMIS_TOOLS_OK;
     hops = hosts_distance(view, argv[0], argv[1]);
