@@ -66,7 +66,7 @@ typedef struct groups {
     uint32_t count;
 } groups_t;
 
-static void groups_drop(groups_t *g)
+static void groups_free(groups_t *g)
 {
     HASH_CLEAR(hh, g->by_neighbors);
     for (uint32_t i = 0; i < g->count; i++)
@@ -74,7 +74,7 @@ static void groups_drop(groups_t *g)
     free(g->group);
 }
 
-/* Links are sorted, so equal sets of neighbours are equal arrays. A host's own neighbours serve as the key. */
+/* Links are sorted, so equal sets of neighbours are equal arrays: a host's neighbours are the key. */
 static themis_status_t groups_add(groups_t *g, const themis_aggregation_fabric_t *fabric, const uint32_t *vertex,
                                   uint32_t node, uint32_t *number)
 {
@@ -154,7 +154,7 @@ themis_status_t themis_aggregation_distances_fabric(const themis_aggregation_fab
         memcpy(d->group, number, nodes * sizeof *number);
         status = groups_search(&g, fabric, vertex, d);
     }
-    groups_drop(&g);
+    groups_free(&g);
     free(number);
     if (status == THEMIS_OK)
         *distances = d;
@@ -218,7 +218,7 @@ static themis_status_t hop_read(const char *path, host_t *hosts, distances_t *d)
     return status;
 }
 
-bool themis_aggregation_distances_fits(const char *path)
+bool themis_aggregation_distances_is_hop_file(const char *path)
 {
     FILE *file = fopen(path, "r");
     char line[1024], name[256];

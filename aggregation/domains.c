@@ -1,27 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all file-domain methods share: from bytes to units and back, on the operations of aggregation/methods.c. */
-#include <string.h>
-
+/*
+ * What all file-domain methods share: from bytes to units and back, on the operations of aggregation/methods.c.
+ * themis_aggregation_domains_init is in method_choice.c, since it may have to choose the method first.
+ */
+#include "aggregation/domains.h"
 #include "aggregation/methods.h"
-#include "util/log.h"
 
 typedef themis_aggregation_domains_t domains_t;
-
-const char *themis_aggregation_method_name(themis_aggregation_method_t method)
-{
-    return method < THEMIS_AGGREGATION_METHODS ? themis_aggregation_method_ops(method)->name : "auto";
-}
-
-themis_status_t themis_aggregation_method_parse(const char *name, themis_aggregation_method_t *method)
-{
-    for (int m = 0; m <= THEMIS_AGGREGATION_METHOD_AUTO; m++) {
-        if (strcmp(name, themis_aggregation_method_name((themis_aggregation_method_t)m)) == 0) {
-            *method = (themis_aggregation_method_t)m;
-            return THEMIS_OK;
-        }
-    }
-    return THEMIS_INVALID;
-}
 
 /* The file offset at which a unit begins; the first unit may begin before the range does. */
 static uint64_t unit_start(const domains_t *d, uint64_t unit)
@@ -42,49 +27,27 @@ static uint64_t unit_end(const domains_t *d, uint64_t unit)
 }
 
 /* Bytes of the first unit that lie before the range. */
-static uint64_t head(const domains_t *d)
+static uint64_t bytes_before_range(const domains_t *d)
 {
     return d->first - unit_start(d, 0);
 }
 
-static void measure(domains_t *d)
-{
-    if (d->method == THEMIS_AGGREGATION_EVEN) {
-        d->unit = (d->last - d->first) / d->count + 1;
-        d->origin = d->first;
-    } else {
-        d->unit = d->layout.stripe_size;
-        d->origin = 0;
-    }
-    d->first_unit = (d->first - d->origin) / d->unit;
-    d->units = (d->last - d->origin) / d->unit - d->first_unit + 1;
-    d->request = d->method == THEMIS_AGGREGATION_STRIPE_SIZE ? d->unit : UINT64_MAX;
-}
-
-themis_status_t themis_aggregation_domains_init(themis_aggregation_method_t method,
-                                                const themis_aggregation_layout_t *layout, uint64_t first,
-                                                uint64_t last, uint32_t aggregators, domains_t *domains)
+void themis_aggregation_domains_cut(themis_aggregation_method_t method, const themis_aggregation_layout_t *layout,
+                                    uint64_t first, uint64_t last, uint32_t aggregators, domains_t *domains)
 {
     domains_t d = {.method = method, .layout = *layout, .first = first, .last = last, .requested = aggregators};
 
-    if (last < first || last > INT64_MAX || aggregators == 0 || layout->servers == 0 || layout->stripe_size == 0 ||
-        method > THEMIS_AGGREGATION_METHOD_AUTO) {
-        themis_error("file domains: bytes %llu to %llu, %u aggregators, %u servers, stripe %llu are not a valid cut",
-                     (unsigned long long)first, (unsigned long long)last, aggregators, layout->servers,
-                     (unsigned long long)layout->stripe_size);
-        return THEMIS_INVALID;
-    }
-    if (method == THEMIS_AGGREGATION_METHOD_AUTO) {
-        themis_status_t status = themis_aggregation_method_choose(layout, first, last, aggregators, &d.method);
-
-        if (status != THEMIS_OK)
-            return status;
-    }
-    d.ops = themis_aggregation_method_ops(d.method);
+    d.ops = themis_aggregation_method_ops(method);
     d.count = d.ops->adjust(layout, aggregators);
-    measure(&d);
+    if (method == THEMIS_AGGREGATION_EVEN) {
+        d.unit = (last - first) / d.count + 1;
+        d.origin = first;
+    } else {
+        d.unit = layout->stripe_size;
+    }
+    d.first_unit = (first - d.origin) / d.unit;
+    d.units = (last - d.origin) / d.unit - d.first_unit + 1;
     *domains = d;
-    return THEMIS_OK;
 }
 
 uint32_t themis_aggregation_domains_locate(const domains_t *d, uint64_t offset, uint64_t *end)
@@ -108,7 +71,7 @@ uint64_t themis_aggregation_domains_position(const domains_t *d, uint32_t domain
     if (unit < d->units && d->ops->owner(d, unit) == domain)
         bytes += offset - unit_start(d, unit);
     if (d->ops->owner(d, 0) == domain)
-        bytes -= head(d);
+        bytes -= bytes_before_range(d);
     return bytes;
 }
 
@@ -120,7 +83,7 @@ uint64_t themis_aggregation_domains_size(const domains_t *d, uint32_t domain)
 uint64_t themis_aggregation_domains_seek(const domains_t *d, uint32_t domain, uint64_t position)
 {
     if (d->ops->owner(d, 0) == domain)
-        position += head(d);
+        position += bytes_before_range(d);
     return unit_start(d, d->ops->at(d, domain, position / d->unit)) + position % d->unit;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fabric as a graph, made-up fabrics, and breadth-first distances. */
+/* The fabric as a graph: creation, regular fabrics, search for hosts and shortest paths. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +8,18 @@
 #include "util/log.h"
 
 typedef themis_aggregation_fabric_t fabric_t;
-typedef themis_aggregation_link_t cable_t;
+typedef themis_aggregation_link_t link_t;
 
 static int link_compare(const void *a, const void *b)
 {
-    const cable_t *x = a, *y = b;
+    const link_t *x = a, *y = b;
 
     if (x->first != y->first)
         return x->first < y->first ? -1 : 1;
     return (x->second > y->second) - (x->second < y->second);
 }
 
-static themis_status_t links_copy(fabric_t *f, const cable_t *link, uint32_t links)
+static themis_status_t links_copy(fabric_t *f, const link_t *link, uint32_t links)
 {
     uint32_t kept = 0;
 
@@ -27,10 +27,10 @@ static themis_status_t links_copy(fabric_t *f, const cable_t *link, uint32_t lin
         uint32_t a = link[i].first, b = link[i].second;
 
         if (a == b || a >= f->vertices || b >= f->vertices) {
-            themis_error("fabric: a cable from vertex %u to %u of %u", a, b, f->vertices);
+            themis_error("fabric: invalid link from vertex %u to %u of %u", a, b, f->vertices);
             return THEMIS_INVALID;
         }
-        f->link[i] = (cable_t){a < b ? a : b, a < b ? b : a, link[i].width};
+        f->link[i] = (link_t){a < b ? a : b, a < b ? b : a, link[i].width};
     }
     qsort(f->link, links, sizeof *f->link, link_compare);
     for (uint32_t i = 0; i < links; i++) {
@@ -70,7 +70,7 @@ static void neighbors_fill(fabric_t *f)
 }
 
 themis_status_t themis_aggregation_fabric_create(const themis_aggregation_vertex_t *vertex, uint32_t vertices,
-                                                 const cable_t *link, uint32_t links, fabric_t **fabric)
+                                                 const link_t *link, uint32_t links, fabric_t **fabric)
 {
     fabric_t *f = calloc(1, sizeof *f);
     themis_status_t status = THEMIS_NO_MEMORY;
@@ -107,19 +107,70 @@ void themis_aggregation_fabric_destroy(fabric_t *fabric)
     free(fabric);
 }
 
+/* ---- draft ---- */
+
+/* Room for one more element of `size` bytes; NULL if out of memory, and the array is unchanged. */
+static void *array_grow(void *array, uint32_t *capacity, uint32_t used, size_t size)
+{
+    uint32_t wanted = *capacity ? 2 * *capacity : 64;
+    void *larger;
+
+    if (used < *capacity)
+        return array;
+    larger = realloc(array, wanted * size);
+    if (larger)
+        *capacity = wanted;
+    return larger;
+}
+
+themis_status_t themis_aggregation_draft_vertex(themis_aggregation_draft_t *draft,
+                                                const themis_aggregation_vertex_t *vertex)
+{
+    void *array = array_grow(draft->vertex, &draft->vertex_capacity, draft->vertices, sizeof *vertex);
+
+    if (!array)
+        return THEMIS_NO_MEMORY;
+    draft->vertex = array;
+    draft->vertex[draft->vertices++] = *vertex;
+    return THEMIS_OK;
+}
+
+themis_status_t themis_aggregation_draft_link(themis_aggregation_draft_t *draft, uint32_t first, uint32_t second)
+{
+    void *array = array_grow(draft->link, &draft->link_capacity, draft->links, sizeof *draft->link);
+
+    if (!array)
+        return THEMIS_NO_MEMORY;
+    draft->link = array;
+    draft->link[draft->links++] = (link_t){first, second, 1};
+    return THEMIS_OK;
+}
+
+themis_status_t themis_aggregation_draft_finish(themis_aggregation_draft_t *draft, themis_status_t status,
+                                                fabric_t **fabric)
+{
+    if (status == THEMIS_OK)
+        status = themis_aggregation_fabric_create(draft->vertex, draft->vertices, draft->link, draft->links, fabric);
+    free(draft->vertex);
+    free(draft->link);
+    return status;
+}
+
+/* ---- regular fabrics ---- */
+
 /* Two levels: hosts under `leaves` switches, each leaf with `cables` cables to each of `tops` switches. */
 static themis_status_t fabric_two_levels(uint32_t leaves, uint32_t nodes, uint32_t tops, uint32_t cables,
                                          fabric_t **fabric)
 {
     uint32_t hosts = leaves * nodes, vertices = hosts + leaves + tops, links = hosts + leaves * tops;
     themis_aggregation_vertex_t *vertex = calloc((size_t)vertices + 1, sizeof *vertex);
-    cable_t *link = calloc((size_t)links + 1, sizeof *link);
+    link_t *link = calloc((size_t)links + 1, sizeof *link);
     themis_status_t status = THEMIS_NO_MEMORY;
 
     if (vertex && link) {
         for (uint32_t h = 0; h < hosts; h++) {
             snprintf(vertex[h].name, sizeof vertex[h].name, "r%un%u", h / nodes, h % nodes);
-            link[h] = (cable_t){h, hosts + h / nodes, 1};
+            link[h] = (link_t){h, hosts + h / nodes, 1};
         }
         for (uint32_t s = 0; s < leaves + tops; s++) {
             vertex[hosts + s].is_switch = 1;
@@ -127,7 +178,7 @@ static themis_status_t fabric_two_levels(uint32_t leaves, uint32_t nodes, uint32
                      s < leaves ? s : s - leaves);
         }
         for (uint32_t u = 0; u < leaves * tops; u++)
-            link[hosts + u] = (cable_t){hosts + u / tops, hosts + leaves + u % tops, cables};
+            link[hosts + u] = (link_t){hosts + u / tops, hosts + leaves + u % tops, cables};
         status = themis_aggregation_fabric_create(vertex, vertices, link, links, fabric);
     }
     free(vertex);
@@ -145,7 +196,10 @@ themis_status_t themis_aggregation_fabric_fat(uint32_t leaves, uint32_t nodes, u
     return fabric_two_levels(leaves, nodes, spines, 1, fabric);
 }
 
-/* Whether a node description is that of a host: "node7", or "node7 mlx5_0" as adapters of that host call themselves. */
+/* ---- search ---- */
+
+/* Whether a node description is that of a host: "node7", or "node7 mlx5_0" as the adapters of that host describe
+ * themselves. */
 static bool description_fits(const char *description, const char *name)
 {
     size_t length = strcspn(name, ".");

@@ -9,9 +9,10 @@
 #include <infiniband/umad.h>
 
 #include "aggregation/fabric.h"
+#include "aggregation/fabric_text.h"
 #include "util/log.h"
 
-/* GUIDs with the number of their vertex, sorted, so that the far end of a cable is found. */
+/* GUIDs and their vertices, sorted by GUID, to find the far end of a cable. */
 typedef struct numbered {
     uint64_t guid;
     uint32_t vertex;
@@ -49,7 +50,7 @@ static uint32_t import_number(const import_t *import, uint64_t guid)
     return found ? found->vertex : UINT32_MAX;
 }
 
-/* Each cable is met from both ends; the end with the lower number counts. */
+/* Each cable is seen from both ends; the end with the lower number adds it. */
 static void import_cables(ibnd_node_t *node, void *arg)
 {
     import_t *import = arg;
@@ -87,15 +88,11 @@ static themis_status_t fabric_import(ibnd_fabric_t *source, themis_aggregation_f
         import.status = import_index(&import);
     if (import.status == THEMIS_OK)
         ibnd_iter_nodes(source, import_cables, &import);
-    if (import.status == THEMIS_OK)
-        import.status = themis_aggregation_fabric_create(import.draft.vertex, import.draft.vertices, import.draft.link,
-                                                         import.draft.links, fabric);
     free(import.number);
-    themis_aggregation_draft_drop(&import.draft);
-    return import.status;
+    return themis_aggregation_draft_finish(&import.draft, import.status, fabric);
 }
 
-/* A recorded fabric is binary: its first kilobyte has bytes that no text has. */
+/* A fabric recorded by ibnd_cache_fabric is binary: its first kilobyte has null bytes. */
 static themis_status_t is_text(const char *path, bool *text)
 {
     FILE *file = fopen(path, "rb");
@@ -103,7 +100,7 @@ static themis_status_t is_text(const char *path, bool *text)
     size_t read;
 
     if (!file) {
-        themis_error("%s: no such fabric", path);
+        themis_error("%s: no such file for a fabric", path);
         return THEMIS_NO_ENTRY;
     }
     read = fread(bytes, 1, sizeof bytes, file);
@@ -121,10 +118,10 @@ themis_status_t themis_aggregation_fabric_load(const char *path, themis_aggregat
     if (status != THEMIS_OK)
         return status;
     if (text)
-        return themis_aggregation_fabric_parse(path, fabric);
+        return themis_aggregation_fabric_text_load(path, fabric);
     source = ibnd_load_fabric(path, 0);
     if (!source) {
-        themis_error("%s: not a recorded fabric", path);
+        themis_error("%s: neither recorded by ibnetdiscover nor text", path);
         return THEMIS_PARSE;
     }
     status = fabric_import(source, fabric);
@@ -160,18 +157,19 @@ themis_status_t themis_aggregation_fabric_discover(themis_aggregation_fabric_t *
     uint64_t guid;
     int port;
 
-    /* libibnetdisc complains to standard error where there is nothing to ask, or where this user may not ask */
+    /* libibnetdisc writes to standard error where there is no adapter, or where this user may not use it */
     if (themis_aggregation_adapter_guid(&guid) != THEMIS_OK)
         return THEMIS_NO_ENTRY;
     port = umad_open_port(NULL, 0);
     if (port < 0) {
-        themis_info("the InfiniBand port cannot be opened for management messages");
+        themis_info(
+            "InfiniBand: no permission to open the port for management datagrams; the fabric is not discovered");
         return THEMIS_NO_ENTRY;
     }
     umad_close_port(port);
     source = ibnd_discover_fabric(NULL, 0, NULL, &config);
     if (!source) {
-        themis_info("the InfiniBand fabric could not be discovered");
+        themis_info("InfiniBand: discovery of the fabric failed");
         return THEMIS_NO_ENTRY;
     }
     status = fabric_import(source, fabric);

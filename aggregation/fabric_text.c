@@ -4,7 +4,7 @@
  *     caguid=0x... or switchguid=0x...
  *     Hca|Ca|Switch PORTS "NAME" [# "DESCRIPTION"]
  *     [PORT] "PEER"[PEERPORT] ...
- * Every cable stands in the records of both its ends, so each line adds half a link.
+ * Every cable is in the records of both its ends, so each line adds half a link.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "aggregation/fabric.h"
+#include "aggregation/fabric_text.h"
 #include "util/log.h"
 
 typedef struct named {
@@ -28,52 +29,8 @@ typedef struct reader {
     uint64_t guid;
 } reader_t;
 
-static bool grow(void **array, uint32_t *room, uint32_t used, size_t size)
-{
-    uint32_t wanted = *room ? 2 * *room : 64;
-    void *larger;
-
-    if (used < *room)
-        return true;
-    larger = realloc(*array, wanted * size);
-    if (!larger)
-        return false;
-    *array = larger;
-    *room = wanted;
-    return true;
-}
-
-themis_status_t themis_aggregation_draft_vertex(themis_aggregation_draft_t *draft,
-                                                const themis_aggregation_vertex_t *vertex)
-{
-    void *array = draft->vertex;
-
-    if (!grow(&array, &draft->vertex_room, draft->vertices, sizeof *vertex))
-        return THEMIS_NO_MEMORY;
-    draft->vertex = array;
-    draft->vertex[draft->vertices++] = *vertex;
-    return THEMIS_OK;
-}
-
-themis_status_t themis_aggregation_draft_link(themis_aggregation_draft_t *draft, uint32_t first, uint32_t second)
-{
-    void *array = draft->link;
-
-    if (!grow(&array, &draft->link_room, draft->links, sizeof *draft->link))
-        return THEMIS_NO_MEMORY;
-    draft->link = array;
-    draft->link[draft->links++] = (themis_aggregation_link_t){first, second, 1};
-    return THEMIS_OK;
-}
-
-void themis_aggregation_draft_drop(themis_aggregation_draft_t *draft)
-{
-    free(draft->vertex);
-    free(draft->link);
-}
-
-/* The vertex of a name; a new one if it is met for the first time. */
-static themis_status_t vertex_named(reader_t *r, const char *name, uint32_t *vertex)
+/* The vertex of a name, added when the name appears for the first time. */
+static themis_status_t vertex_by_name(reader_t *r, const char *name, uint32_t *vertex)
 {
     themis_aggregation_vertex_t fresh = {0};
     named_t *found;
@@ -95,7 +52,7 @@ static themis_status_t vertex_named(reader_t *r, const char *name, uint32_t *ver
 }
 
 /* ibnetdiscover names nodes by GUID and gives the description as a comment. */
-static void read_description(themis_aggregation_vertex_t *vertex, const char *line)
+static void description_read(themis_aggregation_vertex_t *vertex, const char *line)
 {
     char description[64];
     const char *comment = strchr(line, '#');
@@ -104,13 +61,13 @@ static void read_description(themis_aggregation_vertex_t *vertex, const char *li
         snprintf(vertex->name, sizeof vertex->name, "%s", description);
 }
 
-static themis_status_t read_record(reader_t *r, bool is_switch, const char *name, const char *line)
+static themis_status_t record_read(reader_t *r, bool is_switch, const char *name, const char *line)
 {
-    themis_status_t status = vertex_named(r, name, &r->current);
+    themis_status_t status = vertex_by_name(r, name, &r->current);
 
     if (status != THEMIS_OK)
         return status;
-    read_description(&r->draft.vertex[r->current], line);
+    description_read(&r->draft.vertex[r->current], line);
     r->draft.vertex[r->current].is_switch = is_switch;
     r->draft.vertex[r->current].guid = r->guid;
     r->in_record = true;
@@ -118,17 +75,17 @@ static themis_status_t read_record(reader_t *r, bool is_switch, const char *name
     return THEMIS_OK;
 }
 
-static themis_status_t read_port(reader_t *r, const char *name)
+static themis_status_t port_read(reader_t *r, const char *name)
 {
     uint32_t peer;
-    themis_status_t status = r->in_record ? vertex_named(r, name, &peer) : THEMIS_PARSE;
+    themis_status_t status = r->in_record ? vertex_by_name(r, name, &peer) : THEMIS_PARSE;
 
     if (status != THEMIS_OK || peer == r->current)
         return status;
     return themis_aggregation_draft_link(&r->draft, r->current, peer);
 }
 
-static themis_status_t read_line(reader_t *r, const char *line)
+static themis_status_t line_read(reader_t *r, const char *line)
 {
     char name[64], word[16];
     unsigned long long guid;
@@ -142,35 +99,27 @@ static themis_status_t read_line(reader_t *r, const char *line)
         return THEMIS_OK;
     }
     if (line[0] == '[' && sscanf(line, "[%*u]%*[^\"]\"%63[^\"]\"", name) == 1)
-        return read_port(r, name);
+        return port_read(r, name);
     if (sscanf(line, "%15[A-Za-z] %*u \"%63[^\"]\"", word, name) == 2) {
         if (strcmp(word, "Switch") == 0 || strcmp(word, "Hca") == 0 || strcmp(word, "Ca") == 0)
-            return read_record(r, word[0] == 'S', name, line);
+            return record_read(r, word[0] == 'S', name, line);
     }
     /* other keys of a record: vendid=0x2c9 and the like */
     return sscanf(line, "%15[a-z]=", word) == 1 && strchr(line, '=') ? THEMIS_OK : THEMIS_PARSE;
 }
 
-static void reader_drop(reader_t *r)
+static void names_free(named_t *names)
 {
     named_t *name, *next;
 
-    HASH_ITER(hh, r->names, name, next)
+    HASH_ITER(hh, names, name, next)
     {
-        HASH_DEL(r->names, name);
+        HASH_DEL(names, name);
         free(name);
     }
-    themis_aggregation_draft_drop(&r->draft);
 }
 
-/* Both ends of a cable gave half of it. */
-static void halve(themis_aggregation_fabric_t *fabric)
-{
-    for (uint32_t i = 0; i < fabric->links; i++)
-        fabric->link[i].width = (fabric->link[i].width + 1) / 2;
-}
-
-themis_status_t themis_aggregation_fabric_parse(const char *path, themis_aggregation_fabric_t **fabric)
+themis_status_t themis_aggregation_fabric_text_load(const char *path, themis_aggregation_fabric_t **fabric)
 {
     reader_t r = {0};
     char line[1024];
@@ -182,18 +131,16 @@ themis_status_t themis_aggregation_fabric_parse(const char *path, themis_aggrega
         return THEMIS_NO_ENTRY;
     while (status == THEMIS_OK && fgets(line, sizeof line, file)) {
         number++;
-        status = read_line(&r, line);
+        status = line_read(&r, line);
     }
     fclose(file);
     if (status == THEMIS_OK && r.draft.vertices == 0)
         status = THEMIS_PARSE;
     if (status == THEMIS_PARSE)
-        themis_error("%s: line %d does not describe a fabric", path, number);
-    if (status == THEMIS_OK)
-        status =
-            themis_aggregation_fabric_create(r.draft.vertex, r.draft.vertices, r.draft.link, r.draft.links, fabric);
-    if (status == THEMIS_OK)
-        halve(*fabric);
-    reader_drop(&r);
+        themis_error("%s:%d: not a fabric in the text form of ibnetdiscover", path, number);
+    names_free(r.names);
+    status = themis_aggregation_draft_finish(&r.draft, status, fabric);
+    for (uint32_t i = 0; status == THEMIS_OK && i < (*fabric)->links; i++)
+        (*fabric)->link[i].width = ((*fabric)->link[i].width + 1) / 2; /* both ends of a cable gave half of it */
     return status;
 }

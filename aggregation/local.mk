@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 themisinclude_HEADERS += include/themis/aggregation.h include/themis/topology.h
 noinst_LTLIBRARIES += aggregation/libthemis-aggregation.la
-aggregation_libthemis_aggregation_la_SOURCES = aggregation/distances.c aggregation/domains.c \
-	aggregation/fabric.c aggregation/fabric.h aggregation/fabric_ib.c aggregation/fabric_text.c aggregation/judge.c \
-	aggregation/key.c aggregation/links.c aggregation/local.c aggregation/matrix.c aggregation/methods.c \
-	aggregation/methods.h aggregation/pattern.c aggregation/pattern.h \
-	aggregation/plan.c aggregation/plan.h aggregation/slots.c
+aggregation_libthemis_aggregation_la_SOURCES = aggregation/aggregator_count.c aggregation/candidates.c \
+	aggregation/distances.c aggregation/domains.c aggregation/domains.h aggregation/evaluation.c aggregation/fabric.c \
+	aggregation/fabric.h aggregation/fabric_ib.c aggregation/fabric_text.c aggregation/fabric_text.h \
+	aggregation/link_loads.c aggregation/link_loads.h aggregation/local_distances.c aggregation/matrix.c \
+	aggregation/method_choice.c aggregation/methods.c aggregation/methods.h aggregation/placement.c \
+	aggregation/workload.c aggregation/workload.h
 aggregation_libthemis_aggregation_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 aggregation_libthemis_aggregation_la_LIBADD = $(HWLOC_LIBS) $(IBNETDISC_LIBS) \
 	$(IBUMAD_LIBS) -lm
@@ -25,13 +26,13 @@ test_aggregation_test_domains_SOURCES = test/aggregation/test_domains.c test/agg
 test_aggregation_test_domains_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_aggregation_test_domains_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
-check_PROGRAMS += test/aggregation/test_judge
-test_aggregation_test_judge_SOURCES = test/aggregation/test_judge.c test/aggregation/draw.h
-test_aggregation_test_judge_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_aggregation_test_judge_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
+check_PROGRAMS += test/aggregation/test_evaluation
+test_aggregation_test_evaluation_SOURCES = test/aggregation/test_evaluation.c test/aggregation/draw.h
+test_aggregation_test_evaluation_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_aggregation_test_evaluation_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
 check_PROGRAMS += test/aggregation/test_plan
-test_aggregation_test_plan_SOURCES = test/aggregation/test_plan.c test/aggregation/draw.h
+test_aggregation_test_plan_SOURCES = test/aggregation/test_plan.c test/aggregation/draw.h tools/access_pattern.c
 test_aggregation_test_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_aggregation_test_plan_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "themis/aggregation.h"
+#include "aggregation/methods.h"
 #include "util/log.h"
 
 void themis_aggregation_count(const themis_aggregation_domains_t *domains, const themis_aggregation_extent_t *extent,
@@ -50,7 +50,7 @@ static themis_status_t cells_check(const themis_aggregation_cell_t *cell, size_t
     return THEMIS_OK;
 }
 
-/* Adds up neighbours that are alike and drops empty ones; returns how many remain. */
+/* Merges equal neighbours and drops empty cells; returns how many remain. */
 static size_t cells_merge(themis_aggregation_cell_t *cell, size_t cells)
 {
     size_t kept = 0;
@@ -104,4 +104,28 @@ void themis_aggregation_matrix_destroy(themis_aggregation_matrix_t *matrix)
     if (matrix)
         free(matrix->cell);
     free(matrix);
+}
+
+themis_status_t themis_aggregation_matrix_server_bytes(const themis_aggregation_matrix_t *matrix,
+                                                       const themis_aggregation_domains_t *domains, uint64_t *bytes)
+{
+    uint32_t servers = domains->layout.servers;
+    uint64_t *total = calloc((size_t)domains->count + 1, sizeof *total);
+    uint64_t *share = calloc(servers, sizeof *share);
+
+    for (size_t c = 0; total && c < matrix->cells; c++)
+        total[matrix->cell[c].domain] += matrix->cell[c].bytes;
+    for (uint32_t k = 0; total && share && k < domains->count; k++) {
+        unsigned __int128 sum = 0;
+
+        memset(share, 0, servers * sizeof *share);
+        domains->ops->shares(domains, k, share);
+        for (uint32_t s = 0; s < servers; s++)
+            sum += share[s];
+        for (uint32_t s = 0; s < servers; s++)
+            bytes[(size_t)k * servers + s] = sum ? (uint64_t)((unsigned __int128)total[k] * share[s] / sum) : 0;
+    }
+    free(total);
+    free(share);
+    return total && share ? THEMIS_OK : THEMIS_NO_MEMORY;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Both judges for every file-domain method over a grid of aggregators and servers; JSON rows to standard output. */
+/* The evaluation of every file-domain method over a grid of aggregators and servers; JSON rows to standard output. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,12 +11,12 @@ static int row(themis_aggregation_method_t method, uint32_t servers, uint32_t ag
 {
     themis_aggregation_layout_t layout = {STRIPE, servers, 0};
     themis_aggregation_domains_t d;
-    themis_aggregation_verdict_t v;
+    themis_aggregation_evaluation_t v;
     /* not a whole number of stripes, as collective calls are not */
     uint64_t bytes = (uint64_t)ROWS * (servers > aggregators ? servers : aggregators) * STRIPE - STRIPE / 3;
 
     if (themis_aggregation_domains_init(method, &layout, 0, bytes - 1, aggregators, &d) != THEMIS_OK ||
-        themis_aggregation_judge(&d, UINT64_MAX, &v) != THEMIS_OK)
+        themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v) != THEMIS_OK)
         return -1;
     printf(
         "%s{\"servers\": %u, \"aggregators\": %u, \"used_aggregators\": %u, \"method\": \"%s\", "
@@ -24,8 +24,8 @@ static int row(themis_aggregation_method_t method, uint32_t servers, uint32_t ag
         "\"conflicts_worst_server\": %llu, \"shared_stripes\": %llu, \"largest_domain_mib\": %.1f, \"auto\": \"%s\"}",
         before, servers, aggregators, d.count,
         method == THEMIS_AGGREGATION_METHOD_AUTO ? "auto" : themis_aggregation_method_name(method), v.servers_mean,
-        v.servers_most, (unsigned long long)v.conflicts, (unsigned long long)v.conflicts_most,
-        (unsigned long long)v.shared_stripes, (double)v.bytes_most / (1 << 20),
+        v.servers_max, (unsigned long long)v.conflicts, (unsigned long long)v.conflicts_max,
+        (unsigned long long)v.shared_stripes, (double)v.bytes_max / (1 << 20),
         method == THEMIS_AGGREGATION_METHOD_AUTO ? themis_aggregation_method_name(d.method) : "");
     return 0;
 }

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregation/pattern.h"
+#include "test/aggregation/draw.h"
+#include "tools/access_pattern.h"
 
 enum { EDGE = 2000, ELEMENT = 8, PER_NODE = 12, PLACEMENTS = THEMIS_AGGREGATION_PLACEMENTS };
 
@@ -21,21 +22,10 @@ typedef struct setting {
     uint32_t all;
 } setting_t;
 
-static uint64_t state;
-
-static uint64_t draw(uint64_t below)
-{
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ (z >> 31)) % below;
-}
-
 /* The first `nodes` of a shuffle of all hosts. */
 static void place(uint32_t *vertex, uint32_t hosts, bool scattered)
 {
-    state = hosts;
+    draw_state = hosts;
     for (uint32_t h = 0; h < hosts; h++)
         vertex[h] = h;
     for (uint32_t h = hosts; scattered && h > 1; h--) {
@@ -65,7 +55,7 @@ static void print(const setting_t *s, uint32_t nodes, uint32_t aggregators,
 }
 
 /* Makes the three plans; fails if topology is worse than another one. */
-static int compare(const setting_t *s, themis_aggregation_request_t *request, const char *before)
+static int compare(const setting_t *s, themis_aggregation_problem_t *request, const char *before)
 {
     themis_aggregation_plan_t *plan[PLACEMENTS] = {NULL};
     int failed = 0;
@@ -85,17 +75,17 @@ static int compare(const setting_t *s, themis_aggregation_request_t *request, co
     return failed;
 }
 
-static int run(const setting_t *s, const themis_aggregation_pattern_t *pattern,
-               const themis_aggregation_fabric_t *fabric, uint32_t hosts, const char *before)
+static int run(const setting_t *s, const themis_tools_pattern_t *pattern, const themis_aggregation_fabric_t *fabric,
+               uint32_t hosts, const char *before)
 {
     static uint32_t vertex[1024], node_of_rank[1024], limit[1024];
     themis_aggregation_layout_t layout = {1 << 20, 8, 0};
     uint32_t nodes = (s->ranks + PER_NODE - 1) / PER_NODE;
     themis_aggregation_domains_t domains;
     themis_aggregation_distances_t *distances;
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_candidates_t *candidates;
     themis_aggregation_matrix_t *matrix;
-    themis_aggregation_request_t request = {.domains = &domains, .fabric = fabric, .vertex = vertex};
+    themis_aggregation_problem_t request = {.domains = &domains, .fabric = fabric, .vertex = vertex};
     int failed;
 
     place(vertex, hosts, s->scattered);
@@ -103,23 +93,23 @@ static int run(const setting_t *s, const themis_aggregation_pattern_t *pattern,
         node_of_rank[r] = r / PER_NODE;
     for (uint32_t n = 0; n < nodes; n++)
         limit[n] = s->per_node ? s->per_node : 1;
-    if (themis_aggregation_slots_create(node_of_rank, s->ranks, nodes, limit, NULL, &slots) != THEMIS_OK ||
+    if (themis_aggregation_candidates_create(node_of_rank, s->ranks, nodes, limit, NULL, &candidates) != THEMIS_OK ||
         themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, pattern->first, pattern->last,
-                                        s->all ? s->all : slots->count, &domains) != THEMIS_OK ||
+                                        s->all ? s->all : candidates->count, &domains) != THEMIS_OK ||
         themis_aggregation_distances_fabric(fabric, vertex, nodes, &distances) != THEMIS_OK ||
-        themis_aggregation_pattern_matrix(pattern, &domains, node_of_rank, nodes, &matrix) != THEMIS_OK)
+        themis_tools_pattern_matrix(pattern, &domains, node_of_rank, nodes, &matrix) != THEMIS_OK)
         return 1;
-    request.slots = slots;
+    request.candidates = candidates;
     request.distances = distances;
     request.matrix = matrix;
     failed = compare(s, &request, before);
-    themis_aggregation_slots_destroy(slots);
+    themis_aggregation_candidates_destroy(candidates);
     themis_aggregation_distances_destroy(distances);
     themis_aggregation_matrix_destroy(matrix);
     return failed;
 }
 
-static int all_fabrics(const char *name, uint32_t ranks, const themis_aggregation_pattern_t *pattern, bool *any)
+static int all_fabrics(const char *name, uint32_t ranks, const themis_tools_pattern_t *pattern, bool *any)
 {
     static const uint32_t counts[][2] = {{1, 0}, {2, 0}, {4, 0}, {0, 8}, {0, 16}};
     int failed = 0;
@@ -152,14 +142,14 @@ int main(void)
     bool any = false;
 
     for (int k = 0; k < 6; k++) {
-        themis_aggregation_pattern_t *pattern;
+        themis_tools_pattern_t *pattern;
         uint32_t ranks = k < 3 ? cubes[k] : squares[k - 3];
 
-        if ((k < 3 ? themis_aggregation_pattern_cube(ranks, EDGE, ELEMENT, &pattern)
-                   : themis_aggregation_pattern_btio(ranks, EDGE, ELEMENT, &pattern)) != THEMIS_OK)
+        if ((k < 3 ? themis_tools_pattern_cube(ranks, EDGE, ELEMENT, &pattern)
+                   : themis_tools_pattern_btio(ranks, EDGE, ELEMENT, &pattern)) != THEMIS_OK)
             return EXIT_FAILURE;
         failed |= all_fabrics(k < 3 ? "cube" : "btio", ranks, pattern, &any);
-        themis_aggregation_pattern_destroy(pattern);
+        themis_tools_pattern_destroy(pattern);
     }
     printf("\n]\n");
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -2,6 +2,7 @@
 #include "client/path.h"
 #include <stdio.h>
 #include <string.h>
+#include "themis/themis.h"
 
 /* Puts one component behind `used` bytes of `normal`. */
 static themis_status_t push(char *normal, size_t *used, const char *name, size_t length)
@@ -66,4 +67,10 @@ int themis_client_path_is_below(const char *path, const char *directory)
     size_t length = directory[1] ? strlen(directory) : 0;
 
     return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES])
+{
+    _Static_assert((int)THEMIS_PATH_BYTES == (int)THEMIS_CLIENT_PATH_BYTES, "both hold the longest path");
+    return themis_client_path_normalise(path, normal);
 }

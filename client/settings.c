@@ -277,3 +277,21 @@ void themis_client_settings_free(themis_client_settings_t *settings)
     free(settings->policy);
     *settings = (themis_client_settings_t){0};
 }
+
+themis_status_t themis_configured_servers(const themis_options_t *options, char **list)
+{
+    static const themis_options_t defaults;
+    themis_client_settings_t settings;
+    themis_status_t status;
+
+    options = options ? options : &defaults;
+    if (!themis_client_settings_name_servers(options))
+        return themis_client_fail(THEMIS_NO_ENTRY, "no servers are configured");
+    status = themis_client_settings_load(options, &settings);
+    if (status != THEMIS_OK)
+        return status;
+    *list = settings.server_list;
+    settings.server_list = NULL;
+    themis_client_settings_free(&settings);
+    return THEMIS_OK;
+}

@@ -16,7 +16,7 @@ typedef struct themis_collective_config {
     themis_collective_mode_t mode;
     themis_aggregation_method_t method;
     themis_aggregation_placement_t placement;
-    int64_t aggregators;                /* as themis_aggregation_count_choose takes it */
+    int64_t aggregators;                /* as themis_aggregation_aggregator_count takes it */
     uint32_t most;                      /* cb_nodes; 0: no limit */
     const char *config_list;            /* cb_config_list; NULL: one for each node */
     uint64_t buffer_size;               /* cb_buffer_size, bytes */

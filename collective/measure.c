@@ -253,8 +253,8 @@ static themis_status_t use_source(const themis_collective_group_t *group, const 
         return group->census->card[0].guid ? use_discovered(group, config, WAIT_AUTO_MS, topology) : THEMIS_NO_ENTRY;
     if (!strcmp(source, "discover"))
         return use_discovered(group, config, WAIT_ASKED_MS, topology);
-    return themis_aggregation_distances_fits(source) ? use_hops(group, config, topology)
-                                                     : use_recorded(group, config, topology);
+    return themis_aggregation_distances_is_hop_file(source) ? use_hops(group, config, topology)
+                                                            : use_recorded(group, config, topology);
 }
 
 static themis_status_t use_best(const themis_collective_group_t *group, const themis_collective_config_t *config,

@@ -240,10 +240,10 @@ static themis_status_t assign(themis_collective_planner_t *planner, const themis
 {
     const themis_collective_topology_t *topology = planner->topology;
     const themis_aggregation_domains_t *domains = &planner->plan->domains;
-    themis_aggregation_request_t request = {.placement = planner->config->placement,
+    themis_aggregation_problem_t request = {.placement = planner->config->placement,
                                             .domains = domains,
                                             .matrix = matrix,
-                                            .slots = topology->slots,
+                                            .candidates = topology->slots,
                                             .distances = topology->distances,
                                             .server_distance = topology->server_distance,
                                             .keep = planner->keep,
@@ -262,7 +262,7 @@ static themis_status_t assign(themis_collective_planner_t *planner, const themis
     memcpy(answer->aggregator, made->aggregator, domains->count * sizeof(uint32_t));
     planner->plan->slot = malloc(domains->count * sizeof(uint32_t));
     if (planner->plan->slot)
-        memcpy(planner->plan->slot, made->chosen.slot, domains->count * sizeof(uint32_t));
+        memcpy(planner->plan->slot, made->chosen.candidate, domains->count * sizeof(uint32_t));
     themis_aggregation_plan_destroy(made);
     return planner->plan->slot ? THEMIS_OK : THEMIS_NO_MEMORY;
 }

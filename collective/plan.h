@@ -34,7 +34,7 @@ typedef struct themis_collective_cost {
 } themis_collective_cost_t;
 
 typedef struct themis_collective_plan {
-    themis_aggregation_key_t key;
+    themis_aggregation_plan_key_t key;
     themis_aggregation_domains_t domains; /* of the call it was made for; moved on reuse */
     themis_aggregation_placement_t placement;
     uint32_t *aggregator; /* [domains.count] rank */

@@ -15,11 +15,11 @@ const char *themis_collective_source_name(themis_collective_source_t source)
 }
 
 static themis_status_t slots_within(const themis_collective_group_t *group, const uint32_t *limit,
-                                    themis_aggregation_slots_t **slots)
+                                    themis_aggregation_candidates_t **slots)
 {
     const themis_collective_census_t *census = group->census;
-    return themis_aggregation_slots_create(census->node_of_rank, (uint32_t)group->size, group->nodes, limit,
-                                           census->preference, slots);
+    return themis_aggregation_candidates_create(census->node_of_rank, (uint32_t)group->size, group->nodes, limit,
+                                                census->preference, slots);
 }
 
 static themis_status_t make_slots(const themis_collective_group_t *group, const themis_collective_config_t *config,
@@ -39,7 +39,7 @@ static themis_status_t make_slots(const themis_collective_group_t *group, const 
         status = slots_within(group, limit, &topology->slots);
     if (status == THEMIS_OK && !topology->slots->count) {
         themis_warn("cb_config_list \"%s\" allows no aggregator; one for each node", config->config_list);
-        themis_aggregation_slots_destroy(topology->slots);
+        themis_aggregation_candidates_destroy(topology->slots);
         topology->slots = NULL;
         status = slots_within(group, NULL, &topology->slots);
     }
@@ -97,6 +97,6 @@ void themis_collective_topology_destroy(themis_collective_topology_t *topology)
     if (!topology)
         return;
     themis_collective_measure_drop(topology);
-    themis_aggregation_slots_destroy(topology->slots);
+    themis_aggregation_candidates_destroy(topology->slots);
     free(topology);
 }

@@ -23,7 +23,7 @@ const char *themis_collective_source_name(themis_collective_source_t source);
 typedef struct themis_collective_topology {
     uint32_t slot_count;               /* on all ranks */
     themis_collective_source_t source; /* on all ranks */
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_candidates_t *slots;
     themis_aggregation_distances_t *distances;
     const themis_aggregation_fabric_t *fabric; /* NULL without one; `recorded`, or borrowed from the process */
     themis_aggregation_fabric_t *recorded;     /* NULL unless read from a file */

@@ -36,7 +36,7 @@ static void agree_on(themis_collective_op_t *op, themis_collective_stage_t stage
 }
 
 /* A plan of the same pattern becomes the most recent one. All ranks have the same plans in the same order. */
-static themis_collective_plan_t *find_plan(themis_collective_t *coll, const themis_aggregation_key_t *key)
+static themis_collective_plan_t *find_plan(themis_collective_t *coll, const themis_aggregation_plan_key_t *key)
 {
     for (int i = 0; i < THEMIS_COLLECTIVE_PLANS && coll->plan[i]; i++) {
         themis_collective_plan_t *found = coll->plan[i];
@@ -92,18 +92,18 @@ static themis_status_t cut(const themis_collective_op_t *op, themis_aggregation_
 {
     const themis_collective_t *coll = op->coll;
     const themis_collective_config_t *config = &coll->config;
-    themis_aggregation_load_t load = {.bytes = op->result.bytes,
-                                      .nodes = coll->group->nodes,
-                                      .slots = coll->topology->slot_count,
-                                      .most = config->most,
-                                      .servers = config->layout.servers,
-                                      .stripe_size = config->layout.stripe_size,
-                                      .buffer_size = config->buffer_size};
+    themis_aggregation_count_input_t load = {.bytes = op->result.bytes,
+                                             .nodes = coll->group->nodes,
+                                             .candidates = coll->topology->slot_count,
+                                             .max = config->most,
+                                             .servers = config->layout.servers,
+                                             .stripe_size = config->layout.stripe_size,
+                                             .buffer_size = config->buffer_size};
     int fixed = config->method == THEMIS_AGGREGATION_STATIC_CYCLIC;
     /* The first call decides for all that follow, so it counts as a large one. */
-    if (fixed && load.bytes < load.slots * load.buffer_size)
-        load.bytes = load.slots * load.buffer_size;
-    uint32_t count = fixed && coll->kept ? coll->kept : themis_aggregation_count_choose(config->aggregators, &load);
+    if (fixed && load.bytes < load.candidates * load.buffer_size)
+        load.bytes = load.candidates * load.buffer_size;
+    uint32_t count = fixed && coll->kept ? coll->kept : themis_aggregation_aggregator_count(config->aggregators, &load);
     return themis_aggregation_domains_init(config->method, &config->layout, op->result.first, op->result.end - 1, count,
                                            domains);
 }
@@ -130,7 +130,8 @@ void themis_collective_twophase_begin(themis_collective_op_t *op)
         agree_on(op, THEMIS_COLLECTIVE_RESULT);
         return;
     }
-    themis_aggregation_key_t key = themis_aggregation_key(&domains, coll->config.placement, take_name(&op->vote));
+    themis_aggregation_plan_key_t key =
+        themis_aggregation_plan_key(&domains, coll->config.placement, take_name(&op->vote));
     op->plan = find_plan(coll, &key);
     if (op->plan) {
         coll->info.plans_reused++;
@@ -155,7 +156,7 @@ static void take_plan(themis_collective_op_t *op)
         agree_on(op, THEMIS_COLLECTIVE_ENDED);
         return;
     }
-    op->plan->key = themis_aggregation_key(&op->plan->domains, coll->config.placement, take_name(&op->vote));
+    op->plan->key = themis_aggregation_plan_key(&op->plan->domains, coll->config.placement, take_name(&op->vote));
     keep_slots(coll, op->plan);
     if (op->result.most <= PLAN_BYTES) {
         op->plan->ready = 1;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 themisinclude_HEADERS += include/themis/lap.h
 noinst_LTLIBRARIES += lap/libthemis-lap.la
-lap_libthemis_lap_la_SOURCES = lap/certify.h lap/jv.h lap/lap.c lap/lap_f64.c lap/lap_i64.c lap/lap_internal.h lap/scan.h \
+lap_libthemis_lap_la_SOURCES = lap/certificate.c lap/jonker_volgenant.c lap/jonker_volgenant.h lap/scan.c lap/scan.h \
 	lap/scan_kernels.h
 
 check_PROGRAMS += test/lap/test_lap

@@ -86,21 +86,21 @@ int main(void)
     const uint32_t node_of_rank[] = {0, 1};
     themis_aggregation_domains_t domains;
     themis_aggregation_matrix_t *matrix;
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_candidates_t *slots;
     themis_aggregation_plan_t *plan;
     int good;
 
     if (themis_aggregation_domains_init(THEMIS_AGGREGATION_ALIGNED, &layout, 0, 2047, 2, &domains) != THEMIS_OK ||
         themis_aggregation_matrix_create(2, 2, cell, 2, &matrix) != THEMIS_OK ||
-        themis_aggregation_slots_create(node_of_rank, 2, 2, NULL, NULL, &slots) != THEMIS_OK)
+        themis_aggregation_candidates_create(node_of_rank, 2, 2, NULL, NULL, &slots) != THEMIS_OK)
         return 1;
-    themis_aggregation_request_t request = {
-        .placement = THEMIS_AGGREGATION_TOPOLOGY, .domains = &domains, .matrix = matrix, .slots = slots};
+    themis_aggregation_problem_t request = {
+        .placement = THEMIS_AGGREGATION_TOPOLOGY, .domains = &domains, .matrix = matrix, .candidates = slots};
     if (themis_aggregation_plan_create(&request, &plan) != THEMIS_OK)
         return 1;
     good = plan->certified && plan->aggregator[0] == 1 && plan->aggregator[1] == 0 && plan->chosen.moved_bytes == 0;
     themis_aggregation_plan_destroy(plan);
-    themis_aggregation_slots_destroy(slots);
+    themis_aggregation_candidates_destroy(slots);
     themis_aggregation_matrix_destroy(matrix);
     puts(good ? "planned" : "wrong");
     return !good;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* themis jobs: who is served, over all servers. */
+/* themis jobs: the jobs of all servers. */
 #include <stdio.h>
-#include "tools/sample.h"
+#include "tools/command.h"
+#include "tools/format.h"
+#include "tools/json.h"
+#include "tools/sessions.h"
+#include "tools/statistics.h"
 
-static void print_jobs(const themis_tools_sample_t *sample)
+static void print_jobs(const themis_tools_statistics_t *sample)
 {
     char read[8], written[8], queued[8];
 
@@ -12,38 +16,37 @@ static void print_jobs(const themis_tools_sample_t *sample)
     for (uint32_t i = 0; i < sample->count; i++) {
         const themis_tools_job_t *job = &sample->job[i];
         printf("%-24.24s %8u %8u %5u %8u %6.2f %8s %8s %9.0f %6.0f %7s%s\n", job->id, job->uid, job->gid, job->nodes,
-               job->priority, 100 * job->due, themis_tools_bytes(job->bytes_read, read),
-               themis_tools_bytes(job->bytes_written, written), job->requests, job->queued,
-               themis_tools_bytes(job->queued_bytes, queued), job->active ? "" : "  inactive");
+               job->priority, 100 * job->due, themis_tools_format_bytes(job->bytes_read, read),
+               themis_tools_format_bytes(job->bytes_written, written), job->requests, job->queued,
+               themis_tools_format_bytes(job->queued_bytes, queued), job->active ? "" : "  inactive");
     }
 }
 
-static int run_jobs(const themis_tools_command_t *self, int argc, char **argv)
+static int run_jobs(int argc, char **argv)
 {
     int as_json = 0, result = THEMIS_TOOLS_OK;
     const char *servers = NULL;
     const themis_tools_option_t options[] = {{0, "json", &as_json, NULL}, {'s', "servers", NULL, &servers}, {0}};
-    themis_tools_sample_t sample;
+    themis_tools_statistics_t sample;
     themis_t *session;
 
-    if (themis_tools_options(self, argc, argv, options) != argc)
-        return themis_tools_usage(self);
-    if (themis_tools_session(self, servers, &session) != THEMIS_TOOLS_OK)
+    if (themis_tools_options(argc, argv, options) != argc)
+        return themis_tools_usage();
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
-    if (themis_tools_sample_take(session, NULL, &sample) != 0) {
-        result = themis_tools_complain(self, "out of memory");
+    if (themis_tools_statistics_take(session, NULL, &sample) != 0) {
+        result = themis_tools_error("out of memory");
     } else if (as_json) {
-        json_t *json = themis_tools_sample_json(&sample);
-        json_dumpf(json_object_get(json, "jobs"), stdout, JSON_INDENT(2));
-        putchar('\n');
+        json_t *json = themis_tools_statistics_json(&sample);
+        themis_tools_json_print(json_incref(json_object_get(json, "jobs")));
         json_decref(json);
     } else {
         print_jobs(&sample);
     }
     for (uint32_t s = 0; s < sample.servers && result == THEMIS_TOOLS_OK; s++)
         if (!sample.server[s].reachable)
-            result = themis_tools_complain(self, "server %u does not answer", s);
-    themis_tools_sample_release(&sample);
+            result = themis_tools_error("server %u does not answer", s);
+    themis_tools_statistics_release(&sample);
     return result;
 }
 

@@ -2,7 +2,8 @@
 /* The command `themis`: finds the subcommand and runs it. */
 #include <stdio.h>
 #include <string.h>
-#include "tools/tool.h"
+#include "tools/command.h"
+#include "tools/sessions.h"
 
 static const themis_tools_command_t *const commands[] = {
     &themis_tools_run,   &themis_tools_start, &themis_tools_stop, &themis_tools_status, &themis_tools_ls,
@@ -22,7 +23,7 @@ static void print_commands(FILE *out)
           out);
 }
 
-static const themis_tools_command_t *find(const char *name)
+static const themis_tools_command_t *command_find(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
@@ -37,7 +38,7 @@ static int wants_help(const char *argument)
 
 int main(int argc, char **argv)
 {
-    const themis_tools_command_t *command = argc > 1 ? find(argv[1]) : NULL;
+    const themis_tools_command_t *command = argc > 1 ? command_find(argv[1]) : NULL;
 
     if (argc > 1 && wants_help(argv[1])) {
         print_commands(stdout);
@@ -54,12 +55,11 @@ int main(int argc, char **argv)
         return THEMIS_TOOLS_USAGE;
     }
     if (argc > 2 && wants_help(argv[2])) {
-        printf("usage: themis %s %s\n%s\n%s", command->name, command->usage, command->summary,
-               command->options ? command->options : "");
+        themis_tools_command_help(command, stdout);
         return THEMIS_TOOLS_OK;
     }
-    int status = command->run(command, argc - 1, argv + 1);
-    themis_tools_close();
+    int status = themis_tools_command_run(command, argc - 1, argv + 1);
+    themis_tools_sessions_close();
     if (fflush(stdout) != 0 && status == THEMIS_TOOLS_OK)
         status = THEMIS_TOOLS_FAILED;
     return status;

@@ -1,53 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* themis status: what each server says of itself and of its jobs. */
-#include <jansson.h>
+/* themis status: each server and its jobs. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "tools/sample.h"
-#include "tools/tool.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/sessions.h"
+#include "tools/statistics.h"
 
 static double mib(const json_t *object, const char *key)
 {
-    return (double)json_integer_value(json_object_get(object, key)) / 0x1p20;
+    return themis_tools_json_number(object, key) / 0x1p20;
 }
 
-static long long number(const json_t *object, const char *key)
-{
-    return (long long)json_integer_value(json_object_get(object, key));
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-
-    return value ? value : "";
-}
-
-/* One question to one server; NULL, with the cause in *error, if it does not answer. */
-static json_t *ask(themis_t *session, uint32_t index, const char *what, const char **error)
-{
-    json_error_t fault;
-    char *answer;
-
-    *error = "its answer is not JSON";
-    if (themis_query(session, index, what, &answer) != THEMIS_OK) {
-        *error = themis_last_error();
-        return NULL;
-    }
-    json_t *json = json_loads(answer, 0, &fault);
-    free(answer);
-    return json;
-}
-
-/* {"number":, "reachable":, "server":, "jobs":} of one server; one that is silent has "error" instead. */
-static json_t *survey(themis_t *session, uint32_t index)
+/* {"number":, "reachable":, "server":, "jobs":} of one server; one that does not answer has "error" instead. */
+static json_t *server_query(themis_t *session, uint32_t index)
 {
     const char *error;
-    json_t *server = ask(session, index, "server", &error), *jobs = NULL;
+    json_t *server = themis_tools_json_query(session, index, "server", &error), *jobs = NULL;
 
-    if (server && !(jobs = themis_tools_jobs_ask(session, index)))
-        error = themis_last_error();
+    if (server)
+        jobs = themis_tools_statistics_jobs(session, index, &error);
     if (!jobs) {
         json_decref(server);
         return json_pack("{s:i, s:b, s:s}", "number", (int)index, "reachable", 0, "error", error);
@@ -60,13 +31,15 @@ static void print_server(const json_t *row)
     const json_t *server = json_object_get(row, "server"), *sharing = json_object_get(server, "sharing");
 
     if (!json_is_true(json_object_get(row, "reachable"))) {
-        printf("%3lld  %s\n", number(row, "number"), text(row, "error"));
+        printf("%3.0f  %s\n", themis_tools_json_number(row, "number"), themis_tools_json_text(row, "error"));
         return;
     }
-    printf("%3lld  %-22s %-8s %-16s %10.0f %10.0f %10.0f %10.0f %5lld %7lld%s\n", number(row, "number"),
-           text(server, "name"), text(server, "store"), text(sharing, "policy"), mib(server, "used_bytes"),
-           mib(server, "capacity_bytes"), mib(server, "bytes_read"), mib(server, "bytes_written"),
-           number(server, "jobs"), number(server, "queued"),
+    printf("%3.0f  %-22s %-8s %-16s %10.0f %10.0f %10.0f %10.0f %5.0f %7.0f%s\n",
+           themis_tools_json_number(row, "number"), themis_tools_json_text(server, "name"),
+           themis_tools_json_text(server, "store"), themis_tools_json_text(sharing, "policy"),
+           mib(server, "used_bytes"), mib(server, "capacity_bytes"), mib(server, "bytes_read"),
+           mib(server, "bytes_written"), themis_tools_json_number(server, "jobs"),
+           themis_tools_json_number(server, "queued"),
            json_is_true(json_object_get(server, "draining")) ? "  draining" : "");
 }
 
@@ -77,15 +50,17 @@ static void print_jobs(const json_t *row)
 
     json_array_foreach(json_object_get(row, "jobs"), i, job)
     {
-        printf("%3lld  %-32.32s %6lld %5lld %8lld %10.0f %10.0f %7lld %10.0f %6.3f%s\n", number(row, "number"),
-               text(job, "job"), number(job, "uid"), number(job, "nodes"), number(job, "clients"),
-               mib(job, "bytes_read"), mib(job, "bytes_written"), number(job, "queued"), mib(job, "queued_bytes"),
+        printf("%3.0f  %-32.32s %6.0f %5.0f %8.0f %10.0f %10.0f %7.0f %10.0f %6.3f%s\n",
+               themis_tools_json_number(row, "number"), themis_tools_json_text(job, "job"),
+               themis_tools_json_number(job, "uid"), themis_tools_json_number(job, "nodes"),
+               themis_tools_json_number(job, "clients"), mib(job, "bytes_read"), mib(job, "bytes_written"),
+               themis_tools_json_number(job, "queued"), mib(job, "queued_bytes"),
                json_number_value(json_object_get(job, "share")),
                json_is_true(json_object_get(job, "active")) ? "" : "  inactive");
     }
 }
 
-static void print_survey(const json_t *rows)
+static void print_servers(const json_t *rows)
 {
     size_t i;
     json_t *row;
@@ -104,7 +79,7 @@ static void print_survey(const json_t *rows)
     }
 }
 
-static int run_status(const themis_tools_command_t *self, int argc, char **argv)
+static int run_status(int argc, char **argv)
 {
     int as_json = 0, result = THEMIS_TOOLS_OK;
     const char *servers = NULL;
@@ -112,25 +87,24 @@ static int run_status(const themis_tools_command_t *self, int argc, char **argv)
     themis_session_info_t info;
     themis_t *session;
 
-    if (themis_tools_options(self, argc, argv, options) != argc)
-        return themis_tools_usage(self);
-    if (themis_tools_session(self, servers, &session) != THEMIS_TOOLS_OK)
+    if (themis_tools_options(argc, argv, options) != argc)
+        return themis_tools_usage();
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     themis_session_info(session, &info);
     json_t *rows = json_array();
     for (uint32_t i = 0; i < info.servers; i++) {
-        json_t *row = survey(session, i);
+        json_t *row = server_query(session, i);
         if (!row || !json_is_true(json_object_get(row, "reachable")))
             result = THEMIS_TOOLS_FAILED;
         json_array_append_new(rows, row);
     }
     if (as_json) {
-        json_dumpf(rows, stdout, JSON_INDENT(2));
-        putchar('\n');
+        themis_tools_json_print(rows);
     } else {
-        print_survey(rows);
+        print_servers(rows);
+        json_decref(rows);
     }
-    json_decref(rows);
     return result;
 }
 

@@ -1,47 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* themis top: jobs and servers as they are now, every second anew. */
+/* themis top: jobs and servers, updated every second. */
 #include <curses.h>
 #include <locale.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "tools/sample.h"
+#include "tools/command.h"
+#include "tools/format.h"
+#include "tools/sessions.h"
+#include "tools/statistics.h"
 
 enum { LINE_BYTES = 256, COLUMNS = 80 };
 
-/* One line of the picture, wherever it goes: the screen or standard output. */
+/* A page of lines, on the screen or on standard output. */
 typedef struct page {
     int on_screen, row, rows;
 } page_t;
 
-static size_t width(const page_t *page)
+static size_t page_width(const page_t *page)
 {
     return page->on_screen ? (size_t)COLS : COLUMNS;
 }
 
-/* A line that is too long is cut, and shows it. */
-static void put_line(page_t *page, int attributes, const char *text)
+/* A line that is too long is cut and ends with "..". Attributes count on the screen only. */
+__attribute__((format(printf, 3, 4))) static void put_line(page_t *page, attr_t attributes, const char *format, ...)
 {
     char line[LINE_BYTES];
-    size_t most = width(page);
+    size_t max = page_width(page);
+    va_list list;
 
-    snprintf(line, sizeof line, "%s", text);
-    if (strlen(line) > most && most > 2)
-        snprintf(line + most - 2, sizeof line - most + 2, "..");
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (strlen(line) > max && max > 2)
+        snprintf(line + max - 2, sizeof line - max + 2, "..");
     if (!page->on_screen) {
         puts(line);
-        return;
+    } else if (page->row < page->rows) {
+        attron(attributes);
+        mvaddnstr(page->row++, 0, line, COLS);
+        attroff(attributes);
     }
-    if (page->row >= page->rows)
-        return;
-    attron(attributes);
-    mvaddnstr(page->row++, 0, line, COLS);
-    attroff(attributes);
 }
 
-static void put_head(page_t *page, const themis_tools_sample_t *sample)
+static void put_head(page_t *page, const themis_tools_statistics_t *sample)
 {
     char line[LINE_BYTES], sharing[LINE_BYTES / 2], clock[16];
     time_t now = time(NULL);
@@ -60,80 +65,73 @@ static void put_head(page_t *page, const themis_tools_sample_t *sample)
                           sample->servers == 1 ? "" : "s", sample->count, sample->count == 1 ? "" : "s");
     snprintf(sharing, sizeof sharing, "%s%s%s", policy, *draw ? ", " : "", draw);
     /* A long policy has a line of its own. */
-    int fits = (size_t)length + 2 + strlen(sharing) <= width(page);
-    if (fits)
-        snprintf(line + length, sizeof line - (size_t)length, "  %s", sharing);
-    put_line(page, page->on_screen ? (int)A_BOLD : 0, line);
+    int fits = (size_t)length + 2 + strlen(sharing) <= page_width(page);
+    put_line(page, A_BOLD, "%s%s%s", line, fits ? "  " : "", fits ? sharing : "");
     if (!fits)
-        put_line(page, page->on_screen ? (int)A_BOLD : 0, sharing);
+        put_line(page, A_BOLD, "%s", sharing);
 }
 
-static void put_servers(page_t *page, const themis_tools_sample_t *sample, uint32_t most)
+static void put_servers(page_t *page, const themis_tools_statistics_t *sample, uint32_t max)
 {
-    char line[LINE_BYTES], read[8], written[8], used[8], size[8], jobs[8], queued[8];
+    char read[8], written[8], used[8], size[8], jobs[8], queued[8];
 
-    snprintf(line, sizeof line, "%3s %-26s %5s %7s %8s %8s %15s", "NO", "SERVER", "JOBS", "QUEUED", "READ/S", "WRITE/S",
+    put_line(page, A_REVERSE, "%3s %-26s %5s %7s %8s %8s %15s", "NO", "SERVER", "JOBS", "QUEUED", "READ/S", "WRITE/S",
              "STORE USED");
-    put_line(page, page->on_screen ? (int)A_REVERSE : 0, line);
-    for (uint32_t s = 0; s < sample->servers && s < most; s++) {
+    for (uint32_t s = 0; s < sample->servers && s < max; s++) {
         const themis_tools_server_t *server = &sample->server[s];
         if (!server->reachable)
-            snprintf(line, sizeof line, "%3u %s", s, server->error);
+            put_line(page, 0, "%3u %s", s, server->error);
         else
-            snprintf(line, sizeof line, "%3u %-26.26s %5s %7s %8s %8s %7s of %-5s", s, server->name,
-                     themis_tools_count(server->jobs, jobs), themis_tools_count(server->queued, queued),
-                     themis_tools_bytes(server->read_s, read), themis_tools_bytes(server->written_s, written),
-                     themis_tools_bytes(server->used, used), themis_tools_bytes(server->capacity, size));
-        put_line(page, 0, line);
+            put_line(page, 0, "%3u %-26.26s %5s %7s %8s %8s %7s of %-5s", s, server->name,
+                     themis_tools_format_count(server->jobs, jobs), themis_tools_format_count(server->queued, queued),
+                     themis_tools_format_bytes(server->read_s, read),
+                     themis_tools_format_bytes(server->written_s, written),
+                     themis_tools_format_bytes(server->used, used), themis_tools_format_bytes(server->capacity, size));
     }
-    if (sample->servers > most) {
-        snprintf(line, sizeof line, "    and %u more", sample->servers - most);
-        put_line(page, 0, line);
-    }
+    if (sample->servers > max)
+        put_line(page, 0, "    and %u more", sample->servers - max);
 }
 
-/* Milliseconds, with a decimal while they are few. */
+/* Milliseconds, with a decimal where there is room. */
 static const char *wait_text(double ms, char *text)
 {
     if (ms >= 9999.5)
-        return themis_tools_count(ms, text);
+        return themis_tools_format_count(ms, text);
     snprintf(text, 8, "%.1f", ms);
     return text;
 }
 
-static void put_jobs(page_t *page, const themis_tools_sample_t *sample)
+static void put_jobs(page_t *page, const themis_tools_statistics_t *sample)
 {
-    char line[LINE_BYTES], read[8], written[8], nodes[8], queued[8], wait[8];
+    char read[8], written[8], nodes[8], queued[8], wait[8];
 
-    snprintf(line, sizeof line, "%-18s %10s %5s %6s %6s %7s %7s %6s %7s", "JOB", "UID", "NODES", "DUE%", "GOT%",
-             "READ/S", "WRITE/S", "QUEUED", "WAIT ms");
-    put_line(page, page->on_screen ? (int)A_REVERSE : 0, line);
+    put_line(page, A_REVERSE, "%-18s %10s %5s %6s %6s %7s %7s %6s %7s", "JOB", "UID", "NODES", "DUE%", "GOT%", "READ/S",
+             "WRITE/S", "QUEUED", "WAIT ms");
     for (uint32_t i = 0; i < sample->count; i++) {
         const themis_tools_job_t *job = &sample->job[i];
-        snprintf(line, sizeof line, "%-18.18s %10u %5s %6.1f %6.1f %7s %7s %6s %7s", job->id, job->uid,
-                 themis_tools_count(job->nodes, nodes), 100 * job->due, 100 * job->got,
-                 themis_tools_bytes(job->read_s, read), themis_tools_bytes(job->written_s, written),
-                 themis_tools_count(job->queued, queued), wait_text(job->wait_ms, wait));
-        /* A job that wants more and gets clearly less than its due stands out. */
+        /* A job that has requests queued and gets clearly less than its share is highlighted. */
         int bad = job->queued > 0 && job->got < 0.9 * job->due;
-        put_line(page, page->on_screen && bad ? (int)A_BOLD : 0, line);
+        put_line(page, bad ? A_BOLD : 0, "%-18.18s %10u %5s %6.1f %6.1f %7s %7s %6s %7s", job->id, job->uid,
+                 themis_tools_format_count(job->nodes, nodes), 100 * job->due, 100 * job->got,
+                 themis_tools_format_bytes(job->read_s, read), themis_tools_format_bytes(job->written_s, written),
+                 themis_tools_format_count(job->queued, queued), wait_text(job->wait_ms, wait));
     }
 }
 
-static void put_page(page_t *page, const themis_tools_sample_t *sample)
+static void put_page(page_t *page, const themis_tools_statistics_t *sample)
 {
-    uint32_t most = page->on_screen ? (uint32_t)(page->rows > 20 ? page->rows / 3 : 4) : UINT32_MAX;
+    uint32_t max = page->on_screen ? (uint32_t)(page->rows > 20 ? page->rows / 3 : 4) : UINT32_MAX;
 
     put_head(page, sample);
-    put_line(page, 0, "");
-    put_servers(page, sample, most);
-    put_line(page, 0, "");
+    put_line(page, 0, "%s", "");
+    put_servers(page, sample, max);
+    put_line(page, 0, "%s", "");
     put_jobs(page, sample);
 }
 
-static void put_json(const themis_tools_sample_t *sample)
+static void put_json(const themis_tools_statistics_t *sample)
 {
-    json_t *json = themis_tools_sample_json(sample);
+    json_t *json = themis_tools_statistics_json(sample);
 
     json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     putchar('\n');
@@ -141,7 +139,7 @@ static void put_json(const themis_tools_sample_t *sample)
     json_decref(json);
 }
 
-static void show_screen(const themis_tools_sample_t *sample)
+static void show_screen(const themis_tools_statistics_t *sample)
 {
     page_t page = {.on_screen = 1, .rows = LINES - 1};
 
@@ -169,8 +167,8 @@ typedef struct top {
     double interval;
 } top_t;
 
-/* Waits for the next picture; returns 0 when there is to be none. */
-static int next_picture(const top_t *top)
+/* Waits until the next page is due; returns 0 to end. */
+static int page_await(const top_t *top)
 {
     if (top->once || top->as_json) {
         usleep((useconds_t)(top->interval * 1e6));
@@ -180,18 +178,19 @@ static int next_picture(const top_t *top)
     return key != 'q' && key != 'Q' && key != 27;
 }
 
-static int watch(const themis_tools_command_t *self, themis_t *session, const top_t *top)
+static int pages_show(themis_t *session, const top_t *top)
 {
-    themis_tools_sample_t before = {0}, sample;
-    int on_screen = !top->once && !top->as_json, failed = themis_tools_sample_take(session, NULL, &before), goes_on = 1;
+    themis_tools_statistics_t before = {0}, sample;
+    int on_screen = !top->once && !top->as_json, failed = themis_tools_statistics_take(session, NULL, &before),
+        goes_on = 1;
 
-    /* Rates need two samples: the first picture comes early. */
+    /* Rates need two samples: the first page comes early. */
     usleep(top->once ? (useconds_t)(top->interval * 1e6) : 200000);
     if (on_screen)
         open_screen(top->interval);
     while (!failed && goes_on) {
         page_t page = {0};
-        failed = themis_tools_sample_take(session, &before, &sample);
+        failed = themis_tools_statistics_take(session, &before, &sample);
         if (failed)
             break;
         if (top->as_json)
@@ -200,17 +199,17 @@ static int watch(const themis_tools_command_t *self, themis_t *session, const to
             put_page(&page, &sample);
         else
             show_screen(&sample);
-        themis_tools_sample_release(&before);
+        themis_tools_statistics_release(&before);
         before = sample;
-        goes_on = !top->once && next_picture(top);
+        goes_on = !top->once && page_await(top);
     }
     if (on_screen)
         endwin();
-    themis_tools_sample_release(&before);
-    return failed ? themis_tools_complain(self, "out of memory") : THEMIS_TOOLS_OK;
+    themis_tools_statistics_release(&before);
+    return failed ? themis_tools_error("out of memory") : THEMIS_TOOLS_OK;
 }
 
-static int run_top(const themis_tools_command_t *self, int argc, char **argv)
+static int run_top(int argc, char **argv)
 {
     const char *servers = NULL, *interval = "1";
     top_t top = {0};
@@ -222,21 +221,21 @@ static int run_top(const themis_tools_command_t *self, int argc, char **argv)
     themis_t *session;
     char *end;
 
-    if (themis_tools_options(self, argc, argv, options) != argc)
-        return themis_tools_usage(self);
+    if (themis_tools_options(argc, argv, options) != argc)
+        return themis_tools_usage();
     top.interval = strtod(interval, &end);
     if (*end != '\0' || !(top.interval >= 0.1 && top.interval <= 3600))
-        return themis_tools_misused(self, "-d %s: expected seconds, 0.1 to 3600", interval);
-    if (themis_tools_session(self, servers, &session) != THEMIS_TOOLS_OK)
+        return themis_tools_misuse("-d %s: expected seconds, 0.1 to 3600", interval);
+    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
-    return watch(self, session, &top);
+    return pages_show(session, &top);
 }
 
 const themis_tools_command_t themis_tools_top = {
     "top", "[--once] [--json] [-d SECONDS] [-s HOST:PORT,...]",
     "Shows jobs and servers live: share due and got, bytes/s, queues, waiting times.",
-    "  --once      one picture, as plain text (with --json one object)\n"
-    "  --json      an object a line instead of pictures\n"
-    "  -d SECONDS  between pictures (1)\n"
+    "  --once      one page, as plain text (with --json one object)\n"
+    "  --json      an object a line instead of pages\n"
+    "  -d SECONDS  between pages (1)\n"
     "  -s LIST     these servers instead of those configured\n",
     run_top};

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis topo: the fabric as a tree of racks and hosts, this host's packages, and the distance between two hosts. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include "tools/fabric.h"
+#include "tools/command.h"
+#include "tools/fabric_levels.h"
+#include "tools/fabric_option.h"
+#include "tools/json.h"
+#include "tools/options.h"
 #include "util/config.h"
 
 typedef struct view {
-    const themis_tools_command_t *self;
     const themis_aggregation_fabric_t *fabric;
-    themis_tools_levels_t levels;
+    themis_tools_fabric_levels_t levels;
     const char *servers; /* list, or NULL */
     uint32_t here;       /* this host's vertex, or UINT32_MAX */
 } view_t;
@@ -21,7 +22,7 @@ static int is_server(const view_t *view, uint32_t v)
     const char *list = view->servers;
     char name[256];
 
-    while (themis_tools_next_host(&list, name, sizeof name)) {
+    while (themis_tools_fabric_next_host(&list, name, sizeof name)) {
         uint32_t found;
 
         if (themis_aggregation_fabric_find(view->fabric, 0, name, &found) == THEMIS_OK && found == v)
@@ -44,8 +45,8 @@ static uint32_t find_here(const themis_aggregation_fabric_t *fabric)
     return here;
 }
 
-/* ["top0", ...]: the switches that a switch is connected to, once for each cable. */
-static json_t *uplinks(const view_t *view, uint32_t v)
+/* [{"switch", "cables"}, ...]: the switches that a switch is connected to. */
+static json_t *links_json(const view_t *view, uint32_t v)
 {
     const themis_aggregation_fabric_t *f = view->fabric;
     json_t *list = json_array();
@@ -60,7 +61,7 @@ static json_t *uplinks(const view_t *view, uint32_t v)
     return list;
 }
 
-static json_t *hosts_of(const view_t *view, uint32_t v)
+static json_t *hosts_json(const view_t *view, uint32_t v)
 {
     json_t *list = json_array();
 
@@ -73,20 +74,20 @@ static json_t *hosts_of(const view_t *view, uint32_t v)
     return list;
 }
 
-static json_t *switches(const view_t *view)
+static json_t *switches_json(const view_t *view)
 {
     json_t *list = json_array();
 
     for (uint32_t level = 1; level < view->levels.levels; level++)
         for (uint32_t v = 0; v < view->fabric->vertices; v++)
             if (view->levels.level[v] == level)
-                json_array_append_new(list,
-                                      json_pack("{s:s, s:i, s:o, s:o}", "name", view->fabric->vertex[v].name, "level",
-                                                (int)level, "links", uplinks(view, v), "hosts", hosts_of(view, v)));
+                json_array_append_new(list, json_pack("{s:s, s:i, s:o, s:o}", "name", view->fabric->vertex[v].name,
+                                                      "level", (int)level, "links", links_json(view, v), "hosts",
+                                                      hosts_json(view, v)));
     return list;
 }
 
-static json_t *machine(const char *xml)
+static json_t *packages_json(const char *xml)
 {
     themis_aggregation_package_t *package;
     uint32_t packages;
@@ -102,26 +103,23 @@ static json_t *machine(const char *xml)
     return list;
 }
 
-/* Hops between two hosts, or -1 after a complaint. */
-static int distance(const view_t *view, const char *from, const char *to)
+/* Hops between two hosts, or -1 after an error message. */
+static int hosts_distance(const view_t *view, const char *from, const char *to)
 {
     const char *name[2] = {from, to};
     uint32_t vertex[2];
     uint16_t *hops;
     int result = -1;
 
-    for (int i = 0; i < 2; i++) {
-        if (themis_aggregation_fabric_find(view->fabric, 0, name[i], &vertex[i]) != THEMIS_OK) {
-            themis_tools_complain(view->self, "there is no host %s in the fabric", name[i]);
+    for (int i = 0; i < 2; i++)
+        if (themis_tools_fabric_host(view->fabric, name[i], &vertex[i]) != THEMIS_TOOLS_OK)
             return -1;
-        }
-    }
     hops = malloc(((size_t)view->fabric->vertices + 1) * sizeof *hops);
     if (hops && themis_aggregation_fabric_hops(view->fabric, vertex[0], hops) == THEMIS_OK &&
         hops[vertex[1]] != THEMIS_AGGREGATION_UNREACHABLE)
         result = hops[vertex[1]];
     else
-        themis_tools_complain(view->self, "there is no path from %s to %s", from, to);
+        themis_tools_error("there is no path from %s to %s", from, to);
     free(hops);
     return result;
 }
@@ -131,17 +129,17 @@ static void print_switch(const json_t *row)
     size_t i;
     json_t *item;
 
-    printf("%s", json_string_value(json_object_get(row, "name")));
+    printf("%s", themis_tools_json_text(row, "name"));
     json_array_foreach(json_object_get(row, "links"), i, item)
     {
-        printf("%s %s", i ? "," : "  --", json_string_value(json_object_get(item, "switch")));
-        if (json_integer_value(json_object_get(item, "cables")) > 1)
-            printf(" x%lld", (long long)json_integer_value(json_object_get(item, "cables")));
+        printf("%s %s", i ? "," : "  --", themis_tools_json_text(item, "switch"));
+        if (themis_tools_json_number(item, "cables") > 1)
+            printf(" x%.0f", themis_tools_json_number(item, "cables"));
     }
     putchar('\n');
     json_array_foreach(json_object_get(row, "hosts"), i, item)
     {
-        printf("    %s%s%s\n", json_string_value(json_object_get(item, "name")),
+        printf("    %s%s%s\n", themis_tools_json_text(item, "name"),
                json_is_true(json_object_get(item, "server")) ? "  (I/O server)" : "",
                json_is_true(json_object_get(item, "here")) ? "  (this host)" : "");
     }
@@ -159,38 +157,35 @@ static void print_all(const json_t *all)
     }
     json_array_foreach(json_object_get(all, "packages"), i, row)
     {
-        printf("this host, package %zu: %lld NUMA nodes, %lld level-3 caches, %lld cores, %lld CPUs\n", i,
-               (long long)json_integer_value(json_object_get(row, "numa_nodes")),
-               (long long)json_integer_value(json_object_get(row, "l3_caches")),
-               (long long)json_integer_value(json_object_get(row, "cores")),
-               (long long)json_integer_value(json_object_get(row, "cpus")));
+        printf("this host, package %zu: %.0f NUMA nodes, %.0f level-3 caches, %.0f cores, %.0f CPUs\n", i,
+               themis_tools_json_number(row, "numa_nodes"), themis_tools_json_number(row, "l3_caches"),
+               themis_tools_json_number(row, "cores"), themis_tools_json_number(row, "cpus"));
     }
     if (to)
-        printf("%s to %s: %lld hops\n", json_string_value(json_object_get(to, "from")),
-               json_string_value(json_object_get(to, "to")),
-               (long long)json_integer_value(json_object_get(to, "hops")));
+        printf("%s to %s: %.0f hops\n", themis_tools_json_text(to, "from"), themis_tools_json_text(to, "to"),
+               themis_tools_json_number(to, "hops"));
 }
 
-/* Adds what needs a fabric; argv has no operand or two hosts. */
+/* Adds switches and the distance; argv has no operand or two hosts. */
 static int add_fabric(view_t *view, int operands, char **argv, json_t *all)
 {
     int hops;
 
-    if (themis_tools_levels_make(view->self, view->fabric, &view->levels) != THEMIS_TOOLS_OK)
+    if (themis_tools_fabric_levels_make(view->fabric, &view->levels) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     view->here = find_here(view->fabric);
-    json_object_set_new(all, "switches", switches(view));
-    themis_tools_levels_drop(&view->levels);
+    json_object_set_new(all, "switches", switches_json(view));
+    themis_tools_fabric_levels_free(&view->levels);
     if (operands == 0)
         return THEMIS_TOOLS_OK;
-    hops = distance(view, argv[0], argv[1]);
+    hops = hosts_distance(view, argv[0], argv[1]);
     if (hops < 0)
         return THEMIS_TOOLS_FAILED;
     json_object_set_new(all, "distance", json_pack("{s:s, s:s, s:i}", "from", argv[0], "to", argv[1], "hops", hops));
     return THEMIS_TOOLS_OK;
 }
 
-static int run_topo(const themis_tools_command_t *self, int argc, char **argv)
+static int run_topo(int argc, char **argv)
 {
     int as_json = 0, result = THEMIS_TOOLS_OK, first;
     const char *name = NULL, *xml = NULL, *servers = themis_util_config_env("THEMIS_SERVERS");
@@ -201,16 +196,16 @@ static int run_topo(const themis_tools_command_t *self, int argc, char **argv)
                                              {0}};
     themis_aggregation_fabric_t *fabric = NULL;
 
-    first = themis_tools_options(self, argc, argv, options);
+    first = themis_tools_options(argc, argv, options);
     if (first < 0 || (argc - first != 0 && argc - first != 2))
-        return themis_tools_usage(self);
-    json_t *all = json_pack("{s:o}", "packages", machine(xml));
-    /* a host without a fabric can still show itself, but not tell distances */
+        return themis_tools_usage();
+    json_t *all = json_pack("{s:o}", "packages", packages_json(xml));
+    /* without a fabric the packages of this host are shown, but no distances */
     if (name || argc > first || themis_aggregation_fabric_discover(&fabric) == THEMIS_OK) {
-        view_t view = {.self = self, .servers = servers};
+        view_t view = {.servers = servers};
 
         if (!fabric)
-            result = themis_tools_fabric_open(self, name, &fabric);
+            result = themis_tools_fabric_open(name, &fabric);
         view.fabric = fabric;
         if (result == THEMIS_TOOLS_OK)
             result = add_fabric(&view, argc - first, argv + first, all);
@@ -218,12 +213,10 @@ static int run_topo(const themis_tools_command_t *self, int argc, char **argv)
     } else if (!as_json) {
         puts("no InfiniBand fabric: all hosts are taken to be 2 hops apart");
     }
-    if (result == THEMIS_TOOLS_OK && as_json) {
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        putchar('\n');
-    } else if (result == THEMIS_TOOLS_OK) {
+    if (result == THEMIS_TOOLS_OK && as_json)
+        themis_tools_json_print(json_incref(all));
+    else if (result == THEMIS_TOOLS_OK)
         print_all(all);
-    }
     json_decref(all);
     return result;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Linear assignment: rows are assigned to columns, each row to one column of its own, so that the sum of the chosen
- * costs is least. Dense cost matrices, rows <= columns, row-major. Method: Jonker and Volgenant, "A shortest augmenting
- * path algorithm for dense and sparse linear assignment problems", Computing 38 (1987): column reduction and reduction
- * transfer (square matrices only, because they need every column to be assigned in the end), augmenting row reduction,
- * then shortest augmenting paths. O(rows^2 * columns) time, O(columns) memory beyond the matrix.
+ * Linear assignment: each row is assigned a column of its own so that the sum of the chosen costs is minimal. Dense
+ * cost matrices, rows <= columns, row-major. Method: Jonker and Volgenant, "A shortest augmenting path algorithm for
+ * dense and sparse linear assignment problems", Computing 38 (1987): column reduction and reduction transfer (square
+ * matrices only, because they need every column to be assigned in the end), augmenting row reduction, then shortest
+ * augmenting paths. O(rows^2 * columns) time, O(columns) memory beyond the matrix.
  *
  * The solution carries the dual variables u (rows) and v (columns), which prove that it is optimal:
  *     u[i] + v[j] <= cost[i][j] for all i, j;   v[j] <= 0 and v[j] == 0 where no row has column j, if rows < columns;
@@ -27,10 +27,9 @@ extern "C" {
 
 #define THEMIS_LAP_EXPORT __attribute__((visibility("default")))
 
-/* The largest magnitude of a cost that is admitted. Duals and path lengths then stay below 2^60 for any size of matrix.
+/* The largest accepted magnitude of a cost. Duals and path lengths then stay below 2^60 for any size of matrix.
  */
 #define THEMIS_LAP_MAX_I64 (INT64_C(1) << 56)
-#define THEMIS_LAP_MAX_F64 1e300
 
 /* The arrays belong to the caller and are written in full on success; total is the sum of the chosen costs. */
 typedef struct themis_lap_i64 {
@@ -40,33 +39,21 @@ typedef struct themis_lap_i64 {
     int64_t total;
 } themis_lap_i64_t;
 
-typedef struct themis_lap_f64 {
-    uint32_t *column;
-    double *u;
-    double *v;
-    double total;
-} themis_lap_f64_t;
-
 /*
- * Solves the problem of cost[rows * columns]. Errors: INVALID (no rows, rows > columns, more than 2^31 columns, a cost
- * that is not a number), RANGE (a cost beyond THEMIS_LAP_MAX_*, or a total that int64_t cannot hold), NO_MEMORY. On an
+ * Solves the problem of cost[rows * columns]. Errors: INVALID (no rows, rows > columns, 2^31 - 1 columns or
+ * more), RANGE (a cost beyond THEMIS_LAP_MAX_I64, or a total that int64_t cannot hold), NO_MEMORY. On an
  * error the solution's arrays may have been written, its total not.
  */
 THEMIS_LAP_EXPORT themis_status_t themis_lap_i64_solve(size_t rows, size_t columns, const int64_t *cost,
                                                        themis_lap_i64_t *solution);
-THEMIS_LAP_EXPORT themis_status_t themis_lap_f64_solve(size_t rows, size_t columns, const double *cost,
-                                                       themis_lap_f64_t *solution);
 
 /*
- * Checks the four conditions above, and that no column is used twice. OK means that the solution is optimal; INVALID
- * that it is not, and *reason (static text, NULL if not wanted) then tells which condition fails. Exact for integers.
- * For doubles each condition may be off by 1e-14 * (largest magnitude in the matrix) * (number of terms + 8). NO_MEMORY
- * is possible. Time O(rows * columns).
+ * Checks the four conditions above, and that no column is used twice. OK: the solution is optimal and *reason is
+ * NULL. INVALID: it is not, and *reason (static text; pass NULL if not wanted) says which condition fails. NO_MEMORY is
+ * possible. Time O(rows * columns).
  */
 THEMIS_LAP_EXPORT themis_status_t themis_lap_i64_certify(size_t rows, size_t columns, const int64_t *cost,
                                                          const themis_lap_i64_t *solution, const char **reason);
-THEMIS_LAP_EXPORT themis_status_t themis_lap_f64_certify(size_t rows, size_t columns, const double *cost,
-                                                         const themis_lap_f64_t *solution, const char **reason);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network as the planner of collective I/O sees it: a fabric (a graph of hosts, switches and cables), distances
- * between the nodes of a job, and distances inside a node. Pure data once it is loaded: no MPI, no threads, nothing
- * kept between calls. Objects may be read from several threads at once.
+ * The network for the planner of collective I/O: a fabric (a graph of hosts, switches and cables), distances
+ * between the nodes of a job, and distances inside a node. Pure data once it is loaded: no MPI, no threads, no state
+ * between calls. Objects may be read from several threads at once.
  */
 #ifndef THEMIS_TOPOLOGY_H
 #define THEMIS_TOPOLOGY_H
@@ -22,10 +22,10 @@ extern "C" {
 /* Distances are integers in units of 1/16 hop, so that those inside a node (at most 1 hop) are exact too. */
 #define THEMIS_AGGREGATION_HOP 16u
 
-/* What two nodes are apart when nothing is known: one switch between them. */
+/* The distance of two nodes when nothing is known: one switch between them. */
 #define THEMIS_AGGREGATION_FLAT_HOPS 2u
 
-/* Stands for "there is no path". */
+/* There is no path. */
 #define THEMIS_AGGREGATION_UNREACHABLE UINT16_MAX
 
 /* ---- Fabric ---- */
@@ -64,7 +64,7 @@ THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_fabric_create(const
 THEMIS_AGGREGATION_EXPORT void themis_aggregation_fabric_destroy(themis_aggregation_fabric_t *fabric);
 
 /*
- * Made-up fabrics. tree: `racks` leaf switches with `nodes` hosts each and `uplinks` cables to one root switch. fat:
+ * Regular fabrics. tree: `racks` leaf switches with `nodes` hosts each and `uplinks` cables to one root switch. fat:
  * `leaves` switches with `nodes` hosts each, every leaf with one cable to each of `spines` switches. Hosts are
  * r<leaf>n<index>, numbered leaf by leaf and before all switches (leaf<i>, top<i>).
  */
@@ -76,15 +76,15 @@ THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_fabric_fat(uint32_t
                                                                         themis_aggregation_fabric_t **fabric);
 
 /*
- * load: a fabric recorded with ibnd_cache_fabric, or the text form that ibsim reads (found out from the content).
- * discover: asks the InfiniBand subnet through the first adapter that works; blocks for up to some seconds on a large
- * subnet. NO_ENTRY: no such file, no adapter. PARSE: not a fabric.
+ * load: a fabric recorded with ibnd_cache_fabric, or the text form that ibsim reads (detected from the content).
+ * discover: queries the InfiniBand subnet through the first working adapter; blocks for up to several seconds on a
+ * large subnet. NO_ENTRY: no such file, no adapter. PARSE: not a fabric.
  */
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_fabric_load(const char *path,
                                                                          themis_aggregation_fabric_t **fabric);
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_fabric_discover(themis_aggregation_fabric_t **fabric);
 
-/* The GUID of this host's first InfiniBand adapter; NO_ENTRY when there is none (nothing is logged: that is usual). */
+/* The GUID of this host's first InfiniBand adapter; NO_ENTRY when there is none (not logged, since that is common). */
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_adapter_guid(uint64_t *guid);
 
 /*
@@ -124,14 +124,14 @@ themis_aggregation_distances_fabric(const themis_aggregation_fabric_t *fabric, c
                                     themis_aggregation_distances_t **distances);
 
 /*
- * From a hop file: lines "HOST HOST HOPS" (either order; the later line counts), "* * HOPS" for every pair not named,
- * '#' begins a comment. name[nodes] are the hosts wanted. PARSE with file and line; NO_ENTRY: no such file.
+ * From a hop file: lines "HOST HOST HOPS" (either order; the last line counts), "* * HOPS" for every pair not named,
+ * '#' begins a comment. name[nodes]: the hosts. PARSE with file and line; NO_ENTRY: no such file.
  */
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_distances_file(const char *path, const char *const *name,
                                                                             uint32_t nodes,
                                                                             themis_aggregation_distances_t **distances);
-/* Whether a file looks like a hop file (and not like a fabric), by its first line that is no comment. */
-THEMIS_AGGREGATION_EXPORT bool themis_aggregation_distances_fits(const char *path);
+/* Whether a file is a hop file rather than a fabric, judging by its first line that is not a comment. */
+THEMIS_AGGREGATION_EXPORT bool themis_aggregation_distances_is_hop_file(const char *path);
 THEMIS_AGGREGATION_EXPORT void themis_aggregation_distances_destroy(themis_aggregation_distances_t *distances);
 
 static inline uint16_t themis_aggregation_distance(const themis_aggregation_distances_t *d, uint32_t m, uint32_t n)
@@ -143,28 +143,28 @@ static inline uint16_t themis_aggregation_distance(const themis_aggregation_dist
 
 /*
  * Distances between `count` processes of one node, in units of 1/16 hop, at most 16 (one hop): distance[i * count + j].
- * cpu[i] is the OS number of a CPU that process i may use, or -1 when it is bound to none (then it is as far from
- * everyone as the machine is wide). By the closest thing two CPUs share: core 1, level-2 cache 2, level-3 cache 4, NUMA
- * node 6, package 8, and beyond that 9 to 16 by the ratio of the NUMA distances. xml: a recorded machine (lstopo --of
- * xml), or NULL for this one.
+ * cpu[i] is the OS number of a CPU that process i may use, or -1 when it is bound to none (then it has the largest
+ * distance of the machine from every other). By the closest level that two CPUs share: core 1, level-2 cache 2, level-3
+ * cache 4, NUMA node 6, package 8, and beyond that 9 to 16 by the ratio of the NUMA distances. xml: a recorded machine
+ * (lstopo --of xml), or NULL for this one.
  */
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_local_distances(const char *xml, const int *cpu,
                                                                              uint32_t count, uint16_t *distance);
 
-/* What one package of a machine has. */
+/* The contents of one package of a machine. */
 typedef struct themis_aggregation_package {
     uint32_t numa_nodes, l3_caches, cores, cpus;
 } themis_aggregation_package_t;
 
-/* The packages of a machine, xml as above; one package with everything where hwloc knows of none. *package is allocated
- * and handed over: free it. */
+/* The packages of a machine, xml as above; one package with everything where hwloc knows none. *package is owned by the
+ * caller: free it. */
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_local_packages(const char *xml,
                                                                             themis_aggregation_package_t **package,
                                                                             uint32_t *packages);
 
 /*
- * The order in which the processes of a node should become aggregators: the first is the one closest to all others,
- * each next the one farthest from those before it (lower index on ties), so that they do not share a cache or memory.
+ * The order in which the processes of a node should become aggregators: the first is the closest to all others, each
+ * further one the farthest from those before it (lower index on ties), so that they do not share a cache or memory.
  * mean is the mean distance between two processes, the node's entry on the diagonal of D. order[count].
  */
 THEMIS_AGGREGATION_EXPORT themis_status_t themis_aggregation_local_order(const uint16_t *distance, uint32_t count,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * discover FILE HOST: discovers the fabric that this process is on and compares it with the one in FILE: the same
- * hosts, the same distances between all of them; and the own adapter is that of HOST. Exit status 0 when all agree. For
- * test/topology.sh.
+ * hosts, the same distances between all of them; and this process has the adapter of HOST. Exit status 0 when all
+ * agree. For test/topology.sh.
  */
 #include <stdio.h>
 #include <stdlib.h>

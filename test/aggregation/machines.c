@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * machines FILE...: what distances inside a node promise, on recorded machines (XML of lstopo): 0 on the diagonal,
+ * machines FILE...: checks the distances inside a node on recorded machines (XML of lstopo): 0 on the diagonal,
  * symmetric, at most one hop, and no farther for two CPUs below a common cache than for one of them and a CPU that is
  * not below it. Prints how many CPUs each machine has. For test/machines.sh.
  */
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include "themis/topology.h"
 
-enum { MOST = 256 };
+enum { MAX_CPUS = 256 };
 
 typedef struct machine {
     const char *path;
     hwloc_topology_t topology;
     uint32_t count;
-    int cpu[MOST];
-    uint16_t distance[MOST * MOST];
+    int cpu[MAX_CPUS];
+    uint16_t distance[MAX_CPUS * MAX_CPUS];
 } machine_t;
 
 static int complain(const machine_t *m, const char *what, uint32_t i, uint32_t j)
@@ -33,7 +33,7 @@ static int load(machine_t *m)
     hwloc_topology_init(&m->topology);
     if (hwloc_topology_set_xml(m->topology, m->path) != 0 || hwloc_topology_load(m->topology) != 0)
         return 0;
-    while ((pu = hwloc_get_next_obj_by_type(m->topology, HWLOC_OBJ_PU, pu)) && m->count < MOST)
+    while ((pu = hwloc_get_next_obj_by_type(m->topology, HWLOC_OBJ_PU, pu)) && m->count < MAX_CPUS)
         m->cpu[m->count++] = (int)pu->os_index;
     return m->count > 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregation/methods.h"
 #include "test/aggregation/draw.h"
 #include "test/lib/run.h"
 #include "themis/aggregation.h"
@@ -101,7 +102,7 @@ static void check_shares(const domains_t *d)
 /* Domains meet on stripe boundaries, and differ by at most one stripe, or two halves of one at the ends of groups. */
 static void check_promises(const domains_t *d)
 {
-    uint64_t least = UINT64_MAX, most = 0;
+    uint64_t min = UINT64_MAX, max = 0;
 
     if (d->method == THEMIS_AGGREGATION_EVEN)
         return;
@@ -111,10 +112,10 @@ static void check_promises(const domains_t *d)
     for (uint32_t k = 0; k < d->count; k++) {
         uint64_t units = d->ops->before(d, k, d->units);
 
-        least = units < least ? units : least;
-        most = units > most ? units : most;
+        min = units < min ? units : min;
+        max = units > max ? units : max;
     }
-    ck_assert_uint_le(most - least, 1);
+    ck_assert_uint_le(max - min, 1);
 }
 
 START_TEST(operations_agree)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Selection of aggregators: small cases against all assignments, link loads against hand-made and conserved sums. */
+/* Selection of aggregators: small cases against all assignments, link loads against known and conserved sums. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregation/pattern.h"
+#include "tools/access_pattern.h"
 #include "test/aggregation/draw.h"
 #include "test/lib/run.h"
 #include "themis/aggregation.h"
@@ -16,15 +16,15 @@ enum { HOP = THEMIS_AGGREGATION_HOP, SERVERS = 2, STRIPE = 64 };
 typedef struct world {
     themis_aggregation_fabric_t *fabric;
     themis_aggregation_distances_t *distances;
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_candidates_t *candidates;
     themis_aggregation_matrix_t *matrix;
     themis_aggregation_domains_t domains;
     uint32_t vertex[64], server_vertex[SERVERS];
     uint16_t server_distance[64 * SERVERS];
-    themis_aggregation_request_t request;
+    themis_aggregation_problem_t request;
 } world_t;
 
-static void world_slots(world_t *w, uint32_t nodes, uint32_t per_node)
+static void world_candidates(world_t *w, uint32_t nodes, uint32_t per_node)
 {
     uint32_t node_of_rank[256], limit[64];
 
@@ -32,7 +32,7 @@ static void world_slots(world_t *w, uint32_t nodes, uint32_t per_node)
         node_of_rank[r] = r / 4;
     for (uint32_t n = 0; n < nodes; n++)
         limit[n] = per_node;
-    ck_assert_int_eq(themis_aggregation_slots_create(node_of_rank, 4 * nodes, nodes, limit, NULL, &w->slots),
+    ck_assert_int_eq(themis_aggregation_candidates_create(node_of_rank, 4 * nodes, nodes, limit, NULL, &w->candidates),
                      THEMIS_OK);
 }
 
@@ -76,21 +76,21 @@ static world_t world_make(uint32_t nodes, uint32_t domains, uint32_t per_node, b
     ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_ALIGNED, &layout, 0, domains * 3 * STRIPE - 1,
                                                      domains, &w.domains),
                      THEMIS_OK);
-    world_slots(&w, nodes, per_node);
+    world_candidates(&w, nodes, per_node);
     world_matrix(&w, nodes, domains, 3);
     if (servers)
         world_servers(&w, hosts);
     return w;
 }
 
-static themis_aggregation_request_t request(const world_t *w, themis_aggregation_placement_t placement)
+static themis_aggregation_problem_t request(const world_t *w, themis_aggregation_placement_t placement)
 {
     bool servers = w->server_vertex[0] != 0;
 
-    return (themis_aggregation_request_t){.placement = placement,
+    return (themis_aggregation_problem_t){.placement = placement,
                                           .domains = &w->domains,
                                           .matrix = w->matrix,
-                                          .slots = w->slots,
+                                          .candidates = w->candidates,
                                           .distances = w->distances,
                                           .fabric = w->fabric,
                                           .vertex = w->vertex,
@@ -100,7 +100,7 @@ static themis_aggregation_request_t request(const world_t *w, themis_aggregation
 
 static themis_aggregation_plan_t *plan(const world_t *w, themis_aggregation_placement_t placement)
 {
-    themis_aggregation_request_t r = request(w, placement);
+    themis_aggregation_problem_t r = request(w, placement);
     themis_aggregation_plan_t *p;
 
     ck_assert_int_eq(themis_aggregation_plan_create(&r, &p), THEMIS_OK);
@@ -111,7 +111,7 @@ static void world_drop(world_t *w)
 {
     themis_aggregation_fabric_destroy(w->fabric);
     themis_aggregation_distances_destroy(w->distances);
-    themis_aggregation_slots_destroy(w->slots);
+    themis_aggregation_candidates_destroy(w->candidates);
     themis_aggregation_matrix_destroy(w->matrix);
 }
 
@@ -143,22 +143,23 @@ static double cost(const world_t *w, themis_aggregation_placement_t placement, u
 
 static double best(const world_t *w, themis_aggregation_placement_t placement, uint32_t k, uint32_t used)
 {
-    double least = INFINITY;
+    double smallest = INFINITY;
 
     if (k == w->domains.count)
         return 0;
-    for (uint32_t s = 0; s < w->slots->count; s++)
+    for (uint32_t s = 0; s < w->candidates->count; s++)
         if (!(used & (1u << s)))
-            least = fmin(least, cost(w, placement, k, w->slots->node[s]) + best(w, placement, k + 1, used | (1u << s)));
-    return least;
+            smallest = fmin(smallest, cost(w, placement, k, w->candidates->node[s]) +
+                                          best(w, placement, k + 1, used | (1u << s)));
+    return smallest;
 }
 
-static double total(const world_t *w, themis_aggregation_placement_t placement, const uint32_t *slot)
+static double total(const world_t *w, themis_aggregation_placement_t placement, const uint32_t *candidate)
 {
     double sum = 0;
 
     for (uint32_t k = 0; k < w->domains.count; k++)
-        sum += cost(w, placement, k, w->slots->node[slot[k]]);
+        sum += cost(w, placement, k, w->candidates->node[candidate[k]]);
     return sum;
 }
 
@@ -173,11 +174,11 @@ START_TEST(small_plans_equal_brute_force)
         themis_aggregation_plan_t *p = plan(&w, placement);
 
         ck_assert(p->certified);
-        ck_assert_double_eq(total(&w, placement, p->chosen.slot), best(&w, placement, 0, 0));
+        ck_assert_double_eq(total(&w, placement, p->chosen.candidate), best(&w, placement, 0, 0));
         if (placement == THEMIS_AGGREGATION_TOPOLOGY)
             ck_assert_double_eq(p->chosen.hop_bytes + p->chosen.server_hop_bytes, best(&w, placement, 0, 0) / HOP);
         for (uint32_t k = 0; k < domains; k++)
-            ck_assert_uint_eq(p->aggregator[k], w.slots->rank[p->chosen.slot[k]]);
+            ck_assert_uint_eq(p->aggregator[k], w.candidates->rank[p->chosen.candidate[k]]);
         themis_aggregation_plan_destroy(p);
         world_drop(&w);
     }
@@ -205,7 +206,7 @@ START_TEST(topology_is_never_worse)
         if (p[2]->chosen.max_link_load <= p[0]->chosen.max_link_load)
             ck_assert_double_le(c[THEMIS_AGGREGATION_AUTO], 1.011 * c[THEMIS_AGGREGATION_TOPOLOGY]);
         for (uint32_t k = 0; k < domains; k++)
-            ck_assert_uint_eq(p[0]->chosen.slot[k], k);
+            ck_assert_uint_eq(p[0]->chosen.candidate[k], k);
         for (int k = 0; k <= THEMIS_AGGREGATION_AUTO; k++)
             themis_aggregation_plan_destroy(p[k]);
         world_drop(&w);
@@ -217,7 +218,7 @@ START_TEST(kept_slots_stay)
 {
     static const uint32_t keep[3] = {5, 0, 2};
     world_t w;
-    themis_aggregation_request_t r;
+    themis_aggregation_problem_t r;
     themis_aggregation_plan_t *p;
 
     draw_state = 41;
@@ -225,8 +226,8 @@ START_TEST(kept_slots_stay)
     r = request(&w, THEMIS_AGGREGATION_TOPOLOGY);
     r.keep = keep;
     ck_assert_int_eq(themis_aggregation_plan_create(&r, &p), THEMIS_OK);
-    ck_assert_mem_eq(p->chosen.slot, keep, sizeof keep);
-    ck_assert_uint_eq(p->otp.slot[0], 0);
+    ck_assert_mem_eq(p->chosen.candidate, keep, sizeof keep);
+    ck_assert_uint_eq(p->otp.candidate[0], 0);
     themis_aggregation_plan_destroy(p);
     world_drop(&w);
 }
@@ -235,16 +236,16 @@ END_TEST
 START_TEST(misfits_are_refused)
 {
     world_t w;
-    themis_aggregation_request_t r;
+    themis_aggregation_problem_t r;
     themis_aggregation_plan_t *p;
     themis_aggregation_cell_t huge[2] = {{0, 0, INT64_MAX / 2}, {1, 0, INT64_MAX / 4}}, out = {6, 0, 1};
 
     draw_state = 42;
     w = world_make(6, 3, 1, false);
     r = request(&w, THEMIS_AGGREGATION_TOPOLOGY);
-    w.slots->count = 2;
+    w.candidates->count = 2;
     ck_assert_int_eq(themis_aggregation_plan_create(&r, &p), THEMIS_INVALID);
-    w.slots->count = 6;
+    w.candidates->count = 6;
     w.distances->nodes = 5;
     ck_assert_int_eq(themis_aggregation_plan_create(&r, &p), THEMIS_INVALID);
     w.distances->nodes = 6;
@@ -263,23 +264,23 @@ START_TEST(link_loads_add_up_to_hop_bytes)
     draw_state = 51;
     for (int round = 0; round < 30; round++) {
         world_t w = world_make(4 + (uint32_t)draw(10), 3, 1, draw(2) == 0);
-        themis_aggregation_request_t r = request(&w, THEMIS_AGGREGATION_DEFAULT);
+        themis_aggregation_problem_t r = request(&w, THEMIS_AGGREGATION_DEFAULT);
         themis_aggregation_plan_t *p = plan(&w, THEMIS_AGGREGATION_DEFAULT);
-        double *load = calloc(2 * w.fabric->links, sizeof *load), sum = 0, local = 0, most = 0;
+        double *load = calloc(2 * w.fabric->links, sizeof *load), sum = 0, local = 0, max = 0;
 
-        ck_assert_int_eq(themis_aggregation_link_loads(&r, p->chosen.slot, load), THEMIS_OK);
+        ck_assert_int_eq(themis_aggregation_link_loads(&r, p->chosen.candidate, load), THEMIS_OK);
         for (uint32_t l = 0; l < 2 * w.fabric->links; l++) {
             sum += load[l] * w.fabric->link[l / 2].width;
-            most = fmax(most, load[l]);
+            max = fmax(max, load[l]);
         }
         for (size_t c = 0; c < w.matrix->cells; c++) {
             const themis_aggregation_cell_t *cell = &w.matrix->cell[c];
 
-            if (w.slots->node[p->chosen.slot[cell->domain]] == cell->node)
+            if (w.candidates->node[p->chosen.candidate[cell->domain]] == cell->node)
                 local += (double)cell->bytes * w.distances->local[cell->node] / HOP;
         }
         ck_assert_double_eq_tol(sum + local, p->chosen.hop_bytes + p->chosen.server_hop_bytes, 1e-6 * (sum + 1));
-        ck_assert_double_eq_tol((double)p->chosen.max_link_load, most, 0.51);
+        ck_assert_double_eq_tol((double)p->chosen.max_link_load, max, 0.51);
         free(load);
         themis_aggregation_plan_destroy(p);
         world_drop(&w);
@@ -291,23 +292,23 @@ END_TEST
 START_TEST(link_loads_of_a_tree)
 {
     const themis_aggregation_cell_t cell[3] = {{1, 0, 7}, {2, 0, 100}, {3, 0, 100}};
-    const uint32_t vertex[4] = {0, 1, 2, 3}, node_of_rank[4] = {0, 1, 2, 3}, slot = 0;
+    const uint32_t vertex[4] = {0, 1, 2, 3}, node_of_rank[4] = {0, 1, 2, 3}, candidate = 0;
     themis_aggregation_layout_t layout = {STRIPE, 1, 0};
     themis_aggregation_domains_t domains;
-    themis_aggregation_request_t r = {.domains = &domains, .vertex = vertex};
+    themis_aggregation_problem_t r = {.domains = &domains, .vertex = vertex};
     themis_aggregation_fabric_t *fabric;
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_candidates_t *candidates;
     themis_aggregation_matrix_t *matrix;
     double load[12];
 
     ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, 0, 206, 1, &domains), THEMIS_OK);
     ck_assert_int_eq(themis_aggregation_fabric_tree(2, 2, 2, &fabric), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_slots_create(node_of_rank, 4, 4, NULL, NULL, &slots), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_candidates_create(node_of_rank, 4, 4, NULL, NULL, &candidates), THEMIS_OK);
     ck_assert_int_eq(themis_aggregation_matrix_create(4, 1, cell, 3, &matrix), THEMIS_OK);
     r.fabric = fabric;
-    r.slots = slots;
+    r.candidates = candidates;
     r.matrix = matrix;
-    ck_assert_int_eq(themis_aggregation_link_loads(&r, &slot, load), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_link_loads(&r, &candidate, load), THEMIS_OK);
     for (uint32_t l = 0; l < fabric->links; l++) {
         const themis_aggregation_link_t *link = &fabric->link[l];
         double up = 0, down = 0;
@@ -326,7 +327,7 @@ START_TEST(link_loads_of_a_tree)
         ck_assert_double_eq(load[2 * l + 1], down);
     }
     themis_aggregation_fabric_destroy(fabric);
-    themis_aggregation_slots_destroy(slots);
+    themis_aggregation_candidates_destroy(candidates);
     themis_aggregation_matrix_destroy(matrix);
 }
 END_TEST
@@ -354,20 +355,20 @@ START_TEST(patterns_cover_the_array)
 {
     const uint64_t edge = 13, element = 3, size = edge * edge * edge * element;
     themis_aggregation_layout_t layout = {100, 3, 0};
-    themis_aggregation_pattern_t *p;
+    themis_tools_pattern_t *p;
     themis_aggregation_domains_t d;
     unsigned char *seen = calloc(size, 1);
     uint64_t fast[5] = {0}, slow[5] = {0};
 
-    ck_assert_int_eq(_i ? themis_aggregation_pattern_cube(27, edge, element, &p)
-                        : themis_aggregation_pattern_btio(16, edge, element, &p),
+    ck_assert_int_eq(_i ? themis_tools_pattern_cube(27, edge, element, &p)
+                        : themis_tools_pattern_btio(16, edge, element, &p),
                      THEMIS_OK);
     ck_assert_uint_eq(p->bytes, size);
     ck_assert_uint_eq(p->first, 0);
     ck_assert_uint_eq(p->last, size - 1);
     ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, 0, size - 1, 5, &d), THEMIS_OK);
-    for (size_t b = 0; b < p->start[p->ranks]; b++) {
-        themis_aggregation_pattern_count(&d, &p->block[b], 1, fast);
+    for (size_t b = 0; b < p->blocks; b++) {
+        themis_tools_pattern_count(&d, &p->block[b], fast);
         for (uint64_t r = 0; r < p->block[b].rows; r++) {
             themis_aggregation_extent_t e = {p->block[b].offset + r * p->block[b].stride, p->block[b].length};
 
@@ -379,22 +380,24 @@ START_TEST(patterns_cover_the_array)
     ck_assert_mem_eq(fast, slow, sizeof fast);
     ck_assert_ptr_null(memchr(seen, 0, size));
     free(seen);
-    themis_aggregation_pattern_destroy(p);
-    ck_assert_int_eq(themis_aggregation_pattern_cube(26, edge, element, &p), THEMIS_INVALID);
-    ck_assert_int_eq(themis_aggregation_pattern_btio(17, edge, element, &p), THEMIS_INVALID);
+    themis_tools_pattern_destroy(p);
+    ck_assert_int_eq(themis_tools_pattern_cube(26, edge, element, &p), THEMIS_INVALID);
+    ck_assert_int_eq(themis_tools_pattern_btio(17, edge, element, &p), THEMIS_INVALID);
 }
 END_TEST
 
 /* Figure 8(b): with nine processes, process 6 has row 2, column 0 of slice 0, then row 1, column 1. */
 START_TEST(btio_is_that_of_the_figure)
 {
-    themis_aggregation_pattern_t *p;
+    static const uint64_t offset[] = {6, 9 + 4, 18 + 2};
+    themis_tools_pattern_t *p;
 
-    ck_assert_int_eq(themis_aggregation_pattern_btio(9, 3, 1, &p), THEMIS_OK);
-    ck_assert_uint_eq(p->block[p->start[6]].offset, 6);
-    ck_assert_uint_eq(p->block[p->start[6] + 1].offset, 9 + 4);
-    ck_assert_uint_eq(p->block[p->start[6] + 2].offset, 18 + 2);
-    themis_aggregation_pattern_destroy(p);
+    ck_assert_int_eq(themis_tools_pattern_btio(9, 3, 1, &p), THEMIS_OK);
+    for (uint32_t s = 0; s < 3; s++) {
+        ck_assert_uint_eq(p->block[3 * 6 + s].rank, 6);
+        ck_assert_uint_eq(p->block[3 * 6 + s].offset, offset[s]);
+    }
+    themis_tools_pattern_destroy(p);
 }
 END_TEST
 
@@ -436,58 +439,58 @@ START_TEST(config_lists)
 }
 END_TEST
 
-START_TEST(slots_prefer_and_limit)
+START_TEST(candidates_prefer_and_limit)
 {
     const uint32_t node_of_rank[6] = {0, 1, 0, 1, 0, 1}, limit[2] = {2, 1}, preference[6] = {5, 0, 1, 1, 0, 2};
-    themis_aggregation_slots_t *s;
+    themis_aggregation_candidates_t *s;
 
-    ck_assert_int_eq(themis_aggregation_slots_create(node_of_rank, 6, 2, limit, preference, &s), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_candidates_create(node_of_rank, 6, 2, limit, preference, &s), THEMIS_OK);
     ck_assert_uint_eq(s->count, 3);
     ck_assert_uint_eq(s->rank[0], 4);
     ck_assert_uint_eq(s->rank[1], 2);
     ck_assert_uint_eq(s->rank[2], 1);
     ck_assert_uint_eq(s->node[2], 1);
-    themis_aggregation_slots_destroy(s);
+    themis_aggregation_candidates_destroy(s);
 }
 END_TEST
 
 START_TEST(number_of_aggregators)
 {
-    themis_aggregation_load_t load = {.bytes = UINT64_C(64) << 30,
-                                      .nodes = 64,
-                                      .slots = 64,
-                                      .servers = 8,
-                                      .stripe_size = 1 << 20,
-                                      .buffer_size = 16 << 20};
+    themis_aggregation_count_input_t load = {.bytes = UINT64_C(64) << 30,
+                                             .nodes = 64,
+                                             .candidates = 64,
+                                             .servers = 8,
+                                             .stripe_size = 1 << 20,
+                                             .buffer_size = 16 << 20};
     uint32_t many;
 
-    ck_assert_uint_eq(themis_aggregation_count_choose(5, &load), 5);
-    ck_assert_uint_eq(themis_aggregation_count_choose(500, &load), 64);
-    ck_assert_uint_eq(themis_aggregation_count_choose(THEMIS_AGGREGATION_PER_SERVER, &load), 8);
-    many = themis_aggregation_count_choose(THEMIS_AGGREGATION_COUNT_AUTO, &load);
+    ck_assert_uint_eq(themis_aggregation_aggregator_count(5, &load), 5);
+    ck_assert_uint_eq(themis_aggregation_aggregator_count(500, &load), 64);
+    ck_assert_uint_eq(themis_aggregation_aggregator_count(THEMIS_AGGREGATION_PER_SERVER, &load), 8);
+    many = themis_aggregation_aggregator_count(THEMIS_AGGREGATION_COUNT_AUTO, &load);
     ck_assert_uint_ge(many, 8);
-    load.most = 4;
-    ck_assert_uint_le(themis_aggregation_count_choose(THEMIS_AGGREGATION_COUNT_AUTO, &load), 4);
-    load.most = 0;
+    load.max = 4;
+    ck_assert_uint_le(themis_aggregation_aggregator_count(THEMIS_AGGREGATION_COUNT_AUTO, &load), 4);
+    load.max = 0;
     load.bytes = 4096;
-    ck_assert_uint_lt(themis_aggregation_count_choose(THEMIS_AGGREGATION_COUNT_AUTO, &load), many);
-    load.slots = 0;
-    ck_assert_uint_eq(themis_aggregation_count_choose(THEMIS_AGGREGATION_COUNT_AUTO, &load), 1);
+    ck_assert_uint_lt(themis_aggregation_aggregator_count(THEMIS_AGGREGATION_COUNT_AUTO, &load), many);
+    load.candidates = 0;
+    ck_assert_uint_eq(themis_aggregation_aggregator_count(THEMIS_AGGREGATION_COUNT_AUTO, &load), 1);
 }
 END_TEST
 
-static themis_aggregation_key_t key_of(themis_aggregation_method_t method, uint64_t first, uint64_t pattern)
+static themis_aggregation_plan_key_t key_of(themis_aggregation_method_t method, uint64_t first, uint64_t pattern)
 {
     themis_aggregation_layout_t layout = {10, 3, 0};
     themis_aggregation_domains_t d;
 
     ck_assert_int_eq(themis_aggregation_domains_init(method, &layout, first, first + 99, 4, &d), THEMIS_OK);
-    return themis_aggregation_key(&d, THEMIS_AGGREGATION_TOPOLOGY, pattern);
+    return themis_aggregation_plan_key(&d, THEMIS_AGGREGATION_TOPOLOGY, pattern);
 }
 
 START_TEST(time_steps_share_a_plan)
 {
-    themis_aggregation_key_t key = key_of(THEMIS_AGGREGATION_ALIGNED, 0, 7), other;
+    themis_aggregation_plan_key_t key = key_of(THEMIS_AGGREGATION_ALIGNED, 0, 7), other;
 
     /* a whole period of stripes x servers later; static-cyclic needs all aggregators' turns, too */
     other = key_of(THEMIS_AGGREGATION_ALIGNED, 120, 7);
@@ -521,7 +524,7 @@ int main(void)
     tcase_add_test(tcase, btio_is_that_of_the_figure);
     tcase_add_test(tcase, matrix_merges_cells);
     tcase_add_test(tcase, config_lists);
-    tcase_add_test(tcase, slots_prefer_and_limit);
+    tcase_add_test(tcase, candidates_prefer_and_limit);
     tcase_add_test(tcase, number_of_aggregators);
     tcase_add_test(tcase, time_steps_share_a_plan);
     suite_add_tcase(suite, tcase);

@@ -58,7 +58,7 @@ START_TEST(made_up_fabrics)
 }
 END_TEST
 
-/* A cache of libibnetdisc is binary; it is kept as text, and turned back for the test. */
+/* A cache of libibnetdisc is binary; it is stored as text, and converted for the test. */
 static const char *unhex(const char *name)
 {
     static char path[] = "/tmp/themis-fabric-XXXXXX";
@@ -129,7 +129,7 @@ START_TEST(hosts_are_found)
 }
 END_TEST
 
-/* a and b have a cable to each other's host c: hosts do not forward, so the way is round by the switches. */
+/* a and b have a cable to each other's host c: hosts do not forward, so the path is through the switches. */
 START_TEST(hosts_do_not_forward)
 {
     const themis_aggregation_vertex_t v[5] = {
@@ -185,8 +185,8 @@ START_TEST(distances_of_a_hop_file)
     const char *const name[4] = {"x0", "x1", "y0", "y1"};
     distances_t *d;
 
-    ck_assert(themis_aggregation_distances_fits(data("pairs.hops")));
-    ck_assert(!themis_aggregation_distances_fits(data("tree2x2.net")));
+    ck_assert(themis_aggregation_distances_is_hop_file(data("pairs.hops")));
+    ck_assert(!themis_aggregation_distances_is_hop_file(data("tree2x2.net")));
     ck_assert_int_eq(themis_aggregation_distances_file(data("pairs.hops"), name, 4, &d), THEMIS_OK);
     ck_assert_uint_eq(themis_aggregation_distance(d, 0, 1), 2 * HOP);
     ck_assert_uint_eq(themis_aggregation_distance(d, 3, 2), 1 * HOP);

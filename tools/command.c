@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/command.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include "themis/themis.h"
+
+static const themis_tools_command_t *running;
+
+int themis_tools_command_run(const themis_tools_command_t *command, int argc, char **argv)
+{
+    running = command;
+    return command->run(argc, argv);
+}
+
+void themis_tools_command_help(const themis_tools_command_t *command, FILE *out)
+{
+    fprintf(out, "usage: themis %s %s\n%s\n%s", command->name, command->usage, command->summary,
+            command->options ? command->options : "");
+}
+
+int themis_tools_usage(void)
+{
+    themis_tools_command_help(running, stderr);
+    return THEMIS_TOOLS_USAGE;
+}
+
+static void message_print(const char *format, va_list list)
+{
+    fprintf(stderr, "themis %s: ", running->name);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+}
+
+int themis_tools_error(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    message_print(format, list);
+    va_end(list);
+    return THEMIS_TOOLS_FAILED;
+}
+
+int themis_tools_misuse(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    message_print(format, list);
+    va_end(list);
+    return THEMIS_TOOLS_USAGE;
+}
+
+int themis_tools_error_last(void)
+{
+    return themis_tools_error("%s", themis_last_error());
+}
+
+int themis_tools_error_errno(const char *what)
+{
+    return themis_tools_error("%s: %s", what, strerror(errno));
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/format.h"
+#include <stdio.h>
+
+/* With three digits and a unit; units[0] is none. */
+static const char *value_format(double value, double base, const char *units, char *text)
+{
+    for (; value >= 999.5 && units[1] != '\0'; units++)
+        value /= base;
+    if (*units == ' ')
+        snprintf(text, 8, "%.0f", value);
+    else
+        snprintf(text, 8, "%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, *units);
+    return text;
+}
+
+const char *themis_tools_format_bytes(double bytes, char *text)
+{
+    return value_format(bytes, 1024, " KMGTPE", text);
+}
+
+const char *themis_tools_format_count(double count, char *text)
+{
+    return count < 99999.5 ? value_format(count, 1000, " ", text) : value_format(count, 1000, " kMGTPE", text);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers of at most 5 characters. `text` has 8 bytes; both return it. */
+#ifndef THEMIS_TOOLS_FORMAT_H
+#define THEMIS_TOOLS_FORMAT_H
+
+/* "1.5G", in powers of 1024. */
+const char *themis_tools_format_bytes(double bytes, char *text);
+/* "99999", "100k", "2.5M", in powers of 1000. */
+const char *themis_tools_format_count(double count, char *text);
+#endif

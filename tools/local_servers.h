@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Servers that run and start launch on this machine: each a themisd on loopback, on a port that was free. */
+#ifndef THEMIS_TOOLS_LOCAL_SERVERS_H
+#define THEMIS_TOOLS_LOCAL_SERVERS_H
+#include <sys/types.h>
+
+enum { THEMIS_TOOLS_MAX_SERVERS = 64 };
+
+typedef struct themis_tools_local_servers {
+    int count;
+    pid_t pids[THEMIS_TOOLS_MAX_SERVERS];     /* 0: not started, or ended */
+    char list[THEMIS_TOOLS_MAX_SERVERS * 24]; /* "127.0.0.1:port,..." */
+} themis_tools_local_servers_t;
+
+/* The options of run and start; NULL where they are not given. All texts are borrowed. */
+typedef struct themis_tools_local_servers_options {
+    const char *number;
+    const char *size;      /* of each store; NULL: from the memory that is free */
+    const char *policy;    /* NULL: the server's default */
+    const char *settings;  /* "key=value,..." of themisd's configuration */
+    const char *directory; /* for their files; set before they are started */
+    int keep;              /* 1: they outlive the tool, and write to log files in `directory` */
+    int count;             /* set by themis_tools_local_servers_check */
+} themis_tools_local_servers_options_t;
+
+/* Checks number and settings; THEMIS_TOOLS_USAGE after an error message. */
+int themis_tools_local_servers_check(themis_tools_local_servers_options_t *options);
+
+/* Starts checked servers and waits until each answers. After an error message none runs; THEMIS_TOOLS_USAGE: no server
+ * accepts such a configuration. */
+int themis_tools_local_servers_start(const themis_tools_local_servers_options_t *options,
+                                     themis_tools_local_servers_t *servers);
+
+/* Sends SIGTERM, upon which they drain and end, and SIGKILL after 15 s. */
+void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers);
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An operand of cp, cat or mv: a path on servers or on this host. Its attributes, and whether it is below another one.
+ */
+#ifndef THEMIS_TOOLS_LOCATION_H
+#define THEMIS_TOOLS_LOCATION_H
+#include <stdint.h>
+#include "themis/themis.h"
+
+typedef struct themis_tools_location {
+    char *text;        /* owned; as given, for messages */
+    themis_t *session; /* NULL: on this host */
+    const char *path;  /* borrowed from `text`, or "/" */
+} themis_tools_location_t;
+
+/* Both print their errors; the location is then empty. Release with themis_tools_location_free. */
+int themis_tools_location_at(const char *text, themis_tools_location_t *location);
+/* `length` bytes of a name below a directory; none: the directory. */
+int themis_tools_location_below(const themis_tools_location_t *directory, const char *name, size_t length,
+                                themis_tools_location_t *location);
+void themis_tools_location_free(themis_tools_location_t *location);
+
+/* The last component of a path, without trailing slashes. *length is 0 for "/" and where it is "." or "..", since such
+ * a name below another directory would be that directory, or the one above it. */
+const char *themis_tools_location_name(const char *path, size_t *length);
+
+typedef enum themis_tools_kind {
+    THEMIS_TOOLS_FILE,
+    THEMIS_TOOLS_DIRECTORY,
+    THEMIS_TOOLS_SPECIAL /* FIFO, socket or device of this host */
+} themis_tools_kind_t;
+
+typedef struct themis_tools_location_info {
+    themis_tools_kind_t kind;
+    uint32_t mode; /* the permissions only */
+    uint64_t size; /* bytes */
+} themis_tools_location_info_t;
+
+/* THEMIS_NO_ENTRY: it does not exist. The cause is in themis_last_error() or, on this host, in errno. */
+themis_status_t themis_tools_location_look(const themis_tools_location_t *location,
+                                           themis_tools_location_info_t *attributes);
+
+/*
+ * *within: 1 if `location`, which need not exist yet, is `directory` or lies below it, by identity and not by name.
+ * Prints its errors.
+ */
+int themis_tools_location_is_within(const themis_tools_location_t *location, const themis_tools_location_t *directory,
+                                    int *within);
+#endif

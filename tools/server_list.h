@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list that `themis start` leaves for `themis stop`: the file "servers" in the directory of the servers' logs. */
+#ifndef THEMIS_TOOLS_SERVER_LIST_H
+#define THEMIS_TOOLS_SERVER_LIST_H
+#include <stddef.h>
+
+/* The directory if none is given: $XDG_RUNTIME_DIR/themis or /tmp/themis-UID. */
+void themis_tools_server_list_directory(char *path, size_t size);
+
+/* Prints its errors. */
+int themis_tools_server_list_write(const char *directory, const char *list);
+/* 1 and the list, if servers were started with this directory. */
+int themis_tools_server_list_read(const char *directory, char *list, size_t size);
+void themis_tools_server_list_remove(const char *directory);
+#endif

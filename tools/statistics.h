@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Samples of the counters of all jobs on all servers, and the rates between two samples. */
+#ifndef THEMIS_TOOLS_STATISTICS_H
+#define THEMIS_TOOLS_STATISTICS_H
+#include <jansson.h>
+#include <stdint.h>
+#include "themis/themis.h"
+
+/* A job over all servers. Rates and waiting are of the time between two samples; 0 in the first one. */
+typedef struct themis_tools_job {
+    const char *id; /* borrowed from the sample */
+    uint32_t uid, gid, nodes, priority;
+    int active;
+    double bytes_read, bytes_written, cost, requests, queued, queued_bytes, waits, wait; /* counters; wait in s */
+    double due;               /* 0 to 1, of all servers, each counted by what it moved */
+    double got;               /* 0 to 1, of all bytes charged */
+    double read_s, written_s; /* bytes/s */
+    double wait_ms;           /* mean of the requests whose service began */
+} themis_tools_job_t;
+
+typedef struct themis_tools_server {
+    int reachable;
+    const char *name, *policy, *draw, *error; /* borrowed from the sample */
+    double jobs, queued, capacity, used, bytes_read, bytes_written, read_s, written_s;
+} themis_tools_server_t;
+
+typedef struct themis_tools_statistics {
+    uint64_t time; /* ns */
+    uint32_t servers, count;
+    themis_tools_server_t *server; /* owned */
+    themis_tools_job_t *job;       /* owned; in descending order of bytes/s; only jobs that asked for something */
+    json_t **texts;                /* owned: the answers of the servers, two of each */
+} themis_tools_statistics_t;
+
+/* All jobs of a server that have asked for data or metadata, page by page; an array owned by the caller. NULL: *error
+ * says why, borrowed. */
+json_t *themis_tools_statistics_jobs(themis_t *session, uint32_t server, const char **error);
+
+/* Queries all servers; one that does not answer is not reachable. `before`: an earlier sample, or NULL. Release with
+ * themis_tools_statistics_release. Returns 0, or -1 if out of memory. */
+int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before,
+                                 themis_tools_statistics_t *sample);
+void themis_tools_statistics_release(themis_tools_statistics_t *sample);
+
+/* {"time_s", "servers": [...], "jobs": [...]}, with the fields above. Owned by the caller. */
+json_t *themis_tools_statistics_json(const themis_tools_statistics_t *sample);
+#endif
