@@ -3,8 +3,8 @@
 #include "themis/cache.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "client/behind.h"
-#include "client/ahead.h"
+#include "client/write_behind.h"
+#include "client/read_ahead.h"
 #include "client/error.h"
 #include "client/placement.h"
 #include "util/memory.h"

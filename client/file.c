@@ -7,8 +7,8 @@
 #include <xxhash.h>
 #include "client/call.h"
 #include "client/error.h"
-#include "client/fan.h"
-#include "client/names.h"
+#include "client/multicall.h"
+#include "client/namespace.h"
 #include "client/placement.h"
 
 static themis_status_t make_file(themis_t *session, const char *path, int flags, const themis_proto_attr_t *attr,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += client/libthemis-client.la
-client_libthemis_client_la_SOURCES = client/admin.c client/ahead.c client/ahead.h client/behind.c \
-	client/behind.h client/cache.c client/call.c client/call.h client/error.c client/error.h \
-	client/fan.c client/fan.h client/file.c client/file.h client/io.c client/io.h client/lock.c client/names.c \
-	client/names.h client/path.c client/path.h client/peer.c client/peer.h client/placement.c client/placement.h \
+client_libthemis_client_la_SOURCES = client/admin.c client/cache.c client/call.c client/call.h client/error.c \
+	client/error.h client/extent.h client/file.c client/file.h client/io.c client/io.h client/lock.c \
+	client/multicall.c client/multicall.h client/namespace.c client/namespace.h client/path.c client/path.h \
+	client/peer.c client/peer.h client/placement.c client/placement.h client/read_ahead.c client/read_ahead.h \
 	client/rename.c client/runs.c client/runs.h client/session.c client/session.h client/settings.c \
-	client/settings.h client/span.h
+	client/settings.h client/write_behind.c client/write_behind.h
 client_libthemis_client_la_LIBADD = $(XXHASH_LIBS)
 # Convenience libraries do not contain each other, since a shared library takes all of each; this is what a user of the
 # client library needs.

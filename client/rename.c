@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client/error.h"
-#include "client/names.h"
+#include "client/namespace.h"
 #include "client/path.h"
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);

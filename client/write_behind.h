@@ -4,10 +4,10 @@
  * way, so later writes never overtake earlier ones; and within a buffer no byte is written twice, since a list has no
  * order. Errors of the background are kept until they are reported.
  */
-#ifndef THEMIS_CLIENT_BEHIND_H
-#define THEMIS_CLIENT_BEHIND_H
+#ifndef THEMIS_CLIENT_WRITE_BEHIND_H
+#define THEMIS_CLIENT_WRITE_BEHIND_H
 #include "client/runs.h"
-#include "client/span.h"
+#include "client/extent.h"
 #include "themis/themis.h"
 
 typedef struct themis_client_behind_buffer {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "client/ahead.h"
+#include "client/read_ahead.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "client/names.h"
+#include "client/namespace.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "client/call.h"
 #include "client/error.h"
-#include "client/fan.h"
+#include "client/multicall.h"
 #include "client/path.h"
 #include "client/placement.h"
 

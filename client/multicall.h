@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One call to each server of a file at once. */
-#ifndef THEMIS_CLIENT_FAN_H
-#define THEMIS_CLIENT_FAN_H
+#ifndef THEMIS_CLIENT_MULTICALL_H
+#define THEMIS_CLIENT_MULTICALL_H
 #include "client/session.h"
 
 typedef struct themis_client_fan {

@@ -7,8 +7,8 @@
  *
  * All paths are normalised. `attr` is written on success and may be NULL.
  */
-#ifndef THEMIS_CLIENT_NAMES_H
-#define THEMIS_CLIENT_NAMES_H
+#ifndef THEMIS_CLIENT_NAMESPACE_H
+#define THEMIS_CLIENT_NAMESPACE_H
 #include "client/path.h"
 #include "client/session.h"
 #include "proto/proto.h"

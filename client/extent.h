@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The smallest range of a file around something, for quick tests of what may overlap. */
-#ifndef THEMIS_CLIENT_SPAN_H
-#define THEMIS_CLIENT_SPAN_H
+#ifndef THEMIS_CLIENT_EXTENT_H
+#define THEMIS_CLIENT_EXTENT_H
 #include "themis/themis.h"
 
 typedef struct themis_client_span {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "client/behind.h"
+#include "client/write_behind.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,11 +4,11 @@
  * time, is taken for a pattern: the reads that would follow are fetched as one list (a window) into one of two buffers,
  * and the next window while the first is being used. Windows grow while the pattern holds.
  */
-#ifndef THEMIS_CLIENT_AHEAD_H
-#define THEMIS_CLIENT_AHEAD_H
-#include "client/behind.h"
+#ifndef THEMIS_CLIENT_READ_AHEAD_H
+#define THEMIS_CLIENT_READ_AHEAD_H
+#include "client/write_behind.h"
 #include "client/runs.h"
-#include "client/span.h"
+#include "client/extent.h"
 #include "themis/themis.h"
 
 /* `count` reads of one shape, `distance` bytes from start to start. */

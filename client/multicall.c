@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "client/fan.h"
+#include "client/multicall.h"
 #include <stdlib.h>
 #include "client/call.h"
 #include "client/error.h"
