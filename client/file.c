@@ -75,7 +75,7 @@ static themis_status_t check_found(const char *path, int flags, const themis_pro
 static themis_status_t find(themis_t *session, const char *path, int flags, const themis_proto_attr_t *wanted,
                             themis_proto_attr_t *attr)
 {
-    themis_status_t status = themis_client_names_lookup(session, path, attr);
+    themis_status_t status = themis_client_namespace_lookup(session, path, attr);
 
     if (status == THEMIS_OK) {
         attr->fresh = 0;
@@ -84,7 +84,7 @@ static themis_status_t find(themis_t *session, const char *path, int flags, cons
     if (status != THEMIS_NO_ENTRY || !(flags & THEMIS_OPEN_CREATE))
         return status;
     uint32_t exclusive = flags & THEMIS_OPEN_EXCLUSIVE ? THEMIS_PROTO_CREATE_EXCLUSIVE : 0;
-    status = themis_client_names_create(session, path, exclusive, wanted, attr);
+    status = themis_client_namespace_create(session, path, exclusive, wanted, attr);
     if (status == THEMIS_OK && !attr->fresh)
         status = check_found(path, flags, attr);
     return status;
@@ -96,7 +96,7 @@ themis_status_t themis_open(themis_t *session, const char *path, int flags, uint
     char normal[THEMIS_CLIENT_PATH_BYTES];
     themis_proto_attr_t attr, wanted = {.type = THEMIS_PROTO_FILE, .mode = mode, .layout.first = THEMIS_FIRST_ANY};
     themis_file_t *file;
-    themis_status_t status = themis_client_names_normalise(path, normal);
+    themis_status_t status = themis_client_namespace_normalise(path, normal);
 
     if (status != THEMIS_OK)
         return status;
@@ -222,7 +222,7 @@ themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat)
                                 .modified = file->created,
                                 .layout = {file->layout.stripe_size, file->layout.count, file->layout.first}};
 
-    return themis_client_names_stat(file->session, file->path, &attr, stat);
+    return themis_client_namespace_stat(file->session, file->path, &attr, stat);
 }
 
 typedef struct resizing {
@@ -235,7 +235,7 @@ static void fill_resize(void *arg, uint32_t slot, themis_proto_body_t *request)
     const resizing_t *resizing = arg;
 
     request->resize.object = resizing->file->object;
-    request->resize.size = themis_client_place_object_end(&resizing->file->layout, slot, resizing->size);
+    request->resize.size = themis_client_placement_object_end(&resizing->file->layout, slot, resizing->size);
 }
 
 static void fill_range(void *arg, uint32_t slot, themis_proto_body_t *request)
@@ -244,7 +244,7 @@ static void fill_range(void *arg, uint32_t slot, themis_proto_body_t *request)
 
     request->range.object = resizing->file->object;
     request->range.offset = 0;
-    request->range.length = themis_client_place_object_end(&resizing->file->layout, slot, resizing->size);
+    request->range.length = themis_client_placement_object_end(&resizing->file->layout, slot, resizing->size);
 }
 
 static void fill_object(void *arg, uint32_t slot, themis_proto_body_t *request)
@@ -258,14 +258,14 @@ static themis_status_t on_all(themis_file_t *file, themis_proto_opcode_t opcode,
                               void (*fill)(void *arg, uint32_t slot, themis_proto_body_t *request))
 {
     resizing_t resizing = {file, size};
-    themis_client_fan_t fan = {
+    themis_client_multicall_t fan = {
         .layout = &file->layout, .opcode = opcode, .subject = file->path, .fill = fill, .arg = &resizing};
 
     if (size > INT64_MAX)
         return themis_client_fail(THEMIS_RANGE, "%s: a size of 2^63 or more", file->path);
     if (!(file->flags & THEMIS_OPEN_WRITE) && opcode != THEMIS_OP_SYNC)
         return themis_client_fail(THEMIS_READ_ONLY, "%s: not opened for writing", file->path);
-    return themis_client_fan(file->session, &fan);
+    return themis_client_multicall(file->session, &fan);
 }
 
 themis_status_t themis_truncate(themis_file_t *file, uint64_t size)
@@ -283,6 +283,6 @@ themis_status_t themis_sync(themis_file_t *file)
 {
     themis_status_t status = on_all(file, THEMIS_OP_SYNC, 0, fill_object);
 
-    return status == THEMIS_OK ? themis_client_names_sync(file->session, file->path, file->object, &file->layout)
+    return status == THEMIS_OK ? themis_client_namespace_sync(file->session, file->path, file->object, &file->layout)
                                : status;
 }

@@ -147,7 +147,7 @@ typedef struct cutting {
 static themis_status_t add_call(themis_request_t *request, uint32_t slot, themis_client_call_t **result)
 {
     themis_file_t *file = request->file;
-    uint32_t server = themis_client_place_server(&file->layout, slot, file->session->settings.server_count);
+    uint32_t server = themis_client_placement_server(&file->layout, slot, file->session->settings.server_count);
     size_t capacity = request->call_capacity;
     themis_status_t status = reserve(&request->calls, &capacity, request->call_count + 1, sizeof *request->calls);
 
@@ -198,7 +198,7 @@ static themis_status_t cut(themis_request_t *request, const themis_list_t *list)
     memset(request->open, 0, layout->count * sizeof(*request->open));
     for (size_t i = 0; i < list->run_count && status == THEMIS_OK; i++)
         if (list->runs[i].length > 0)
-            status = themis_client_place_run(layout, &list->runs[i], 0, cut_part, &cutting);
+            status = themis_client_placement_run(layout, &list->runs[i], 0, cut_part, &cutting);
     for (uint32_t i = 0; i < request->call_count && status == THEMIS_OK; i++)
         status = themis_client_runs_finish(&request->calls[i]->runs);
     return status;
@@ -214,7 +214,7 @@ static themis_status_t check(const themis_file_t *file, const themis_list_t *lis
         return themis_client_fail(THEMIS_READ_ONLY, "%s: not opened for writing", file->path);
     if (!write && !(file->flags & THEMIS_OPEN_READ))
         return themis_client_fail(THEMIS_ACCESS, "%s: not opened for reading", file->path);
-    if (themis_client_place_bytes(list->runs, list->run_count, bytes) != THEMIS_OK)
+    if (themis_client_placement_bytes(list->runs, list->run_count, bytes) != THEMIS_OK)
         return themis_client_fail(THEMIS_RANGE, "%s: an offset or length of 2^63 or more", file->path);
     for (size_t i = 0; i < list->memory_count; i++)
         memory += list->memory[i].iov_len;
@@ -403,7 +403,7 @@ static themis_status_t fill_part(void *arg, uint32_t slot, const themis_run_t *r
 {
     filling_t *filling = arg;
     uint64_t held = filling->request->reach[slot].least;
-    uint64_t end = themis_client_place_object_end(&filling->request->file->layout, slot, filling->size);
+    uint64_t end = themis_client_placement_object_end(&filling->request->file->layout, slot, filling->size);
 
     for (uint64_t i = 0; i < run->count; i++) {
         uint64_t first = run->offset + i * run->stride, behind = first + run->length;
@@ -430,13 +430,13 @@ static void finish_sizes(themis_request_t *request)
     if (request->status != THEMIS_OK)
         return;
     for (uint32_t slot = 0; slot < layout->count; slot++) {
-        uint64_t end = themis_client_place_file_end(layout, slot, request->reach[slot].most);
+        uint64_t end = themis_client_placement_file_end(layout, slot, request->reach[slot].most);
         filling.size = end > filling.size ? end : filling.size;
     }
     for (size_t i = 0; i < request->run_count; i++)
         if (request->runs[i].length > 0)
-            themis_client_place_run(layout, &request->runs[i], 0, fill_part, &filling);
-    request->moved = themis_client_place_before(request->runs, request->run_count, filling.size);
+            themis_client_placement_run(layout, &request->runs[i], 0, fill_part, &filling);
+    request->moved = themis_client_placement_bytes_before(request->runs, request->run_count, filling.size);
 }
 
 /* All calls of a phase have ended. */

@@ -7,7 +7,7 @@
 
 static uint32_t first_server(const themis_file_t *file)
 {
-    return themis_client_place_server(&file->layout, 0, file->session->settings.server_count);
+    return themis_client_placement_server(&file->layout, 0, file->session->settings.server_count);
 }
 
 /* A call to the file's first server; *incarnation (may be NULL): of the session there when it answered. */

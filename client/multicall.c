@@ -5,10 +5,10 @@
 #include "client/error.h"
 #include "client/placement.h"
 
-static themis_status_t start(themis_t *session, const themis_client_fan_t *fan, uint32_t slot, uint32_t *remaining,
-                             themis_client_call_t **result)
+static themis_status_t start(themis_t *session, const themis_client_multicall_t *fan, uint32_t slot,
+                             uint32_t *remaining, themis_client_call_t **result)
 {
-    uint32_t server = themis_client_place_server(fan->layout, slot, session->settings.server_count);
+    uint32_t server = themis_client_placement_server(fan->layout, slot, session->settings.server_count);
     themis_proto_body_t request;
     themis_client_call_t *call;
     themis_status_t status = themis_client_call_get(session, server, &call);
@@ -23,7 +23,7 @@ static themis_status_t start(themis_t *session, const themis_client_fan_t *fan, 
     return status;
 }
 
-static themis_status_t gather(const themis_client_fan_t *fan, themis_client_call_t **calls, uint32_t count)
+static themis_status_t gather(const themis_client_multicall_t *fan, themis_client_call_t **calls, uint32_t count)
 {
     themis_status_t first = THEMIS_OK;
     themis_proto_body_t reply;
@@ -40,7 +40,7 @@ static themis_status_t gather(const themis_client_fan_t *fan, themis_client_call
 }
 
 /* What is under way is counted here, in place, since a failed start must not wait for more than was started. */
-themis_status_t themis_client_fan(themis_t *session, const themis_client_fan_t *fan)
+themis_status_t themis_client_multicall(themis_t *session, const themis_client_multicall_t *fan)
 {
     uint32_t count = fan->layout->count, remaining = count, started = 0;
     themis_client_call_t **calls = malloc(count * sizeof(*calls));

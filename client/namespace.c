@@ -21,7 +21,7 @@ static uint32_t home_of(const themis_t *session, const char *path)
     return themis_util_ring_home(session->ring, path, strlen(path));
 }
 
-themis_status_t themis_client_names_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES])
+themis_status_t themis_client_namespace_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES])
 {
     themis_status_t status = themis_client_path_normalise(path, normal);
 
@@ -68,7 +68,7 @@ static themis_status_t change_entry(themis_t *session, const char *path, themis_
     return status;
 }
 
-themis_status_t themis_client_names_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr)
+themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr)
 {
     themis_proto_path_t request = {text_of(path)};
 
@@ -79,7 +79,7 @@ themis_status_t themis_client_names_lookup(themis_t *session, const char *path, 
 static void undo_entry(themis_t *session, const char *path, themis_proto_type_t type)
 {
     themis_proto_attr_t there;
-    themis_status_t status = themis_client_names_lookup(session, path, &there);
+    themis_status_t status = themis_client_namespace_lookup(session, path, &there);
 
     if (status == THEMIS_NO_ENTRY)
         change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
@@ -87,8 +87,8 @@ static void undo_entry(themis_t *session, const char *path, themis_proto_type_t 
         change_entry(session, path, THEMIS_OP_ENTRY_ADD, there.type);
 }
 
-themis_status_t themis_client_names_create(themis_t *session, const char *path, uint32_t flags,
-                                           const themis_proto_attr_t *wanted, themis_proto_attr_t *attr)
+themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
+                                               const themis_proto_attr_t *wanted, themis_proto_attr_t *attr)
 {
     themis_proto_create_t request = {text_of(path), flags, *wanted};
     themis_status_t status = change_entry(session, path, THEMIS_OP_ENTRY_ADD, wanted->type);
@@ -105,8 +105,8 @@ themis_status_t themis_client_names_create(themis_t *session, const char *path, 
     return status;
 }
 
-themis_status_t themis_client_names_remove(themis_t *session, const char *path, themis_proto_type_t type,
-                                           themis_proto_attr_t *attr)
+themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
+                                               themis_proto_attr_t *attr)
 {
     themis_proto_remove_t request = {text_of(path), type};
 
@@ -131,14 +131,14 @@ static void fill_object(void *arg, uint32_t slot, themis_proto_body_t *request)
     request->object.object = attr->id;
 }
 
-themis_status_t themis_client_names_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr)
+themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr)
 {
     themis_layout_t layout = layout_of(attr);
     themis_proto_attr_t copy = *attr;
-    themis_client_fan_t fan = {
+    themis_client_multicall_t fan = {
         .layout = &layout, .opcode = THEMIS_OP_DESTROY, .subject = path, .fill = fill_object, .arg = &copy};
 
-    return attr->type == THEMIS_PROTO_FILE ? themis_client_fan(session, &fan) : THEMIS_OK;
+    return attr->type == THEMIS_PROTO_FILE ? themis_client_multicall(session, &fan) : THEMIS_OK;
 }
 
 static void fill_size(void *arg, uint32_t slot, themis_proto_body_t *request)
@@ -151,15 +151,15 @@ static void fill_size(void *arg, uint32_t slot, themis_proto_body_t *request)
 static void take_size(void *arg, uint32_t slot, const themis_proto_body_t *reply)
 {
     themis_stat_t *stat = arg;
-    uint64_t end = themis_client_place_file_end(&stat->layout, slot, reply->size.end);
+    uint64_t end = themis_client_placement_file_end(&stat->layout, slot, reply->size.end);
 
     stat->size = end > stat->size ? end : stat->size;
     stat->modified = reply->size.modified > stat->modified ? reply->size.modified : stat->modified;
     stat->allocated += reply->size.allocated;
 }
 
-themis_status_t themis_client_names_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
-                                         themis_stat_t *stat)
+themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
+                                             themis_stat_t *stat)
 {
     themis_stat_t found = {.type = (themis_type_t)attr->type,
                            .mode = attr->mode,
@@ -169,13 +169,13 @@ themis_status_t themis_client_names_stat(themis_t *session, const char *path, co
                            .modified = attr->modified,
                            .id = attr->id,
                            .layout = layout_of(attr)};
-    themis_client_fan_t fan = {.layout = &found.layout,
-                               .opcode = THEMIS_OP_SIZE,
-                               .subject = path,
-                               .fill = fill_size,
-                               .take = take_size,
-                               .arg = &found};
-    themis_status_t status = attr->type == THEMIS_PROTO_FILE ? themis_client_fan(session, &fan) : THEMIS_OK;
+    themis_client_multicall_t fan = {.layout = &found.layout,
+                                     .opcode = THEMIS_OP_SIZE,
+                                     .subject = path,
+                                     .fill = fill_size,
+                                     .take = take_size,
+                                     .arg = &found};
+    themis_status_t status = attr->type == THEMIS_PROTO_FILE ? themis_client_multicall(session, &fan) : THEMIS_OK;
 
     if (status == THEMIS_OK)
         *stat = found;
@@ -201,8 +201,8 @@ static themis_status_t sync_home(themis_t *session, const char *path, uint64_t o
     return status;
 }
 
-themis_status_t themis_client_names_sync(themis_t *session, const char *path, uint64_t object,
-                                         const themis_layout_t *layout)
+themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
+                                             const themis_layout_t *layout)
 {
     uint32_t servers = session->settings.server_count;
     char at[THEMIS_CLIENT_PATH_BYTES], above[THEMIS_CLIENT_PATH_BYTES];
@@ -212,7 +212,7 @@ themis_status_t themis_client_names_sync(themis_t *session, const char *path, ui
     if (!asked)
         return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", path);
     for (uint32_t slot = 0; slot < layout->count; slot++)
-        asked[themis_client_place_server(layout, slot, servers)] = 1;
+        asked[themis_client_placement_server(layout, slot, servers)] = 1;
     snprintf(at, sizeof at, "%s", path);
     themis_status_t status = sync_home(session, at, object, asked);
     while (status == THEMIS_OK && themis_client_path_split(at, above, &name) == THEMIS_OK) {
@@ -229,10 +229,10 @@ themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *
 {
     char normal[THEMIS_CLIENT_PATH_BYTES];
     themis_proto_attr_t attr;
-    themis_status_t status = themis_client_names_normalise(path, normal);
+    themis_status_t status = themis_client_namespace_normalise(path, normal);
 
-    if (status == THEMIS_OK && (status = themis_client_names_lookup(session, normal, &attr)) == THEMIS_OK)
-        status = themis_client_names_stat(session, normal, &attr, stat);
+    if (status == THEMIS_OK && (status = themis_client_namespace_lookup(session, normal, &attr)) == THEMIS_OK)
+        status = themis_client_namespace_stat(session, normal, &attr, stat);
     return status;
 }
 
@@ -240,34 +240,34 @@ themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
 {
     char normal[THEMIS_CLIENT_PATH_BYTES];
     themis_proto_attr_t wanted = {.type = THEMIS_PROTO_DIRECTORY, .mode = mode};
-    themis_status_t status = themis_client_names_normalise(path, normal);
+    themis_status_t status = themis_client_namespace_normalise(path, normal);
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_names_lookup(session, normal, NULL);
+    status = themis_client_namespace_lookup(session, normal, NULL);
     if (status == THEMIS_OK)
         return themis_client_fail(THEMIS_EXISTS, "%s: %s", normal, themis_status_string(THEMIS_EXISTS));
     if (status != THEMIS_NO_ENTRY)
         return status;
-    return themis_client_names_create(session, normal, THEMIS_PROTO_CREATE_EXCLUSIVE, &wanted, NULL);
+    return themis_client_namespace_create(session, normal, THEMIS_PROTO_CREATE_EXCLUSIVE, &wanted, NULL);
 }
 
 themis_status_t themis_unlink(themis_t *session, const char *path)
 {
     char normal[THEMIS_CLIENT_PATH_BYTES];
     themis_proto_attr_t attr;
-    themis_status_t status = themis_client_names_normalise(path, normal);
+    themis_status_t status = themis_client_namespace_normalise(path, normal);
 
     if (status == THEMIS_OK &&
-        (status = themis_client_names_remove(session, normal, THEMIS_PROTO_FILE, &attr)) == THEMIS_OK)
-        status = themis_client_names_destroy(session, normal, &attr);
+        (status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr)) == THEMIS_OK)
+        status = themis_client_namespace_destroy(session, normal, &attr);
     return status;
 }
 
 themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode)
 {
     char normal[THEMIS_CLIENT_PATH_BYTES];
-    themis_status_t status = themis_client_names_normalise(path, normal);
+    themis_status_t status = themis_client_namespace_normalise(path, normal);
     themis_proto_setattr_t request = {
         .path = text_of(status == THEMIS_OK ? normal : ""), .mask = THEMIS_PROTO_SET_MODE, .mode = mode};
 
@@ -304,7 +304,7 @@ static themis_status_t list_some(themis_t *session, const char *directory, char 
 themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry_fn entry, void *arg)
 {
     char normal[THEMIS_CLIENT_PATH_BYTES], after[THEMIS_CLIENT_NAME_BYTES] = "";
-    themis_status_t status = themis_client_names_normalise(path, normal);
+    themis_status_t status = themis_client_namespace_normalise(path, normal);
     int more = 1;
 
     while (more && status == THEMIS_OK)
@@ -325,7 +325,7 @@ static int sweep_entry(void *arg, const char *name, themis_type_t type)
     char path[THEMIS_CLIENT_PATH_BYTES];
 
     if (themis_client_path_join(sweeping->directory, name, path) != THEMIS_OK ||
-        themis_client_names_lookup(sweeping->session, path, NULL) != THEMIS_NO_ENTRY)
+        themis_client_namespace_lookup(sweeping->session, path, NULL) != THEMIS_NO_ENTRY)
         return 1; /* one true name is enough to know */
     sweeping->removed |=
         change_entry(sweeping->session, path, THEMIS_OP_ENTRY_REMOVE, (themis_proto_type_t)type) == THEMIS_OK;
@@ -336,15 +336,15 @@ themis_status_t themis_rmdir(themis_t *session, const char *path)
 {
     char normal[THEMIS_CLIENT_PATH_BYTES];
     sweeping_t sweeping = {session, normal, 0};
-    themis_status_t status = themis_client_names_normalise(path, normal);
+    themis_status_t status = themis_client_namespace_normalise(path, normal);
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_names_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
+    status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
     if (status != THEMIS_NOT_EMPTY)
         return status;
     themis_readdir(session, normal, sweep_entry, &sweeping);
     if (sweeping.removed)
-        return themis_client_names_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
+        return themis_client_namespace_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
     return themis_client_fail(status, "%s: %s", normal, themis_status_string(status));
 }

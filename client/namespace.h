@@ -14,26 +14,26 @@
 #include "proto/proto.h"
 
 /* themis_client_path_normalise with an error text. */
-themis_status_t themis_client_names_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES]);
+themis_status_t themis_client_namespace_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES]);
 
-themis_status_t themis_client_names_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr);
+themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr);
 
 /* `wanted` has type, mode and layout. THEMIS_EXISTS only with THEMIS_PROTO_CREATE_EXCLUSIVE in `flags`. */
-themis_status_t themis_client_names_create(themis_t *session, const char *path, uint32_t flags,
-                                           const themis_proto_attr_t *wanted, themis_proto_attr_t *attr);
+themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
+                                               const themis_proto_attr_t *wanted, themis_proto_attr_t *attr);
 
 /* A name and its entry; not the bytes. Fails as REMOVE does when it is of another type. */
-themis_status_t themis_client_names_remove(themis_t *session, const char *path, themis_proto_type_t type,
-                                           themis_proto_attr_t *attr);
+themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
+                                               themis_proto_attr_t *attr);
 
 /* Makes the name of the file `object` durable, and those of the directories above it, at the servers that keep them but
  * for those in `layout`, which had a SYNC. */
-themis_status_t themis_client_names_sync(themis_t *session, const char *path, uint64_t object,
-                                         const themis_layout_t *layout);
+themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
+                                             const themis_layout_t *layout);
 
 /* Frees the bytes of a file on all its servers. */
-themis_status_t themis_client_names_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
+themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
 
-themis_status_t themis_client_names_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
-                                         themis_stat_t *stat);
+themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
+                                             themis_stat_t *stat);
 #endif

@@ -13,7 +13,7 @@
 #include "themis/themis.h"
 
 /* The server of a slot. */
-static inline uint32_t themis_client_place_server(const themis_layout_t *layout, uint32_t slot, uint32_t servers)
+static inline uint32_t themis_client_placement_server(const themis_layout_t *layout, uint32_t slot, uint32_t servers)
 {
     return (uint32_t)(((uint64_t)layout->first + slot) % servers);
 }
@@ -22,21 +22,22 @@ static inline uint32_t themis_client_place_server(const themis_layout_t *layout,
  * Called with a run of one slot's object. Its bytes are those at `position` of the list, one piece after the other. A
  * status other than THEMIS_OK ends the walk and is what it returns.
  */
-typedef themis_status_t (*themis_client_place_fn)(void *arg, uint32_t slot, const themis_run_t *run, uint64_t position);
+typedef themis_status_t (*themis_client_placement_fn)(void *arg, uint32_t slot, const themis_run_t *run,
+                                                      uint64_t position);
 
 /* Cuts `run` of the file, whose first byte is at `position` of its list, at stripes, in order. */
-themis_status_t themis_client_place_run(const themis_layout_t *layout, const themis_run_t *run, uint64_t position,
-                                        themis_client_place_fn place, void *arg);
+themis_status_t themis_client_placement_run(const themis_layout_t *layout, const themis_run_t *run, uint64_t position,
+                                            themis_client_placement_fn place, void *arg);
 
 /* One behind the file offset of the last byte of a slot's object that ends at `end`; 0 for an empty one. */
-uint64_t themis_client_place_file_end(const themis_layout_t *layout, uint32_t slot, uint64_t end);
+uint64_t themis_client_placement_file_end(const themis_layout_t *layout, uint32_t slot, uint64_t end);
 
 /* Where a slot's object ends when the file ends at `size`. */
-uint64_t themis_client_place_object_end(const themis_layout_t *layout, uint32_t slot, uint64_t size);
+uint64_t themis_client_placement_object_end(const themis_layout_t *layout, uint32_t slot, uint64_t size);
 
 /* Bytes of the list before its first byte that lies at or behind `size` in the file. */
-uint64_t themis_client_place_before(const themis_run_t *runs, size_t count, uint64_t size);
+uint64_t themis_client_placement_bytes_before(const themis_run_t *runs, size_t count, uint64_t size);
 
 /* Sum of the lengths of all pieces. THEMIS_RANGE: it, or the end of a piece, is 2^63 or more. */
-themis_status_t themis_client_place_bytes(const themis_run_t *runs, size_t count, uint64_t *bytes);
+themis_status_t themis_client_placement_bytes(const themis_run_t *runs, size_t count, uint64_t *bytes);
 #endif

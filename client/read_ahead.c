@@ -5,13 +5,13 @@
 
 enum { FIRST_READS = 8, GROWTH = 4, NEEDED_REPEATS = 2 };
 
-void themis_client_ahead_init(themis_client_ahead_t *ahead, themis_file_t *file, const themis_client_behind_t *behind,
-                              size_t capacity)
+void themis_client_read_ahead_init(themis_client_read_ahead_t *ahead, themis_file_t *file,
+                                   const themis_client_write_behind_t *behind, size_t capacity)
 {
-    *ahead = (themis_client_ahead_t){.file = file, .behind = behind, .capacity = capacity};
+    *ahead = (themis_client_read_ahead_t){.file = file, .behind = behind, .capacity = capacity};
 }
 
-static void drop_window(themis_client_ahead_window_t *window)
+static void drop_window(themis_client_read_ahead_window_t *window)
 {
     if (window->request)
         themis_request_wait(window->request, NULL); /* a failure shows again when somebody wants these bytes */
@@ -19,22 +19,22 @@ static void drop_window(themis_client_ahead_window_t *window)
     window->filled = 0;
 }
 
-void themis_client_ahead_drop(themis_client_ahead_t *ahead)
+void themis_client_read_ahead_drop(themis_client_read_ahead_t *ahead)
 {
     drop_window(&ahead->windows[0]);
     drop_window(&ahead->windows[1]);
 }
 
-void themis_client_ahead_forget(themis_client_ahead_t *ahead, const themis_client_span_t *span)
+void themis_client_read_ahead_forget(themis_client_read_ahead_t *ahead, const themis_client_extent_t *span)
 {
     for (int i = 0; i < 2; i++)
-        if (ahead->windows[i].filled && themis_client_span_overlap(&ahead->windows[i].span, span))
+        if (ahead->windows[i].filled && themis_client_extent_overlap(&ahead->windows[i].span, span))
             drop_window(&ahead->windows[i]);
 }
 
-void themis_client_ahead_free(themis_client_ahead_t *ahead)
+void themis_client_read_ahead_free(themis_client_read_ahead_t *ahead)
 {
-    themis_client_ahead_drop(ahead);
+    themis_client_read_ahead_drop(ahead);
     themis_client_runs_free(&ahead->runs);
     free(ahead->windows[0].bytes);
     free(ahead->windows[1].bytes);
@@ -48,7 +48,7 @@ static int same_shape(const themis_run_t *a, const themis_run_t *b)
 }
 
 /* Notes a read; returns 1 if it continues a pattern. */
-static int continues(themis_client_ahead_t *ahead, const themis_run_t *run, uint64_t bytes)
+static int continues(themis_client_read_ahead_t *ahead, const themis_run_t *run, uint64_t bytes)
 {
     uint64_t distance = run->offset - ahead->offset;
 
@@ -60,7 +60,7 @@ static int continues(themis_client_ahead_t *ahead, const themis_run_t *run, uint
         ahead->repeated += ahead->repeated < NEEDED_REPEATS;
     }
     if (ahead->repeated < NEEDED_REPEATS) {
-        themis_client_ahead_drop(ahead);
+        themis_client_read_ahead_drop(ahead);
         ahead->reads = FIRST_READS;
     }
     ahead->shape = *run;
@@ -73,7 +73,7 @@ static int continues(themis_client_ahead_t *ahead, const themis_run_t *run, uint
 /* --- windows ------------------------------------------------------------------------------------------------------ */
 
 /* Pieces of one read may lie between those of another only in ways that a list can name as well: each read is a run. */
-static themis_status_t build_runs(themis_client_ahead_t *ahead, uint64_t first, uint64_t count)
+static themis_status_t build_runs(themis_client_read_ahead_t *ahead, uint64_t first, uint64_t count)
 {
     themis_status_t status = THEMIS_OK;
 
@@ -86,18 +86,18 @@ static themis_status_t build_runs(themis_client_ahead_t *ahead, uint64_t first, 
 }
 
 /* Starts to fetch a window that begins with the read at `first`. Nothing happens where that is not possible. */
-static void fetch(themis_client_ahead_t *ahead, themis_client_ahead_window_t *window, uint64_t first)
+static void fetch(themis_client_read_ahead_t *ahead, themis_client_read_ahead_window_t *window, uint64_t first)
 {
     uint64_t count = ahead->capacity / ahead->bytes;
     themis_run_t shape = ahead->shape;
 
     drop_window(window);
     count = count < ahead->reads ? count : ahead->reads;
-    themis_client_span_t one = themis_client_span_of_run(&shape);
+    themis_client_extent_t one = themis_client_extent_of_run(&shape);
     if (count < 2 || first > INT64_MAX / 2 || ahead->distance > INT64_MAX / 4 / count)
         return;
-    themis_client_span_t span = {first, first + (count - 1) * ahead->distance + (one.end - one.first)};
-    if (themis_client_behind_touches(ahead->behind, &span))
+    themis_client_extent_t span = {first, first + (count - 1) * ahead->distance + (one.end - one.first)};
+    if (themis_client_write_behind_touches(ahead->behind, &span))
         return;
     if (!window->bytes && !(window->bytes = malloc(ahead->capacity)))
         return;
@@ -116,8 +116,8 @@ static void fetch(themis_client_ahead_t *ahead, themis_client_ahead_window_t *wi
 }
 
 /* 1 if the read at `offset` is in the window. */
-static int has(const themis_client_ahead_t *ahead, const themis_client_ahead_window_t *window, uint64_t offset,
-               uint64_t *index)
+static int has(const themis_client_read_ahead_t *ahead, const themis_client_read_ahead_window_t *window,
+               uint64_t offset, uint64_t *index)
 {
     if (!window->filled || offset < window->first || (offset - window->first) % ahead->distance != 0)
         return 0;
@@ -126,7 +126,7 @@ static int has(const themis_client_ahead_t *ahead, const themis_client_ahead_win
 }
 
 /* Waits for the window, and copies read number `index` if all of it was there. */
-static int serve(themis_client_ahead_t *ahead, themis_client_ahead_window_t *window, uint64_t index,
+static int serve(themis_client_read_ahead_t *ahead, themis_client_read_ahead_window_t *window, uint64_t index,
                  const themis_list_t *list)
 {
     const char *from = window->bytes + index * ahead->bytes;
@@ -150,16 +150,17 @@ static int serve(themis_client_ahead_t *ahead, themis_client_ahead_window_t *win
 }
 
 /* The window behind the current one is fetched when the current one is begun. */
-static void fetch_next(themis_client_ahead_t *ahead, themis_client_ahead_window_t *current)
+static void fetch_next(themis_client_read_ahead_t *ahead, themis_client_read_ahead_window_t *current)
 {
-    themis_client_ahead_window_t *next = &ahead->windows[!ahead->current];
+    themis_client_read_ahead_window_t *next = &ahead->windows[!ahead->current];
     uint64_t behind = current->first + current->count * ahead->distance;
 
     if (!next->filled || next->first != behind)
         fetch(ahead, next, behind);
 }
 
-int themis_client_ahead_read(themis_client_ahead_t *ahead, const themis_list_t *list, uint64_t bytes, size_t *done)
+int themis_client_read_ahead_read(themis_client_read_ahead_t *ahead, const themis_list_t *list, uint64_t bytes,
+                                  size_t *done)
 {
     uint64_t index;
 
@@ -172,7 +173,7 @@ int themis_client_ahead_read(themis_client_ahead_t *ahead, const themis_list_t *
             index = 0;
         }
     }
-    themis_client_ahead_window_t *window = &ahead->windows[ahead->current];
+    themis_client_read_ahead_window_t *window = &ahead->windows[ahead->current];
     if (!window->filled || !serve(ahead, window, index, list))
         return 0;
     fetch_next(ahead, window);

@@ -12,38 +12,39 @@
 #include "themis/themis.h"
 
 /* `count` reads of one shape, `distance` bytes from start to start. */
-typedef struct themis_client_ahead_window {
+typedef struct themis_client_read_ahead_window {
     char *bytes; /* owned; NULL until the first use; read k at k * bytes of one read */
     uint64_t first, count;
     uint64_t valid;            /* bytes that were there; known when the request has ended */
     themis_request_t *request; /* under way; NULL: none */
     int filled;                /* 1: holds something, or will */
-    themis_client_span_t span;
-} themis_client_ahead_window_t;
+    themis_client_extent_t span;
+} themis_client_read_ahead_window_t;
 
-typedef struct themis_client_ahead {
+typedef struct themis_client_read_ahead {
     themis_file_t *file;
-    const themis_client_behind_t *behind; /* nothing is fetched that waits there to be written */
-    size_t capacity;                      /* bytes of one window */
+    const themis_client_write_behind_t *behind; /* nothing is fetched that waits there to be written */
+    size_t capacity;                            /* bytes of one window */
     themis_run_t shape;
     uint64_t offset, distance; /* of the last read, and from the one before */
     uint64_t bytes;            /* of one read */
     int repeated;              /* how often the distance was the same */
     uint64_t reads;            /* of the next window */
-    themis_client_ahead_window_t windows[2];
+    themis_client_read_ahead_window_t windows[2];
     int current; /* index of the window that is read from; the other one follows it */
     themis_client_runs_t runs;
-} themis_client_ahead_t;
+} themis_client_read_ahead_t;
 
 /* `behind` is borrowed as long as the file. */
-void themis_client_ahead_init(themis_client_ahead_t *ahead, themis_file_t *file, const themis_client_behind_t *behind,
-                              size_t capacity);
-void themis_client_ahead_free(themis_client_ahead_t *ahead);
+void themis_client_read_ahead_init(themis_client_read_ahead_t *ahead, themis_file_t *file,
+                                   const themis_client_write_behind_t *behind, size_t capacity);
+void themis_client_read_ahead_free(themis_client_read_ahead_t *ahead);
 
 /* 1: the read was served, and *done is set as themis_read_list does. 0: it is to be done otherwise. */
-int themis_client_ahead_read(themis_client_ahead_t *ahead, const themis_list_t *list, uint64_t bytes, size_t *done);
+int themis_client_read_ahead_read(themis_client_read_ahead_t *ahead, const themis_list_t *list, uint64_t bytes,
+                                  size_t *done);
 
 /* Forgets all windows, or those that may hold a byte of the span. */
-void themis_client_ahead_drop(themis_client_ahead_t *ahead);
-void themis_client_ahead_forget(themis_client_ahead_t *ahead, const themis_client_span_t *span);
+void themis_client_read_ahead_drop(themis_client_read_ahead_t *ahead);
+void themis_client_read_ahead_forget(themis_client_read_ahead_t *ahead, const themis_client_extent_t *span);
 #endif

@@ -15,13 +15,13 @@ static themis_status_t rename_file(themis_t *session, const char *from, const ch
 {
     const uint32_t flags = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE;
     themis_proto_attr_t old;
-    themis_status_t status = themis_client_names_create(session, to, flags, attr, &old);
+    themis_status_t status = themis_client_namespace_create(session, to, flags, attr, &old);
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_names_remove(session, from, THEMIS_PROTO_FILE, NULL);
+    status = themis_client_namespace_remove(session, from, THEMIS_PROTO_FILE, NULL);
     if (status == THEMIS_OK && !old.fresh && old.id != attr->id)
-        status = themis_client_names_destroy(session, to, &old);
+        status = themis_client_namespace_destroy(session, to, &old);
     return status;
 }
 
@@ -84,11 +84,11 @@ static themis_status_t rename_directory(themis_t *session, const char *from, con
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to)
 {
     themis_proto_attr_t attr, there;
-    themis_status_t status = themis_client_names_lookup(session, from, &attr);
+    themis_status_t status = themis_client_namespace_lookup(session, from, &attr);
 
     if (status != THEMIS_OK || strcmp(from, to) == 0)
         return status;
-    status = themis_client_names_lookup(session, to, &there);
+    status = themis_client_namespace_lookup(session, to, &there);
     if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
         return status;
     if (status == THEMIS_OK && there.type == THEMIS_PROTO_DIRECTORY) {
@@ -107,9 +107,9 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
 themis_status_t themis_rename(themis_t *session, const char *from, const char *to)
 {
     char old_path[THEMIS_CLIENT_PATH_BYTES], new_path[THEMIS_CLIENT_PATH_BYTES];
-    themis_status_t status = themis_client_names_normalise(from, old_path);
+    themis_status_t status = themis_client_namespace_normalise(from, old_path);
 
-    if (status != THEMIS_OK || (status = themis_client_names_normalise(to, new_path)) != THEMIS_OK)
+    if (status != THEMIS_OK || (status = themis_client_namespace_normalise(to, new_path)) != THEMIS_OK)
         return status;
     if (strcmp(old_path, new_path) != 0 && themis_client_path_is_below(new_path, old_path))
         return themis_client_fail(THEMIS_INVALID, "%s: cannot be moved below itself", old_path);

@@ -7,12 +7,12 @@
 
 enum { SEARCHED_RUNS = 64, MAX_RUNS = 8192 };
 
-void themis_client_behind_init(themis_client_behind_t *behind, themis_file_t *file, size_t capacity)
+void themis_client_write_behind_init(themis_client_write_behind_t *behind, themis_file_t *file, size_t capacity)
 {
-    *behind = (themis_client_behind_t){.file = file, .capacity = capacity};
+    *behind = (themis_client_write_behind_t){.file = file, .capacity = capacity};
 }
 
-void themis_client_behind_free(themis_client_behind_t *behind)
+void themis_client_write_behind_free(themis_client_write_behind_t *behind)
 {
     for (int i = 0; i < 2; i++) {
         free(behind->buffers[i].bytes);
@@ -20,28 +20,28 @@ void themis_client_behind_free(themis_client_behind_t *behind)
     }
 }
 
-int themis_client_behind_takes(const themis_client_behind_t *behind, uint64_t bytes)
+int themis_client_write_behind_takes(const themis_client_write_behind_t *behind, uint64_t bytes)
 {
     return bytes <= behind->capacity / 2;
 }
 
-int themis_client_behind_is_dirty(const themis_client_behind_t *behind)
+int themis_client_write_behind_is_dirty(const themis_client_write_behind_t *behind)
 {
     return behind->request || behind->buffers[behind->filling].used > 0;
 }
 
-int themis_client_behind_touches(const themis_client_behind_t *behind, const themis_client_span_t *span)
+int themis_client_write_behind_touches(const themis_client_write_behind_t *behind, const themis_client_extent_t *span)
 {
-    const themis_client_behind_buffer_t *filling = &behind->buffers[behind->filling];
-    const themis_client_behind_buffer_t *other = &behind->buffers[!behind->filling];
+    const themis_client_write_behind_buffer_t *filling = &behind->buffers[behind->filling];
+    const themis_client_write_behind_buffer_t *other = &behind->buffers[!behind->filling];
 
-    return (filling->used > 0 && themis_client_span_overlap(&filling->span, span)) ||
-           (behind->request && themis_client_span_overlap(&other->span, span));
+    return (filling->used > 0 && themis_client_extent_overlap(&filling->span, span)) ||
+           (behind->request && themis_client_extent_overlap(&other->span, span));
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
-static void keep_failure(themis_client_behind_t *behind, themis_status_t status)
+static void keep_failure(themis_client_write_behind_t *behind, themis_status_t status)
 {
     if (status == THEMIS_OK || behind->failed != THEMIS_OK)
         return;
@@ -49,7 +49,7 @@ static void keep_failure(themis_client_behind_t *behind, themis_status_t status)
     snprintf(behind->cause, sizeof behind->cause, "%s", themis_last_error());
 }
 
-themis_status_t themis_client_behind_report(themis_client_behind_t *behind)
+themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *behind)
 {
     themis_status_t status = behind->failed;
 
@@ -61,7 +61,7 @@ themis_status_t themis_client_behind_report(themis_client_behind_t *behind)
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-static void await(themis_client_behind_t *behind)
+static void await(themis_client_write_behind_t *behind)
 {
     themis_request_t *request = behind->request;
 
@@ -72,9 +72,9 @@ static void await(themis_client_behind_t *behind)
 }
 
 /* The full buffer leaves once the one before has arrived, and the other one is empty then. */
-static void send_filled(themis_client_behind_t *behind)
+static void send_filled(themis_client_write_behind_t *behind)
 {
-    themis_client_behind_buffer_t *buffer = &behind->buffers[behind->filling];
+    themis_client_write_behind_buffer_t *buffer = &behind->buffers[behind->filling];
 
     if (buffer->used == 0)
         return;
@@ -90,15 +90,15 @@ static void send_filled(themis_client_behind_t *behind)
     behind->filling = !behind->filling;
     buffer = &behind->buffers[behind->filling];
     buffer->used = 0;
-    buffer->span = (themis_client_span_t){0, 0};
+    buffer->span = (themis_client_extent_t){0, 0};
     themis_client_runs_clear(&buffer->runs);
 }
 
-themis_status_t themis_client_behind_flush(themis_client_behind_t *behind)
+themis_status_t themis_client_write_behind_flush(themis_client_write_behind_t *behind)
 {
     send_filled(behind);
     await(behind);
-    return themis_client_behind_report(behind);
+    return themis_client_write_behind_report(behind);
 }
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
@@ -106,10 +106,10 @@ themis_status_t themis_client_behind_flush(themis_client_behind_t *behind)
 /* 1 if two runs may have a byte in common; exact where both are rows of one vector. */
 static int runs_overlap(const themis_run_t *a, const themis_run_t *b)
 {
-    themis_client_span_t one = themis_client_span_of_run(a), two = themis_client_span_of_run(b);
+    themis_client_extent_t one = themis_client_extent_of_run(a), two = themis_client_extent_of_run(b);
     uint64_t stride = a->count > 1 ? a->stride : b->stride;
 
-    if (!themis_client_span_overlap(&one, &two))
+    if (!themis_client_extent_overlap(&one, &two))
         return 0;
     if (stride == 0 || (a->count > 1 && b->count > 1 && a->stride != b->stride) || (a->count == 1 && b->count == 1))
         return 1;
@@ -118,10 +118,10 @@ static int runs_overlap(const themis_run_t *a, const themis_run_t *b)
 }
 
 /* 1 if the buffer may hold a byte of the list. */
-static int holds_some(const themis_client_behind_buffer_t *buffer, const themis_list_t *list,
-                      const themis_client_span_t *span)
+static int holds_some(const themis_client_write_behind_buffer_t *buffer, const themis_list_t *list,
+                      const themis_client_extent_t *span)
 {
-    if (buffer->used == 0 || !themis_client_span_overlap(&buffer->span, span))
+    if (buffer->used == 0 || !themis_client_extent_overlap(&buffer->span, span))
         return 0;
     if (buffer->runs.count > SEARCHED_RUNS || list->run_count > SEARCHED_RUNS)
         return 1;
@@ -137,7 +137,7 @@ static int holds_some(const themis_client_behind_buffer_t *buffer, const themis_
     return 0;
 }
 
-static themis_status_t copy(const themis_client_behind_t *behind, themis_client_behind_buffer_t *buffer,
+static themis_status_t copy(const themis_client_write_behind_t *behind, themis_client_write_behind_buffer_t *buffer,
                             const themis_list_t *list)
 {
     if (!buffer->bytes && !(buffer->bytes = malloc(behind->capacity)))
@@ -152,10 +152,10 @@ static themis_status_t copy(const themis_client_behind_t *behind, themis_client_
     return THEMIS_OK;
 }
 
-themis_status_t themis_client_behind_add(themis_client_behind_t *behind, const themis_list_t *list,
-                                         const themis_client_span_t *span)
+themis_status_t themis_client_write_behind_add(themis_client_write_behind_t *behind, const themis_list_t *list,
+                                               const themis_client_extent_t *span)
 {
-    themis_client_behind_buffer_t *buffer = &behind->buffers[behind->filling];
+    themis_client_write_behind_buffer_t *buffer = &behind->buffers[behind->filling];
     size_t bytes = 0;
 
     for (size_t i = 0; i < list->memory_count; i++)
@@ -168,6 +168,6 @@ themis_status_t themis_client_behind_add(themis_client_behind_t *behind, const t
     }
     themis_status_t status = copy(behind, buffer, list);
     if (status == THEMIS_OK)
-        themis_client_span_grow(&buffer->span, span);
+        themis_client_extent_grow(&buffer->span, span);
     return status;
 }

@@ -10,39 +10,39 @@
 #include "client/extent.h"
 #include "themis/themis.h"
 
-typedef struct themis_client_behind_buffer {
+typedef struct themis_client_write_behind_buffer {
     char *bytes; /* owned; NULL until the first use */
     size_t used;
     themis_client_runs_t runs;
-    themis_client_span_t span;
-} themis_client_behind_buffer_t;
+    themis_client_extent_t span;
+} themis_client_write_behind_buffer_t;
 
-typedef struct themis_client_behind {
+typedef struct themis_client_write_behind {
     themis_file_t *file;
     size_t capacity; /* bytes of one buffer */
-    themis_client_behind_buffer_t buffers[2];
+    themis_client_write_behind_buffer_t buffers[2];
     int filling;               /* index of the buffer that takes writes */
     themis_request_t *request; /* of the other one; NULL: none */
     themis_status_t failed;    /* not reported yet */
     char cause[512];
-} themis_client_behind_t;
+} themis_client_write_behind_t;
 
-void themis_client_behind_init(themis_client_behind_t *behind, themis_file_t *file, size_t capacity);
-void themis_client_behind_free(themis_client_behind_t *behind); /* after a flush */
+void themis_client_write_behind_init(themis_client_write_behind_t *behind, themis_file_t *file, size_t capacity);
+void themis_client_write_behind_free(themis_client_write_behind_t *behind); /* after a flush */
 
 /* 1 if a list of so many bytes is for it. */
-int themis_client_behind_takes(const themis_client_behind_t *behind, uint64_t bytes);
+int themis_client_write_behind_takes(const themis_client_write_behind_t *behind, uint64_t bytes);
 
 /* Copies a list, whose sums were checked, into the buffer. */
-themis_status_t themis_client_behind_add(themis_client_behind_t *behind, const themis_list_t *list,
-                                         const themis_client_span_t *span);
+themis_status_t themis_client_write_behind_add(themis_client_write_behind_t *behind, const themis_list_t *list,
+                                               const themis_client_extent_t *span);
 
 /* Sends what there is and waits. The first failure that was not reported yet, which is reported by this. */
-themis_status_t themis_client_behind_flush(themis_client_behind_t *behind);
+themis_status_t themis_client_write_behind_flush(themis_client_write_behind_t *behind);
 /* That failure alone. */
-themis_status_t themis_client_behind_report(themis_client_behind_t *behind);
+themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *behind);
 
-int themis_client_behind_is_dirty(const themis_client_behind_t *behind);
+int themis_client_write_behind_is_dirty(const themis_client_write_behind_t *behind);
 /* 1 if bytes of the span may not be at the servers yet. */
-int themis_client_behind_touches(const themis_client_behind_t *behind, const themis_client_span_t *span);
+int themis_client_write_behind_touches(const themis_client_write_behind_t *behind, const themis_client_extent_t *span);
 #endif

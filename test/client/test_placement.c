@@ -122,7 +122,7 @@ START_TEST(placement_covers_every_byte)
         themis_run_t run = {draw(300), 1 + draw(60), draw(80), 1 + draw(12)};
         seen.layout = &layout;
         seen.count = 0;
-        ck_assert_int_eq(themis_client_place_run(&layout, &run, 0, see, &seen), THEMIS_OK);
+        ck_assert_int_eq(themis_client_placement_run(&layout, &run, 0, see, &seen), THEMIS_OK);
         size_t bytes = flatten(&run, 1, wanted);
         ck_assert_uint_eq(seen.count, bytes);
         ck_assert_mem_eq(seen.bytes, wanted, bytes * sizeof *wanted);
@@ -140,8 +140,8 @@ START_TEST(ends_agree_with_brute_force)
             ends[stripe % layout.count] = stripe / layout.count * layout.stripe_size + at % layout.stripe_size + 1;
         }
         for (uint32_t slot = 0; slot < layout.count; slot++) {
-            uint64_t end = themis_client_place_object_end(&layout, slot, size);
-            uint64_t file_end = themis_client_place_file_end(&layout, slot, end);
+            uint64_t end = themis_client_placement_object_end(&layout, slot, size);
+            uint64_t file_end = themis_client_placement_file_end(&layout, slot, end);
             ck_assert_uint_eq(end, ends[slot]);
             largest = file_end > largest ? file_end : largest;
         }
@@ -163,8 +163,8 @@ START_TEST(bytes_before_the_end)
         size_t bytes = flatten(runs, count, flat);
         while (wanted < bytes && flat[wanted] < size)
             wanted++;
-        ck_assert_uint_eq(themis_client_place_before(runs, count, size), wanted);
-        ck_assert_int_eq(themis_client_place_bytes(runs, count, &sum), THEMIS_OK);
+        ck_assert_uint_eq(themis_client_placement_bytes_before(runs, count, size), wanted);
+        ck_assert_int_eq(themis_client_placement_bytes(runs, count, &sum), THEMIS_OK);
         ck_assert_uint_eq(sum, bytes);
     }
 }
@@ -181,9 +181,9 @@ START_TEST(sums_that_overflow_are_refused)
     uint64_t bytes = 7;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_int_eq(themis_client_place_bytes(&bad[i], 1, &bytes), THEMIS_RANGE);
+        ck_assert_int_eq(themis_client_placement_bytes(&bad[i], 1, &bytes), THEMIS_RANGE);
     ck_assert_uint_eq(bytes, 7);
-    ck_assert_int_eq(themis_client_place_bytes(&good, 1, &bytes), THEMIS_OK);
+    ck_assert_int_eq(themis_client_placement_bytes(&good, 1, &bytes), THEMIS_OK);
     ck_assert_uint_eq(bytes, 1);
 }
 END_TEST
@@ -203,7 +203,7 @@ START_TEST(a_vector_stays_small_over_servers)
         themis_client_runs_t runs[4] = {0};
         for (uint64_t step = 0; step < 2; step++) {
             run.offset = 4096 + step * 64;
-            themis_client_place_run(&layout, &run, 0, collect, runs);
+            themis_client_placement_run(&layout, &run, 0, collect, runs);
         }
         for (uint32_t slot = 0; slot < layout.count; slot++) {
             themis_client_runs_finish(&runs[slot]);
