@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += client/libthemis-client.la
-client_libthemis_client_la_SOURCES = client/admin.c client/cache.c client/call.c client/call.h client/error.c \
-	client/error.h client/extent.h client/file.c client/file.h client/io.c client/io.h client/lock.c \
-	client/multicall.c client/multicall.h client/namespace.c client/namespace.h client/path.c client/path.h \
-	client/peer.c client/peer.h client/placement.c client/placement.h client/read_ahead.c client/read_ahead.h \
-	client/rename.c client/runs.c client/runs.h client/session.c client/session.h client/settings.c \
-	client/settings.h client/write_behind.c client/write_behind.h
+client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/cache.c client/call.c client/call.h \
+	client/convert.h client/cursor.h client/error.c client/error.h client/extent.h client/file.c client/file.h \
+	client/io.c client/io.h client/lock.c client/lock.h client/multicall.c client/multicall.h client/namespace.c \
+	client/namespace.h client/open.c client/path.c client/path.h client/peer.c client/peer.h client/peers.c \
+	client/peers.h client/placement.c client/placement.h client/poller.c client/poller.h client/read_ahead.c \
+	client/read_ahead.h client/rename.c client/request.c client/request.h client/runs.c client/runs.h \
+	client/session.c client/session.h client/settings.c client/settings.h client/short_read.c client/short_read.h \
+	client/split.c client/split.h client/write_behind.c client/write_behind.h
 client_libthemis_client_la_LIBADD = $(XXHASH_LIBS)
 # Convenience libraries do not contain each other, since a shared library takes all of each; this is what a user of the
 # client library needs.

@@ -1,62 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/multicall.h"
 #include <stdlib.h>
-#include "client/call.h"
 #include "client/error.h"
 #include "client/placement.h"
 
-static themis_status_t start(themis_t *session, const themis_client_multicall_t *fan, uint32_t slot,
-                             uint32_t *remaining, themis_client_call_t **result)
+static themis_status_t call_begin(themis_client_calls_t *calls, const themis_client_multicall_t *multicall,
+                                  uint32_t index, uint32_t *remaining, themis_client_call_t **call)
 {
-    uint32_t server = themis_client_placement_server(fan->layout, slot, session->settings.server_count);
-    themis_proto_body_t request;
-    themis_client_call_t *call;
-    themis_status_t status = themis_client_call_get(session, server, &call);
+    uint32_t server = themis_client_placement_server(multicall->layout, index, calls->peers->count);
+    themis_proto_body_t body = multicall->body;
+    themis_status_t status = themis_client_call_get(calls, server, call);
 
     if (status != THEMIS_OK)
         return status;
-    fan->fill(fan->arg, slot, &request);
-    if ((status = themis_client_call_start(call, fan->opcode, &request, remaining)) == THEMIS_OK)
-        *result = call;
-    else
-        themis_client_call_put(call);
+    if (multicall->fill)
+        multicall->fill(multicall->arg, index, &body);
+    status = themis_client_call_start(*call, multicall->opcode, &body, remaining);
+    if (status != THEMIS_OK)
+        themis_client_call_put(*call);
     return status;
 }
 
-static themis_status_t gather(const themis_client_multicall_t *fan, themis_client_call_t **calls, uint32_t count)
+static themis_status_t replies_collect(const themis_client_multicall_t *multicall, themis_client_call_t **array,
+                                       uint32_t count)
 {
-    themis_status_t first = THEMIS_OK;
+    themis_status_t status = THEMIS_OK;
     themis_proto_body_t reply;
 
-    for (uint32_t slot = 0; slot < count; slot++) {
-        themis_status_t status =
-            first == THEMIS_OK ? themis_client_call_result(calls[slot], fan->subject, &reply) : first;
-        if (status == THEMIS_OK && fan->take)
-            fan->take(fan->arg, slot, &reply);
-        first = status;
-        themis_client_call_put(calls[slot]);
+    for (uint32_t index = 0; index < count; index++) {
+        if (status == THEMIS_OK)
+            status = themis_client_call_result(array[index], multicall->subject, &reply);
+        if (status == THEMIS_OK && multicall->collect)
+            multicall->collect(multicall->arg, index, &reply);
+        themis_client_call_put(array[index]);
     }
-    return first;
+    return status;
 }
 
-/* What is under way is counted here, in place, since a failed start must not wait for more than was started. */
-themis_status_t themis_client_multicall(themis_t *session, const themis_client_multicall_t *fan)
+/* `remaining` counts all calls from the beginning; those that could not be started are subtracted. */
+themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
 {
-    uint32_t count = fan->layout->count, remaining = count, started = 0;
-    themis_client_call_t **calls = malloc(count * sizeof(*calls));
+    themis_client_poller_t *poller = calls->peers->common.poller;
+    uint32_t count = multicall->layout->count, remaining = count, started = 0;
+    themis_client_call_t **array = malloc(count * sizeof(*array));
     themis_status_t status = THEMIS_OK;
 
-    if (!calls)
+    if (!array)
         return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for %u requests", count);
     while (started < count && status == THEMIS_OK) {
-        status = start(session, fan, started, &remaining, &calls[started]);
+        status = call_begin(calls, multicall, started, &remaining, &array[started]);
         started += status == THEMIS_OK;
     }
-    pthread_mutex_lock(&session->lock);
+    pthread_mutex_lock(&poller->lock);
     remaining -= count - started;
-    pthread_mutex_unlock(&session->lock);
-    themis_client_wait(session, &remaining);
-    themis_status_t outcome = gather(fan, calls, started);
-    free(calls);
+    pthread_mutex_unlock(&poller->lock);
+    themis_client_poller_wait(poller, &remaining);
+    themis_status_t outcome = replies_collect(multicall, array, started);
+    free(array);
     return status != THEMIS_OK ? status : outcome;
 }

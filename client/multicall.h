@@ -2,17 +2,19 @@
 /* One call to each server of a file at once. */
 #ifndef THEMIS_CLIENT_MULTICALL_H
 #define THEMIS_CLIENT_MULTICALL_H
-#include "client/session.h"
+#include "client/call.h"
 
 typedef struct themis_client_multicall {
     const themis_layout_t *layout;
     themis_proto_opcode_t opcode;
-    const char *subject; /* path, for error texts */
-    void (*fill)(void *arg, uint32_t slot, themis_proto_body_t *request);
-    void (*take)(void *arg, uint32_t slot, const themis_proto_body_t *reply); /* may be NULL */
+    const char *subject;      /* path, for error texts */
+    themis_proto_body_t body; /* of each call */
+    /* Both may be NULL. `index` is that of the object. */
+    void (*fill)(void *arg, uint32_t index, themis_proto_body_t *body); /* changes the body of one call */
+    void (*collect)(void *arg, uint32_t index, const themis_proto_body_t *reply);
     void *arg;
 } themis_client_multicall_t;
 
-/* The first failure, after all calls have ended. */
-themis_status_t themis_client_multicall(themis_t *session, const themis_client_multicall_t *fan);
+/* Waits for all calls, also after a failure; the first failure. */
+themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall);
 #endif

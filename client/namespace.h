@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names: attributes live at the home server of the path, the entry of a name at the home of its directory.
+ * Operations on names: the attributes of a path are kept by its home server, its entry by the home server of its
+ * directory.
  *
- * A name is made entry first and removed entry last, so a client that dies in between leaves an entry without a name,
- * never a name that no listing shows. Such entries are tolerated, and removed with their directory.
+ * The entry is created before the name and removed after it, so a client that ends in between leaves an entry without a
+ * name, never a name that no listing shows. Such entries are tolerated, and removed with their directory.
  *
  * All paths are normalised. `attr` is written on success and may be NULL.
  */
@@ -26,8 +27,8 @@ themis_status_t themis_client_namespace_create(themis_t *session, const char *pa
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr);
 
-/* Makes the name of the file `object` durable, and those of the directories above it, at the servers that keep them but
- * for those in `layout`, which had a SYNC. */
+/* Makes the name of the file `object` and those of the directories above it durable: SYNC to their home servers, except
+ * those in `layout`, which have had one. */
 themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
                                              const themis_layout_t *layout);
 

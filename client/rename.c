@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Renaming. A file's new name takes the object over before the old name goes, so the bytes are reachable all the time.
- * A directory moves entry by entry, since the names below it have other homes under their new paths.
+ * Renaming. The new name of a file gets the object before the old name is removed, so its bytes are reachable all the
+ * time. A directory is moved entry by entry, since the names below it have other home servers under their new paths.
  */
 #include <stdlib.h>
 #include <string.h>
+#include "client/array.h"
 #include "client/error.h"
 #include "client/namespace.h"
 #include "client/path.h"
@@ -32,23 +33,15 @@ typedef struct names {
     int failed;
 } names_t;
 
-static int collect(void *arg, const char *name, themis_type_t type)
+static int add_name(void *arg, const char *name, themis_type_t type)
 {
     names_t *names = arg;
 
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 64;
-        char **array = realloc(names->array, capacity * sizeof *array);
-        if (!array)
-            return names->failed = 1;
-        names->array = array;
-        names->capacity = capacity;
-    }
-    names->array[names->count] = strdup(name);
-    if (!names->array[names->count])
-        return names->failed = 1;
-    names->count++;
-    return 0;
+    names->failed = themis_client_array_reserve(&names->array, &names->capacity, names->count + 1,
+                                                sizeof(*names->array)) != THEMIS_OK ||
+                    !(names->array[names->count] = strdup(name));
+    names->count += !names->failed;
+    return names->failed;
 }
 
 static themis_status_t rename_below(themis_t *session, const char *from, const char *to, const char *name)
@@ -69,7 +62,7 @@ static themis_status_t rename_directory(themis_t *session, const char *from, con
     themis_status_t status = themis_mkdir(session, to, attr->mode);
 
     if (status == THEMIS_OK)
-        status = themis_readdir(session, from, collect, &names);
+        status = themis_readdir(session, from, add_name, &names);
     if (status == THEMIS_OK && names.failed)
         status = themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory for its names", from);
     for (size_t i = 0; i < names.count; i++) {

@@ -135,7 +135,7 @@ START_TEST(requests_under_way_are_bounded)
     static themis_request_t *requests[REQUESTS];
     static unsigned char out[REQUESTS], in[REQUESTS];
     themis_layout_t layout = {TEST_STRIPE, 1, 1};
-    const themis_client_peer_t *peer = &session->peers[1];
+    const themis_client_peer_t *peer = &session->peers.array[1];
     themis_file_t *file;
     size_t done;
 
@@ -148,14 +148,14 @@ START_TEST(requests_under_way_are_bounded)
         out[i] = (unsigned char)(i * 7 + 1);
         ck_ok(themis_iwrite_list(file, &list, &requests[i]));
     }
-    ck_assert_uint_eq(peer->under_way, THEMIS_CLIENT_MAX_CALLS);
-    ck_assert_uint_eq(peer->unsent, REQUESTS - THEMIS_CLIENT_MAX_CALLS);
+    ck_assert_uint_eq(peer->queue.under_way, THEMIS_CLIENT_MAX_CALLS);
+    ck_assert_uint_eq(peer->queue.unsent, REQUESTS - THEMIS_CLIENT_MAX_CALLS);
     test_server_signal(1, SIGCONT);
     for (int i = 0; i < REQUESTS; i++)
         ck_ok(themis_request_wait(requests[i], &done));
-    ck_assert_uint_eq(peer->under_way, 0);
-    ck_assert_uint_eq(peer->under_way_bytes, 0);
-    ck_assert_uint_eq(peer->unsent, 0);
+    ck_assert_uint_eq(peer->queue.under_way, 0);
+    ck_assert_uint_eq(peer->queue.under_way_bytes, 0);
+    ck_assert_uint_eq(peer->queue.unsent, 0);
     ck_ok(themis_read(file, in, sizeof in, 0, &done));
     ck_assert_mem_eq(in, out, sizeof in);
     themis_close(file);
@@ -172,7 +172,7 @@ START_TEST(bytes_under_way_are_bounded)
     struct iovec memory = {out, RUNS};
     themis_list_t list = {&memory, 1, runs, RUNS};
     themis_layout_t layout = {TEST_STRIPE, 1, 1};
-    const themis_client_peer_t *peer = &session->peers[1];
+    const themis_client_peer_t *peer = &session->peers.array[1];
     themis_file_t *file;
     size_t done;
 
@@ -183,13 +183,13 @@ START_TEST(bytes_under_way_are_bounded)
             runs[k] = (themis_run_t){(uint64_t)(i * RUNS + RUNS - k) * 16 + (uint64_t)(k * k) % 11, 1, 1, 1};
         ck_ok(themis_iwrite_list(file, &list, &requests[i]));
     }
-    ck_assert_uint_ge(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES);
-    ck_assert_uint_lt(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES + (1 << 20));
-    ck_assert_uint_gt(peer->unsent, 0);
+    ck_assert_uint_ge(peer->queue.under_way_bytes, THEMIS_CLIENT_MAX_BYTES);
+    ck_assert_uint_lt(peer->queue.under_way_bytes, THEMIS_CLIENT_MAX_BYTES + (1 << 20));
+    ck_assert_uint_gt(peer->queue.unsent, 0);
     test_server_signal(1, SIGCONT);
     for (int i = 0; i < REQUESTS; i++)
         ck_ok(themis_request_wait(requests[i], &done));
-    ck_assert_uint_eq(peer->under_way_bytes, 0);
+    ck_assert_uint_eq(peer->queue.under_way_bytes, 0);
     themis_close(file);
 }
 END_TEST
