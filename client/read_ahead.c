@@ -5,39 +5,33 @@
 
 enum { FIRST_READS = 8, GROWTH = 4, NEEDED_REPEATS = 2 };
 
-void themis_client_read_ahead_init(themis_client_read_ahead_t *ahead, themis_file_t *file,
-                                   const themis_client_write_behind_t *behind, size_t capacity)
+void themis_client_read_ahead_init(themis_client_read_ahead_t *ra, themis_file_t *file,
+                                   const themis_client_write_behind_t *wb, size_t capacity)
 {
-    *ahead = (themis_client_read_ahead_t){.file = file, .behind = behind, .capacity = capacity};
+    *ra = (themis_client_read_ahead_t){.file = file, .wb = wb, .capacity = capacity};
 }
 
-static void drop_window(themis_client_read_ahead_window_t *window)
+static void batch_drop(themis_client_read_batch_t *batch)
 {
-    if (window->request)
-        themis_request_wait(window->request, NULL); /* a failure shows again when somebody wants these bytes */
-    window->request = NULL;
-    window->filled = 0;
+    if (batch->request)
+        themis_request_wait(batch->request, NULL); /* a failure occurs again if these bytes are read */
+    batch->request = NULL;
+    batch->count = 0;
 }
 
-void themis_client_read_ahead_drop(themis_client_read_ahead_t *ahead)
-{
-    drop_window(&ahead->windows[0]);
-    drop_window(&ahead->windows[1]);
-}
-
-void themis_client_read_ahead_forget(themis_client_read_ahead_t *ahead, const themis_client_extent_t *span)
+void themis_client_read_ahead_invalidate(themis_client_read_ahead_t *ra, const themis_client_extent_t *extent)
 {
     for (int i = 0; i < 2; i++)
-        if (ahead->windows[i].filled && themis_client_extent_overlap(&ahead->windows[i].span, span))
-            drop_window(&ahead->windows[i]);
+        if (!extent || (ra->batches[i].count > 0 && themis_client_extent_overlaps(&ra->batches[i].extent, extent)))
+            batch_drop(&ra->batches[i]);
 }
 
-void themis_client_read_ahead_free(themis_client_read_ahead_t *ahead)
+void themis_client_read_ahead_free(themis_client_read_ahead_t *ra)
 {
-    themis_client_read_ahead_drop(ahead);
-    themis_client_runs_free(&ahead->runs);
-    free(ahead->windows[0].bytes);
-    free(ahead->windows[1].bytes);
+    themis_client_read_ahead_invalidate(ra, NULL);
+    themis_client_runs_free(&ra->runs);
+    free(ra->batches[0].bytes);
+    free(ra->batches[1].bytes);
 }
 
 /* --- the pattern -------------------------------------------------------------------------------------------------- */
@@ -48,98 +42,97 @@ static int same_shape(const themis_run_t *a, const themis_run_t *b)
 }
 
 /* Notes a read; returns 1 if it continues a pattern. */
-static int continues(themis_client_read_ahead_t *ahead, const themis_run_t *run, uint64_t bytes)
+static int pattern_continues(themis_client_read_ahead_t *ra, const themis_run_t *run, uint64_t bytes)
 {
-    uint64_t distance = run->offset - ahead->offset;
+    uint64_t distance = run->offset - ra->offset;
 
-    if (!same_shape(&ahead->shape, run)) {
-        ahead->repeated = 0;
-    } else if (run->offset <= ahead->offset || distance != ahead->distance) {
-        ahead->repeated = run->offset > ahead->offset;
+    if (!same_shape(&ra->shape, run)) {
+        ra->repeated = 0;
+    } else if (run->offset <= ra->offset || distance != ra->distance) {
+        ra->repeated = run->offset > ra->offset;
     } else {
-        ahead->repeated += ahead->repeated < NEEDED_REPEATS;
+        ra->repeated += ra->repeated < NEEDED_REPEATS;
     }
-    if (ahead->repeated < NEEDED_REPEATS) {
-        themis_client_read_ahead_drop(ahead);
-        ahead->reads = FIRST_READS;
+    if (ra->repeated < NEEDED_REPEATS) {
+        themis_client_read_ahead_invalidate(ra, NULL);
+        ra->reads = FIRST_READS;
     }
-    ahead->shape = *run;
-    ahead->offset = run->offset;
-    ahead->distance = distance;
-    ahead->bytes = bytes;
-    return ahead->repeated >= NEEDED_REPEATS;
+    ra->shape = *run;
+    ra->offset = run->offset;
+    ra->distance = distance;
+    ra->bytes = bytes;
+    return ra->repeated >= NEEDED_REPEATS;
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------ */
+/* --- batches ------------------------------------------------------------------------------------------------------ */
 
 /* Pieces of one read may lie between those of another only in ways that a list can name as well: each read is a run. */
-static themis_status_t build_runs(themis_client_read_ahead_t *ahead, uint64_t first, uint64_t count)
+static themis_status_t build_runs(themis_client_read_ahead_t *ra, uint64_t first, uint64_t count)
 {
     themis_status_t status = THEMIS_OK;
 
-    themis_client_runs_clear(&ahead->runs);
+    themis_client_runs_clear(&ra->runs);
     for (uint64_t i = 0; i < count && status == THEMIS_OK; i++) {
-        themis_run_t run = {first + i * ahead->distance, ahead->shape.length, ahead->shape.stride, ahead->shape.count};
-        status = themis_client_runs_add_run(&ahead->runs, &run);
+        themis_run_t run = {first + i * ra->distance, ra->shape.length, ra->shape.stride, ra->shape.count};
+        status = themis_client_runs_add_run(&ra->runs, &run);
     }
-    return status == THEMIS_OK ? themis_client_runs_finish(&ahead->runs) : status;
+    return status == THEMIS_OK ? themis_client_runs_finish(&ra->runs) : status;
 }
 
-/* Starts to fetch a window that begins with the read at `first`. Nothing happens where that is not possible. */
-static void fetch(themis_client_read_ahead_t *ahead, themis_client_read_ahead_window_t *window, uint64_t first)
+/* Starts to fetch a batch that begins with the read at `first`. Nothing happens where that is not possible. */
+static void batch_fetch(themis_client_read_ahead_t *ra, themis_client_read_batch_t *batch, uint64_t first)
 {
-    uint64_t count = ahead->capacity / ahead->bytes;
-    themis_run_t shape = ahead->shape;
+    uint64_t count = ra->capacity / ra->bytes;
+    themis_run_t shape = ra->shape;
 
-    drop_window(window);
-    count = count < ahead->reads ? count : ahead->reads;
+    batch_drop(batch);
+    count = count < ra->reads ? count : ra->reads;
     themis_client_extent_t one = themis_client_extent_of_run(&shape);
-    if (count < 2 || first > INT64_MAX / 2 || ahead->distance > INT64_MAX / 4 / count)
+    if (count < 2 || first > INT64_MAX / 2 || ra->distance > INT64_MAX / 4 / count)
         return;
-    themis_client_extent_t span = {first, first + (count - 1) * ahead->distance + (one.end - one.first)};
-    if (themis_client_write_behind_touches(ahead->behind, &span))
+    themis_client_extent_t extent = {first, first + (count - 1) * ra->distance + (one.end - one.first)};
+    if (themis_client_write_behind_overlaps(ra->wb, &extent))
         return;
-    if (!window->bytes && !(window->bytes = malloc(ahead->capacity)))
+    if (!batch->bytes && !(batch->bytes = malloc(ra->capacity)))
         return;
-    if (build_runs(ahead, first, count) != THEMIS_OK)
+    if (build_runs(ra, first, count) != THEMIS_OK)
         return;
-    struct iovec memory = {window->bytes, count * ahead->bytes};
-    themis_list_t list = {&memory, 1, ahead->runs.array, ahead->runs.count};
-    if (themis_iread_list(ahead->file, &list, &window->request) != THEMIS_OK)
+    struct iovec memory = {batch->bytes, count * ra->bytes};
+    themis_list_t list = {&memory, 1, ra->runs.array, ra->runs.count};
+    if (themis_iread_list(ra->file, &list, &batch->request) != THEMIS_OK)
         return;
-    window->first = first;
-    window->count = count;
-    window->filled = 1;
-    window->span = span;
-    if (ahead->reads < ahead->capacity / ahead->bytes)
-        ahead->reads *= GROWTH;
+    batch->first = first;
+    batch->count = count;
+    batch->extent = extent;
+    if (ra->reads < ra->capacity / ra->bytes)
+        ra->reads *= GROWTH;
 }
 
-/* 1 if the read at `offset` is in the window. */
-static int has(const themis_client_read_ahead_t *ahead, const themis_client_read_ahead_window_t *window,
-               uint64_t offset, uint64_t *index)
+/* 1 if the read at `offset` is in the batch. */
+static int batch_has(const themis_client_read_ahead_t *ra, const themis_client_read_batch_t *batch, uint64_t offset,
+                     uint64_t *index)
 {
-    if (!window->filled || offset < window->first || (offset - window->first) % ahead->distance != 0)
+    if (batch->count == 0 || offset < batch->first || (offset - batch->first) % ra->distance != 0)
         return 0;
-    *index = (offset - window->first) / ahead->distance;
-    return *index < window->count;
+    *index = (offset - batch->first) / ra->distance;
+    return *index < batch->count;
 }
 
-/* Waits for the window, and copies read number `index` if all of it was there. */
-static int serve(themis_client_read_ahead_t *ahead, themis_client_read_ahead_window_t *window, uint64_t index,
-                 const themis_list_t *list)
+/* Waits for the batch, and copies read number `index` if all of it was there. */
+static int batch_read(themis_client_read_ahead_t *ra, themis_client_read_batch_t *batch, uint64_t index,
+                      const themis_list_t *list)
 {
-    const char *from = window->bytes + index * ahead->bytes;
+    const char *from = batch->bytes + index * ra->bytes;
     size_t done = 0;
 
-    if (window->request) {
-        themis_request_t *request = window->request;
-        window->request = NULL;
-        window->valid = themis_request_wait(request, &done) == THEMIS_OK ? done : 0;
+    if (batch->request) {
+        themis_request_t *request = batch->request;
+        batch->request = NULL;
+        batch->valid = themis_request_wait(request, &done) == THEMIS_OK ? done : 0;
     }
-    if ((index + 1) * ahead->bytes > window->valid) { /* the end of the file may have moved since */
-        drop_window(window);
-        ahead->repeated = 0;
+    if ((index + 1) * ra->bytes > batch->valid) { /* the end of the file may have moved since */
+        batch_drop(batch);
+        ra->repeated = 0;
         return 0;
     }
     for (size_t i = 0; i < list->memory_count; i++) {
@@ -149,34 +142,34 @@ static int serve(themis_client_read_ahead_t *ahead, themis_client_read_ahead_win
     return 1;
 }
 
-/* The window behind the current one is fetched when the current one is begun. */
-static void fetch_next(themis_client_read_ahead_t *ahead, themis_client_read_ahead_window_t *current)
+/* The batch wb the current one is fetched when the current one is begun. */
+static void fetch_next(themis_client_read_ahead_t *ra, themis_client_read_batch_t *current)
 {
-    themis_client_read_ahead_window_t *next = &ahead->windows[!ahead->current];
-    uint64_t behind = current->first + current->count * ahead->distance;
+    themis_client_read_batch_t *next = &ra->batches[!ra->current];
+    uint64_t first = current->first + current->count * ra->distance;
 
-    if (!next->filled || next->first != behind)
-        fetch(ahead, next, behind);
+    if (next->count == 0 || next->first != first)
+        batch_fetch(ra, next, first);
 }
 
-int themis_client_read_ahead_read(themis_client_read_ahead_t *ahead, const themis_list_t *list, uint64_t bytes,
+int themis_client_read_ahead_read(themis_client_read_ahead_t *ra, const themis_list_t *list, uint64_t bytes,
                                   size_t *done)
 {
     uint64_t index;
 
-    if (list->run_count != 1 || bytes == 0 || bytes > ahead->capacity / 2 || !continues(ahead, list->runs, bytes))
+    if (list->run_count != 1 || bytes == 0 || bytes > ra->capacity / 2 || !pattern_continues(ra, list->runs, bytes))
         return 0;
-    if (!has(ahead, &ahead->windows[ahead->current], ahead->offset, &index)) {
-        ahead->current = !ahead->current;
-        if (!has(ahead, &ahead->windows[ahead->current], ahead->offset, &index)) {
-            fetch(ahead, &ahead->windows[ahead->current], ahead->offset);
+    if (!batch_has(ra, &ra->batches[ra->current], ra->offset, &index)) {
+        ra->current = !ra->current;
+        if (!batch_has(ra, &ra->batches[ra->current], ra->offset, &index)) {
+            batch_fetch(ra, &ra->batches[ra->current], ra->offset);
             index = 0;
         }
     }
-    themis_client_read_ahead_window_t *window = &ahead->windows[ahead->current];
-    if (!window->filled || !serve(ahead, window, index, list))
+    themis_client_read_batch_t *batch = &ra->batches[ra->current];
+    if (batch->count == 0 || !batch_read(ra, batch, index, list))
         return 0;
-    fetch_next(ahead, window);
+    fetch_next(ra, batch);
     *done = (size_t)bytes;
     return 1;
 }

@@ -7,101 +7,101 @@
 
 enum { SEARCHED_RUNS = 64, MAX_RUNS = 8192 };
 
-void themis_client_write_behind_init(themis_client_write_behind_t *behind, themis_file_t *file, size_t capacity)
+void themis_client_write_behind_init(themis_client_write_behind_t *wb, themis_file_t *file, size_t capacity)
 {
-    *behind = (themis_client_write_behind_t){.file = file, .capacity = capacity};
+    *wb = (themis_client_write_behind_t){.file = file, .capacity = capacity};
 }
 
-void themis_client_write_behind_free(themis_client_write_behind_t *behind)
+void themis_client_write_behind_free(themis_client_write_behind_t *wb)
 {
     for (int i = 0; i < 2; i++) {
-        free(behind->buffers[i].bytes);
-        themis_client_runs_free(&behind->buffers[i].runs);
+        free(wb->buffers[i].bytes);
+        themis_client_runs_free(&wb->buffers[i].runs);
     }
 }
 
-int themis_client_write_behind_takes(const themis_client_write_behind_t *behind, uint64_t bytes)
+int themis_client_write_behind_accepts(const themis_client_write_behind_t *wb, uint64_t bytes)
 {
-    return bytes <= behind->capacity / 2;
+    return bytes <= wb->capacity / 2;
 }
 
-int themis_client_write_behind_is_dirty(const themis_client_write_behind_t *behind)
+int themis_client_write_behind_is_dirty(const themis_client_write_behind_t *wb)
 {
-    return behind->request || behind->buffers[behind->filling].used > 0;
+    return wb->request || wb->buffers[wb->filling].used > 0;
 }
 
-int themis_client_write_behind_touches(const themis_client_write_behind_t *behind, const themis_client_extent_t *span)
+int themis_client_write_behind_overlaps(const themis_client_write_behind_t *wb, const themis_client_extent_t *extent)
 {
-    const themis_client_write_behind_buffer_t *filling = &behind->buffers[behind->filling];
-    const themis_client_write_behind_buffer_t *other = &behind->buffers[!behind->filling];
+    const themis_client_write_buffer_t *filling = &wb->buffers[wb->filling];
+    const themis_client_write_buffer_t *other = &wb->buffers[!wb->filling];
 
-    return (filling->used > 0 && themis_client_extent_overlap(&filling->span, span)) ||
-           (behind->request && themis_client_extent_overlap(&other->span, span));
+    return (filling->used > 0 && themis_client_extent_overlaps(&filling->extent, extent)) ||
+           (wb->request && themis_client_extent_overlaps(&other->extent, extent));
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
-static void keep_failure(themis_client_write_behind_t *behind, themis_status_t status)
+static void defer_error(themis_client_write_behind_t *wb, themis_status_t status)
 {
-    if (status == THEMIS_OK || behind->failed != THEMIS_OK)
+    if (status == THEMIS_OK || wb->deferred != THEMIS_OK)
         return;
-    behind->failed = status;
-    snprintf(behind->cause, sizeof behind->cause, "%s", themis_last_error());
+    wb->deferred = status;
+    snprintf(wb->cause, sizeof wb->cause, "%s", themis_last_error());
 }
 
-themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *behind)
+themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *wb)
 {
-    themis_status_t status = behind->failed;
+    themis_status_t status = wb->deferred;
 
     if (status == THEMIS_OK)
         return THEMIS_OK;
-    behind->failed = THEMIS_OK;
-    return themis_client_fail(status, "%s (written earlier)", behind->cause);
+    wb->deferred = THEMIS_OK;
+    return themis_client_fail(status, "%s (written earlier)", wb->cause);
 }
 
-/* --- sending ------------------------------------------------------------------------------------------------------ */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static void await(themis_client_write_behind_t *behind)
+static void request_finish(themis_client_write_behind_t *wb)
 {
-    themis_request_t *request = behind->request;
+    themis_request_t *request = wb->request;
 
     if (!request)
         return;
-    behind->request = NULL;
-    keep_failure(behind, themis_request_wait(request, NULL));
+    wb->request = NULL;
+    defer_error(wb, themis_request_wait(request, NULL));
 }
 
-/* The full buffer leaves once the one before has arrived, and the other one is empty then. */
-static void send_filled(themis_client_write_behind_t *behind)
+/* Waits for the write of the other buffer, which is filled from now on. */
+static void buffer_write(themis_client_write_behind_t *wb)
 {
-    themis_client_write_behind_buffer_t *buffer = &behind->buffers[behind->filling];
+    themis_client_write_buffer_t *buffer = &wb->buffers[wb->filling];
 
     if (buffer->used == 0)
         return;
-    await(behind);
+    request_finish(wb);
     themis_status_t status = themis_client_runs_finish(&buffer->runs);
     struct iovec memory = {buffer->bytes, buffer->used};
     themis_list_t list = {&memory, 1, buffer->runs.array, buffer->runs.count};
     if (status == THEMIS_OK)
-        status = themis_iwrite_list(behind->file, &list, &behind->request);
+        status = themis_iwrite_list(wb->file, &list, &wb->request);
     else
-        themis_client_fail(status, "%s: out of memory for a list", themis_file_path(behind->file));
-    keep_failure(behind, status);
-    behind->filling = !behind->filling;
-    buffer = &behind->buffers[behind->filling];
+        themis_client_fail(status, "%s: out of memory for a list", themis_file_path(wb->file));
+    defer_error(wb, status);
+    wb->filling = !wb->filling;
+    buffer = &wb->buffers[wb->filling];
     buffer->used = 0;
-    buffer->span = (themis_client_extent_t){0, 0};
+    buffer->extent = (themis_client_extent_t){0, 0};
     themis_client_runs_clear(&buffer->runs);
 }
 
-themis_status_t themis_client_write_behind_flush(themis_client_write_behind_t *behind)
+themis_status_t themis_client_write_behind_flush(themis_client_write_behind_t *wb)
 {
-    send_filled(behind);
-    await(behind);
-    return themis_client_write_behind_report(behind);
+    buffer_write(wb);
+    request_finish(wb);
+    return themis_client_write_behind_report(wb);
 }
 
-/* --- taking ------------------------------------------------------------------------------------------------------- */
+/* --- adding ------------------------------------------------------------------------------------------------------- */
 
 /* 1 if two runs may have a byte in common; exact where both are rows of one vector. */
 static int runs_overlap(const themis_run_t *a, const themis_run_t *b)
@@ -109,7 +109,7 @@ static int runs_overlap(const themis_run_t *a, const themis_run_t *b)
     themis_client_extent_t one = themis_client_extent_of_run(a), two = themis_client_extent_of_run(b);
     uint64_t stride = a->count > 1 ? a->stride : b->stride;
 
-    if (!themis_client_extent_overlap(&one, &two))
+    if (!themis_client_extent_overlaps(&one, &two))
         return 0;
     if (stride == 0 || (a->count > 1 && b->count > 1 && a->stride != b->stride) || (a->count == 1 && b->count == 1))
         return 1;
@@ -117,11 +117,11 @@ static int runs_overlap(const themis_run_t *a, const themis_run_t *b)
     return distance < a->length || distance + b->length > stride;
 }
 
-/* 1 if the buffer may hold a byte of the list. */
-static int holds_some(const themis_client_write_behind_buffer_t *buffer, const themis_list_t *list,
-                      const themis_client_extent_t *span)
+/* 1 if the buffer may have a byte of the list; `extent` is around the list. */
+static int buffer_overlaps(const themis_client_write_buffer_t *buffer, const themis_list_t *list,
+                           const themis_client_extent_t *extent)
 {
-    if (buffer->used == 0 || !themis_client_extent_overlap(&buffer->span, span))
+    if (buffer->used == 0 || !themis_client_extent_overlaps(&buffer->extent, extent))
         return 0;
     if (buffer->runs.count > SEARCHED_RUNS || list->run_count > SEARCHED_RUNS)
         return 1;
@@ -137,10 +137,10 @@ static int holds_some(const themis_client_write_behind_buffer_t *buffer, const t
     return 0;
 }
 
-static themis_status_t copy(const themis_client_write_behind_t *behind, themis_client_write_behind_buffer_t *buffer,
-                            const themis_list_t *list)
+static themis_status_t buffer_append(const themis_client_write_behind_t *wb, themis_client_write_buffer_t *buffer,
+                                     const themis_list_t *list)
 {
-    if (!buffer->bytes && !(buffer->bytes = malloc(behind->capacity)))
+    if (!buffer->bytes && !(buffer->bytes = malloc(wb->capacity)))
         return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for a cache");
     for (size_t i = 0; i < list->run_count; i++)
         if (themis_client_runs_add_run(&buffer->runs, &list->runs[i]) != THEMIS_OK)
@@ -152,22 +152,22 @@ static themis_status_t copy(const themis_client_write_behind_t *behind, themis_c
     return THEMIS_OK;
 }
 
-themis_status_t themis_client_write_behind_add(themis_client_write_behind_t *behind, const themis_list_t *list,
-                                               const themis_client_extent_t *span)
+themis_status_t themis_client_write_behind_add(themis_client_write_behind_t *wb, const themis_list_t *list,
+                                               const themis_client_extent_t *extent)
 {
-    themis_client_write_behind_buffer_t *buffer = &behind->buffers[behind->filling];
+    themis_client_write_buffer_t *buffer = &wb->buffers[wb->filling];
     size_t bytes = 0;
 
     for (size_t i = 0; i < list->memory_count; i++)
         bytes += list->memory[i].iov_len;
     if (bytes == 0)
         return THEMIS_OK;
-    if (buffer->used + bytes > behind->capacity || buffer->runs.count > MAX_RUNS || holds_some(buffer, list, span)) {
-        send_filled(behind);
-        buffer = &behind->buffers[behind->filling];
+    if (buffer->used + bytes > wb->capacity || buffer->runs.count > MAX_RUNS || buffer_overlaps(buffer, list, extent)) {
+        buffer_write(wb);
+        buffer = &wb->buffers[wb->filling];
     }
-    themis_status_t status = copy(behind, buffer, list);
+    themis_status_t status = buffer_append(wb, buffer, list);
     if (status == THEMIS_OK)
-        themis_client_extent_grow(&buffer->span, span);
+        themis_client_extent_add(&buffer->extent, extent);
     return status;
 }

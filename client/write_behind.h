@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Write-behind of a cache: two buffers, of which one is filled while the other one is on its way. At most one is on its
- * way, so later writes never overtake earlier ones; and within a buffer no byte is written twice, since a list has no
- * order. Errors of the background are kept until they are reported.
+ * Write-behind of a cache: two buffers, of which one is filled while the other one is being written. At most one is
+ * being written, so later writes never overtake earlier ones; and within a buffer no byte is written twice, since a
+ * list has no order. The failure of a write is kept as a deferred error until it is reported.
  */
 #ifndef THEMIS_CLIENT_WRITE_BEHIND_H
 #define THEMIS_CLIENT_WRITE_BEHIND_H
-#include "client/runs.h"
 #include "client/extent.h"
+#include "client/runs.h"
 #include "themis/themis.h"
 
-typedef struct themis_client_write_behind_buffer {
+typedef struct themis_client_write_buffer {
     char *bytes; /* owned; NULL until the first use */
     size_t used;
     themis_client_runs_t runs;
-    themis_client_extent_t span;
-} themis_client_write_behind_buffer_t;
+    themis_client_extent_t extent;
+} themis_client_write_buffer_t;
 
 typedef struct themis_client_write_behind {
     themis_file_t *file;
     size_t capacity; /* bytes of one buffer */
-    themis_client_write_behind_buffer_t buffers[2];
+    themis_client_write_buffer_t buffers[2];
     int filling;               /* index of the buffer that takes writes */
     themis_request_t *request; /* of the other one; NULL: none */
-    themis_status_t failed;    /* not reported yet */
+    themis_status_t deferred;  /* THEMIS_OK: no error is to be reported */
     char cause[512];
 } themis_client_write_behind_t;
 
-void themis_client_write_behind_init(themis_client_write_behind_t *behind, themis_file_t *file, size_t capacity);
-void themis_client_write_behind_free(themis_client_write_behind_t *behind); /* after a flush */
+void themis_client_write_behind_init(themis_client_write_behind_t *wb, themis_file_t *file, size_t capacity);
+void themis_client_write_behind_free(themis_client_write_behind_t *wb); /* after a flush */
 
-/* 1 if a list of so many bytes is for it. */
-int themis_client_write_behind_takes(const themis_client_write_behind_t *behind, uint64_t bytes);
+/* 1 if a list of so many bytes may be added. */
+int themis_client_write_behind_accepts(const themis_client_write_behind_t *wb, uint64_t bytes);
 
-/* Copies a list, whose sums were checked, into the buffer. */
-themis_status_t themis_client_write_behind_add(themis_client_write_behind_t *behind, const themis_list_t *list,
-                                               const themis_client_extent_t *span);
+/* Copies a list, which was checked, into the buffer. */
+themis_status_t themis_client_write_behind_add(themis_client_write_behind_t *wb, const themis_list_t *list,
+                                               const themis_client_extent_t *extent);
 
-/* Sends what there is and waits. The first failure that was not reported yet, which is reported by this. */
-themis_status_t themis_client_write_behind_flush(themis_client_write_behind_t *behind);
-/* That failure alone. */
-themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *behind);
+/* Writes what there is and waits; then as report. */
+themis_status_t themis_client_write_behind_flush(themis_client_write_behind_t *wb);
+/* The deferred error, once. */
+themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *wb);
 
-int themis_client_write_behind_is_dirty(const themis_client_write_behind_t *behind);
-/* 1 if bytes of the span may not be at the servers yet. */
-int themis_client_write_behind_touches(const themis_client_write_behind_t *behind, const themis_client_extent_t *span);
+int themis_client_write_behind_is_dirty(const themis_client_write_behind_t *wb);
+/* 1 if bytes of the extent may not be at the servers yet. */
+int themis_client_write_behind_overlaps(const themis_client_write_behind_t *wb, const themis_client_extent_t *extent);
 #endif
