@@ -79,7 +79,7 @@ themis_status_t themis_file_pack(const themis_file_t *file, void *bytes, size_t 
 
 themis_status_t themis_file_unpack(themis_t *session, const void *bytes, size_t length, themis_file_t **file)
 {
-    char path[THEMIS_CLIENT_PATH_BYTES];
+    char path[THEMIS_PATH_BYTES];
     handle_t handle;
 
     if (length >= sizeof handle)

@@ -16,7 +16,7 @@ static uint32_t home_of(const themis_t *session, const char *path)
     return themis_util_ring_home(session->ring, path, strlen(path));
 }
 
-themis_status_t themis_client_namespace_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES])
+themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES])
 {
     themis_status_t status = themis_client_path_normalise(path, normal);
 
@@ -44,7 +44,7 @@ static themis_status_t ask_attr(themis_t *session, const char *path, themis_prot
 static themis_status_t change_entry(themis_t *session, const char *path, themis_proto_opcode_t opcode,
                                     themis_proto_type_t type)
 {
-    char directory[THEMIS_CLIENT_PATH_BYTES];
+    char directory[THEMIS_PATH_BYTES];
     const char *name;
     themis_proto_body_t reply;
     themis_status_t status = themis_client_path_split(path, directory, &name);
@@ -156,7 +156,7 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
 themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
                                              const themis_layout_t *layout)
 {
-    char at[THEMIS_CLIENT_PATH_BYTES], parent[THEMIS_CLIENT_PATH_BYTES];
+    char at[THEMIS_PATH_BYTES], parent[THEMIS_PATH_BYTES];
     const char *name;
     themis_proto_object_t request = {object};
     themis_proto_body_t reply;
@@ -183,9 +183,9 @@ themis_status_t themis_client_namespace_sync(themis_t *session, const char *path
 
 themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES];
+    char normal[THEMIS_PATH_BYTES];
     themis_proto_attr_t attr;
-    themis_status_t status = themis_client_namespace_normalise(path, normal);
+    themis_status_t status = themis_path_normalise(path, normal);
 
     if (status == THEMIS_OK && (status = themis_client_namespace_lookup(session, normal, &attr)) == THEMIS_OK)
         status = themis_client_namespace_stat(session, normal, &attr, stat);
@@ -194,9 +194,9 @@ themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *
 
 themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES];
+    char normal[THEMIS_PATH_BYTES];
     themis_proto_attr_t wanted = {.type = THEMIS_PROTO_DIRECTORY, .mode = mode};
-    themis_status_t status = themis_client_namespace_normalise(path, normal);
+    themis_status_t status = themis_path_normalise(path, normal);
 
     if (status != THEMIS_OK)
         return status;
@@ -210,9 +210,9 @@ themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
 
 themis_status_t themis_unlink(themis_t *session, const char *path)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES];
+    char normal[THEMIS_PATH_BYTES];
     themis_proto_attr_t attr;
-    themis_status_t status = themis_client_namespace_normalise(path, normal);
+    themis_status_t status = themis_path_normalise(path, normal);
 
     if (status == THEMIS_OK &&
         (status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr)) == THEMIS_OK)
@@ -222,8 +222,8 @@ themis_status_t themis_unlink(themis_t *session, const char *path)
 
 themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES];
-    themis_status_t status = themis_client_namespace_normalise(path, normal);
+    char normal[THEMIS_PATH_BYTES];
+    themis_status_t status = themis_path_normalise(path, normal);
     themis_proto_setattr_t request = {.path = themis_client_convert_text(status == THEMIS_OK ? normal : ""),
                                       .mask = THEMIS_PROTO_SET_MODE,
                                       .mode = mode};
@@ -262,8 +262,8 @@ static themis_status_t list_part(themis_t *session, const char *directory, char 
 
 themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry_fn entry, void *arg)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES], after[THEMIS_CLIENT_NAME_BYTES] = "";
-    themis_status_t status = themis_client_namespace_normalise(path, normal);
+    char normal[THEMIS_PATH_BYTES], after[THEMIS_CLIENT_NAME_BYTES] = "";
+    themis_status_t status = themis_path_normalise(path, normal);
     int more = 1;
 
     while (more && status == THEMIS_OK)
@@ -281,7 +281,7 @@ typedef struct cleanup {
 static int remove_dangling(void *arg, const char *name, themis_type_t type)
 {
     cleanup_t *cleanup = arg;
-    char path[THEMIS_CLIENT_PATH_BYTES];
+    char path[THEMIS_PATH_BYTES];
 
     if (themis_client_path_join(cleanup->directory, name, path) != THEMIS_OK ||
         themis_client_namespace_lookup(cleanup->session, path, NULL) != THEMIS_NO_ENTRY)
@@ -293,9 +293,9 @@ static int remove_dangling(void *arg, const char *name, themis_type_t type)
 
 themis_status_t themis_rmdir(themis_t *session, const char *path)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES];
+    char normal[THEMIS_PATH_BYTES];
     cleanup_t cleanup = {session, normal, 0};
-    themis_status_t status = themis_client_namespace_normalise(path, normal);
+    themis_status_t status = themis_path_normalise(path, normal);
 
     if (status != THEMIS_OK)
         return status;

@@ -14,9 +14,6 @@
 #include "client/session.h"
 #include "proto/proto.h"
 
-/* themis_client_path_normalise with an error text. */
-themis_status_t themis_client_namespace_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES]);
-
 themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr);
 
 /* `wanted` has type, mode and layout. THEMIS_EXISTS only with THEMIS_PROTO_CREATE_EXCLUSIVE in `flags`. */

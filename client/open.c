@@ -54,10 +54,10 @@ static themis_status_t find_or_create(themis_t *session, const char *path, int f
 themis_status_t themis_open(themis_t *session, const char *path, int flags, uint32_t mode,
                             const themis_layout_t *layout, themis_file_t **result)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES];
+    char normal[THEMIS_PATH_BYTES];
     themis_proto_attr_t attr, wanted = {.type = THEMIS_PROTO_FILE, .mode = mode, .layout.first = THEMIS_FIRST_ANY};
     themis_file_t *file;
-    themis_status_t status = themis_client_namespace_normalise(path, normal);
+    themis_status_t status = themis_path_normalise(path, normal);
 
     if (status != THEMIS_OK)
         return status;

@@ -46,7 +46,7 @@ static int add_name(void *arg, const char *name, themis_type_t type)
 
 static themis_status_t rename_below(themis_t *session, const char *from, const char *to, const char *name)
 {
-    char old_path[THEMIS_CLIENT_PATH_BYTES], new_path[THEMIS_CLIENT_PATH_BYTES];
+    char old_path[THEMIS_PATH_BYTES], new_path[THEMIS_PATH_BYTES];
 
     if (themis_client_path_join(from, name, old_path) != THEMIS_OK ||
         themis_client_path_join(to, name, new_path) != THEMIS_OK)
@@ -99,10 +99,10 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
 
 themis_status_t themis_rename(themis_t *session, const char *from, const char *to)
 {
-    char old_path[THEMIS_CLIENT_PATH_BYTES], new_path[THEMIS_CLIENT_PATH_BYTES];
-    themis_status_t status = themis_client_namespace_normalise(from, old_path);
+    char old_path[THEMIS_PATH_BYTES], new_path[THEMIS_PATH_BYTES];
+    themis_status_t status = themis_path_normalise(from, old_path);
 
-    if (status != THEMIS_OK || (status = themis_client_namespace_normalise(to, new_path)) != THEMIS_OK)
+    if (status != THEMIS_OK || (status = themis_path_normalise(to, new_path)) != THEMIS_OK)
         return status;
     if (strcmp(old_path, new_path) != 0 && themis_client_path_is_below(new_path, old_path))
         return themis_client_fail(THEMIS_INVALID, "%s: cannot be moved below itself", old_path);

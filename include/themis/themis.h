@@ -53,6 +53,13 @@ THEMIS_API void themis_options_init(themis_options_t *options);
  */
 THEMIS_API themis_status_t themis_connect(const themis_options_t *options, themis_t **session);
 
+/*
+ * The server list that themis_connect would use with these options (NULL: all defaults), "host:port,host:port" without
+ * blanks; owned by the caller: free it. THEMIS_NO_ENTRY: none is configured. THEMIS_CONFIG: it, or another setting, is
+ * wrong.
+ */
+THEMIS_API themis_status_t themis_configured_servers(const themis_options_t *options, char **list);
+
 /* The job runs on at least that many nodes. If this is more than the session knew, the servers are told, without
  * waiting for their answers. */
 THEMIS_API themis_status_t themis_session_set_nodes(themis_t *session, uint32_t nodes);
@@ -78,6 +85,13 @@ typedef struct themis_session_info {
 THEMIS_API themis_status_t themis_session_info(themis_t *session, themis_session_info_t *info);
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the longest path, with the terminating NUL. */
+enum { THEMIS_PATH_BYTES = 4096 + 1 };
+
+/* Resolves empty, "." and ".." components and a trailing slash as text, as all functions do with paths.
+ * THEMIS_BAD_NAME: not absolute; THEMIS_NAME_TOO_LONG. */
+THEMIS_API themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES]);
 
 typedef enum themis_type { THEMIS_TYPE_FILE = 1, THEMIS_TYPE_DIRECTORY = 2 } themis_type_t;
 

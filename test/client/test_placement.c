@@ -230,7 +230,7 @@ START_TEST(paths_are_normalised)
                                            {"/...", "/..."},
                                            {"/.a/..b", "/.a/..b"},
                                            {"/a/.", "/a"}};
-    char normal[THEMIS_CLIENT_PATH_BYTES];
+    char normal[THEMIS_PATH_BYTES];
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         ck_assert_int_eq(themis_client_path_normalise(pairs[i][0], normal), THEMIS_OK);
@@ -244,7 +244,7 @@ END_TEST
 
 START_TEST(long_names_are_refused)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES], path[6000];
+    char normal[THEMIS_PATH_BYTES], path[6000];
 
     memset(path, 'x', sizeof path);
     path[0] = '/';
@@ -265,7 +265,7 @@ END_TEST
 
 START_TEST(paths_are_cut_and_joined)
 {
-    char directory[THEMIS_CLIENT_PATH_BYTES], path[THEMIS_CLIENT_PATH_BYTES];
+    char directory[THEMIS_PATH_BYTES], path[THEMIS_PATH_BYTES];
     const char *name;
 
     ck_assert_int_eq(themis_client_path_split("/a/b", directory, &name), THEMIS_OK);
