@@ -176,7 +176,7 @@ static themis_status_t encode(themis_client_call_t *call, const void *body, size
     return themis_proto_encode(&header, body, call->message.bytes, call->message.capacity, &call->message.length);
 }
 
-/* The memory is exposed to a connection, so the message of a data call is made anew for each. */
+/* The memory is exposed to a connection, so READ and WRITE are encoded again for each. */
 static themis_status_t expose(themis_client_call_t *call)
 {
     themis_proto_io_t io = {.object = call->object, .runs = (uint32_t)call->runs.count};
@@ -308,7 +308,7 @@ static int on_reply(themis_client_peer_t *peer, const themis_proto_header_t *hea
         themis_net_exposed_settle(call->exposed);
     }
     call_end(call, status);
-    /* many at a time, since each look walks over all that are under way */
+    /* many at a time, since each pass walks over all that are under way */
     if (peer->queue.unsent && has_room(&peer->queue, 3))
         send_queued(peer);
     return 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls: one message to one server and its reply. A call is kept, encoded, until its reply has come; when the
- * connection is lost it is sent again on the next one with the same id, so that the server recognises it. It fails when
- * its server was not reachable for the session's timeout. Calls come from a list of the session and keep their buffers.
- * Only a bounded number is under way to a server at a time; the others are sent as replies come.
+ * connection is lost it is sent again on the next one with the same id, so that the server recognises the replay. It
+ * fails when its server was not reachable for the session's timeout. Calls come from a list of the session and keep
+ * their buffers. Only a bounded number is under way to a server at a time; the others are sent as replies come.
  *
  *     get -> (fill runs and memory) -> start -> ... *remaining reaches 0 ... -> result -> put
  *
@@ -77,7 +77,7 @@ themis_status_t themis_client_call_start(themis_client_call_t *call, themis_prot
 void themis_client_call_start_io(themis_client_call_t *call, themis_proto_opcode_t opcode, uint32_t *remaining);
 
 /*
- * The outcome of a call that has ended: what the server said, or why there is no reply. The text of an error names
+ * The outcome of a call that has ended: the reply, or why there is none. The text of an error names
  * `subject` (a path; may be NULL) and the server. Texts in *reply are borrowed from the call.
  */
 themis_status_t themis_client_call_result(themis_client_call_t *call, const char *subject, themis_proto_body_t *reply);

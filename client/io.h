@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads and writes: a list is split into one call for each server, all under way at once; a read that comes back short
- * goes on with a second phase.
+ * Reads and writes: a list is split into one call for each server, all under way at once. A read that comes back short
+ * has a second phase (short_read.h).
  */
 #ifndef THEMIS_CLIENT_IO_H
 #define THEMIS_CLIENT_IO_H

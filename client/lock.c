@@ -55,7 +55,7 @@ themis_status_t themis_client_lock_check(themis_file_t *file)
     return lost ? fail_lost(file) : THEMIS_OK;
 }
 
-/* Counts a lock that was granted; 0 if those before it were lost. */
+/* Counts a lock that was granted; returns 0 if those before it were lost. */
 static int count_lock(themis_file_t *file, uint64_t incarnation)
 {
     pthread_mutex_lock(&file->session->poller.lock);

@@ -271,7 +271,7 @@ themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry
     return status;
 }
 
-/* Entries whose name does not exist, left by clients that ended between creating the two. */
+/* Removes entries whose name does not exist, left by clients that ended between creating the two. */
 typedef struct cleanup {
     themis_t *session;
     const char *directory;

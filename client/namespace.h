@@ -20,7 +20,7 @@ themis_status_t themis_client_namespace_lookup(themis_t *session, const char *pa
 themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
                                                const themis_proto_attr_t *wanted, themis_proto_attr_t *attr);
 
-/* A name and its entry; not the bytes. Fails as REMOVE does when it is of another type. */
+/* Removes a name and its entry, not the bytes. Fails as REMOVE does if it is of another type. */
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr);
 

@@ -140,8 +140,8 @@ themis_status_t themis_allocate(themis_file_t *file, uint64_t size)
     return file_resize(file, THEMIS_OP_ALLOCATE, size);
 }
 
-/* A SYNC also makes the names durable that are kept by the server that gets it; the home servers of the path and of the
- * directories above it get one, too. */
+/* SYNC also makes the names durable that are kept by the server that gets it, so the home servers of the path and of
+ * the directories above it get one, too. */
 themis_status_t themis_sync(themis_file_t *file)
 {
     themis_client_multicall_t multicall = {

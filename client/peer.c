@@ -11,7 +11,7 @@
 static const uint64_t max_attempt = 2 * THEMIS_NS_PER_S;
 static const uint64_t min_attempt = 500 * THEMIS_NS_PER_MS;
 static const uint64_t retry_pause = 50 * THEMIS_NS_PER_MS; /* between two attempts */
-static const uint64_t step_pause = 20 * THEMIS_NS_PER_MS;  /* between two looks at an attempt; an answer ends it */
+static const uint64_t step_pause = 20 * THEMIS_NS_PER_MS;  /* between two steps of an attempt; a reply ends it */
 static const uint64_t default_heartbeat = THEMIS_NS_PER_S;
 
 static void connection_close(themis_client_peer_t *peer)
@@ -29,7 +29,7 @@ void themis_client_peer_free(themis_client_peer_t *peer)
     free(peer->name);
 }
 
-/* Ends the calls if their time is up, or if the server does not want us. */
+/* Ends the calls if their time is up, or if the server refused the session. */
 static void attempt_failed(themis_client_peer_t *peer)
 {
     uint64_t now = themis_util_clock_now();
@@ -77,7 +77,7 @@ static void copy_text(char *out, size_t size, const themis_proto_text_t *text)
     snprintf(out, size, "%.*s", (int)text->length, text->length ? text->bytes : "");
 }
 
-/* The same list in another order would be another file system. */
+/* The same servers in another order are another file system. */
 static themis_status_t check_index(const themis_client_peer_t *peer, const themis_proto_welcome_t *welcome)
 {
     const themis_client_settings_t *settings = peer->common->settings;
@@ -135,7 +135,7 @@ static void handle_message(themis_client_peer_t *peer, const void *bytes, size_t
     } else if (peer->hello_id && header.id == peer->hello_id) {
         handle_welcome(peer, bytes, length);
     } else if (header.status == THEMIS_SHUTTING_DOWN && header.opcode != THEMIS_OP_SHUTDOWN) {
-        themis_client_peer_lose(peer, THEMIS_SHUTTING_DOWN); /* its successor gets what it refuses */
+        themis_client_peer_lose(peer, THEMIS_SHUTTING_DOWN); /* the calls wait for its successor */
     } else if (peer->common->events->replied(peer, &header, bytes, length)) {
         peer->unreachable_since = 0;
     }

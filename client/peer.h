@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One server of the list: its connection, opened when a call needs it, welcomed after HELLO, monitored with
- * heartbeats, and opened again when lost. All of it happens in the thread that polls. What concerns calls is left to
- * `events`.
+ * heartbeats, and opened again when lost. All of it happens in the thread that polls. Calls are
+ * handled by `events`.
  *
  * All functions are called with the session's lock held.
  */
@@ -20,8 +20,8 @@ typedef struct themis_client_peer themis_client_peer_t;
 /* What happens to a peer, with the session's lock held. */
 typedef struct themis_client_peer_events {
     void (*ready)(themis_client_peer_t *peer);                      /* it takes calls */
-    void (*lost)(themis_client_peer_t *peer, themis_status_t why);  /* its connection is gone */
-    void (*ended)(themis_client_peer_t *peer, themis_status_t why); /* its calls are to end: no further attempt helps */
+    void (*lost)(themis_client_peer_t *peer, themis_status_t why);  /* its connection was lost */
+    void (*ended)(themis_client_peer_t *peer, themis_status_t why); /* its calls are to end with `why` */
     /* A reply has come; `bytes` are borrowed. Returns 0 if no call waits for it. */
     int (*replied)(themis_client_peer_t *peer, const themis_proto_header_t *header, const void *bytes, size_t length);
 } themis_client_peer_events_t;
@@ -60,7 +60,7 @@ struct themis_client_peer {
     uint32_t index;
     char *name; /* "host:port"; owned */
     themis_client_peer_state_t state;
-    themis_net_conn_t *conn;    /* NULL: none; one reference is ours */
+    themis_net_conn_t *conn;    /* owned reference; NULL: none */
     themis_status_t why;        /* of the last failure */
     char cause[512];            /* text of the last refusal; "" if the last HELLO was welcomed */
     uint64_t attempt_until;     /* ns; when an attempt, from connecting to WELCOME, has failed */
@@ -75,8 +75,8 @@ struct themis_client_peer {
         uint64_t interval;     /* ns */
     } heartbeat;
 
-    /* What the server has told. */
-    uint64_t incarnation;   /* of our session at it */
+    /* from the server */
+    uint64_t incarnation;   /* of the session at it */
     uint64_t hello_id;      /* of the HELLO that waits for its WELCOME; 0: none */
     int local;              /* 1: on this host */
     themis_layout_t layout; /* its default for new files */
@@ -94,16 +94,16 @@ static inline int themis_client_peer_is_connecting(const themis_client_peer_t *p
 }
 
 /*
- * A step towards a connection: begins an attempt if there is none and retry_at has come, or goes on with it. Releases
+ * A step towards a connection: starts an attempt if there is none and retry_at has come, or continues it. Releases
  * the lock meanwhile. Does not wait for the server, but for the resolver of names, and up to 2 s for a server on this
  * host that hangs just after it has answered (net.h). Returns the ns after which the next step is due.
  */
 uint64_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t now);
 
-/* Says HELLO again with what the settings are now; nothing if it is not connected. */
+/* Sends HELLO again, with the present settings; does nothing if the peer is not ready. */
 void themis_client_peer_update(themis_client_peer_t *peer);
 
-/* Sends a message; a failure makes the peer lost. */
+/* Sends a message; after a failure the connection is lost. */
 void themis_client_peer_send(themis_client_peer_t *peer, const void *bytes, size_t length);
 
 /* Drops the connection, or ends the attempt. */
@@ -111,7 +111,7 @@ void themis_client_peer_lose(themis_client_peer_t *peer, themis_status_t why);
 
 /*
  * To be called at regular intervals for a ready peer. A server that owes replies and was silent since the last tick is
- * probed; one that is silent for the timeout after a probe is taken for dead, although its connection stands. `away`:
+ * probed; one that is silent for the timeout after a probe counts as dead, even if its connection is open. `away`:
  * no thread has polled since the last tick, so its silence means nothing.
  */
 void themis_client_peer_tick(themis_client_peer_t *peer, uint64_t now, int away);

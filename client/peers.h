@@ -20,8 +20,8 @@ void themis_client_peers_free(themis_client_peers_t *peers);
 uint64_t themis_client_peers_serve(void *peers, uint64_t now);
 
 /*
- * With the lock held: waits until any server has welcomed the session. Attempts with others go on, since they may just
- * be slow. THEMIS_UNREACHABLE: none answered within the timeout; otherwise as the server said that refused.
+ * With the lock held: waits until any server has welcomed the session. Attempts with others continue, since they may
+ * just be slow. THEMIS_UNREACHABLE: none replied within the timeout; otherwise the status of the server that refused.
  */
 themis_status_t themis_client_peers_connect_any(themis_client_peers_t *peers);
 #endif

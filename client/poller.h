@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "net/net.h"
 
-/* Work before each poll, with the lock held; may release it meanwhile. Returns the ns after which it is due again. */
+/* Called before each poll, with the lock held; may release it meanwhile. Returns the ns after which it is due again. */
 typedef uint64_t (*themis_client_service_fn)(void *arg, uint64_t now);
 
 typedef struct themis_client_poller {
@@ -46,6 +46,6 @@ int themis_client_poller_test(themis_client_poller_t *poller, const uint32_t *re
 /* Waits until some call has ended or `timeout` ns are over. */
 void themis_client_poller_wait_any(themis_client_poller_t *poller, uint64_t timeout);
 
-/* Runs the service if it is due and no other thread will, so that calls that nobody waits for yet proceed. */
+/* Runs the service if it is due and no other thread will, so that calls proceed before anyone waits for them. */
 void themis_client_poller_serve(themis_client_poller_t *poller);
 #endif

@@ -41,7 +41,7 @@ static int same_shape(const themis_run_t *a, const themis_run_t *b)
     return a->length == b->length && a->count == b->count && (a->count == 1 || a->stride == b->stride);
 }
 
-/* Notes a read; returns 1 if it continues a pattern. */
+/* Records a read; returns 1 if it continues a pattern. */
 static int pattern_continues(themis_client_read_ahead_t *ra, const themis_run_t *run, uint64_t bytes)
 {
     uint64_t distance = run->offset - ra->offset;
@@ -66,8 +66,8 @@ static int pattern_continues(themis_client_read_ahead_t *ra, const themis_run_t 
 
 /* --- batches ------------------------------------------------------------------------------------------------------ */
 
-/* Pieces of one read may lie between those of another only in ways that a list can name as well: each read is a run. */
-static themis_status_t build_runs(themis_client_read_ahead_t *ra, uint64_t first, uint64_t count)
+/* Each read is a run, so pieces of one may lie between those of another. */
+static themis_status_t batch_runs_build(themis_client_read_ahead_t *ra, uint64_t first, uint64_t count)
 {
     themis_status_t status = THEMIS_OK;
 
@@ -79,7 +79,7 @@ static themis_status_t build_runs(themis_client_read_ahead_t *ra, uint64_t first
     return status == THEMIS_OK ? themis_client_runs_finish(&ra->runs) : status;
 }
 
-/* Starts to fetch a batch that begins with the read at `first`. Nothing happens where that is not possible. */
+/* Starts to fetch a batch that begins with the read at `first`. After a failure the batch is empty. */
 static void batch_fetch(themis_client_read_ahead_t *ra, themis_client_read_batch_t *batch, uint64_t first)
 {
     uint64_t count = ra->capacity / ra->bytes;
@@ -95,7 +95,7 @@ static void batch_fetch(themis_client_read_ahead_t *ra, themis_client_read_batch
         return;
     if (!batch->bytes && !(batch->bytes = malloc(ra->capacity)))
         return;
-    if (build_runs(ra, first, count) != THEMIS_OK)
+    if (batch_runs_build(ra, first, count) != THEMIS_OK)
         return;
     struct iovec memory = {batch->bytes, count * ra->bytes};
     themis_list_t list = {&memory, 1, ra->runs.array, ra->runs.count};
@@ -142,8 +142,8 @@ static int batch_read(themis_client_read_ahead_t *ra, themis_client_read_batch_t
     return 1;
 }
 
-/* The batch wb the current one is fetched when the current one is begun. */
-static void fetch_next(themis_client_read_ahead_t *ra, themis_client_read_batch_t *current)
+/* The batch after the current one is fetched when the first read of the current one is served. */
+static void next_batch_fetch(themis_client_read_ahead_t *ra, themis_client_read_batch_t *current)
 {
     themis_client_read_batch_t *next = &ra->batches[!ra->current];
     uint64_t first = current->first + current->count * ra->distance;
@@ -169,7 +169,7 @@ int themis_client_read_ahead_read(themis_client_read_ahead_t *ra, const themis_l
     themis_client_read_batch_t *batch = &ra->batches[ra->current];
     if (batch->count == 0 || !batch_read(ra, batch, index, list))
         return 0;
-    fetch_next(ra, batch);
+    next_batch_fetch(ra, batch);
     *done = (size_t)bytes;
     return 1;
 }

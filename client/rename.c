@@ -52,7 +52,7 @@ static themis_status_t rename_below(themis_t *session, const char *from, const c
         themis_client_path_join(to, name, new_path) != THEMIS_OK)
         return themis_client_fail(THEMIS_NAME_TOO_LONG, "%s/%s: the path would be too long", to, name);
     themis_status_t status = rename_any(session, old_path, new_path);
-    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status; /* a dangling entry */
+    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status; /* an entry without a name */
 }
 
 static themis_status_t rename_directory(themis_t *session, const char *from, const char *to,

@@ -12,7 +12,7 @@ typedef enum themis_client_phase {
     THEMIS_CLIENT_PHASE_DONE
 } themis_client_phase_t;
 
-/* Where an object ends. While others write, calls may say differently. */
+/* Where an object ends. While others write, calls may report different ends. */
 typedef struct themis_client_object_end {
     int known;
     uint64_t min, max;
@@ -26,7 +26,7 @@ typedef struct themis_client_requests {
 struct themis_request {
     themis_client_requests_t *requests;
     themis_request_t *next; /* of the free ones */
-    themis_file_t *file;    /* this and what follows is borrowed from the file */
+    themis_file_t *file;    /* borrowed, as are path and layout */
     const char *path;
     const themis_layout_t *layout;
     uint64_t object;

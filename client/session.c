@@ -87,7 +87,7 @@ static int has_calls(themis_t *session)
     return found;
 }
 
-/* Tells the servers that are connected, and waits for their replies for a short time. */
+/* To the servers that are connected; waits for their replies for a short time. */
 static void send_goodbye(themis_t *session)
 {
     themis_proto_none_t none = {0};
@@ -120,7 +120,7 @@ themis_status_t themis_progress(themis_t *session, uint64_t timeout)
 
 /* --- what is in force --------------------------------------------------------------------------------------------- */
 
-/* A server that is not connected yet counts as local if one of the same host is. */
+/* A server that is not connected yet counts as local if another one of its host is. */
 static int is_local(const themis_t *session, uint32_t index)
 {
     const themis_client_peer_t *peers = session->peers.array;

@@ -21,7 +21,7 @@ typedef struct themis_client_settings {
     uint64_t timeout; /* ns */
 } themis_client_settings_t;
 
-/* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the error text says what is wrong. */
+/* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the text of the error says why. */
 themis_status_t themis_client_settings_load(const themis_options_t *options, themis_client_settings_t *settings);
 /* 1 if options, environment or a configuration file name servers, even if wrongly, or if a file cannot be read. */
 int themis_client_settings_name_servers(const themis_options_t *options);

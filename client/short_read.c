@@ -21,7 +21,7 @@ static themis_status_t start_size_calls(themis_request_t *request)
     for (uint32_t i = 0; i < request->call_count; i++) {
         themis_status_t status =
             themis_client_call_start(request->calls[i], THEMIS_OP_SIZE, &object, &request->remaining);
-        if (status != THEMIS_OK) { /* those that were started have to end, whatever their result */
+        if (status != THEMIS_OK) { /* those that were started must end first */
             pthread_mutex_lock(&poller->lock);
             request->remaining -= (uint32_t)request->call_count - i;
             pthread_mutex_unlock(&poller->lock);

@@ -103,7 +103,7 @@ themis_status_t themis_client_write_behind_flush(themis_client_write_behind_t *w
 
 /* --- adding ------------------------------------------------------------------------------------------------------- */
 
-/* 1 if two runs may have a byte in common; exact where both are rows of one vector. */
+/* 1 if two runs may have a byte in common; exact if both belong to one vector. */
 static int runs_overlap(const themis_run_t *a, const themis_run_t *b)
 {
     themis_client_extent_t one = themis_client_extent_of_run(a), two = themis_client_extent_of_run(b);
@@ -113,7 +113,8 @@ static int runs_overlap(const themis_run_t *a, const themis_run_t *b)
         return 0;
     if (stride == 0 || (a->count > 1 && b->count > 1 && a->stride != b->stride) || (a->count == 1 && b->count == 1))
         return 1;
-    uint64_t distance = (b->offset % stride + stride - a->offset % stride) % stride; /* of their phases */
+    uint64_t distance =
+        (b->offset % stride + stride - a->offset % stride) % stride; /* of their positions within a stride */
     return distance < a->length || distance + b->length > stride;
 }
 

@@ -8,7 +8,7 @@
 #include "client/runs.h"
 #include "test/lib/run.h"
 
-enum { ROUNDS = 3000, MAX_SLOTS = 5, MAX_BYTES = 4096 };
+enum { ROUNDS = 3000, MAX_OBJECTS = 5, MAX_BYTES = 4096 };
 
 static uint64_t state = 88172645463325252u;
 
@@ -96,17 +96,17 @@ typedef struct seen {
 } seen_t;
 
 /* Turns a piece of an object back into file offsets. */
-static themis_status_t see(void *arg, uint32_t slot, const themis_run_t *run, uint64_t position)
+static themis_status_t see(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
     seen_t *seen = arg;
     uint64_t size = seen->layout->stripe_size;
 
-    ck_assert_uint_lt(slot, seen->layout->count);
+    ck_assert_uint_lt(index, seen->layout->count);
     for (uint64_t i = 0; i < run->count; i++)
         for (uint64_t b = 0; b < run->length; b++) {
             uint64_t at = run->offset + i * run->stride + b;
             ck_assert_uint_eq(position, seen->count);
-            seen->bytes[seen->count++] = (at / size * seen->layout->count + slot) * size + at % size;
+            seen->bytes[seen->count++] = (at / size * seen->layout->count + index) * size + at % size;
             position++;
         }
     return THEMIS_OK;
@@ -118,7 +118,7 @@ START_TEST(placement_covers_every_byte)
     static seen_t seen;
 
     for (int round = 0; round < ROUNDS; round++) {
-        themis_layout_t layout = {1 + draw(24), 1 + (uint32_t)draw(MAX_SLOTS), 0};
+        themis_layout_t layout = {1 + draw(24), 1 + (uint32_t)draw(MAX_OBJECTS), 0};
         themis_run_t run = {draw(300), 1 + draw(60), draw(80), 1 + draw(12)};
         seen.layout = &layout;
         seen.count = 0;
@@ -133,16 +133,16 @@ END_TEST
 START_TEST(ends_agree_with_brute_force)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        themis_layout_t layout = {1 + draw(20), 1 + (uint32_t)draw(MAX_SLOTS), 0};
-        uint64_t size = draw(400), ends[MAX_SLOTS] = {0}, largest = 0;
+        themis_layout_t layout = {1 + draw(20), 1 + (uint32_t)draw(MAX_OBJECTS), 0};
+        uint64_t size = draw(400), ends[MAX_OBJECTS] = {0}, largest = 0;
         for (uint64_t at = 0; at < size; at++) {
             uint64_t stripe = at / layout.stripe_size;
             ends[stripe % layout.count] = stripe / layout.count * layout.stripe_size + at % layout.stripe_size + 1;
         }
-        for (uint32_t slot = 0; slot < layout.count; slot++) {
-            uint64_t end = themis_client_placement_object_end(&layout, slot, size);
-            uint64_t file_end = themis_client_placement_file_end(&layout, slot, end);
-            ck_assert_uint_eq(end, ends[slot]);
+        for (uint32_t index = 0; index < layout.count; index++) {
+            uint64_t end = themis_client_placement_object_end(&layout, index, size);
+            uint64_t file_end = themis_client_placement_file_end(&layout, index, end);
+            ck_assert_uint_eq(end, ends[index]);
             largest = file_end > largest ? file_end : largest;
         }
         ck_assert_uint_eq(largest, size);
@@ -188,10 +188,10 @@ START_TEST(sums_that_overflow_are_refused)
 }
 END_TEST
 
-/* One list for each slot, as a request builds it. */
-static themis_status_t collect(void *arg, uint32_t slot, const themis_run_t *run, uint64_t position)
+/* One list for each index, as a request builds it. */
+static themis_status_t collect(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
-    return themis_client_runs_add_run((themis_client_runs_t *)arg + slot, run);
+    return themis_client_runs_add_run((themis_client_runs_t *)arg + index, run);
 }
 
 START_TEST(a_vector_stays_small_over_servers)
@@ -205,10 +205,10 @@ START_TEST(a_vector_stays_small_over_servers)
             run.offset = 4096 + step * 64;
             themis_client_placement_run(&layout, &run, 0, collect, runs);
         }
-        for (uint32_t slot = 0; slot < layout.count; slot++) {
-            themis_client_runs_finish(&runs[slot]);
-            ck_assert_uint_le(runs[slot].count, 4);
-            themis_client_runs_free(&runs[slot]);
+        for (uint32_t index = 0; index < layout.count; index++) {
+            themis_client_runs_finish(&runs[index]);
+            ck_assert_uint_le(runs[index].count, 4);
+            themis_client_runs_free(&runs[index]);
         }
     }
 }
