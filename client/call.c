@@ -165,7 +165,7 @@ static void call_end(themis_client_call_t *call, themis_status_t status)
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-static themis_status_t encode(themis_client_call_t *call, const void *body, size_t capacity)
+static themis_status_t call_encode(themis_client_call_t *call, const void *body, size_t capacity)
 {
     themis_proto_header_t header = {
         .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = call->opcode, .id = call->id};
@@ -177,7 +177,7 @@ static themis_status_t encode(themis_client_call_t *call, const void *body, size
 }
 
 /* The memory is exposed to a connection, so READ and WRITE are encoded again for each. */
-static themis_status_t expose(themis_client_call_t *call)
+static themis_status_t call_expose(themis_client_call_t *call)
 {
     themis_proto_io_t io = {.object = call->object, .runs = (uint32_t)call->runs.count};
     int writable = call->opcode == THEMIS_OP_READ;
@@ -190,15 +190,15 @@ static themis_status_t expose(themis_client_call_t *call)
         return status;
     themis_net_exposed_descriptor(call->exposed, io.descriptor);
     io.run_bytes = (const uint8_t *)call->runs.array;
-    return encode(call, &io, IO_BYTES + call->runs.count * RUN_BYTES);
+    return call_encode(call, &io, IO_BYTES + call->runs.count * RUN_BYTES);
 }
 
 /* With the lock held, the peer ready, and room for the call. What cannot be sent because the connection just broke
  * stays queued. */
-static void transmit(themis_client_call_t *call)
+static void call_transmit(themis_client_call_t *call)
 {
     int is_io = call->opcode == THEMIS_OP_READ || call->opcode == THEMIS_OP_WRITE;
-    themis_status_t status = is_io ? expose(call) : THEMIS_OK;
+    themis_status_t status = is_io ? call_expose(call) : THEMIS_OK;
 
     if (status == THEMIS_DISCONNECTED) {
         themis_client_peer_lose(call->peer, status);
@@ -212,7 +212,7 @@ static void transmit(themis_client_call_t *call)
     themis_client_peer_send(call->peer, call->message.bytes, call->message.length);
 }
 
-static void submit(themis_client_call_t *call, uint32_t *remaining)
+static void call_submit(themis_client_call_t *call, uint32_t *remaining)
 {
     themis_client_peer_t *peer = call->peer;
 
@@ -224,7 +224,7 @@ static void submit(themis_client_call_t *call, uint32_t *remaining)
     if (peer->state != THEMIS_CLIENT_PEER_READY)
         peer->common->poller->due = 1;
     else if (!is_bounded(call) || (peer->queue.unsent == 1 && has_room(&peer->queue, 4)))
-        transmit(call);
+        call_transmit(call);
 }
 
 themis_status_t themis_client_call_start(themis_client_call_t *call, themis_proto_opcode_t opcode, const void *body,
@@ -235,11 +235,11 @@ themis_status_t themis_client_call_start(themis_client_call_t *call, themis_prot
     call->opcode = opcode;
     pthread_mutex_lock(&common->poller->lock);
     call->id = common->next_id++;
-    themis_status_t status = encode(call, body, SMALL_BYTES);
+    themis_status_t status = call_encode(call, body, SMALL_BYTES);
     if (status == THEMIS_RANGE)
-        status = encode(call, body, NAMES_BYTES);
+        status = call_encode(call, body, NAMES_BYTES);
     if (status == THEMIS_OK)
-        submit(call, remaining);
+        call_submit(call, remaining);
     pthread_mutex_unlock(&common->poller->lock);
     if (status != THEMIS_OK)
         return themis_client_fail(status, "server %s: the request could not be encoded: %s", call->peer->name,
@@ -254,7 +254,7 @@ void themis_client_call_start_io(themis_client_call_t *call, themis_proto_opcode
     call->opcode = opcode;
     pthread_mutex_lock(&common->poller->lock);
     call->id = common->next_id++;
-    submit(call, remaining);
+    call_submit(call, remaining);
     pthread_mutex_unlock(&common->poller->lock);
 }
 
@@ -268,7 +268,7 @@ static void send_queued(themis_client_peer_t *peer)
     for (themis_client_call_t *call = peer->queue.first; call && peer->state == THEMIS_CLIENT_PEER_READY; call = next) {
         next = call->next;
         if (!call->sent && (!is_bounded(call) || has_room(&peer->queue, 4)))
-            transmit(call);
+            call_transmit(call);
     }
 }
 

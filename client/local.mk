@@ -23,7 +23,7 @@ nodist_pkgconfig_DATA += client/themis.pc
 EXTRA_DIST += client/themis.pc.in
 
 check_PROGRAMS += test/client/test_placement
-test_client_test_placement_SOURCES = test/client/test_placement.c client/path.c client/placement.c client/runs.c
+test_client_test_placement_SOURCES = test/client/test_placement.c test/client/random.h client/path.c client/placement.c client/runs.c
 test_client_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_placement_LDADD = $(TEST_LIBS)
 
@@ -34,13 +34,13 @@ test_client_test_settings_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 
 # These start server/themisd.
 check_PROGRAMS += test/client/test_live
-test_client_test_live_SOURCES = test/client/test_live.c test/client/servers.c test/client/servers.h
+test_client_test_live_SOURCES = test/client/test_live.c test/client/random.h test/client/servers.c test/client/servers.h
 test_client_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_live_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_live_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_cache
-test_client_test_cache_SOURCES = test/client/test_cache.c test/client/servers.c test/client/servers.h
+test_client_test_cache_SOURCES = test/client/test_cache.c test/client/random.h test/client/servers.c test/client/servers.h
 test_client_test_cache_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_cache_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_cache_DEPENDENCIES = server/themisd

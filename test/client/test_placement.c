@@ -6,19 +6,10 @@
 #include "client/path.h"
 #include "client/placement.h"
 #include "client/runs.h"
+#include "test/client/random.h"
 #include "test/lib/run.h"
 
 enum { ROUNDS = 3000, MAX_OBJECTS = 5, MAX_BYTES = 4096 };
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(uint64_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
-}
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
@@ -188,7 +179,7 @@ START_TEST(sums_that_overflow_are_refused)
 }
 END_TEST
 
-/* One list for each index, as a request builds it. */
+/* One list for each object, as a request builds it. */
 static themis_status_t collect(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
     return themis_client_runs_add_run((themis_client_runs_t *)arg + index, run);
