@@ -172,7 +172,7 @@ END_TEST
 
 START_TEST(a_long_pattern_is_read_ahead_to_its_end)
 {
-    enum { READS = 3000, BYTES = 2048 }; /* many windows */
+    enum { READS = 3000, BYTES = 2048 }; /* many batches */
     static unsigned char bytes[READS * BYTES];
     struct iovec memory = {bytes, sizeof bytes};
     themis_run_t run = {0, sizeof bytes, sizeof bytes, 1};
