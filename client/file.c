@@ -38,14 +38,14 @@ void themis_client_file_destroy(themis_file_t *file)
 
 /* --- handles as bytes --------------------------------------------------------------------------------------------- */
 
-enum { HANDLE_MAGIC = 0x54684831 };
+enum { HANDLE_MAGIC = 0x54684832 };
 
 /* The path follows. In the byte order of the machine, since the ranks of a job have one architecture. */
 typedef struct handle {
     uint32_t magic, flags;
     uint64_t servers; /* hash of the server list, so that a handle does not reach another file system */
-    uint64_t object, created, stripe_size;
-    uint32_t mode, uid, gid, count, first, path_bytes;
+    themis_proto_attr_t attr;
+    uint32_t path_bytes;
 } handle_t;
 
 static uint64_t server_list_hash(const themis_t *session)
@@ -55,19 +55,14 @@ static uint64_t server_list_hash(const themis_t *session)
 
 themis_status_t themis_file_pack(const themis_file_t *file, void *bytes, size_t capacity, size_t *length)
 {
-    handle_t handle = {.magic = HANDLE_MAGIC,
-                       .flags = (uint32_t)file->flags,
-                       .servers = server_list_hash(file->session),
-                       .object = file->attr.id,
-                       .created = file->attr.created,
-                       .stripe_size = file->layout.stripe_size,
-                       .mode = file->attr.mode,
-                       .uid = file->attr.uid,
-                       .gid = file->attr.gid,
-                       .count = file->layout.count,
-                       .first = file->layout.first,
-                       .path_bytes = (uint32_t)strlen(file->path)};
+    handle_t handle;
 
+    memset(&handle, 0, sizeof handle); /* padding, too */
+    handle.magic = HANDLE_MAGIC;
+    handle.flags = (uint32_t)file->flags;
+    handle.servers = server_list_hash(file->session);
+    handle.attr = file->attr;
+    handle.path_bytes = (uint32_t)strlen(file->path);
     if (capacity < sizeof handle + handle.path_bytes)
         return themis_client_fail(THEMIS_RANGE, "%s: the handle needs %zu bytes", file->path,
                                   sizeof handle + handle.path_bytes);
@@ -85,21 +80,14 @@ themis_status_t themis_file_unpack(themis_t *session, const void *bytes, size_t 
     if (length >= sizeof handle)
         memcpy(&handle, bytes, sizeof handle);
     if (length < sizeof handle || handle.magic != HANDLE_MAGIC || handle.path_bytes >= sizeof path ||
-        length != sizeof handle + handle.path_bytes || handle.count == 0)
+        length != sizeof handle + handle.path_bytes || handle.attr.layout.count == 0)
         return themis_client_fail(THEMIS_INVALID, "these bytes are not a file handle");
     if (handle.servers != server_list_hash(session))
         return themis_client_fail(THEMIS_STALE, "the handle belongs to other servers than %s",
                                   session->settings.server_list);
     memcpy(path, (const char *)bytes + sizeof handle, handle.path_bytes);
     path[handle.path_bytes] = '\0';
-    themis_proto_attr_t attr = {.id = handle.object,
-                                .type = THEMIS_PROTO_FILE,
-                                .mode = handle.mode,
-                                .uid = handle.uid,
-                                .gid = handle.gid,
-                                .created = handle.created,
-                                .layout = {handle.stripe_size, handle.count, handle.first}};
-    return themis_client_file_create(session, path, (int)handle.flags, &attr, file);
+    return themis_client_file_create(session, path, (int)handle.flags, &handle.attr, file);
 }
 
 void themis_file_layout(const themis_file_t *file, themis_layout_t *layout)

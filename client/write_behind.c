@@ -56,7 +56,7 @@ themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *
     if (status == THEMIS_OK)
         return THEMIS_OK;
     wb->deferred = THEMIS_OK;
-    return themis_client_fail(status, "%s (written earlier)", wb->cause);
+    return themis_client_fail(status, "%s (deferred error of an earlier write)", wb->cause);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

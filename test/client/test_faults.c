@@ -121,19 +121,34 @@ START_TEST(a_server_that_hangs_is_given_up)
 }
 END_TEST
 
+/* A file with all of its bytes on server 1, which is stopped. */
+static themis_file_t *open_on_stopped(const char *path)
+{
+    themis_layout_t layout = {TEST_STRIPE, 1, 1};
+    themis_file_t *file;
+
+    ck_ok(themis_open(session, path, create, 0644, &layout, &file));
+    test_server_signal(1, SIGSTOP);
+    return file;
+}
+
+static void continue_and_wait(themis_request_t **requests, int count)
+{
+    test_server_signal(1, SIGCONT);
+    for (int i = 0; i < count; i++)
+        ck_ok(themis_request_wait(requests[i], NULL));
+}
+
 /* Requests to a server that does not reply wait in the client beyond a bound, and are sent as replies come. */
 START_TEST(requests_under_way_are_bounded)
 {
     enum { REQUESTS = 3 * THEMIS_CLIENT_MAX_CALLS };
     static themis_request_t *requests[REQUESTS];
     static unsigned char out[REQUESTS], in[REQUESTS];
-    themis_layout_t layout = {TEST_STRIPE, 1, 1};
     const themis_client_peer_t *peer = &session->peers.array[1];
-    themis_file_t *file;
+    themis_file_t *file = open_on_stopped("/bounded");
     size_t done;
 
-    ck_ok(themis_open(session, "/bounded", create, 0644, &layout, &file));
-    test_server_signal(1, SIGSTOP);
     for (int i = 0; i < REQUESTS; i++) {
         struct iovec memory;
         themis_run_t run = {(uint64_t)i, 1, 1, 1};
@@ -143,9 +158,7 @@ START_TEST(requests_under_way_are_bounded)
     }
     ck_assert_uint_eq(peer->queue.under_way, THEMIS_CLIENT_MAX_CALLS);
     ck_assert_uint_eq(peer->queue.unsent, REQUESTS - THEMIS_CLIENT_MAX_CALLS);
-    test_server_signal(1, SIGCONT);
-    for (int i = 0; i < REQUESTS; i++)
-        ck_ok(themis_request_wait(requests[i], &done));
+    continue_and_wait(requests, REQUESTS);
     ck_assert_uint_eq(peer->queue.under_way, 0);
     ck_assert_uint_eq(peer->queue.under_way_bytes, 0);
     ck_assert_uint_eq(peer->queue.unsent, 0);
@@ -164,13 +177,9 @@ START_TEST(bytes_under_way_are_bounded)
     static themis_run_t runs[RUNS];
     struct iovec memory = {out, RUNS};
     themis_list_t list = {&memory, 1, runs, RUNS};
-    themis_layout_t layout = {TEST_STRIPE, 1, 1};
     const themis_client_peer_t *peer = &session->peers.array[1];
-    themis_file_t *file;
-    size_t done;
+    themis_file_t *file = open_on_stopped("/lists");
 
-    ck_ok(themis_open(session, "/lists", create, 0644, &layout, &file));
-    test_server_signal(1, SIGSTOP);
     for (int i = 0; i < REQUESTS; i++) {
         for (int k = 0; k < RUNS; k++) /* irregular, and no two requests have a byte in common */
             runs[k] = (themis_run_t){(uint64_t)(i * RUNS + RUNS - k) * 16 + (uint64_t)(k * k) % 11, 1, 1, 1};
@@ -179,9 +188,7 @@ START_TEST(bytes_under_way_are_bounded)
     ck_assert_uint_ge(peer->queue.under_way_bytes, THEMIS_CLIENT_MAX_BYTES);
     ck_assert_uint_lt(peer->queue.under_way_bytes, THEMIS_CLIENT_MAX_BYTES + (1 << 20));
     ck_assert_uint_gt(peer->queue.unsent, 0);
-    test_server_signal(1, SIGCONT);
-    for (int i = 0; i < REQUESTS; i++)
-        ck_ok(themis_request_wait(requests[i], &done));
+    continue_and_wait(requests, REQUESTS);
     ck_assert_uint_eq(peer->queue.under_way_bytes, 0);
     themis_close(file);
 }
