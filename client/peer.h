@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One server of the list: its connection, opened when a call needs it, welcomed after HELLO, monitored with
- * heartbeats, and opened again when lost. All of it happens in the thread that polls. Calls are
- * handled by `events`.
+ * One server of the list: its connection is opened when a call needs it, starts with HELLO and WELCOME, is monitored
+ * with heartbeats, and is opened again when it was lost. All of it happens in the thread that polls. Calls are handled
+ * by `events`.
  *
  * All functions are called with the session's lock held.
  */
