@@ -8,11 +8,11 @@ typedef struct themis_client_peers {
     themis_client_peer_common_t common;
     themis_client_peer_t *array; /* owned; as many as the settings have servers */
     uint32_t count;
-    uint32_t probed; /* the first ones, which are connected although no call waits for them */
+    uint32_t probed; /* number of the first ones that are connected although no call waits for them */
     uint64_t next_tick, last_tick;
 } themis_client_peers_t;
 
-/* All but `id`, `host` and `started` of `common` is to be set before. After a failure, only free is allowed. */
+/* `poller`, `settings`, `events` and `arg` of `common` must be set before. After a failure, only free is allowed. */
 themis_status_t themis_client_peers_init(themis_client_peers_t *peers);
 void themis_client_peers_free(themis_client_peers_t *peers);
 
