@@ -217,6 +217,8 @@ static void call_submit(themis_client_call_t *call, uint32_t *remaining)
     themis_client_peer_t *peer = call->peer;
 
     call->remaining = remaining;
+    if (remaining)
+        ++*remaining;
     call->sent = 0;
     call->status = THEMIS_IN_PROGRESS;
     call->reply.length = 0;
@@ -235,7 +237,7 @@ themis_status_t themis_client_call_start(themis_client_call_t *call, themis_prot
     call->opcode = opcode;
     pthread_mutex_lock(&common->poller->lock);
     call->id = common->next_id++;
-    themis_status_t status = call_encode(call, body, SMALL_BYTES);
+    themis_status_t status = body ? call_encode(call, body, SMALL_BYTES) : THEMIS_OK;
     if (status == THEMIS_RANGE)
         status = call_encode(call, body, NAMES_BYTES);
     if (status == THEMIS_OK)
@@ -245,17 +247,6 @@ themis_status_t themis_client_call_start(themis_client_call_t *call, themis_prot
         return themis_client_fail(status, "server %s: the request could not be encoded: %s", call->peer->name,
                                   themis_status_string(status));
     return THEMIS_OK;
-}
-
-void themis_client_call_start_io(themis_client_call_t *call, themis_proto_opcode_t opcode, uint32_t *remaining)
-{
-    themis_client_peer_common_t *common = call->peer->common;
-
-    call->opcode = opcode;
-    pthread_mutex_lock(&common->poller->lock);
-    call->id = common->next_id++;
-    call_submit(call, remaining);
-    pthread_mutex_unlock(&common->poller->lock);
 }
 
 /* --- events of peers; with the lock held -------------------------------------------------------------------------- */
@@ -364,7 +355,7 @@ themis_status_t themis_client_call_result(themis_client_call_t *call, const char
 themis_status_t themis_client_call_do(themis_client_call_t *call, themis_proto_opcode_t opcode, const void *body,
                                       const char *subject, themis_proto_body_t *reply)
 {
-    uint32_t remaining = 1;
+    uint32_t remaining = 0;
     themis_status_t status = themis_client_call_start(call, opcode, body, &remaining);
 
     if (status != THEMIS_OK)

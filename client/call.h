@@ -34,7 +34,7 @@ typedef struct themis_client_call {
     uint64_t id;
     themis_proto_opcode_t opcode;
     int sent;            /* 1: on the current connection */
-    uint32_t *remaining; /* counted down when the call ends; NULL: nobody waits, and the end puts the call */
+    uint32_t *remaining; /* calls that have not ended; NULL: no thread waits, and the end puts the call */
     themis_status_t status;
     uint64_t incarnation; /* of the session at the server that replied */
     themis_client_bytes_t message, reply;
@@ -66,15 +66,13 @@ themis_status_t themis_client_call_get(themis_client_calls_t *calls, uint32_t se
 void themis_client_call_put(themis_client_call_t *call);
 
 /*
- * Encodes and sends, or queues while there is no connection. *remaining is counted down under the session's lock once
- * the call has ended; it must live until then, or be NULL for a call whose outcome does not matter. `body` is borrowed
- * for the call. On failure the call has not begun.
+ * Encodes and sends, or queues while there is no connection. *remaining counts calls that have not ended: it is
+ * incremented here and decremented under the session's lock. It must live until then, or be NULL for a call whose
+ * outcome does not matter. `body` is borrowed for the call; NULL: a READ or WRITE of call->object, call->runs
+ * (finished) and call->memory, which cannot fail here. On failure the call has not begun.
  */
 themis_status_t themis_client_call_start(themis_client_call_t *call, themis_proto_opcode_t opcode, const void *body,
                                          uint32_t *remaining);
-
-/* The same for a READ or WRITE of call->object, call->runs (finished) and call->memory. */
-void themis_client_call_start_io(themis_client_call_t *call, themis_proto_opcode_t opcode, uint32_t *remaining);
 
 /*
  * The outcome of a call that has ended: the reply, or why there is none. The text of an error names

@@ -82,9 +82,9 @@ static themis_status_t request_start(themis_file_t *file, const themis_list_t *l
         themis_client_request_put(request);
         return status;
     }
-    request->remaining = (uint32_t)request->call_count;
+    request->remaining = 0;
     for (size_t i = 0; i < request->call_count; i++)
-        themis_client_call_start_io(request->calls[i], opcode, &request->remaining);
+        themis_client_call_start(request->calls[i], opcode, NULL, &request->remaining);
     themis_client_poller_serve(&file->session->poller);
     *result = request;
     return THEMIS_OK;

@@ -37,11 +37,9 @@ static themis_status_t replies_collect(const themis_client_multicall_t *multical
     return status;
 }
 
-/* `remaining` counts all calls from the beginning; those that could not be started are subtracted. */
 themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
 {
-    themis_client_poller_t *poller = calls->peers->common.poller;
-    uint32_t count = multicall->layout->count, remaining = count, started = 0;
+    uint32_t count = multicall->layout->count, remaining = 0, started = 0;
     themis_client_call_t **array = malloc(count * sizeof(*array));
     themis_status_t status = THEMIS_OK;
 
@@ -51,10 +49,7 @@ themis_status_t themis_client_multicall(themis_client_calls_t *calls, const them
         status = call_begin(calls, multicall, started, &remaining, &array[started]);
         started += status == THEMIS_OK;
     }
-    pthread_mutex_lock(&poller->lock);
-    remaining -= count - started;
-    pthread_mutex_unlock(&poller->lock);
-    themis_client_poller_wait(poller, &remaining);
+    themis_client_poller_wait(calls->peers->common.poller, &remaining);
     themis_status_t outcome = replies_collect(multicall, array, started);
     free(array);
     return status != THEMIS_OK ? status : outcome;

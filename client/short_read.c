@@ -12,28 +12,9 @@ static void note_end(themis_client_object_end_t *known, uint64_t end)
     known->known = 1;
 }
 
-static themis_status_t start_size_calls(themis_request_t *request)
-{
-    themis_proto_object_t object = {request->object};
-    themis_client_poller_t *poller = request->requests->calls->peers->common.poller;
-
-    request->remaining = (uint32_t)request->call_count;
-    for (uint32_t i = 0; i < request->call_count; i++) {
-        themis_status_t status =
-            themis_client_call_start(request->calls[i], THEMIS_OP_SIZE, &object, &request->remaining);
-        if (status != THEMIS_OK) { /* those that were started must end first */
-            pthread_mutex_lock(&poller->lock);
-            request->remaining -= (uint32_t)request->call_count - i;
-            pthread_mutex_unlock(&poller->lock);
-            themis_client_poller_wait(poller, &request->remaining);
-            return status;
-        }
-    }
-    return THEMIS_OK;
-}
-
 themis_status_t themis_client_short_read_start(themis_request_t *request)
 {
+    themis_proto_object_t object = {request->object};
     themis_status_t status = THEMIS_OK;
     themis_proto_body_t reply;
     themis_client_call_t *call;
@@ -48,10 +29,13 @@ themis_status_t themis_client_short_read_start(themis_request_t *request)
     for (uint32_t index = 0; index < request->layout->count && status == THEMIS_OK; index++)
         if (!request->ends[index].known)
             status = themis_client_request_add_call(request, index, &call);
-    if (status == THEMIS_OK)
-        status = start_size_calls(request);
-    if (status != THEMIS_OK)
+    request->remaining = 0;
+    for (size_t i = 0; i < request->call_count && status == THEMIS_OK; i++)
+        status = themis_client_call_start(request->calls[i], THEMIS_OP_SIZE, &object, &request->remaining);
+    if (status != THEMIS_OK) { /* the calls that were started must end first */
+        themis_client_poller_wait(request->requests->calls->peers->common.poller, &request->remaining);
         themis_client_request_put_calls(request);
+    }
     return status;
 }
 
