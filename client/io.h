@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data: a list is cut at stripes into one call for each server (more only where a message would be too long), all under
- * way at once. A read that comes back short asks the other servers how far the file goes, since what one server does
- * not hold may be a hole.
+ * Reads and writes: a list is split into one call for each server, all under way at once. A read that comes back short
+ * has a second phase (short_read.h).
  */
 #ifndef THEMIS_CLIENT_IO_H
 #define THEMIS_CLIENT_IO_H
-#include "client/session.h"
+#include "themis/themis.h"
+#include "util/memory.h"
 
-/* At the end of the session. */
-void themis_client_io_free_requests(themis_t *session);
+/* The bytes of a list. THEMIS_RANGE: some beyond 2^63; THEMIS_INVALID: another number of bytes in memory. */
+themis_status_t themis_client_io_check(const char *path, const themis_list_t *list, uint64_t *bytes);
+
+/* THEMIS_BAD_ADDRESS: a piece of memory that is not there. Needed since shared memory and the network are used by this
+ * process itself, which a wrong address would end. `seen` may be NULL (util/memory.h). */
+themis_status_t themis_client_io_check_memory(const char *path, const themis_list_t *list,
+                                              themis_util_memory_seen_t *seen);
 #endif

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += client/libthemis-client.la
-client_libthemis_client_la_SOURCES = client/admin.c client/ahead.c client/ahead.h client/behind.c \
-	client/behind.h client/cache.c client/call.c client/call.h client/error.c client/error.h \
-	client/fan.c client/fan.h client/file.c client/file.h client/io.c client/io.h client/lock.c client/names.c \
-	client/names.h client/path.c client/path.h client/peer.c client/peer.h client/placement.c client/placement.h \
-	client/rename.c client/session.c client/session.h client/settings.c client/settings.h client/span.h
+client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/cache.c client/call.c client/call.h \
+	client/convert.h client/cursor.h client/error.c client/error.h client/extent.h client/file.c client/file.h \
+	client/io.c client/io.h client/lock.c client/lock.h client/multicall.c client/multicall.h client/namespace.c \
+	client/namespace.h client/open.c client/path.c client/path.h client/peer.c client/peer.h client/peers.c \
+	client/peers.h client/placement.c client/placement.h client/poller.c client/poller.h client/read_ahead.c \
+	client/read_ahead.h client/rename.c client/request.c client/request.h \
+	client/session.c client/session.h client/settings.c client/settings.h client/short_read.c client/short_read.h \
+	client/split.c client/split.h client/write_behind.c client/write_behind.h
 client_libthemis_client_la_LIBADD = $(XXHASH_LIBS)
 # Convenience libraries do not contain each other, since a shared library takes all of each; this is what a user of the
 # client library needs.
@@ -20,7 +23,7 @@ nodist_pkgconfig_DATA += client/themis.pc
 EXTRA_DIST += client/themis.pc.in
 
 check_PROGRAMS += test/client/test_placement
-test_client_test_placement_SOURCES = test/client/test_placement.c client/path.c client/placement.c
+test_client_test_placement_SOURCES = test/client/test_placement.c test/client/random.h client/path.c client/placement.c
 test_client_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_placement_LDADD = util/libthemis-util.la $(TEST_LIBS)
 
@@ -31,13 +34,13 @@ test_client_test_settings_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 
 # These start server/themisd.
 check_PROGRAMS += test/client/test_live
-test_client_test_live_SOURCES = test/client/test_live.c test/client/servers.c test/client/servers.h
+test_client_test_live_SOURCES = test/client/test_live.c test/client/random.h test/client/servers.c test/client/servers.h
 test_client_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_live_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_live_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_cache
-test_client_test_cache_SOURCES = test/client/test_cache.c test/client/servers.c test/client/servers.h
+test_client_test_cache_SOURCES = test/client/test_cache.c test/client/random.h test/client/servers.c test/client/servers.h
 test_client_test_cache_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_cache_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_cache_DEPENDENCIES = server/themisd

@@ -2,10 +2,9 @@
 #include "client/path.h"
 #include <stdio.h>
 #include <string.h>
-#include "themis/themis.h"
 
-/* Puts one component behind `used` bytes of `normal`. */
-static themis_status_t push(char *normal, size_t *used, const char *name, size_t length)
+/* Appends one component to the `used` bytes of `normal`, or resolves it. */
+static themis_status_t component_add(char *normal, size_t *used, const char *name, size_t length)
 {
     if (length == 0 || (length == 1 && name[0] == '.'))
         return THEMIS_OK;
@@ -14,7 +13,7 @@ static themis_status_t push(char *normal, size_t *used, const char *name, size_t
             ;
         return THEMIS_OK;
     }
-    if (length >= THEMIS_CLIENT_NAME_BYTES || *used + 1 + length >= THEMIS_CLIENT_PATH_BYTES)
+    if (length >= THEMIS_CLIENT_NAME_BYTES || *used + 1 + length >= THEMIS_PATH_BYTES)
         return THEMIS_NAME_TOO_LONG;
     normal[(*used)++] = '/';
     memcpy(normal + *used, name, length);
@@ -22,7 +21,7 @@ static themis_status_t push(char *normal, size_t *used, const char *name, size_t
     return THEMIS_OK;
 }
 
-themis_status_t themis_client_path_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES])
+themis_status_t themis_client_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES])
 {
     themis_status_t status = THEMIS_OK;
     size_t used = 0;
@@ -31,7 +30,7 @@ themis_status_t themis_client_path_normalise(const char *path, char normal[THEMI
         return THEMIS_BAD_NAME;
     while (*path && status == THEMIS_OK) {
         size_t length = strcspn(path, "/");
-        status = push(normal, &used, path, length);
+        status = component_add(normal, &used, path, length);
         path += length + (path[length] == '/');
     }
     if (status != THEMIS_OK)
@@ -42,7 +41,7 @@ themis_status_t themis_client_path_normalise(const char *path, char normal[THEMI
     return THEMIS_OK;
 }
 
-themis_status_t themis_client_path_split(const char *path, char directory[THEMIS_CLIENT_PATH_BYTES], const char **name)
+themis_status_t themis_client_path_split(const char *path, char directory[THEMIS_PATH_BYTES], const char **name)
 {
     const char *slash = strrchr(path, '/');
     size_t length = (size_t)(slash - path);
@@ -55,11 +54,11 @@ themis_status_t themis_client_path_split(const char *path, char directory[THEMIS
     return THEMIS_OK;
 }
 
-themis_status_t themis_client_path_join(const char *directory, const char *name, char path[THEMIS_CLIENT_PATH_BYTES])
+themis_status_t themis_client_path_join(const char *directory, const char *name, char path[THEMIS_PATH_BYTES])
 {
-    int length = snprintf(path, THEMIS_CLIENT_PATH_BYTES, "%s/%s", directory[1] ? directory : "", name);
+    int length = snprintf(path, THEMIS_PATH_BYTES, "%s/%s", directory[1] ? directory : "", name);
 
-    return length < THEMIS_CLIENT_PATH_BYTES ? THEMIS_OK : THEMIS_NAME_TOO_LONG;
+    return length < THEMIS_PATH_BYTES ? THEMIS_OK : THEMIS_NAME_TOO_LONG;
 }
 
 int themis_client_path_is_below(const char *path, const char *directory)
@@ -67,10 +66,4 @@ int themis_client_path_is_below(const char *path, const char *directory)
     size_t length = directory[1] ? strlen(directory) : 0;
 
     return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
-}
-
-themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES])
-{
-    _Static_assert((int)THEMIS_PATH_BYTES == (int)THEMIS_CLIENT_PATH_BYTES, "both hold the longest path");
-    return themis_client_path_normalise(path, normal);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the bytes of a file are. A file's servers are numbered by slot, 0 to layout.count - 1; stripe k is in slot
- * k mod count, as stripe k / count of that slot's object. So an object is dense, and a run that stays inside of one
- * stripe is a run of the object too.
+ * Where the bytes of a file are. Its objects, one on each of its servers, have the indices 0 to layout.count - 1;
+ * stripe k is in object k mod count, as stripe k / count of it. So an object is dense, and a run within one stripe is a
+ * run of the object, too.
  *
  * Pure computation. All offsets are in bytes and below 2^63.
  */
@@ -12,31 +12,32 @@
 #include <stdint.h>
 #include "themis/themis.h"
 
-/* The server of a slot. */
-static inline uint32_t themis_client_place_server(const themis_layout_t *layout, uint32_t slot, uint32_t servers)
+/* The server of an object. */
+static inline uint32_t themis_client_placement_server(const themis_layout_t *layout, uint32_t index, uint32_t servers)
 {
-    return (uint32_t)(((uint64_t)layout->first + slot) % servers);
+    return (uint32_t)(((uint64_t)layout->first + index) % servers);
 }
 
 /*
- * Called with a run of one slot's object. Its bytes are those at `position` of the list, one piece after the other. A
- * status other than THEMIS_OK ends the walk and is what it returns.
+ * Called with a run of one object. Its bytes are those at `position` of the list, one piece after the other. A status
+ * other than THEMIS_OK ends the walk, which returns it.
  */
-typedef themis_status_t (*themis_client_place_fn)(void *arg, uint32_t slot, const themis_run_t *run, uint64_t position);
+typedef themis_status_t (*themis_client_placement_fn)(void *arg, uint32_t index, const themis_run_t *run,
+                                                      uint64_t position);
 
-/* Cuts `run` of the file, whose first byte is at `position` of its list, at stripes, in order. */
-themis_status_t themis_client_place_run(const themis_layout_t *layout, const themis_run_t *run, uint64_t position,
-                                        themis_client_place_fn place, void *arg);
+/* Splits `run` of the file, whose first byte is at `position` of its list, at stripe boundaries, in order. */
+themis_status_t themis_client_placement_run(const themis_layout_t *layout, const themis_run_t *run, uint64_t position,
+                                            themis_client_placement_fn place, void *arg);
 
-/* One behind the file offset of the last byte of a slot's object that ends at `end`; 0 for an empty one. */
-uint64_t themis_client_place_file_end(const themis_layout_t *layout, uint32_t slot, uint64_t end);
+/* The end in the file of an object that ends at `end`: one past the file offset of its last byte; 0 if it is empty. */
+uint64_t themis_client_placement_file_end(const themis_layout_t *layout, uint32_t index, uint64_t end);
 
-/* Where a slot's object ends when the file ends at `size`. */
-uint64_t themis_client_place_object_end(const themis_layout_t *layout, uint32_t slot, uint64_t size);
+/* Where an object ends when the file ends at `size`. */
+uint64_t themis_client_placement_object_end(const themis_layout_t *layout, uint32_t index, uint64_t size);
 
-/* Bytes of the list before its first byte that lies at or behind `size` in the file. */
-uint64_t themis_client_place_before(const themis_run_t *runs, size_t count, uint64_t size);
+/* Bytes of the list before its first byte that is at `size` or further in the file. */
+uint64_t themis_client_placement_bytes_before(const themis_run_t *runs, size_t count, uint64_t size);
 
 /* Sum of the lengths of all pieces. THEMIS_RANGE: it, or the end of a piece, is 2^63 or more. */
-themis_status_t themis_client_place_bytes(const themis_run_t *runs, size_t count, uint64_t *bytes);
+themis_status_t themis_client_placement_bytes(const themis_run_t *runs, size_t count, uint64_t *bytes);
 #endif

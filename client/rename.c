@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Renaming. A file's new name takes the object over before the old name goes, so the bytes are reachable all the time.
- * A directory moves entry by entry, since the names below it have other homes under their new paths.
+ * Renaming. The new name of a file gets the object before the old name is removed, so its bytes are reachable all the
+ * time. A directory is moved entry by entry, since the names below it have other home servers under their new paths.
  */
 #include <stdlib.h>
 #include <string.h>
+#include "client/array.h"
 #include "client/error.h"
-#include "client/names.h"
+#include "client/namespace.h"
 #include "client/path.h"
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
@@ -15,13 +16,13 @@ static themis_status_t rename_file(themis_t *session, const char *from, const ch
 {
     const uint32_t flags = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE;
     themis_proto_attr_t old;
-    themis_status_t status = themis_client_names_create(session, to, flags, attr, &old);
+    themis_status_t status = themis_client_namespace_create(session, to, flags, attr, &old);
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_names_remove(session, from, THEMIS_PROTO_FILE, NULL);
+    status = themis_client_namespace_remove(session, from, THEMIS_PROTO_FILE, NULL);
     if (status == THEMIS_OK && !old.fresh && old.id != attr->id)
-        status = themis_client_names_destroy(session, to, &old);
+        status = themis_client_namespace_destroy(session, to, &old);
     return status;
 }
 
@@ -32,34 +33,26 @@ typedef struct names {
     int failed;
 } names_t;
 
-static int collect(void *arg, const char *name, themis_type_t type)
+static int add_name(void *arg, const char *name, themis_type_t type)
 {
     names_t *names = arg;
 
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 64;
-        char **array = realloc(names->array, capacity * sizeof *array);
-        if (!array)
-            return names->failed = 1;
-        names->array = array;
-        names->capacity = capacity;
-    }
-    names->array[names->count] = strdup(name);
-    if (!names->array[names->count])
-        return names->failed = 1;
-    names->count++;
-    return 0;
+    names->failed = themis_client_array_reserve(&names->array, &names->capacity, names->count + 1,
+                                                sizeof(*names->array)) != THEMIS_OK ||
+                    !(names->array[names->count] = strdup(name));
+    names->count += !names->failed;
+    return names->failed;
 }
 
 static themis_status_t rename_below(themis_t *session, const char *from, const char *to, const char *name)
 {
-    char old_path[THEMIS_CLIENT_PATH_BYTES], new_path[THEMIS_CLIENT_PATH_BYTES];
+    char old_path[THEMIS_PATH_BYTES], new_path[THEMIS_PATH_BYTES];
 
     if (themis_client_path_join(from, name, old_path) != THEMIS_OK ||
         themis_client_path_join(to, name, new_path) != THEMIS_OK)
         return themis_client_fail(THEMIS_NAME_TOO_LONG, "%s/%s: the path would be too long", to, name);
     themis_status_t status = rename_any(session, old_path, new_path);
-    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status; /* a dangling entry */
+    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status; /* an entry without a name */
 }
 
 static themis_status_t rename_directory(themis_t *session, const char *from, const char *to,
@@ -69,7 +62,7 @@ static themis_status_t rename_directory(themis_t *session, const char *from, con
     themis_status_t status = themis_mkdir(session, to, attr->mode);
 
     if (status == THEMIS_OK)
-        status = themis_readdir(session, from, collect, &names);
+        status = themis_readdir(session, from, add_name, &names);
     if (status == THEMIS_OK && names.failed)
         status = themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory for its names", from);
     for (size_t i = 0; i < names.count; i++) {
@@ -84,11 +77,11 @@ static themis_status_t rename_directory(themis_t *session, const char *from, con
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to)
 {
     themis_proto_attr_t attr, there;
-    themis_status_t status = themis_client_names_lookup(session, from, &attr);
+    themis_status_t status = themis_client_namespace_lookup(session, from, &attr);
 
     if (status != THEMIS_OK || strcmp(from, to) == 0)
         return status;
-    status = themis_client_names_lookup(session, to, &there);
+    status = themis_client_namespace_lookup(session, to, &there);
     if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
         return status;
     if (status == THEMIS_OK && there.type == THEMIS_PROTO_DIRECTORY) {
@@ -106,10 +99,10 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
 
 themis_status_t themis_rename(themis_t *session, const char *from, const char *to)
 {
-    char old_path[THEMIS_CLIENT_PATH_BYTES], new_path[THEMIS_CLIENT_PATH_BYTES];
-    themis_status_t status = themis_client_names_normalise(from, old_path);
+    char old_path[THEMIS_PATH_BYTES], new_path[THEMIS_PATH_BYTES];
+    themis_status_t status = themis_path_normalise(from, old_path);
 
-    if (status != THEMIS_OK || (status = themis_client_names_normalise(to, new_path)) != THEMIS_OK)
+    if (status != THEMIS_OK || (status = themis_path_normalise(to, new_path)) != THEMIS_OK)
         return status;
     if (strcmp(old_path, new_path) != 0 && themis_client_path_is_below(new_path, old_path))
         return themis_client_fail(THEMIS_INVALID, "%s: cannot be moved below itself", old_path);

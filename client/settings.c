@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "client/array.h"
 #include "client/error.h"
 #include "proto/proto.h"
 #include "util/clock.h"
@@ -13,7 +14,7 @@
 enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
 static const uint64_t default_timeout = 10 * THEMIS_NS_PER_S;
 
-/* Where batch systems say who we are; the first one counts. */
+/* Where batch systems put the name and the size of the job; the first that is set counts. */
 static const struct {
     const char *prefix, *job, *nodes;
 } batch_systems[] = {
@@ -43,20 +44,19 @@ static themis_status_t parse_server(const char *text, themis_client_server_t *se
 
 static themis_status_t add_server(themis_client_settings_t *settings, const char *text)
 {
-    size_t bytes = (settings->server_count + 1) * sizeof *settings->servers;
-    themis_client_server_t *servers = realloc(settings->servers, bytes);
+    size_t count = settings->server_count;
 
-    if (!servers)
-        return no_memory();
-    settings->servers = servers;
-    if (settings->server_count >= THEMIS_PROTO_MAX_SERVERS)
+    if (count >= THEMIS_PROTO_MAX_SERVERS)
         return themis_client_fail(THEMIS_CONFIG, "server list: more than %d servers", THEMIS_PROTO_MAX_SERVERS);
-    themis_status_t status = parse_server(text, &servers[settings->server_count]);
+    if (themis_client_array_reserve(&settings->servers, &settings->server_capacity, count + 1,
+                                    sizeof *settings->servers) != THEMIS_OK)
+        return no_memory();
+    themis_status_t status = parse_server(text, &settings->servers[count]);
     settings->server_count += status == THEMIS_OK;
     return status;
 }
 
-/* Cuts the list at commas and blanks, and keeps it in one spelling. */
+/* Splits the list at commas and blanks; changes it. */
 static themis_status_t parse_list(themis_client_settings_t *settings, char *list)
 {
     themis_status_t status = THEMIS_OK;
@@ -76,7 +76,7 @@ static themis_status_t parse_list(themis_client_settings_t *settings, char *list
     return status;
 }
 
-static int is_list(const char *text)
+static int is_server_list(const char *text)
 {
     themis_client_settings_t scratch = {0};
     char *copy = strdup(text);
@@ -87,15 +87,15 @@ static int is_list(const char *text)
     return good;
 }
 
-typedef struct reading {
+typedef struct file_reading {
     char *list;
-    const char *why; /* more than the status says */
-} reading_t;
+    const char *why; /* what is wrong, in more detail than the status */
+} file_reading_t;
 
-/* [client] has but the list of servers; the other sections are of other readers. */
-static themis_status_t take_entry(void *arg, const char *section, const char *key, const char *value, int line)
+/* The section [client] has the list of servers only; other sections are for other programs. */
+static themis_status_t read_entry(void *arg, const char *section, const char *key, const char *value, int line)
 {
-    reading_t *reading = arg;
+    file_reading_t *reading = arg;
 
     if (strcmp(section, "client") != 0)
         return THEMIS_OK;
@@ -103,7 +103,7 @@ static themis_status_t take_entry(void *arg, const char *section, const char *ke
         reading->why = reading->list ? "given twice" : "no such key";
         return THEMIS_CONFIG;
     }
-    if (!is_list(value)) {
+    if (!is_server_list(value)) {
         reading->why = "wanted: host:port,host:port";
         return THEMIS_PARSE;
     }
@@ -111,12 +111,12 @@ static themis_status_t take_entry(void *arg, const char *section, const char *ke
     return reading->list ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
-/* *found stays NULL if the file is not there or names no servers. */
+/* *found stays NULL if there is no such file or it has no server list. */
 static themis_status_t read_file(const char *path, int required, char **found)
 {
     char error[ERROR_BYTES];
-    reading_t reading = {0};
-    themis_status_t status = themis_util_config_read(path, take_entry, &reading, error, sizeof error);
+    file_reading_t reading = {0};
+    themis_status_t status = themis_util_config_read(path, read_entry, &reading, error, sizeof error);
 
     if (status == THEMIS_OK)
         *found = reading.list;
@@ -142,8 +142,8 @@ static themis_status_t find_in_files(char **found)
     return status;
 }
 
-/* *list stays NULL if nobody names servers. */
-static themis_status_t look_for_list(const themis_options_t *options, char **list)
+/* *list is NULL if no servers are configured. */
+static themis_status_t find_servers(const themis_options_t *options, char **list)
 {
     const char *given =
         options->servers && *options->servers ? options->servers : themis_util_config_env("THEMIS_SERVERS");
@@ -155,29 +155,9 @@ static themis_status_t look_for_list(const themis_options_t *options, char **lis
     return *list ? THEMIS_OK : no_memory();
 }
 
-int themis_client_settings_name_servers(const themis_options_t *options)
-{
-    char *list;
-    themis_status_t status = look_for_list(options, &list);
-    int named = status != THEMIS_OK || list;
-
-    free(list);
-    return named;
-}
-
-static themis_status_t find_list(const themis_options_t *options, char **list)
-{
-    themis_status_t status = look_for_list(options, list);
-
-    if (status != THEMIS_OK || *list)
-        return status;
-    return themis_client_fail(THEMIS_CONFIG,
-                              "no servers: set THEMIS_SERVERS=host:port,host:port, or start the program with "
-                              "'themis run'");
-}
-
-/* Hydra names no job and makes a session of each rank, but the ranks of a host are children of one proxy. */
-static void own_name(char *text, size_t size)
+/* "user@host/number". Hydra sets no job name and starts each rank in a login session of its own, but the ranks of a
+ * host are children of one proxy. */
+static void default_job(char *text, size_t size)
 {
     struct passwd entry, *found = NULL;
     char buffer[1024], host[128] = "host";
@@ -205,13 +185,13 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Job and number of nodes. A program may know of fewer nodes than its job has, or of more than a batch system says. */
+/* Job and number of nodes; of the numbers that the program and the batch system give, the larger one. */
 static themis_status_t find_job(const themis_options_t *options, themis_client_settings_t *settings)
 {
     char text[TEXT_BYTES];
     uint32_t named = positive_env("THEMIS_NODES"), nodes = 0;
 
-    own_name(text, sizeof text);
+    default_job(text, sizeof text);
     for (size_t i = sizeof batch_systems / sizeof *batch_systems; i-- > 0;) {
         const char *job = themis_util_config_env(batch_systems[i].job);
         if (!job)
@@ -239,14 +219,18 @@ static themis_status_t find_timeout(const themis_options_t *options, uint64_t *t
     return THEMIS_OK;
 }
 
-static themis_status_t load(const themis_options_t *options, themis_client_settings_t *settings)
+static themis_status_t settings_fill(const themis_options_t *options, themis_client_settings_t *settings)
 {
     char *list;
     uint32_t priority = positive_env("THEMIS_PRIORITY");
-    themis_status_t status = find_list(options, &list);
+    themis_status_t status = find_servers(options, &list);
 
     if (status != THEMIS_OK)
         return status;
+    if (!list)
+        return themis_client_fail(THEMIS_CONFIG,
+                                  "no servers: set THEMIS_SERVERS=host:port,host:port, or start the program with "
+                                  "'themis run'");
     status = parse_list(settings, list);
     free(list);
     if (status != THEMIS_OK || (status = find_job(options, settings)) != THEMIS_OK ||
@@ -260,11 +244,32 @@ static themis_status_t load(const themis_options_t *options, themis_client_setti
 themis_status_t themis_client_settings_load(const themis_options_t *options, themis_client_settings_t *settings)
 {
     *settings = (themis_client_settings_t){0};
-    themis_status_t status = load(options, settings);
+    themis_status_t status = settings_fill(options, settings);
 
     if (status != THEMIS_OK)
         themis_client_settings_free(settings);
     return status;
+}
+
+themis_status_t themis_configured_servers(const themis_options_t *options, char **list)
+{
+    const themis_options_t defaults = {0};
+    themis_client_settings_t settings;
+    char *found;
+
+    options = options ? options : &defaults;
+    themis_status_t status = find_servers(options, &found);
+    if (status != THEMIS_OK)
+        return status;
+    if (!found)
+        return themis_client_fail(THEMIS_NO_ENTRY, "no servers are configured");
+    free(found);
+    if ((status = themis_client_settings_load(options, &settings)) != THEMIS_OK)
+        return status;
+    *list = settings.server_list;
+    settings.server_list = NULL;
+    themis_client_settings_free(&settings);
+    return THEMIS_OK;
 }
 
 void themis_client_settings_free(themis_client_settings_t *settings)
@@ -276,22 +281,4 @@ void themis_client_settings_free(themis_client_settings_t *settings)
     free(settings->job);
     free(settings->policy);
     *settings = (themis_client_settings_t){0};
-}
-
-themis_status_t themis_configured_servers(const themis_options_t *options, char **list)
-{
-    static const themis_options_t defaults;
-    themis_client_settings_t settings;
-    themis_status_t status;
-
-    options = options ? options : &defaults;
-    if (!themis_client_settings_name_servers(options))
-        return themis_client_fail(THEMIS_NO_ENTRY, "no servers are configured");
-    status = themis_client_settings_load(options, &settings);
-    if (status != THEMIS_OK)
-        return status;
-    *list = settings.server_list;
-    settings.server_list = NULL;
-    themis_client_settings_free(&settings);
-    return THEMIS_OK;
 }

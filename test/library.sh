@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# libthemis and libthemis-plan as they are installed: what they export, and programs that find them with pkg-config.
+# libthemis and libthemis-plan as installed: what they export, and programs that are built with pkg-config.
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -13,7 +13,7 @@ if [ -n "${THEMIS_VARIANT-}" ]; then
     finish
 fi
 
-# exported: names that the library defines for others.
+# exported: names that the library exports.
 exported() { nm -D --defined-only "$library" | awk '$2 ~ /[TDBRVW]/ { print $3 }' | sed 's/@.*//' | sort; }
 # declared: the functions of the installed headers.
 declared() {
@@ -23,10 +23,10 @@ declared() {
 
 exported >"$T/exported"
 declared >"$T/declared"
-check "it exports what the headers declare, and nothing else" diff "$T/declared" "$T/exported"
+check "libthemis exports what its headers declare, and nothing else" diff "$T/declared" "$T/exported"
 
 for part in lib/libthemis.so lib/libthemis-mpiio.so sbin/themisd bin/themis; do
-    check "$part reads configuration by inih and not by what UCX exports under the same names" \
+    check "$part reads configuration with inih, not with what UCX exports under the same names" \
         sh -c "! nm -D '$THEMIS_PREFIX/$part' | grep ' ini_'"
 done
 
@@ -56,7 +56,7 @@ int main(void)
 }
 END
 # shellcheck disable=SC2046 # words of a command
-check "a program builds with pkg-config" gcc -std=c11 -Wall -Werror -o "$T/program" "$T/program.c" $(pkg-config --cflags --libs themis)
+check "a program builds with pkg-config and libthemis" gcc -std=c11 -Wall -Werror -o "$T/program" "$T/program.c" $(pkg-config --cflags --libs themis)
 check "the header is C++ as well" sh -c "echo '#include <themis/themis.h>' | g++ -Wall -Werror -x c++ -fsyntax-only $(pkg-config --cflags themis) -"
 
 # libthemis-plan, likewise.
@@ -78,7 +78,7 @@ cat >"$T/planner.c" <<'END'
 #include <themis/lap.h>
 #include <themis/topology.h>
 
-/* Two nodes, each with the bytes of the other's domain: the plan turns the default round, and nothing moves. */
+/* Two nodes, each with the bytes of the other's domain: the plan exchanges the aggregators, and nothing moves. */
 int main(void)
 {
     themis_aggregation_layout_t layout = {1024, 2, 0};
@@ -109,13 +109,13 @@ END
 # shellcheck disable=SC2046 # words of a command
 check "a program builds with pkg-config and libthemis-plan" \
     gcc -std=c11 -Wall -Werror -o "$T/planner" "$T/planner.c" $(pkg-config --cflags --libs themis-plan)
-check "it plans" sh -c "test \"\$(LD_LIBRARY_PATH=$THEMIS_PREFIX/lib timeout 30 $T/planner)\" = planned"
+check "a planning program runs" sh -c "test \"\$(LD_LIBRARY_PATH=$THEMIS_PREFIX/lib timeout 30 $T/planner)\" = planned"
 for header in lap aggregation topology; do
     # shellcheck disable=SC2046
-    check "themis/$header.h stands alone, and is C++ as well" sh -c \
+    check "themis/$header.h can be included alone, and is C++ as well" sh -c \
         "echo '#include <themis/$header.h>' | g++ -Wall -Werror -x c++ -fsyntax-only $(pkg-config --cflags themis-plan) -"
 done
 
 start_servers 2
-check "it runs, and says nothing else" sh -c "test \"\$(LD_LIBRARY_PATH=$THEMIS_PREFIX/lib timeout 30 $T/program)\" = written"
+check "a program runs, and prints nothing else" sh -c "test \"\$(LD_LIBRARY_PATH=$THEMIS_PREFIX/lib timeout 30 $T/program)\" = written"
 finish

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Write-behind and read-ahead for small accesses of one process to one open file, so that they do not cost a round trip
- * each. Small writes are packed into a buffer together with the runs they go to and leave as one list; small reads that
- * repeat with one shape at a constant distance are fetched ahead as one list. Large accesses pass by.
+ * each. Small writes are packed into a buffer, with the runs they go to, and written as one list; small reads that
+ * repeat with one shape at a constant distance are fetched ahead as one list. Large accesses bypass the cache.
  *
- * What this process wrote through the cache its own reads through it see at once. Others see it after
- * themis_cache_flush, and what others wrote is sure to be seen after themis_cache_invalidate only: the caller decides
- * when that is allowed (in MPI-IO: outside of atomic mode, between calls of sync and close).
+ * Reads through the cache see what was written through it. Others see it after themis_cache_flush, and what others
+ * wrote is certain to be seen only after themis_cache_invalidate: the caller decides when that is allowed (in MPI-IO:
+ * outside of atomic mode, between calls of sync and close).
  *
- * A background write that fails is reported by the next call on the cache, or by flush or destroy, whichever comes
- * first, once, with its text in themis_last_error; the call that reports it has done nothing else. Nothing is lost
- * silently.
+ * The failure of a write in the background is a deferred error: the next read, write, flush or destroy returns it,
+ * once, with its text in themis_last_error; a read or write that returns it has done nothing else.
  *
- * Threads: one at a time for each cache. Memory is taken at the first use.
+ * Threads: one at a time for each cache. Memory is allocated at the first use.
  */
 #ifndef THEMIS_CACHE_H
 #define THEMIS_CACHE_H
@@ -37,21 +36,21 @@ THEMIS_API void themis_cache_options_init(themis_cache_options_t *options);
 THEMIS_API themis_status_t themis_cache_create(themis_file_t *file, const themis_cache_options_t *options,
                                                themis_cache_t **cache);
 
-/* Flushes and frees, whatever the result: the first failure that was not reported yet. NULL is allowed. */
+/* Flushes and frees, whatever the result, which is the first error not yet reported. NULL is allowed. */
 THEMIS_API themis_status_t themis_cache_destroy(themis_cache_t *cache);
 
-/* As themis_write_list and themis_read_list. A write returns when its bytes are copied; the memory is free then. */
+/* As themis_write_list and themis_read_list. When a write returns, its memory may be used again. */
 THEMIS_API themis_status_t themis_cache_write(themis_cache_t *cache, const themis_list_t *list, size_t *done);
 THEMIS_API themis_status_t themis_cache_read(themis_cache_t *cache, const themis_list_t *list, size_t *done);
 
-/* All that was written is at the servers (not: durable) when it returns. To be called before anything that asks or
- * changes the file past the cache: sync, size, truncate, direct reads and writes of the same bytes. */
+/* When it returns, all that was written is at the servers, though not necessarily durable. To be called before any
+ * operation that bypasses the cache: sync, stat, truncate, direct reads and writes of the same bytes. */
 THEMIS_API themis_status_t themis_cache_flush(themis_cache_t *cache);
 
-/* Forgets what was read ahead. */
+/* Drops what was read ahead. */
 THEMIS_API void themis_cache_invalidate(themis_cache_t *cache);
 
-/* How accesses were served since the cache was made: by it, or by a request of their own. */
+/* How accesses were served since the cache was created: by it, or by a request of their own. */
 typedef struct themis_cache_counts {
     uint64_t writes_behind, writes_direct, reads_ahead, reads_direct;
 } themis_cache_counts_t;

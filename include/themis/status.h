@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Status codes of Themis. A function that can fail returns themis_status_t: 0 or one of the negative numbers below.
- * The numbers travel on the wire and never change; they are grouped by what the failure kills.
+ * The numbers travel on the wire and never change; they are grouped by what the failure concerns.
  */
 #ifndef THEMIS_STATUS_H
 #define THEMIS_STATUS_H
@@ -14,7 +14,7 @@ extern "C" {
 #define THEMIS_STATUS_MAP(X)                                                                                           \
     X(OK, 0, "success")                                                                                                \
     X(IN_PROGRESS, 1, "in progress")                                                                                   \
-    /* the call: a mistake of the caller, or of this process */                                                        \
+    /* the call: an error of the caller or of this process */                                                          \
     X(INVALID, -1, "invalid argument")                                                                                 \
     X(NO_MEMORY, -2, "out of memory")                                                                                  \
     X(UNSUPPORTED, -3, "not supported")                                                                                \

@@ -2,16 +2,16 @@
 /*
  * Client API of Themis: files on Themis servers, for C programs, the MPI-IO driver and the tools.
  *
- * A session (themis_t) is this process's link to a list of servers and stands for one job. Connections are made on
- * first use and again after a server went away: an operation that meets a lost server is retried for `timeout`, then
- * fails with THEMIS_UNREACHABLE, THEMIS_DISCONNECTED or THEMIS_TIMED_OUT. Paths are absolute ("/a/b"), components up to
- * 255 bytes, whole paths up to 4,096; "//", "." and ".." are resolved as text.
+ * A session (themis_t) connects this process to a list of servers, on behalf of one job. Connections are opened on
+ * first use, and again when they were lost: an operation on a server that cannot be reached is retried for `timeout`,
+ * then fails with THEMIS_UNREACHABLE, THEMIS_DISCONNECTED or THEMIS_TIMED_OUT. Paths are absolute ("/a/b"), components
+ * up to 255 bytes, whole paths up to 4,096; "//", "." and ".." are resolved as text.
  *
- * Threads: every function may be called by several threads at once, on the same session or file. There is no thread of
- * the library's own: operations progress in the thread that waits, and in themis_request_test. Where server and client
- * are on one host the server moves the bytes by itself, so a request proceeds even if nobody calls.
+ * Threads: every function may be called by several threads at once, on the same session or file. The library has no
+ * threads of its own: operations progress in the thread that waits, and in themis_request_test. If server and client
+ * are on one host, the server moves the bytes by itself, so a request proceeds even if no function is called.
  *
- * Errors: all functions return a status below 0 on failure; themis_last_error() then has the text that names file,
+ * Errors: all functions return a status below 0 on failure; themis_last_error() then returns a text that names file,
  * server and cause. Results are written only on success.
  */
 #ifndef THEMIS_THEMIS_H
@@ -31,51 +31,53 @@ typedef struct themis themis_t;
 typedef struct themis_file themis_file_t;
 typedef struct themis_request themis_request_t;
 
-/* Fill with themis_options_init, then set what is to differ. Texts are borrowed for the call of themis_connect. */
+/* Initialise with themis_options_init, then set what differs from the defaults. Texts are borrowed for the call. */
 typedef struct themis_options {
     const char *servers; /* "host:port,host:port"; the order is part of the identity of the file system. NULL: the
                             environment (THEMIS_SERVERS), then the configuration file (THEMIS_CONFIG,
                             ~/.config/themis.conf, /etc/themis/themis.conf: [client] servers = ...) */
-    const char *job;     /* NULL: THEMIS_JOB, then what Slurm, PBS or Flux says, else "user@host/number", where the
+    const char *job;     /* NULL: THEMIS_JOB, then the job of Slurm, PBS or Flux, else "user@host/number", where the
                             number is that of Hydra's proxy on this host or of the login session */
-    uint32_t nodes;      /* of the job, at least; counts if it is more than THEMIS_NODES, or where that is not set than
-                            the batch system's number. 0: not known */
+    uint32_t nodes;      /* minimum number of nodes of the job; THEMIS_NODES, or if that is not set the number of the
+                            batch system, is used if it is larger. 0: not known */
     uint32_t priority;   /* 0: from the environment (THEMIS_PRIORITY), else 1 */
-    const char *policy;  /* wish for the servers' policy; NULL: none */
-    uint64_t timeout;    /* ns; how long to try to reach a server; 0: THEMIS_TIMEOUT, else 10 s */
+    const char *policy;  /* policy that is requested of the servers; NULL: none */
+    uint64_t timeout;    /* ns; how long a server may be unreachable; 0: THEMIS_TIMEOUT, else 10 s */
 } themis_options_t;
 
 THEMIS_API void themis_options_init(themis_options_t *options);
 
 /*
- * Opens a session and reaches the first server that answers; the others are connected on first use. THEMIS_CONFIG: no
- * or a wrong server list. THEMIS_UNREACHABLE: no server answered within the timeout. Options NULL: all defaults.
+ * Opens a session and waits for the first server that replies; the others are connected on first use. THEMIS_CONFIG: no
+ * server list, or an invalid one. THEMIS_UNREACHABLE: no server replied within the timeout. Options NULL: all defaults.
  */
 THEMIS_API themis_status_t themis_connect(const themis_options_t *options, themis_t **session);
 
-/* The server list that themis_connect would use with these options (NULL: all defaults), "host:port,host:port" without
+/*
+ * The server list that themis_connect would use with these options (NULL: all defaults), "host:port,host:port" without
  * blanks; owned by the caller: free it. THEMIS_NO_ENTRY: none is configured. THEMIS_CONFIG: it, or another setting, is
- * wrong. */
+ * wrong.
+ */
 THEMIS_API themis_status_t themis_configured_servers(const themis_options_t *options, char **list);
 
-/* The job runs on at least that many nodes. If this is more than the session knew, the servers are told, without
- * waiting for their answers. */
+/* Sets the minimum number of nodes of the job. If it is larger than before, it is sent to the servers, without waiting
+ * for their replies. */
 THEMIS_API themis_status_t themis_session_set_nodes(themis_t *session, uint32_t nodes);
 
-/* Ends the session. All files are to be closed and all requests waited for before. NULL is allowed. */
+/* Ends the session. All files must be closed and all requests ended before. NULL is allowed. */
 THEMIS_API void themis_disconnect(themis_t *session);
 
 /* Text of the last failure in this thread; "" at first. Valid until the next call in this thread. */
 THEMIS_API const char *themis_last_error(void);
 
-/* What is in force: number of servers, policy of the first server, whether the wish for a policy was granted. */
+/* What is in force; policy and stripes as of the first server that is connected. */
 typedef struct themis_session_info {
     uint32_t servers;
     const char *server_list; /* "host:port,..."; lives as long as the session */
     const char *job;
     const char *policy;
-    int policy_granted;
-    const char *policy_fault; /* what is wrong with the wish and at which character, if it is no policy; else "" */
+    int policy_granted;       /* 1: the policy that was requested is in force */
+    const char *policy_fault; /* if the requested text is not a policy: why, and at which character; else "" */
     uint64_t stripe_size;     /* of new files */
     uint32_t stripe_count;
     int all_local; /* 1: every server is on this host and copies directly */
@@ -83,6 +85,13 @@ typedef struct themis_session_info {
 THEMIS_API themis_status_t themis_session_info(themis_t *session, themis_session_info_t *info);
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the longest path, with the terminating NUL. */
+enum { THEMIS_PATH_BYTES = 4096 + 1 };
+
+/* Resolves empty, "." and ".." components and a trailing slash as text, as all functions do with paths.
+ * THEMIS_BAD_NAME: not absolute; THEMIS_NAME_TOO_LONG. */
+THEMIS_API themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES]);
 
 typedef enum themis_type { THEMIS_TYPE_FILE = 1, THEMIS_TYPE_DIRECTORY = 2 } themis_type_t;
 
@@ -104,24 +113,19 @@ typedef struct themis_stat {
     themis_layout_t layout;
 } themis_stat_t;
 
-/* Resolves empty, "." and ".." components and a trailing slash as text, as all functions do with paths.
- * THEMIS_BAD_NAME: not absolute; THEMIS_NAME_TOO_LONG. */
-enum { THEMIS_PATH_BYTES = 4096 + 1 };
-THEMIS_API themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES]);
-
 THEMIS_API themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat);
 THEMIS_API themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode);
 THEMIS_API themis_status_t themis_rmdir(themis_t *session, const char *path);
 THEMIS_API themis_status_t themis_unlink(themis_t *session, const char *path);
-/* Replaces a file of the new name. A directory is moved with all below it, entry by entry: not atomic, but a crash
- * leaves each entry under at least one of its names. */
+/* Replaces a file of the new name. A directory is moved with all that is below it, entry by entry: not atomic, but
+ * after a crash each entry has at least one of its names. */
 THEMIS_API themis_status_t themis_rename(themis_t *session, const char *from, const char *to);
 THEMIS_API themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode);
 
 /*
- * Called for each entry, in byte order of names; a value other than 0 ends the listing, with success. The listing is
- * what the directory's server has: every name that exists all the while is in it once. A name whose maker died half-way
- * may be in it, too, and themis_stat then says THEMIS_NO_ENTRY; who shows names to people leaves such out.
+ * Called for each entry, in byte order of names; a value other than 0 ends the listing, with success. Every name that
+ * exists during the whole listing is in it once. A name whose creation was interrupted may be in it, too: themis_stat
+ * then returns THEMIS_NO_ENTRY, and programs that show names to users should omit it.
  */
 typedef int (*themis_entry_fn)(void *arg, const char *name, themis_type_t type);
 THEMIS_API themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry_fn entry, void *arg);
@@ -132,20 +136,20 @@ enum {
     THEMIS_OPEN_READ = 1,
     THEMIS_OPEN_WRITE = 2,
     THEMIS_OPEN_CREATE = 4,
-    THEMIS_OPEN_EXCLUSIVE = 8, /* with CREATE: THEMIS_EXISTS when it is there */
+    THEMIS_OPEN_EXCLUSIVE = 8, /* with CREATE: THEMIS_EXISTS if the file exists */
     THEMIS_OPEN_TRUNCATE = 16
 };
 
-/* `layout` counts when the file is created; NULL: defaults. */
+/* `mode` and `layout` are used if the file is created; layout NULL: defaults. */
 THEMIS_API themis_status_t themis_open(themis_t *session, const char *path, int flags, uint32_t mode,
                                        const themis_layout_t *layout, themis_file_t **file);
 
-/* Releases the handle, whatever the result; THEMIS_OK or the first failure of what was outstanding. Does not sync. */
+/* Releases the handle and its locks, whatever the result, which is that of releasing the locks. Does not sync. */
 THEMIS_API themis_status_t themis_close(themis_file_t *file);
 
 /*
- * A handle as bytes, so that one rank opens and the others get it by broadcast, without a message to any server. Pack
- * writes at most `capacity` bytes and stores the length; THEMIS_HANDLE_BYTES always suffice.
+ * A handle as bytes, so that one rank opens a file and broadcasts it to the others, without a message to any server.
+ * Pack writes at most `capacity` bytes and stores the length; THEMIS_HANDLE_BYTES always suffice.
  */
 #define THEMIS_HANDLE_BYTES 4352
 THEMIS_API themis_status_t themis_file_pack(const themis_file_t *file, void *bytes, size_t capacity, size_t *length);
@@ -155,28 +159,28 @@ THEMIS_API themis_status_t themis_file_unpack(themis_t *session, const void *byt
 THEMIS_API void themis_file_layout(const themis_file_t *file, themis_layout_t *layout);
 THEMIS_API const char *themis_file_path(const themis_file_t *file); /* borrowed, as long as the file */
 THEMIS_API themis_t *themis_file_session(const themis_file_t *file);
-/* Size, times and attributes, asked from the servers. */
+/* Size and times as of the servers now, the other attributes as of themis_open. */
 THEMIS_API themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat);
 
 /* --- data -------------------------------------------------------------------------------------------------------- */
 
 /*
  * `count` pieces of `length` bytes each, `stride` bytes from start to start: one row of a vector. count 1 is a plain
- * extent. Pieces of one list may come in any order; bytes written twice by one call have one of the values.
+ * extent. The pieces of a list may be in any order; bytes that one call writes twice get one of the values.
  */
 typedef struct themis_run {
     uint64_t offset, length, stride, count;
 } themis_run_t;
 
-/* Reads stop at the end of the file (fewer bytes, 0 at or behind it); holes read as zeros. *done: bytes moved. */
+/* Reads stop at the end of the file (fewer bytes, 0 at or past it); holes read as zeros. *done: bytes moved. */
 THEMIS_API themis_status_t themis_read(themis_file_t *file, void *buffer, size_t bytes, uint64_t offset, size_t *done);
 THEMIS_API themis_status_t themis_write(themis_file_t *file, const void *buffer, size_t bytes, uint64_t offset,
                                         size_t *done);
 
 /*
  * List I/O: the bytes of `memory`, in order, are the bytes of `runs`, in order; both sums are equal (else
- * THEMIS_INVALID). One request per server, however many pieces. In a read, bytes behind the end of the file are left
- * untouched, and *done counts the bytes before the first of them.
+ * THEMIS_INVALID). One request per server, however many pieces. In a read, memory for bytes past the end of the file is
+ * left untouched, and *done counts the bytes before the first of them.
  */
 typedef struct themis_list {
     const struct iovec *memory;
@@ -188,8 +192,8 @@ THEMIS_API themis_status_t themis_read_list(themis_file_t *file, const themis_li
 THEMIS_API themis_status_t themis_write_list(themis_file_t *file, const themis_list_t *list, size_t *done);
 
 /*
- * Non-blocking forms. The lists are copied; the memory they name must stay until the request has ended. Every request
- * is ended by exactly one themis_request_wait, or by a themis_request_test that reports completion; both free it then.
+ * Non-blocking forms. The lists are copied; the memory they name must remain valid until the request has ended. Every
+ * request is ended by one themis_request_wait, or by a themis_request_test that reports completion; both free it then.
  */
 THEMIS_API themis_status_t themis_iread_list(themis_file_t *file, const themis_list_t *list,
                                              themis_request_t **request);
@@ -206,38 +210,38 @@ THEMIS_API themis_status_t themis_progress(themis_t *session, uint64_t timeout);
 THEMIS_API themis_status_t themis_truncate(themis_file_t *file, uint64_t size);
 /* Reserves space for [0, size) and makes the file at least that long. */
 THEMIS_API themis_status_t themis_allocate(themis_file_t *file, uint64_t size);
-/* Written bytes, the file's name and those of the directories above it are durable in the sense of the servers' store
- * when it returns: on the disk with `posix`, as long as the server's process lives with `arena`. */
+/* When it returns, written bytes, the file's name and those of the directories above it are as durable as the store of
+ * the servers: on disk with `posix`, until the server process ends with `arena`. */
 THEMIS_API themis_status_t themis_sync(themis_file_t *file);
 
 /* --- locks and the shared file pointer ---------------------------------------------------------------------------- */
 
 enum { THEMIS_LOCK_SHARED = 0, THEMIS_LOCK_EXCLUSIVE = 1, THEMIS_LOCK_TRY = 2 };
-/* length UINT64_MAX: to the end of all files. With TRY: THEMIS_LOCKED instead of waiting. Locks belong to the file
- * handle and end with it, with the session, or when its lease runs out because the client is gone. Each lock is given
- * back by one unlock of the same range, or all of them by one of the whole file.
+/* length UINT64_MAX: without end. With TRY: THEMIS_LOCKED instead of waiting. Locks belong to the file handle and end
+ * with it, with the session, or when its lease expires after the client was lost. Each lock is released by one unlock
+ * of the same range, or all of them by one of the whole file.
  *
- * When the server that keeps them has restarted, or took the client for gone, locks are lost. All reads, writes and
- * locks by the handle then fail with THEMIS_STALE until it has given back what it held; those unlocks fail so, too. */
+ * Locks are lost when the server that keeps them restarts, or when the lease expires. All reads, writes and locks by
+ * the handle then fail with THEMIS_STALE until it has released what it held; these unlocks fail with it, too. */
 THEMIS_API themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t length, int flags);
 THEMIS_API themis_status_t themis_unlock(themis_file_t *file, uint64_t offset, uint64_t length);
 
-/* One counter per file on its first server: the shared file pointer. *before: the value before the action. */
+/* One counter per file, on its first server: the shared file pointer. *before: the value before the addition. */
 THEMIS_API themis_status_t themis_counter_get(themis_file_t *file, int64_t *value);
 THEMIS_API themis_status_t themis_counter_set(themis_file_t *file, int64_t value);
 THEMIS_API themis_status_t themis_counter_add(themis_file_t *file, int64_t delta, int64_t *before);
 
 /* --- administration ----------------------------------------------------------------------------------------------- */
 
-/* Asks server `index` for "server", "jobs", "metrics" or "policy"; JSON (or OpenMetrics text) that the caller frees.
- * "jobs" has 400 jobs at most; "jobs N" goes on after the one whose "number" is N, until the array is empty.
- * "instance" is a word that no other server's process has: two sessions that get the same one have that server in
- * common, under whatever name, and a path then means the same file or directory in both. */
+/* Status of server `index`: "server", "jobs", "metrics" or "policy"; JSON (or OpenMetrics text) that the caller frees.
+ * "jobs" has 400 jobs at most; "jobs N" continues after the one whose "number" is N, until the array is empty.
+ * "instance" is a word that is different for each server process: two sessions that get the same one have that server
+ * in common, under whatever name, and a path then means the same file or directory in both. */
 THEMIS_API themis_status_t themis_query(themis_t *session, uint32_t index, const char *what, char **text);
-/* Sets the policy of server `index`; *text (freed by the caller) is the policy in force, on failure themis_last_error()
- * has the position of the fault. */
+/* Sets the policy of server `index`; *text (freed by the caller) is the policy in force. After a failure
+ * themis_last_error() has the position of the error. */
 THEMIS_API themis_status_t themis_policy_set(themis_t *session, uint32_t index, const char *policy, char **text);
-/* Asks server `index` to drain and stop. */
+/* Tells server `index` to complete its requests and stop. */
 THEMIS_API themis_status_t themis_shutdown(themis_t *session, uint32_t index);
 
 #ifdef __cplusplus

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many clients in one process: crowd MOST. Connects until a server takes no more; the first client has to go on all the
- * while, and when the others have left a new one gets in. Says how many there were, and why not one more. */
+/* Many clients in one process: crowd NUMBER. Connects that many, or until a server refuses one; the first client must
+ * be served all the time, and when the others have disconnected a new one must be accepted. Prints how many were
+ * connected, and why no more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <themis/themis.h>
 #include <time.h>
 
-enum { MOST = 400 };
+enum { MAX_CLIENTS = 400 };
 
-static int works(themis_t *session)
+static int is_served(themis_t *session)
 {
     char text[8] = "";
     themis_file_t *file;
@@ -27,27 +28,27 @@ static int works(themis_t *session)
 
 int main(int argc, char **argv)
 {
-    static themis_t *sessions[MOST];
-    int most = argc == 2 ? atoi(argv[1]) : 0, count = 0;
+    static themis_t *sessions[MAX_CLIENTS];
+    int wanted = argc == 2 ? atoi(argv[1]) : 0, count = 0;
 
-    while (count < most && count < MOST && themis_connect(NULL, &sessions[count]) == THEMIS_OK) {
-        if (!works(sessions[0])) {
+    while (count < wanted && count < MAX_CLIENTS && themis_connect(NULL, &sessions[count]) == THEMIS_OK) {
+        if (!is_served(sessions[0])) {
             fprintf(stderr, "with %d clients: %s\n", count + 1, themis_last_error());
             return 1;
         }
         count++;
     }
-    printf("%d\n%s\n", count, count < most ? themis_last_error() : "");
-    if (count == 0 || !works(sessions[0])) {
-        fprintf(stderr, "afterwards: %s\n", themis_last_error());
+    printf("%d\n%s\n", count, count < wanted ? themis_last_error() : "");
+    if (count == 0 || !is_served(sessions[0])) {
+        fprintf(stderr, "with all clients: %s\n", themis_last_error());
         return 1;
     }
     for (int i = 1; i < count; i++)
         themis_disconnect(sessions[i]);
     for (int tries = 0; count > 1 && themis_connect(NULL, &sessions[1]) != THEMIS_OK; tries++)
         if (tries == 5) {
-            fprintf(stderr, "no room was made: %s\n", themis_last_error());
+            fprintf(stderr, "a new client was refused: %s\n", themis_last_error());
             return 1;
         }
-    return works(sessions[1]) && works(sessions[0]) ? 0 : 1;
+    return is_served(sessions[1]) && is_served(sessions[0]) ? 0 : 1;
 }

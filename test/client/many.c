@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes many empty files in a directory that is there: many DIRECTORY COUNT; "file-0" and so on, by four threads. */
+/* Creates empty files in an existing directory, by four threads: many DIRECTORY COUNT; "file-0" and so on. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static long count;
 static atomic_long next;
 static atomic_int failed;
 
-static void *make_files(void *arg)
+static void *create_files(void *arg)
 {
     const int flags = THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE | THEMIS_OPEN_EXCLUSIVE;
     themis_file_t *file;
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     directory = argv[1];
     count = strtol(argv[2], NULL, 10);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, make_files, NULL) != 0)
+        if (pthread_create(&threads[i], NULL, create_files, NULL) != 0)
             abort();
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

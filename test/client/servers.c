@@ -35,6 +35,22 @@ static void choose_ports(void)
         close(sockets[i]);
 }
 
+themis_status_t test_connect(const char *list, uint64_t timeout, themis_t **session)
+{
+    themis_options_t options;
+
+    themis_options_init(&options);
+    options.servers = list;
+    options.timeout = timeout;
+    return themis_connect(&options, session);
+}
+
+themis_list_t test_list(void *bytes, const themis_run_t *run, struct iovec *memory)
+{
+    *memory = (struct iovec){bytes, run->length * run->count};
+    return (themis_list_t){memory, 1, run, 1};
+}
+
 void test_server_start_after(int index, unsigned delay_ms)
 {
     char port[16], number[16], stripe[16];
@@ -60,8 +76,10 @@ void test_server_start(int index)
 
 int test_servers_start(void)
 {
-    if (access("server/themisd", X_OK) != 0)
+    if (access("server/themisd", X_OK) != 0) {
+        fputs("server/themisd is not built\n", stderr);
         return -1;
+    }
     setenv("UCX_NET_DEVICES", "lo", 0);
     choose_ports();
     for (int i = 0; i < TEST_SERVERS; i++)
@@ -74,7 +92,7 @@ void test_server_signal(int index, int signal)
     if (pids[index] <= 0)
         return;
     kill(pids[index], signal);
-    if (signal == SIGSTOP) /* all of its threads have stopped when this returns */
+    if (signal == SIGSTOP) /* returns when all of its threads have stopped */
         waitpid(pids[index], NULL, WUNTRACED);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "themis/cache.h"
+#include "test/client/random.h"
 #include "test/client/servers.h"
 #include "test/lib/run.h"
 
@@ -15,27 +16,12 @@ static themis_file_t *file;
 static themis_cache_t *cache;
 static unsigned char model[FILE_BYTES];
 static uint64_t size;
-static uint64_t state = 88172645463325252u;
-
-#define ck_ok(call) ck_assert_msg((call) == THEMIS_OK, "%s", themis_last_error())
-
-static uint64_t draw(uint64_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
-}
 
 static void open_all(void)
 {
     themis_cache_options_t options;
-    themis_options_t session_options;
 
-    themis_options_init(&session_options);
-    session_options.servers = test_server_list;
-    session_options.timeout = 1500000000;
-    ck_ok(themis_connect(&session_options, &session));
+    ck_ok(test_connect(test_server_list, 1500000000, &session));
     ck_ok(themis_open(session, "/cached",
                       THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE | THEMIS_OPEN_TRUNCATE, 0644, NULL,
                       &file));
@@ -57,8 +43,8 @@ static void close_all(void)
 static void write_run(const themis_run_t *run)
 {
     static unsigned char bytes[1 << 16];
-    struct iovec memory = {bytes, run->length * run->count};
-    themis_list_t list = {&memory, 1, run, 1};
+    struct iovec memory;
+    themis_list_t list = test_list(bytes, run, &memory);
     size_t done = 0, at = 0;
 
     for (uint64_t i = 0; i < run->count; i++)
@@ -69,14 +55,14 @@ static void write_run(const themis_run_t *run)
         }
     ck_ok(themis_cache_write(cache, &list, &done));
     ck_assert_uint_eq(done, at);
-    memset(bytes, 0xaa, at); /* the memory is ours again */
+    memset(bytes, 0xaa, at); /* the memory may be used again */
 }
 
 static void read_run(const themis_run_t *run)
 {
     static unsigned char bytes[1 << 16];
-    struct iovec memory = {bytes, run->length * run->count};
-    themis_list_t list = {&memory, 1, run, 1};
+    struct iovec memory;
+    themis_list_t list = test_list(bytes, run, &memory);
     size_t done = 0, at = 0, wanted = SIZE_MAX;
 
     ck_ok(themis_cache_read(cache, &list, &done));
@@ -117,7 +103,7 @@ static void regular_row(void (*access)(const themis_run_t *run))
     }
 }
 
-static void compare_past_the_cache(void)
+static void compare_without_the_cache(void)
 {
     static unsigned char bytes[FILE_BYTES];
     size_t done;
@@ -143,7 +129,7 @@ START_TEST(the_cache_is_the_file)
             break;
         case 3:
             if (draw(10) == 0)
-                compare_past_the_cache();
+                compare_without_the_cache();
             break;
         case 4:
             themis_cache_invalidate(cache);
@@ -152,7 +138,7 @@ START_TEST(the_cache_is_the_file)
             (draw(2) ? write_run : read_run)(&run);
         }
     }
-    compare_past_the_cache();
+    compare_without_the_cache();
 }
 END_TEST
 
@@ -173,7 +159,7 @@ START_TEST(others_see_it_after_flush_and_we_see_them_after_invalidate)
     ck_ok(themis_cache_flush(cache));
     ck_ok(themis_read(other, &byte, 1, 4095, &done));
     ck_assert_uint_eq(byte, 1);
-    for (run.offset = 0; run.offset < 160; run.offset += 16) /* a pattern: more is fetched ahead */
+    for (run.offset = 0; run.offset < 160; run.offset += 16) /* a pattern: more is read ahead */
         ck_ok(themis_cache_read(cache, &list, &done));
     byte = 2;
     ck_ok(themis_write(other, &byte, 1, run.offset, &done));
@@ -186,7 +172,7 @@ END_TEST
 
 START_TEST(a_long_pattern_is_read_ahead_to_its_end)
 {
-    enum { READS = 3000, BYTES = 2048 }; /* many windows */
+    enum { READS = 3000, BYTES = 2048 }; /* many batches */
     static unsigned char bytes[READS * BYTES];
     struct iovec memory = {bytes, sizeof bytes};
     themis_run_t run = {0, sizeof bytes, sizeof bytes, 1};
@@ -214,9 +200,9 @@ END_TEST
 START_TEST(a_lost_write_is_reported_once)
 {
     unsigned char bytes[1024];
-    struct iovec memory = {bytes, sizeof bytes};
+    struct iovec memory;
     themis_run_t run = {0, sizeof bytes, sizeof bytes, 1};
-    themis_list_t list = {&memory, 1, &run, 1};
+    themis_list_t list = test_list(bytes, &run, &memory);
     size_t done;
 
     memset(bytes, 5, sizeof bytes);
@@ -226,8 +212,8 @@ START_TEST(a_lost_write_is_reported_once)
     themis_status_t status = themis_cache_flush(cache);
     ck_assert_int_lt(status, 0);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "/cached"));
-    ck_ok(themis_cache_flush(cache)); /* reported already, and nothing is left */
-    for (int i = 0; i < 64; i++) {    /* the background fails: some call of ours says so */
+    ck_ok(themis_cache_flush(cache)); /* reported already */
+    for (int i = 0; i < 64; i++) {    /* a write in the background fails: some later call returns it */
         run.offset = (uint64_t)i * sizeof bytes;
         if ((status = themis_cache_write(cache, &list, &done)) != THEMIS_OK)
             break;
@@ -246,10 +232,8 @@ int main(void)
     Suite *suite = suite_create("client cache");
     TCase *tcase = tcase_create("all");
 
-    if (test_servers_start() != 0) {
-        fputs("server/themisd is not built\n", stderr);
+    if (test_servers_start() != 0)
         return 77;
-    }
     tcase_set_timeout(tcase, 100);
     tcase_add_checked_fixture(tcase, open_all, close_all);
     tcase_add_test(tcase, the_cache_is_the_file);

@@ -15,16 +15,11 @@
 static const int create = THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE;
 static themis_t *session;
 
-#define ck_ok(call) ck_assert_msg((call) == THEMIS_OK, "%s", themis_last_error())
-
-static themis_status_t connect_to(const char *list, uint64_t timeout)
+/* Another session instead of the present one. */
+static void reconnect(uint64_t timeout)
 {
-    themis_options_t options;
-
-    themis_options_init(&options);
-    options.servers = list;
-    options.timeout = timeout;
-    return themis_connect(&options, &session);
+    themis_disconnect(session);
+    ck_ok(test_connect(test_server_list, timeout, &session));
 }
 
 /* Stripes on all servers, beginning with the first. */
@@ -49,8 +44,8 @@ static themis_status_t write_all(themis_file_t *file)
 static void start_servers(void)
 {
     ck_assert_int_eq(test_servers_start(), 0);
-    ck_ok(connect_to(test_server_list, 10 * THEMIS_NS_PER_S));
-    themis_file_t *file = open_file("/warm"); /* all are up and connected */
+    ck_ok(test_connect(test_server_list, 10 * THEMIS_NS_PER_S, &session));
+    themis_file_t *file = open_file("/warm"); /* all servers are started and connected */
     ck_ok(write_all(file));
     ck_ok(themis_close(file));
 }
@@ -79,8 +74,7 @@ START_TEST(a_server_that_is_gone_is_named_in_time)
 {
     themis_session_info_t info;
 
-    themis_disconnect(session);
-    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
+    reconnect(THEMIS_NS_PER_S);
     ck_ok(themis_session_info(session, &info));
     themis_file_t *file = open_file("/gone");
     ck_ok(write_all(file));
@@ -91,7 +85,7 @@ START_TEST(a_server_that_is_gone_is_named_in_time)
     ck_assert_uint_lt(themis_util_clock_now() - start, 5 * THEMIS_NS_PER_S);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "/gone: server 127.0.0.1:"));
     start = themis_util_clock_now();
-    ck_assert_int_lt(write_all(file), 0); /* known by now */
+    ck_assert_int_lt(write_all(file), 0); /* known to be gone */
     ck_assert_uint_lt(themis_util_clock_now() - start, 2 * THEMIS_NS_PER_S);
     themis_close(file);
 }
@@ -116,8 +110,7 @@ END_TEST
 
 START_TEST(a_server_that_hangs_is_given_up)
 {
-    themis_disconnect(session);
-    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
+    reconnect(THEMIS_NS_PER_S);
     themis_file_t *file = open_file("/hang");
     ck_ok(write_all(file));
     test_server_signal(1, SIGSTOP);
@@ -128,41 +121,54 @@ START_TEST(a_server_that_hangs_is_given_up)
 }
 END_TEST
 
-/* What is asked of a server that does not answer waits here beyond a bound, and is sent as answers come. */
+/* A file with all of its bytes on server 1, which is stopped. */
+static themis_file_t *open_on_stopped(const char *path)
+{
+    themis_layout_t layout = {TEST_STRIPE, 1, 1};
+    themis_file_t *file;
+
+    ck_ok(themis_open(session, path, create, 0644, &layout, &file));
+    test_server_signal(1, SIGSTOP);
+    return file;
+}
+
+static void continue_and_wait(themis_request_t **requests, int count)
+{
+    test_server_signal(1, SIGCONT);
+    for (int i = 0; i < count; i++)
+        ck_ok(themis_request_wait(requests[i], NULL));
+}
+
+/* Requests to a server that does not reply wait in the client beyond a bound, and are sent as replies come. */
 START_TEST(requests_under_way_are_bounded)
 {
     enum { REQUESTS = 3 * THEMIS_CLIENT_MAX_CALLS };
     static themis_request_t *requests[REQUESTS];
     static unsigned char out[REQUESTS], in[REQUESTS];
-    themis_layout_t layout = {TEST_STRIPE, 1, 1};
-    const themis_client_peer_t *peer = &session->peers[1];
-    themis_file_t *file;
+    const themis_client_peer_t *peer = &session->peers.array[1];
+    themis_file_t *file = open_on_stopped("/bounded");
     size_t done;
 
-    ck_ok(themis_open(session, "/bounded", create, 0644, &layout, &file));
-    test_server_signal(1, SIGSTOP);
     for (int i = 0; i < REQUESTS; i++) {
-        struct iovec memory = {&out[i], 1};
+        struct iovec memory;
         themis_run_t run = {(uint64_t)i, 1, 1, 1};
-        themis_list_t list = {&memory, 1, &run, 1};
+        themis_list_t list = test_list(&out[i], &run, &memory);
         out[i] = (unsigned char)(i * 7 + 1);
         ck_ok(themis_iwrite_list(file, &list, &requests[i]));
     }
-    ck_assert_uint_eq(peer->under_way, THEMIS_CLIENT_MAX_CALLS);
-    ck_assert_uint_eq(peer->unsent, REQUESTS - THEMIS_CLIENT_MAX_CALLS);
-    test_server_signal(1, SIGCONT);
-    for (int i = 0; i < REQUESTS; i++)
-        ck_ok(themis_request_wait(requests[i], &done));
-    ck_assert_uint_eq(peer->under_way, 0);
-    ck_assert_uint_eq(peer->under_way_bytes, 0);
-    ck_assert_uint_eq(peer->unsent, 0);
+    ck_assert_uint_eq(peer->queue.under_way, THEMIS_CLIENT_MAX_CALLS);
+    ck_assert_uint_eq(peer->queue.unsent, REQUESTS - THEMIS_CLIENT_MAX_CALLS);
+    continue_and_wait(requests, REQUESTS);
+    ck_assert_uint_eq(peer->queue.under_way, 0);
+    ck_assert_uint_eq(peer->queue.under_way_bytes, 0);
+    ck_assert_uint_eq(peer->queue.unsent, 0);
     ck_ok(themis_read(file, in, sizeof in, 0, &done));
     ck_assert_mem_eq(in, out, sizeof in);
     themis_close(file);
 }
 END_TEST
 
-/* The same with long lists: the bytes of their messages count. */
+/* The same with long lists: the bytes of their messages are bounded, too. */
 START_TEST(bytes_under_way_are_bounded)
 {
     enum { REQUESTS = 40, RUNS = 16000 };
@@ -171,25 +177,19 @@ START_TEST(bytes_under_way_are_bounded)
     static themis_run_t runs[RUNS];
     struct iovec memory = {out, RUNS};
     themis_list_t list = {&memory, 1, runs, RUNS};
-    themis_layout_t layout = {TEST_STRIPE, 1, 1};
-    const themis_client_peer_t *peer = &session->peers[1];
-    themis_file_t *file;
-    size_t done;
+    const themis_client_peer_t *peer = &session->peers.array[1];
+    themis_file_t *file = open_on_stopped("/lists");
 
-    ck_ok(themis_open(session, "/lists", create, 0644, &layout, &file));
-    test_server_signal(1, SIGSTOP);
     for (int i = 0; i < REQUESTS; i++) {
-        for (int k = 0; k < RUNS; k++) /* no two of them make a row, and no two requests meet */
+        for (int k = 0; k < RUNS; k++) /* irregular, and no two requests have a byte in common */
             runs[k] = (themis_run_t){(uint64_t)(i * RUNS + RUNS - k) * 16 + (uint64_t)(k * k) % 11, 1, 1, 1};
         ck_ok(themis_iwrite_list(file, &list, &requests[i]));
     }
-    ck_assert_uint_ge(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES);
-    ck_assert_uint_lt(peer->under_way_bytes, THEMIS_CLIENT_MAX_BYTES + (1 << 20));
-    ck_assert_uint_gt(peer->unsent, 0);
-    test_server_signal(1, SIGCONT);
-    for (int i = 0; i < REQUESTS; i++)
-        ck_ok(themis_request_wait(requests[i], &done));
-    ck_assert_uint_eq(peer->under_way_bytes, 0);
+    ck_assert_uint_ge(peer->queue.under_way_bytes, THEMIS_CLIENT_MAX_BYTES);
+    ck_assert_uint_lt(peer->queue.under_way_bytes, THEMIS_CLIENT_MAX_BYTES + (1 << 20));
+    ck_assert_uint_gt(peer->queue.unsent, 0);
+    continue_and_wait(requests, REQUESTS);
+    ck_assert_uint_eq(peer->queue.under_way_bytes, 0);
     themis_close(file);
 }
 END_TEST
@@ -203,8 +203,7 @@ START_TEST(sync_reaches_the_homes_of_the_names)
     size_t done;
     int failed = 0;
 
-    themis_disconnect(session);
-    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
+    reconnect(THEMIS_NS_PER_S);
     for (int i = 0; i < 8; i++) {
         snprintf(path, sizeof path, "/sync%d", i);
         ck_ok(themis_open(session, path, create, 0644, &layout, &files[i]));
@@ -221,8 +220,8 @@ START_TEST(sync_reaches_the_homes_of_the_names)
 }
 END_TEST
 
-/* The server that kept the locks comes back without them: nobody goes on as if they held. */
-START_TEST(lost_locks_are_told)
+/* The server that kept the locks comes back without them: no operation succeeds as if they were held. */
+START_TEST(lost_locks_are_reported)
 {
     themis_file_t *file = open_file("/locks");
 
@@ -260,8 +259,8 @@ static long heartbeats_at(uint32_t server)
     return count;
 }
 
-/* Servers want a sign of life every 200 ms. While requests flow there is no message for that; a starved machine may let
- * the client pause for so long that there is, so it may try again. */
+/* The interval of heartbeats is 200 ms. While requests are sent there are none; on a loaded machine the client may
+ * pause for so long that there are, so it is tried again. */
 START_TEST(heartbeats_come_only_where_nothing_else_does)
 {
     enum { INTERVALS = 4 };
@@ -291,15 +290,13 @@ START_TEST(a_list_in_another_order_is_refused)
     char other[256];
     const char *comma = strchr(test_server_list, ',');
 
-    themis_disconnect(session);
     snprintf(other, sizeof other, "%s,%.*s", comma + 1, (int)(comma - test_server_list), test_server_list);
-    ck_assert_int_eq(connect_to(other, THEMIS_NS_PER_S), THEMIS_CONFIG);
+    ck_assert_int_eq(test_connect(other, THEMIS_NS_PER_S, &session), THEMIS_CONFIG);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "number"));
-    ck_ok(connect_to(test_server_list, THEMIS_NS_PER_S));
 }
 END_TEST
 
-/* All but the last hang. What they cost is counted once, from the start of the session. */
+/* All servers but the last hang. Their delay is counted once, from the start of the session. */
 START_TEST(servers_that_hang_are_passed_over)
 {
     const uint64_t timeout = 3 * THEMIS_NS_PER_S;
@@ -311,7 +308,7 @@ START_TEST(servers_that_hang_are_passed_over)
     for (int i = 0; i + 1 < TEST_SERVERS; i++)
         test_server_signal(i, SIGSTOP);
     uint64_t start = themis_util_clock_now();
-    ck_ok(connect_to(test_server_list, timeout));
+    ck_ok(test_connect(test_server_list, timeout, &session));
     ck_assert_uint_lt(themis_util_clock_now() - start, 2 * THEMIS_NS_PER_S);
     for (int i = 0; i < 50 && status != THEMIS_UNREACHABLE && status != THEMIS_TIMED_OUT; i++) {
         snprintf(path, sizeof path, "/%d", i);
@@ -321,7 +318,7 @@ START_TEST(servers_that_hang_are_passed_over)
     ck_assert_uint_lt(themis_util_clock_now() - start, timeout + 2 * THEMIS_NS_PER_S);
     for (int i = 0; i + 1 < TEST_SERVERS; i++)
         test_server_signal(i, SIGCONT);
-    /* they are servers as before */
+    /* the servers work as before */
     themis_file_t *file = open_file("/after");
     ck_ok(write_all(file));
     ck_ok(themis_close(file));
@@ -331,15 +328,13 @@ END_TEST
 START_TEST(nobody_answers)
 {
     uint64_t start = themis_util_clock_now();
-    themis_t *kept = session;
 
-    ck_assert_int_eq(connect_to("127.0.0.1:1", THEMIS_NS_PER_S), THEMIS_UNREACHABLE);
+    ck_assert_int_eq(test_connect("127.0.0.1:1", THEMIS_NS_PER_S, &session), THEMIS_UNREACHABLE);
     ck_assert_uint_lt(themis_util_clock_now() - start, 4 * THEMIS_NS_PER_S);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "127.0.0.1:1"));
-    ck_assert_int_eq(connect_to("no-port", THEMIS_NS_PER_S), THEMIS_CONFIG);
-    ck_assert_int_eq(connect_to("host:99999", THEMIS_NS_PER_S), THEMIS_CONFIG);
-    ck_assert_int_eq(connect_to(",", THEMIS_NS_PER_S), THEMIS_CONFIG);
-    session = kept;
+    ck_assert_int_eq(test_connect("no-port", THEMIS_NS_PER_S, &session), THEMIS_CONFIG);
+    ck_assert_int_eq(test_connect("host:99999", THEMIS_NS_PER_S, &session), THEMIS_CONFIG);
+    ck_assert_int_eq(test_connect(",", THEMIS_NS_PER_S, &session), THEMIS_CONFIG);
 }
 END_TEST
 
@@ -361,7 +356,7 @@ int main(void)
     tcase_add_test(tcase, requests_under_way_are_bounded);
     tcase_add_test(tcase, bytes_under_way_are_bounded);
     tcase_add_test(tcase, sync_reaches_the_homes_of_the_names);
-    tcase_add_test(tcase, lost_locks_are_told);
+    tcase_add_test(tcase, lost_locks_are_reported);
     tcase_add_test(tcase, heartbeats_come_only_where_nothing_else_does);
     tcase_add_test(tcase, a_list_in_another_order_is_refused);
     tcase_add_test(tcase, nobody_answers);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "test/client/random.h"
 #include "test/client/servers.h"
 #include "test/lib/run.h"
 #include "themis/themis.h"
@@ -13,26 +14,10 @@ enum { FILE_BYTES = 100000, MAX_PIECES = 12, ROUNDS = 150, READ_WRITE = THEMIS_O
 static const int create = READ_WRITE | THEMIS_OPEN_CREATE;
 
 static themis_t *session;
-static uint64_t state = 88172645463325252u;
-
-#define ck_ok(call) ck_assert_msg((call) == THEMIS_OK, "%s", themis_last_error())
-
-static uint64_t draw(uint64_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
-}
 
 static void connect_session(void)
 {
-    themis_options_t options;
-
-    themis_options_init(&options);
-    options.servers = test_server_list;
-    options.timeout = UINT64_C(10000000000);
-    ck_ok(themis_connect(&options, &session));
+    ck_ok(test_connect(test_server_list, UINT64_C(10000000000), &session));
 }
 
 static void disconnect_session(void)
@@ -129,7 +114,7 @@ static void walk(access_t *access, model_t *model, visit_fn visit)
 /* The same byte for each place, however often a list names it. */
 static void put_byte(model_t *model, unsigned char *byte, uint64_t offset)
 {
-    *byte = (unsigned char)(offset * 31 + state % 251);
+    *byte = (unsigned char)(offset * 31 + random_state % 251);
     model->bytes[offset] = *byte;
     if (offset >= model->size)
         model->size = offset + 1;
@@ -259,9 +244,9 @@ START_TEST(many_requests_at_once)
         bytes[i] = (unsigned char)(i * 7 + i / 4096);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < REQUESTS; i++) {
-            struct iovec memory = {(pass ? back : bytes) + (size_t)i * BYTES, BYTES};
+            struct iovec memory;
             themis_run_t run = {(uint64_t)i * BYTES, BYTES, BYTES, 1};
-            themis_list_t list = {&memory, 1, &run, 1};
+            themis_list_t list = test_list((pass ? back : bytes) + (size_t)i * BYTES, &run, &memory);
             ck_ok(pass ? themis_iread_list(file, &list, &requests[i]) : themis_iwrite_list(file, &list, &requests[i]));
         }
         for (int left = REQUESTS; left > 0;) {
@@ -522,20 +507,17 @@ START_TEST(counters_count)
 }
 END_TEST
 
-/* The same servers under another name are seen to be the same, and different ones to differ. */
+/* The same servers under another name have the same identity, different ones another. */
 START_TEST(servers_have_one_identity)
 {
     char *words[TEST_SERVERS + 1];
-    themis_options_t options;
     char list[sizeof test_server_list];
     themis_t *other;
 
     strcpy(list, test_server_list);
     for (char *at = list; (at = strstr(at, "127.0.0.1")); at++)
         memcpy(at, "localhost", strlen("localhost"));
-    themis_options_init(&options);
-    options.servers = list;
-    ck_ok(themis_connect(&options, &other));
+    ck_ok(test_connect(list, 0, &other));
     for (uint32_t i = 0; i < TEST_SERVERS; i++)
         ck_ok(themis_query(session, i, "instance", &words[i]));
     ck_ok(themis_query(other, 1, "instance", &words[TEST_SERVERS]));
@@ -547,7 +529,7 @@ START_TEST(servers_have_one_identity)
 }
 END_TEST
 
-START_TEST(sessions_tell_about_themselves)
+START_TEST(sessions_report_what_is_in_force)
 {
     themis_session_info_t info;
     char *text;
@@ -569,7 +551,7 @@ START_TEST(sessions_tell_about_themselves)
 }
 END_TEST
 
-/* A job turns out to have more nodes than its first session was told. */
+/* A job has more nodes than its first session was given. */
 START_TEST(a_session_makes_its_job_larger)
 {
     themis_options_t options;
@@ -595,10 +577,8 @@ int main(void)
     Suite *suite = suite_create("client live");
     TCase *tcase = tcase_create("all");
 
-    if (test_servers_start() != 0) {
-        fputs("server/themisd is not built\n", stderr);
+    if (test_servers_start() != 0)
         return 77;
-    }
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, connect_session, disconnect_session);
     tcase_add_loop_test(tcase, lists_read_what_lists_wrote, 0, TEST_SERVERS);
@@ -614,7 +594,7 @@ int main(void)
     tcase_add_test(tcase, locks_exclude_other_handles);
     tcase_add_test(tcase, counters_count);
     tcase_add_test(tcase, servers_have_one_identity);
-    tcase_add_test(tcase, sessions_tell_about_themselves);
+    tcase_add_test(tcase, sessions_report_what_is_in_force);
     tcase_add_test(tcase, a_session_makes_its_job_larger);
     suite_add_tcase(suite, tcase);
     int failed = test_run(suite);

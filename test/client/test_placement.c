@@ -6,19 +6,10 @@
 #include "client/path.h"
 #include "client/placement.h"
 #include "util/runs.h"
+#include "test/client/random.h"
 #include "test/lib/run.h"
 
-enum { ROUNDS = 3000, MAX_SLOTS = 5, MAX_BYTES = 4096 };
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(uint64_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
-}
+enum { ROUNDS = 3000, MAX_OBJECTS = 5, MAX_BYTES = 4096 };
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
@@ -94,17 +85,17 @@ typedef struct seen {
 } seen_t;
 
 /* Turns a piece of an object back into file offsets. */
-static themis_status_t see(void *arg, uint32_t slot, const themis_run_t *run, uint64_t position)
+static themis_status_t see(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
     seen_t *seen = arg;
     uint64_t size = seen->layout->stripe_size;
 
-    ck_assert_uint_lt(slot, seen->layout->count);
+    ck_assert_uint_lt(index, seen->layout->count);
     for (uint64_t i = 0; i < run->count; i++)
         for (uint64_t b = 0; b < run->length; b++) {
             uint64_t at = run->offset + i * run->stride + b;
             ck_assert_uint_eq(position, seen->count);
-            seen->bytes[seen->count++] = (at / size * seen->layout->count + slot) * size + at % size;
+            seen->bytes[seen->count++] = (at / size * seen->layout->count + index) * size + at % size;
             position++;
         }
     return THEMIS_OK;
@@ -116,11 +107,11 @@ START_TEST(placement_covers_every_byte)
     static seen_t seen;
 
     for (int round = 0; round < ROUNDS; round++) {
-        themis_layout_t layout = {1 + draw(24), 1 + (uint32_t)draw(MAX_SLOTS), 0};
+        themis_layout_t layout = {1 + draw(24), 1 + (uint32_t)draw(MAX_OBJECTS), 0};
         themis_run_t run = {draw(300), 1 + draw(60), draw(80), 1 + draw(12)};
         seen.layout = &layout;
         seen.count = 0;
-        ck_assert_int_eq(themis_client_place_run(&layout, &run, 0, see, &seen), THEMIS_OK);
+        ck_assert_int_eq(themis_client_placement_run(&layout, &run, 0, see, &seen), THEMIS_OK);
         size_t bytes = flatten(&run, 1, wanted);
         ck_assert_uint_eq(seen.count, bytes);
         ck_assert_mem_eq(seen.bytes, wanted, bytes * sizeof *wanted);
@@ -131,16 +122,16 @@ END_TEST
 START_TEST(ends_agree_with_brute_force)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        themis_layout_t layout = {1 + draw(20), 1 + (uint32_t)draw(MAX_SLOTS), 0};
-        uint64_t size = draw(400), ends[MAX_SLOTS] = {0}, largest = 0;
+        themis_layout_t layout = {1 + draw(20), 1 + (uint32_t)draw(MAX_OBJECTS), 0};
+        uint64_t size = draw(400), ends[MAX_OBJECTS] = {0}, largest = 0;
         for (uint64_t at = 0; at < size; at++) {
             uint64_t stripe = at / layout.stripe_size;
             ends[stripe % layout.count] = stripe / layout.count * layout.stripe_size + at % layout.stripe_size + 1;
         }
-        for (uint32_t slot = 0; slot < layout.count; slot++) {
-            uint64_t end = themis_client_place_object_end(&layout, slot, size);
-            uint64_t file_end = themis_client_place_file_end(&layout, slot, end);
-            ck_assert_uint_eq(end, ends[slot]);
+        for (uint32_t index = 0; index < layout.count; index++) {
+            uint64_t end = themis_client_placement_object_end(&layout, index, size);
+            uint64_t file_end = themis_client_placement_file_end(&layout, index, end);
+            ck_assert_uint_eq(end, ends[index]);
             largest = file_end > largest ? file_end : largest;
         }
         ck_assert_uint_eq(largest, size);
@@ -161,8 +152,8 @@ START_TEST(bytes_before_the_end)
         size_t bytes = flatten(runs, count, flat);
         while (wanted < bytes && flat[wanted] < size)
             wanted++;
-        ck_assert_uint_eq(themis_client_place_before(runs, count, size), wanted);
-        ck_assert_int_eq(themis_client_place_bytes(runs, count, &sum), THEMIS_OK);
+        ck_assert_uint_eq(themis_client_placement_bytes_before(runs, count, size), wanted);
+        ck_assert_int_eq(themis_client_placement_bytes(runs, count, &sum), THEMIS_OK);
         ck_assert_uint_eq(sum, bytes);
     }
 }
@@ -179,17 +170,17 @@ START_TEST(sums_that_overflow_are_refused)
     uint64_t bytes = 7;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_int_eq(themis_client_place_bytes(&bad[i], 1, &bytes), THEMIS_RANGE);
+        ck_assert_int_eq(themis_client_placement_bytes(&bad[i], 1, &bytes), THEMIS_RANGE);
     ck_assert_uint_eq(bytes, 7);
-    ck_assert_int_eq(themis_client_place_bytes(&good, 1, &bytes), THEMIS_OK);
+    ck_assert_int_eq(themis_client_placement_bytes(&good, 1, &bytes), THEMIS_OK);
     ck_assert_uint_eq(bytes, 1);
 }
 END_TEST
 
-/* One list for each slot, as a request builds it. */
-static themis_status_t collect(void *arg, uint32_t slot, const themis_run_t *run, uint64_t position)
+/* One list for each object, as a request builds it. */
+static themis_status_t collect(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
-    return themis_util_runs_add_run((themis_util_runs_t *)arg + slot, run);
+    return themis_util_runs_add_run((themis_util_runs_t *)arg + index, run);
 }
 
 START_TEST(a_vector_stays_small_over_servers)
@@ -201,11 +192,11 @@ START_TEST(a_vector_stays_small_over_servers)
         themis_util_runs_t runs[4] = {0};
         for (uint64_t step = 0; step < 2; step++) {
             run.offset = 4096 + step * 64;
-            themis_client_place_run(&layout, &run, 0, collect, runs);
+            themis_client_placement_run(&layout, &run, 0, collect, runs);
         }
-        for (uint32_t slot = 0; slot < layout.count; slot++) {
-            ck_assert_uint_le(runs[slot].count, 4);
-            themis_util_runs_free(&runs[slot]);
+        for (uint32_t index = 0; index < layout.count; index++) {
+            ck_assert_uint_le(runs[index].count, 4);
+            themis_util_runs_free(&runs[index]);
         }
     }
 }
@@ -227,7 +218,7 @@ START_TEST(paths_are_normalised)
                                            {"/...", "/..."},
                                            {"/.a/..b", "/.a/..b"},
                                            {"/a/.", "/a"}};
-    char normal[THEMIS_CLIENT_PATH_BYTES];
+    char normal[THEMIS_PATH_BYTES];
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         ck_assert_int_eq(themis_client_path_normalise(pairs[i][0], normal), THEMIS_OK);
@@ -241,7 +232,7 @@ END_TEST
 
 START_TEST(long_names_are_refused)
 {
-    char normal[THEMIS_CLIENT_PATH_BYTES], path[6000];
+    char normal[THEMIS_PATH_BYTES], path[6000];
 
     memset(path, 'x', sizeof path);
     path[0] = '/';
@@ -262,7 +253,7 @@ END_TEST
 
 START_TEST(paths_are_cut_and_joined)
 {
-    char directory[THEMIS_CLIENT_PATH_BYTES], path[THEMIS_CLIENT_PATH_BYTES];
+    char directory[THEMIS_PATH_BYTES], path[THEMIS_PATH_BYTES];
     const char *name;
 
     ck_assert_int_eq(themis_client_path_split("/a/b", directory, &name), THEMIS_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who a client says it is: job and number of nodes from options and environment. */
+/* Settings from options and environment: servers, job and number of nodes; and paths. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +96,37 @@ START_TEST(hydra_names_the_proxy)
 }
 END_TEST
 
+START_TEST(configured_servers_are_found_without_a_session)
+{
+    themis_options_t options = {.servers = "a:1, b:2"};
+    char *list = NULL;
+
+    ck_assert_int_eq(themis_configured_servers(&options, &list), THEMIS_OK);
+    ck_assert_str_eq(list, "a:1,b:2");
+    free(list);
+    list = NULL;
+    options.servers = "a";
+    ck_assert_int_eq(themis_configured_servers(&options, &list), THEMIS_CONFIG);
+    setenv("THEMIS_CONFIG", "/dev/null", 1);
+    unsetenv("THEMIS_SERVERS");
+    ck_assert_int_eq(themis_configured_servers(NULL, &list), THEMIS_NO_ENTRY);
+    ck_assert_ptr_null(list);
+    unsetenv("THEMIS_CONFIG");
+}
+END_TEST
+
+START_TEST(paths_are_normalised_with_a_text_for_errors)
+{
+    char normal[THEMIS_PATH_BYTES] = "";
+
+    ck_assert_int_eq(themis_path_normalise("/a//b/../c/", normal), THEMIS_OK);
+    ck_assert_str_eq(normal, "/a/c");
+    ck_assert_int_eq(themis_path_normalise("a", normal), THEMIS_BAD_NAME);
+    ck_assert_str_eq(themis_last_error(), "a: not an absolute path");
+    ck_assert_str_eq(normal, "/a/c");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("client settings");
@@ -107,6 +138,8 @@ int main(void)
     tcase_add_test(tcase, the_larger_number_of_nodes_counts);
     tcase_add_test(tcase, own_names_come_before_the_batch_system);
     tcase_add_test(tcase, hydra_names_the_proxy);
+    tcase_add_test(tcase, configured_servers_are_found_without_a_session);
+    tcase_add_test(tcase, paths_are_normalised_with_a_text_for_errors);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Byte-range locks and the counter of a file, both kept by the file's first server. */
+#ifndef THEMIS_CLIENT_LOCK_H
+#define THEMIS_CLIENT_LOCK_H
+#include "themis/themis.h"
+
+/* THEMIS_STALE, with a text: the file's locks were lost, since its first server restarted or the lease expired. As far
+ * as is known: a server that has not replied since is not asked. */
+themis_status_t themis_client_lock_check(themis_file_t *file);
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client/multicall.h"
+#include <stdlib.h>
+#include "client/error.h"
+#include "client/placement.h"
+
+static themis_status_t call_begin(themis_client_calls_t *calls, const themis_client_multicall_t *multicall,
+                                  uint32_t index, uint32_t *remaining, themis_client_call_t **call)
+{
+    uint32_t server = themis_client_placement_server(multicall->layout, index, calls->peers->count);
+    themis_proto_body_t body = multicall->body;
+    themis_status_t status = themis_client_call_get(calls, server, call);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (multicall->fill)
+        multicall->fill(multicall->arg, index, &body);
+    status = themis_client_call_start(*call, multicall->opcode, &body, remaining);
+    if (status != THEMIS_OK)
+        themis_client_call_put(*call);
+    return status;
+}
+
+static themis_status_t replies_collect(const themis_client_multicall_t *multicall, themis_client_call_t **array,
+                                       uint32_t count)
+{
+    themis_status_t status = THEMIS_OK;
+    themis_proto_body_t reply;
+
+    for (uint32_t index = 0; index < count; index++) {
+        if (status == THEMIS_OK)
+            status = themis_client_call_result(array[index], multicall->subject, &reply);
+        if (status == THEMIS_OK && multicall->collect)
+            multicall->collect(multicall->arg, index, &reply);
+        themis_client_call_put(array[index]);
+    }
+    return status;
+}
+
+themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
+{
+    uint32_t count = multicall->layout->count, remaining = 0, started = 0;
+    themis_client_call_t **array = malloc(count * sizeof(*array));
+    themis_status_t status = THEMIS_OK;
+
+    if (!array)
+        return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for %u requests", count);
+    while (started < count && status == THEMIS_OK) {
+        status = call_begin(calls, multicall, started, &remaining, &array[started]);
+        started += status == THEMIS_OK;
+    }
+    themis_client_poller_wait(calls->peers->common.poller, &remaining);
+    themis_status_t outcome = replies_collect(multicall, array, started);
+    free(array);
+    return status != THEMIS_OK ? status : outcome;
+}

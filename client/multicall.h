@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One call to each server of a file at once. */
+#ifndef THEMIS_CLIENT_MULTICALL_H
+#define THEMIS_CLIENT_MULTICALL_H
+#include "client/call.h"
+
+typedef struct themis_client_multicall {
+    const themis_layout_t *layout;
+    themis_proto_opcode_t opcode;
+    const char *subject;      /* path, for error texts */
+    themis_proto_body_t body; /* of each call */
+    /* Both may be NULL. `index` is that of the object. */
+    void (*fill)(void *arg, uint32_t index, themis_proto_body_t *body); /* changes the body of one call */
+    void (*collect)(void *arg, uint32_t index, const themis_proto_body_t *reply);
+    void *arg;
+} themis_client_multicall_t;
+
+/* Waits for all calls, also after a failure; the first failure. */
+themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall);
+#endif

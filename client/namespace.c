@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client/namespace.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "client/convert.h"
+#include "client/error.h"
+#include "client/multicall.h"
+#include "client/path.h"
+#include "client/placement.h"
+
+enum { ENTRIES_PER_MESSAGE = 1024 };
+
+static uint32_t home_of(const themis_t *session, const char *path)
+{
+    return themis_util_hash_ring_home(session->ring, path, strlen(path));
+}
+
+themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES])
+{
+    themis_status_t status = themis_client_path_normalise(path, normal);
+
+    if (status == THEMIS_BAD_NAME)
+        return themis_client_fail(status, "%s: not an absolute path", path ? path : "(null)");
+    if (status != THEMIS_OK)
+        return themis_client_fail(status, "%.100s...: %s", path, themis_status_string(status));
+    return THEMIS_OK;
+}
+
+/* A call to the home server of `path`, which replies with attributes. */
+static themis_status_t ask_attr(themis_t *session, const char *path, themis_proto_opcode_t opcode, const void *request,
+                                themis_proto_attr_t *attr)
+{
+    themis_proto_body_t reply;
+    themis_status_t status =
+        themis_client_call_ask(&session->calls, home_of(session, path), opcode, request, path, &reply);
+
+    if (status == THEMIS_OK && attr)
+        *attr = reply.attr;
+    return status;
+}
+
+/* A call to the home server of the directory of `path`, about its entry there. */
+static themis_status_t change_entry(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                    themis_proto_type_t type)
+{
+    char directory[THEMIS_PATH_BYTES];
+    const char *name;
+    themis_proto_body_t reply;
+    themis_status_t status = themis_client_path_split(path, directory, &name);
+
+    if (status != THEMIS_OK)
+        return themis_client_fail(status, "%s: the root directory exists already", path);
+    themis_proto_entry_t entry = {themis_client_convert_text(directory), themis_client_convert_text(name), type};
+    return themis_client_call_ask(&session->calls, home_of(session, directory), opcode, &entry, path, &reply);
+}
+
+themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr)
+{
+    themis_proto_path_t request = {themis_client_convert_text(path)};
+
+    return ask_attr(session, path, THEMIS_OP_LOOKUP, &request, attr);
+}
+
+/* The name of a new entry could not be created: the entry is removed unless someone else has created the name. */
+static void undo_entry(themis_t *session, const char *path, themis_proto_type_t type)
+{
+    themis_proto_attr_t there;
+    themis_status_t status = themis_client_namespace_lookup(session, path, &there);
+
+    if (status == THEMIS_NO_ENTRY)
+        change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
+    else if (status == THEMIS_OK && there.type != type)
+        change_entry(session, path, THEMIS_OP_ENTRY_ADD, there.type);
+}
+
+themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
+                                               const themis_proto_attr_t *wanted, themis_proto_attr_t *attr)
+{
+    themis_proto_create_t request = {themis_client_convert_text(path), flags, *wanted};
+    themis_status_t status = change_entry(session, path, THEMIS_OP_ENTRY_ADD, wanted->type);
+
+    if (status != THEMIS_OK)
+        return status;
+    status = ask_attr(session, path, THEMIS_OP_CREATE, &request, attr);
+    if (status != THEMIS_OK) {
+        char cause[512];
+        snprintf(cause, sizeof cause, "%s", themis_last_error());
+        undo_entry(session, path, wanted->type);
+        themis_client_fail(status, "%s", cause);
+    }
+    return status;
+}
+
+themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
+                                               themis_proto_attr_t *attr)
+{
+    themis_proto_remove_t request = {themis_client_convert_text(path), type};
+
+    if (strcmp(path, "/") == 0)
+        return themis_client_fail(THEMIS_BUSY, "/: the root directory cannot be removed");
+    themis_status_t status = ask_attr(session, path, THEMIS_OP_REMOVE, &request, attr);
+
+    return status == THEMIS_OK ? change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type) : status;
+}
+
+/* --- the bytes of a file ------------------------------------------------------------------------------------------ */
+
+themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr)
+{
+    themis_layout_t layout = themis_client_convert_layout(&attr->layout);
+    themis_client_multicall_t multicall = {
+        .layout = &layout, .opcode = THEMIS_OP_DESTROY, .subject = path, .body.object = {attr->id}};
+
+    return attr->type == THEMIS_PROTO_FILE ? themis_client_multicall(&session->calls, &multicall) : THEMIS_OK;
+}
+
+static void add_object(void *arg, uint32_t index, const themis_proto_body_t *reply)
+{
+    themis_stat_t *stat = arg;
+    uint64_t end = themis_client_placement_file_end(&stat->layout, index, reply->size.end);
+
+    stat->size = end > stat->size ? end : stat->size;
+    stat->modified = reply->size.modified > stat->modified ? reply->size.modified : stat->modified;
+    stat->allocated += reply->size.allocated;
+}
+
+themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
+                                             themis_stat_t *stat)
+{
+    themis_stat_t found = {.type = (themis_type_t)attr->type,
+                           .mode = attr->mode,
+                           .uid = attr->uid,
+                           .gid = attr->gid,
+                           .created = attr->created,
+                           .modified = attr->modified,
+                           .id = attr->id,
+                           .layout = themis_client_convert_layout(&attr->layout)};
+    themis_client_multicall_t multicall = {.layout = &found.layout,
+                                           .opcode = THEMIS_OP_SIZE,
+                                           .subject = path,
+                                           .body.object = {attr->id},
+                                           .collect = add_object,
+                                           .arg = &found};
+    themis_status_t status = THEMIS_OK;
+
+    if (attr->type == THEMIS_PROTO_FILE)
+        status = themis_client_multicall(&session->calls, &multicall);
+    if (status == THEMIS_OK)
+        *stat = found;
+    return status;
+}
+
+/* --- durable names ------------------------------------------------------------------------------------------------ */
+
+themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
+                                             const themis_layout_t *layout)
+{
+    char at[THEMIS_PATH_BYTES], parent[THEMIS_PATH_BYTES];
+    const char *name;
+    themis_proto_object_t request = {object};
+    themis_proto_body_t reply;
+    themis_status_t status = THEMIS_OK;
+    unsigned char *synced = calloc(session->peers.count, 1); /* by server */
+
+    if (!synced)
+        return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", path);
+    for (uint32_t index = 0; index < layout->count; index++)
+        synced[themis_client_placement_server(layout, index, session->peers.count)] = 1;
+    for (strcpy(at, path); status == THEMIS_OK; strcpy(at, parent)) {
+        uint32_t home = home_of(session, at);
+        if (!synced[home])
+            status = themis_client_call_ask(&session->calls, home, THEMIS_OP_SYNC, &request, at, &reply);
+        synced[home] = 1;
+        if (themis_client_path_split(at, parent, &name) != THEMIS_OK)
+            break;
+    }
+    free(synced);
+    return status;
+}
+
+/* --- entry points ------------------------------------------------------------------------------------------------- */
+
+themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat)
+{
+    char normal[THEMIS_PATH_BYTES];
+    themis_proto_attr_t attr;
+    themis_status_t status = themis_path_normalise(path, normal);
+
+    if (status == THEMIS_OK && (status = themis_client_namespace_lookup(session, normal, &attr)) == THEMIS_OK)
+        status = themis_client_namespace_stat(session, normal, &attr, stat);
+    return status;
+}
+
+themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
+{
+    char normal[THEMIS_PATH_BYTES];
+    themis_proto_attr_t wanted = {.type = THEMIS_PROTO_DIRECTORY, .mode = mode};
+    themis_status_t status = themis_path_normalise(path, normal);
+
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_namespace_lookup(session, normal, NULL);
+    if (status == THEMIS_OK)
+        return themis_client_fail(THEMIS_EXISTS, "%s: %s", normal, themis_status_string(THEMIS_EXISTS));
+    if (status != THEMIS_NO_ENTRY)
+        return status;
+    return themis_client_namespace_create(session, normal, THEMIS_PROTO_CREATE_EXCLUSIVE, &wanted, NULL);
+}
+
+themis_status_t themis_unlink(themis_t *session, const char *path)
+{
+    char normal[THEMIS_PATH_BYTES];
+    themis_proto_attr_t attr;
+    themis_status_t status = themis_path_normalise(path, normal);
+
+    if (status == THEMIS_OK &&
+        (status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr)) == THEMIS_OK)
+        status = themis_client_namespace_destroy(session, normal, &attr);
+    return status;
+}
+
+themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode)
+{
+    char normal[THEMIS_PATH_BYTES];
+    themis_status_t status = themis_path_normalise(path, normal);
+    themis_proto_setattr_t request = {.path = themis_client_convert_text(status == THEMIS_OK ? normal : ""),
+                                      .mask = THEMIS_PROTO_SET_MODE,
+                                      .mode = mode};
+
+    return status == THEMIS_OK ? ask_attr(session, normal, THEMIS_OP_SETATTR, &request, NULL) : status;
+}
+
+/* The entries of one reply. `after` is the last name seen and becomes the new one. */
+static themis_status_t list_part(themis_t *session, const char *directory, char after[THEMIS_CLIENT_NAME_BYTES],
+                                 themis_entry_fn entry, void *arg, int *more)
+{
+    themis_proto_readdir_t request = {themis_client_convert_text(directory), themis_client_convert_text(after),
+                                      ENTRIES_PER_MESSAGE};
+    themis_client_call_t *call;
+    themis_proto_body_t reply;
+    themis_proto_text_t name;
+    themis_proto_type_t type;
+    uint32_t cursor = 0;
+    themis_status_t status = themis_client_call_get(&session->calls, home_of(session, directory), &call);
+
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_call_do(call, THEMIS_OP_READDIR, &request, directory, &reply);
+    if (status == THEMIS_OK)
+        *more = reply.entries.more;
+    while (status == THEMIS_OK && themis_proto_entries_next(&reply.entries, &cursor, &name, &type)) {
+        snprintf(after, THEMIS_CLIENT_NAME_BYTES, "%.*s", (int)name.length, name.bytes);
+        if (entry(arg, after, (themis_type_t)type) != 0) {
+            *more = 0;
+            break;
+        }
+    }
+    themis_client_call_put(call);
+    return status;
+}
+
+themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry_fn entry, void *arg)
+{
+    char normal[THEMIS_PATH_BYTES], after[THEMIS_CLIENT_NAME_BYTES] = "";
+    themis_status_t status = themis_path_normalise(path, normal);
+    int more = 1;
+
+    while (more && status == THEMIS_OK)
+        status = list_part(session, normal, after, entry, arg, &more);
+    return status;
+}
+
+/* Removes entries whose name does not exist, left by clients that ended between creating the two. */
+typedef struct cleanup {
+    themis_t *session;
+    const char *directory;
+    int removed;
+} cleanup_t;
+
+static int remove_dangling(void *arg, const char *name, themis_type_t type)
+{
+    cleanup_t *cleanup = arg;
+    char path[THEMIS_PATH_BYTES];
+
+    if (themis_client_path_join(cleanup->directory, name, path) != THEMIS_OK ||
+        themis_client_namespace_lookup(cleanup->session, path, NULL) != THEMIS_NO_ENTRY)
+        return 1; /* the directory is not empty */
+    cleanup->removed |=
+        change_entry(cleanup->session, path, THEMIS_OP_ENTRY_REMOVE, (themis_proto_type_t)type) == THEMIS_OK;
+    return 0;
+}
+
+themis_status_t themis_rmdir(themis_t *session, const char *path)
+{
+    char normal[THEMIS_PATH_BYTES];
+    cleanup_t cleanup = {session, normal, 0};
+    themis_status_t status = themis_path_normalise(path, normal);
+
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
+    if (status != THEMIS_NOT_EMPTY)
+        return status;
+    themis_readdir(session, normal, remove_dangling, &cleanup);
+    if (cleanup.removed)
+        return themis_client_namespace_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
+    return themis_client_fail(status, "%s: %s", normal, themis_status_string(status));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations on names: the attributes of a path are kept by its home server, its entry by the home server of its
+ * directory.
+ *
+ * The entry is created before the name and removed after it, so a client that ends in between leaves an entry without a
+ * name, never a name that no listing shows. Such entries are tolerated, and removed with their directory.
+ *
+ * All paths are normalised. `attr` is written on success and may be NULL.
+ */
+#ifndef THEMIS_CLIENT_NAMESPACE_H
+#define THEMIS_CLIENT_NAMESPACE_H
+#include "client/path.h"
+#include "client/session.h"
+#include "proto/proto.h"
+
+themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr);
+
+/* `wanted` has type, mode and layout. THEMIS_EXISTS only with THEMIS_PROTO_CREATE_EXCLUSIVE in `flags`. */
+themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
+                                               const themis_proto_attr_t *wanted, themis_proto_attr_t *attr);
+
+/* Removes a name and its entry, not the bytes. Fails as REMOVE does if it is of another type. */
+themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
+                                               themis_proto_attr_t *attr);
+
+/* Makes the name of the file `object` and those of the directories above it durable: SYNC to their home servers, except
+ * those in `layout`, which have had one. */
+themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
+                                             const themis_layout_t *layout);
+
+/* Frees the bytes of a file on all its servers. */
+themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
+
+themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
+                                             themis_stat_t *stat);
+#endif

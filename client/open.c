@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening and closing files, and operations on whole files. */
+#include <unistd.h>
+#include "client/error.h"
+#include "client/file.h"
+#include "client/multicall.h"
+#include "client/namespace.h"
+#include "client/placement.h"
+
+/* What the mode bits allow this process; the servers decide. */
+static themis_status_t check_mode(const char *path, int flags, const themis_proto_attr_t *attr)
+{
+    uint32_t wanted = (flags & THEMIS_OPEN_READ ? 4u : 0u) | (flags & THEMIS_OPEN_WRITE ? 2u : 0u);
+    uint32_t shift = attr->uid == geteuid() ? 6 : attr->gid == getegid() ? 3 : 0;
+
+    if (geteuid() == 0 || (attr->mode >> shift & wanted) == wanted)
+        return THEMIS_OK;
+    return themis_client_fail(THEMIS_ACCESS, "%s: %s", path, themis_status_string(THEMIS_ACCESS));
+}
+
+static themis_status_t check_found(const char *path, int flags, const themis_proto_attr_t *attr)
+{
+    themis_status_t status = THEMIS_OK;
+
+    if (attr->type != THEMIS_PROTO_FILE)
+        status = THEMIS_IS_DIRECTORY;
+    else if ((flags & THEMIS_OPEN_CREATE) && (flags & THEMIS_OPEN_EXCLUSIVE))
+        status = THEMIS_EXISTS;
+    else if (attr->layout.count == 0 || (attr->layout.stripe_size == 0 && attr->layout.count > 1))
+        status = THEMIS_CORRUPT;
+    if (status != THEMIS_OK)
+        return themis_client_fail(status, "%s: %s", path, themis_status_string(status));
+    return check_mode(path, flags, attr);
+}
+
+static themis_status_t find_or_create(themis_t *session, const char *path, int flags, const themis_proto_attr_t *wanted,
+                                      themis_proto_attr_t *attr)
+{
+    themis_status_t status = themis_client_namespace_lookup(session, path, attr);
+
+    if (status == THEMIS_OK) {
+        attr->fresh = 0;
+        return check_found(path, flags, attr);
+    }
+    if (status != THEMIS_NO_ENTRY || !(flags & THEMIS_OPEN_CREATE))
+        return status;
+    uint32_t exclusive = flags & THEMIS_OPEN_EXCLUSIVE ? THEMIS_PROTO_CREATE_EXCLUSIVE : 0;
+    status = themis_client_namespace_create(session, path, exclusive, wanted, attr);
+    if (status == THEMIS_OK && !attr->fresh)
+        status = check_found(path, flags, attr);
+    return status;
+}
+
+themis_status_t themis_open(themis_t *session, const char *path, int flags, uint32_t mode,
+                            const themis_layout_t *layout, themis_file_t **result)
+{
+    char normal[THEMIS_PATH_BYTES];
+    themis_proto_attr_t attr, wanted = {.type = THEMIS_PROTO_FILE, .mode = mode, .layout.first = THEMIS_FIRST_ANY};
+    themis_file_t *file;
+    themis_status_t status = themis_path_normalise(path, normal);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (!(flags & (THEMIS_OPEN_READ | THEMIS_OPEN_WRITE)))
+        return themis_client_fail(THEMIS_INVALID, "%s: opened neither for reading nor for writing", normal);
+    if (layout)
+        wanted.layout = (themis_proto_layout_t){layout->stripe_size, layout->count, layout->first};
+    if ((status = find_or_create(session, normal, flags, &wanted, &attr)) != THEMIS_OK ||
+        (status = themis_client_file_create(session, normal, flags, &attr, &file)) != THEMIS_OK)
+        return status;
+    if ((flags & THEMIS_OPEN_TRUNCATE) && !attr.fresh)
+        status = themis_truncate(file, 0);
+    if (status != THEMIS_OK)
+        themis_client_file_destroy(file);
+    else
+        *result = file;
+    return status;
+}
+
+themis_status_t themis_close(themis_file_t *file)
+{
+    themis_status_t status = THEMIS_OK;
+
+    if (!file)
+        return THEMIS_OK;
+    if (file->locks.used)
+        status = themis_unlock(file, 0, UINT64_MAX);
+    themis_client_file_destroy(file);
+    return status;
+}
+
+/* --- whole files -------------------------------------------------------------------------------------------------- */
+
+themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat)
+{
+    return themis_client_namespace_stat(file->session, file->path, &file->attr, stat);
+}
+
+typedef struct resizing {
+    const themis_layout_t *layout;
+    themis_proto_opcode_t opcode;
+    uint64_t size; /* of the file */
+} resizing_t;
+
+static void set_object_size(void *arg, uint32_t index, themis_proto_body_t *body)
+{
+    const resizing_t *resizing = arg;
+    uint64_t size = themis_client_placement_object_end(resizing->layout, index, resizing->size);
+
+    if (resizing->opcode == THEMIS_OP_TRUNCATE)
+        body->resize.size = size;
+    else
+        body->range.length = size;
+}
+
+static themis_status_t file_resize(themis_file_t *file, themis_proto_opcode_t opcode, uint64_t size)
+{
+    resizing_t resizing = {&file->layout, opcode, size};
+    themis_client_multicall_t multicall = {
+        .layout = &file->layout, .opcode = opcode, .subject = file->path, .fill = set_object_size, .arg = &resizing};
+
+    if (size > INT64_MAX)
+        return themis_client_fail(THEMIS_RANGE, "%s: a size of 2^63 or more", file->path);
+    if (!(file->flags & THEMIS_OPEN_WRITE))
+        return themis_client_fail(THEMIS_READ_ONLY, "%s: not opened for writing", file->path);
+    if (opcode == THEMIS_OP_TRUNCATE)
+        multicall.body.resize = (themis_proto_resize_t){.object = file->attr.id};
+    else
+        multicall.body.range = (themis_proto_range_t){.object = file->attr.id};
+    return themis_client_multicall(&file->session->calls, &multicall);
+}
+
+themis_status_t themis_truncate(themis_file_t *file, uint64_t size)
+{
+    return file_resize(file, THEMIS_OP_TRUNCATE, size);
+}
+
+themis_status_t themis_allocate(themis_file_t *file, uint64_t size)
+{
+    return file_resize(file, THEMIS_OP_ALLOCATE, size);
+}
+
+/* SYNC also makes the names durable that are kept by the server that gets it, so the home servers of the path and of
+ * the directories above it get one, too. */
+themis_status_t themis_sync(themis_file_t *file)
+{
+    themis_client_multicall_t multicall = {
+        .layout = &file->layout, .opcode = THEMIS_OP_SYNC, .subject = file->path, .body.object = {file->attr.id}};
+    themis_status_t status = themis_client_multicall(&file->session->calls, &multicall);
+
+    if (status != THEMIS_OK)
+        return status;
+    return themis_client_namespace_sync(file->session, file->path, file->attr.id, &file->layout);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client/short_read.h"
+#include <stdlib.h>
+#include <string.h>
+#include "client/cursor.h"
+#include "client/placement.h"
+
+static void note_end(themis_client_object_end_t *known, uint64_t end)
+{
+    known->min = known->known && known->min < end ? known->min : end;
+    known->max = known->known && known->max > end ? known->max : end;
+    known->known = 1;
+}
+
+themis_status_t themis_client_short_read_start(themis_request_t *request)
+{
+    themis_proto_object_t object = {request->object};
+    themis_status_t status = THEMIS_OK;
+    themis_proto_body_t reply;
+    themis_client_call_t *call;
+
+    request->ends = calloc(request->layout->count, sizeof *request->ends);
+    if (!request->ends)
+        return THEMIS_NO_MEMORY;
+    for (size_t i = 0; i < request->call_count; i++)
+        if (themis_client_call_result(request->calls[i], request->path, &reply) == THEMIS_OK)
+            note_end(&request->ends[request->calls[i]->index], reply.io_done.end);
+    themis_client_request_put_calls(request);
+    for (uint32_t index = 0; index < request->layout->count && status == THEMIS_OK; index++)
+        if (!request->ends[index].known)
+            status = themis_client_request_add_call(request, index, &call);
+    request->remaining = 0;
+    for (size_t i = 0; i < request->call_count && status == THEMIS_OK; i++)
+        status = themis_client_call_start(request->calls[i], THEMIS_OP_SIZE, &object, &request->remaining);
+    if (status != THEMIS_OK) { /* the calls that were started must end first */
+        themis_client_poller_wait(request->requests->calls->peers->common.poller, &request->remaining);
+        themis_client_request_put_calls(request);
+    }
+    return status;
+}
+
+typedef struct filling {
+    const themis_request_t *request;
+    themis_client_cursor_t cursor;
+    uint64_t size; /* of the file */
+} filling_t;
+
+/* Zeros or skips `length` bytes of memory. */
+static void memory_fill(filling_t *filling, uint64_t length, int zero)
+{
+    while (length > 0) {
+        struct iovec part = themis_client_cursor_next(&filling->cursor, length);
+        if (zero)
+            memset(part.iov_base, 0, part.iov_len);
+        length -= part.iov_len;
+    }
+}
+
+static uint64_t clamp(uint64_t min, uint64_t value, uint64_t max)
+{
+    return value < min ? min : value > max ? max : value;
+}
+
+/* Of each piece: what was read, then a hole up to the end of the file, then what lies past it. */
+static themis_status_t fill_holes(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
+{
+    filling_t *filling = arg;
+    uint64_t held = filling->request->ends[index].min;
+    uint64_t object_end = themis_client_placement_object_end(filling->request->layout, index, filling->size);
+
+    for (uint64_t i = 0; i < run->count; i++) {
+        uint64_t first = run->offset + i * run->stride, end = first + run->length;
+        uint64_t hole = clamp(first, held, end), rest = clamp(hole, object_end, end);
+        memory_fill(filling, hole - first, 0);
+        memory_fill(filling, rest - hole, 1);
+        memory_fill(filling, end - rest, 0);
+    }
+    return THEMIS_OK;
+}
+
+themis_status_t themis_client_short_read_finish(themis_request_t *request)
+{
+    const themis_layout_t *layout = request->layout;
+    filling_t filling = {request, {request->memory, 0}, 0};
+    themis_proto_body_t reply;
+
+    for (size_t i = 0; i < request->call_count; i++) {
+        themis_status_t status = themis_client_call_result(request->calls[i], request->path, &reply);
+        if (status != THEMIS_OK)
+            return status;
+        note_end(&request->ends[request->calls[i]->index], reply.size.end);
+    }
+    for (uint32_t index = 0; index < layout->count; index++) {
+        uint64_t end = themis_client_placement_file_end(layout, index, request->ends[index].max);
+        filling.size = end > filling.size ? end : filling.size;
+    }
+    for (size_t i = 0; i < request->run_count; i++)
+        if (request->runs[i].length > 0)
+            themis_client_placement_run(layout, &request->runs[i], 0, fill_holes, &filling);
+    request->moved = themis_client_placement_bytes_before(request->runs, request->run_count, filling.size);
+    return THEMIS_OK;
+}
