@@ -97,7 +97,7 @@ static int is_jobs(const themis_proto_text_t *text, uint64_t *after)
 }
 
 /* Takes the text over; NULL: memory is short. */
-static void text_reply(themis_request_t *request, char *text)
+static void text_reply(themis_server_request_t *request, char *text)
 {
     themis_proto_text_body_t body;
 
@@ -107,7 +107,7 @@ static void text_reply(themis_request_t *request, char *text)
     free(text);
 }
 
-static void status_serve(themis_request_t *request)
+static void status_serve(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     const themis_proto_text_t *what = &request->body.text.text;
@@ -143,7 +143,7 @@ static void status_serve(themis_request_t *request)
     json_decref(json);
 }
 
-static void policy_serve(themis_request_t *request)
+static void policy_serve(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     const themis_sched_job_identity_t *who = &request->session->identity;
@@ -167,7 +167,7 @@ static void policy_serve(themis_request_t *request)
         themis_server_reply_send(request, status, NULL, *error ? error : NULL);
 }
 
-static void shutdown_serve(themis_request_t *request)
+static void shutdown_serve(themis_server_request_t *request)
 {
     themis_status_t status = themis_server_access_admin(&request->session->identity);
 
@@ -176,7 +176,7 @@ static void shutdown_serve(themis_request_t *request)
         themis_server_drain_start(request->server);
 }
 
-static void table_serve(themis_request_t *request)
+static void table_serve(themis_server_request_t *request)
 {
     themis_status_t status = themis_server_access_admin(&request->session->identity);
 
@@ -187,7 +187,7 @@ static void table_serve(themis_request_t *request)
     themis_server_reply_send(request, status, NULL, NULL);
 }
 
-void themis_server_control_requests_serve(themis_request_t *request)
+void themis_server_control_requests_serve(themis_server_request_t *request)
 {
     switch (request->header.opcode) {
     case THEMIS_OP_STATUS:

@@ -4,5 +4,5 @@
 #include "server/request.h"
 
 /* Serves STATUS, POLICY, SHUTDOWN or TABLE, and replies. Without the lock. */
-void themis_server_control_requests_serve(themis_request_t *request);
+void themis_server_control_requests_serve(themis_server_request_t *request);
 #endif

@@ -32,7 +32,7 @@ static int must_save_reply(unsigned opcode)
 }
 
 /* Sends the saved reply if there is one; returns 0 if the request is new. */
-static int request_replay(themis_request_t *request)
+static int request_replay(themis_server_request_t *request)
 {
     themis_server_saved_replies_t *replies = &request->session->replies;
     const themis_server_saved_reply_t *known = themis_server_saved_replies_find(replies, request->header.id);
@@ -62,7 +62,7 @@ static int is_urgent(themis_server_session_t *session, unsigned opcode)
 }
 
 /* Queues an admitted request, or replays its reply. */
-static disposition_t request_queue(themis_request_t *request, themis_server_session_t *session)
+static disposition_t request_queue(themis_server_request_t *request, themis_server_session_t *session)
 {
     unsigned opcode = request->header.opcode;
 
@@ -80,7 +80,8 @@ static disposition_t request_queue(themis_request_t *request, themis_server_sess
 }
 
 /* *text says why the request is not admitted (NULL: the status does). */
-static themis_status_t request_admit(themis_request_t *request, themis_server_session_t *session, const char **text)
+static themis_status_t request_admit(themis_server_request_t *request, themis_server_session_t *session,
+                                     const char **text)
 {
     unsigned opcode = request->header.opcode;
 
@@ -97,7 +98,7 @@ static themis_status_t request_admit(themis_request_t *request, themis_server_se
 }
 
 /* With the lock. REFUSED: *status and *text say why. */
-static disposition_t request_dispatch(themis_request_t *request, themis_status_t *status, const char **text)
+static disposition_t request_dispatch(themis_server_request_t *request, themis_status_t *status, const char **text)
 {
     themis_server_t *server = request->server;
     themis_server_session_t *session = themis_net_conn_user(request->conn);
@@ -121,7 +122,7 @@ static disposition_t request_dispatch(themis_request_t *request, themis_status_t
     return *status == THEMIS_OK ? request_queue(request, session) : REFUSED;
 }
 
-static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_request_t *request)
+static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_server_request_t *request)
 {
     themis_status_t status = THEMIS_OK;
     const char *text = NULL;
@@ -145,7 +146,7 @@ static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
 {
     themis_server_t *server = arg;
-    themis_request_t *request;
+    themis_server_request_t *request;
     themis_proto_header_t header;
     themis_status_t status = themis_server_request_create(server, conn, bytes, length, &request);
 

@@ -24,24 +24,25 @@ enum { SLOW_BYTES = 64 << 10, MANY_QUEUED = 4 };
 
 /* --- taking requests; with the lock ------------------------------------------------------------------------------- */
 
-static themis_request_t *request_take_control(themis_server_t *server, uint64_t now, uint64_t *wake)
+static themis_server_request_t *request_take_control(themis_server_t *server, uint64_t now, uint64_t *wake)
 {
     themis_sched_control_item_t *item = themis_sched_control_queue_next(&server->control, now, wake);
 
     if (!item)
         return NULL;
-    themis_request_t *request = (themis_request_t *)((char *)item - offsetof(themis_request_t, control));
+    themis_server_request_t *request =
+        (themis_server_request_t *)((char *)item - offsetof(themis_server_request_t, control));
     DL_DELETE(request->session->control, request);
     return request;
 }
 
-static themis_request_t *request_take_scheduled(themis_server_t *server, uint64_t now, uint64_t *wake)
+static themis_server_request_t *request_take_scheduled(themis_server_t *server, uint64_t now, uint64_t *wake)
 {
     uint64_t bytes = 0, later;
     themis_sched_item_t *item = server->slices.counted < server->slices.limit
                                     ? themis_sched_next(server->sched, now, &bytes, &later)
                                     : themis_sched_next_metadata(server->sched, now, &later);
-    themis_request_t *request = (themis_request_t *)item;
+    themis_server_request_t *request = (themis_server_request_t *)item;
 
     *wake = later < *wake ? later : *wake;
     if (request)
@@ -50,9 +51,9 @@ static themis_request_t *request_take_scheduled(themis_server_t *server, uint64_
 }
 
 /* The next request to go on with, or NULL; *wake: when to ask again. */
-static themis_request_t *request_take(themis_server_t *server, uint64_t *wake)
+static themis_server_request_t *request_take(themis_server_t *server, uint64_t *wake)
 {
-    themis_request_t *request = server->ready;
+    themis_server_request_t *request = server->ready;
 
     *wake = UINT64_MAX;
     if (request) {
@@ -67,7 +68,7 @@ static themis_request_t *request_take(themis_server_t *server, uint64_t *wake)
 /* --- serving; without the lock ------------------------------------------------------------------------------------ */
 
 /* The request may take long or wait for a disk, so another worker is to poll meanwhile. */
-static int is_slow(const themis_server_t *server, const themis_request_t *request)
+static int is_slow(const themis_server_t *server, const themis_server_request_t *request)
 {
     if (themis_server_request_is_data(request))
         return themis_store_blocking(server->store) || request->slice.left > SLOW_BYTES;
@@ -79,7 +80,7 @@ static int is_slow(const themis_server_t *server, const themis_request_t *reques
  * Is another worker to be woken before this one serves the request? Waking costs as much as a few small requests, so
  * for those none is woken, unless no sleeping worker checks that this one comes back to poll. With the lock.
  */
-static int wants_help(const themis_server_t *server, const themis_request_t *request)
+static int wants_help(const themis_server_t *server, const themis_server_request_t *request)
 {
     uint64_t waiting = themis_sched_queued(server->sched);
 
@@ -91,7 +92,7 @@ static int wants_help(const themis_server_t *server, const themis_request_t *req
 }
 
 /* Returns THEMIS_IN_PROGRESS if the network or the lock table has the request now. `resumed`: it had it before. */
-static themis_status_t request_serve_by_kind(themis_request_t *request, int resumed)
+static themis_status_t request_serve_by_kind(themis_server_request_t *request, int resumed)
 {
     unsigned opcode = request->header.opcode;
 
@@ -110,7 +111,7 @@ static themis_status_t request_serve_by_kind(themis_request_t *request, int resu
     return THEMIS_OK;
 }
 
-static void request_serve(themis_server_t *server, themis_request_t *request)
+static void request_serve(themis_server_t *server, themis_server_request_t *request)
 {
     int resumed = request->state == THEMIS_SERVER_REQUEST_READY;
     uint64_t started = request->route == THEMIS_SERVER_ROUTE_CONTROL ? themis_util_clock_thread() : 0;
@@ -225,7 +226,7 @@ static void *worker_main(void *arg)
     pthread_mutex_lock(&server->lock);
     while (!server->workers.stopped) {
         themis_server_requests_close(server);
-        themis_request_t *request = request_take(server, &wake);
+        themis_server_request_t *request = request_take(server, &wake);
         if (!request) {
             worker_wait(server, wake);
             continue;

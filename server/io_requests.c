@@ -9,7 +9,7 @@
 #include "server/reply.h"
 #include "server/slices.h"
 
-static themis_direction_t direction_of(const themis_request_t *request)
+static themis_direction_t direction_of(const themis_server_request_t *request)
 {
     return request->header.opcode == THEMIS_OP_WRITE ? THEMIS_WRITE : THEMIS_READ;
 }
@@ -17,7 +17,7 @@ static themis_direction_t direction_of(const themis_request_t *request)
 /* The end of a transfer that the network went on with: a worker takes it from here. */
 static void on_moved(void *arg, themis_status_t status)
 {
-    themis_request_t *request = arg;
+    themis_server_request_t *request = arg;
     themis_server_t *server = request->server;
 
     pthread_mutex_lock(&server->lock);
@@ -25,7 +25,7 @@ static void on_moved(void *arg, themis_status_t status)
     pthread_mutex_unlock(&server->lock);
 }
 
-static themis_status_t window_move(themis_request_t *request)
+static themis_status_t window_move(themis_server_request_t *request)
 {
     const themis_store_window_t *window = request->slice.window;
     const unsigned char *descriptor = request->body.io.descriptor;
@@ -38,7 +38,7 @@ static themis_status_t window_move(themis_request_t *request)
                            on_moved, request);
 }
 
-static themis_status_t object_open(themis_request_t *request)
+static themis_status_t object_open(themis_server_request_t *request)
 {
     themis_store_t *store = request->server->store;
     int write = direction_of(request) == THEMIS_WRITE;
@@ -64,7 +64,7 @@ static themis_status_t object_open(themis_request_t *request)
 }
 
 /* The next window's transfer, begun or done; THEMIS_OK with window->bytes 0 when nothing is left to move. */
-static themis_status_t window_begin(themis_request_t *request)
+static themis_status_t window_begin(themis_server_request_t *request)
 {
     themis_store_window_t *window = request->slice.window;
     uint64_t left = request->slice.left;
@@ -84,7 +84,7 @@ static themis_status_t window_begin(themis_request_t *request)
     return status;
 }
 
-static themis_status_t window_finish(themis_request_t *request, themis_status_t moved)
+static themis_status_t window_finish(themis_server_request_t *request, themis_status_t moved)
 {
     themis_store_window_t *window = request->slice.window;
     themis_status_t status = themis_store_finish(request->server->store, window, moved);
@@ -100,7 +100,7 @@ static themis_status_t window_finish(themis_request_t *request, themis_status_t 
     return THEMIS_OK;
 }
 
-static themis_status_t slice_serve(themis_request_t *request, int resumed)
+static themis_status_t slice_serve(themis_server_request_t *request, int resumed)
 {
     themis_status_t status = THEMIS_OK;
 
@@ -123,7 +123,7 @@ static themis_status_t slice_serve(themis_request_t *request, int resumed)
 }
 
 /* All is done, or has failed: replies, unless the client is gone. */
-static void request_finish(themis_request_t *request, themis_status_t status)
+static void request_finish(themis_server_request_t *request, themis_status_t status)
 {
     themis_proto_io_done_t done = {.bytes = request->total, .end = request->end};
     themis_store_size_t size;
@@ -140,7 +140,7 @@ static void request_finish(themis_request_t *request, themis_status_t status)
     request->object = NULL;
 }
 
-themis_status_t themis_server_io_requests_serve(themis_request_t *request, int resumed)
+themis_status_t themis_server_io_requests_serve(themis_server_request_t *request, int resumed)
 {
     themis_server_t *server = request->server;
     themis_status_t status = slice_serve(request, resumed);

@@ -6,5 +6,5 @@
 
 /* Serves a slice, from its start or, when `resumed`, from the end of a transfer. THEMIS_IN_PROGRESS: the network has
  * the request now. THEMIS_OK: the slice is over; item.bytes is what is left, and at 0 the reply was sent. */
-themis_status_t themis_server_io_requests_serve(themis_request_t *request, int resumed);
+themis_status_t themis_server_io_requests_serve(themis_server_request_t *request, int resumed);
 #endif

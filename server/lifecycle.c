@@ -189,7 +189,7 @@ static void sessions_end(themis_server_t *server)
     while ((session = themis_server_sessions_first(server->sessions)))
         themis_server_session_end(server, session);
     while (server->ready) {
-        themis_request_t *request = server->ready;
+        themis_server_request_t *request = server->ready;
         DL_DELETE(server->ready, request);
         themis_server_request_free(request);
     }

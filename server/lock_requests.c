@@ -6,7 +6,7 @@
 
 void themis_server_lock_requests_granted(void *arg, void *waiter, themis_status_t status)
 {
-    themis_request_t *request = waiter;
+    themis_server_request_t *request = waiter;
 
     (void)arg;
     request->session->unlocks += status == THEMIS_OK;
@@ -15,7 +15,7 @@ void themis_server_lock_requests_granted(void *arg, void *waiter, themis_status_
 }
 
 /* With the lock. */
-static themis_status_t lock_take(themis_request_t *request)
+static themis_status_t lock_take(themis_server_request_t *request)
 {
     const themis_proto_lock_t *lock = &request->body.lock;
     const themis_server_lock_range_t range = {lock->offset, lock->length};
@@ -39,7 +39,7 @@ static themis_status_t lock_take(themis_request_t *request)
     return status;
 }
 
-themis_status_t themis_server_lock_requests_serve(themis_request_t *request, int resumed)
+themis_status_t themis_server_lock_requests_serve(themis_server_request_t *request, int resumed)
 {
     themis_server_t *server = request->server;
     const themis_proto_counter_t *counter = &request->body.counter;

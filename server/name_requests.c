@@ -5,7 +5,7 @@
 
 enum { ENTRIES_BYTES = 256 << 10 };
 
-static void readdir_serve(themis_request_t *request)
+static void readdir_serve(themis_server_request_t *request)
 {
     themis_proto_entries_t entries;
     void *buffer = malloc(ENTRIES_BYTES);
@@ -18,7 +18,7 @@ static void readdir_serve(themis_request_t *request)
     free(buffer);
 }
 
-void themis_server_name_requests_serve(themis_request_t *request)
+void themis_server_name_requests_serve(themis_server_request_t *request)
 {
     themis_proto_body_t reply;
 

@@ -4,5 +4,5 @@
 #include "server/request.h"
 
 /* Serves a request about names (LOOKUP to READDIR), and replies. Without the lock. */
-void themis_server_name_requests_serve(themis_request_t *request);
+void themis_server_name_requests_serve(themis_server_request_t *request);
 #endif

@@ -3,7 +3,7 @@
 #include "server/access.h"
 #include "server/reply.h"
 
-static themis_status_t object_serve(themis_request_t *request, themis_store_object_t *object,
+static themis_status_t object_serve(themis_server_request_t *request, themis_store_object_t *object,
                                     themis_proto_body_t *reply)
 {
     themis_store_t *store = request->server->store;
@@ -54,7 +54,7 @@ static themis_status_t object_remove(themis_server_t *server, uint64_t id)
     return themis_store_remove(server->store, id);
 }
 
-void themis_server_object_requests_serve(themis_request_t *request)
+void themis_server_object_requests_serve(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;

@@ -5,7 +5,7 @@
 #include "server/request.h"
 
 /* Serves a request, and replies. */
-void themis_server_object_requests_serve(themis_request_t *request);
+void themis_server_object_requests_serve(themis_server_request_t *request);
 /* Opens an object to change it; it is made if it does not exist. THEMIS_STALE: it was removed. */
 themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id,
                                                    themis_store_object_t **object);

@@ -15,7 +15,7 @@ static void worker_wake(themis_server_t *server)
         themis_net_wake(server->net);
 }
 
-void themis_server_queue_add(themis_request_t *request, uint64_t now)
+void themis_server_queue_add(themis_server_request_t *request, uint64_t now)
 {
     themis_server_session_t *session = request->session;
 
@@ -31,7 +31,7 @@ void themis_server_queue_add(themis_request_t *request, uint64_t now)
     worker_wake(request->server);
 }
 
-void themis_server_queue_add_control(themis_request_t *request)
+void themis_server_queue_add_control(themis_server_request_t *request)
 {
     themis_server_session_t *session = request->session;
 
@@ -43,7 +43,7 @@ void themis_server_queue_add_control(themis_request_t *request)
     worker_wake(request->server);
 }
 
-void themis_server_queue_add_ready(themis_request_t *request)
+void themis_server_queue_add_ready(themis_server_request_t *request)
 {
     request->state = THEMIS_SERVER_REQUEST_READY;
     DL_APPEND(request->server->ready, request);
@@ -53,7 +53,7 @@ void themis_server_queue_add_ready(themis_request_t *request)
 void themis_server_queue_hold(themis_server_session_t *session, uint64_t now)
 {
     while (session->queued) {
-        themis_request_t *request = session->queued;
+        themis_server_request_t *request = session->queued;
         themis_sched_cancel(request->server->sched, &request->item, now);
         DL_DELETE(session->queued, request);
         request->state = THEMIS_SERVER_REQUEST_HELD;
@@ -64,15 +64,15 @@ void themis_server_queue_hold(themis_server_session_t *session, uint64_t now)
 void themis_server_queue_resume(themis_server_session_t *session, uint64_t now)
 {
     while (session->held && !session->in_service_earlier && !session->stalled) {
-        themis_request_t *request = session->held;
+        themis_server_request_t *request = session->held;
         DL_DELETE(session->held, request);
         themis_server_queue_add(request, now);
     }
 }
 
-static void request_cancel(themis_request_t **list)
+static void request_cancel(themis_server_request_t **list)
 {
-    themis_request_t *request = *list;
+    themis_server_request_t *request = *list;
 
     DL_DELETE(*list, request);
     if (request->saves_reply)

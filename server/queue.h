@@ -9,10 +9,10 @@
 
 /* To the scheduler; or the request is held, while an earlier connection of its session has requests in service or its
  * client does not take part in a transfer. */
-void themis_server_queue_add(themis_request_t *request, uint64_t now);
-void themis_server_queue_add_control(themis_request_t *request);
+void themis_server_queue_add(themis_server_request_t *request, uint64_t now);
+void themis_server_queue_add_control(themis_server_request_t *request);
 /* Any worker may go on with the request next. */
-void themis_server_queue_add_ready(themis_request_t *request);
+void themis_server_queue_add_ready(themis_server_request_t *request);
 
 /* Takes the session's requests back from the scheduler and holds them. */
 void themis_server_queue_hold(themis_server_session_t *session, uint64_t now);

@@ -52,7 +52,7 @@ static void reply_transmit(reply_t *reply, themis_net_conn_t *conn)
 }
 
 /* Saves the reply; returns the client's present connection, a reference, or NULL. */
-static themis_net_conn_t *reply_save(const reply_t *reply, themis_request_t *request)
+static themis_net_conn_t *reply_save(const reply_t *reply, themis_server_request_t *request)
 {
     themis_server_session_t *session = request->session;
 
@@ -65,7 +65,8 @@ static themis_net_conn_t *reply_save(const reply_t *reply, themis_request_t *req
     return conn;
 }
 
-void themis_server_reply_send(themis_request_t *request, themis_status_t status, const void *body, const char *text)
+void themis_server_reply_send(themis_server_request_t *request, themis_status_t status, const void *body,
+                              const char *text)
 {
     reply_t reply;
     themis_net_conn_t *conn = request->conn;

@@ -9,7 +9,8 @@
 
 /* Sends the reply to where the client is now, and saves it if the session is to. If it does not fit into a message, a
  * reply that says so is sent instead. */
-void themis_server_reply_send(themis_request_t *request, themis_status_t status, const void *body, const char *text);
+void themis_server_reply_send(themis_server_request_t *request, themis_status_t status, const void *body,
+                              const char *text);
 /* Sends a reply that no session saves: to HELLO, and to messages that did not become a request. */
 void themis_server_reply_send_unsaved(themis_net_conn_t *conn, const themis_proto_header_t *request,
                                       themis_status_t status, const void *body, const char *text);

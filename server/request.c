@@ -5,13 +5,13 @@
 #include <utlist.h>
 
 themis_status_t themis_server_request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
-                                             size_t length, themis_request_t **request)
+                                             size_t length, themis_server_request_t **request)
 {
-    themis_request_t *made = malloc(sizeof *made + length);
+    themis_server_request_t *made = malloc(sizeof *made + length);
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    memset(made, 0, offsetof(themis_request_t, body)); /* the body is large, and decoding fills it */
+    memset(made, 0, offsetof(themis_server_request_t, body)); /* the body is large, and decoding fills it */
     memcpy(made->bytes, bytes, length);
     made->length = length;
     themis_status_t status = themis_proto_decode(made->bytes, length, &made->header, &made->body);
@@ -30,7 +30,7 @@ themis_status_t themis_server_request_create(themis_server_t *server, themis_net
     return THEMIS_OK;
 }
 
-void themis_server_request_free(themis_request_t *request)
+void themis_server_request_free(themis_server_request_t *request)
 {
     themis_server_session_t *session = request->session;
 
@@ -50,7 +50,7 @@ void themis_server_request_free(themis_request_t *request)
 void themis_server_requests_close(themis_server_t *server)
 {
     while (server->closing) {
-        themis_request_t *request = server->closing;
+        themis_server_request_t *request = server->closing;
         DL_DELETE(server->closing, request);
         pthread_mutex_unlock(&server->lock);
         themis_store_close(server->store, request->object);
@@ -59,12 +59,12 @@ void themis_server_requests_close(themis_server_t *server)
     }
 }
 
-int themis_server_request_is_data(const themis_request_t *request)
+int themis_server_request_is_data(const themis_server_request_t *request)
 {
     return request->header.opcode == THEMIS_OP_READ || request->header.opcode == THEMIS_OP_WRITE;
 }
 
-int themis_server_request_is_orphan(const themis_request_t *request)
+int themis_server_request_is_orphan(const themis_server_request_t *request)
 {
     return request->session->conn != request->conn;
 }

@@ -74,19 +74,19 @@ typedef struct themis_server_request {
     themis_proto_body_t body; /* borrows from bytes */
     size_t length;
     uint8_t bytes[];
-} themis_request_t;
+} themis_server_request_t;
 
 /* Decodes a message into a request without a session. THEMIS_NO_MEMORY, or the error of themis_proto_decode. */
 themis_status_t themis_server_request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
-                                             size_t length, themis_request_t **request);
+                                             size_t length, themis_server_request_t **request);
 /* Frees a request that no list has, and drops its session. One that has an object open is left in server->closing. With
  * the lock. */
-void themis_server_request_free(themis_request_t *request);
+void themis_server_request_free(themis_server_request_t *request);
 /* Closes the objects of the requests in server->closing, and frees them. With the lock, which is released meanwhile. */
 void themis_server_requests_close(themis_server_t *server);
 
 /* 1 for READ and WRITE. */
-int themis_server_request_is_data(const themis_request_t *request);
+int themis_server_request_is_data(const themis_server_request_t *request);
 /* 1 if the client has gone, or has come back by another connection and will send the request again. */
-int themis_server_request_is_orphan(const themis_request_t *request);
+int themis_server_request_is_orphan(const themis_server_request_t *request);
 #endif

@@ -103,7 +103,7 @@ static themis_proto_welcome_t welcome_make(themis_server_t *server, const themis
     return welcome;
 }
 
-themis_status_t themis_server_session_requests_hello(themis_request_t *request)
+themis_status_t themis_server_session_requests_hello(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     const themis_proto_hello_t *hello = &request->body.hello;
@@ -129,7 +129,7 @@ themis_status_t themis_server_session_requests_hello(themis_request_t *request)
     return status;
 }
 
-void themis_server_session_requests_serve(themis_request_t *request)
+void themis_server_session_requests_serve(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;

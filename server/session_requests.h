@@ -6,7 +6,7 @@
 
 /* The first HELLO of a connection: binds it to its session, new or found by its number, and replies; returns the
  * reply's status. */
-themis_status_t themis_server_session_requests_hello(themis_request_t *request);
+themis_status_t themis_server_session_requests_hello(themis_server_request_t *request);
 /* A queued request. Replies. */
-void themis_server_session_requests_serve(themis_request_t *request);
+void themis_server_session_requests_serve(themis_server_request_t *request);
 #endif

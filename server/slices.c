@@ -59,7 +59,7 @@ void themis_server_slices_destroy(themis_server_t *server)
 
 /* --- from begin to end -------------------------------------------------------------------------------------------- */
 
-static void data_begin(themis_request_t *request, uint64_t now)
+static void data_begin(themis_server_request_t *request, uint64_t now)
 {
     themis_server_t *server = request->server;
     themis_sched_job_t *job = request->session->job;
@@ -75,7 +75,7 @@ static void data_begin(themis_request_t *request, uint64_t now)
     request->slice.window = server->slices.windows[--server->slices.window_count];
 }
 
-void themis_server_slice_begin(themis_request_t *request, uint64_t bytes, uint64_t now)
+void themis_server_slice_begin(themis_server_request_t *request, uint64_t bytes, uint64_t now)
 {
     DL_DELETE(request->session->queued, request);
     request->slice = (themis_server_slice_t){.started = now, .left = bytes};
@@ -86,7 +86,7 @@ void themis_server_slice_begin(themis_request_t *request, uint64_t bytes, uint64
 }
 
 /* The slice leaves its count; `next` is how it counts from now on. */
-static void kind_change(themis_request_t *request, themis_server_slice_kind_t next, uint64_t now)
+static void kind_change(themis_server_request_t *request, themis_server_slice_kind_t next, uint64_t now)
 {
     themis_server_t *server = request->server;
     themis_server_session_t *session = request->session;
@@ -109,7 +109,7 @@ static void kind_change(themis_request_t *request, themis_server_slice_kind_t ne
     }
 }
 
-void themis_server_slice_end(themis_request_t *request)
+void themis_server_slice_end(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     themis_server_session_t *session = request->session;
@@ -141,14 +141,14 @@ void themis_server_slice_end(themis_request_t *request)
 
 /* --- transfers that the network has ------------------------------------------------------------------------------- */
 
-static themis_request_t **list_of(themis_request_t *request)
+static themis_server_request_t **list_of(themis_server_request_t *request)
 {
     themis_server_slices_t *slices = &request->server->slices;
 
     return request->slice.kind == THEMIS_SERVER_SLICE_STALLED ? &slices->stalled : &slices->moving;
 }
 
-void themis_server_slice_park(themis_request_t *request)
+void themis_server_slice_park(themis_server_request_t *request)
 {
     if (request->state == THEMIS_SERVER_REQUEST_MOVED) {
         themis_server_queue_add_ready(request);
@@ -159,7 +159,7 @@ void themis_server_slice_park(themis_request_t *request)
     DL_APPEND(*list_of(request), request);
 }
 
-void themis_server_slice_moved(themis_request_t *request, themis_status_t status)
+void themis_server_slice_moved(themis_server_request_t *request, themis_status_t status)
 {
     request->status = status;
     if (request->state == THEMIS_SERVER_REQUEST_MOVING) {
@@ -170,7 +170,7 @@ void themis_server_slice_moved(themis_request_t *request, themis_status_t status
     themis_server_queue_add_ready(request);
 }
 
-static void request_disconnect(themis_request_t *request)
+static void request_disconnect(themis_server_request_t *request)
 {
     if (themis_server_request_is_orphan(request))
         return;
@@ -182,7 +182,7 @@ static void request_disconnect(themis_request_t *request)
 /* May one more slice be stalled? If not, the oldest one is made to end. */
 static int stalled_make_room(themis_server_slices_t *slices)
 {
-    themis_request_t *request;
+    themis_server_request_t *request;
 
     if (slices->extra_count >= MAX_STALLED)
         return 0; /* each of them ends or stalls soon */
@@ -201,7 +201,7 @@ int themis_server_slices_check_stalled(themis_server_t *server, uint64_t now, ui
 {
     themis_server_slices_t *slices = &server->slices;
     uint64_t due = UINT64_MAX;
-    themis_request_t *request, *next;
+    themis_server_request_t *request, *next;
     int found = 0;
 
     for (; slices->moving && now - slices->moving->slice.parked >= stalled_after && stalled_make_room(slices);
@@ -233,7 +233,7 @@ int themis_server_slices_check_stalled(themis_server_t *server, uint64_t now, ui
 
 void themis_server_slices_abandon(themis_server_t *server)
 {
-    themis_request_t *request;
+    themis_server_request_t *request;
 
     DL_FOREACH(server->slices.moving, request)
     request_disconnect(request);

@@ -22,15 +22,15 @@ themis_status_t themis_server_slices_create(themis_server_t *server);
 void themis_server_slices_destroy(themis_server_t *server);
 
 /* A worker has taken the request from the scheduler to move `bytes` (0: metadata), and gets a window for them. */
-void themis_server_slice_begin(themis_request_t *request, uint64_t bytes, uint64_t now);
+void themis_server_slice_begin(themis_server_request_t *request, uint64_t bytes, uint64_t now);
 /* The slice is over. If item.bytes is above 0 the request is queued again. */
-void themis_server_slice_end(themis_request_t *request);
+void themis_server_slice_end(themis_server_request_t *request);
 
 /* The worker leaves the request to the network (THEMIS_IN_PROGRESS). */
-void themis_server_slice_park(themis_request_t *request);
+void themis_server_slice_park(themis_server_request_t *request);
 /* The network has ended the request's transfer with `status`, possibly before the worker has parked it. After both,
  * any worker may go on with it. */
-void themis_server_slice_moved(themis_request_t *request, themis_status_t status);
+void themis_server_slice_moved(themis_server_request_t *request, themis_status_t status);
 
 /* Looks for stalled slices; returns 1 if there are new ones, which lets others begin. *wake is lowered to the time at
  * which to look again. */

@@ -15,24 +15,23 @@ char test_server_list[256];
 static pid_t pids[TEST_SERVERS];
 static int ports[TEST_SERVERS];
 
+/* Ports below those that the kernel gives to outgoing connections: nothing takes one while its server is down. */
 static void choose_ports(void)
 {
-    int sockets[TEST_SERVERS];
+    int port = 10000 + (int)getpid() % 9000;
     size_t used = 0;
 
-    for (int i = 0; i < TEST_SERVERS; i++) {
-        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        socklen_t length = sizeof address;
-        sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
-        if (bind(sockets[i], (struct sockaddr *)&address, length) != 0 ||
-            getsockname(sockets[i], (struct sockaddr *)&address, &length) != 0)
-            perror("bind");
-        ports[i] = ntohs(address.sin_port);
-        used += (size_t)snprintf(test_server_list + used, sizeof test_server_list - used, "%s127.0.0.1:%d",
-                                 i ? "," : "", ports[i]);
+    for (int i = 0; i < TEST_SERVERS; port = port < 19999 ? port + 1 : 10000) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) {
+            used += (size_t)snprintf(test_server_list + used, sizeof test_server_list - used, "%s127.0.0.1:%d",
+                                     i ? "," : "", port);
+            ports[i++] = port;
+        }
+        close(fd);
     }
-    for (int i = 0; i < TEST_SERVERS; i++)
-        close(sockets[i]);
 }
 
 themis_status_t test_connect(const char *list, uint64_t timeout, themis_t **session)
