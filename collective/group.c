@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collective/group.h"
-#include "collective/pool.h"
+#include "collective/group_cache.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "collective/census.h"
+#include "collective/node_info.h"
 #include "themis/status.h"
 
 /* What the ranks of a collective call tell each other; combined as each field says. */

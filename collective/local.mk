@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The collective path of the driver: needs MPI, but neither ROMIO nor a server.
 noinst_LTLIBRARIES += collective/libthemis-collective.la
-collective_libthemis_collective_la_SOURCES = collective/census.c collective/census.h collective/coll.c \
-	collective/coll.h collective/config.c collective/config.h collective/direct.c collective/discovery.c \
-	collective/discovery.h collective/exchange.c collective/exchange.h collective/group.c collective/group.h \
-	collective/lists.c collective/lists.h collective/measure.c collective/measure.h collective/model.c \
-	collective/model.h collective/op.h collective/plan.c collective/plan.h collective/pool.c collective/pool.h \
-	collective/runs.c collective/runs.h collective/sink.h collective/span.h collective/streak.c collective/tags.h \
-	collective/topology.c collective/topology.h collective/twophase.c collective/type.c collective/type.h \
-	collective/window.c collective/window.h
+collective_libthemis_collective_la_SOURCES = collective/node_info.c collective/node_info.h collective/collective.c \
+	collective/collective.h collective/options.c collective/options.h collective/list_io.c collective/fabric_discovery.c \
+	collective/fabric_discovery.h collective/shuffle.c collective/shuffle.h collective/group.c collective/group.h \
+	collective/list_messages.c collective/list_messages.h collective/node_distances.c collective/node_distances.h collective/cost_model.c \
+	collective/cost_model.h collective/operation.h collective/call_plan.c collective/call_plan.h collective/group_cache.c collective/group_cache.h \
+	collective/runs.c collective/runs.h collective/file_ops.h collective/domain_extents.h collective/relaxed.c collective/tags.h \
+	collective/candidates.c collective/candidates.h collective/twophase.c collective/type.c collective/type.h \
+	collective/collective_buffer.c collective/collective_buffer.h
 collective_libthemis_collective_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXHASH_CFLAGS)
 collective_libthemis_collective_la_LIBADD = $(XXHASH_LIBS)
 

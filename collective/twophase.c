@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "collective/op.h"
+#include "collective/operation.h"
 
 /* Plans with more than this at any rank are not kept. */
 #define PLAN_BYTES (UINT64_C(16) << 20)

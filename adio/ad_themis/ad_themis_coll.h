@@ -3,7 +3,7 @@
 #ifndef AD_THEMIS_COLL_H
 #define AD_THEMIS_COLL_H
 #include "ad_themis.h"
-#include "collective/coll.h"
+#include "collective/collective.h"
 #include "collective/type.h"
 #include "themis/cache.h"
 #include "util/memory.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis_coll.h"
-#include "collective/model.h"
+#include "collective/cost_model.h"
 #include "util/config.h"
 #include "util/log.h"
 

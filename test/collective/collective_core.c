@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "collective/coll.h"
+#include "collective/collective.h"
 #include "util/config.h"
 
 static int rank, ranks, failures;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collective/plan.h"
+#include "collective/call_plan.h"
 
 enum { STRIPE = 1024, SERVERS = 2 };
 

@@ -3,11 +3,11 @@
  * A planner is a row of stages; each starts what the next one waits for. All communication is non-blocking, and a rank
  * that failed goes on taking part with empty contributions, so nobody waits in vain.
  */
-#include "collective/plan.h"
+#include "collective/call_plan.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collective/lists.h"
+#include "collective/list_messages.h"
 
 /* Window sizes that are considered: cb_buffer_size, its half, and so on. */
 enum { WINDOWS = 24 };

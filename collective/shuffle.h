@@ -7,12 +7,12 @@
  * A rank has up to three roles (member of its node, leader, aggregator), each a machine of its own that goes on when
  * what it waits for is there. An aggregator whose I/O fails goes on exchanging, so that nobody waits for it.
  */
-#ifndef THEMIS_COLLECTIVE_EXCHANGE_H
-#define THEMIS_COLLECTIVE_EXCHANGE_H
+#ifndef THEMIS_COLLECTIVE_SHUFFLE_H
+#define THEMIS_COLLECTIVE_SHUFFLE_H
 #include "collective/group.h"
-#include "collective/plan.h"
-#include "collective/sink.h"
-#include "collective/window.h"
+#include "collective/call_plan.h"
+#include "collective/file_ops.h"
+#include "collective/collective_buffer.h"
 
 /* Memory of an aggregator that is kept from call to call. Start with zeros. */
 typedef struct themis_collective_buffers {

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "collective/op.h"
+#include "collective/operation.h"
 
 /* The agreement of a streak, that no call waits for: 0 while it is under way. */
 int themis_collective_late_ended(themis_collective_t *coll)

@@ -3,8 +3,8 @@
  * Where the bytes of a collective call go to and come from: non-blocking list I/O on one file. The driver puts Themis
  * servers behind it, a test a local file.
  */
-#ifndef THEMIS_COLLECTIVE_SINK_H
-#define THEMIS_COLLECTIVE_SINK_H
+#ifndef THEMIS_COLLECTIVE_FILE_OPS_H
+#define THEMIS_COLLECTIVE_FILE_OPS_H
 #include "collective/runs.h"
 
 typedef struct themis_collective_sink {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/topology.h"
+#include "collective/candidates.h"
 #include <stdlib.h>
-#include "collective/measure.h"
+#include "collective/node_distances.h"
 #include "util/log.h"
 
 static const char *const names[] = {[THEMIS_COLLECTIVE_FLAT] = "flat",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside of coll/: making and ending groups, for the pool that keeps them. */
-#ifndef THEMIS_COLLECTIVE_POOL_H
-#define THEMIS_COLLECTIVE_POOL_H
+#ifndef THEMIS_COLLECTIVE_GROUP_CACHE_H
+#define THEMIS_COLLECTIVE_GROUP_CACHE_H
 #include "collective/group.h"
 
 /* Fills in a zeroed group. Collective. After a failure, which all ranks see, only free is left to do. */

@@ -3,10 +3,10 @@
  * The buffer of an aggregator for one round: the bytes of its domain's next part in the order of the file. Packed
  * messages are scattered into it and gathered from it, and it is read or written by one list.
  */
-#ifndef THEMIS_COLLECTIVE_WINDOW_H
-#define THEMIS_COLLECTIVE_WINDOW_H
-#include "collective/plan.h"
-#include "collective/sink.h"
+#ifndef THEMIS_COLLECTIVE_COLLECTIVE_BUFFER_H
+#define THEMIS_COLLECTIVE_COLLECTIVE_BUFFER_H
+#include "collective/call_plan.h"
+#include "collective/file_ops.h"
 
 typedef struct themis_collective_window {
     const themis_collective_plan_t *plan;        /* borrowed */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/lists.h"
+#include "collective/list_messages.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collective/span.h"
+#include "collective/domain_extents.h"
 #include "collective/tags.h"
 
 /* The head of a message; `runs` runs follow. */

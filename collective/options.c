@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/config.h"
+#include "collective/options.h"
 #include <string.h>
 
 static const char *const names[] = {

@@ -3,11 +3,11 @@
  * Sources of distances, each giving OK only if it describes every node of the group. Distances to servers are counted
  * if all servers can be placed, and left out else: half of them would draw aggregators to those that are known.
  */
-#include "collective/measure.h"
+#include "collective/node_distances.h"
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collective/discovery.h"
+#include "collective/fabric_discovery.h"
 #include "util/log.h"
 
 enum { WAIT_AUTO_MS = 2000, WAIT_ASKED_MS = 60000, HOST_BYTES = 256 };

@@ -13,12 +13,12 @@
  * Not thread-safe; the driver holds ROMIO's lock. Nothing here blocks for other ranks but create, destroy, wait, run,
  * decline and sync.
  */
-#ifndef THEMIS_COLLECTIVE_COLL_H
-#define THEMIS_COLLECTIVE_COLL_H
+#ifndef THEMIS_COLLECTIVE_COLLECTIVE_H
+#define THEMIS_COLLECTIVE_COLLECTIVE_H
 #include <mpi.h>
-#include "collective/config.h"
-#include "collective/exchange.h"
-#include "collective/sink.h"
+#include "collective/options.h"
+#include "collective/shuffle.h"
+#include "collective/file_ops.h"
 
 typedef struct themis_collective themis_collective_t;
 typedef struct themis_collective_op themis_collective_op_t;

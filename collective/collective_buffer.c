@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/window.h"
+#include "collective/collective_buffer.h"
 #include <stdlib.h>
 #include <string.h>
-#include "collective/span.h"
+#include "collective/domain_extents.h"
 
 static uint64_t words(uint64_t bytes)
 {

@@ -3,8 +3,8 @@
  * The InfiniBand fabric that this process is on. It is discovered at most once in the life of a process, by a thread of
  * its own, so that no open waits longer than it wants to: a large subnet can take many seconds.
  */
-#ifndef THEMIS_COLLECTIVE_DISCOVERY_H
-#define THEMIS_COLLECTIVE_DISCOVERY_H
+#ifndef THEMIS_COLLECTIVE_FABRIC_DISCOVERY_H
+#define THEMIS_COLLECTIVE_FABRIC_DISCOVERY_H
 #include "themis/status.h"
 #include "themis/topology.h"
 

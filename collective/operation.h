@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside of coll/: a file's state and the calls under way. */
-#ifndef THEMIS_COLLECTIVE_OP_H
-#define THEMIS_COLLECTIVE_OP_H
-#include "collective/coll.h"
-#include "collective/model.h"
-#include "collective/plan.h"
+#ifndef THEMIS_COLLECTIVE_OPERATION_H
+#define THEMIS_COLLECTIVE_OPERATION_H
+#include "collective/collective.h"
+#include "collective/cost_model.h"
+#include "collective/call_plan.h"
 
 enum { THEMIS_COLLECTIVE_PLANS = 4 };
 

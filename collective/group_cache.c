@@ -4,7 +4,7 @@
  * that open files on several communicators, or from several threads, may keep different ones. What is kept is never
  * freed: by the time MPI ends, ranks could not do that in the same order.
  */
-#include "collective/pool.h"
+#include "collective/group_cache.h"
 #include <pthread.h>
 #include <stdlib.h>
 

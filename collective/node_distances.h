@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rank 0: distances between nodes and to the servers, from what the hint themis_topology names. */
-#ifndef THEMIS_COLLECTIVE_MEASURE_H
-#define THEMIS_COLLECTIVE_MEASURE_H
-#include "collective/topology.h"
+#ifndef THEMIS_COLLECTIVE_NODE_DISTANCES_H
+#define THEMIS_COLLECTIVE_NODE_DISTANCES_H
+#include "collective/candidates.h"
 
 /*
  * Fills in everything of `topology` but its slots. What the hint names and cannot be used is warned about and counts as

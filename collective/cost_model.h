@@ -3,9 +3,9 @@
  * The cost model: how a call goes, from what all ranks agreed on, so that all decide alike. The numbers and why are in
  * doc/collective.md.
  */
-#ifndef THEMIS_COLLECTIVE_MODEL_H
-#define THEMIS_COLLECTIVE_MODEL_H
-#include "collective/config.h"
+#ifndef THEMIS_COLLECTIVE_COST_MODEL_H
+#define THEMIS_COLLECTIVE_COST_MODEL_H
+#include "collective/options.h"
 #include "collective/group.h"
 #include "collective/runs.h"
 

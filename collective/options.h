@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the hints of an open file say about its collective calls. Texts are owned by the driver's hints. */
-#ifndef THEMIS_COLLECTIVE_CONFIG_H
-#define THEMIS_COLLECTIVE_CONFIG_H
+#ifndef THEMIS_COLLECTIVE_OPTIONS_H
+#define THEMIS_COLLECTIVE_OPTIONS_H
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/aggregation.h"

@@ -5,10 +5,10 @@
  * by a barrier that a rank enters when all it sent has been received (Hoefler, Siebert, Lumsdaine, "Scalable
  * communication protocols for dynamic sparse data exchange", PPoPP 2010).
  */
-#ifndef THEMIS_COLLECTIVE_LISTS_H
-#define THEMIS_COLLECTIVE_LISTS_H
+#ifndef THEMIS_COLLECTIVE_LIST_MESSAGES_H
+#define THEMIS_COLLECTIVE_LIST_MESSAGES_H
 #include "collective/group.h"
-#include "collective/plan.h"
+#include "collective/call_plan.h"
 #include "collective/runs.h"
 
 typedef struct themis_collective_lists themis_collective_lists_t;

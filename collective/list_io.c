@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Each rank's own list to the servers. */
 #include <stdlib.h>
-#include "collective/op.h"
+#include "collective/operation.h"
 
 /* Memory in pieces below this size on average is packed first: a piece costs the server more than a copy here. */
 enum { SMALL_PIECE = 512, FEW = 16 };

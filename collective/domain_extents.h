@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The extents of one round: bytes [position, position + bytes) of a file domain, numbered in the order of the file. */
-#ifndef THEMIS_COLLECTIVE_SPAN_H
-#define THEMIS_COLLECTIVE_SPAN_H
+#ifndef THEMIS_COLLECTIVE_DOMAIN_EXTENTS_H
+#define THEMIS_COLLECTIVE_DOMAIN_EXTENTS_H
 #include <stdint.h>
 #include "themis/aggregation.h"
 

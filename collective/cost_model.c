@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/model.h"
+#include "collective/cost_model.h"
 
 /* Pieces from this size on cost a server less than what it takes to exchange their bytes first. */
 #define LARGE_PIECE (UINT64_C(64) << 10)

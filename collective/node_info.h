@@ -3,8 +3,8 @@
  * Where the ranks of a group are, and what tells nodes and processes apart: host names, adapters, and how the processes
  * of a node lie to one another. Taken once for each group, when the first file wants aggregators.
  */
-#ifndef THEMIS_COLLECTIVE_CENSUS_H
-#define THEMIS_COLLECTIVE_CENSUS_H
+#ifndef THEMIS_COLLECTIVE_NODE_INFO_H
+#define THEMIS_COLLECTIVE_NODE_INFO_H
 #include <mpi.h>
 #include <stdint.h>
 #include "themis/status.h"

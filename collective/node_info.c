@@ -6,7 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
-#include "collective/census.h"
+#include "collective/node_info.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -10,12 +10,12 @@
  * an aggregator the lists of its domain besides, a leader O(K) cells and O(L x K) sizes, rank 0 O(R) for who is where,
  * the sparse matrix (at most N x K cells) and the assignment's K x slots costs. Nothing is R x R.
  */
-#ifndef THEMIS_COLLECTIVE_PLAN_H
-#define THEMIS_COLLECTIVE_PLAN_H
-#include "collective/config.h"
+#ifndef THEMIS_COLLECTIVE_CALL_PLAN_H
+#define THEMIS_COLLECTIVE_CALL_PLAN_H
+#include "collective/options.h"
 #include "collective/group.h"
 #include "collective/runs.h"
-#include "collective/topology.h"
+#include "collective/candidates.h"
 #include "themis/aggregation.h"
 
 /* What the ranks of one node access in an aggregator's domain; offsets count from the call's first byte. */

@@ -4,10 +4,10 @@
  * ranks do together (agreements, planning, exchange) is done by the call at the head alone, so its messages never mix
  * with those of another. List I/O needs nobody else and starts as soon as it can.
  */
-#include "collective/coll.h"
+#include "collective/collective.h"
 #include <stdlib.h>
 #include <string.h>
-#include "collective/op.h"
+#include "collective/operation.h"
 
 static const uint64_t default_staging = UINT64_C(64) << 20;
 

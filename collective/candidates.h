@@ -3,9 +3,9 @@
  * Who may aggregate and how far apart nodes and servers are. Known to rank 0, which makes the plans; the others know
  * only how many slots there are and where the distances come from.
  */
-#ifndef THEMIS_COLLECTIVE_TOPOLOGY_H
-#define THEMIS_COLLECTIVE_TOPOLOGY_H
-#include "collective/config.h"
+#ifndef THEMIS_COLLECTIVE_CANDIDATES_H
+#define THEMIS_COLLECTIVE_CANDIDATES_H
+#include "collective/options.h"
 #include "collective/group.h"
 #include "themis/aggregation.h"
 #include "themis/topology.h"

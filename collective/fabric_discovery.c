@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One state for the process: opens come from any file and thread, and a subnet should be asked once, not by each. */
-#include "collective/discovery.h"
+#include "collective/fabric_discovery.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -5,11 +5,11 @@
  * go on from call to call. Round k uses table and staging number k mod 2, so nothing may begin round k before everyone
  * concerned is through with round k - 2.
  */
-#include "collective/exchange.h"
+#include "collective/shuffle.h"
 #include <stdlib.h>
 #include <string.h>
-#include "collective/lists.h"
-#include "collective/span.h"
+#include "collective/list_messages.h"
+#include "collective/domain_extents.h"
 #include "collective/tags.h"
 
 struct themis_collective_exchange {
