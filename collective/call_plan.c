@@ -24,7 +24,7 @@ typedef struct answer {
 
 struct themis_collective_planner {
     themis_collective_group_t *group;
-    const themis_collective_config_t *config;
+    const themis_collective_options_t *config;
     const themis_collective_topology_t *topology;
     const themis_collective_runs_t *runs;
     const uint32_t *keep;
@@ -80,7 +80,7 @@ static themis_status_t make_root_room(themis_collective_planner_t *planner)
 }
 
 themis_status_t
-themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_config_t *config,
+themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_options_t *config,
                                  const themis_collective_topology_t *topology, const themis_collective_runs_t *runs,
                                  const themis_aggregation_domains_t *domains, themis_collective_planner_t **result)
 {

@@ -65,7 +65,7 @@ themis_aggregation_domains_t themis_collective_plan_move(const themis_collective
  */
 typedef struct themis_collective_planner themis_collective_planner_t;
 themis_status_t
-themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_config_t *config,
+themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_options_t *config,
                                  const themis_collective_topology_t *topology, const themis_collective_runs_t *runs,
                                  const themis_aggregation_domains_t *domains, themis_collective_planner_t **planner);
 void themis_collective_planner_keep(themis_collective_planner_t *planner, const uint32_t *slots);

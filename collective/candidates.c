@@ -22,7 +22,7 @@ static themis_status_t slots_within(const themis_collective_group_t *group, cons
                                            census->preference, slots);
 }
 
-static themis_status_t make_slots(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t make_slots(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                   themis_collective_topology_t *topology)
 {
     const char **name = malloc(group->nodes * sizeof *name);
@@ -48,7 +48,7 @@ static themis_status_t make_slots(const themis_collective_group_t *group, const 
     return status;
 }
 
-static themis_status_t fill_in(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t fill_in(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                themis_collective_topology_t *topology)
 {
     themis_status_t status = make_slots(group, config, topology);
@@ -75,7 +75,7 @@ static themis_status_t share(const themis_collective_group_t *group, themis_stat
 }
 
 themis_status_t themis_collective_topology_create(themis_collective_group_t *group,
-                                                  const themis_collective_config_t *config,
+                                                  const themis_collective_options_t *config,
                                                   themis_collective_topology_t **result)
 {
     themis_collective_topology_t *topology = calloc(1, sizeof *topology);

@@ -37,7 +37,7 @@ typedef struct themis_collective_topology {
  * ranks get the same status. Takes the group's census if that has not been done.
  */
 themis_status_t themis_collective_topology_create(themis_collective_group_t *group,
-                                                  const themis_collective_config_t *config,
+                                                  const themis_collective_options_t *config,
                                                   themis_collective_topology_t **topology);
 void themis_collective_topology_destroy(themis_collective_topology_t *topology);
 #endif

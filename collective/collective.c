@@ -11,8 +11,8 @@
 
 static const uint64_t default_staging = UINT64_C(64) << 20;
 
-themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_config_t *config,
-                                         const themis_collective_sink_t *sink, themis_collective_t **result)
+themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_options_t *config,
+                                         const themis_collective_file_ops_t *sink, themis_collective_t **result)
 {
     themis_collective_t *coll = config ? calloc(1, sizeof *coll) : NULL;
     themis_collective_group_t *group = NULL;
@@ -37,7 +37,8 @@ themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_
         if (coll->topology) {
             uint32_t slots = coll->topology->slot_count;
             coll->info.topology = themis_collective_source_name(coll->topology->source);
-            coll->info.possible = config->most && config->most < slots ? config->most : slots;
+            coll->info.possible =
+                config->max_aggregators && config->max_aggregators < slots ? config->max_aggregators : slots;
         }
     }
     if (status != THEMIS_OK) {
@@ -70,7 +71,7 @@ void themis_collective_info(const themis_collective_t *coll, themis_collective_i
 
 /* --- stages that all calls have --- */
 
-int themis_collective_op_agree(themis_collective_op_t *op, const themis_collective_vote_t *vote)
+int themis_collective_op_agree(themis_collective_operation_t *op, const themis_collective_vote_t *vote)
 {
     themis_collective_t *coll = op->coll;
     if (!op->agreeing) {
@@ -88,7 +89,7 @@ int themis_collective_op_agree(themis_collective_op_t *op, const themis_collecti
     return 1;
 }
 
-static themis_collective_vote_t describe(const themis_collective_op_t *op)
+static themis_collective_vote_t describe(const themis_collective_operation_t *op)
 {
     const themis_collective_runs_t *file = op->access.file;
     themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
@@ -105,13 +106,13 @@ static themis_collective_vote_t describe(const themis_collective_op_t *op)
     return vote;
 }
 
-static void finish(themis_collective_op_t *op, themis_status_t status)
+static void finish(themis_collective_operation_t *op, themis_status_t status)
 {
     op->status = status;
     op->stage = THEMIS_COLLECTIVE_ENDED;
 }
 
-static void go_direct(themis_collective_op_t *op)
+static void go_direct(themis_collective_operation_t *op)
 {
     op->coll->info.mode = THEMIS_COLLECTIVE_LIST;
     op->stage = THEMIS_COLLECTIVE_DIRECT;
@@ -119,7 +120,7 @@ static void go_direct(themis_collective_op_t *op)
         op->status = themis_collective_direct_start(op);
 }
 
-static void decide_step(themis_collective_op_t *op)
+static void decide_step(themis_collective_operation_t *op)
 {
     themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     if (!op->agreeing)
@@ -138,14 +139,14 @@ static void decide_step(themis_collective_op_t *op)
 }
 
 /* What is left of a two-phase read in front of the end of the file. */
-static uint64_t bytes_read(const themis_collective_op_t *op)
+static uint64_t bytes_read(const themis_collective_operation_t *op)
 {
     if (op->result.first == UINT64_MAX)
         return op->access.file->bytes;
     return themis_collective_runs_bytes_in(op->access.file, 0, op->result.first);
 }
 
-static void result_step(themis_collective_op_t *op)
+static void result_step(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
@@ -156,17 +157,17 @@ static void result_step(themis_collective_op_t *op)
         return;
     if (op->exchange)
         op->done = op->access.direction == THEMIS_COLLECTIVE_READ ? bytes_read(op) : op->access.file->bytes;
-    else if (op->in_step && coll->cache && op->result.most <= THEMIS_COLLECTIVE_SMALL &&
+    else if (op->in_step && coll->cache && op->result.most <= THEMIS_COLLECTIVE_SMALL_ACCESS &&
              coll->always == THEMIS_COLLECTIVE_LIST)
         themis_collective_streak_begin(coll);
     finish(op, (themis_status_t)op->result.status);
 }
 
-static void settle_step(themis_collective_op_t *op)
+static void settle_step(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     if (op->stage == THEMIS_COLLECTIVE_SETTLE) {
-        themis_status_t status = themis_collective_settle(coll);
+        themis_status_t status = themis_collective_flush(coll);
         if (op->status == THEMIS_OK)
             op->status = status;
         op->stage = THEMIS_COLLECTIVE_SETTLED;
@@ -183,7 +184,7 @@ static void settle_step(themis_collective_op_t *op)
         op->stage = THEMIS_COLLECTIVE_DECIDE;
 }
 
-static void direct_step(themis_collective_op_t *op)
+static void direct_step(themis_collective_operation_t *op)
 {
     themis_status_t status = op->status;
     if (op->request)
@@ -194,7 +195,7 @@ static void direct_step(themis_collective_op_t *op)
     op->stage = THEMIS_COLLECTIVE_RESULT;
 }
 
-void themis_collective_op_step(themis_collective_op_t *op, int is_head)
+void themis_collective_op_step(themis_collective_operation_t *op, int is_head)
 {
     if (op->stage == THEMIS_COLLECTIVE_DIRECT)
         direct_step(op);
@@ -222,7 +223,7 @@ void themis_collective_op_step(themis_collective_op_t *op, int is_head)
 static int progress(themis_collective_t *coll)
 {
     int passed = 0;
-    for (themis_collective_op_t *op = coll->head; op; op = op->next) {
+    for (themis_collective_operation_t *op = coll->head; op; op = op->next) {
         themis_collective_stage_t before;
         do {
             before = op->stage;
@@ -241,7 +242,7 @@ static int progress(themis_collective_t *coll)
 /* The first stage of a call. Whether the cache has to be emptied first is known to all ranks alike. Without a cache no
  * rank's part of a blocking call begins before all have come to it, so that what a rank did by itself before the call
  * is done; programs that run on ROMIO's own drivers count on that, although MPI does not promise it. */
-static void begin(themis_collective_op_t *op)
+static void begin(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     int turned = coll->dirty && coll->direction != (int)op->access.direction;
@@ -252,7 +253,7 @@ static void begin(themis_collective_op_t *op)
         op->stage = THEMIS_COLLECTIVE_SETTLE;
         return;
     }
-    themis_status_t status = coll->dirty ? themis_collective_settle(coll) : THEMIS_OK;
+    themis_status_t status = coll->dirty ? themis_collective_flush(coll) : THEMIS_OK;
     if (op->status == THEMIS_OK)
         op->status = status;
     if (coll->always != THEMIS_COLLECTIVE_LIST)
@@ -266,7 +267,7 @@ static void begin(themis_collective_op_t *op)
 static const themis_collective_runs_t nothing = {.ordered = 1};
 
 static void enqueue(themis_collective_t *coll, const themis_collective_access_t *access, themis_status_t own,
-                    themis_collective_op_t *op)
+                    themis_collective_operation_t *op)
 {
     op->coll = coll;
     op->access = *access;
@@ -282,10 +283,10 @@ static void enqueue(themis_collective_t *coll, const themis_collective_access_t 
     begin(op);
 }
 
-themis_collective_op_t *themis_collective_start(themis_collective_t *coll, const themis_collective_access_t *access,
-                                                themis_status_t own)
+themis_collective_operation_t *themis_collective_start(themis_collective_t *coll,
+                                                       const themis_collective_access_t *access, themis_status_t own)
 {
-    themis_collective_op_t *op = calloc(1, sizeof *op);
+    themis_collective_operation_t *op = calloc(1, sizeof *op);
     if (!op)
         return NULL;
     enqueue(coll, access, own, op);
@@ -293,7 +294,7 @@ themis_collective_op_t *themis_collective_start(themis_collective_t *coll, const
     return op;
 }
 
-static themis_status_t end(themis_collective_op_t *op, uint64_t *done)
+static themis_status_t end(themis_collective_operation_t *op, uint64_t *done)
 {
     themis_status_t status = op->status;
     if (status == THEMIS_OK)
@@ -305,21 +306,21 @@ static themis_status_t end(themis_collective_op_t *op, uint64_t *done)
     return status;
 }
 
-static int has_left(const themis_collective_op_t *op)
+static int has_left(const themis_collective_operation_t *op)
 {
-    const themis_collective_op_t *queued = op->coll->head;
+    const themis_collective_operation_t *queued = op->coll->head;
     while (queued && queued != op)
         queued = queued->next;
     return !queued;
 }
 
-themis_status_t themis_collective_test(themis_collective_op_t *op, uint64_t *done)
+themis_status_t themis_collective_test(themis_collective_operation_t *op, uint64_t *done)
 {
     progress(op->coll);
     return has_left(op) ? end(op, done) : THEMIS_IN_PROGRESS;
 }
 
-themis_status_t themis_collective_wait(themis_collective_op_t *op, uint64_t *done)
+themis_status_t themis_collective_wait(themis_collective_operation_t *op, uint64_t *done)
 {
     unsigned round = 0;
     uint64_t moves = 0;
@@ -363,9 +364,9 @@ themis_status_t themis_collective_decline(themis_collective_t *coll, const themi
     return run(coll, access, own, 0, &done);
 }
 
-themis_status_t themis_collective_settle(themis_collective_t *coll)
+themis_status_t themis_collective_flush(themis_collective_t *coll)
 {
-    return coll->sink->settle ? coll->sink->settle(coll->sink->arg) : THEMIS_OK;
+    return coll->sink->flush ? coll->sink->flush(coll->sink->arg) : THEMIS_OK;
 }
 
 themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_t own)
@@ -380,7 +381,7 @@ themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_
     themis_collective_late_wait(coll);
     themis_collective_remember(coll, themis_collective_late_take(coll));
     themis_collective_remember(coll, own);
-    themis_collective_remember(coll, themis_collective_settle(coll));
+    themis_collective_remember(coll, themis_collective_flush(coll));
     themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     themis_collective_take_pending(coll, &vote);
     themis_collective_agreement_t agreement;

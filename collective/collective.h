@@ -21,14 +21,14 @@
 #include "collective/file_ops.h"
 
 typedef struct themis_collective themis_collective_t;
-typedef struct themis_collective_op themis_collective_op_t;
+typedef struct themis_collective_operation themis_collective_operation_t;
 
 /*
  * Collective. Config is copied, its texts and the sink are borrowed until destroy. A rank that has no memory to
  * describe its file takes part with NULL for both; all ranks get the same status.
  */
-themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_config_t *config,
-                                         const themis_collective_sink_t *sink, themis_collective_t **coll);
+themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_options_t *config,
+                                         const themis_collective_file_ops_t *sink, themis_collective_t **coll);
 /* Collective; no call may be under way. NULL is allowed. */
 void themis_collective_destroy(themis_collective_t *coll);
 
@@ -38,12 +38,12 @@ void themis_collective_destroy(themis_collective_t *coll);
  * NULL when there is no memory for the call itself; nothing was begun then, and this rank must call decline with that
  * status instead, so that the others learn of it.
  */
-themis_collective_op_t *themis_collective_start(themis_collective_t *coll, const themis_collective_access_t *access,
-                                                themis_status_t own);
+themis_collective_operation_t *themis_collective_start(themis_collective_t *coll,
+                                                       const themis_collective_access_t *access, themis_status_t own);
 /* THEMIS_IN_PROGRESS, or the result, and the op is gone. *done: bytes of this rank. Makes all calls of the file go on.
  */
-themis_status_t themis_collective_test(themis_collective_op_t *op, uint64_t *done);
-themis_status_t themis_collective_wait(themis_collective_op_t *op, uint64_t *done);
+themis_status_t themis_collective_test(themis_collective_operation_t *op, uint64_t *done);
+themis_status_t themis_collective_wait(themis_collective_operation_t *op, uint64_t *done);
 /* The part of a rank that cannot begin a non-blocking call of the others, `own` telling why; waits for its end, and
  * gives the error that all ranks get. */
 themis_status_t themis_collective_decline(themis_collective_t *coll, const themis_collective_access_t *access,
@@ -56,7 +56,7 @@ themis_status_t themis_collective_run(themis_collective_t *coll, const themis_co
 /* Collective: ends calls under way and what is cached; the first failure since, agreed on by all ranks. */
 themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_t own);
 /* Local: as far as this rank is concerned, before an independent access. */
-themis_status_t themis_collective_settle(themis_collective_t *coll);
+themis_status_t themis_collective_flush(themis_collective_t *coll);
 /* Local, but the same on all ranks: 0 in atomic mode, when nothing may be kept between calls. */
 void themis_collective_allow_cache(themis_collective_t *coll, int allowed);
 

@@ -219,7 +219,7 @@ static size_t count_extents(const themis_collective_window_t *window)
     return count;
 }
 
-static themis_status_t start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+static themis_status_t start(themis_collective_window_t *window, const themis_collective_file_ops_t *sink,
                              themis_collective_direction_t direction, const struct iovec *memory, size_t pieces)
 {
     window->asked = window->runs.bytes;
@@ -229,7 +229,8 @@ static themis_status_t start(themis_collective_window_t *window, const themis_co
     return sink->start(sink->arg, direction, &list, &window->request);
 }
 
-themis_status_t themis_collective_window_start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+themis_status_t themis_collective_window_start(themis_collective_window_t *window,
+                                               const themis_collective_file_ops_t *sink,
                                                themis_collective_direction_t direction)
 {
     themis_collective_runs_clear(&window->runs);
@@ -249,8 +250,8 @@ themis_status_t themis_collective_window_start(themis_collective_window_t *windo
     return status;
 }
 
-themis_status_t themis_collective_window_test(themis_collective_window_t *window, const themis_collective_sink_t *sink,
-                                              uint64_t *eof)
+themis_status_t themis_collective_window_test(themis_collective_window_t *window,
+                                              const themis_collective_file_ops_t *sink, uint64_t *eof)
 {
     if (!window->request)
         return THEMIS_OK;

@@ -43,8 +43,9 @@ void themis_collective_window_move(themis_collective_window_t *window, const the
  * a hole. A window without bytes starts nothing. test: THEMIS_IN_PROGRESS or the result; *eof becomes the offset of the
  * first byte asked for that lies behind the end of the file, and is left alone if there is none.
  */
-themis_status_t themis_collective_window_start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
+themis_status_t themis_collective_window_start(themis_collective_window_t *window,
+                                               const themis_collective_file_ops_t *sink,
                                                themis_collective_direction_t direction);
-themis_status_t themis_collective_window_test(themis_collective_window_t *window, const themis_collective_sink_t *sink,
-                                              uint64_t *eof);
+themis_status_t themis_collective_window_test(themis_collective_window_t *window,
+                                              const themis_collective_file_ops_t *sink, uint64_t *eof);
 #endif

@@ -4,13 +4,13 @@
 /* Pieces from this size on cost a server less than what it takes to exchange their bytes first. */
 #define LARGE_PIECE (UINT64_C(64) << 10)
 
-themis_collective_mode_t themis_collective_model_mode(const themis_collective_config_t *config,
+themis_collective_mode_t themis_collective_model_mode(const themis_collective_options_t *config,
                                                       themis_collective_direction_t direction)
 {
-    return config->mode == THEMIS_COLLECTIVE_AUTO ? config->wanted[direction] : config->mode;
+    return config->mode == THEMIS_COLLECTIVE_AUTO ? config->mode_for[direction] : config->mode;
 }
 
-static int always_list(const themis_collective_config_t *config, themis_collective_direction_t direction,
+static int always_list(const themis_collective_options_t *config, themis_collective_direction_t direction,
                        uint32_t nodes)
 {
     themis_collective_mode_t mode = themis_collective_model_mode(config, direction);
@@ -18,7 +18,7 @@ static int always_list(const themis_collective_config_t *config, themis_collecti
     return mode == THEMIS_COLLECTIVE_LIST || (mode == THEMIS_COLLECTIVE_AUTO && nodes == 1 && config->servers_local);
 }
 
-themis_collective_mode_t themis_collective_model_always(const themis_collective_config_t *config, uint32_t nodes)
+themis_collective_mode_t themis_collective_model_always(const themis_collective_options_t *config, uint32_t nodes)
 {
     int always =
         always_list(config, THEMIS_COLLECTIVE_READ, nodes) && always_list(config, THEMIS_COLLECTIVE_WRITE, nodes);
@@ -26,7 +26,7 @@ themis_collective_mode_t themis_collective_model_always(const themis_collective_
     return always ? THEMIS_COLLECTIVE_LIST : THEMIS_COLLECTIVE_AUTO;
 }
 
-themis_collective_mode_t themis_collective_model_choose(const themis_collective_config_t *config,
+themis_collective_mode_t themis_collective_model_choose(const themis_collective_options_t *config,
                                                         themis_collective_direction_t direction, uint32_t nodes,
                                                         const themis_collective_vote_t *vote)
 {

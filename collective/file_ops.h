@@ -7,7 +7,10 @@
 #define THEMIS_COLLECTIVE_FILE_OPS_H
 #include "collective/runs.h"
 
-typedef struct themis_collective_sink {
+/* Bytes of the largest access that goes through the caches. */
+#define THEMIS_COLLECTIVE_SMALL_ACCESS (UINT64_C(128) << 10)
+
+typedef struct themis_collective_file_ops {
     void *arg; /* first argument of all */
     /* Starts a list; it is copied, its memory stays until the request has ended. *request is for test. */
     themis_status_t (*start)(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
@@ -18,9 +21,10 @@ typedef struct themis_collective_sink {
     /* The same, waiting for it; sleeps rather than spins when it takes long. */
     themis_status_t (*wait)(void *arg, void *request, size_t *done);
     /* Blocking, through write-behind and read-ahead of this process, for small accesses. NULL: there is none. */
-    themis_status_t (*quick)(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
-                             size_t *done);
-    /* Ends write-behind and forgets what was read ahead; the first failure since the last time. NULL with quick. */
-    themis_status_t (*settle)(void *arg);
-} themis_collective_sink_t;
+    themis_status_t (*run_cached)(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
+                                  size_t *done);
+    /* Ends write-behind and forgets what was read ahead; the first failure since the last time. NULL with run_cached.
+     */
+    themis_status_t (*flush)(void *arg);
+} themis_collective_file_ops_t;
 #endif

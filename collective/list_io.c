@@ -61,19 +61,19 @@ static void unpack(const themis_collective_access_t *access, char *packed, uint6
 
 static themis_status_t submit_op(void *arg, const themis_list_t *list)
 {
-    themis_collective_op_t *op = arg;
-    const themis_collective_sink_t *sink = op->coll->sink;
+    themis_collective_operation_t *op = arg;
+    const themis_collective_file_ops_t *sink = op->coll->sink;
     return sink->start(sink->arg, op->access.direction, list, &op->request);
 }
 
-themis_status_t themis_collective_direct_start(themis_collective_op_t *op)
+themis_status_t themis_collective_direct_start(themis_collective_operation_t *op)
 {
     if (!op->access.file->bytes)
         return THEMIS_OK;
     return with_list(&op->access, &op->packed, submit_op, op);
 }
 
-static themis_status_t take(themis_collective_op_t *op, themis_status_t status, size_t done)
+static themis_status_t take(themis_collective_operation_t *op, themis_status_t status, size_t done)
 {
     op->request = NULL;
     if (status == THEMIS_OK) {
@@ -83,9 +83,9 @@ static themis_status_t take(themis_collective_op_t *op, themis_status_t status, 
     return status;
 }
 
-themis_status_t themis_collective_direct_test(themis_collective_op_t *op)
+themis_status_t themis_collective_direct_test(themis_collective_operation_t *op)
 {
-    const themis_collective_sink_t *sink = op->coll->sink;
+    const themis_collective_file_ops_t *sink = op->coll->sink;
     size_t done = 0;
     if (!op->request)
         return THEMIS_OK;
@@ -93,9 +93,9 @@ themis_status_t themis_collective_direct_test(themis_collective_op_t *op)
     return status == THEMIS_IN_PROGRESS ? status : take(op, status, done);
 }
 
-themis_status_t themis_collective_direct_wait(themis_collective_op_t *op)
+themis_status_t themis_collective_direct_wait(themis_collective_operation_t *op)
 {
-    const themis_collective_sink_t *sink = op->coll->sink;
+    const themis_collective_file_ops_t *sink = op->coll->sink;
     size_t done = 0;
     if (!op->request)
         return THEMIS_OK;
@@ -104,7 +104,7 @@ themis_status_t themis_collective_direct_wait(themis_collective_op_t *op)
 }
 
 typedef struct quick {
-    const themis_collective_sink_t *sink;
+    const themis_collective_file_ops_t *sink;
     themis_collective_direction_t direction;
     size_t done;
 } quick_t;
@@ -112,7 +112,7 @@ typedef struct quick {
 static themis_status_t submit_quick(void *arg, const themis_list_t *list)
 {
     quick_t *quick = arg;
-    return quick->sink->quick(quick->sink->arg, quick->direction, list, &quick->done);
+    return quick->sink->run_cached(quick->sink->arg, quick->direction, list, &quick->done);
 }
 
 themis_status_t themis_collective_direct_quick(themis_collective_t *coll, const themis_collective_access_t *access,

@@ -34,7 +34,7 @@ static void server_host(const char *list, uint32_t index, char host[HOST_BYTES])
 }
 
 /* Host names of the file's servers in the order of its stripes; NULL if they are not known. */
-static char (*server_hosts(const themis_collective_config_t *config))[HOST_BYTES]
+static char (*server_hosts(const themis_collective_options_t *config))[HOST_BYTES]
 {
     char(*host)[HOST_BYTES] = config->server_list ? malloc(config->layout.servers * sizeof *host) : NULL;
     for (uint32_t s = 0; host && s < config->layout.servers; s++)
@@ -91,7 +91,7 @@ static void place_servers(const themis_collective_group_t *group, char (*host)[H
 /* --- nothing known, and hop files --- */
 
 /* Without servers on nodes they are equally far from all, which says nothing. */
-static themis_status_t use_nothing(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t use_nothing(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                    themis_collective_topology_t *topology)
 {
     uint32_t servers = config->layout.servers;
@@ -112,7 +112,7 @@ static themis_status_t use_nothing(const themis_collective_group_t *group, const
 }
 
 /* Names of nodes, then of servers; what is read for both at once gives the distances to servers. */
-static themis_status_t read_hops(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t read_hops(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                  char (*host)[HOST_BYTES], themis_collective_topology_t *topology)
 {
     uint32_t servers = host ? config->layout.servers : 0, nodes = group->nodes;
@@ -136,7 +136,7 @@ static themis_status_t read_hops(const themis_collective_group_t *group, const t
     return status;
 }
 
-static themis_status_t use_hops(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t use_hops(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                 themis_collective_topology_t *topology)
 {
     char(*host)[HOST_BYTES] = server_hosts(config);
@@ -165,7 +165,7 @@ static themis_status_t find_nodes(const themis_collective_group_t *group, themis
     return themis_aggregation_distances_fabric(topology->fabric, topology->vertex, group->nodes, &topology->distances);
 }
 
-static themis_status_t find_servers(const themis_collective_config_t *config, themis_collective_topology_t *topology)
+static themis_status_t find_servers(const themis_collective_options_t *config, themis_collective_topology_t *topology)
 {
     char host[HOST_BYTES];
     for (uint32_t s = 0; s < config->layout.servers; s++) {
@@ -190,7 +190,8 @@ static themis_status_t server_column(const themis_collective_group_t *group, uin
     return THEMIS_OK;
 }
 
-static themis_status_t measure_servers(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t measure_servers(const themis_collective_group_t *group,
+                                       const themis_collective_options_t *config,
                                        themis_collective_topology_t *topology)
 {
     uint32_t servers = config->layout.servers;
@@ -210,7 +211,7 @@ static themis_status_t measure_servers(const themis_collective_group_t *group, c
     return status;
 }
 
-static themis_status_t use_fabric(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t use_fabric(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                   themis_collective_topology_t *topology)
 {
     themis_status_t status = find_nodes(group, topology);
@@ -226,7 +227,7 @@ static themis_status_t use_fabric(const themis_collective_group_t *group, const 
     return THEMIS_OK;
 }
 
-static themis_status_t use_recorded(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t use_recorded(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                     themis_collective_topology_t *topology)
 {
     themis_status_t status = themis_aggregation_fabric_load(config->topology, &topology->recorded);
@@ -235,7 +236,7 @@ static themis_status_t use_recorded(const themis_collective_group_t *group, cons
     return status == THEMIS_OK ? use_fabric(group, config, topology) : status;
 }
 
-static themis_status_t use_discovered(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t use_discovered(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                       unsigned wait_ms, themis_collective_topology_t *topology)
 {
     themis_status_t status = themis_collective_discovery(wait_ms, &topology->fabric);
@@ -245,7 +246,7 @@ static themis_status_t use_discovered(const themis_collective_group_t *group, co
 
 /* --- which one --- */
 
-static themis_status_t use_source(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t use_source(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                   themis_collective_topology_t *topology)
 {
     const char *source = config->topology;
@@ -257,7 +258,7 @@ static themis_status_t use_source(const themis_collective_group_t *group, const 
                                                      : use_recorded(group, config, topology);
 }
 
-static themis_status_t use_best(const themis_collective_group_t *group, const themis_collective_config_t *config,
+static themis_status_t use_best(const themis_collective_group_t *group, const themis_collective_options_t *config,
                                 themis_collective_topology_t *topology)
 {
     const char *source = config->topology;
@@ -274,7 +275,7 @@ static themis_status_t use_best(const themis_collective_group_t *group, const th
 }
 
 themis_status_t themis_collective_measure(const themis_collective_group_t *group,
-                                          const themis_collective_config_t *config,
+                                          const themis_collective_options_t *config,
                                           themis_collective_topology_t *topology)
 {
     themis_status_t status = use_best(group, config, topology);

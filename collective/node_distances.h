@@ -10,7 +10,7 @@
  * "discover", once in a process; both need nodes > 1.
  */
 themis_status_t themis_collective_measure(const themis_collective_group_t *group,
-                                          const themis_collective_config_t *config,
+                                          const themis_collective_options_t *config,
                                           themis_collective_topology_t *topology);
 /* Frees that part and leaves it empty. */
 void themis_collective_measure_drop(themis_collective_topology_t *topology);

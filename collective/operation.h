@@ -22,9 +22,9 @@ typedef enum themis_collective_stage {
     THEMIS_COLLECTIVE_ENDED
 } themis_collective_stage_t;
 
-struct themis_collective_op {
+struct themis_collective_operation {
     themis_collective_t *coll;
-    themis_collective_op_t *next;
+    themis_collective_operation_t *next;
     themis_collective_access_t access;
     themis_collective_stage_t stage;
     int agreeing; /* the stage's agreement has begun */
@@ -45,8 +45,8 @@ struct themis_collective_op {
 };
 
 struct themis_collective {
-    themis_collective_config_t config;
-    const themis_collective_sink_t *sink;
+    themis_collective_options_t config;
+    const themis_collective_file_ops_t *sink;
     themis_collective_group_t *group;
     themis_collective_topology_t *topology; /* NULL when no call can be two-phase */
     themis_collective_mode_t always;
@@ -56,10 +56,10 @@ struct themis_collective {
     uint32_t kept;
     themis_collective_info_t info;
     uint32_t *shown; /* info.aggregator */
-    themis_collective_op_t *head, *tail;
-    themis_collective_op_t blocking; /* the blocking call: there is one at a time, and it must not lack memory */
-    unsigned streak;                 /* calls that still go without agreement */
-    unsigned streak_length;          /* of how many */
+    themis_collective_operation_t *head, *tail;
+    themis_collective_operation_t blocking; /* the blocking call: there is one at a time, and it must not lack memory */
+    unsigned streak;                        /* calls that still go without agreement */
+    unsigned streak_length;                 /* of how many */
     int streaking;        /* small calls follow one another: agreements are only collected one streak later */
     uint64_t streak_most; /* largest access of this rank since the last agreement */
     enum {
@@ -76,23 +76,23 @@ struct themis_collective {
 };
 
 /* One step of a call at the head of the queue, or of a later one as far as it needs nobody else. */
-void themis_collective_op_step(themis_collective_op_t *op, int is_head);
+void themis_collective_op_step(themis_collective_operation_t *op, int is_head);
 
 /* List I/O of one rank (direct.c). */
-themis_status_t themis_collective_direct_start(themis_collective_op_t *op);
-themis_status_t themis_collective_direct_test(themis_collective_op_t *op);
-themis_status_t themis_collective_direct_wait(themis_collective_op_t *op);
+themis_status_t themis_collective_direct_start(themis_collective_operation_t *op);
+themis_status_t themis_collective_direct_test(themis_collective_operation_t *op);
+themis_status_t themis_collective_direct_wait(themis_collective_operation_t *op);
 /* A whole call through the cache. */
 themis_status_t themis_collective_direct_quick(themis_collective_t *coll, const themis_collective_access_t *access,
                                                uint64_t *done);
 
 /* This rank's part of a call's pattern and place; the sums over all ranks make its name (take_name). */
-void themis_collective_twophase_describe(const themis_collective_op_t *op, themis_collective_vote_t *vote);
+void themis_collective_twophase_describe(const themis_collective_operation_t *op, themis_collective_vote_t *vote);
 
 /* The two-phase stages (twophase.c): from the decision to the result. */
-void themis_collective_twophase_begin(themis_collective_op_t *op);
-void themis_collective_twophase_step(themis_collective_op_t *op);
-void themis_collective_twophase_end(themis_collective_op_t *op);
+void themis_collective_twophase_begin(themis_collective_operation_t *op);
+void themis_collective_twophase_step(themis_collective_operation_t *op);
+void themis_collective_twophase_end(themis_collective_operation_t *op);
 
 /* Small calls in a row (streak.c): begin after a call that was agreed on; one call of the row; what is left of the
  * row's last agreement, which late_wait waits for and late_take takes, on all ranks at the same place in their row of
@@ -114,5 +114,5 @@ void themis_collective_take_pending(themis_collective_t *coll, themis_collective
  * The agreement of a stage: 0 while it is under way; then op->result is what was agreed on. The vote's status is this
  * rank's word.
  */
-int themis_collective_op_agree(themis_collective_op_t *op, const themis_collective_vote_t *vote);
+int themis_collective_op_agree(themis_collective_operation_t *op, const themis_collective_vote_t *vote);
 #endif

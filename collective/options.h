@@ -12,24 +12,24 @@ typedef enum themis_collective_mode {
     THEMIS_COLLECTIVE_LIST      /* always each rank by itself */
 } themis_collective_mode_t;
 
-typedef struct themis_collective_config {
+typedef struct themis_collective_options {
     themis_collective_mode_t mode;
     themis_aggregation_method_t method;
     themis_aggregation_placement_t placement;
-    int64_t aggregators;                /* as themis_aggregation_count_choose takes it */
-    uint32_t most;                      /* cb_nodes; 0: no limit */
-    const char *config_list;            /* cb_config_list; NULL: one for each node */
-    uint64_t buffer_size;               /* cb_buffer_size, bytes */
-    themis_aggregation_layout_t layout; /* first_server is 0: counted from the file's first server */
-    uint32_t first_server;              /* the file's first server in server_list */
-    int servers_local;                  /* all servers are on this host and copy directly */
-    const char *server_list;            /* "host:port,...", for distances; NULL: not known */
-    const char *topology;               /* fabric file, hop file, "discover", "flat", or "auto" (NULL) */
-    int fake_nodes;                     /* tests: pretend that a host's ranks are on that many nodes */
-    uint64_t staging;                   /* bytes that the ranks of a node share for merging; 0: 64 MiB */
-    themis_collective_mode_t wanted[2]; /* by direction: what holds where `mode` is AUTO */
-    int cache;                          /* small accesses are gathered between calls */
-} themis_collective_config_t;
+    int64_t aggregators;                  /* as themis_aggregation_count_choose takes it */
+    uint32_t max_aggregators;             /* cb_nodes; 0: no limit */
+    const char *config_list;              /* cb_config_list; NULL: one for each node */
+    uint64_t buffer_size;                 /* cb_buffer_size, bytes */
+    themis_aggregation_layout_t layout;   /* first_server is 0: counted from the file's first server */
+    uint32_t first_server;                /* the file's first server in server_list */
+    int servers_local;                    /* all servers are on this host and copy directly */
+    const char *server_list;              /* "host:port,...", for distances; NULL: not known */
+    const char *topology;                 /* fabric file, hop file, "discover", "flat", or "auto" (NULL) */
+    int fake_nodes;                       /* tests: pretend that a host's ranks are on that many nodes */
+    uint64_t staging;                     /* bytes that the ranks of a node share for merging; 0: 64 MiB */
+    themis_collective_mode_t mode_for[2]; /* by direction: what holds where `mode` is AUTO */
+    int cache;                            /* small accesses are gathered between calls */
+} themis_collective_options_t;
 
 /* "auto", "twophase", "list"; parse gives THEMIS_INVALID for others and leaves *mode. */
 const char *themis_collective_mode_name(themis_collective_mode_t mode);

@@ -24,7 +24,7 @@ themis_status_t themis_collective_late_take(themis_collective_t *coll)
     if (coll->late == THEMIS_COLLECTIVE_NOT_LATE)
         return THEMIS_OK;
     coll->late = THEMIS_COLLECTIVE_NOT_LATE;
-    if (coll->late_result.status != THEMIS_OK || coll->late_result.most > THEMIS_COLLECTIVE_SMALL)
+    if (coll->late_result.status != THEMIS_OK || coll->late_result.most > THEMIS_COLLECTIVE_SMALL_ACCESS)
         coll->streaking = 0;
     return (themis_status_t)coll->late_result.status;
 }
@@ -49,7 +49,7 @@ void themis_collective_take_pending(themis_collective_t *coll, themis_collective
 
 static int may_be_quick(const themis_collective_t *coll, const themis_collective_access_t *access)
 {
-    return coll->cache && coll->sink->quick && access->file->bytes <= THEMIS_COLLECTIVE_SMALL;
+    return coll->cache && coll->sink->run_cached && access->file->bytes <= THEMIS_COLLECTIVE_SMALL_ACCESS;
 }
 
 /* A call that goes without agreement; a failure is this rank's alone until the next one. */
@@ -57,11 +57,11 @@ static themis_status_t run_alone(themis_collective_t *coll, const themis_collect
 {
     if (may_be_quick(coll, access))
         return themis_collective_direct_quick(coll, access, done);
-    themis_collective_op_t *op = &coll->blocking;
+    themis_collective_operation_t *op = &coll->blocking;
     memset(op, 0, sizeof *op);
     op->coll = coll;
     op->access = *access;
-    themis_status_t status = access->direction == THEMIS_COLLECTIVE_WRITE ? themis_collective_settle(coll) : THEMIS_OK;
+    themis_status_t status = access->direction == THEMIS_COLLECTIVE_WRITE ? themis_collective_flush(coll) : THEMIS_OK;
     if (status == THEMIS_OK)
         status = themis_collective_direct_start(op);
     if (status == THEMIS_OK)

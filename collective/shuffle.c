@@ -17,7 +17,7 @@ struct themis_collective_exchange {
     const themis_collective_plan_t *plan;
     themis_aggregation_domains_t domains;
     themis_collective_access_t access;
-    const themis_collective_sink_t *sink;
+    const themis_collective_file_ops_t *sink;
     themis_collective_buffers_t *buffers;
     themis_status_t status;
     uint64_t eof;
@@ -83,7 +83,7 @@ static themis_status_t make_requests(size_t count, MPI_Request **request)
 themis_status_t themis_collective_exchange_create(themis_collective_group_t *group,
                                                   const themis_collective_plan_t *plan, uint64_t first,
                                                   const themis_collective_access_t *access,
-                                                  const themis_collective_sink_t *sink,
+                                                  const themis_collective_file_ops_t *sink,
                                                   themis_collective_buffers_t *buffers,
                                                   themis_collective_exchange_t **result)
 {

@@ -39,7 +39,7 @@ typedef struct themis_collective_exchange themis_collective_exchange_t;
 themis_status_t themis_collective_exchange_create(themis_collective_group_t *group,
                                                   const themis_collective_plan_t *plan, uint64_t first,
                                                   const themis_collective_access_t *access,
-                                                  const themis_collective_sink_t *sink,
+                                                  const themis_collective_file_ops_t *sink,
                                                   themis_collective_buffers_t *buffers,
                                                   themis_collective_exchange_t **exchange);
 /*

@@ -13,7 +13,7 @@
  * rank knows when it votes. So places are summed with random factors: the sum of factor x place, less first byte x sum
  * of factors, is the sum of factor x distance.
  */
-void themis_collective_twophase_describe(const themis_collective_op_t *op, themis_collective_vote_t *vote)
+void themis_collective_twophase_describe(const themis_collective_operation_t *op, themis_collective_vote_t *vote)
 {
     const themis_collective_runs_t *file = op->access.file;
     if (!file->bytes)
@@ -29,7 +29,7 @@ static uint64_t take_name(const themis_collective_vote_t *vote)
     return vote->pattern - vote->weight * vote->first;
 }
 
-static void agree_on(themis_collective_op_t *op, themis_collective_stage_t stage)
+static void agree_on(themis_collective_operation_t *op, themis_collective_stage_t stage)
 {
     op->stage = stage;
     op->agreeing = 0;
@@ -88,14 +88,14 @@ static void show(themis_collective_t *coll, const themis_collective_plan_t *plan
     info->requested = plan->domains.requested;
 }
 
-static themis_status_t cut(const themis_collective_op_t *op, themis_aggregation_domains_t *domains)
+static themis_status_t cut(const themis_collective_operation_t *op, themis_aggregation_domains_t *domains)
 {
     const themis_collective_t *coll = op->coll;
-    const themis_collective_config_t *config = &coll->config;
+    const themis_collective_options_t *config = &coll->config;
     themis_aggregation_load_t load = {.bytes = op->result.bytes,
                                       .nodes = coll->group->nodes,
                                       .slots = coll->topology->slot_count,
-                                      .most = config->most,
+                                      .most = config->max_aggregators,
                                       .servers = config->layout.servers,
                                       .stripe_size = config->layout.stripe_size,
                                       .buffer_size = config->buffer_size};
@@ -108,7 +108,7 @@ static themis_status_t cut(const themis_collective_op_t *op, themis_aggregation_
                                            domains);
 }
 
-static void prepare_exchange(themis_collective_op_t *op)
+static void prepare_exchange(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     show(coll, op->plan);
@@ -118,7 +118,7 @@ static void prepare_exchange(themis_collective_op_t *op)
 }
 
 /* All ranks agreed to go in two phases; op->result holds the range and the pattern. */
-void themis_collective_twophase_begin(themis_collective_op_t *op)
+void themis_collective_twophase_begin(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     themis_aggregation_domains_t domains;
@@ -145,7 +145,7 @@ void themis_collective_twophase_begin(themis_collective_op_t *op)
     agree_on(op, THEMIS_COLLECTIVE_PREPARE);
 }
 
-static void take_plan(themis_collective_op_t *op)
+static void take_plan(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     themis_collective_planner_destroy(op->planner);
@@ -164,7 +164,7 @@ static void take_plan(themis_collective_op_t *op)
     prepare_exchange(op);
 }
 
-static void plan_step(themis_collective_op_t *op)
+static void plan_step(themis_collective_operation_t *op)
 {
     themis_status_t status = themis_collective_planner_step(op->planner, &op->plan);
     if (status == THEMIS_IN_PROGRESS)
@@ -173,7 +173,7 @@ static void plan_step(themis_collective_op_t *op)
     agree_on(op, THEMIS_COLLECTIVE_PLANNED);
 }
 
-static void exchange_step(themis_collective_op_t *op)
+static void exchange_step(themis_collective_operation_t *op)
 {
     themis_status_t status = themis_collective_exchange_step(op->exchange, &op->eof);
     op->moves = themis_collective_exchange_moves(op->exchange);
@@ -183,7 +183,7 @@ static void exchange_step(themis_collective_op_t *op)
     agree_on(op, THEMIS_COLLECTIVE_RESULT);
 }
 
-void themis_collective_twophase_step(themis_collective_op_t *op)
+void themis_collective_twophase_step(themis_collective_operation_t *op)
 {
     themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     vote.status = op->status;
@@ -216,7 +216,7 @@ void themis_collective_twophase_step(themis_collective_op_t *op)
     }
 }
 
-void themis_collective_twophase_end(themis_collective_op_t *op)
+void themis_collective_twophase_end(themis_collective_operation_t *op)
 {
     themis_collective_planner_destroy(op->planner);
     themis_collective_exchange_destroy(op->exchange);

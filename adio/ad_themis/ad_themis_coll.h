@@ -16,8 +16,8 @@ typedef struct ADIOI_THEMIS_Flat {
 
 typedef struct ADIOI_THEMIS_Coll {
     themis_collective_t *coll;
-    themis_collective_config_t config;
-    themis_collective_sink_t sink;
+    themis_collective_options_t config;
+    themis_collective_file_ops_t file_ops;
     themis_file_t *handle;
     themis_cache_t *cache; /* made at the first small call of a row; owned */
     ADIOI_THEMIS_Flat view, buffer;

@@ -77,8 +77,8 @@ typedef struct file_request {
     int fails;
 } file_request_t;
 
-static themis_status_t sink_start(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
-                                  void **request)
+static themis_status_t ops_start(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
+                                 void **request)
 {
     file_sink_t *sink = arg;
     long left = allocations_left;
@@ -125,7 +125,7 @@ static int move_piece(file_sink_t *sink, file_request_t *r, uint64_t offset, uin
     return 1;
 }
 
-static themis_status_t sink_test(void *arg, void *request, size_t *done)
+static themis_status_t ops_test(void *arg, void *request, size_t *done)
 {
     file_request_t *r = request;
     if (r->tests_left-- > 0)
@@ -143,24 +143,24 @@ static themis_status_t sink_test(void *arg, void *request, size_t *done)
     return status;
 }
 
-static themis_status_t sink_wait(void *arg, void *request, size_t *done)
+static themis_status_t ops_wait(void *arg, void *request, size_t *done)
 {
     themis_status_t status;
-    while ((status = sink_test(arg, request, done)) == THEMIS_IN_PROGRESS)
+    while ((status = ops_test(arg, request, done)) == THEMIS_IN_PROGRESS)
         ;
     return status;
 }
 
 /* The cache of a rank: here the file itself. */
-static themis_status_t sink_quick(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
-                                  size_t *done)
+static themis_status_t ops_run_cached(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
+                                      size_t *done)
 {
     void *request;
-    themis_status_t status = sink_start(arg, direction, list, &request);
-    return status == THEMIS_OK ? sink_wait(arg, request, done) : status;
+    themis_status_t status = ops_start(arg, direction, list, &request);
+    return status == THEMIS_OK ? ops_wait(arg, request, done) : status;
 }
 
-static themis_status_t sink_settle(void *arg)
+static themis_status_t ops_flush(void *arg)
 {
     return THEMIS_OK;
 }
@@ -284,9 +284,9 @@ static void check_written(call_t *call, int fd)
         say("wrong count written", call->number, call->done);
 }
 
-static themis_collective_config_t draw_config(void)
+static themis_collective_options_t draw_config(void)
 {
-    themis_collective_config_t config = {
+    themis_collective_options_t config = {
         .mode = (themis_collective_mode_t)draw(3),
         .method = (themis_aggregation_method_t)draw(THEMIS_AGGREGATION_METHODS + 1),
         .placement = (themis_aggregation_placement_t)draw(4),
@@ -299,7 +299,7 @@ static themis_collective_config_t draw_config(void)
     return config;
 }
 
-static void describe(const themis_collective_config_t *config, const call_t *call, int blocking)
+static void describe(const themis_collective_options_t *config, const call_t *call, int blocking)
 {
     fprintf(stderr,
             "call %u: %s %s, mode %s, method %s, placement %s, aggregators %lld, buffer %llu, stripe %llu x %u, nodes "
@@ -316,7 +316,7 @@ static themis_status_t perform(themis_collective_t *coll, call_t *call, int bloc
     themis_collective_access_t access = {call->direction, &call->file, &call->memory, call->buffer};
     if (blocking)
         return themis_collective_run(coll, &access, own, &call->done);
-    themis_collective_op_t *op = themis_collective_start(coll, &access, own);
+    themis_collective_operation_t *op = themis_collective_start(coll, &access, own);
     if (!op) /* no memory for it: the others are to learn of that */
         return themis_collective_decline(coll, &access, THEMIS_NO_MEMORY);
     themis_status_t status = THEMIS_IN_PROGRESS;
@@ -337,9 +337,9 @@ static void update_expected(call_t *call)
 }
 
 /* Some calls of one open file; patterns repeat at other places, as the time steps of a checkpoint do. */
-static void session(call_t *call, file_sink_t *files, const themis_collective_sink_t *sink, unsigned calls)
+static void session(call_t *call, file_sink_t *files, const themis_collective_file_ops_t *sink, unsigned calls)
 {
-    themis_collective_config_t config = draw_config();
+    themis_collective_options_t config = draw_config();
     themis_collective_t *coll = NULL;
     int blocking = 1, fresh = 1;
     if (themis_collective_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK) {
@@ -382,9 +382,9 @@ static void session(call_t *call, file_sink_t *files, const themis_collective_si
 
 /* A rank that cannot take part, and one whose server is gone: all ranks get the same status, and the next call works.
  */
-static void errors(call_t *call, file_sink_t *files, const themis_collective_sink_t *sink)
+static void errors(call_t *call, file_sink_t *files, const themis_collective_file_ops_t *sink)
 {
-    themis_collective_config_t config = draw_config();
+    themis_collective_options_t config = draw_config();
     themis_collective_t *coll = NULL;
     int victim = (int)draw((uint64_t)ranks), kind = (int)draw(2), blocking = (int)draw(2);
     if (themis_collective_create(MPI_COMM_WORLD, &config, sink, &coll) != THEMIS_OK)
@@ -427,8 +427,8 @@ static int agreed(const char *what, themis_status_t status, long n)
 
 /* Create and one call, in which the n-th allocation of one rank fails, and then a call that works. Returns 1 if there
  * were so many allocations. */
-static int short_of_memory(const themis_collective_config_t *config, call_t *call, const themis_collective_sink_t *sink,
-                           int blocking, int victim, long n)
+static int short_of_memory(const themis_collective_options_t *config, call_t *call,
+                           const themis_collective_file_ops_t *sink, int blocking, int victim, long n)
 {
     themis_collective_t *coll = NULL;
     refused = 0;
@@ -452,21 +452,21 @@ static int short_of_memory(const themis_collective_config_t *config, call_t *cal
 
 /* Every allocation of create and of a call fails once, on the first and on the last rank; lists, planning and exchange,
  * both directions. Returns how many there were. */
-static long memory(call_t *call, const themis_collective_sink_t *sink)
+static long memory(call_t *call, const themis_collective_file_ops_t *sink)
 {
     long all = 0;
     call->base = 0;
     for (int kind = 0; kind < 6 && !failures; kind++) {
-        themis_collective_config_t config = {.mode = kind < 2 ? THEMIS_COLLECTIVE_LIST : THEMIS_COLLECTIVE_TWOPHASE,
-                                             .method = kind < 4 ? THEMIS_AGGREGATION_STATIC_CYCLIC
-                                                                : THEMIS_AGGREGATION_ALIGNED,
-                                             .placement = THEMIS_AGGREGATION_TOPOLOGY,
-                                             .aggregators = 2,
-                                             .config_list = "*:2",
-                                             .buffer_size = 16384,
-                                             .layout = {.stripe_size = 4096, .servers = 2},
-                                             .fake_nodes = ranks > 2 ? 2 : 1,
-                                             .staging = 100000};
+        themis_collective_options_t config = {.mode = kind < 2 ? THEMIS_COLLECTIVE_LIST : THEMIS_COLLECTIVE_TWOPHASE,
+                                              .method = kind < 4 ? THEMIS_AGGREGATION_STATIC_CYCLIC
+                                                                 : THEMIS_AGGREGATION_ALIGNED,
+                                              .placement = THEMIS_AGGREGATION_TOPOLOGY,
+                                              .aggregators = 2,
+                                              .config_list = "*:2",
+                                              .buffer_size = 16384,
+                                              .layout = {.stripe_size = 4096, .servers = 2},
+                                              .fake_nodes = ranks > 2 ? 2 : 1,
+                                              .staging = 100000};
         call->direction = kind % 2 ? THEMIS_COLLECTIVE_READ : THEMIS_COLLECTIVE_WRITE;
         themis_collective_runs_clear(&call->file);
         themis_collective_runs_clear(&call->memory);
@@ -514,9 +514,9 @@ static int row_of_calls(themis_collective_t *coll, file_sink_t *files, int victi
 }
 
 /* An error in a row of small calls reaches every rank, by the end of the row at the latest, and then is over. */
-static void rows(file_sink_t *files, const themis_collective_sink_t *sink)
+static void rows(file_sink_t *files, const themis_collective_file_ops_t *sink)
 {
-    themis_collective_config_t config = draw_config();
+    themis_collective_options_t config = draw_config();
     themis_collective_t *coll = NULL;
     config.mode = THEMIS_COLLECTIVE_LIST;
     config.cache = 1;
@@ -551,7 +551,7 @@ int main(int argc, char **argv)
         unlink(argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     file_sink_t files = {open(argv[1], O_RDWR | O_CREAT, 0600), -1};
-    themis_collective_sink_t sink = {.arg = &files, .start = sink_start, .test = sink_test, .wait = sink_wait};
+    themis_collective_file_ops_t sink = {.arg = &files, .start = ops_start, .test = ops_test, .wait = ops_wait};
     call_t call = {.owner = malloc(SPACE * sizeof(int)), .expected = calloc(1, 6 * SPACE)};
     themis_collective_runs_init(&call.file);
     themis_collective_runs_init(&call.memory);
@@ -561,8 +561,8 @@ int main(int argc, char **argv)
         errors(&call, &files, &sink);
     /* Many short calls in step: no test for more ranks than a small machine runs at a time. */
     long allocations = failures || ranks > 3 ? 0 : memory(&call, &sink);
-    sink.quick = sink_quick;
-    sink.settle = sink_settle;
+    sink.run_cached = ops_run_cached;
+    sink.flush = ops_flush;
     if (!failures)
         rows(&files, &sink);
     if (rank == 0)

@@ -28,7 +28,7 @@ static int failures;
 
 static themis_collective_group_t *group;
 static themis_collective_topology_t *topology;
-static themis_collective_config_t config = {
+static themis_collective_options_t config = {
     .aggregators = THEMIS_AGGREGATION_COUNT_AUTO, .buffer_size = 1 << 20, .layout = {STRIPE, SERVERS, 0}};
 
 /* Every rank has the same copy of a number. */
