@@ -4,71 +4,55 @@
 #include <string.h>
 #include "collective/domain_extents.h"
 
-static uint64_t words(uint64_t bytes)
+static uint64_t words_for(uint64_t bytes)
 {
     return (bytes + 63) / 64;
 }
 
-themis_status_t themis_collective_window_prepare(themis_collective_window_t *window,
-                                                 const themis_collective_plan_t *plan,
+themis_status_t themis_collective_buffer_prepare(themis_collective_buffer_t *buffer,
+                                                 const themis_collective_call_plan_t *plan,
                                                  const themis_aggregation_domains_t *domains)
 {
-    if (window->capacity < plan->window) {
-        themis_collective_window_destroy(window);
-        window->bytes = malloc(plan->window);
-        window->used = malloc(words(plan->window) * sizeof(uint64_t));
-        if (!window->bytes || !window->used) {
-            themis_collective_window_destroy(window);
+    if (buffer->capacity < plan->round_bytes) {
+        themis_collective_buffer_free(buffer);
+        buffer->bytes = malloc(plan->round_bytes);
+        buffer->used = malloc(words_for(plan->round_bytes) * sizeof(uint64_t));
+        if (!buffer->bytes || !buffer->used) {
+            themis_collective_buffer_free(buffer);
             return THEMIS_NO_MEMORY;
         }
-        window->capacity = plan->window;
+        buffer->capacity = plan->round_bytes;
     }
-    window->plan = plan;
-    window->domains = domains;
-    window->request = NULL;
+    buffer->plan = plan;
+    buffer->domains = domains;
+    buffer->request = NULL;
     return THEMIS_OK;
 }
 
-void themis_collective_window_destroy(themis_collective_window_t *window)
+void themis_collective_buffer_free(themis_collective_buffer_t *buffer)
 {
-    free(window->bytes);
-    free(window->used);
-    themis_collective_runs_free(&window->runs);
-    window->bytes = NULL;
-    window->used = NULL;
-    window->capacity = 0;
+    free(buffer->bytes);
+    free(buffer->used);
+    themis_collective_runs_free(&buffer->runs);
+    buffer->bytes = NULL;
+    buffer->used = NULL;
+    buffer->capacity = 0;
 }
 
-void themis_collective_window_turn(themis_collective_window_t *window, uint64_t round)
+void themis_collective_buffer_set_round(themis_collective_buffer_t *buffer, uint64_t round)
 {
-    window->round = round;
-    memset(window->used, 0, words(window->plan->window) * sizeof(uint64_t));
+    buffer->round = round;
+    memset(buffer->used, 0, words_for(buffer->plan->round_bytes) * sizeof(uint64_t));
 }
 
-static void begin(const themis_collective_window_t *window, themis_collective_span_t *span)
+static void extents_begin(const themis_collective_buffer_t *buffer, themis_collective_domain_extents_t *extents)
 {
-    uint64_t bytes = window->plan->window;
-    themis_collective_span_begin(span, window->domains, window->plan->mine, window->round * bytes, bytes);
-}
-
-uint64_t themis_collective_window_part_bytes(const themis_collective_plan_t *plan,
-                                             const themis_aggregation_domains_t *domains, uint64_t round,
-                                             const themis_collective_part_t *part)
-{
-    themis_collective_span_t span;
-    themis_collective_extent_t extent;
-    uint64_t bytes = 0;
-    themis_collective_span_begin(&span, domains, plan->mine, round * plan->window, plan->window);
-    while (themis_collective_span_next(&span, &extent)) {
-        uint64_t low = extent.offset - domains->first;
-        for (uint32_t r = 0; r < part->ranks; r++)
-            bytes += themis_collective_runs_bytes_in(&part->runs[r], low, low + extent.length);
-    }
-    return bytes;
+    themis_collective_domain_extents_begin(extents, buffer->domains, buffer->plan->mine, buffer->round,
+                                           buffer->plan->round_bytes);
 }
 
 /* Marks bits [from, from + count). */
-static void mark(uint64_t *bits, uint64_t from, uint64_t count)
+static void mark_bits(uint64_t *bits, uint64_t from, uint64_t count)
 {
     while (count) {
         uint64_t shift = from & 63, part = 64 - shift < count ? 64 - shift : count;
@@ -78,43 +62,43 @@ static void mark(uint64_t *bits, uint64_t from, uint64_t count)
     }
 }
 
-/* Moves one row between the packed message and the window, where its first byte is at `place`. */
-static void move_row(themis_collective_window_t *window, const themis_collective_row_t *row, uint64_t place,
+/* Moves one row between the packed message and the buffer, where its first byte is at `place`. */
+static void move_row(themis_collective_buffer_t *buffer, const themis_collective_row_t *row, uint64_t place,
                      char *packed, themis_collective_direction_t direction)
 {
     for (uint64_t i = 0; i < row->count; i++, place += row->stride, packed += row->length) {
         if (direction == THEMIS_COLLECTIVE_READ) {
-            memcpy(packed, window->bytes + place, row->length);
+            memcpy(packed, buffer->bytes + place, row->length);
         } else {
-            memcpy(window->bytes + place, packed, row->length);
-            mark(window->used, place, row->length);
+            memcpy(buffer->bytes + place, packed, row->length);
+            mark_bits(buffer->used, place, row->length);
         }
     }
 }
 
 /* A message holds the bytes of rank after rank, each in the order of the file. */
-void themis_collective_window_move(themis_collective_window_t *window, const themis_collective_part_t *part,
+void themis_collective_buffer_move(themis_collective_buffer_t *buffer, const themis_collective_part_t *part,
                                    char *message, themis_collective_direction_t direction)
 {
-    themis_collective_span_t span;
+    themis_collective_domain_extents_t extents;
     themis_collective_extent_t extent;
     themis_collective_clip_t clip;
     themis_collective_row_t row;
     for (uint32_t r = 0; r < part->ranks; r++) {
-        begin(window, &span);
-        while (part->runs[r].count && themis_collective_span_next(&span, &extent)) {
-            uint64_t low = extent.offset - window->domains->first;
+        extents_begin(buffer, &extents);
+        while (part->runs[r].count && themis_collective_domain_extents_next(&extents, &extent)) {
+            uint64_t low = extent.offset - buffer->domains->first;
             themis_collective_clip_begin(&clip, &part->runs[r], low, low + extent.length);
             while (themis_collective_clip_next(&clip, &row)) {
-                move_row(window, &row, extent.place + (row.offset - low), message, direction);
+                move_row(buffer, &row, extent.place + (row.offset - low), message, direction);
                 message += row.length * row.count;
             }
         }
     }
 }
 
-/* End of the stretch of bits equal to `value` that begins at `from`, at most `end`. */
-static uint64_t stretch(const uint64_t *bits, uint64_t from, uint64_t end, int value)
+/* End of the sequence of bits equal to `value` that begins at `from`, at most `end`. */
+static uint64_t end_of_bits(const uint64_t *bits, uint64_t from, uint64_t end, int value)
 {
     while (from < end) {
         uint64_t word = value ? ~bits[from >> 6] : bits[from >> 6];
@@ -129,41 +113,41 @@ static uint64_t stretch(const uint64_t *bits, uint64_t from, uint64_t end, int v
 }
 
 /* The written bytes of one extent become runs; they are moved together so that they are one piece of memory. */
-static themis_status_t collect_extent(themis_collective_window_t *window, const themis_collective_extent_t *extent)
+static themis_status_t collect_extent(themis_collective_buffer_t *buffer, const themis_collective_extent_t *extent)
 {
     uint64_t at = extent->place, end = extent->place + extent->length;
     themis_status_t status = THEMIS_OK;
-    while (status == THEMIS_OK && (at = stretch(window->used, at, end, 0)) < end) {
-        uint64_t stop = stretch(window->used, at, end, 1), packed = window->runs.bytes;
+    while (status == THEMIS_OK && (at = end_of_bits(buffer->used, at, end, 0)) < end) {
+        uint64_t stop = end_of_bits(buffer->used, at, end, 1), packed = buffer->runs.bytes;
         if (packed != at)
-            memmove(window->bytes + packed, window->bytes + at, stop - at);
+            memmove(buffer->bytes + packed, buffer->bytes + at, stop - at);
         status =
-            themis_collective_runs_push(&window->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
+            themis_collective_runs_push(&buffer->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
         at = stop;
     }
     return status;
 }
 
-static themis_status_t collect_written(themis_collective_window_t *window)
+static themis_status_t collect_written(themis_collective_buffer_t *buffer)
 {
-    themis_collective_span_t span;
+    themis_collective_domain_extents_t extents;
     themis_collective_extent_t extent;
     themis_status_t status = THEMIS_OK;
-    begin(window, &span);
-    while (status == THEMIS_OK && themis_collective_span_next(&span, &extent))
-        status = collect_extent(window, &extent);
+    extents_begin(buffer, &extents);
+    while (status == THEMIS_OK && themis_collective_domain_extents_next(&extents, &extent))
+        status = collect_extent(buffer, &extent);
     return status;
 }
 
 /* First and last byte of an extent that anyone asks for; 0 if nobody does. */
-static int asked_range(const themis_collective_window_t *window, const themis_collective_extent_t *extent,
-                       uint64_t *from, uint64_t *to)
+static int requested_range(const themis_collective_buffer_t *buffer, const themis_collective_extent_t *extent,
+                           uint64_t *from, uint64_t *to)
 {
-    uint64_t base = window->domains->first, low = extent->offset - base, high = low + extent->length;
+    uint64_t base = buffer->domains->first, low = extent->offset - base, high = low + extent->length;
     *from = UINT64_MAX;
     *to = 0;
-    for (uint32_t p = 0; p < window->plan->parts; p++) {
-        const themis_collective_part_t *part = &window->plan->part[p];
+    for (uint32_t p = 0; p < buffer->plan->parts; p++) {
+        const themis_collective_part_t *part = &buffer->plan->part[p];
         for (uint32_t r = 0; r < part->ranks; r++) {
             themis_collective_clip_t clip;
             themis_collective_row_t row;
@@ -184,21 +168,21 @@ static int asked_range(const themis_collective_window_t *window, const themis_co
 
 /*
  * What a read asks for: of each extent the range from the first to the last byte that is wanted. The runs' memory is
- * where the bytes belong in the window, so the unwanted ends of extents break it into pieces.
+ * where the bytes belong in the buffer, so the unwanted ends of extents break it into pieces.
  */
-static themis_status_t collect_asked(themis_collective_window_t *window, struct iovec *memory, size_t *pieces)
+static themis_status_t collect_requested(themis_collective_buffer_t *buffer, struct iovec *memory, size_t *pieces)
 {
-    themis_collective_span_t span;
+    themis_collective_domain_extents_t extents;
     themis_collective_extent_t extent;
     uint64_t from, to;
     themis_status_t status = THEMIS_OK;
     *pieces = 0;
-    begin(window, &span);
-    while (status == THEMIS_OK && themis_collective_span_next(&span, &extent)) {
-        if (!asked_range(window, &extent, &from, &to))
+    extents_begin(buffer, &extents);
+    while (status == THEMIS_OK && themis_collective_domain_extents_next(&extents, &extent)) {
+        if (!requested_range(buffer, &extent, &from, &to))
             continue;
-        char *place = window->bytes + extent.place + (from - extent.offset);
-        status = themis_collective_runs_push(&window->runs, from, to - from, to - from, 1);
+        char *place = buffer->bytes + extent.place + (from - extent.offset);
+        status = themis_collective_runs_push(&buffer->runs, from, to - from, to - from, 1);
         struct iovec *last = *pieces ? &memory[*pieces - 1] : NULL;
         if (last && (char *)last->iov_base + last->iov_len == place)
             last->iov_len += to - from;
@@ -208,60 +192,60 @@ static themis_status_t collect_asked(themis_collective_window_t *window, struct 
     return status;
 }
 
-static size_t count_extents(const themis_collective_window_t *window)
+static size_t count_extents(const themis_collective_buffer_t *buffer)
 {
-    themis_collective_span_t span;
+    themis_collective_domain_extents_t extents;
     themis_collective_extent_t extent;
     size_t count = 0;
-    begin(window, &span);
-    while (themis_collective_span_next(&span, &extent))
+    extents_begin(buffer, &extents);
+    while (themis_collective_domain_extents_next(&extents, &extent))
         count++;
     return count;
 }
 
-static themis_status_t start(themis_collective_window_t *window, const themis_collective_file_ops_t *sink,
-                             themis_collective_direction_t direction, const struct iovec *memory, size_t pieces)
+static themis_status_t start_request(themis_collective_buffer_t *buffer, const themis_collective_file_ops_t *ops,
+                                     themis_collective_direction_t direction, const struct iovec *memory, size_t pieces)
 {
-    window->asked = window->runs.bytes;
-    if (!window->asked)
+    buffer->requested = buffer->runs.bytes;
+    if (!buffer->requested)
         return THEMIS_OK;
-    themis_list_t list = {memory, pieces, window->runs.run, window->runs.count};
-    return sink->start(sink->arg, direction, &list, &window->request);
+    themis_list_t list = {memory, pieces, buffer->runs.run, buffer->runs.count};
+    return ops->start(ops->arg, direction, &list, &buffer->request);
 }
 
-themis_status_t themis_collective_window_start(themis_collective_window_t *window,
-                                               const themis_collective_file_ops_t *sink,
+themis_status_t themis_collective_buffer_start(themis_collective_buffer_t *buffer,
+                                               const themis_collective_file_ops_t *ops,
                                                themis_collective_direction_t direction)
 {
-    themis_collective_runs_clear(&window->runs);
+    themis_collective_runs_clear(&buffer->runs);
     if (direction == THEMIS_COLLECTIVE_WRITE) {
-        themis_status_t status = collect_written(window);
-        struct iovec memory = {window->bytes, window->runs.bytes};
-        return status == THEMIS_OK ? start(window, sink, direction, &memory, 1) : status;
+        themis_status_t status = collect_written(buffer);
+        struct iovec memory = {buffer->bytes, buffer->runs.bytes};
+        return status == THEMIS_OK ? start_request(buffer, ops, direction, &memory, 1) : status;
     }
     size_t pieces;
-    struct iovec *memory = malloc((count_extents(window) + 1) * sizeof *memory);
+    struct iovec *memory = malloc((count_extents(buffer) + 1) * sizeof *memory);
     if (!memory)
         return THEMIS_NO_MEMORY;
-    themis_status_t status = collect_asked(window, memory, &pieces);
+    themis_status_t status = collect_requested(buffer, memory, &pieces);
     if (status == THEMIS_OK)
-        status = start(window, sink, direction, memory, pieces);
+        status = start_request(buffer, ops, direction, memory, pieces);
     free(memory);
     return status;
 }
 
-themis_status_t themis_collective_window_test(themis_collective_window_t *window,
-                                              const themis_collective_file_ops_t *sink, uint64_t *eof)
+themis_status_t themis_collective_buffer_test(themis_collective_buffer_t *buffer,
+                                              const themis_collective_file_ops_t *ops, uint64_t *eof)
 {
-    if (!window->request)
+    if (!buffer->request)
         return THEMIS_OK;
     size_t done = 0;
-    themis_status_t status = sink->test(sink->arg, window->request, &done);
+    themis_status_t status = ops->test(ops->arg, buffer->request, &done);
     if (status == THEMIS_IN_PROGRESS)
         return status;
-    window->request = NULL;
-    if (status == THEMIS_OK && done < window->asked) {
-        uint64_t end = themis_collective_runs_offset(&window->runs, done);
+    buffer->request = NULL;
+    if (status == THEMIS_OK && done < buffer->requested) {
+        uint64_t end = themis_collective_runs_offset(&buffer->runs, done);
         *eof = end < *eof ? end : *eof;
     }
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One state for the process: opens come from any file and thread, and a subnet should be asked once, not by each. */
+/* One state for the process: opens come from any file and thread, and a subnet should be queried once, not by each. */
 #include "collective/fabric_discovery.h"
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
-static enum { NOT_BEGUN, UNDER_WAY, ENDED } stage;
+static enum { NOT_STARTED, UNDER_WAY, ENDED } stage;
 static themis_status_t outcome;
 static themis_aggregation_fabric_t *found;
 
@@ -27,8 +27,8 @@ static void *discover(void *unused)
     return NULL;
 }
 
-/* The program's signals are none of the thread's business. */
-static int begin(void)
+/* The thread blocks all signals: they are for the program's own threads. */
+static int thread_start(void)
 {
     sigset_t all, before;
     pthread_t thread;
@@ -41,19 +41,14 @@ static int begin(void)
     return code;
 }
 
-static struct timespec deadline(unsigned wait_ms)
-{
-    uint64_t until = themis_util_clock_wall() + wait_ms * THEMIS_NS_PER_MS;
-    return (struct timespec){(time_t)(until / THEMIS_NS_PER_S), (long)(until % THEMIS_NS_PER_S)};
-}
-
-themis_status_t themis_collective_discovery(unsigned wait_ms, const themis_aggregation_fabric_t **fabric)
+themis_status_t themis_collective_fabric_discover(unsigned wait_ms, const themis_aggregation_fabric_t **fabric)
 {
     themis_status_t status = THEMIS_OK;
-    struct timespec until = deadline(wait_ms);
+    uint64_t end = themis_util_clock_wall() + wait_ms * THEMIS_NS_PER_MS;
+    struct timespec until = {(time_t)(end / THEMIS_NS_PER_S), (long)(end % THEMIS_NS_PER_S)};
     pthread_mutex_lock(&lock);
-    if (stage == NOT_BEGUN) {
-        if (begin() == 0)
+    if (stage == NOT_STARTED) {
+        if (thread_start() == 0)
             stage = UNDER_WAY;
         else
             status = THEMIS_NO_MEMORY;

@@ -9,9 +9,9 @@
 #include "themis/topology.h"
 
 /*
- * Begins the discovery, if nobody has, and waits for its end up to wait_ms. *fabric is borrowed until the process ends.
- * NO_ENTRY: there is none, or this process may not ask; TIMED_OUT: still under way, and a later call may find it;
- * NO_MEMORY: no thread. What came out is kept, failure included. Thread-safe.
+ * Starts the discovery, unless that was done, and waits for its end up to wait_ms. *fabric is borrowed until the
+ * process ends. NO_ENTRY: there is none, or this process may not ask; TIMED_OUT: still under way, and a later call may
+ * find it; NO_MEMORY: no thread. The result is kept, failure included. Thread-safe.
  */
-themis_status_t themis_collective_discovery(unsigned wait_ms, const themis_aggregation_fabric_t **fabric);
+themis_status_t themis_collective_fabric_discover(unsigned wait_ms, const themis_aggregation_fabric_t **fabric);
 #endif

@@ -12,19 +12,19 @@
 
 typedef struct themis_collective_file_ops {
     void *arg; /* first argument of all */
-    /* Starts a list; it is copied, its memory stays until the request has ended. *request is for test. */
+    /* Starts a list, which is copied; its memory stays until the request has ended. */
     themis_status_t (*start)(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
                              void **request);
-    /* THEMIS_IN_PROGRESS, or the result; the request is gone then. *done: bytes moved; of a read those before the end
-     * of the file. */
+    /* THEMIS_IN_PROGRESS, or the result, and the request is gone. *done: bytes moved; of a read those before the end of
+     * the file. */
     themis_status_t (*test)(void *arg, void *request, size_t *done);
-    /* The same, waiting for it; sleeps rather than spins when it takes long. */
+    /* The same, but waits for the result; sleeps rather than spins when it takes long. */
     themis_status_t (*wait)(void *arg, void *request, size_t *done);
-    /* Blocking, through write-behind and read-ahead of this process, for small accesses. NULL: there is none. */
+    /* Blocking, through write-behind and read-ahead of this process, for small accesses. NULL: there are none. */
     themis_status_t (*run_cached)(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
                                   size_t *done);
-    /* Ends write-behind and forgets what was read ahead; the first failure since the last time. NULL with run_cached.
-     */
+    /* Writes out what is held back and forgets what was read ahead; the first failure since the last flush. NULL
+     * together with run_cached. */
     themis_status_t (*flush)(void *arg);
 } themis_collective_file_ops_t;
 #endif

@@ -1,131 +1,118 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each rank's own list to the servers. */
+#include "collective/list_io.h"
 #include <stdlib.h>
-#include "collective/operation.h"
 
 /* Memory in pieces below this size on average is packed first: a piece costs the server more than a copy here. */
 enum { SMALL_PIECE = 512, FEW = 16 };
 
+/* A list with what its memory needs. */
+typedef struct request_list {
+    themis_list_t list;
+    struct iovec few[FEW], *many; /* many: NULL, or allocated */
+    char *packed;                 /* NULL, or allocated */
+} request_list_t;
+
 /* An entry for each piece of memory, in order. */
-static struct iovec *make_iovec(const themis_collective_access_t *access, size_t pieces)
+static void fill_iovec(const themis_collective_access_t *access, struct iovec *memory)
 {
-    struct iovec *memory = malloc((pieces + 1) * sizeof *memory);
-    size_t n = 0;
-    for (size_t i = 0; memory && i < access->memory->count; i++) {
+    for (size_t i = 0; i < access->memory->count; i++) {
         const themis_run_t *run = &access->memory->run[i];
         for (uint64_t p = 0; p < run->count; p++)
-            memory[n++] = (struct iovec){(char *)access->base + (run->offset + p * run->stride), run->length};
+            *memory++ = (struct iovec){(char *)access->base + (run->offset + p * run->stride), run->length};
     }
-    return memory;
 }
 
-static int wants_packing(const themis_collective_access_t *access, uint64_t pieces)
+static themis_status_t describe_memory(const themis_collective_access_t *access, request_list_t *made)
 {
-    return pieces > FEW && access->memory->bytes / pieces < SMALL_PIECE;
-}
-
-typedef themis_status_t (*submit_fn)(void *arg, const themis_list_t *list);
-
-/* Describes the memory of an access and hands the list to `submit`. */
-static themis_status_t with_list(const themis_collective_access_t *access, char **packed, submit_fn submit, void *arg)
-{
-    const themis_collective_runs_t *memory = access->memory;
-    uint64_t pieces = themis_collective_runs_pieces(memory);
-    struct iovec few[FEW], *many = NULL, *used = few;
-    themis_list_t list = {few, pieces, access->file->run, access->file->count};
-    if (wants_packing(access, pieces)) {
-        if (!(*packed = malloc(memory->bytes)))
-            return THEMIS_NO_MEMORY;
-        if (access->direction == THEMIS_COLLECTIVE_WRITE)
-            themis_collective_memory_copy(memory, access->base, 0, *packed, memory->bytes, THEMIS_COLLECTIVE_WRITE);
-        few[0] = (struct iovec){*packed, memory->bytes};
-        list.memory_count = 1;
-    } else if (pieces == 1) {
-        few[0] = (struct iovec){(char *)access->base + memory->run[0].offset, memory->bytes};
-    } else {
-        used = many = make_iovec(access, pieces);
-        if (!many)
-            return THEMIS_NO_MEMORY;
+    uint64_t bytes = access->memory->bytes, pieces = themis_collective_runs_pieces(access->memory);
+    made->list = (themis_list_t){made->few, pieces, access->file->run, access->file->count};
+    made->many = NULL;
+    made->packed = NULL;
+    if (pieces <= FEW) {
+        fill_iovec(access, made->few);
+        return THEMIS_OK;
     }
-    list.memory = used;
-    themis_status_t status = submit(arg, &list);
-    free(many);
-    return status;
+    if (bytes / pieces >= SMALL_PIECE) {
+        made->list.memory = made->many = malloc(pieces * sizeof *made->many);
+        if (!made->many)
+            return THEMIS_NO_MEMORY;
+        fill_iovec(access, made->many);
+        return THEMIS_OK;
+    }
+    if (!(made->packed = malloc(bytes)))
+        return THEMIS_NO_MEMORY;
+    if (access->direction == THEMIS_COLLECTIVE_WRITE)
+        themis_collective_memory_copy(access->memory, access->base, 0, made->packed, bytes, THEMIS_COLLECTIVE_WRITE);
+    made->few[0] = (struct iovec){made->packed, bytes};
+    made->list.memory_count = 1;
+    return THEMIS_OK;
 }
 
-static void unpack(const themis_collective_access_t *access, char *packed, uint64_t done)
+/* After the I/O: takes what was read out of packed memory, and frees that. */
+static void finish_packed(const themis_collective_access_t *access, char *packed, themis_status_t status, size_t done)
 {
-    if (packed && access->direction == THEMIS_COLLECTIVE_READ)
+    if (packed && status == THEMIS_OK && access->direction == THEMIS_COLLECTIVE_READ)
         themis_collective_memory_copy(access->memory, access->base, 0, packed, done, THEMIS_COLLECTIVE_READ);
+    free(packed);
 }
 
-static themis_status_t submit_op(void *arg, const themis_list_t *list)
+themis_status_t themis_collective_list_io_start(const themis_collective_file_ops_t *ops,
+                                                const themis_collective_access_t *access,
+                                                themis_collective_list_io_t *io)
 {
-    themis_collective_operation_t *op = arg;
-    const themis_collective_file_ops_t *sink = op->coll->sink;
-    return sink->start(sink->arg, op->access.direction, list, &op->request);
-}
-
-themis_status_t themis_collective_direct_start(themis_collective_operation_t *op)
-{
-    if (!op->access.file->bytes)
+    *io = (themis_collective_list_io_t){.ops = ops, .access = *access};
+    if (!access->file->bytes)
         return THEMIS_OK;
-    return with_list(&op->access, &op->packed, submit_op, op);
-}
-
-static themis_status_t take(themis_collective_operation_t *op, themis_status_t status, size_t done)
-{
-    op->request = NULL;
-    if (status == THEMIS_OK) {
-        op->done = done;
-        unpack(&op->access, op->packed, done);
-    }
+    request_list_t made;
+    themis_status_t status = describe_memory(access, &made);
+    if (status == THEMIS_OK)
+        status = ops->start(ops->arg, access->direction, &made.list, &io->request);
+    free(made.many);
+    if (status == THEMIS_OK)
+        io->packed = made.packed;
+    else
+        free(made.packed);
     return status;
 }
 
-themis_status_t themis_collective_direct_test(themis_collective_operation_t *op)
+static themis_status_t advance(themis_collective_list_io_t *io,
+                               themis_status_t (*step)(void *arg, void *request, size_t *done), uint64_t *done)
 {
-    const themis_collective_file_ops_t *sink = op->coll->sink;
-    size_t done = 0;
-    if (!op->request)
-        return THEMIS_OK;
-    themis_status_t status = sink->test(sink->arg, op->request, &done);
-    return status == THEMIS_IN_PROGRESS ? status : take(op, status, done);
-}
-
-themis_status_t themis_collective_direct_wait(themis_collective_operation_t *op)
-{
-    const themis_collective_file_ops_t *sink = op->coll->sink;
-    size_t done = 0;
-    if (!op->request)
-        return THEMIS_OK;
-    themis_status_t status = sink->wait(sink->arg, op->request, &done);
-    return take(op, status, done);
-}
-
-typedef struct quick {
-    const themis_collective_file_ops_t *sink;
-    themis_collective_direction_t direction;
-    size_t done;
-} quick_t;
-
-static themis_status_t submit_quick(void *arg, const themis_list_t *list)
-{
-    quick_t *quick = arg;
-    return quick->sink->run_cached(quick->sink->arg, quick->direction, list, &quick->done);
-}
-
-themis_status_t themis_collective_direct_quick(themis_collective_t *coll, const themis_collective_access_t *access,
-                                               uint64_t *done)
-{
-    quick_t quick = {coll->sink, access->direction, 0};
-    char *packed = NULL;
-    themis_status_t status = THEMIS_OK;
-    if (access->file->bytes)
-        status = with_list(access, &packed, submit_quick, &quick);
+    size_t moved = 0;
+    themis_status_t status = io->request ? step(io->ops->arg, io->request, &moved) : THEMIS_OK;
+    if (status == THEMIS_IN_PROGRESS)
+        return status;
+    finish_packed(&io->access, io->packed, status, moved);
+    io->request = NULL;
+    io->packed = NULL;
     if (status == THEMIS_OK)
-        unpack(access, packed, quick.done);
-    free(packed);
-    *done = quick.done;
+        *done = moved;
+    return status;
+}
+
+themis_status_t themis_collective_list_io_test(themis_collective_list_io_t *io, uint64_t *done)
+{
+    return advance(io, io->ops->test, done);
+}
+
+themis_status_t themis_collective_list_io_wait(themis_collective_list_io_t *io, uint64_t *done)
+{
+    return advance(io, io->ops->wait, done);
+}
+
+themis_status_t themis_collective_list_io_run_cached(const themis_collective_file_ops_t *ops,
+                                                     const themis_collective_access_t *access, uint64_t *done)
+{
+    size_t moved = 0;
+    *done = 0;
+    if (!access->file->bytes)
+        return THEMIS_OK;
+    request_list_t made;
+    themis_status_t status = describe_memory(access, &made);
+    if (status == THEMIS_OK)
+        status = ops->run_cached(ops->arg, access->direction, &made.list, &moved);
+    free(made.many);
+    finish_packed(access, made.packed, status, moved);
+    *done = moved;
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the hints of an open file say about its collective calls. Texts are owned by the driver's hints. */
+/* What the hints of an open file say about its collective calls. */
 #ifndef THEMIS_COLLECTIVE_OPTIONS_H
 #define THEMIS_COLLECTIVE_OPTIONS_H
 #include <stddef.h>
@@ -7,11 +7,12 @@
 #include "themis/aggregation.h"
 
 typedef enum themis_collective_mode {
-    THEMIS_COLLECTIVE_AUTO,     /* decided for each call by the cost model */
+    THEMIS_COLLECTIVE_AUTO,     /* chosen for each call by the cost model */
     THEMIS_COLLECTIVE_TWOPHASE, /* always by aggregators */
-    THEMIS_COLLECTIVE_LIST      /* always each rank by itself */
+    THEMIS_COLLECTIVE_LIST      /* always list I/O */
 } themis_collective_mode_t;
 
+/* Texts are borrowed. */
 typedef struct themis_collective_options {
     themis_collective_mode_t mode;
     themis_aggregation_method_t method;
@@ -26,9 +27,9 @@ typedef struct themis_collective_options {
     const char *server_list;              /* "host:port,...", for distances; NULL: not known */
     const char *topology;                 /* fabric file, hop file, "discover", "flat", or "auto" (NULL) */
     int fake_nodes;                       /* tests: pretend that a host's ranks are on that many nodes */
-    uint64_t staging;                     /* bytes that the ranks of a node share for merging; 0: 64 MiB */
-    themis_collective_mode_t mode_for[2]; /* by direction: what holds where `mode` is AUTO */
-    int cache;                            /* small accesses are gathered between calls */
+    uint64_t staging;                     /* bytes that the ranks of a node share for the shuffle; 0: 64 MiB */
+    themis_collective_mode_t mode_for[2]; /* by direction, where `mode` is AUTO */
+    int cache;                            /* relaxed mode, with the caches of file_ops.h, is allowed */
 } themis_collective_options_t;
 
 /* "auto", "twophase", "list"; parse gives THEMIS_INVALID for others and leaves *mode. */

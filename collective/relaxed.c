@@ -1,130 +1,163 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Small calls in a row, of a file whose program has asked for a cache. After a call in which no rank had much, the next
- * ones go without any message between ranks, and through the cache. Every so many calls all ranks vote, but they
- * collect the result only so many calls later, so that they need not run in step. Only what all ranks know decides
- * which calls those are: their number, their direction, and what was agreed on.
- */
-#include <stdlib.h>
-#include <string.h>
-#include "collective/operation.h"
+#include "collective/relaxed.h"
+#include "collective/backoff.h"
 
-/* The agreement of a streak, that no call waits for: 0 while it is under way. */
-int themis_collective_late_ended(themis_collective_t *coll)
+/* Calls of a row before the one that ends it. A row doubles after each consensus that finds nothing changed, so that
+ * ranks seldom wait for one another; the price is that an error is reported up to 2 (MAX_ROW + 1) calls later. */
+enum { FIRST_ROW = 31, MAX_ROW = 511 };
+
+void themis_collective_relaxed_init(themis_collective_relaxed_t *relaxed, themis_collective_group_t *group,
+                                    const themis_collective_file_ops_t *ops, int allowed)
 {
-    if (coll->late == THEMIS_COLLECTIVE_LATE &&
-        themis_collective_agree_test(&coll->late_agreement, &coll->late_result) == THEMIS_OK)
-        coll->late = THEMIS_COLLECTIVE_LATE_ENDED;
-    return coll->late != THEMIS_COLLECTIVE_LATE;
+    *relaxed = (themis_collective_relaxed_t){.group = group, .ops = ops, .allowed = allowed, .direction = -1};
 }
 
-/* What it said; taken by all ranks at the same place in their row of calls. */
-themis_status_t themis_collective_late_take(themis_collective_t *coll)
+static void leave_row(themis_collective_relaxed_t *relaxed)
 {
-    if (coll->late == THEMIS_COLLECTIVE_NOT_LATE)
+    relaxed->active = 0;
+    relaxed->remaining = 0;
+}
+
+void themis_collective_relaxed_allow(themis_collective_relaxed_t *relaxed, int allowed)
+{
+    relaxed->allowed = allowed;
+    leave_row(relaxed);
+}
+
+int themis_collective_relaxed_applies(const themis_collective_relaxed_t *relaxed,
+                                      themis_collective_direction_t direction)
+{
+    return relaxed->active && relaxed->direction == (int)direction;
+}
+
+static void start_row(themis_collective_relaxed_t *relaxed, unsigned length)
+{
+    relaxed->length = relaxed->remaining = length;
+    relaxed->max_bytes = 0;
+}
+
+void themis_collective_relaxed_enter(themis_collective_relaxed_t *relaxed)
+{
+    if (!relaxed->allowed)
+        return;
+    relaxed->active = relaxed->dirty = 1;
+    start_row(relaxed, FIRST_ROW);
+}
+
+themis_status_t themis_collective_relaxed_flush(const themis_collective_relaxed_t *relaxed)
+{
+    return relaxed->ops->flush ? relaxed->ops->flush(relaxed->ops->arg) : THEMIS_OK;
+}
+
+int themis_collective_relaxed_leave(themis_collective_relaxed_t *relaxed, themis_collective_direction_t direction,
+                                    themis_status_t *status)
+{
+    int turned = relaxed->direction != (int)direction;
+    relaxed->direction = (int)direction;
+    leave_row(relaxed);
+    *status = THEMIS_OK;
+    if (!relaxed->dirty)
+        return 0;
+    if (!turned)
+        *status = themis_collective_relaxed_flush(relaxed);
+    else
+        relaxed->dirty = 0;
+    return turned;
+}
+
+void themis_collective_relaxed_reset(themis_collective_relaxed_t *relaxed)
+{
+    leave_row(relaxed);
+    relaxed->dirty = 0;
+}
+
+/* --- the consensus of a row, and deferred errors --- */
+
+int themis_collective_relaxed_poll(themis_collective_relaxed_t *relaxed)
+{
+    if (relaxed->state == THEMIS_COLLECTIVE_ROW_UNDER_WAY &&
+        themis_collective_consensus_test(&relaxed->consensus) == THEMIS_OK)
+        relaxed->state = THEMIS_COLLECTIVE_ROW_ENDED;
+    return relaxed->state != THEMIS_COLLECTIVE_ROW_UNDER_WAY;
+}
+
+void themis_collective_relaxed_wait(themis_collective_relaxed_t *relaxed)
+{
+    for (unsigned polls = 0; !themis_collective_relaxed_poll(relaxed);)
+        themis_collective_backoff_wait(relaxed->group, &polls);
+}
+
+/* The result of the consensus that has ended, once; taken by all ranks at the same place in the order of calls. */
+static themis_status_t take_result(themis_collective_relaxed_t *relaxed)
+{
+    const themis_collective_consensus_record_t *result = &relaxed->consensus.record;
+    if (relaxed->state == THEMIS_COLLECTIVE_ROW_NONE)
         return THEMIS_OK;
-    coll->late = THEMIS_COLLECTIVE_NOT_LATE;
-    if (coll->late_result.status != THEMIS_OK || coll->late_result.most > THEMIS_COLLECTIVE_SMALL_ACCESS)
-        coll->streaking = 0;
-    return (themis_status_t)coll->late_result.status;
+    relaxed->state = THEMIS_COLLECTIVE_ROW_NONE;
+    if (result->status != THEMIS_OK || result->max_bytes > THEMIS_COLLECTIVE_SMALL_ACCESS)
+        leave_row(relaxed);
+    return (themis_status_t)result->status;
 }
 
-void themis_collective_late_wait(themis_collective_t *coll)
+void themis_collective_relaxed_defer(themis_collective_relaxed_t *relaxed, themis_status_t status)
 {
-    for (unsigned round = 0; !themis_collective_late_ended(coll);)
-        themis_collective_relax(coll->group, &round);
+    relaxed->deferred = status < relaxed->deferred ? status : relaxed->deferred;
 }
 
-/* A failure of this rank, or one that all ranks know of, that the next agreement is to tell. */
-void themis_collective_remember(themis_collective_t *coll, themis_status_t status)
+void themis_collective_relaxed_report(themis_collective_relaxed_t *relaxed,
+                                      themis_collective_consensus_record_t *record)
 {
-    coll->pending = status < coll->pending ? status : coll->pending;
+    themis_collective_relaxed_defer(relaxed, take_result(relaxed));
+    record->status = relaxed->deferred < record->status ? relaxed->deferred : record->status;
+    relaxed->deferred = THEMIS_OK;
 }
 
-void themis_collective_take_pending(themis_collective_t *coll, themis_collective_vote_t *vote)
-{
-    vote->status = coll->pending < vote->status ? coll->pending : vote->status;
-    coll->pending = THEMIS_OK;
-}
+/* --- a call --- */
 
-static int may_be_quick(const themis_collective_t *coll, const themis_collective_access_t *access)
+static themis_status_t run_alone(themis_collective_relaxed_t *relaxed, const themis_collective_access_t *access,
+                                 uint64_t *done)
 {
-    return coll->cache && coll->sink->run_cached && access->file->bytes <= THEMIS_COLLECTIVE_SMALL_ACCESS;
-}
-
-/* A call that goes without agreement; a failure is this rank's alone until the next one. */
-static themis_status_t run_alone(themis_collective_t *coll, const themis_collective_access_t *access, uint64_t *done)
-{
-    if (may_be_quick(coll, access))
-        return themis_collective_direct_quick(coll, access, done);
-    themis_collective_operation_t *op = &coll->blocking;
-    memset(op, 0, sizeof *op);
-    op->coll = coll;
-    op->access = *access;
-    themis_status_t status = access->direction == THEMIS_COLLECTIVE_WRITE ? themis_collective_flush(coll) : THEMIS_OK;
+    if (relaxed->ops->run_cached && access->file->bytes <= THEMIS_COLLECTIVE_SMALL_ACCESS)
+        return themis_collective_list_io_run_cached(relaxed->ops, access, done);
+    themis_collective_list_io_t io;
+    themis_status_t status =
+        access->direction == THEMIS_COLLECTIVE_WRITE ? themis_collective_relaxed_flush(relaxed) : THEMIS_OK;
     if (status == THEMIS_OK)
-        status = themis_collective_direct_start(op);
-    if (status == THEMIS_OK)
-        status = themis_collective_direct_wait(op);
-    free(op->packed);
-    if (status == THEMIS_OK)
-        *done = op->done;
-    return status;
+        status = themis_collective_list_io_start(relaxed->ops, access, &io);
+    return status == THEMIS_OK ? themis_collective_list_io_wait(&io, done) : status;
 }
 
-/* A streak ends and the next one begins: collects what was agreed on about the last one, and has all agree on this one
- * without waiting for it, so that ranks need not run in step. */
-static themis_status_t turn_streak(themis_collective_t *coll)
+/* Collects the consensus of the row before and, if the mode goes on, starts one for this row and begins the next. */
+static themis_status_t end_row(themis_collective_relaxed_t *relaxed)
 {
-    themis_collective_late_wait(coll);
-    themis_status_t agreed = themis_collective_late_take(coll);
-    if (!coll->streaking)
-        return agreed;
-    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
-    vote.most = coll->streak_most;
-    themis_collective_take_pending(coll, &vote);
-    themis_collective_agree_start(coll->group, &vote, &coll->late_agreement);
-    coll->late = THEMIS_COLLECTIVE_LATE;
-    coll->streak_length =
-        coll->streak_length < THEMIS_COLLECTIVE_STREAK_MOST ? 2 * coll->streak_length + 1 : coll->streak_length;
-    coll->streak = coll->streak_length;
-    coll->streak_most = 0;
-    return agreed;
+    themis_collective_relaxed_wait(relaxed);
+    themis_status_t result = take_result(relaxed);
+    if (!relaxed->active)
+        return result;
+    themis_collective_consensus_record_t record = THEMIS_COLLECTIVE_STATUS_RECORD(THEMIS_OK);
+    record.max_bytes = relaxed->max_bytes;
+    themis_collective_relaxed_report(relaxed, &record);
+    themis_collective_consensus_start(relaxed->group, &record, &relaxed->consensus);
+    relaxed->state = THEMIS_COLLECTIVE_ROW_UNDER_WAY;
+    start_row(relaxed, relaxed->length < MAX_ROW ? 2 * relaxed->length + 1 : relaxed->length);
+    return result;
 }
 
-themis_status_t themis_collective_streak_run(themis_collective_t *coll, const themis_collective_access_t *access,
-                                             themis_status_t own, uint64_t *done)
+themis_status_t themis_collective_relaxed_run(themis_collective_relaxed_t *relaxed,
+                                              const themis_collective_access_t *access, themis_status_t own,
+                                              uint64_t *done)
 {
-    themis_status_t status = own == THEMIS_OK ? run_alone(coll, access, done) : own, agreed = THEMIS_OK;
-    themis_collective_remember(coll, status);
-    if (own == THEMIS_OK && access->file->bytes > coll->streak_most)
-        coll->streak_most = access->file->bytes;
-    if (coll->streak) {
-        coll->streak--;
-        /* The leader of a node answers the others. */
-        if (!coll->group->local)
-            themis_collective_late_ended(coll);
+    themis_status_t status = own == THEMIS_OK ? run_alone(relaxed, access, done) : own, before = THEMIS_OK;
+    themis_collective_relaxed_defer(relaxed, status);
+    if (own == THEMIS_OK && access->file->bytes > relaxed->max_bytes)
+        relaxed->max_bytes = access->file->bytes;
+    if (!relaxed->remaining) {
+        before = end_row(relaxed);
     } else {
-        agreed = turn_streak(coll);
+        relaxed->remaining--;
+        /* The others of a node wait for their leader, which has to look after the consensus. */
+        if (!relaxed->group->local)
+            themis_collective_relaxed_poll(relaxed);
     }
-    return status != THEMIS_OK ? status : agreed;
-}
-
-void themis_collective_streak_begin(themis_collective_t *coll)
-{
-    coll->streak = coll->streak_length = THEMIS_COLLECTIVE_STREAK;
-    coll->streaking = 1;
-    coll->streak_most = 0;
-    coll->dirty = 1;
-}
-
-void themis_collective_streak_break(themis_collective_t *coll)
-{
-    coll->streak = 0;
-    coll->streaking = 0;
-}
-
-int themis_collective_streak_has(const themis_collective_t *coll, themis_collective_direction_t direction)
-{
-    return coll->dirty && coll->direction == (int)direction && (coll->streak || coll->streaking);
+    return status != THEMIS_OK ? status : before;
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collective/domain_extents.h"
+
+void themis_collective_domain_extents_begin(themis_collective_domain_extents_t *extents,
+                                            const themis_aggregation_domains_t *domains, uint32_t domain,
+                                            uint64_t round, uint64_t round_bytes)
+{
+    uint64_t size = themis_aggregation_domains_size(domains, domain), position = round * round_bytes;
+    extents->passed = 0;
+    extents->left = position >= size ? 0 : size - position < round_bytes ? size - position : round_bytes;
+    if (extents->left)
+        themis_aggregation_iterator_init(domains, domain, themis_aggregation_domains_seek(domains, domain, position),
+                                         &extents->iterator);
+}
+
+int themis_collective_domain_extents_next(themis_collective_domain_extents_t *extents,
+                                          themis_collective_extent_t *extent)
+{
+    themis_aggregation_extent_t found;
+    if (!extents->left || !themis_aggregation_iterator_next(&extents->iterator, &found))
+        return 0;
+    uint64_t length = found.length < extents->left ? found.length : extents->left;
+    *extent = (themis_collective_extent_t){found.offset, length, extents->passed};
+    extents->passed += length;
+    extents->left -= length;
+    return 1;
+}
+
+uint64_t themis_collective_domain_extents_bytes(const themis_aggregation_domains_t *domains, uint32_t domain,
+                                                uint64_t round, uint64_t round_bytes,
+                                                const themis_collective_runs_t *runs, uint64_t base)
+{
+    themis_collective_domain_extents_t extents;
+    themis_collective_extent_t extent;
+    uint64_t bytes = 0;
+    if (!runs->bytes)
+        return 0;
+    themis_collective_domain_extents_begin(&extents, domains, domain, round, round_bytes);
+    while (themis_collective_domain_extents_next(&extents, &extent)) {
+        uint64_t low = extent.offset - base;
+        bytes += themis_collective_runs_bytes_in(runs, low, low + extent.length);
+    }
+    return bytes;
+}
+
+void themis_collective_domain_extents_split(const themis_collective_runs_t *runs,
+                                            const themis_aggregation_domains_t *domains,
+                                            themis_collective_domain_visit_fn visit, void *arg)
+{
+    themis_collective_clip_t clip;
+    themis_collective_row_t row;
+    uint64_t at = themis_collective_runs_first(runs), end;
+    while (at < runs->end) {
+        uint32_t domain = themis_aggregation_domains_locate(domains, at, &end);
+        themis_collective_clip_begin(&clip, runs, at, end);
+        while (themis_collective_clip_next(&clip, &row))
+            visit(arg, domain, &row);
+        themis_collective_clip_begin(&clip, runs, end, UINT64_MAX);
+        if (!themis_collective_clip_next(&clip, &row))
+            return;
+        at = row.offset;
+    }
+}
+
+static void add_bytes(void *arg, uint32_t domain, const themis_collective_row_t *row)
+{
+    ((uint64_t *)arg)[domain] += row->length * row->count;
+}
+
+void themis_collective_domain_extents_count(const themis_collective_runs_t *runs,
+                                            const themis_aggregation_domains_t *domains, uint64_t *count)
+{
+    themis_collective_domain_extents_split(runs, domains, add_bytes, count);
+}
