@@ -24,9 +24,12 @@ static themis_status_t choose(const themis_collective_group_t *group, const char
         name[i] = group->node_info->node[i].name;
         limit[i] = 1;
     }
-    if (status == THEMIS_OK && config_list &&
-        themis_aggregation_config_list(config_list, name, group->nodes, limit) != THEMIS_OK)
-        themis_warn("cb_config_list \"%s\" cannot be parsed; using one aggregator for each node", config_list);
+    if (status == THEMIS_OK && config_list) {
+        themis_status_t parsed = themis_aggregation_config_list(config_list, name, group->nodes, limit);
+        if (parsed != THEMIS_OK)
+            themis_warn("cb_config_list \"%s\" cannot be used (%s); using one aggregator for each node", config_list,
+                        themis_status_string(parsed));
+    }
     if (status == THEMIS_OK)
         status = make_slots(group, limit, slots);
     if (status == THEMIS_OK && !(*slots)->count) {
