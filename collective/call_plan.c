@@ -32,9 +32,9 @@ uint64_t themis_collective_call_plan_part_bytes(const themis_collective_call_pla
                                                 const themis_aggregation_domains_t *domains, uint64_t round,
                                                 const themis_collective_part_t *part)
 {
+    const themis_collective_round_t mine = {domains, plan->mine, round, plan->round_bytes};
     uint64_t bytes = 0;
     for (uint32_t r = 0; r < part->ranks; r++)
-        bytes += themis_collective_domain_extents_bytes(domains, plan->mine, round, plan->round_bytes, &part->runs[r],
-                                                        domains->first);
+        bytes += themis_collective_domain_rows_bytes(&mine, &part->runs[r], domains->first);
     return bytes;
 }

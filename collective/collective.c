@@ -260,12 +260,28 @@ static void queue_append(themis_collective_t *coll, const themis_collective_acce
     operation_begin(op);
 }
 
-static int has_left_queue(const themis_collective_operation_t *op)
+static int is_queued(const themis_collective_operation_t *op)
 {
     const themis_collective_operation_t *queued = op->coll->head;
     while (queued && queued != op)
         queued = queued->next;
-    return !queued;
+    return queued != NULL;
+}
+
+/* Until the operation has left the queue; NULL: until the queue is empty. */
+static void queue_wait(themis_collective_t *coll, const themis_collective_operation_t *op)
+{
+    unsigned polls = 0;
+    uint64_t progress = 0;
+    while (op ? is_queued(op) : coll->head != NULL) {
+        if (queue_progress(coll))
+            polls = 0;
+        else
+            themis_collective_backoff_wait(coll->group, &polls);
+        if (op && op->progress != progress)
+            themis_collective_backoff_shorten(&polls);
+        progress = op ? op->progress : 0;
+    }
 }
 
 static themis_status_t operation_end(themis_collective_operation_t *op, uint64_t *done)
@@ -274,8 +290,14 @@ static themis_status_t operation_end(themis_collective_operation_t *op, uint64_t
     if (status == THEMIS_OK)
         *done = op->done;
     themis_collective_twophase_end(op);
-    if (op != &op->coll->blocking)
-        free(op);
+    return status;
+}
+
+/* Of a non-blocking call: the operation is on the heap. */
+static themis_status_t operation_free(themis_collective_operation_t *op, uint64_t *done)
+{
+    themis_status_t status = operation_end(op, done);
+    free(op);
     return status;
 }
 
@@ -293,24 +315,14 @@ themis_collective_operation_t *themis_collective_start(themis_collective_t *coll
 themis_status_t themis_collective_test(themis_collective_operation_t *op, uint64_t *done)
 {
     queue_progress(op->coll);
-    return has_left_queue(op) ? operation_end(op, done) : THEMIS_IN_PROGRESS;
+    return is_queued(op) ? THEMIS_IN_PROGRESS : operation_free(op, done);
 }
 
 themis_status_t themis_collective_wait(themis_collective_operation_t *op, uint64_t *done)
 {
-    unsigned polls = 0;
-    uint64_t progress = 0;
     op->blocking = 1;
-    while (!has_left_queue(op)) {
-        if (queue_progress(op->coll))
-            polls = 0;
-        else
-            themis_collective_backoff_wait(op->coll->group, &polls);
-        if (op->progress != progress)
-            themis_collective_backoff_shorten(&polls);
-        progress = op->progress;
-    }
-    return operation_end(op, done);
+    queue_wait(op->coll, op);
+    return operation_free(op, done);
 }
 
 /* --- blocking calls --- */
@@ -322,7 +334,8 @@ static themis_status_t run_queued(themis_collective_t *coll, const themis_collec
     coll->blocking.blocking = 1;
     coll->blocking.all_blocking = all_blocking;
     queue_append(coll, access, own, &coll->blocking);
-    return themis_collective_wait(&coll->blocking, done);
+    queue_wait(coll, &coll->blocking);
+    return operation_end(&coll->blocking, done);
 }
 
 themis_status_t themis_collective_run(themis_collective_t *coll, const themis_collective_access_t *access,
@@ -344,18 +357,12 @@ themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_
 {
     themis_collective_consensus_record_t record = THEMIS_COLLECTIVE_STATUS_RECORD(own);
     themis_collective_consensus_t consensus;
-    unsigned polls = 0;
-    while (coll->head) {
-        if (queue_progress(coll))
-            polls = 0;
-        else
-            themis_collective_backoff_wait(coll->group, &polls);
-    }
+    queue_wait(coll, NULL);
     themis_collective_relaxed_wait(&coll->relaxed);
     themis_collective_relaxed_defer(&coll->relaxed, themis_collective_flush(coll));
     themis_collective_relaxed_report(&coll->relaxed, &record);
     themis_collective_consensus_start(coll->group, &record, &consensus);
-    for (polls = 0; themis_collective_consensus_test(&consensus) != THEMIS_OK;)
+    for (unsigned polls = 0; themis_collective_consensus_test(&consensus) != THEMIS_OK;)
         themis_collective_backoff_wait(coll->group, &polls);
     themis_collective_relaxed_reset(&coll->relaxed);
     return (themis_status_t)consensus.record.status;

@@ -2,7 +2,6 @@
 #include "collective/collective_buffer.h"
 #include <stdlib.h>
 #include <string.h>
-#include "collective/domain_extents.h"
 
 static uint64_t words_for(uint64_t bytes)
 {
@@ -24,7 +23,7 @@ themis_status_t themis_collective_buffer_prepare(themis_collective_buffer_t *buf
         buffer->capacity = plan->round_bytes;
     }
     buffer->plan = plan;
-    buffer->domains = domains;
+    buffer->round = (themis_collective_round_t){domains, plan->mine, 0, plan->round_bytes};
     buffer->request = NULL;
     return THEMIS_OK;
 }
@@ -41,14 +40,8 @@ void themis_collective_buffer_free(themis_collective_buffer_t *buffer)
 
 void themis_collective_buffer_set_round(themis_collective_buffer_t *buffer, uint64_t round)
 {
-    buffer->round = round;
+    buffer->round.number = round;
     memset(buffer->used, 0, words_for(buffer->plan->round_bytes) * sizeof(uint64_t));
-}
-
-static void extents_begin(const themis_collective_buffer_t *buffer, themis_collective_domain_extents_t *extents)
-{
-    themis_collective_domain_extents_begin(extents, buffer->domains, buffer->plan->mine, buffer->round,
-                                           buffer->plan->round_bytes);
 }
 
 /* Marks bits [from, from + count). */
@@ -80,19 +73,14 @@ static void move_row(themis_collective_buffer_t *buffer, const themis_collective
 void themis_collective_buffer_move(themis_collective_buffer_t *buffer, const themis_collective_part_t *part,
                                    char *message, themis_collective_direction_t direction)
 {
-    themis_collective_domain_extents_t extents;
-    themis_collective_extent_t extent;
-    themis_collective_clip_t clip;
+    themis_collective_domain_rows_t rows;
     themis_collective_row_t row;
+    uint64_t place;
     for (uint32_t r = 0; r < part->ranks; r++) {
-        extents_begin(buffer, &extents);
-        while (part->runs[r].count && themis_collective_domain_extents_next(&extents, &extent)) {
-            uint64_t low = extent.offset - buffer->domains->first;
-            themis_collective_clip_begin(&clip, &part->runs[r], low, low + extent.length);
-            while (themis_collective_clip_next(&clip, &row)) {
-                move_row(buffer, &row, extent.place + (row.offset - low), message, direction);
-                message += row.length * row.count;
-            }
+        themis_collective_domain_rows_begin(&rows, &buffer->round, &part->runs[r], buffer->round.domains->first);
+        while (themis_collective_domain_rows_next(&rows, &row, &place)) {
+            move_row(buffer, &row, place, message, direction);
+            message += row.length * row.count;
         }
     }
 }
@@ -133,7 +121,7 @@ static themis_status_t collect_written(themis_collective_buffer_t *buffer)
     themis_collective_domain_extents_t extents;
     themis_collective_extent_t extent;
     themis_status_t status = THEMIS_OK;
-    extents_begin(buffer, &extents);
+    themis_collective_domain_extents_begin(&extents, &buffer->round);
     while (status == THEMIS_OK && themis_collective_domain_extents_next(&extents, &extent))
         status = collect_extent(buffer, &extent);
     return status;
@@ -143,7 +131,7 @@ static themis_status_t collect_written(themis_collective_buffer_t *buffer)
 static int requested_range(const themis_collective_buffer_t *buffer, const themis_collective_extent_t *extent,
                            uint64_t *from, uint64_t *to)
 {
-    uint64_t base = buffer->domains->first, low = extent->offset - base, high = low + extent->length;
+    uint64_t base = buffer->round.domains->first, low = extent->offset - base, high = low + extent->length;
     *from = UINT64_MAX;
     *to = 0;
     for (uint32_t p = 0; p < buffer->plan->parts; p++) {
@@ -177,7 +165,7 @@ static themis_status_t collect_requested(themis_collective_buffer_t *buffer, str
     uint64_t from, to;
     themis_status_t status = THEMIS_OK;
     *pieces = 0;
-    extents_begin(buffer, &extents);
+    themis_collective_domain_extents_begin(&extents, &buffer->round);
     while (status == THEMIS_OK && themis_collective_domain_extents_next(&extents, &extent)) {
         if (!requested_range(buffer, &extent, &from, &to))
             continue;
@@ -197,7 +185,7 @@ static size_t count_extents(const themis_collective_buffer_t *buffer)
     themis_collective_domain_extents_t extents;
     themis_collective_extent_t extent;
     size_t count = 0;
-    extents_begin(buffer, &extents);
+    themis_collective_domain_extents_begin(&extents, &buffer->round);
     while (themis_collective_domain_extents_next(&extents, &extent))
         count++;
     return count;

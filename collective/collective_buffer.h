@@ -6,13 +6,13 @@
 #ifndef THEMIS_COLLECTIVE_COLLECTIVE_BUFFER_H
 #define THEMIS_COLLECTIVE_COLLECTIVE_BUFFER_H
 #include "collective/call_plan.h"
+#include "collective/domain_extents.h"
 #include "collective/file_ops.h"
 
 typedef struct themis_collective_buffer {
-    const themis_collective_call_plan_t *plan;   /* borrowed */
-    const themis_aggregation_domains_t *domains; /* of this call; borrowed */
-    uint64_t round;
-    char *bytes; /* [capacity], at least plan->round_bytes */
+    const themis_collective_call_plan_t *plan; /* borrowed */
+    themis_collective_round_t round;           /* of this rank's domain; its domains are those of this call */
+    char *bytes;                               /* [capacity], at least plan->round_bytes */
     uint64_t capacity;
     uint64_t *used;                /* a bit for each byte that was scattered in */
     themis_collective_runs_t runs; /* what is read or written */

@@ -2,14 +2,15 @@
 #include "collective/domain_extents.h"
 
 void themis_collective_domain_extents_begin(themis_collective_domain_extents_t *extents,
-                                            const themis_aggregation_domains_t *domains, uint32_t domain,
-                                            uint64_t round, uint64_t round_bytes)
+                                            const themis_collective_round_t *round)
 {
-    uint64_t size = themis_aggregation_domains_size(domains, domain), position = round * round_bytes;
+    uint64_t size = themis_aggregation_domains_size(round->domains, round->domain);
+    uint64_t position = round->number * round->bytes;
     extents->passed = 0;
-    extents->left = position >= size ? 0 : size - position < round_bytes ? size - position : round_bytes;
+    extents->left = position >= size ? 0 : size - position < round->bytes ? size - position : round->bytes;
     if (extents->left)
-        themis_aggregation_iterator_init(domains, domain, themis_aggregation_domains_seek(domains, domain, position),
+        themis_aggregation_iterator_init(round->domains, round->domain,
+                                         themis_aggregation_domains_seek(round->domains, round->domain, position),
                                          &extents->iterator);
 }
 
@@ -26,26 +27,46 @@ int themis_collective_domain_extents_next(themis_collective_domain_extents_t *ex
     return 1;
 }
 
-uint64_t themis_collective_domain_extents_bytes(const themis_aggregation_domains_t *domains, uint32_t domain,
-                                                uint64_t round, uint64_t round_bytes,
-                                                const themis_collective_runs_t *runs, uint64_t base)
+void themis_collective_domain_rows_begin(themis_collective_domain_rows_t *rows, const themis_collective_round_t *round,
+                                         const themis_collective_runs_t *runs, uint64_t base)
 {
-    themis_collective_domain_extents_t extents;
-    themis_collective_extent_t extent;
-    uint64_t bytes = 0;
-    if (!runs->bytes)
-        return 0;
-    themis_collective_domain_extents_begin(&extents, domains, domain, round, round_bytes);
-    while (themis_collective_domain_extents_next(&extents, &extent)) {
-        uint64_t low = extent.offset - base;
-        bytes += themis_collective_runs_bytes_in(runs, low, low + extent.length);
+    rows->runs = runs;
+    rows->base = base;
+    rows->extent = (themis_collective_extent_t){0};
+    themis_collective_clip_begin(&rows->clip, runs, 0, 0);
+    if (runs->bytes)
+        themis_collective_domain_extents_begin(&rows->extents, round);
+    else
+        rows->extents.left = 0;
+}
+
+int themis_collective_domain_rows_next(themis_collective_domain_rows_t *rows, themis_collective_row_t *row,
+                                       uint64_t *place)
+{
+    while (!themis_collective_clip_next(&rows->clip, row)) {
+        if (!themis_collective_domain_extents_next(&rows->extents, &rows->extent))
+            return 0;
+        uint64_t low = rows->extent.offset - rows->base;
+        themis_collective_clip_begin(&rows->clip, rows->runs, low, low + rows->extent.length);
     }
+    *place = rows->extent.place + (row->offset + rows->base - rows->extent.offset);
+    return 1;
+}
+
+uint64_t themis_collective_domain_rows_bytes(const themis_collective_round_t *round,
+                                             const themis_collective_runs_t *runs, uint64_t base)
+{
+    themis_collective_domain_rows_t rows;
+    themis_collective_row_t row;
+    uint64_t bytes = 0, place;
+    themis_collective_domain_rows_begin(&rows, round, runs, base);
+    while (themis_collective_domain_rows_next(&rows, &row, &place))
+        bytes += row.length * row.count;
     return bytes;
 }
 
-void themis_collective_domain_extents_split(const themis_collective_runs_t *runs,
-                                            const themis_aggregation_domains_t *domains,
-                                            themis_collective_domain_visit_fn visit, void *arg)
+void themis_collective_domain_split(const themis_collective_runs_t *runs, const themis_aggregation_domains_t *domains,
+                                    themis_collective_domain_visit_fn visit, void *arg)
 {
     themis_collective_clip_t clip;
     themis_collective_row_t row;
@@ -67,8 +88,8 @@ static void add_bytes(void *arg, uint32_t domain, const themis_collective_row_t 
     ((uint64_t *)arg)[domain] += row->length * row->count;
 }
 
-void themis_collective_domain_extents_count(const themis_collective_runs_t *runs,
-                                            const themis_aggregation_domains_t *domains, uint64_t *count)
+void themis_collective_domain_count(const themis_collective_runs_t *runs, const themis_aggregation_domains_t *domains,
+                                    uint64_t *count)
 {
-    themis_collective_domain_extents_split(runs, domains, add_bytes, count);
+    themis_collective_domain_split(runs, domains, add_bytes, count);
 }

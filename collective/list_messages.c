@@ -101,7 +101,7 @@ static void send_list(themis_collective_list_messages_t *messages, uint32_t doma
 
 static void send_lists(themis_collective_list_messages_t *messages)
 {
-    themis_collective_domain_extents_split(messages->runs, &messages->plan->domains, add_row, messages);
+    themis_collective_domain_split(messages->runs, &messages->plan->domains, add_row, messages);
     for (uint32_t d = 0; d < messages->domains && messages->status == THEMIS_OK; d++)
         if (messages->part[d].count)
             send_list(messages, d);

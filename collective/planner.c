@@ -119,7 +119,7 @@ static void set_failed(themis_collective_planner_t *planner, themis_status_t sta
 static void sum_counts(themis_collective_planner_t *planner)
 {
     uint32_t domains = planner->plan->domains.count;
-    themis_collective_domain_extents_count(planner->runs, &planner->plan->domains, planner->count);
+    themis_collective_domain_count(planner->runs, &planner->plan->domains, planner->count);
     for (int i = 0; i < ROUND_SIZES; i++) {
         uint64_t size = planner->options->buffer_size >> i;
         for (uint32_t d = 0; d < domains; d++)

@@ -109,7 +109,7 @@ themis_status_t themis_collective_shuffle_create(themis_collective_shuffle_file_
         themis_collective_shuffle_destroy(shuffle);
         return status;
     }
-    themis_collective_domain_extents_count(access->file, &shuffle->domains, shuffle->own);
+    themis_collective_domain_count(access->file, &shuffle->domains, shuffle->own);
     *result = shuffle;
     return THEMIS_OK;
 }
@@ -179,32 +179,28 @@ static int all_moved(const themis_collective_shuffle_t *shuffle, uint64_t rounds
 
 /* --- member --- */
 
-static void publish_sizes(themis_collective_shuffle_t *shuffle, uint64_t round)
+static void publish_sizes(themis_collective_shuffle_t *shuffle, uint64_t number)
 {
-    uint64_t *size = size_table(shuffle, round, shuffle->group->local);
-    for (uint32_t d = 0; d < shuffle->domains.count; d++)
-        size[d] = shuffle->own[d]
-                      ? themis_collective_domain_extents_bytes(&shuffle->domains, d, round, shuffle->plan->round_bytes,
-                                                               shuffle->access.file, 0)
-                      : 0;
+    uint64_t *size = size_table(shuffle, number, shuffle->group->local);
+    for (uint32_t d = 0; d < shuffle->domains.count; d++) {
+        const themis_collective_round_t round = {&shuffle->domains, d, number, shuffle->plan->round_bytes};
+        size[d] = shuffle->own[d] ? themis_collective_domain_rows_bytes(&round, shuffle->access.file, 0) : 0;
+    }
 }
 
 /* Moves this rank's bytes of one domain between its memory and the staging. */
-static void move_domain(themis_collective_shuffle_t *shuffle, uint64_t round, uint32_t domain, char *place)
+static void move_domain(themis_collective_shuffle_t *shuffle, uint64_t number, uint32_t domain, char *staged)
 {
     const themis_collective_access_t *access = &shuffle->access;
-    themis_collective_domain_extents_t extents;
-    themis_collective_extent_t extent;
-    themis_collective_clip_t clip;
+    const themis_collective_round_t round = {&shuffle->domains, domain, number, shuffle->plan->round_bytes};
+    themis_collective_domain_rows_t rows;
     themis_collective_row_t row;
-    themis_collective_domain_extents_begin(&extents, &shuffle->domains, domain, round, shuffle->plan->round_bytes);
-    while (themis_collective_domain_extents_next(&extents, &extent)) {
-        themis_collective_clip_begin(&clip, access->file, extent.offset, extent.offset + extent.length);
-        while (themis_collective_clip_next(&clip, &row)) {
-            uint64_t bytes = row.length * row.count;
-            themis_collective_memory_copy(access->memory, access->base, row.position, place, bytes, access->direction);
-            place += bytes;
-        }
+    uint64_t place;
+    themis_collective_domain_rows_begin(&rows, &round, access->file, 0);
+    while (themis_collective_domain_rows_next(&rows, &row, &place)) {
+        uint64_t bytes = row.length * row.count;
+        themis_collective_memory_copy(access->memory, access->base, row.position, staged, bytes, access->direction);
+        staged += bytes;
     }
 }
 
@@ -300,69 +296,45 @@ static void leader_step(themis_collective_shuffle_t *shuffle)
 
 /* --- aggregator --- */
 
-static void set_failed(themis_collective_shuffle_t *shuffle, themis_status_t status)
-{
-    if (shuffle->status == THEMIS_OK)
-        shuffle->status = status;
-}
-
 static uint64_t part_bytes(const themis_collective_shuffle_t *shuffle, uint64_t round, uint32_t part)
 {
     return themis_collective_call_plan_part_bytes(shuffle->plan, &shuffle->domains, round, &shuffle->plan->part[part]);
 }
 
-static void start_io(themis_collective_shuffle_t *shuffle, uint64_t round)
-{
-    if (shuffle->status == THEMIS_OK)
-        set_failed(shuffle, themis_collective_buffer_start(&shuffle->file->buffer[round & 1], shuffle->file->ops,
-                                                           shuffle->access.direction));
-}
-
-static void receive_round(themis_collective_shuffle_t *shuffle, uint64_t round)
+/* Receives what was written, or sends what was read. */
+static void start_messages(themis_collective_shuffle_t *shuffle, uint64_t round)
 {
     const themis_collective_call_plan_t *plan = shuffle->plan;
+    MPI_Request *request = shuffle->aggregator.request[round & 1];
+    MPI_Comm comm = shuffle->group->comm;
     char *place = shuffle->file->messages[round & 1];
     for (uint32_t p = 0; p < plan->parts; p++) {
+        const themis_collective_part_t *part = &plan->part[p];
         uint64_t bytes = part_bytes(shuffle, round, p);
-        if (bytes)
-            MPI_Irecv(place, (int)bytes, MPI_BYTE, plan->part[p].leader, THEMIS_COLLECTIVE_TAG_DATA,
-                      shuffle->group->comm, &shuffle->aggregator.request[round & 1][p]);
+        if (!bytes)
+            continue;
+        if (shuffle->writes) {
+            MPI_Irecv(place, (int)bytes, MPI_BYTE, part->leader, THEMIS_COLLECTIVE_TAG_DATA, comm, &request[p]);
+        } else {
+            themis_collective_buffer_move(&shuffle->file->buffer[round & 1], part, place, THEMIS_COLLECTIVE_READ);
+            MPI_Isend(place, (int)bytes, MPI_BYTE, part->leader, THEMIS_COLLECTIVE_TAG_DATA, comm, &request[p]);
+        }
         place += bytes;
     }
 }
 
-static void write_round(themis_collective_shuffle_t *shuffle, uint64_t round)
+static void start_io(themis_collective_shuffle_t *shuffle, uint64_t round)
 {
     const themis_collective_call_plan_t *plan = shuffle->plan;
     themis_collective_buffer_t *buffer = &shuffle->file->buffer[round & 1];
     char *place = shuffle->file->messages[round & 1];
     themis_collective_buffer_set_round(buffer, round);
-    for (uint32_t p = 0; p < plan->parts; p++) {
+    for (uint32_t p = 0; shuffle->writes && p < plan->parts; p++) {
         themis_collective_buffer_move(buffer, &plan->part[p], place, THEMIS_COLLECTIVE_WRITE);
         place += part_bytes(shuffle, round, p);
     }
-    start_io(shuffle, round);
-}
-
-static void read_round(themis_collective_shuffle_t *shuffle, uint64_t round)
-{
-    themis_collective_buffer_set_round(&shuffle->file->buffer[round & 1], round);
-    start_io(shuffle, round);
-}
-
-static void send_round(themis_collective_shuffle_t *shuffle, uint64_t round)
-{
-    const themis_collective_call_plan_t *plan = shuffle->plan;
-    char *place = shuffle->file->messages[round & 1];
-    for (uint32_t p = 0; p < plan->parts; p++) {
-        uint64_t bytes = part_bytes(shuffle, round, p);
-        if (!bytes)
-            continue;
-        themis_collective_buffer_move(&shuffle->file->buffer[round & 1], &plan->part[p], place, THEMIS_COLLECTIVE_READ);
-        MPI_Isend(place, (int)bytes, MPI_BYTE, plan->part[p].leader, THEMIS_COLLECTIVE_TAG_DATA, shuffle->group->comm,
-                  &shuffle->aggregator.request[round & 1][p]);
-        place += bytes;
-    }
+    if (shuffle->status == THEMIS_OK)
+        shuffle->status = themis_collective_buffer_start(buffer, shuffle->file->ops, shuffle->access.direction);
 }
 
 static int io_ended(themis_collective_shuffle_t *shuffle, uint64_t round)
@@ -371,7 +343,8 @@ static int io_ended(themis_collective_shuffle_t *shuffle, uint64_t round)
         themis_collective_buffer_test(&shuffle->file->buffer[round & 1], shuffle->file->ops, &shuffle->eof);
     if (status == THEMIS_IN_PROGRESS)
         return 0;
-    set_failed(shuffle, status);
+    if (shuffle->status == THEMIS_OK)
+        shuffle->status = status;
     return 1;
 }
 
@@ -380,40 +353,32 @@ static int messages_ended(themis_collective_shuffle_t *shuffle, uint64_t round)
     return themis_collective_group_requests_done(shuffle->aggregator.request[round & 1], (int)shuffle->plan->parts);
 }
 
-/* What an aggregator does with a round, at most two of them under way: begin it; when its first half is done turn it
- * into the second; wait for the end of that. */
+/* What an aggregator does with a round, at most two of them under way: start its first half; when that has ended, start
+ * its second half; wait for the end of that. */
 typedef struct pipeline {
-    void (*begin)(themis_collective_shuffle_t *shuffle, uint64_t round);
-    int (*may_turn)(themis_collective_shuffle_t *shuffle, uint64_t round);
-    void (*turn)(themis_collective_shuffle_t *shuffle, uint64_t round);
-    int (*has_ended)(themis_collective_shuffle_t *shuffle, uint64_t round);
+    void (*start_first)(themis_collective_shuffle_t *shuffle, uint64_t round);
+    int (*first_ended)(themis_collective_shuffle_t *shuffle, uint64_t round);
+    void (*start_second)(themis_collective_shuffle_t *shuffle, uint64_t round);
+    int (*second_ended)(themis_collective_shuffle_t *shuffle, uint64_t round);
 } pipeline_t;
 
-/* Receives; scattered and I/O started; I/O ended. */
-static const pipeline_t writing = {receive_round, messages_ended, write_round, io_ended};
-/* I/O; messages sent; messages gone. */
-static const pipeline_t reading = {read_round, io_ended, send_round, messages_ended};
+static const pipeline_t writing = {start_messages, messages_ended, start_io, io_ended};
+static const pipeline_t reading = {start_io, io_ended, start_messages, messages_ended};
 
 static void aggregator_step(themis_collective_shuffle_t *shuffle, const pipeline_t *pipeline)
 {
     uint64_t rounds = shuffle->plan->rounds;
     uint64_t *begun = &shuffle->aggregator.begun, *turned = &shuffle->aggregator.turned;
-    uint64_t *ended = &shuffle->aggregator.ended;
-    for (int moved = 1; moved;) {
-        moved = 0;
-        if (*begun < rounds && *begun < *turned + 2) {
-            pipeline->begin(shuffle, (*begun)++);
-            moved = 1;
-        }
-        if (*ended < *turned && pipeline->has_ended(shuffle, *ended)) {
+    uint64_t *ended = &shuffle->aggregator.ended, before;
+    do {
+        before = *begun + *turned + *ended;
+        if (*begun < rounds && *begun < *turned + 2)
+            pipeline->start_first(shuffle, (*begun)++);
+        if (*ended < *turned && pipeline->second_ended(shuffle, *ended))
             ++*ended;
-            moved = 1;
-        }
-        if (*turned < *begun && *turned < *ended + 2 && pipeline->may_turn(shuffle, *turned)) {
-            pipeline->turn(shuffle, (*turned)++);
-            moved = 1;
-        }
-    }
+        if (*turned < *begun && *turned < *ended + 2 && pipeline->first_ended(shuffle, *turned))
+            pipeline->start_second(shuffle, (*turned)++);
+    } while (*begun + *turned + *ended != before);
 }
 
 uint64_t themis_collective_shuffle_progress(const themis_collective_shuffle_t *shuffle)
