@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A planner is a row of stages; each starts what the next one waits for. All communication is non-blocking, and a rank
- * that failed goes on taking part with empty contributions, so nobody waits in vain.
+ * A planner is a sequence of stages; each starts what the next one waits for. All communication is non-blocking, and a
+ * rank that failed goes on taking part with empty contributions, so nobody waits in vain.
  */
 #include "collective/planner.h"
 #include <limits.h>

@@ -2,9 +2,9 @@
 #include "collective/relaxed.h"
 #include "collective/backoff.h"
 
-/* Calls of a row before the one that ends it. A row doubles after each consensus that finds nothing changed, so that
- * ranks seldom wait for one another; the price is that an error is reported up to 2 (MAX_ROW + 1) calls later. */
-enum { FIRST_ROW = 31, MAX_ROW = 511 };
+/* Calls of an interval before the one that ends it. It doubles after each consensus that finds nothing changed, so that
+ * ranks seldom wait for one another; the price is that an error is reported up to 2 (MAX_INTERVAL + 1) calls later. */
+enum { FIRST_INTERVAL = 31, MAX_INTERVAL = 511 };
 
 void themis_collective_relaxed_init(themis_collective_relaxed_t *relaxed, themis_collective_group_t *group,
                                     const themis_collective_file_ops_t *ops, int allowed)
@@ -12,7 +12,7 @@ void themis_collective_relaxed_init(themis_collective_relaxed_t *relaxed, themis
     *relaxed = (themis_collective_relaxed_t){.group = group, .ops = ops, .allowed = allowed, .direction = -1};
 }
 
-static void leave_row(themis_collective_relaxed_t *relaxed)
+static void deactivate(themis_collective_relaxed_t *relaxed)
 {
     relaxed->active = 0;
     relaxed->remaining = 0;
@@ -21,7 +21,7 @@ static void leave_row(themis_collective_relaxed_t *relaxed)
 void themis_collective_relaxed_allow(themis_collective_relaxed_t *relaxed, int allowed)
 {
     relaxed->allowed = allowed;
-    leave_row(relaxed);
+    deactivate(relaxed);
 }
 
 int themis_collective_relaxed_applies(const themis_collective_relaxed_t *relaxed,
@@ -30,7 +30,7 @@ int themis_collective_relaxed_applies(const themis_collective_relaxed_t *relaxed
     return relaxed->active && relaxed->direction == (int)direction;
 }
 
-static void start_row(themis_collective_relaxed_t *relaxed, unsigned length)
+static void start_interval(themis_collective_relaxed_t *relaxed, unsigned length)
 {
     relaxed->length = relaxed->remaining = length;
     relaxed->max_bytes = 0;
@@ -41,7 +41,7 @@ void themis_collective_relaxed_enter(themis_collective_relaxed_t *relaxed)
     if (!relaxed->allowed)
         return;
     relaxed->active = relaxed->dirty = 1;
-    start_row(relaxed, FIRST_ROW);
+    start_interval(relaxed, FIRST_INTERVAL);
 }
 
 themis_status_t themis_collective_relaxed_flush(const themis_collective_relaxed_t *relaxed)
@@ -54,7 +54,7 @@ int themis_collective_relaxed_leave(themis_collective_relaxed_t *relaxed, themis
 {
     int turned = relaxed->direction != (int)direction;
     relaxed->direction = (int)direction;
-    leave_row(relaxed);
+    deactivate(relaxed);
     *status = THEMIS_OK;
     if (!relaxed->dirty)
         return 0;
@@ -67,18 +67,18 @@ int themis_collective_relaxed_leave(themis_collective_relaxed_t *relaxed, themis
 
 void themis_collective_relaxed_reset(themis_collective_relaxed_t *relaxed)
 {
-    leave_row(relaxed);
+    deactivate(relaxed);
     relaxed->dirty = 0;
 }
 
-/* --- the consensus of a row, and deferred errors --- */
+/* --- the consensus of an interval, and deferred errors --- */
 
 int themis_collective_relaxed_poll(themis_collective_relaxed_t *relaxed)
 {
-    if (relaxed->state == THEMIS_COLLECTIVE_ROW_UNDER_WAY &&
+    if (relaxed->state == THEMIS_COLLECTIVE_INTERVAL_UNDER_WAY &&
         themis_collective_consensus_test(&relaxed->consensus) == THEMIS_OK)
-        relaxed->state = THEMIS_COLLECTIVE_ROW_ENDED;
-    return relaxed->state != THEMIS_COLLECTIVE_ROW_UNDER_WAY;
+        relaxed->state = THEMIS_COLLECTIVE_INTERVAL_ENDED;
+    return relaxed->state != THEMIS_COLLECTIVE_INTERVAL_UNDER_WAY;
 }
 
 void themis_collective_relaxed_wait(themis_collective_relaxed_t *relaxed)
@@ -91,11 +91,11 @@ void themis_collective_relaxed_wait(themis_collective_relaxed_t *relaxed)
 static themis_status_t take_result(themis_collective_relaxed_t *relaxed)
 {
     const themis_collective_consensus_record_t *result = &relaxed->consensus.record;
-    if (relaxed->state == THEMIS_COLLECTIVE_ROW_NONE)
+    if (relaxed->state == THEMIS_COLLECTIVE_INTERVAL_NONE)
         return THEMIS_OK;
-    relaxed->state = THEMIS_COLLECTIVE_ROW_NONE;
+    relaxed->state = THEMIS_COLLECTIVE_INTERVAL_NONE;
     if (result->status != THEMIS_OK || result->max_bytes > THEMIS_COLLECTIVE_SMALL_ACCESS)
-        leave_row(relaxed);
+        deactivate(relaxed);
     return (themis_status_t)result->status;
 }
 
@@ -127,8 +127,9 @@ static themis_status_t run_alone(themis_collective_relaxed_t *relaxed, const the
     return status == THEMIS_OK ? themis_collective_list_io_wait(&io, done) : status;
 }
 
-/* Collects the consensus of the row before and, if the mode goes on, starts one for this row and begins the next. */
-static themis_status_t end_row(themis_collective_relaxed_t *relaxed)
+/* Collects the consensus of the interval before and, if the mode goes on, starts one for this interval and begins the
+ * next. */
+static themis_status_t end_interval(themis_collective_relaxed_t *relaxed)
 {
     themis_collective_relaxed_wait(relaxed);
     themis_status_t result = take_result(relaxed);
@@ -138,8 +139,8 @@ static themis_status_t end_row(themis_collective_relaxed_t *relaxed)
     record.max_bytes = relaxed->max_bytes;
     themis_collective_relaxed_report(relaxed, &record);
     themis_collective_consensus_start(relaxed->group, &record, &relaxed->consensus);
-    relaxed->state = THEMIS_COLLECTIVE_ROW_UNDER_WAY;
-    start_row(relaxed, relaxed->length < MAX_ROW ? 2 * relaxed->length + 1 : relaxed->length);
+    relaxed->state = THEMIS_COLLECTIVE_INTERVAL_UNDER_WAY;
+    start_interval(relaxed, relaxed->length < MAX_INTERVAL ? 2 * relaxed->length + 1 : relaxed->length);
     return result;
 }
 
@@ -152,7 +153,7 @@ themis_status_t themis_collective_relaxed_run(themis_collective_relaxed_t *relax
     if (own == THEMIS_OK && access->file->bytes > relaxed->max_bytes)
         relaxed->max_bytes = access->file->bytes;
     if (!relaxed->remaining) {
-        before = end_row(relaxed);
+        before = end_interval(relaxed);
     } else {
         relaxed->remaining--;
         /* The others of a node wait for their leader, which has to look after the consensus. */

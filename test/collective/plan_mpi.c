@@ -71,8 +71,8 @@ static void cut(themis_aggregation_method_t method, uint32_t from, uint32_t coun
                                            (uint64_t)(from + count) * STRIPE - 1, count, domains) == THEMIS_OK);
 }
 
-/* The first rank of each node holds the bytes of the last domains in turn: the assignment should turn the default
- * round. */
+/* The first rank of each node holds the bytes of one domain, in reverse order: the assignment should reverse the
+ * default placement. */
 static void reversed(themis_aggregation_placement_t placement, int local)
 {
     themis_aggregation_domains_t domains;
@@ -90,7 +90,7 @@ static void reversed(themis_aggregation_placement_t placement, int local)
     }
     EXPECT(used <= 1);
     EXPECT((used == 1) == (plan->mine != THEMIS_COLLECTIVE_NO_DOMAIN));
-    EXPECT(plan->parts == used); /* nobody else gets a list */
+    EXPECT(plan->parts == used); /* only aggregators get lists */
     EXPECT((plan->candidate != NULL) == (group->rank == 0));
     EXPECT(same(plan->moved_bytes));
     EXPECT(same((uint64_t)plan->cost.hop_bytes));
@@ -120,7 +120,7 @@ static void round_trip(double hops)
 static void kept(void)
 {
     uint32_t count = group->nodes;
-    uint32_t *first = calloc(count, sizeof *first), *slots = calloc(count, sizeof *slots);
+    uint32_t *first = calloc(count, sizeof *first), *kept_candidate = calloc(count, sizeof *kept_candidate);
 
     for (uint32_t turn = 0; turn < 2; turn++) {
         themis_aggregation_domains_t domains;
@@ -129,19 +129,19 @@ static void kept(void)
         cut(THEMIS_AGGREGATION_STATIC_CYCLIC, turn, count, &domains);
         EXPECT(plan_call(THEMIS_AGGREGATION_TOPOLOGY, &domains,
                          (uint64_t)(turn + (group->node_index + turn) % count) * STRIPE,
-                         turn && group->rank == 0 ? slots : NULL, &plan) == THEMIS_OK);
+                         turn && group->rank == 0 ? kept_candidate : NULL, &plan) == THEMIS_OK);
         if (turn == 0 && plan->candidate)
-            memcpy(slots, plan->candidate, count * sizeof *slots);
+            memcpy(kept_candidate, plan->candidate, count * sizeof *kept_candidate);
         if (turn == 0)
             memcpy(first, plan->aggregator, count * sizeof *first);
         EXPECT(memcmp(first, plan->aggregator, count * sizeof *first) == 0);
         themis_collective_call_plan_destroy(plan);
     }
     free(first);
-    free(slots);
+    free(kept_candidate);
 }
 
-/* More domains than processes that may aggregate: every rank is told. */
+/* More domains than candidates: every rank gets the error. */
 static void refused(void)
 {
     themis_aggregation_domains_t domains;
@@ -166,7 +166,7 @@ static void preferred(const char *order)
     for (uint32_t k = 0; two->slots && k < two->slots->count && used < sizeof text; k++)
         used += (size_t)snprintf(text + used, sizeof text - used, k ? ",%u" : "%u", two->slots->rank[k]);
     if (group->rank == 0)
-        printf("processes that may aggregate: %s\n", text);
+        printf("candidates: %s\n", text);
     if (order && group->rank == 0)
         EXPECT(strcmp(text, order) == 0);
     themis_collective_candidates_destroy(two);
