@@ -9,7 +9,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static themis_collective_group_t *kept;
-static int64_t last_id;
+static _Atomic int64_t last_id;
 
 static int group_fits(const themis_collective_group_t *group, MPI_Comm comm, int fake_nodes, size_t staging_bytes)
 {
@@ -45,17 +45,6 @@ void themis_collective_group_cache_release(themis_collective_group_t *group)
     pthread_mutex_unlock(&lock);
 }
 
-/* Rank 0 numbers the groups that it is rank 0 of, and no two groups of the same ranks have another rank 0. */
-static void number_group(themis_collective_group_t *group)
-{
-    if (group->rank == 0) {
-        pthread_mutex_lock(&lock);
-        group->id = ++last_id;
-        pthread_mutex_unlock(&lock);
-    }
-    MPI_Bcast(&group->id, 1, MPI_INT64_T, 0, group->comm);
-}
-
 themis_status_t themis_collective_group_cache_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
                                                       themis_status_t own, themis_collective_group_t **result)
 {
@@ -84,7 +73,9 @@ themis_status_t themis_collective_group_cache_acquire(MPI_Comm comm, int fake_no
         themis_collective_group_destroy(made);
         return status;
     }
-    number_group(made);
+    /* Numbered by its rank 0, which all groups of the same ranks have in common. */
+    made->id = made->rank == 0 ? ++last_id : 0;
+    MPI_Bcast(&made->id, 1, MPI_INT64_T, 0, made->comm);
     *result = made;
     return THEMIS_OK;
 }
