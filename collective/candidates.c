@@ -5,17 +5,17 @@
 #include "util/log.h"
 
 /* limit: [nodes] candidates of each node; NULL: one each. */
-static themis_status_t make_slots(const themis_collective_group_t *group, const uint32_t *limit,
-                                  themis_aggregation_slots_t **slots)
+static themis_status_t make_processes(const themis_collective_group_t *group, const uint32_t *limit,
+                                      themis_aggregation_slots_t **processes)
 {
     const themis_collective_node_info_t *info = group->node_info;
     return themis_aggregation_slots_create(info->node_of_rank, (uint32_t)group->size, group->nodes, limit,
-                                           info->preference, slots);
+                                           info->preference, processes);
 }
 
 /* As many of each node as cb_config_list allows. */
-static themis_status_t choose(const themis_collective_group_t *group, const char *config_list,
-                              themis_aggregation_slots_t **slots)
+static themis_status_t choose_candidates(const themis_collective_group_t *group, const char *config_list,
+                                         themis_aggregation_slots_t **processes)
 {
     const char **name = malloc(group->nodes * sizeof *name);
     uint32_t *limit = malloc(group->nodes * sizeof *limit);
@@ -31,12 +31,12 @@ static themis_status_t choose(const themis_collective_group_t *group, const char
                         themis_status_string(parsed));
     }
     if (status == THEMIS_OK)
-        status = make_slots(group, limit, slots);
-    if (status == THEMIS_OK && !(*slots)->count) {
+        status = make_processes(group, limit, processes);
+    if (status == THEMIS_OK && !(*processes)->count) {
         themis_warn("cb_config_list \"%s\" allows no aggregator; using one for each node", config_list);
-        themis_aggregation_slots_destroy(*slots);
-        *slots = NULL;
-        status = make_slots(group, NULL, slots);
+        themis_aggregation_slots_destroy(*processes);
+        *processes = NULL;
+        status = make_processes(group, NULL, processes);
     }
     free(name);
     free(limit);
@@ -44,12 +44,12 @@ static themis_status_t choose(const themis_collective_group_t *group, const char
 }
 
 /* All ranks learn what they need of rank 0's candidates, or get the worst status of any. */
-static themis_status_t share(const themis_collective_group_t *group, themis_status_t status,
-                             themis_collective_candidates_t *candidates)
+static themis_status_t share_candidates(const themis_collective_group_t *group, themis_status_t status,
+                                        themis_collective_candidates_t *candidates)
 {
     int64_t shared[3] = {status};
     if (group->rank == 0 && status == THEMIS_OK) {
-        shared[1] = candidates->slots->count;
+        shared[1] = candidates->processes->count;
         shared[2] = candidates->distances.source;
     }
     MPI_Bcast(shared, 3, MPI_INT64_T, 0, group->comm);
@@ -70,10 +70,10 @@ themis_status_t themis_collective_candidates_create(themis_collective_group_t *g
     if (status == THEMIS_OK && !candidates)
         status = THEMIS_NO_MEMORY;
     if (group->rank == 0 && status == THEMIS_OK)
-        status = choose(group, options->config_list, &candidates->slots);
+        status = choose_candidates(group, options->config_list, &candidates->processes);
     if (group->rank == 0 && status == THEMIS_OK)
         status = themis_collective_node_distances_fill(group, options, &candidates->distances);
-    status = share(group, status, candidates);
+    status = share_candidates(group, status, candidates);
     if (status == THEMIS_OK)
         *result = candidates;
     else
@@ -86,6 +86,6 @@ void themis_collective_candidates_destroy(themis_collective_candidates_t *candid
     if (!candidates)
         return;
     themis_collective_node_distances_free(&candidates->distances);
-    themis_aggregation_slots_destroy(candidates->slots);
+    themis_aggregation_slots_destroy(candidates->processes);
     free(candidates);
 }

@@ -8,7 +8,7 @@
 /* Known to rank 0, which plans; the others know the count and distances.source only. */
 typedef struct themis_collective_candidates {
     uint32_t count;
-    themis_aggregation_slots_t *slots;
+    themis_aggregation_slots_t *processes;
     themis_collective_node_distances_t distances;
 } themis_collective_candidates_t;
 

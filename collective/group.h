@@ -42,16 +42,15 @@ typedef struct themis_collective_group {
     uint64_t rounds;      /* of shuffles before the present one; the counters in shared memory never go back */
     char *staging;        /* shared by the node, staging_bytes; NULL if none was asked for */
     size_t staging_bytes; /* as the group was made with */
-    struct themis_collective_node_info *node_info; /* NULL on all ranks until a file needs candidates; owned */
+    struct themis_collective_node_info *node_info; /* NULL on all ranks until a file needs candidates; kept */
     struct themis_collective_group *next;          /* group_cache.c: the next one that waits for an open */
     int64_t id; /* group_cache.c: the same on all ranks; larger for groups made later */
 } themis_collective_group_t;
 
 /*
- * Fills in a zeroed group for the ranks of `comm`. Collective; all ranks get the same status, and after a failure only
- * destroy is left to do. fake_nodes > 0: pretend that the ranks of a host are on that many nodes, in blocks of ranks
- * (for tests). staging_bytes: memory that the ranks of a node share; pages are taken on first use. Both are the same
- * on all ranks.
+ * Fills in a zeroed group for the ranks of `comm`. Collective. After a failure only destroy is left to do. fake_nodes >
+ * 0: pretend that the ranks of a host are on that many nodes, in blocks of ranks (for tests). staging_bytes: memory
+ * that the ranks of a node share; pages are taken on first use. Both are the same on all ranks.
  */
 themis_status_t themis_collective_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
                                                themis_collective_group_t *group);

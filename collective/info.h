@@ -12,7 +12,6 @@ typedef struct themis_collective_info {
     themis_aggregation_placement_t placement;
     uint32_t aggregators;
     const uint32_t *aggregator;                  /* [aggregators] ranks; NULL before the first two-phase call */
-    uint32_t requested;                          /* aggregators before the method adjusted them to what it can use */
     uint32_t possible;                           /* that the options allow; 0 where no call can need them */
     themis_collective_cost_t cost, default_cost; /* of the plan, and of the default placement */
     uint64_t moved_bytes;                        /* that leave their node in the shuffle */

@@ -75,8 +75,8 @@ themis_status_t themis_collective_list_io_start(const themis_collective_file_ops
     return status;
 }
 
-static themis_status_t advance(themis_collective_list_io_t *io,
-                               themis_status_t (*step)(void *arg, void *request, size_t *done), uint64_t *done)
+static themis_status_t request_advance(themis_collective_list_io_t *io,
+                                       themis_status_t (*step)(void *arg, void *request, size_t *done), uint64_t *done)
 {
     size_t moved = 0;
     themis_status_t status = io->request ? step(io->ops->arg, io->request, &moved) : THEMIS_OK;
@@ -92,12 +92,12 @@ static themis_status_t advance(themis_collective_list_io_t *io,
 
 themis_status_t themis_collective_list_io_test(themis_collective_list_io_t *io, uint64_t *done)
 {
-    return advance(io, io->ops->test, done);
+    return request_advance(io, io->ops->test, done);
 }
 
 themis_status_t themis_collective_list_io_wait(themis_collective_list_io_t *io, uint64_t *done)
 {
-    return advance(io, io->ops->wait, done);
+    return request_advance(io, io->ops->wait, done);
 }
 
 themis_status_t themis_collective_list_io_run_cached(const themis_collective_file_ops_t *ops,

@@ -44,8 +44,8 @@ static uint32_t order_ranks(const scratch_t *scratch, uint32_t count)
     return mean ? mean : 1;
 }
 
-static themis_status_t allocate(const themis_collective_group_t *group, themis_collective_node_info_t *info,
-                                scratch_t *scratch)
+static themis_status_t allocate_info(const themis_collective_group_t *group, themis_collective_node_info_t *info,
+                                     scratch_t *scratch)
 {
     if (!info)
         return THEMIS_NO_MEMORY;
@@ -83,8 +83,8 @@ static void describe_node(const themis_collective_group_t *group, const scratch_
         node->guid = 0;
 }
 
-static themis_status_t exchange(const themis_collective_group_t *group, const scratch_t *scratch,
-                                themis_collective_node_info_t *info)
+static themis_status_t exchange_info(const themis_collective_group_t *group, const scratch_t *scratch,
+                                     themis_collective_node_info_t *info)
 {
     themis_collective_node_t node = {.name = ""};
     uint32_t own[2];
@@ -109,9 +109,9 @@ themis_status_t themis_collective_node_info_gather(themis_collective_group_t *gr
         return THEMIS_OK;
     themis_collective_node_info_t *info = calloc(1, sizeof *info);
     scratch_t scratch = {NULL, NULL};
-    themis_status_t status = themis_collective_group_worst_status(group, allocate(group, info, &scratch));
+    themis_status_t status = themis_collective_group_worst_status(group, allocate_info(group, info, &scratch));
     if (status == THEMIS_OK)
-        status = exchange(group, &scratch, info);
+        status = exchange_info(group, &scratch, info);
     free(scratch.cpu);
     free(scratch.row);
     if (status == THEMIS_OK) {

@@ -46,7 +46,8 @@ struct themis_collective_planner {
     themis_collective_list_messages_t *lists;
 };
 
-static themis_status_t allocate(themis_collective_planner_t *planner, const themis_aggregation_domains_t *domains)
+static themis_status_t allocate_planner(themis_collective_planner_t *planner,
+                                        const themis_aggregation_domains_t *domains)
 {
     size_t nodes = planner->group->nodes;
     themis_collective_call_plan_t *plan = planner->plan = calloc(1, sizeof *plan);
@@ -79,7 +80,7 @@ themis_collective_planner_create(themis_collective_group_t *group, const themis_
         return THEMIS_NO_MEMORY;
     *planner = (themis_collective_planner_t){
         .group = group, .options = options, .candidates = candidates, .runs = runs, .request = MPI_REQUEST_NULL};
-    themis_status_t status = allocate(planner, domains);
+    themis_status_t status = allocate_planner(planner, domains);
     if (status == THEMIS_OK)
         *result = planner;
     else
@@ -218,14 +219,14 @@ static themis_collective_cost_t cost_of(const themis_aggregation_choice_t *choic
     return (themis_collective_cost_t){choice->hop_bytes, choice->server_hop_bytes, choice->max_link_load};
 }
 
-static themis_status_t assign(themis_collective_planner_t *planner, const themis_aggregation_matrix_t *matrix)
+static themis_status_t assign_domains(themis_collective_planner_t *planner, const themis_aggregation_matrix_t *matrix)
 {
     const themis_collective_node_distances_t *distances = &planner->candidates->distances;
     const themis_aggregation_domains_t *domains = &planner->plan->domains;
     themis_aggregation_request_t request = {.placement = planner->options->placement,
                                             .domains = domains,
                                             .matrix = matrix,
-                                            .slots = planner->candidates->slots,
+                                            .slots = planner->candidates->processes,
                                             .distances = distances->nodes,
                                             .server_distance = distances->servers,
                                             .keep = planner->keep,
@@ -257,7 +258,7 @@ static themis_status_t make_answer(themis_collective_planner_t *planner)
                                                               planner->all, (size_t)planner->gathered, &matrix);
     if (status != THEMIS_OK)
         return status;
-    status = assign(planner, matrix);
+    status = assign_domains(planner, matrix);
     themis_aggregation_matrix_destroy(matrix);
     return status == THEMIS_OK && !planner->answer->round_bytes ? THEMIS_NO_MEMORY : status;
 }

@@ -81,7 +81,6 @@ static void show_plan(themis_collective_t *coll, const themis_collective_call_pl
     coll->shown_aggregator = copy;
     info->aggregator = copy;
     info->aggregators = domains;
-    info->requested = plan->domains.requested;
 }
 
 static themis_status_t cut_domains(const themis_collective_operation_t *op, themis_aggregation_domains_t *domains)

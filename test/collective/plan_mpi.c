@@ -163,8 +163,8 @@ static void preferred(const char *order)
     EXPECT(themis_collective_candidates_create(group, &config, &two) == THEMIS_OK);
     EXPECT(same(two->count));
     EXPECT(two->count <= 2 * group->nodes && two->count >= group->nodes);
-    for (uint32_t k = 0; two->slots && k < two->slots->count && used < sizeof text; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, k ? ",%u" : "%u", two->slots->rank[k]);
+    for (uint32_t k = 0; two->processes && k < two->processes->count && used < sizeof text; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, k ? ",%u" : "%u", two->processes->rank[k]);
     if (group->rank == 0)
         printf("candidates: %s\n", text);
     if (order && group->rank == 0)
