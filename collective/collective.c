@@ -2,7 +2,7 @@
 /*
  * The queue of a file's operations. They are processed in the order in which they were begun, the same on all ranks;
  * what ranks do together (consensus, planning, shuffle) is done by the operation at the head alone, so its messages
- * never mix with those of another. List I/O needs nobody else and starts as soon as it can.
+ * never mix with those of another. List I/O needs no other rank and starts as soon as it can.
  */
 #include "collective/collective.h"
 #include <stdlib.h>
@@ -195,7 +195,7 @@ static void result_step(themis_collective_operation_t *op)
         themis_collective_relaxed_enter(&coll->relaxed);
 }
 
-/* One step of the operation at the head of the queue, or of a later one as far as it needs nobody else. */
+/* One step of the operation at the head of the queue, or of a later one as far as it needs no other rank. */
 static void operation_step(themis_collective_operation_t *op, int is_head)
 {
     if (op->stage == THEMIS_COLLECTIVE_LIST_IO)

@@ -127,7 +127,7 @@ static themis_status_t collect_written(themis_collective_buffer_t *buffer)
     return status;
 }
 
-/* First and last byte of an extent that anyone asks for; 0 if nobody does. */
+/* The range from the first to the last byte of an extent that any rank reads; 0 if none does. */
 static int requested_range(const themis_collective_buffer_t *buffer, const themis_collective_extent_t *extent,
                            uint64_t *from, uint64_t *to)
 {
@@ -155,8 +155,8 @@ static int requested_range(const themis_collective_buffer_t *buffer, const themi
 }
 
 /*
- * What a read asks for: of each extent the range from the first to the last byte that is wanted. The runs' memory is
- * where the bytes belong in the buffer, so the unwanted ends of extents break it into pieces.
+ * What a read asks for: of each extent the range from the first to the last byte that any rank reads. The runs' memory
+ * is where the bytes belong in the buffer, so the other parts of extents break it into pieces.
  */
 static themis_status_t collect_requested(themis_collective_buffer_t *buffer, struct iovec *memory, size_t *pieces)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A planner is a sequence of stages; each starts what the next one waits for. All communication is non-blocking, and a
- * rank that failed goes on taking part with empty contributions, so nobody waits in vain.
+ * rank that failed goes on taking part with empty contributions, so that no rank waits for it for ever.
  */
 #include "collective/planner.h"
 #include <limits.h>

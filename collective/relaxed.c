@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collective/relaxed.h"
 #include "collective/backoff.h"
+#include "collective/list_io.h"
 
 /* Calls of an interval before the one that ends it. It doubles after each consensus that finds nothing changed, so that
  * ranks seldom wait for one another; the price is that an error is reported up to 2 (MAX_INTERVAL + 1) calls later. */

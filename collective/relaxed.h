@@ -18,8 +18,9 @@
  */
 #ifndef THEMIS_COLLECTIVE_RELAXED_H
 #define THEMIS_COLLECTIVE_RELAXED_H
+#include "collective/access.h"
 #include "collective/consensus.h"
-#include "collective/list_io.h"
+#include "collective/file_ops.h"
 
 typedef struct themis_collective_relaxed {
     themis_collective_group_t *group;        /* borrowed */
