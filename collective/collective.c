@@ -102,7 +102,7 @@ static void operation_begin(themis_collective_operation_t *op)
         op->status = status;
     if (coll->always != THEMIS_COLLECTIVE_LIST)
         op->stage = THEMIS_COLLECTIVE_DECIDE;
-    else if (op->all_blocking && !coll->relaxed.allowed)
+    else if (op->all_blocking && !themis_collective_relaxed_is_allowed(&coll->relaxed))
         op->stage = THEMIS_COLLECTIVE_ASSEMBLE;
     else
         start_list_io(op);

@@ -25,6 +25,11 @@ void themis_collective_relaxed_allow(themis_collective_relaxed_t *relaxed, int a
     deactivate(relaxed);
 }
 
+int themis_collective_relaxed_is_allowed(const themis_collective_relaxed_t *relaxed)
+{
+    return relaxed->allowed;
+}
+
 int themis_collective_relaxed_applies(const themis_collective_relaxed_t *relaxed,
                                       themis_collective_direction_t direction)
 {

@@ -10,9 +10,9 @@
  * whatever kind reports it to all ranks.
  *
  * Invariants:
- * - `active`, `remaining`, `length`, `direction` and `dirty` are the same on all ranks at the same place in the order
- *   of calls: they change only by the calls themselves and by results of consensus. So all ranks decide alike, without
- *   a message, whether a call is relaxed.
+ * - `allowed`, `active`, `remaining`, `length`, `direction` and `dirty` are the same on all ranks at the same place in
+ * the order of calls: they change only by the calls themselves and by results of consensus. So all ranks decide alike,
+ * without a message, whether a call is relaxed.
  * - remaining > 0 implies active, and active implies dirty.
  * - At most one consensus is under way in a group: that of an interval has ended before any other starts.
  */
@@ -43,8 +43,9 @@ typedef struct themis_collective_relaxed {
 
 void themis_collective_relaxed_init(themis_collective_relaxed_t *relaxed, themis_collective_group_t *group,
                                     const themis_collective_file_ops_t *ops, int allowed);
-/* The same on all ranks: whether the mode may be entered. Leaves it. */
+/* The same on all ranks: whether the mode may be entered. allow leaves it. */
 void themis_collective_relaxed_allow(themis_collective_relaxed_t *relaxed, int allowed);
+int themis_collective_relaxed_is_allowed(const themis_collective_relaxed_t *relaxed);
 
 /* 1: the next call, of that direction, is relaxed. */
 int themis_collective_relaxed_applies(const themis_collective_relaxed_t *relaxed,
