@@ -10,9 +10,9 @@
  * whatever kind reports it to all ranks.
  *
  * Invariants:
- * - `allowed`, `active`, `remaining`, `length`, `direction` and `dirty` are the same on all ranks at the same place in
- * the order of calls: they change only by the calls themselves and by results of consensus. So all ranks decide alike,
- * without a message, whether a call is relaxed.
+ * - allowed, active, dirty, direction, remaining and length are the same on all ranks at the same place in the order
+ *   of calls: they change only by the calls themselves and by results of consensus. So all ranks decide alike, without
+ *   a message, whether a call is relaxed.
  * - remaining > 0 implies active, and active implies dirty.
  * - At most one consensus is under way in a group: that of an interval has ended before any other starts.
  */
@@ -27,11 +27,11 @@ typedef struct themis_collective_relaxed {
     const themis_collective_file_ops_t *ops; /* borrowed */
     int allowed;                             /* the file may enter the mode */
     int active;
+    int dirty;                /* the caches of some rank may hold something */
+    int direction;            /* of the last call that was not relaxed; -1 before the first */
     unsigned remaining;       /* calls of this interval before the one that ends it */
     unsigned length;          /* the same at its start */
     uint64_t max_bytes;       /* largest access of this rank in this interval */
-    int direction;            /* of the last call that was not relaxed; -1 before the first */
-    int dirty;                /* the caches of some rank may hold something */
     themis_status_t deferred; /* errors that the next consensus reports */
     enum {
         THEMIS_COLLECTIVE_INTERVAL_NONE,
