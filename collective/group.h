@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processes of one open file: which node each is on, who leads its node, and the memory that the ranks of a node
- * share. Made once per open, by all ranks of the communicator together.
+ * The processes that have a file open: which node each is on, who leads its node, and the memory that the ranks of a
+ * node share. Opens get theirs from group_cache.h.
  */
 #ifndef THEMIS_COLLECTIVE_GROUP_H
 #define THEMIS_COLLECTIVE_GROUP_H
@@ -9,91 +9,64 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "collective/census.h"
+#include "collective/consensus_record.h"
 #include "themis/status.h"
 
-/* What the ranks of a collective call tell each other; combined as each field says. */
-typedef struct themis_collective_vote {
-    int64_t status;   /* least: themis_status_t, so the same error wins on all ranks */
-    uint64_t first;   /* least: first byte accessed; UINT64_MAX for a rank without bytes */
-    uint64_t end;     /* most: byte behind the last */
-    uint64_t bytes;   /* sum */
-    uint64_t most;    /* most: bytes of one rank */
-    uint64_t pieces;  /* sum */
-    uint64_t pattern; /* sum: shape and place of each rank's access (twophase.c) */
-    uint64_t weight;  /* sum: what the place of each rank was multiplied with */
-    uint64_t flags;   /* or */
-} themis_collective_vote_t;
+/* Tags of messages on a group's private communicator. PROBE is never sent: waiting ranks probe for it. */
+enum { THEMIS_COLLECTIVE_TAG_PROBE = 0, THEMIS_COLLECTIVE_TAG_LISTS = 1, THEMIS_COLLECTIVE_TAG_DATA = 2 };
 
-/* The vote of one who has nothing to say. */
-#define THEMIS_COLLECTIVE_VOTE_NONE ((themis_collective_vote_t){.first = UINT64_MAX})
-
-/* One cache line's worth of a rank, written by it and read by its leader (the result: the other way round). */
-typedef struct themis_collective_slot {
-    _Alignas(128) _Atomic uint64_t turn; /* number of the agreement whose vote is there */
-    themis_collective_vote_t vote;
-    _Alignas(128) _Atomic uint64_t sized; /* of the exchange: rounds whose sizes are in the table */
+/*
+ * What one rank shows the others of its node in shared memory, by cache lines. The entry after the ranks' is the
+ * leader's answer: the result of a consensus, and the rounds of a shuffle whose messages have gone or come.
+ */
+typedef struct themis_collective_shared {
+    _Alignas(128) _Atomic uint64_t turn; /* number of the consensus whose record is there */
+    themis_collective_consensus_record_t record;
+    _Alignas(128) _Atomic uint64_t sized; /* rounds of the shuffle whose sizes are in the table */
     _Atomic uint64_t moved;               /* rounds whose bytes this rank has put into, or taken from, the staging */
-} themis_collective_slot_t;
+} themis_collective_shared_t;
 
 typedef struct themis_collective_group {
-    struct themis_collective_group *next; /* among those that are kept (pool.c) */
-    int64_t id;                           /* the same on all ranks; larger for later ones */
-    int fake_nodes;
     MPI_Comm comm;    /* private duplicate */
     MPI_Comm node;    /* the ranks of this node; rank 0 is the leader */
     MPI_Comm leaders; /* leaders in the order of nodes; MPI_COMM_NULL on others */
     int rank, size;
     int local, local_size; /* rank and size in `node` */
+    int leader;            /* rank in `comm` of the node's leader */
+    int fake_nodes;        /* as the group was made with */
     uint32_t node_index, nodes;
-    themis_collective_census_t *census; /* NULL on all ranks until a file wants aggregators */
-    MPI_Op combine;                     /* of votes */
+    MPI_Op combine; /* of consensus records */
     MPI_Win window;
-    themis_collective_slot_t *slot; /* [local_size + 1] in shared memory; the last one is the leader's answer */
-    uint64_t turn;                  /* agreements begun */
-    uint64_t rounds;                /* of exchanges before the present one; the counters in the slots never go back */
-    char *staging;                  /* shared by the node, staging_bytes; NULL if none was asked for */
-    size_t staging_bytes;
+    themis_collective_shared_t *shared; /* [local_size + 1] in shared memory */
+    uint64_t turn;                      /* consensuses begun */
+    uint64_t rounds;      /* of shuffles before the present one; the counters in shared memory never go back */
+    char *staging;        /* shared by the node, staging_bytes; NULL if none was asked for */
+    size_t staging_bytes; /* as the group was made with */
+    struct themis_collective_node_info *node_info; /* NULL on all ranks until a file needs candidates; kept */
+    struct themis_collective_group *next;          /* group_cache.c: the next one that waits for an open */
+    int64_t id; /* group_cache.c: the same on all ranks; larger for groups made later */
 } themis_collective_group_t;
 
 /*
- * A group for the ranks of `comm`, for one open file at a time. Making one takes a dozen collective calls, so a
- * released group is kept and serves the next open of the same ranks, which then takes one. Collective. `own`: this
- * rank's status so far; all ranks get the least of them. fake_nodes > 0: pretend that the ranks of a host are on that
- * many nodes (for tests), dealt out in blocks. staging_bytes: memory that the ranks of a node share; pages are taken on
- * first use. Both are the same on all ranks.
+ * Fills in a zeroed group for the ranks of `comm`. Collective. After a failure only destroy is left to do. fake_nodes >
+ * 0: pretend that the ranks of a host are on that many nodes, in blocks of ranks (for tests). staging_bytes: memory
+ * that the ranks of a node share; pages are taken on first use. Both are the same on all ranks.
  */
-themis_status_t themis_collective_group_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
-                                                themis_status_t own, themis_collective_group_t **group);
-/* Does not communicate, unless too many are kept already. NULL is allowed. All ranks of a group release it. */
-void themis_collective_group_release(themis_collective_group_t *group);
+themis_status_t themis_collective_group_create(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
+                                               themis_collective_group_t *group);
+/* Collective; frees the group itself too. */
+void themis_collective_group_destroy(themis_collective_group_t *group);
+
+/* Collective, blocking: the worst status of any rank. */
+themis_status_t themis_collective_group_worst_status(const themis_collective_group_t *group, themis_status_t own);
 
 /*
- * Agreement: every rank starts it with its vote, and all get the same result. Within a node through shared memory,
- * between leaders by MPI. One agreement at a time, in the same order on all ranks. test never blocks; it returns
- * THEMIS_IN_PROGRESS or THEMIS_OK, which is about the agreement itself: result->status is what was agreed on.
+ * The staging holds two tables of sizes (local_size x domains, row-major) and then the bytes of two rounds. Bytes of
+ * one table, rounded to pages, and of one round.
  */
-typedef struct themis_collective_agreement {
-    themis_collective_group_t *group;
-    themis_collective_vote_t vote;
-    MPI_Request request;
-    int stage;
-} themis_collective_agreement_t;
-void themis_collective_agree_start(themis_collective_group_t *group, const themis_collective_vote_t *vote,
-                                   themis_collective_agreement_t *agreement);
-themis_status_t themis_collective_agree_test(themis_collective_agreement_t *agreement,
-                                             themis_collective_vote_t *result);
+uint64_t themis_collective_group_table_bytes(const themis_collective_group_t *group, uint32_t domains);
+uint64_t themis_collective_group_round_bytes(const themis_collective_group_t *group, uint32_t domains);
 
-void themis_collective_vote_combine(themis_collective_vote_t *into, const themis_collective_vote_t *from);
-
-/* 1 when all requests have ended; those that have become MPI_REQUEST_NULL. */
-int themis_collective_all_done(MPI_Request *requests, int count);
-
-/*
- * For loops that wait for others: the first rounds spin, then it yields the processor, then it sleeps, first for some
- * microseconds, in the end for a millisecond, and now and then it lets MPI progress. *round starts at 0. moved: a part
- * of what is waited for has come; sleeps are short again.
- */
-void themis_collective_relax(themis_collective_group_t *group, unsigned *round);
-void themis_collective_moved(unsigned *round);
+/* Never blocks: 1 when all requests have ended; those that have become MPI_REQUEST_NULL. */
+int themis_collective_group_requests_done(MPI_Request *requests, int count);
 #endif

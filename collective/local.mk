@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The collective path of the driver: needs MPI, but neither ROMIO nor a server.
+# Two-phase and list I/O: needs MPI, but neither ROMIO nor the client.
 noinst_LTLIBRARIES += collective/libthemis-collective.la
-collective_libthemis_collective_la_SOURCES = collective/census.c collective/census.h collective/coll.c \
-	collective/coll.h collective/config.c collective/config.h collective/direct.c collective/discovery.c \
-	collective/discovery.h collective/exchange.c collective/exchange.h collective/group.c collective/group.h \
-	collective/lists.c collective/lists.h collective/measure.c collective/measure.h collective/model.c \
-	collective/model.h collective/op.h collective/plan.c collective/plan.h collective/pool.c collective/pool.h \
-	collective/sink.h collective/span.h collective/streak.c collective/tags.h collective/topology.c \
-	collective/topology.h collective/twophase.c collective/window.c collective/window.h
+collective_libthemis_collective_la_SOURCES = collective/access.h collective/backoff.c collective/backoff.h \
+	collective/call_plan.c collective/call_plan.h collective/candidates.c collective/candidates.h \
+	collective/collective.c collective/collective.h collective/collective_buffer.c collective/collective_buffer.h \
+	collective/consensus.c collective/consensus.h collective/consensus_record.c collective/consensus_record.h \
+	collective/cost_model.c collective/cost_model.h collective/domain_extents.c collective/domain_extents.h \
+	collective/fabric_discovery.c collective/fabric_discovery.h collective/file_ops.h collective/group.c \
+	collective/group.h collective/group_cache.c collective/group_cache.h collective/info.h collective/list_io.c \
+	collective/list_io.h collective/list_messages.c collective/list_messages.h collective/node_distances.c \
+	collective/node_distances.h collective/node_info.c collective/node_info.h collective/operation.c \
+	collective/operation.h collective/options.c collective/options.h collective/planner.c collective/planner.h \
+	collective/relaxed.c collective/relaxed.h collective/shuffle.c \
+	collective/shuffle.h collective/twophase.c collective/twophase.h
 collective_libthemis_collective_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXHASH_CFLAGS)
 collective_libthemis_collective_la_LIBADD = $(XXHASH_LIBS)
 

@@ -1,45 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stages of a two-phase call between the decision and the result, and the plans that are kept. */
+#include "collective/twophase.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "collective/op.h"
 
 /* Plans with more than this at any rank are not kept. */
-#define PLAN_BYTES (UINT64_C(16) << 20)
+#define MAX_PLAN_BYTES (UINT64_C(16) << 20)
 
 /*
  * A pattern is the same when all ranks have the same shapes at the same distances from the call's first byte, which no
- * rank knows when it votes. So places are summed with random factors: the sum of factor x place, less first byte x sum
- * of factors, is the sum of factor x distance.
+ * rank knows when it fills in its record. So places are summed with random factors: the sum of factor x place, less
+ * first byte x sum of factors, is the sum of factor x distance.
  */
-void themis_collective_twophase_describe(const themis_collective_op_t *op, themis_collective_vote_t *vote)
+void themis_collective_twophase_describe(const themis_collective_operation_t *op,
+                                         themis_collective_consensus_record_t *record)
 {
     const themis_util_runs_t *file = op->access.file;
-    if (!file->bytes)
-        return;
     int rank = op->coll->group->rank;
     uint64_t shape = themis_util_runs_hash(file);
-    vote->weight = XXH64(&rank, sizeof rank, 1);
-    vote->pattern = XXH64(&shape, sizeof shape, vote->weight) + vote->weight * themis_util_runs_first(file);
+    record->weight = XXH64(&rank, sizeof rank, 1);
+    record->pattern = XXH64(&shape, sizeof shape, record->weight) + record->weight * themis_util_runs_first(file);
 }
 
-static uint64_t take_name(const themis_collective_vote_t *vote)
+static themis_aggregation_plan_key_t key_of(const themis_collective_operation_t *op,
+                                            const themis_aggregation_domains_t *domains)
 {
-    return vote->pattern - vote->weight * vote->first;
-}
-
-static void agree_on(themis_collective_op_t *op, themis_collective_stage_t stage)
-{
-    op->stage = stage;
-    op->agreeing = 0;
+    const themis_collective_consensus_record_t *decision = &op->decision;
+    uint64_t pattern = decision->pattern - decision->weight * decision->first;
+    return themis_aggregation_plan_key(domains, op->coll->options.placement, pattern);
 }
 
 /* A plan of the same pattern becomes the most recent one. All ranks have the same plans in the same order. */
-static themis_collective_plan_t *find_plan(themis_collective_t *coll, const themis_aggregation_plan_key_t *key)
+static themis_collective_call_plan_t *find_plan(themis_collective_t *coll, const themis_aggregation_plan_key_t *key)
 {
     for (int i = 0; i < THEMIS_COLLECTIVE_PLANS && coll->plan[i]; i++) {
-        themis_collective_plan_t *found = coll->plan[i];
+        themis_collective_call_plan_t *found = coll->plan[i];
         if (memcmp(&found->key, key, sizeof *key))
             continue;
         memmove(&coll->plan[1], &coll->plan[0], (size_t)i * sizeof coll->plan[0]);
@@ -49,30 +44,31 @@ static themis_collective_plan_t *find_plan(themis_collective_t *coll, const them
     return NULL;
 }
 
-static void keep_plan(themis_collective_t *coll, themis_collective_plan_t *plan)
+static void keep_plan(themis_collective_t *coll, themis_collective_call_plan_t *plan)
 {
-    themis_collective_plan_destroy(coll->plan[THEMIS_COLLECTIVE_PLANS - 1]);
+    themis_collective_call_plan_destroy(coll->plan[THEMIS_COLLECTIVE_PLANS - 1]);
     memmove(&coll->plan[1], &coll->plan[0], (THEMIS_COLLECTIVE_PLANS - 1) * sizeof coll->plan[0]);
     coll->plan[0] = plan;
+    plan->kept = 1;
 }
 
 /* Stripes stay with their aggregators from the first static-cyclic plan on: all ranks keep the number, rank 0 the
- * slots. */
-static void keep_slots(themis_collective_t *coll, themis_collective_plan_t *plan)
+ * candidates. */
+static void keep_candidates(themis_collective_t *coll, themis_collective_call_plan_t *plan)
 {
-    if (plan->domains.method != THEMIS_AGGREGATION_STATIC_CYCLIC || coll->kept == plan->domains.count)
+    if (plan->domains.method != THEMIS_AGGREGATION_STATIC_CYCLIC || coll->cyclic_count == plan->domains.count)
         return;
-    free(coll->keep);
-    coll->keep = plan->slot;
-    coll->kept = plan->domains.count;
-    plan->slot = NULL;
+    free(coll->cyclic_candidate);
+    coll->cyclic_candidate = plan->candidate;
+    coll->cyclic_count = plan->domains.count;
+    plan->candidate = NULL;
 }
 
-static void show(themis_collective_t *coll, const themis_collective_plan_t *plan)
+static void show_plan(themis_collective_t *coll, const themis_collective_call_plan_t *plan)
 {
     themis_collective_info_t *info = &coll->info;
     uint32_t domains = plan->domains.count;
-    uint32_t *copy = realloc(coll->shown, domains * sizeof *copy);
+    uint32_t *copy = realloc(coll->shown_aggregator, domains * sizeof *copy);
     info->mode = THEMIS_COLLECTIVE_TWOPHASE;
     info->method = plan->domains.method;
     info->placement = plan->placement;
@@ -82,148 +78,136 @@ static void show(themis_collective_t *coll, const themis_collective_plan_t *plan
     if (!copy)
         return;
     memcpy(copy, plan->aggregator, domains * sizeof *copy);
-    coll->shown = copy;
+    coll->shown_aggregator = copy;
     info->aggregator = copy;
     info->aggregators = domains;
-    info->requested = plan->domains.requested;
 }
 
-static themis_status_t cut(const themis_collective_op_t *op, themis_aggregation_domains_t *domains)
+static themis_status_t cut_domains(const themis_collective_operation_t *op, themis_aggregation_domains_t *domains)
 {
     const themis_collective_t *coll = op->coll;
-    const themis_collective_config_t *config = &coll->config;
-    themis_aggregation_count_input_t load = {.bytes = op->result.bytes,
+    const themis_collective_options_t *options = &coll->options;
+    themis_aggregation_count_input_t load = {.bytes = op->decision.bytes,
                                              .nodes = coll->group->nodes,
-                                             .candidates = coll->topology->slot_count,
-                                             .max = config->most,
-                                             .servers = config->layout.servers,
-                                             .stripe_size = config->layout.stripe_size,
-                                             .buffer_size = config->buffer_size};
-    int fixed = config->method == THEMIS_AGGREGATION_STATIC_CYCLIC;
+                                             .candidates = coll->candidates->count,
+                                             .max = options->max_aggregators,
+                                             .servers = options->layout.servers,
+                                             .stripe_size = options->layout.stripe_size,
+                                             .buffer_size = options->buffer_size};
+    int cyclic = options->method == THEMIS_AGGREGATION_STATIC_CYCLIC;
     /* The first call decides for all that follow, so it counts as a large one. */
-    if (fixed && load.bytes < load.candidates * load.buffer_size)
+    if (cyclic && load.bytes < load.candidates * load.buffer_size)
         load.bytes = load.candidates * load.buffer_size;
-    uint32_t count = fixed && coll->kept ? coll->kept : themis_aggregation_aggregator_count(config->aggregators, &load);
-    return themis_aggregation_domains_init(config->method, &config->layout, op->result.first, op->result.end - 1, count,
-                                           domains);
+    uint32_t count = cyclic && coll->cyclic_count ? coll->cyclic_count
+                                                  : themis_aggregation_aggregator_count(options->aggregators, &load);
+    return themis_aggregation_domains_init(options->method, &options->layout, op->decision.first, op->decision.end - 1,
+                                           count, domains);
 }
 
-static void prepare_exchange(themis_collective_op_t *op)
+static void prepare_shuffle(themis_collective_operation_t *op)
 {
-    themis_collective_t *coll = op->coll;
-    show(coll, op->plan);
-    op->status = themis_collective_exchange_create(coll->group, op->plan, op->vote.first, &op->access, coll->sink,
-                                                   &coll->buffers, &op->exchange);
-    agree_on(op, THEMIS_COLLECTIVE_READY);
+    show_plan(op->coll, op->plan);
+    op->status =
+        themis_collective_shuffle_create(&op->coll->shuffle, op->plan, op->decision.first, &op->access, &op->shuffle);
+    op->stage = THEMIS_COLLECTIVE_READY;
 }
 
-/* All ranks agreed to go in two phases; op->result holds the range and the pattern. */
-void themis_collective_twophase_begin(themis_collective_op_t *op)
+void themis_collective_twophase_begin(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     themis_aggregation_domains_t domains;
-    op->vote = op->result;
-    themis_status_t status = cut(op, &domains);
-    if (status != THEMIS_OK) {
+    op->decision = op->consensus.record;
+    op->status = cut_domains(op, &domains);
+    if (op->status != THEMIS_OK) {
         /* The same on all ranks. */
-        op->status = status;
-        agree_on(op, THEMIS_COLLECTIVE_RESULT);
+        op->stage = THEMIS_COLLECTIVE_RESULT;
         return;
     }
-    themis_aggregation_plan_key_t key =
-        themis_aggregation_plan_key(&domains, coll->config.placement, take_name(&op->vote));
+    themis_aggregation_plan_key_t key = key_of(op, &domains);
     op->plan = find_plan(coll, &key);
     if (op->plan) {
         coll->info.plans_reused++;
-        prepare_exchange(op);
+        prepare_shuffle(op);
         return;
     }
     coll->info.plans_made++;
-    op->status = themis_collective_planner_create(coll->group, &coll->config, coll->topology, op->access.file, &domains,
-                                                  &op->planner);
-    if (op->status == THEMIS_OK && domains.method == THEMIS_AGGREGATION_STATIC_CYCLIC && coll->kept == domains.count)
-        themis_collective_planner_keep(op->planner, coll->keep);
-    agree_on(op, THEMIS_COLLECTIVE_PREPARE);
+    op->status = themis_collective_planner_create(coll->group, &coll->options, coll->candidates, op->access.file,
+                                                  &domains, &op->planner);
+    if (op->status == THEMIS_OK && domains.method == THEMIS_AGGREGATION_STATIC_CYCLIC &&
+        coll->cyclic_count == domains.count)
+        themis_collective_planner_keep(op->planner, coll->cyclic_candidate);
+    op->stage = THEMIS_COLLECTIVE_PREPARE;
 }
 
-static void take_plan(themis_collective_op_t *op)
+/* All ranks have the plan. */
+static void take_plan(themis_collective_operation_t *op)
 {
-    themis_collective_t *coll = op->coll;
     themis_collective_planner_destroy(op->planner);
     op->planner = NULL;
-    op->status = (themis_status_t)op->result.status;
-    if (op->status != THEMIS_OK) {
-        agree_on(op, THEMIS_COLLECTIVE_ENDED);
-        return;
-    }
-    op->plan->key = themis_aggregation_plan_key(&op->plan->domains, coll->config.placement, take_name(&op->vote));
-    keep_slots(coll, op->plan);
-    if (op->result.most <= PLAN_BYTES) {
-        op->plan->ready = 1;
-        keep_plan(coll, op->plan);
-    }
-    prepare_exchange(op);
+    op->plan->key = key_of(op, &op->plan->domains);
+    keep_candidates(op->coll, op->plan);
+    if (op->consensus.record.max_bytes <= MAX_PLAN_BYTES)
+        keep_plan(op->coll, op->plan);
+    prepare_shuffle(op);
 }
 
-static void plan_step(themis_collective_op_t *op)
+/* A stage that ends with a consensus. */
+static void consensus_step(themis_collective_operation_t *op)
 {
-    themis_status_t status = themis_collective_planner_step(op->planner, &op->plan);
-    if (status == THEMIS_IN_PROGRESS)
+    themis_collective_consensus_record_t record = THEMIS_COLLECTIVE_STATUS_RECORD(op->status);
+    record.max_bytes = op->plan ? op->plan->bytes : 0;
+    if (!themis_collective_operation_agree(op, &record))
         return;
-    op->status = status;
-    agree_on(op, THEMIS_COLLECTIVE_PLANNED);
+    if (op->status != THEMIS_OK)
+        op->stage = THEMIS_COLLECTIVE_ENDED;
+    else if (op->stage == THEMIS_COLLECTIVE_PLANNED)
+        take_plan(op);
+    else
+        op->stage = op->stage == THEMIS_COLLECTIVE_PREPARE ? THEMIS_COLLECTIVE_PLANNING : THEMIS_COLLECTIVE_SHUFFLE;
 }
 
-static void exchange_step(themis_collective_op_t *op)
+void themis_collective_twophase_step(themis_collective_operation_t *op)
 {
-    themis_status_t status = themis_collective_exchange_step(op->exchange, &op->eof);
-    op->moves = themis_collective_exchange_moves(op->exchange);
-    if (status == THEMIS_IN_PROGRESS)
-        return;
-    op->status = status;
-    agree_on(op, THEMIS_COLLECTIVE_RESULT);
-}
-
-void themis_collective_twophase_step(themis_collective_op_t *op)
-{
-    themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
-    vote.status = op->status;
-    vote.most = op->plan ? op->plan->bytes : 0;
+    themis_status_t status;
     switch (op->stage) {
     case THEMIS_COLLECTIVE_PREPARE:
-        if (!themis_collective_op_agree(op, &vote))
-            return;
-        op->status = (themis_status_t)op->result.status;
-        agree_on(op, op->status == THEMIS_OK ? THEMIS_COLLECTIVE_PLANNING : THEMIS_COLLECTIVE_ENDED);
+    case THEMIS_COLLECTIVE_PLANNED:
+    case THEMIS_COLLECTIVE_READY:
+        consensus_step(op);
         return;
     case THEMIS_COLLECTIVE_PLANNING:
-        plan_step(op);
-        return;
-    case THEMIS_COLLECTIVE_PLANNED:
-        if (themis_collective_op_agree(op, &vote))
-            take_plan(op);
-        return;
-    case THEMIS_COLLECTIVE_READY:
-        if (!themis_collective_op_agree(op, &vote))
+        status = themis_collective_planner_step(op->planner, &op->plan);
+        if (status == THEMIS_IN_PROGRESS)
             return;
-        op->status = (themis_status_t)op->result.status;
-        agree_on(op, op->status == THEMIS_OK ? THEMIS_COLLECTIVE_EXCHANGE : THEMIS_COLLECTIVE_ENDED);
-        return;
-    case THEMIS_COLLECTIVE_EXCHANGE:
-        exchange_step(op);
-        return;
+        op->stage = THEMIS_COLLECTIVE_PLANNED;
+        break;
+    case THEMIS_COLLECTIVE_SHUFFLE:
+        status = themis_collective_shuffle_step(op->shuffle, &op->eof);
+        op->progress = themis_collective_shuffle_progress(op->shuffle);
+        if (status == THEMIS_IN_PROGRESS)
+            return;
+        op->stage = THEMIS_COLLECTIVE_RESULT;
+        break;
     default:
         return;
     }
+    op->status = status;
 }
 
-void themis_collective_twophase_end(themis_collective_op_t *op)
+void themis_collective_twophase_end(themis_collective_operation_t *op)
 {
     themis_collective_planner_destroy(op->planner);
-    themis_collective_exchange_destroy(op->exchange);
-    if (op->plan && !op->plan->ready)
-        themis_collective_plan_destroy(op->plan);
-    op->planner = NULL;
-    op->exchange = NULL;
-    op->plan = NULL;
+    themis_collective_shuffle_destroy(op->shuffle);
+    if (op->plan && !op->plan->kept)
+        themis_collective_call_plan_destroy(op->plan);
+}
+
+void themis_collective_twophase_free(themis_collective_t *coll)
+{
+    for (int i = 0; i < THEMIS_COLLECTIVE_PLANS; i++)
+        themis_collective_call_plan_destroy(coll->plan[i]);
+    themis_collective_shuffle_file_free(&coll->shuffle);
+    themis_collective_candidates_destroy(coll->candidates);
+    free(coll->cyclic_candidate);
+    free(coll->shown_aggregator);
 }

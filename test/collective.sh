@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The collective path: its core against brute force on a local file, then MPI-IO with every mode, method and placement on
+# Collective I/O: collective/ against brute force on a local file, then MPI-IO with every mode, method and placement on
 # live servers, with one host pretending to be several nodes; errors of one rank, and a server that is killed.
 # timeout: 600
 . "$(dirname "$0")/lib/testlib.sh"
@@ -19,7 +19,8 @@ core() {
     asan | tsan) with=$(preload) ;;
     *) with=$EXTRA_PRELOAD ;;
     esac
-    limit 120 mpirun.mpich -n "$1" -genv LD_PRELOAD="$with" "$programs/collective_core" "$T/core" "$2" "$3"
+    limit 120 mpirun.mpich -n "$1" -genv LD_PRELOAD="$with" \
+        "$THEMIS_BUILD/test/collective/collective_core" "$T/core" "$2" "$3"
 }
 for n in 1 2 3 4 6; do
     check "core: random patterns, modes, methods, placements and nodes, $n ranks" core "$n" "$n" 60
@@ -84,7 +85,7 @@ check "info: file domains" shown themis_fd_method static-cyclic
 check "info: placement" shown themis_placement topology
 check "info: aggregators" shown romio_aggregator_list '[0-3]( [0-3])*'
 check "info: a repeated pattern is planned once" shown themis_plans_made 1
-check "info: nothing is known of the network here" shown themis_topology_used flat
+check "info: no distances are known here" shown themis_topology_used flat
 
 printf '* * 4\n' >"$T/hops"
 hints themis_collective twophase themis_topology "$T/hops" themis_placement topology
@@ -98,7 +99,7 @@ printf '* * 4\n' >"$T/hops"
 hints themis_collective twophase themis_topology "$T/hops" themis_placement default themis_fd_method even \
     themis_aggregators 2 striping_unit 65536
 check "info: a program whose costs are known ends" info
-check "info: hop-bytes of the exchange" between themis_hop_bytes $((2 * 262144 * 4)) $((2 * 262144 * 5))
+check "info: hop-bytes of the shuffle" between themis_hop_bytes $((2 * 262144 * 4)) $((2 * 262144 * 5))
 check "info: and of the default placement" between themis_hop_bytes_default $((2 * 262144 * 4)) $((2 * 262144 * 5))
 check "info: hop-bytes to the servers" shown themis_server_hop_bytes $((1048576 * 4))
 check "info: and of the default placement" shown themis_server_hop_bytes_default $((1048576 * 4))
@@ -177,7 +178,7 @@ counted() {
 check "7 aggregators on 3 servers: group-cyclic takes 6, and one warning says so" \
     counted 7 7 7 6 '"7": 6 are used, which is what group-cyclic can use with 3 servers'
 check "more aggregators than nodes: one warning says so" counted 4 3 7 3 'themis:/counted: .*"7": cb_nodes and cb_config_list allow 3'
-# Where ranks send lists there are none; a number that cannot be is told all the same.
+# List I/O has no aggregators; a number that cannot be reached is warned about all the same.
 listed() {
     hints themis_collective "$1" themis_aggregators "$2"
     THEMIS_FAKE_NODES=1 limit 60 ranks 4 "$programs/collective_mpi" info themis:/counted >"$T/info" 2>"$T/warning"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# With the hints at their defaults a write that has returned is seen by all: programs that never sync, as they run on a
-# local file system, with lists and in two phases, with the ranks on one pretended node and on two.
+# With the hints at their defaults a write that has returned is visible to all: programs that never sync, as they run on
+# a local file system, with list I/O and two-phase I/O, with the ranks on one pretended node and on two.
 # timeout: 400
 . "$(dirname "$0")/lib/testlib.sh"
 program=$THEMIS_BUILD/test/adio/order
@@ -37,9 +37,9 @@ for servers in 1 2; do
                 'themis_collective twophase\nthemis_aggregators 2\nstriping_unit 8192' themis:/order
         done
     done
-    # The same programs can tell: what they may not see is held back when they ask for it.
+    # The same programs notice when writes are held back, which themis_cache=on allows.
     held_back() { ! order 2 1 'themis_cache on' themis:/order one-rank-reads >"$T/held" && grep '49 of 50' "$T/held"; }
-    check "servers: $servers, themis_cache on: all writes of a row but the first are held back" held_back
+    check "servers: $servers, themis_cache on: all small writes but the first are held back" held_back
     stop_servers
 done
 finish

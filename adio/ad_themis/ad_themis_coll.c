@@ -92,7 +92,7 @@ void ADIOI_THEMIS_WriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUN
 typedef struct pending {
     ADIOI_THEMIS_Pending base;
     ADIO_File fd;
-    themis_collective_op_t *op; /* NULL: ended */
+    themis_collective_operation_t *op; /* NULL: ended */
     themis_util_runs_t file, memory;
 } pending_t;
 

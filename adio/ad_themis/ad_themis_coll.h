@@ -3,14 +3,14 @@
 #ifndef AD_THEMIS_COLL_H
 #define AD_THEMIS_COLL_H
 #include "ad_themis.h"
-#include "collective/coll.h"
+#include "collective/collective.h"
 #include "themis/cache.h"
 #include "util/memory.h"
 
 typedef struct ADIOI_THEMIS_Coll {
     themis_collective_t *coll;
-    themis_collective_config_t config;
-    themis_collective_sink_t sink;
+    themis_collective_options_t config;
+    themis_collective_file_ops_t file_ops;
     themis_file_t *handle;
     themis_cache_t *cache;               /* made at the first small call of a row; owned */
     ADIOI_THEMIS_Flat buffer;            /* the datatype of the last call */

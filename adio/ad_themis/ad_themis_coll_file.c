@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis_coll.h"
-#include "collective/model.h"
 #include "util/config.h"
 #include "util/log.h"
 
@@ -19,7 +18,7 @@ themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t 
     return status;
 }
 
-static themis_status_t sink_start(void *arg, themis_direction_t direction, const themis_list_t *list, void **request)
+static themis_status_t ops_start(void *arg, themis_direction_t direction, const themis_list_t *list, void **request)
 {
     ADIOI_THEMIS_Coll *coll = arg;
     themis_request_t *made;
@@ -31,21 +30,21 @@ static themis_status_t sink_start(void *arg, themis_direction_t direction, const
     return ADIOI_THEMIS_Coll_note(coll, status);
 }
 
-static themis_status_t sink_test(void *arg, void *request, size_t *done)
+static themis_status_t ops_test(void *arg, void *request, size_t *done)
 {
     return ADIOI_THEMIS_Coll_note(arg, themis_request_test(request, done));
 }
 
-static themis_status_t sink_wait(void *arg, void *request, size_t *done)
+static themis_status_t ops_wait(void *arg, void *request, size_t *done)
 {
     return ADIOI_THEMIS_Coll_note(arg, themis_request_wait(request, done));
 }
 
-static themis_status_t sink_quick(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
+static themis_status_t ops_run_cached(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
 {
     /* buffers that are copied to and from while they are in a processor's cache */
     static const themis_cache_options_t options = {
-        .write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = THEMIS_COLLECTIVE_SMALL};
+        .write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = THEMIS_COLLECTIVE_SMALL_ACCESS};
     ADIOI_THEMIS_Coll *coll = arg;
     themis_status_t status = THEMIS_OK;
 
@@ -57,7 +56,7 @@ static themis_status_t sink_quick(void *arg, themis_direction_t direction, const
     return ADIOI_THEMIS_Coll_note(coll, status);
 }
 
-static themis_status_t sink_settle(void *arg)
+static themis_status_t ops_flush(void *arg)
 {
     ADIOI_THEMIS_Coll *coll = arg;
 
@@ -100,7 +99,7 @@ static int fake_nodes(void)
 }
 
 /* The words of these hints have been checked when they were given. */
-static void read_hints(ADIO_File fd, themis_collective_config_t *config)
+static void read_hints(ADIO_File fd, themis_collective_options_t *config)
 {
     const char *mode = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_collective);
     const char *method = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_fd_method);
@@ -118,11 +117,11 @@ static void read_hints(ADIO_File fd, themis_collective_config_t *config)
     config->cache = ADIOI_THEMIS_Cache_asked(fd);
     config->topology = topology ? topology : themis_util_config_env("THEMIS_TOPOLOGY");
     config->aggregators = wanted_aggregators(fd);
-    config->wanted[THEMIS_READ] = mode_of(fd->hints->cb_read);
-    config->wanted[THEMIS_WRITE] = mode_of(fd->hints->cb_write);
+    config->mode_for[THEMIS_READ] = mode_of(fd->hints->cb_read);
+    config->mode_for[THEMIS_WRITE] = mode_of(fd->hints->cb_write);
 }
 
-static void configure(ADIO_File fd, themis_collective_config_t *config)
+static void configure(ADIO_File fd, themis_collective_options_t *config)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
     themis_session_info_t info = {0};
@@ -133,7 +132,7 @@ static void configure(ADIO_File fd, themis_collective_config_t *config)
         config->servers_local = info.all_local;
         config->server_list = info.server_list;
     }
-    config->most = (uint32_t)file->cb_nodes;
+    config->max_aggregators = (uint32_t)file->cb_nodes;
     config->config_list = fd->hints->cb_config_list;
     config->buffer_size = (uint64_t)fd->hints->cb_buffer_size;
     config->layout.stripe_size = file->layout.stripe_size;
@@ -199,15 +198,15 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     if (coll) {
         configure(fd, &coll->config);
         coll->handle = file->handle;
-        coll->sink = (themis_collective_sink_t){.arg = coll,
-                                                .start = sink_start,
-                                                .test = sink_test,
-                                                .wait = sink_wait,
-                                                .quick = sink_quick,
-                                                .settle = sink_settle};
+        coll->file_ops = (themis_collective_file_ops_t){.arg = coll,
+                                                        .start = ops_start,
+                                                        .test = ops_test,
+                                                        .wait = ops_wait,
+                                                        .run_cached = ops_run_cached,
+                                                        .flush = ops_flush};
     }
     AD_THEMIS_UNLOCKED(
-        status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->sink : NULL, &made));
+        status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->file_ops : NULL, &made));
     if (status != THEMIS_OK) {
         discard(coll);
         return NULL;
@@ -227,7 +226,7 @@ themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
 
-    return coll ? themis_collective_settle(coll->coll) : THEMIS_OK;
+    return coll ? themis_collective_flush(coll->coll) : THEMIS_OK;
 }
 
 int ADIOI_THEMIS_Coll_sync(ADIO_File fd)

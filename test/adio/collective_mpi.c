@@ -40,7 +40,7 @@ static void need(int code, const char *what)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void say(const char *what, int call, long long at)
+static void report(const char *what, int call, long long at)
 {
     if (failures++ < 5)
         fprintf(stderr, "rank %d: call %d: %s at %lld\n", rank, call, what, at);
@@ -188,7 +188,7 @@ static void check_count(MPI_Status *status, int call, int expected)
     int count;
     MPI_Get_count(status, MPI_BYTE, &count);
     if (count != expected)
-        say("count", call, count);
+        report("count", call, count);
 }
 
 static void check_file(MPI_File file, const unsigned char *expected, long long size, int call)
@@ -201,7 +201,7 @@ static void check_file(MPI_File file, const unsigned char *expected, long long s
     need(MPI_File_read_at(file, 0, found, (int)size, MPI_BYTE, &status), "read_at");
     for (long long i = 0; i < size && failures < 5; i++)
         if (found[i] != expected[i])
-            say("wrong byte in the file", call, i);
+            report("wrong byte in the file", call, i);
     free(found);
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -240,7 +240,7 @@ static void one_call(MPI_File file, int call, pattern_t *p, unsigned char *expec
         check_count(&status, call, before);
         for (int i = 0; i < SPACE; i++)
             if (p->owner[i] == rank && base + i < *size && m.base[m.place[p->position[i]]] != expected[base + i])
-                say("wrong byte read", call, base + i);
+                report("wrong byte read", call, base + i);
     }
     free_memory(&m);
 }
@@ -271,7 +271,7 @@ static void two_at_once(MPI_File file, unsigned char *expected, long long *size)
     check_file(file, expected, *size, 1000);
 }
 
-/* Many small calls in a row, the way a cache would like to keep them back, in both directions. */
+/* Many small calls, as relaxed mode holds them back, in both directions. */
 static void small_calls(MPI_File file, unsigned char *expected, long long *size)
 {
     enum { BYTES = 512, CALLS = 100 };
@@ -293,7 +293,7 @@ static void small_calls(MPI_File file, unsigned char *expected, long long *size)
         check_count(&status, 2000 + call, BYTES);
         for (int i = 0; i < BYTES; i++)
             if (buffer[i] != content(at + i, 2000))
-                say("wrong byte in a small read", 2000 + call, at + i);
+                report("wrong byte in a small read", 2000 + call, at + i);
     }
     check_file(file, expected, *size, 2100);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is seen of writes once they have returned, by programs that never call MPI_File_sync. Each scene writes small
- * blocks, poisons its buffer before each read, and counts the blocks that are not what was written last. Ranks come
- * late by turns.
+ * Visibility of writes that have returned, for programs that never call MPI_File_sync. Each scene writes small blocks,
+ * poisons its buffer before each read, and counts the blocks that are not what was written last. Ranks are delayed in
+ * turn.
  *
- *   mpirun -n N ./order FILE [SCENE...]     without a scene: all that hold for such a file
+ *   mpirun -n N ./order FILE [SCENE...]     without a scene: all that such a file must pass
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 enum { BLOCK = 4096, WORDS = BLOCK / sizeof(int), BLOCKS = 50, FILL = 1 << 24, POISON = 0xa5 };
 
 static int rank, ranks, next_rank;
-static int wrong, looked; /* blocks, in this scene */
+static int wrong, checked; /* blocks, in this scene */
 
 static void need(int code, const char *what)
 {
@@ -50,7 +50,7 @@ static int mark(int group, int owner)
     return (group * ranks + owner + 1) * (int)WORDS;
 }
 
-static void come_late(int turn)
+static void delay_in_turn(int turn)
 {
     if (turn % ranks == rank)
         usleep((useconds_t)(turn % 7) * 300);
@@ -89,19 +89,19 @@ static void read_block(MPI_File file, reading_t how, MPI_Offset at, int *block, 
     MPI_Get_count(&status, MPI_BYTE, got);
 }
 
-static void look(MPI_File file, reading_t how, int group, int owner, int value)
+static void check_block(MPI_File file, reading_t how, int group, int owner, int value)
 {
     int block[WORDS], got;
 
     read_block(file, how, place(group, owner), block, &got);
-    looked++;
+    checked++;
     wrong += got != BLOCK || memcmp(block, content(value), BLOCK) != 0;
 }
 
-static void look_at_all(MPI_File file, reading_t how, int owner)
+static void check_all(MPI_File file, reading_t how, int owner)
 {
     for (int i = 0; i < BLOCKS; i++)
-        look(file, how, i, owner, mark(i, owner));
+        check_block(file, how, i, owner, mark(i, owner));
 }
 
 /* --- scenes, each with a new file --------------------------------------------------------------------------------- */
@@ -110,14 +110,14 @@ static void look_at_all(MPI_File file, reading_t how, int owner)
 static void fill_then_write(MPI_File file, const char *name)
 {
     for (int i = 0; i < BLOCKS; i++) {
-        come_late(i);
+        delay_in_turn(i);
         write_all(file, i, next_rank, FILL);
-        come_late(i + 1);
+        delay_in_turn(i + 1);
         write_all(file, i, rank, mark(i, rank));
     }
-    look_at_all(file, COLLECTIVE, rank);
-    look_at_all(file, COLLECTIVE, next_rank);
-    look_at_all(file, ALONE, next_rank);
+    check_all(file, COLLECTIVE, rank);
+    check_all(file, COLLECTIVE, next_rank);
+    check_all(file, ALONE, next_rank);
 }
 
 static void one_rank_reads(MPI_File file, const char *name)
@@ -126,7 +126,7 @@ static void one_rank_reads(MPI_File file, const char *name)
         write_all(file, i, rank, mark(i, rank));
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        look_at_all(file, ALONE, next_rank);
+        check_all(file, ALONE, next_rank);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -138,8 +138,8 @@ static void second_handle(MPI_File file, const char *name)
     for (int i = 0; i < BLOCKS; i++)
         write_all(file, i, rank, mark(i, rank));
     MPI_Barrier(MPI_COMM_WORLD);
-    look_at_all(second, ALONE, next_rank);
-    look_at_all(own, COLLECTIVE, next_rank);
+    check_all(second, ALONE, next_rank);
+    check_all(own, COLLECTIVE, next_rank);
     MPI_File_close(&own);
     MPI_File_close(&second);
 }
@@ -155,14 +155,14 @@ static void iwrite_all(MPI_File file, const char *name)
     for (int i = 0; i < BLOCKS; i++) {
         int n = i % AT_ONCE;
 
-        come_late(i);
+        delay_in_turn(i);
         memcpy(block[n], content(mark(i, rank)), BLOCK);
         need(MPI_File_iwrite_at_all(file, place(i, rank), block[n], BLOCK, MPI_BYTE, &request[n]), "iwrite_at_all");
         if (n == AT_ONCE - 1)
             need(MPI_Waitall(AT_ONCE, request, status), "waitall");
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    look_at_all(file, ALONE, next_rank);
+    check_all(file, ALONE, next_rank);
 }
 
 static void split(MPI_File file, const char *name)
@@ -170,26 +170,26 @@ static void split(MPI_File file, const char *name)
     int block[WORDS];
 
     for (int i = 0; i < BLOCKS; i++) {
-        come_late(i);
+        delay_in_turn(i);
         memcpy(block, content(mark(i, rank)), BLOCK);
         need(MPI_File_write_at_all_begin(file, place(i, rank), block, BLOCK, MPI_BYTE), "write_at_all_begin");
         need(MPI_File_write_at_all_end(file, block, MPI_STATUS_IGNORE), "write_at_all_end");
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    look_at_all(file, ALONE, next_rank);
+    check_all(file, ALONE, next_rank);
 }
 
 static void ordered(MPI_File file, const char *name)
 {
     for (int i = 0; i < BLOCKS; i++) {
-        come_late(i);
+        delay_in_turn(i);
         need(MPI_File_write_ordered(file, content(mark(i, rank)), BLOCK, MPI_BYTE, MPI_STATUS_IGNORE), "write_ordered");
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    look_at_all(file, ALONE, next_rank);
+    check_all(file, ALONE, next_rank);
 }
 
-/* Which block is whose is left to the order in which they come; each rank has to find all that the next one wrote. */
+/* The order in which ranks write decides which block is whose; each rank has to find all that the next one wrote. */
 static void shared(MPI_File file, const char *name)
 {
     int block[WORDS], got, found = 0;
@@ -201,32 +201,32 @@ static void shared(MPI_File file, const char *name)
         read_block(file, ALONE, place(0, i), block, &got);
         found += got == BLOCK && memcmp(block, content(mark(0, next_rank)), BLOCK) == 0;
     }
-    looked += BLOCKS;
+    checked += BLOCKS;
     wrong += BLOCKS - found;
 }
 
 static void alone_then_collective(MPI_File file, const char *name)
 {
     for (int i = 0; i < BLOCKS; i++) {
-        come_late(i);
+        delay_in_turn(i);
         write_alone(file, 0, next_rank, mark(i, next_rank));
         MPI_Barrier(MPI_COMM_WORLD);
-        look(file, COLLECTIVE, 0, rank, mark(i, rank));
+        check_block(file, COLLECTIVE, 0, rank, mark(i, rank));
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }
 
-/* Nothing but the collective calls brings the ranks together. */
+/* Only the collective calls synchronise the ranks. */
 static void header(MPI_File file, const char *name)
 {
     for (int i = 0; i < BLOCKS; i++) {
-        come_late(i);
+        delay_in_turn(i);
         write_all(file, i + 1, rank, mark(i + 1, rank));
         if (rank == 0) {
             usleep(1000);
             write_alone(file, 0, 0, mark(i, 0));
         }
-        look(file, COLLECTIVE, 0, 0, mark(i, 0));
+        check_block(file, COLLECTIVE, 0, 0, mark(i, 0));
     }
 }
 
@@ -241,25 +241,25 @@ static void size(MPI_File file, const char *name)
     MPI_Offset bytes;
 
     for (int i = 0; i < BLOCKS; i++) {
-        come_late(i);
+        delay_in_turn(i);
         write_all(file, i, rank, mark(i, rank));
         MPI_Barrier(MPI_COMM_WORLD);
         need(MPI_File_get_size(file, &bytes), "get_size");
-        looked++;
+        checked++;
         wrong += bytes != place(i + 1, 0);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }
 
-/* Nothing is said between the ranks: a collective call that is over for one rank is over for all. */
+/* No message between the ranks: when a collective call has ended for one rank, the I/O of all is done. */
 static void over_for_all(MPI_File file, const char *name)
 {
     for (int i = 0; i < BLOCKS; i++) {
-        come_late(i);
+        delay_in_turn(i);
         write_all(file, i, rank, mark(i, rank));
-        look(file, ALONE, i, next_rank, mark(i, next_rank));
-        come_late(i + 1);
-        look(file, COLLECTIVE, i, next_rank, mark(i, next_rank));
+        check_block(file, ALONE, i, next_rank, mark(i, next_rank));
+        delay_in_turn(i + 1);
+        check_block(file, COLLECTIVE, i, next_rank, mark(i, next_rank));
         write_alone(file, i, rank, FILL);
     }
 }
@@ -287,17 +287,17 @@ static int play(const scene_t *scene, const char *name)
 {
     MPI_File file = open_file(MPI_COMM_WORLD, name, MPI_MODE_DELETE_ON_CLOSE);
 
-    wrong = looked = 0;
+    wrong = checked = 0;
     scene->run(file, name);
     need(MPI_File_close(&file), "close");
     if (wrong)
-        printf("%s: rank %d: %d of %d blocks are wrong\n", scene->name, rank, wrong, looked);
+        printf("%s: rank %d: %d of %d blocks are wrong\n", scene->name, rank, wrong, checked);
     fflush(stdout);
     return wrong;
 }
 
-/* No scenes named: all; those that only our driver promises, on themis: alone. */
-static int is_wanted(const scene_t *scene, int count, char **words)
+/* Without names: all scenes; those that only our driver promises, on themis: alone. */
+static int is_selected(const scene_t *scene, int count, char **words)
 {
     int named = count == 2 && (!scene->ours || strncmp(words[1], "themis:", 7) == 0);
 
@@ -315,7 +315,7 @@ int main(int count, char **words)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     next_rank = (rank + 1) % ranks;
     for (size_t i = 0; count > 1 && i < sizeof scenes / sizeof *scenes; i++)
-        if (is_wanted(&scenes[i], count, words)) {
+        if (is_selected(&scenes[i], count, words)) {
             played++;
             sum += play(&scenes[i], words[1]);
         }

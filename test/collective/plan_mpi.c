@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collective/plan.h"
+#include "collective/backoff.h"
+#include "collective/group_cache.h"
+#include "collective/planner.h"
 
 enum { STRIPE = 1024, SERVERS = 2 };
 
@@ -27,8 +29,8 @@ static int failures;
     } while (0)
 
 static themis_collective_group_t *group;
-static themis_collective_topology_t *topology;
-static themis_collective_config_t config = {
+static themis_collective_candidates_t *candidates;
+static themis_collective_options_t config = {
     .aggregators = THEMIS_AGGREGATION_COUNT_AUTO, .buffer_size = 1 << 20, .layout = {STRIPE, SERVERS, 0}};
 
 /* Every rank has the same copy of a number. */
@@ -42,20 +44,20 @@ static int same(uint64_t value)
 
 /* A plan for a call in which the first rank of every node accesses the stripe of file offset `offset`. */
 static themis_status_t plan_call(themis_aggregation_placement_t placement, const themis_aggregation_domains_t *domains,
-                                 uint64_t offset, const uint32_t *keep, themis_collective_plan_t **plan)
+                                 uint64_t offset, const uint32_t *keep, themis_collective_call_plan_t **plan)
 {
     themis_collective_planner_t *planner;
     themis_util_runs_t runs = {0};
     themis_status_t status;
-    unsigned round = 0;
+    unsigned polls = 0;
 
     config.placement = placement;
     if (!group->local)
         EXPECT(themis_util_runs_add(&runs, offset, STRIPE) == THEMIS_OK);
-    EXPECT(themis_collective_planner_create(group, &config, topology, &runs, domains, &planner) == THEMIS_OK);
+    EXPECT(themis_collective_planner_create(group, &config, candidates, &runs, domains, &planner) == THEMIS_OK);
     themis_collective_planner_keep(planner, keep);
     while ((status = themis_collective_planner_step(planner, plan)) == THEMIS_IN_PROGRESS)
-        themis_collective_relax(group, &round);
+        themis_collective_backoff_wait(group, &polls);
     themis_collective_planner_destroy(planner);
     themis_util_runs_free(&runs);
     return status;
@@ -68,12 +70,12 @@ static void cut(themis_aggregation_method_t method, uint32_t from, uint32_t coun
                                            (uint64_t)(from + count) * STRIPE - 1, count, domains) == THEMIS_OK);
 }
 
-/* The first rank of each node holds the bytes of the last domains in turn: the assignment should turn the default
- * round. */
+/* The first rank of each node holds the bytes of one domain, in reverse order: the assignment should reverse the
+ * default placement. */
 static void reversed(themis_aggregation_placement_t placement, int local)
 {
     themis_aggregation_domains_t domains;
-    themis_collective_plan_t *plan;
+    themis_collective_call_plan_t *plan;
     uint32_t count = group->nodes, used = 0;
 
     cut(THEMIS_AGGREGATION_ALIGNED, 0, count, &domains);
@@ -87,21 +89,21 @@ static void reversed(themis_aggregation_placement_t placement, int local)
     }
     EXPECT(used <= 1);
     EXPECT((used == 1) == (plan->mine != THEMIS_COLLECTIVE_NO_DOMAIN));
-    EXPECT(plan->parts == used); /* nobody else gets a list */
-    EXPECT((plan->slot != NULL) == (group->rank == 0));
+    EXPECT(plan->parts == used); /* only aggregators get lists */
+    EXPECT((plan->candidate != NULL) == (group->rank == 0));
     EXPECT(same(plan->moved_bytes));
     EXPECT(same((uint64_t)plan->cost.hop_bytes));
     EXPECT(plan->cost.hop_bytes <= plan->default_cost.hop_bytes);
     if (local)
         EXPECT(plan->moved_bytes == 0);
-    themis_collective_plan_destroy(plan);
+    themis_collective_call_plan_destroy(plan);
 }
 
 /* Hop-bytes of the default, where node i sends a stripe to the aggregator of node i + 1, in hops. */
 static void round_trip(double hops)
 {
     themis_aggregation_domains_t domains;
-    themis_collective_plan_t *plan;
+    themis_collective_call_plan_t *plan;
     uint32_t count = group->nodes;
 
     cut(THEMIS_AGGREGATION_ALIGNED, 0, count, &domains);
@@ -110,63 +112,63 @@ static void round_trip(double hops)
     if (group->rank == 0)
         printf("one byte from every node to the next: %g hops\n", plan->cost.hop_bytes / STRIPE);
     EXPECT(hops < 0 || plan->cost.hop_bytes == hops * STRIPE);
-    themis_collective_plan_destroy(plan);
+    themis_collective_call_plan_destroy(plan);
 }
 
 /* A second static-cyclic plan keeps the aggregators of the first, though the data moved. */
 static void kept(void)
 {
     uint32_t count = group->nodes;
-    uint32_t *first = calloc(count, sizeof *first), *slots = calloc(count, sizeof *slots);
+    uint32_t *first = calloc(count, sizeof *first), *kept_candidate = calloc(count, sizeof *kept_candidate);
 
     for (uint32_t turn = 0; turn < 2; turn++) {
         themis_aggregation_domains_t domains;
-        themis_collective_plan_t *plan;
+        themis_collective_call_plan_t *plan;
 
         cut(THEMIS_AGGREGATION_STATIC_CYCLIC, turn, count, &domains);
         EXPECT(plan_call(THEMIS_AGGREGATION_TOPOLOGY, &domains,
                          (uint64_t)(turn + (group->node_index + turn) % count) * STRIPE,
-                         turn && group->rank == 0 ? slots : NULL, &plan) == THEMIS_OK);
-        if (turn == 0 && plan->slot)
-            memcpy(slots, plan->slot, count * sizeof *slots);
+                         turn && group->rank == 0 ? kept_candidate : NULL, &plan) == THEMIS_OK);
+        if (turn == 0 && plan->candidate)
+            memcpy(kept_candidate, plan->candidate, count * sizeof *kept_candidate);
         if (turn == 0)
             memcpy(first, plan->aggregator, count * sizeof *first);
         EXPECT(memcmp(first, plan->aggregator, count * sizeof *first) == 0);
-        themis_collective_plan_destroy(plan);
+        themis_collective_call_plan_destroy(plan);
     }
     free(first);
-    free(slots);
+    free(kept_candidate);
 }
 
-/* More domains than processes that may aggregate: every rank is told. */
+/* More domains than candidates: every rank gets the error. */
 static void refused(void)
 {
     themis_aggregation_domains_t domains;
-    themis_collective_plan_t *plan;
+    themis_collective_call_plan_t *plan;
 
-    cut(THEMIS_AGGREGATION_EVEN, 0, topology->slot_count + 1, &domains);
+    cut(THEMIS_AGGREGATION_EVEN, 0, candidates->count + 1, &domains);
     EXPECT(plan_call(THEMIS_AGGREGATION_AUTO, &domains, 0, NULL, &plan) == THEMIS_INVALID);
-    themis_collective_plan_destroy(plan);
+    themis_collective_call_plan_destroy(plan);
 }
 
 /* With two processes for each node, rank 0 has them in the order that hwloc prefers. */
 static void preferred(const char *order)
 {
-    themis_collective_topology_t *two;
+    themis_collective_candidates_t *two;
     char text[256] = "";
     size_t used = 0;
 
     config.config_list = "*:2";
-    EXPECT(themis_collective_topology_create(group, &config, &two) == THEMIS_OK);
-    EXPECT(same(two->slot_count));
-    EXPECT(two->slot_count <= 2 * group->nodes && two->slot_count >= group->nodes);
-    for (uint32_t k = 0; two->slots && k < two->slots->count && used < sizeof text; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, k ? ",%u" : "%u", two->slots->rank[k]);
+    EXPECT(themis_collective_candidates_create(group, &config, &two) == THEMIS_OK);
+    EXPECT(same(two->count));
+    EXPECT(two->count <= 2 * group->nodes && two->count >= group->nodes);
+    for (uint32_t k = 0; two->processes && k < two->processes->count && used < sizeof text; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, k ? ",%u" : "%u", two->processes->rank[k]);
     if (group->rank == 0)
-        printf("processes that may aggregate: %s\n", text);
+        printf("candidates: %s\n", text);
     if (order && group->rank == 0)
         EXPECT(strcmp(text, order) == 0);
-    themis_collective_topology_destroy(two);
+    themis_collective_candidates_destroy(two);
     config.config_list = NULL;
 }
 
@@ -184,15 +186,16 @@ int main(int argc, char **argv)
         order = option == 'l' ? optarg : order;
     }
     config.topology = optind < argc ? argv[optind] : NULL;
-    EXPECT(themis_collective_group_acquire(MPI_COMM_WORLD, nodes, 1 << 20, THEMIS_OK, &group) == THEMIS_OK);
-    EXPECT(themis_collective_topology_create(group, &config, &topology) == THEMIS_OK);
-    EXPECT(same(topology->slot_count));
-    EXPECT(topology->slot_count == group->nodes);
+    EXPECT(themis_collective_group_cache_acquire(MPI_COMM_WORLD, nodes, 1 << 20, THEMIS_OK, &group) == THEMIS_OK);
+    EXPECT(themis_collective_candidates_create(group, &config, &candidates) == THEMIS_OK);
+    EXPECT(same(candidates->count));
+    EXPECT(candidates->count == group->nodes);
     if (group->rank == 0)
         printf("%d ranks on %u nodes, distances: %s%s\n", group->size, group->nodes,
-               themis_collective_source_name(topology->source), topology->server_distance ? ", servers too" : "");
+               themis_collective_distance_source_name(candidates->distances.source),
+               candidates->distances.servers ? ", servers too" : "");
     if (optind + 1 < argc)
-        EXPECT(strcmp(themis_collective_source_name(topology->source), argv[optind + 1]) == 0);
+        EXPECT(strcmp(themis_collective_distance_source_name(candidates->distances.source), argv[optind + 1]) == 0);
     reversed(THEMIS_AGGREGATION_TOPOLOGY, 1);
     reversed(THEMIS_AGGREGATION_LOCALITY, 1);
     reversed(THEMIS_AGGREGATION_AUTO, 0);
@@ -201,8 +204,8 @@ int main(int argc, char **argv)
     kept();
     refused();
     preferred(order);
-    themis_collective_topology_destroy(topology);
-    themis_collective_group_release(group);
+    themis_collective_candidates_destroy(candidates);
+    themis_collective_group_cache_release(group);
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return all ? EXIT_FAILURE : EXIT_SUCCESS;
