@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include "themis/status.h"
 #include "themis/themis.h"
+#include "util/direction.h"
 
 typedef struct themis_collective_runs {
     themis_run_t *run;
@@ -79,10 +80,9 @@ uint64_t themis_collective_runs_offset(const themis_collective_runs_t *runs, uin
 /* Bytes of an ordered list in [low, high). */
 uint64_t themis_collective_runs_bytes_in(const themis_collective_runs_t *runs, uint64_t low, uint64_t high);
 
-typedef enum themis_collective_direction {
-    THEMIS_COLLECTIVE_READ = 0,
-    THEMIS_COLLECTIVE_WRITE = 1
-} themis_collective_direction_t;
+typedef themis_direction_t themis_collective_direction_t;
+#define THEMIS_COLLECTIVE_READ THEMIS_READ
+#define THEMIS_COLLECTIVE_WRITE THEMIS_WRITE
 
 /*
  * Copies `bytes` of the stream from `position` on between memory and a packed buffer: for a write out of the memory

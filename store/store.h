@@ -18,11 +18,14 @@
 #include <stdint.h>
 #include <sys/uio.h>
 #include "themis/status.h"
+#include "util/direction.h"
 
 typedef struct themis_store themis_store_t;
 typedef struct themis_store_object themis_store_object_t;
 
-typedef enum themis_store_direction { THEMIS_STORE_READ, THEMIS_STORE_WRITE } themis_store_direction_t;
+typedef themis_direction_t themis_store_direction_t;
+#define THEMIS_STORE_READ THEMIS_READ
+#define THEMIS_STORE_WRITE THEMIS_WRITE
 
 typedef struct themis_store_extent {
     uint64_t offset, length; /* bytes; offset + length below 2^63 */

@@ -13,6 +13,7 @@
 #include "adio.h"
 #include "ad_themis_romio.h"
 #include "themis/themis.h"
+#include "util/direction.h"
 #ifndef AD_THEMIS_GRAFTED
 #include "adio/glue/glue.h"
 #endif
@@ -223,7 +224,8 @@ int ADIOI_THEMIS_Cache_asked(ADIO_File fd);
  * then. With ROMIO's lock. */
 int ADIOI_THEMIS_Cache_wanted(ADIO_File fd);
 /* Reads or writes a list through the file's cache, which it has. */
-themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, int writes, const themis_list_t *list, size_t *done);
+themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, themis_direction_t direction, const themis_list_t *list,
+                                        size_t *done);
 /* Local: what was written goes to the servers, what was read is forgotten. */
 themis_status_t ADIOI_THEMIS_Cache_settle(ADIO_File fd);
 /* The same at the end of the file. */

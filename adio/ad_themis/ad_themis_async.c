@@ -17,7 +17,7 @@ typedef struct async {
     themis_file_t *handle;
     themis_t *session; /* borrowed */
     ADIOI_THEMIS_Access access;
-    int writes;
+    themis_direction_t direction;
     themis_request_t *request; /* of the current batch; NULL: complete */
     themis_status_t status;
 } async_t;
@@ -35,8 +35,8 @@ static void next_batch(async_t *async)
     if (async->access.batch == 0)
         return;
     list = ADIOI_THEMIS_Access_list(&async->access);
-    async->status = async->writes ? themis_iwrite_list(async->handle, &list, &async->request)
-                                  : themis_iread_list(async->handle, &list, &async->request);
+    async->status = async->direction == THEMIS_WRITE ? themis_iwrite_list(async->handle, &list, &async->request)
+                                                     : themis_iread_list(async->handle, &list, &async->request);
     if (async->status != THEMIS_OK)
         async->request = NULL;
 }
@@ -114,7 +114,7 @@ static int free_fn(void *state)
 
 static ADIOI_THEMIS_Pending_class requests = {.poll = poll_fn, .wait = wait_fn, .free = free_fn};
 
-static async_t *async_make(ADIO_File fd, int writes)
+static async_t *async_make(ADIO_File fd, themis_direction_t direction)
 {
     async_t *async = calloc(1, sizeof *async);
 
@@ -123,7 +123,7 @@ static async_t *async_make(ADIO_File fd, int writes)
     async->fd = fd;
     async->handle = ADIOI_THEMIS_file(fd)->handle;
     async->session = ADIOI_THEMIS_file(fd)->session;
-    async->writes = writes;
+    async->direction = direction;
     return async;
 }
 
@@ -148,13 +148,13 @@ static void start(async_t *async, ADIO_Request *request, int *error_code)
 }
 
 /* In atomic mode the whole access happens under a lock, so it is over when the call returns. */
-static void at_once(ADIO_File fd, int writes, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+static void at_once(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                     int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     ADIO_Status status;
     MPI_Count size, moved = 0;
 
-    if (writes)
+    if (direction == THEMIS_WRITE)
         ADIOI_THEMIS_WriteStrided(fd, buf, count, datatype, file_ptr_type, offset, &status, error_code);
     else
         ADIOI_THEMIS_ReadStrided(fd, buf, count, datatype, file_ptr_type, offset, &status, error_code);
@@ -166,17 +166,17 @@ static void at_once(ADIO_File fd, int writes, void *buf, AD_THEMIS_COUNT count, 
     MPIO_Completed_request_create(&fd, moved, error_code, request);
 }
 
-static void strided(ADIO_File fd, int writes, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+static void strided(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                     int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     async_t *async;
     int failed;
 
     if (fd->atomicity) {
-        at_once(fd, writes, buf, count, datatype, file_ptr_type, offset, request, error_code);
+        at_once(fd, direction, buf, count, datatype, file_ptr_type, offset, request, error_code);
         return;
     }
-    async = async_make(fd, writes);
+    async = async_make(fd, direction);
     failed = !async || ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &async->access) != 0;
     if (failed) {
         if (async)
@@ -184,17 +184,17 @@ static void strided(ADIO_File fd, int writes, void *buf, AD_THEMIS_COUNT count, 
         *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");
         return;
     }
-    if (writes)
+    if (direction == THEMIS_WRITE)
         fd->dirty_write = 1;
     if (file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = ADIOI_THEMIS_Access_target(&async->access);
     start(async, request, error_code);
 }
 
-static void contiguous(ADIO_File fd, int writes, void *buf, uint64_t bytes, int file_ptr_type, ADIO_Offset offset,
-                       ADIO_Request *request, int *error_code)
+static void contiguous(ADIO_File fd, themis_direction_t direction, void *buf, uint64_t bytes, int file_ptr_type,
+                       ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    async_t *async = async_make(fd, writes);
+    async_t *async = async_make(fd, direction);
 
     if (file_ptr_type == ADIO_INDIVIDUAL)
         offset = fd->fp_ind;
@@ -204,7 +204,7 @@ static void contiguous(ADIO_File fd, int writes, void *buf, uint64_t bytes, int 
         *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");
         return;
     }
-    if (writes)
+    if (direction == THEMIS_WRITE)
         fd->dirty_write = 1;
     if (file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind += (ADIO_Offset)bytes;
@@ -223,23 +223,23 @@ static uint64_t bytes_of(AD_THEMIS_COUNT count, MPI_Datatype datatype)
 void ADIOI_THEMIS_IreadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
                               ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    contiguous(fd, 0, buf, bytes_of(count, datatype), file_ptr_type, offset, request, error_code);
+    contiguous(fd, THEMIS_READ, buf, bytes_of(count, datatype), file_ptr_type, offset, request, error_code);
 }
 
 void ADIOI_THEMIS_IwriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    contiguous(fd, 1, (void *)buf, bytes_of(count, datatype), file_ptr_type, offset, request, error_code);
+    contiguous(fd, THEMIS_WRITE, (void *)buf, bytes_of(count, datatype), file_ptr_type, offset, request, error_code);
 }
 
 void ADIOI_THEMIS_IreadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
                                ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    strided(fd, 0, buf, count, datatype, file_ptr_type, offset, request, error_code);
+    strided(fd, THEMIS_READ, buf, count, datatype, file_ptr_type, offset, request, error_code);
 }
 
 void ADIOI_THEMIS_IwriteStrided(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                 int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    strided(fd, 1, (void *)buf, count, datatype, file_ptr_type, offset, request, error_code);
+    strided(fd, THEMIS_WRITE, (void *)buf, count, datatype, file_ptr_type, offset, request, error_code);
 }

@@ -47,13 +47,14 @@ int ADIOI_THEMIS_Cache_wanted(ADIO_File fd)
     return file->cache != NULL;
 }
 
-themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, int writes, const themis_list_t *list, size_t *done)
+themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, themis_direction_t direction, const themis_list_t *list,
+                                        size_t *done)
 {
     ADIOI_THEMIS_Cache *cache = ADIOI_THEMIS_file(fd)->cache;
 
     pthread_mutex_lock(&cache->lock);
-    themis_status_t status =
-        writes ? themis_cache_write(cache->cache, list, done) : themis_cache_read(cache->cache, list, done);
+    themis_status_t status = direction == THEMIS_WRITE ? themis_cache_write(cache->cache, list, done)
+                                                       : themis_cache_read(cache->cache, list, done);
     pthread_mutex_unlock(&cache->lock);
     return status;
 }

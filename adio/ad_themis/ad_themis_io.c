@@ -2,8 +2,6 @@
 /* Blocking independent reads and writes. */
 #include "ad_themis.h"
 
-typedef enum direction { READ, WRITE } direction_t;
-
 /* Linux maps nothing below. */
 enum { LOWEST_ADDRESS = 65536 };
 
@@ -34,17 +32,18 @@ static int buffer_error(const char *function)
 }
 
 /* What one call to the servers reads or writes; with the cache, the collective calls' one has to be empty. */
-static themis_status_t move(ADIO_File fd, direction_t direction, int cached, const themis_list_t *list, size_t *done)
+static themis_status_t move(ADIO_File fd, themis_direction_t direction, int cached, const themis_list_t *list,
+                            size_t *done)
 {
     themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
 
     if (cached)
-        return ADIOI_THEMIS_Cache_move(fd, direction == WRITE, list, done);
-    return direction == WRITE ? themis_write_list(handle, list, done) : themis_read_list(handle, list, done);
+        return ADIOI_THEMIS_Cache_move(fd, direction, list, done);
+    return direction == THEMIS_WRITE ? themis_write_list(handle, list, done) : themis_read_list(handle, list, done);
 }
 
-static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t bytes, ADIO_Offset offset, size_t *done,
-                       int *error_code)
+static void contiguous(ADIO_File fd, themis_direction_t direction, void *buf, uint64_t bytes, ADIO_Offset offset,
+                       size_t *done, int *error_code)
 {
     int cached = ADIOI_THEMIS_Cache_wanted(fd);
     themis_status_t status = cached ? ADIOI_THEMIS_Coll_settle(fd) : ADIOI_THEMIS_Settle(fd);
@@ -57,14 +56,14 @@ static void contiguous(ADIO_File fd, direction_t direction, void *buf, uint64_t 
         *error_code = buffer_error(__func__);
         return;
     }
-    if (direction == WRITE)
+    if (direction == THEMIS_WRITE)
         fd->dirty_write = 1;
     if (status == THEMIS_OK && bytes > 0)
         AD_THEMIS_UNLOCKED(status, move(fd, direction, cached, &list, done));
     *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
 }
 
-static void contiguous_at(ADIO_File fd, direction_t direction, void *buf, uint64_t bytes, int file_ptr_type,
+static void contiguous_at(ADIO_File fd, themis_direction_t direction, void *buf, uint64_t bytes, int file_ptr_type,
                           ADIO_Offset offset, size_t *done, int *error_code)
 {
     if (file_ptr_type == ADIO_INDIVIDUAL)
@@ -82,7 +81,7 @@ void ADIOI_THEMIS_ReadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI
     size_t done;
 
     MPI_Type_size_x(datatype, &size);
-    contiguous_at(fd, READ, buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done, error_code);
+    contiguous_at(fd, THEMIS_READ, buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done, error_code);
     set_status(status, datatype, done);
 }
 
@@ -93,12 +92,13 @@ void ADIOI_THEMIS_WriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT cou
     size_t done;
 
     MPI_Type_size_x(datatype, &size);
-    contiguous_at(fd, WRITE, (void *)buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done, error_code);
+    contiguous_at(fd, THEMIS_WRITE, (void *)buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done,
+                  error_code);
     set_status(status, datatype, done);
 }
 
 /* Batch by batch, until a read meets the end of the file. */
-static themis_status_t batches(ADIO_File fd, direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
+static themis_status_t batches(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
 {
     int cached = ADIOI_THEMIS_Cache_wanted(fd);
 
@@ -123,10 +123,11 @@ static themis_status_t batches(ADIO_File fd, direction_t direction, ADIOI_THEMIS
 }
 
 /* Atomic mode: nothing else of the range's accesses in between, so all of it is locked, holes included. */
-static themis_status_t atomic_range(ADIO_File fd, direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
+static themis_status_t atomic_range(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_Access *access,
+                                    size_t *total)
 {
     themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
-    int kind = direction == WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
+    int kind = direction == THEMIS_WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
     themis_status_t status, unlocked;
     uint64_t first, behind;
 
@@ -141,7 +142,7 @@ static themis_status_t atomic_range(ADIO_File fd, direction_t direction, ADIOI_T
     return status != THEMIS_OK ? status : unlocked;
 }
 
-static size_t strided(ADIO_File fd, direction_t direction, const void *buf, AD_THEMIS_COUNT count,
+static size_t strided(ADIO_File fd, themis_direction_t direction, const void *buf, AD_THEMIS_COUNT count,
                       MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, int *error_code)
 {
     themis_status_t status = THEMIS_NO_MEMORY;
@@ -153,7 +154,7 @@ static size_t strided(ADIO_File fd, direction_t direction, const void *buf, AD_T
         *error_code = buffer_error(__func__);
         return 0;
     }
-    if (direction == WRITE)
+    if (direction == THEMIS_WRITE)
         fd->dirty_write = 1;
     if (ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
         target = ADIOI_THEMIS_Access_target(&access);
@@ -173,11 +174,11 @@ static size_t strided(ADIO_File fd, direction_t direction, const void *buf, AD_T
 void ADIOI_THEMIS_ReadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
                               ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    set_status(status, datatype, strided(fd, READ, buf, count, datatype, file_ptr_type, offset, error_code));
+    set_status(status, datatype, strided(fd, THEMIS_READ, buf, count, datatype, file_ptr_type, offset, error_code));
 }
 
 void ADIOI_THEMIS_WriteStrided(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    set_status(status, datatype, strided(fd, WRITE, buf, count, datatype, file_ptr_type, offset, error_code));
+    set_status(status, datatype, strided(fd, THEMIS_WRITE, buf, count, datatype, file_ptr_type, offset, error_code));
 }
