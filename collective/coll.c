@@ -16,8 +16,8 @@ themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_
 {
     themis_collective_t *coll = config ? calloc(1, sizeof *coll) : NULL;
     themis_collective_group_t *group = NULL;
-    int never = config && themis_collective_model_mode(config, THEMIS_COLLECTIVE_READ) == THEMIS_COLLECTIVE_LIST &&
-                themis_collective_model_mode(config, THEMIS_COLLECTIVE_WRITE) == THEMIS_COLLECTIVE_LIST;
+    int never = config && themis_collective_model_mode(config, THEMIS_READ) == THEMIS_COLLECTIVE_LIST &&
+                themis_collective_model_mode(config, THEMIS_WRITE) == THEMIS_COLLECTIVE_LIST;
     size_t staging = !config || never ? 0 : config->staging ? config->staging : default_staging;
     themis_status_t status = themis_collective_group_acquire(comm, config ? config->fake_nodes : 0, staging,
                                                              coll ? THEMIS_OK : THEMIS_NO_MEMORY, &group);
@@ -155,7 +155,7 @@ static void result_step(themis_collective_op_t *op)
     if (!themis_collective_op_agree(op, &vote))
         return;
     if (op->exchange)
-        op->done = op->access.direction == THEMIS_COLLECTIVE_READ ? bytes_read(op) : op->access.file->bytes;
+        op->done = op->access.direction == THEMIS_READ ? bytes_read(op) : op->access.file->bytes;
     else if (op->in_step && coll->cache && op->result.most <= THEMIS_COLLECTIVE_SMALL &&
              coll->always == THEMIS_COLLECTIVE_LIST)
         themis_collective_streak_begin(coll);

@@ -36,8 +36,8 @@ static themis_status_t with_list(const themis_collective_access_t *access, char 
     if (wants_packing(access, pieces)) {
         if (!(*packed = malloc(memory->bytes)))
             return THEMIS_NO_MEMORY;
-        if (access->direction == THEMIS_COLLECTIVE_WRITE)
-            themis_collective_memory_copy(memory, access->base, 0, *packed, memory->bytes, THEMIS_COLLECTIVE_WRITE);
+        if (access->direction == THEMIS_WRITE)
+            themis_collective_memory_copy(memory, access->base, 0, *packed, memory->bytes, THEMIS_WRITE);
         few[0] = (struct iovec){*packed, memory->bytes};
         list.memory_count = 1;
     } else if (pieces == 1) {
@@ -55,8 +55,8 @@ static themis_status_t with_list(const themis_collective_access_t *access, char 
 
 static void unpack(const themis_collective_access_t *access, char *packed, uint64_t done)
 {
-    if (packed && access->direction == THEMIS_COLLECTIVE_READ)
-        themis_collective_memory_copy(access->memory, access->base, 0, packed, done, THEMIS_COLLECTIVE_READ);
+    if (packed && access->direction == THEMIS_READ)
+        themis_collective_memory_copy(access->memory, access->base, 0, packed, done, THEMIS_READ);
 }
 
 static themis_status_t submit_op(void *arg, const themis_list_t *list)
@@ -105,7 +105,7 @@ themis_status_t themis_collective_direct_wait(themis_collective_op_t *op)
 
 typedef struct quick {
     const themis_collective_sink_t *sink;
-    themis_collective_direction_t direction;
+    themis_direction_t direction;
     size_t done;
 } quick_t;
 

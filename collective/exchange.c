@@ -252,7 +252,7 @@ static int may_size(const themis_collective_exchange_t *exchange, uint64_t round
         return 0;
     if (round < 2)
         return 1;
-    if (exchange->access.direction == THEMIS_COLLECTIVE_WRITE)
+    if (exchange->access.direction == THEMIS_WRITE)
         return rounds_of(exchange, leader_moved(exchange)) >= round - 1;
     return all_moved(exchange, round - 1);
 }
@@ -261,7 +261,7 @@ static int may_move(const themis_collective_exchange_t *exchange, uint64_t round
 {
     if (round >= exchange->member.sized)
         return 0;
-    if (exchange->access.direction == THEMIS_COLLECTIVE_WRITE)
+    if (exchange->access.direction == THEMIS_WRITE)
         return all_sized(exchange, round + 1);
     return rounds_of(exchange, leader_moved(exchange)) >= round + 1;
 }
@@ -292,7 +292,7 @@ static void post_messages(themis_collective_exchange_t *exchange, uint64_t round
         int peer = (int)exchange->plan->aggregator[d];
         if (!bytes)
             continue;
-        if (exchange->access.direction == THEMIS_COLLECTIVE_WRITE)
+        if (exchange->access.direction == THEMIS_WRITE)
             MPI_Isend(place, (int)bytes, MPI_BYTE, peer, THEMIS_COLLECTIVE_TAG_DATA, group->comm, &request[count++]);
         else
             MPI_Irecv(place, (int)bytes, MPI_BYTE, peer, THEMIS_COLLECTIVE_TAG_DATA, group->comm, &request[count++]);
@@ -305,7 +305,7 @@ static int may_post(const themis_collective_exchange_t *exchange, uint64_t round
 {
     if (round >= exchange->plan->rounds || round >= exchange->leader.ended + 2)
         return 0;
-    if (exchange->access.direction == THEMIS_COLLECTIVE_WRITE)
+    if (exchange->access.direction == THEMIS_WRITE)
         return all_moved(exchange, round + 1);
     return all_sized(exchange, round + 1) && (round < 2 || all_moved(exchange, round - 1));
 }
@@ -355,11 +355,11 @@ static void write_round(themis_collective_exchange_t *exchange, uint64_t round)
     char *place = exchange->buffers->messages[round & 1];
     themis_collective_window_turn(window, round);
     for (uint32_t p = 0; p < plan->parts; p++) {
-        themis_collective_window_move(window, &plan->part[p], place, THEMIS_COLLECTIVE_WRITE);
+        themis_collective_window_move(window, &plan->part[p], place, THEMIS_WRITE);
         place += part_bytes(exchange, round, p);
     }
     if (exchange->status == THEMIS_OK)
-        note(exchange, themis_collective_window_start(window, exchange->sink, THEMIS_COLLECTIVE_WRITE));
+        note(exchange, themis_collective_window_start(window, exchange->sink, THEMIS_WRITE));
 }
 
 static void send_round(themis_collective_exchange_t *exchange, uint64_t round)
@@ -371,7 +371,7 @@ static void send_round(themis_collective_exchange_t *exchange, uint64_t round)
         uint64_t bytes = part_bytes(exchange, round, p);
         if (!bytes)
             continue;
-        themis_collective_window_move(window, &plan->part[p], place, THEMIS_COLLECTIVE_READ);
+        themis_collective_window_move(window, &plan->part[p], place, THEMIS_READ);
         MPI_Isend(place, (int)bytes, MPI_BYTE, plan->part[p].leader, THEMIS_COLLECTIVE_TAG_DATA, exchange->group->comm,
                   &exchange->aggregator.request[round & 1][p]);
         place += bytes;
@@ -398,7 +398,7 @@ static void read_round(themis_collective_exchange_t *exchange, uint64_t round)
     themis_collective_window_t *window = &exchange->buffers->window[round & 1];
     themis_collective_window_turn(window, round);
     if (exchange->status == THEMIS_OK)
-        note(exchange, themis_collective_window_start(window, exchange->sink, THEMIS_COLLECTIVE_READ));
+        note(exchange, themis_collective_window_start(window, exchange->sink, THEMIS_READ));
 }
 
 /* What an aggregator does with a round, at most two of them under way: begin it; when its first half is done turn it
@@ -456,7 +456,7 @@ themis_status_t themis_collective_exchange_step(themis_collective_exchange_t *ex
     if (!exchange->group->local)
         leader_step(exchange);
     if (exchange->plan->mine != THEMIS_COLLECTIVE_NO_DOMAIN)
-        aggregator_step(exchange, exchange->access.direction == THEMIS_COLLECTIVE_WRITE ? &writing : &reading);
+        aggregator_step(exchange, exchange->access.direction == THEMIS_WRITE ? &writing : &reading);
     if (!ended(exchange))
         return THEMIS_IN_PROGRESS;
     exchange->group->rounds = exchange->base + exchange->plan->rounds;

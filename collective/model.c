@@ -5,13 +5,12 @@
 #define LARGE_PIECE (UINT64_C(64) << 10)
 
 themis_collective_mode_t themis_collective_model_mode(const themis_collective_config_t *config,
-                                                      themis_collective_direction_t direction)
+                                                      themis_direction_t direction)
 {
     return config->mode == THEMIS_COLLECTIVE_AUTO ? config->wanted[direction] : config->mode;
 }
 
-static int always_list(const themis_collective_config_t *config, themis_collective_direction_t direction,
-                       uint32_t nodes)
+static int always_list(const themis_collective_config_t *config, themis_direction_t direction, uint32_t nodes)
 {
     themis_collective_mode_t mode = themis_collective_model_mode(config, direction);
 
@@ -20,14 +19,13 @@ static int always_list(const themis_collective_config_t *config, themis_collecti
 
 themis_collective_mode_t themis_collective_model_always(const themis_collective_config_t *config, uint32_t nodes)
 {
-    int always =
-        always_list(config, THEMIS_COLLECTIVE_READ, nodes) && always_list(config, THEMIS_COLLECTIVE_WRITE, nodes);
+    int always = always_list(config, THEMIS_READ, nodes) && always_list(config, THEMIS_WRITE, nodes);
 
     return always ? THEMIS_COLLECTIVE_LIST : THEMIS_COLLECTIVE_AUTO;
 }
 
 themis_collective_mode_t themis_collective_model_choose(const themis_collective_config_t *config,
-                                                        themis_collective_direction_t direction, uint32_t nodes,
+                                                        themis_direction_t direction, uint32_t nodes,
                                                         const themis_collective_vote_t *vote)
 {
     themis_collective_mode_t mode = themis_collective_model_mode(config, direction);

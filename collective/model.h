@@ -16,14 +16,14 @@ enum {
 
 /* What the hints say for one direction: AUTO leaves it to choose. */
 themis_collective_mode_t themis_collective_model_mode(const themis_collective_config_t *config,
-                                                      themis_collective_direction_t direction);
+                                                      themis_direction_t direction);
 
 /* The mode that every call of the file will have, or AUTO if that depends on the call. */
 themis_collective_mode_t themis_collective_model_always(const themis_collective_config_t *config, uint32_t nodes);
 
 /* LIST or TWOPHASE for one call. */
 themis_collective_mode_t themis_collective_model_choose(const themis_collective_config_t *config,
-                                                        themis_collective_direction_t direction, uint32_t nodes,
+                                                        themis_direction_t direction, uint32_t nodes,
                                                         const themis_collective_vote_t *vote);
 
 /* After a call in which no rank had more than SMALL bytes, up to STREAK calls go without agreement. A row doubles

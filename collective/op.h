@@ -99,7 +99,7 @@ void themis_collective_twophase_end(themis_collective_op_t *op);
  * calls. */
 void themis_collective_streak_begin(themis_collective_t *coll);
 void themis_collective_streak_break(themis_collective_t *coll);
-int themis_collective_streak_has(const themis_collective_t *coll, themis_collective_direction_t direction);
+int themis_collective_streak_has(const themis_collective_t *coll, themis_direction_t direction);
 themis_status_t themis_collective_streak_run(themis_collective_t *coll, const themis_collective_access_t *access,
                                              themis_status_t own, uint64_t *done);
 int themis_collective_late_ended(themis_collective_t *coll);

@@ -247,16 +247,16 @@ uint64_t themis_collective_runs_last_before(const themis_collective_runs_t *runs
     return last_piece(&runs->run[i - 1]) + runs->run[i - 1].length;
 }
 
-static void move(void *memory, void *packed, uint64_t bytes, themis_collective_direction_t direction)
+static void move(void *memory, void *packed, uint64_t bytes, themis_direction_t direction)
 {
-    if (direction == THEMIS_COLLECTIVE_WRITE)
+    if (direction == THEMIS_WRITE)
         memcpy(packed, memory, bytes);
     else
         memcpy(memory, packed, bytes);
 }
 
 void themis_collective_memory_copy(const themis_collective_runs_t *memory, void *base, uint64_t position, void *packed,
-                                   uint64_t bytes, themis_collective_direction_t direction)
+                                   uint64_t bytes, themis_direction_t direction)
 {
     if (!bytes)
         return;

@@ -61,7 +61,7 @@ static themis_status_t run_alone(themis_collective_t *coll, const themis_collect
     memset(op, 0, sizeof *op);
     op->coll = coll;
     op->access = *access;
-    themis_status_t status = access->direction == THEMIS_COLLECTIVE_WRITE ? themis_collective_settle(coll) : THEMIS_OK;
+    themis_status_t status = access->direction == THEMIS_WRITE ? themis_collective_settle(coll) : THEMIS_OK;
     if (status == THEMIS_OK)
         status = themis_collective_direct_start(op);
     if (status == THEMIS_OK)
@@ -124,7 +124,7 @@ void themis_collective_streak_break(themis_collective_t *coll)
     coll->streaking = 0;
 }
 
-int themis_collective_streak_has(const themis_collective_t *coll, themis_collective_direction_t direction)
+int themis_collective_streak_has(const themis_collective_t *coll, themis_direction_t direction)
 {
     return coll->dirty && coll->direction == (int)direction && (coll->streak || coll->streaking);
 }

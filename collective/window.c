@@ -80,10 +80,10 @@ static void mark(uint64_t *bits, uint64_t from, uint64_t count)
 
 /* Moves one row between the packed message and the window, where its first byte is at `place`. */
 static void move_row(themis_collective_window_t *window, const themis_collective_row_t *row, uint64_t place,
-                     char *packed, themis_collective_direction_t direction)
+                     char *packed, themis_direction_t direction)
 {
     for (uint64_t i = 0; i < row->count; i++, place += row->stride, packed += row->length) {
-        if (direction == THEMIS_COLLECTIVE_READ) {
+        if (direction == THEMIS_READ) {
             memcpy(packed, window->bytes + place, row->length);
         } else {
             memcpy(window->bytes + place, packed, row->length);
@@ -94,7 +94,7 @@ static void move_row(themis_collective_window_t *window, const themis_collective
 
 /* A message holds the bytes of rank after rank, each in the order of the file. */
 void themis_collective_window_move(themis_collective_window_t *window, const themis_collective_part_t *part,
-                                   char *message, themis_collective_direction_t direction)
+                                   char *message, themis_direction_t direction)
 {
     themis_collective_span_t span;
     themis_collective_extent_t extent;
@@ -220,7 +220,7 @@ static size_t count_extents(const themis_collective_window_t *window)
 }
 
 static themis_status_t start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
-                             themis_collective_direction_t direction, const struct iovec *memory, size_t pieces)
+                             themis_direction_t direction, const struct iovec *memory, size_t pieces)
 {
     window->asked = window->runs.bytes;
     if (!window->asked)
@@ -230,10 +230,10 @@ static themis_status_t start(themis_collective_window_t *window, const themis_co
 }
 
 themis_status_t themis_collective_window_start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
-                                               themis_collective_direction_t direction)
+                                               themis_direction_t direction)
 {
     themis_collective_runs_clear(&window->runs);
-    if (direction == THEMIS_COLLECTIVE_WRITE) {
+    if (direction == THEMIS_WRITE) {
         themis_status_t status = collect_written(window);
         struct iovec memory = {window->bytes, window->runs.bytes};
         return status == THEMIS_OK ? start(window, sink, direction, &memory, 1) : status;

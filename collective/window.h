@@ -36,7 +36,7 @@ uint64_t themis_collective_window_part_bytes(const themis_collective_plan_t *pla
 
 /* Moves the message of one part into the window (WRITE) or out of it (READ). */
 void themis_collective_window_move(themis_collective_window_t *window, const themis_collective_part_t *part,
-                                   char *message, themis_collective_direction_t direction);
+                                   char *message, themis_direction_t direction);
 
 /*
  * Starts reading what the parts ask for, or writing what was scattered in: exactly the bytes that someone wrote, never
@@ -44,7 +44,7 @@ void themis_collective_window_move(themis_collective_window_t *window, const the
  * first byte asked for that lies behind the end of the file, and is left alone if there is none.
  */
 themis_status_t themis_collective_window_start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
-                                               themis_collective_direction_t direction);
+                                               themis_direction_t direction);
 themis_status_t themis_collective_window_test(themis_collective_window_t *window, const themis_collective_sink_t *sink,
                                               uint64_t *eof);
 #endif

@@ -7,9 +7,9 @@
 #include "server/server.h"
 #include "util/log.h"
 
-static themis_store_direction_t direction_of(const themis_request_t *request)
+static themis_direction_t direction_of(const themis_request_t *request)
 {
-    return request->header.opcode == THEMIS_OP_WRITE ? THEMIS_STORE_WRITE : THEMIS_STORE_READ;
+    return request->header.opcode == THEMIS_OP_WRITE ? THEMIS_WRITE : THEMIS_READ;
 }
 
 /* The end of a transfer that the network went on with: a worker takes it from here. */
@@ -30,7 +30,7 @@ static themis_status_t move(themis_request_t *request)
     const unsigned char *descriptor = request->body.io.descriptor;
 
     request->state = THEMIS_SERVER_REQUEST_MOVING;
-    if (window->direction == THEMIS_STORE_WRITE)
+    if (window->direction == THEMIS_WRITE)
         return themis_net_pull(request->conn, descriptor, request->cursor.done, window->pieces, window->piece_count,
                                on_moved, request);
     return themis_net_push(request->conn, descriptor, request->cursor.done, window->pieces, window->piece_count,
@@ -40,22 +40,22 @@ static themis_status_t move(themis_request_t *request)
 static themis_status_t open_object(themis_request_t *request)
 {
     themis_store_t *store = request->server->store;
-    themis_store_direction_t direction = direction_of(request);
+    themis_direction_t direction = direction_of(request);
     uint64_t id = request->body.io.object;
     themis_store_size_t size;
 
     request->opened = 1;
-    request->end = direction == THEMIS_STORE_WRITE ? UINT64_MAX : 0;
-    themis_status_t status = themis_server_access_object(&request->session->identity, id,
-                                                         direction == THEMIS_STORE_WRITE ? THEMIS_SERVER_ACCESS_WRITE
-                                                                                         : THEMIS_SERVER_ACCESS_READ);
+    request->end = direction == THEMIS_WRITE ? UINT64_MAX : 0;
+    themis_status_t status =
+        themis_server_access_object(&request->session->identity, id,
+                                    direction == THEMIS_WRITE ? THEMIS_SERVER_ACCESS_WRITE : THEMIS_SERVER_ACCESS_READ);
     if (status != THEMIS_OK)
         return status;
-    status = direction == THEMIS_STORE_WRITE ? themis_server_objects_open(request->server, id, &request->object)
-                                             : themis_store_open(store, id, 0, &request->object);
+    status = direction == THEMIS_WRITE ? themis_server_objects_open(request->server, id, &request->object)
+                                       : themis_store_open(store, id, 0, &request->object);
     if (status == THEMIS_NO_ENTRY)
         return THEMIS_OK; /* nothing was written here: an end of 0 */
-    if (status != THEMIS_OK || direction == THEMIS_STORE_WRITE)
+    if (status != THEMIS_OK || direction == THEMIS_WRITE)
         return status;
     status = themis_store_size(store, request->object, &size);
     if (status == THEMIS_OK)

@@ -228,7 +228,7 @@ static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *win
         extent_t *extent = index < object->extents.count ? object->extents.extent[index] : NULL;
         if (!extent || extent->offset > at) {
             uint64_t behind = extent && extent->offset < end ? extent->offset : end;
-            if (window->direction == THEMIS_STORE_READ) {
+            if (window->direction == THEMIS_READ) {
                 *full = !zeros_part(arena, window, behind - at);
                 at = behind;
                 continue;
@@ -241,8 +241,8 @@ static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *win
         }
         uint64_t behind = themis_store_arena_extent_end(extent) < end ? themis_store_arena_extent_end(extent) : end;
         uint64_t from = at - extent->offset, to = behind - extent->offset;
-        *full = !(window->direction == THEMIS_STORE_WRITE ? write_part(arena, window, extent, from, to)
-                                                          : read_part(arena, window, extent, from, to));
+        *full = !(window->direction == THEMIS_WRITE ? write_part(arena, window, extent, from, to)
+                                                    : read_part(arena, window, extent, from, to));
         at = behind;
     }
     return THEMIS_OK;
@@ -311,7 +311,7 @@ static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t
     int ok = moved == THEMIS_OK;
 
     pthread_mutex_lock(&object->lock);
-    if (window->direction == THEMIS_STORE_WRITE) {
+    if (window->direction == THEMIS_WRITE) {
         /* a truncation came between: the write counts as made before it */
         int cut = window->generation != object->generation;
         release_marks(window, ok, cut ? object->end : UINT64_MAX);

@@ -247,7 +247,7 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
         window->bytes += extent->length;
     }
     window->extent_count = count;
-    if (window->direction == THEMIS_STORE_READ && move_window(window, move_out) < 0)
+    if (window->direction == THEMIS_READ && move_window(window, move_out) < 0)
         return failure(window->object, "read");
     window->pieces[0] = (struct iovec){.iov_base = window->staging, .iov_len = window->bytes};
     window->piece_count = 1;
@@ -257,7 +257,7 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
 static themis_status_t posix_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
     (void)store;
-    if (moved == THEMIS_OK && window->direction == THEMIS_STORE_WRITE && move_window(window, move_in) < 0)
+    if (moved == THEMIS_OK && window->direction == THEMIS_WRITE && move_window(window, move_in) < 0)
         return failure(window->object, "write");
     return moved;
 }

@@ -23,9 +23,9 @@
 typedef struct themis_store themis_store_t;
 typedef struct themis_store_object themis_store_object_t;
 
-typedef themis_direction_t themis_store_direction_t;
-#define THEMIS_STORE_READ THEMIS_READ
-#define THEMIS_STORE_WRITE THEMIS_WRITE
+typedef themis_direction_t themis_direction_t;
+#define THEMIS_READ THEMIS_READ
+#define THEMIS_WRITE THEMIS_WRITE
 
 typedef struct themis_store_extent {
     uint64_t offset, length; /* bytes; offset + length below 2^63 */
@@ -47,7 +47,7 @@ typedef struct themis_store_window_mark {
 typedef struct themis_store_window {
     /* set by the caller before prepare */
     themis_store_object_t *object;
-    themis_store_direction_t direction;
+    themis_direction_t direction;
     size_t extent_count;
     themis_store_extent_t extents[THEMIS_STORE_WINDOW_EXTENTS];
     /* set by prepare */

@@ -37,7 +37,7 @@ static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, co
 }
 
 /* In atomic mode each rank's access is one under a lock, once all have come; then all agree on how it went. */
-static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_collective_direction_t direction, void *buf,
+static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_direction_t direction, void *buf,
                        AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset,
                        ADIO_Status *status, int *error_code)
 {
@@ -47,7 +47,7 @@ static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_collective_
     *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, all);
     if (all != THEMIS_OK)
         return;
-    if (direction == THEMIS_COLLECTIVE_WRITE)
+    if (direction == THEMIS_WRITE)
         ADIOI_THEMIS_WriteStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
     else
         ADIOI_THEMIS_ReadStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
@@ -57,8 +57,8 @@ static void run_atomic(ADIO_File fd, ADIOI_THEMIS_Coll *coll, themis_collective_
         *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, all);
 }
 
-static void run(ADIO_File fd, themis_collective_direction_t direction, void *buf, AD_THEMIS_COUNT count,
-                MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
+static void run(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_Coll_get(fd);
     themis_collective_access_t access;
@@ -80,7 +80,7 @@ static void run(ADIO_File fd, themis_collective_direction_t direction, void *buf
     if (own == THEMIS_OK)
         own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
     access = (themis_collective_access_t){direction, &coll->file, &coll->memory, buf};
-    fd->dirty_write |= direction == THEMIS_COLLECTIVE_WRITE;
+    fd->dirty_write |= direction == THEMIS_WRITE;
     AD_THEMIS_UNLOCKED(result, themis_collective_run(coll->coll, &access, own, &done));
     fd->fp_sys_posn = -1;
     if (result == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
@@ -93,13 +93,13 @@ static void run(ADIO_File fd, themis_collective_direction_t direction, void *buf
 void ADIOI_THEMIS_ReadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                   int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    run(fd, THEMIS_COLLECTIVE_READ, buf, count, datatype, file_ptr_type, offset, status, error_code);
+    run(fd, THEMIS_READ, buf, count, datatype, file_ptr_type, offset, status, error_code);
 }
 
 void ADIOI_THEMIS_WriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                    int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    run(fd, THEMIS_COLLECTIVE_WRITE, (void *)buf, count, datatype, file_ptr_type, offset, status, error_code);
+    run(fd, THEMIS_WRITE, (void *)buf, count, datatype, file_ptr_type, offset, status, error_code);
 }
 
 /* --- non-blocking --- */
@@ -159,8 +159,8 @@ static int free_fn(void *state)
 static ADIOI_THEMIS_Pending_class requests = {.poll = poll_fn, .wait = wait_fn, .free = free_fn};
 
 /* Begins a call; the caller's `pending` has its lists afterwards. */
-static themis_status_t begin(pending_t *pending, themis_collective_direction_t direction, void *buf,
-                             AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset)
+static themis_status_t begin(pending_t *pending, themis_direction_t direction, void *buf, AD_THEMIS_COUNT count,
+                             MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset)
 {
     ADIO_File fd = pending->fd;
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
@@ -181,12 +181,12 @@ static themis_status_t begin(pending_t *pending, themis_collective_direction_t d
     if (file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + bytes_of(count, datatype));
     fd->fp_sys_posn = -1;
-    fd->dirty_write |= direction == THEMIS_COLLECTIVE_WRITE;
+    fd->dirty_write |= direction == THEMIS_WRITE;
     return pending->op ? THEMIS_OK : own;
 }
 
-static void start(ADIO_File fd, themis_collective_direction_t direction, void *buf, AD_THEMIS_COUNT count,
-                  MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
+static void start(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                  int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_Coll_get(fd);
     pending_t *pending = coll ? calloc(1, sizeof *pending) : NULL;
@@ -211,9 +211,8 @@ static void start(ADIO_File fd, themis_collective_direction_t direction, void *b
 }
 
 /* In atomic mode the access happens under a lock, so it is over when the call returns. */
-static void at_once(ADIO_File fd, themis_collective_direction_t direction, void *buf, AD_THEMIS_COUNT count,
-                    MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
-                    int *error_code)
+static void at_once(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                    int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     ADIO_Status status;
     MPI_Count moved;
@@ -229,13 +228,13 @@ static void at_once(ADIO_File fd, themis_collective_direction_t direction, void 
 void ADIOI_THEMIS_IreadStridedColl(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                    int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    (fd->atomicity ? at_once : start)(fd, THEMIS_COLLECTIVE_READ, buf, count, datatype, file_ptr_type, offset, request,
+    (fd->atomicity ? at_once : start)(fd, THEMIS_READ, buf, count, datatype, file_ptr_type, offset, request,
                                       error_code);
 }
 
 void ADIOI_THEMIS_IwriteStridedColl(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                     int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    (fd->atomicity ? at_once : start)(fd, THEMIS_COLLECTIVE_WRITE, (void *)buf, count, datatype, file_ptr_type, offset,
-                                      request, error_code);
+    (fd->atomicity ? at_once : start)(fd, THEMIS_WRITE, (void *)buf, count, datatype, file_ptr_type, offset, request,
+                                      error_code);
 }

@@ -19,13 +19,12 @@ themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t 
     return status;
 }
 
-static themis_status_t sink_start(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
-                                  void **request)
+static themis_status_t sink_start(void *arg, themis_direction_t direction, const themis_list_t *list, void **request)
 {
     ADIOI_THEMIS_Coll *coll = arg;
     themis_request_t *made;
-    themis_status_t status = direction == THEMIS_COLLECTIVE_WRITE ? themis_iwrite_list(coll->handle, list, &made)
-                                                                  : themis_iread_list(coll->handle, list, &made);
+    themis_status_t status = direction == THEMIS_WRITE ? themis_iwrite_list(coll->handle, list, &made)
+                                                       : themis_iread_list(coll->handle, list, &made);
 
     if (status == THEMIS_OK)
         *request = made;
@@ -42,8 +41,7 @@ static themis_status_t sink_wait(void *arg, void *request, size_t *done)
     return ADIOI_THEMIS_Coll_note(arg, themis_request_wait(request, done));
 }
 
-static themis_status_t sink_quick(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
-                                  size_t *done)
+static themis_status_t sink_quick(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
 {
     /* buffers that are copied to and from while they are in a processor's cache */
     static const themis_cache_options_t options = {
@@ -54,8 +52,8 @@ static themis_status_t sink_quick(void *arg, themis_collective_direction_t direc
     if (!coll->cache)
         status = themis_cache_create(coll->handle, &options, &coll->cache);
     if (status == THEMIS_OK)
-        status = direction == THEMIS_COLLECTIVE_WRITE ? themis_cache_write(coll->cache, list, done)
-                                                      : themis_cache_read(coll->cache, list, done);
+        status = direction == THEMIS_WRITE ? themis_cache_write(coll->cache, list, done)
+                                           : themis_cache_read(coll->cache, list, done);
     return ADIOI_THEMIS_Coll_note(coll, status);
 }
 
@@ -120,8 +118,8 @@ static void read_hints(ADIO_File fd, themis_collective_config_t *config)
     config->cache = ADIOI_THEMIS_Cache_asked(fd);
     config->topology = topology ? topology : themis_util_config_env("THEMIS_TOPOLOGY");
     config->aggregators = wanted_aggregators(fd);
-    config->wanted[THEMIS_COLLECTIVE_READ] = mode_of(fd->hints->cb_read);
-    config->wanted[THEMIS_COLLECTIVE_WRITE] = mode_of(fd->hints->cb_write);
+    config->wanted[THEMIS_READ] = mode_of(fd->hints->cb_read);
+    config->wanted[THEMIS_WRITE] = mode_of(fd->hints->cb_write);
 }
 
 static void configure(ADIO_File fd, themis_collective_config_t *config)

@@ -69,7 +69,7 @@ typedef struct file_sink {
 } file_sink_t;
 
 typedef struct file_request {
-    themis_collective_direction_t direction;
+    themis_direction_t direction;
     struct iovec *memory;
     themis_run_t *runs;
     size_t memory_count, run_count;
@@ -77,8 +77,7 @@ typedef struct file_request {
     int fails;
 } file_request_t;
 
-static themis_status_t sink_start(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
-                                  void **request)
+static themis_status_t sink_start(void *arg, themis_direction_t direction, const themis_list_t *list, void **request)
 {
     file_sink_t *sink = arg;
     long left = allocations_left;
@@ -113,8 +112,8 @@ static int move_piece(file_sink_t *sink, file_request_t *r, uint64_t offset, uin
         size_t part = r->memory[*iov].iov_len - *at;
         part = part < length ? part : length;
         char *place = (char *)r->memory[*iov].iov_base + *at;
-        ssize_t n = r->direction == THEMIS_COLLECTIVE_READ ? pread(sink->fd, place, part, (off_t)offset)
-                                                           : pwrite(sink->fd, place, part, (off_t)offset);
+        ssize_t n = r->direction == THEMIS_READ ? pread(sink->fd, place, part, (off_t)offset)
+                                                : pwrite(sink->fd, place, part, (off_t)offset);
         if (n <= 0)
             return 0;
         *at += (size_t)n;
@@ -152,8 +151,7 @@ static themis_status_t sink_wait(void *arg, void *request, size_t *done)
 }
 
 /* The cache of a rank: here the file itself. */
-static themis_status_t sink_quick(void *arg, themis_collective_direction_t direction, const themis_list_t *list,
-                                  size_t *done)
+static themis_status_t sink_quick(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
 {
     void *request;
     themis_status_t status = sink_start(arg, direction, list, &request);
@@ -228,7 +226,7 @@ static void say(const char *what, unsigned call, uint64_t at)
 
 typedef struct call {
     unsigned number;
-    themis_collective_direction_t direction;
+    themis_direction_t direction;
     uint64_t base, size; /* of the pattern; of the file */
     int *owner;
     themis_collective_runs_t file, memory;
@@ -241,7 +239,7 @@ static void fill_memory(call_t *call)
     call->buffer_bytes = call->memory.end + 64;
     call->buffer = malloc(call->buffer_bytes);
     memset(call->buffer, 0xA5, call->buffer_bytes);
-    if (call->direction == THEMIS_COLLECTIVE_READ)
+    if (call->direction == THEMIS_READ)
         return;
     for (uint64_t p = 0; p < call->file.bytes; p++)
         call->buffer[themis_collective_runs_offset(&call->memory, p)] =
@@ -329,7 +327,7 @@ static void update_expected(call_t *call)
 {
     for (uint64_t i = 0; i < SPACE; i++) {
         uint64_t offset = call->base + i;
-        if (call->direction == THEMIS_COLLECTIVE_WRITE && call->owner[i] >= 0) {
+        if (call->direction == THEMIS_WRITE && call->owner[i] >= 0) {
             call->expected[offset] = content(offset, call->number);
             call->size = offset + 1 > call->size ? offset + 1 : call->size;
         }
@@ -347,7 +345,7 @@ static void session(call_t *call, file_sink_t *files, const themis_collective_si
         return;
     }
     for (unsigned i = 0; i < calls && !failures; i++, call->number++) {
-        call->direction = draw(2) ? THEMIS_COLLECTIVE_WRITE : THEMIS_COLLECTIVE_READ;
+        call->direction = draw(2) ? THEMIS_WRITE : THEMIS_READ;
         blocking = draw(3) > 0;
         if (fresh || draw(2))
             make_owners(call->owner);
@@ -368,7 +366,7 @@ static void session(call_t *call, file_sink_t *files, const themis_collective_si
         MPI_Barrier(MPI_COMM_WORLD);
         if (status != THEMIS_OK)
             say("call failed", call->number, (uint64_t)-status);
-        else if (call->direction == THEMIS_COLLECTIVE_READ)
+        else if (call->direction == THEMIS_READ)
             check_read(call);
         else
             check_written(call, files->fd);
@@ -391,7 +389,7 @@ static void errors(call_t *call, file_sink_t *files, const themis_collective_sin
         return;
     make_owners(call->owner);
     call->base = 0;
-    call->direction = THEMIS_COLLECTIVE_WRITE;
+    call->direction = THEMIS_WRITE;
     themis_collective_runs_clear(&call->file);
     themis_collective_runs_clear(&call->memory);
     take_own(call->owner, 0, &call->file);
@@ -467,7 +465,7 @@ static long memory(call_t *call, const themis_collective_sink_t *sink)
                                              .layout = {.stripe_size = 4096, .servers = 2},
                                              .fake_nodes = ranks > 2 ? 2 : 1,
                                              .staging = 100000};
-        call->direction = kind % 2 ? THEMIS_COLLECTIVE_READ : THEMIS_COLLECTIVE_WRITE;
+        call->direction = kind % 2 ? THEMIS_READ : THEMIS_WRITE;
         themis_collective_runs_clear(&call->file);
         themis_collective_runs_clear(&call->memory);
         for (uint64_t i = 0; i < 100; i++)
@@ -501,7 +499,7 @@ static int row_of_calls(themis_collective_t *coll, file_sink_t *files, int victi
         themis_collective_runs_push(&memory, 0, bytes, bytes, 1);
         if (rank == victim && i == bad)
             files->fail_at = 0;
-        themis_collective_access_t access = {THEMIS_COLLECTIVE_WRITE, &file, &memory, buffer};
+        themis_collective_access_t access = {THEMIS_WRITE, &file, &memory, buffer};
         themis_status_t status = themis_collective_run(coll, &access, THEMIS_OK, &done);
         files->fail_at = -1;
         if (status != THEMIS_OK && status != THEMIS_DISCONNECTED)

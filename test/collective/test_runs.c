@@ -87,9 +87,9 @@ START_TEST(offsets_and_copies_follow_the_stream)
         uint64_t bytes = make(&runs, where), from = draw(bytes), part = draw(bytes - from + 1);
         for (uint64_t i = 0; i < SPACE; i++)
             memory[i] = (unsigned char)draw(256);
-        themis_collective_memory_copy(&runs, memory, from, packed, part, THEMIS_COLLECTIVE_WRITE);
+        themis_collective_memory_copy(&runs, memory, from, packed, part, THEMIS_WRITE);
         memset(copy, 0, sizeof copy);
-        themis_collective_memory_copy(&runs, copy, from, packed, part, THEMIS_COLLECTIVE_READ);
+        themis_collective_memory_copy(&runs, copy, from, packed, part, THEMIS_READ);
         for (uint64_t p = 0; p < bytes; p++) {
             ck_assert_uint_eq(themis_collective_runs_offset(&runs, p), where[p]);
             ck_assert_uint_eq(copy[where[p]], p >= from && p < from + part ? memory[where[p]] : 0);

@@ -43,13 +43,13 @@ static void close_store(void)
 }
 
 /* Moves bytes as the engine does, window by window, until all are moved or the store refuses. */
-static themis_status_t transfer(uint64_t id, themis_store_direction_t direction, uint64_t offset, uint8_t *bytes,
+static themis_status_t transfer(uint64_t id, themis_direction_t direction, uint64_t offset, uint8_t *bytes,
                                 uint64_t length)
 {
     themis_store_object_t *object;
     themis_store_window_t *window;
 
-    themis_status_t status = themis_store_open(store, id, direction == THEMIS_STORE_WRITE, &object);
+    themis_status_t status = themis_store_open(store, id, direction == THEMIS_WRITE, &object);
     if (status != THEMIS_OK)
         return status;
     REQUIRE(themis_store_window_create(&window) == THEMIS_OK);
@@ -66,7 +66,7 @@ static themis_status_t transfer(uint64_t id, themis_store_direction_t direction,
         uint64_t sum = 0;
         for (size_t i = 0; i < window->piece_count; i++) {
             const struct iovec *piece = &window->pieces[i];
-            if (direction == THEMIS_STORE_WRITE)
+            if (direction == THEMIS_WRITE)
                 memcpy(piece->iov_base, bytes + sum, piece->iov_len);
             else
                 memcpy(bytes + sum, piece->iov_base, piece->iov_len);
@@ -88,7 +88,7 @@ static void put(uint64_t id, uint64_t offset, uint64_t length, uint8_t value)
     uint8_t *bytes = malloc(length);
 
     memset(bytes, value, length);
-    REQUIRE(transfer(id, THEMIS_STORE_WRITE, offset, bytes, length) == THEMIS_OK);
+    REQUIRE(transfer(id, THEMIS_WRITE, offset, bytes, length) == THEMIS_OK);
     free(bytes);
 }
 
@@ -97,7 +97,7 @@ static void expect(uint64_t id, uint64_t offset, uint64_t length, uint8_t value)
     uint8_t *bytes = malloc(length);
 
     memset(bytes, 0xee, length);
-    REQUIRE(transfer(id, THEMIS_STORE_READ, offset, bytes, length) == THEMIS_OK);
+    REQUIRE(transfer(id, THEMIS_READ, offset, bytes, length) == THEMIS_OK);
     for (uint64_t i = 0; i < length; i++)
         if (bytes[i] != value)
             ck_abort_msg("object %d byte %llu is %u, not %u", (int)id, (unsigned long long)(offset + i), bytes[i],
@@ -185,7 +185,7 @@ START_TEST(a_failed_write_shows_nothing_old)
     ck_assert_int_eq(themis_store_open(store, 2, 1, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
     window->object = object;
-    window->direction = THEMIS_STORE_WRITE;
+    window->direction = THEMIS_WRITE;
     window->extent_count = 1;
     window->extents[0] = (themis_store_extent_t){10, MIB / 2};
     ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
@@ -302,19 +302,19 @@ START_TEST(random_writes_match_an_array)
         case 1:
             if (offset + length > end)
                 break;
-            ck_assert_int_eq(transfer(1, THEMIS_STORE_READ, offset, got, length), THEMIS_OK);
+            ck_assert_int_eq(transfer(1, THEMIS_READ, offset, got, length), THEMIS_OK);
             ck_assert_mem_eq(got, model + offset, length);
             break;
         default:
             for (uint64_t i = 0; i < length; i++)
                 bytes[i] = (uint8_t)rand_r(&seed);
             memcpy(model + offset, bytes, length);
-            ck_assert_int_eq(transfer(1, THEMIS_STORE_WRITE, offset, bytes, length), THEMIS_OK);
+            ck_assert_int_eq(transfer(1, THEMIS_WRITE, offset, bytes, length), THEMIS_OK);
             end = offset + length > end ? offset + length : end;
         }
     }
     truncate_to(1, BYTES);
-    ck_assert_int_eq(transfer(1, THEMIS_STORE_READ, 0, got, BYTES), THEMIS_OK);
+    ck_assert_int_eq(transfer(1, THEMIS_READ, 0, got, BYTES), THEMIS_OK);
     ck_assert_mem_eq(got, model, BYTES);
     free(model);
     free(got);
@@ -333,9 +333,9 @@ START_TEST(scattered_extents_in_one_window)
     open_store(_i, 64 * MIB, 0);
     ck_assert_int_eq(themis_store_open(store, 1, 1, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
-    for (int direction = THEMIS_STORE_WRITE; direction >= THEMIS_STORE_READ; direction--) {
+    for (int direction = THEMIS_WRITE; direction >= THEMIS_READ; direction--) {
         window->object = object;
-        window->direction = (themis_store_direction_t)direction;
+        window->direction = (themis_direction_t)direction;
         window->extent_count = THEMIS_STORE_WINDOW_EXTENTS;
         for (uint64_t i = 0; i < THEMIS_STORE_WINDOW_EXTENTS; i++)
             window->extents[i] = (themis_store_extent_t){i * 1000, 64};
@@ -345,7 +345,7 @@ START_TEST(scattered_extents_in_one_window)
         for (size_t i = 0; i < window->piece_count; i++)
             for (size_t k = 0; k < window->pieces[i].iov_len; k++) {
                 uint8_t *byte = (uint8_t *)window->pieces[i].iov_base + k;
-                if (direction == THEMIS_STORE_WRITE)
+                if (direction == THEMIS_WRITE)
                     *byte = ++counter;
                 else
                     REQUIRE(*byte == (uint8_t)++counter);
@@ -366,7 +366,7 @@ START_TEST(a_full_arena_keeps_what_was_written)
 
     open_store(0, 2 * MIB, 0);
     put(1, 0, MIB, 'a');
-    ck_assert_int_eq(transfer(2, THEMIS_STORE_WRITE, 0, bytes, 4 * MIB), THEMIS_NO_SPACE);
+    ck_assert_int_eq(transfer(2, THEMIS_WRITE, 0, bytes, 4 * MIB), THEMIS_NO_SPACE);
     ck_assert_int_eq(themis_store_usage(store, &usage), THEMIS_OK);
     ck_assert_uint_eq(usage.used, 2 * MIB);
     ck_assert_uint_eq(usage.objects, 2);
@@ -392,7 +392,7 @@ START_TEST(an_arena_holds_many_small_objects)
     for (uint64_t id = 1; id <= 16384; id += 97)
         expect(id, 0, 100, (uint8_t)id);
     uint8_t byte = 0;
-    ck_assert_int_eq(transfer(20000, THEMIS_STORE_WRITE, 0, &byte, 1), THEMIS_NO_SPACE);
+    ck_assert_int_eq(transfer(20000, THEMIS_WRITE, 0, &byte, 1), THEMIS_NO_SPACE);
     close_store();
 }
 END_TEST
@@ -423,8 +423,8 @@ static void *slices_main(void *arg)
     for (int round = 0; round < 2; round++)
         for (int i = thread; i < SLICES; i += THREADS) {
             memset(bytes, 'A' + thread + round, SLICE);
-            ck_assert_int_eq(transfer(1, THEMIS_STORE_WRITE, (uint64_t)i * SLICE, bytes, SLICE), THEMIS_OK);
-            ck_assert_int_eq(transfer(1, THEMIS_STORE_READ, (uint64_t)i * SLICE, got, SLICE), THEMIS_OK);
+            ck_assert_int_eq(transfer(1, THEMIS_WRITE, (uint64_t)i * SLICE, bytes, SLICE), THEMIS_OK);
+            ck_assert_int_eq(transfer(1, THEMIS_READ, (uint64_t)i * SLICE, got, SLICE), THEMIS_OK);
             ck_assert_mem_eq(bytes, got, SLICE);
         }
     return NULL;
@@ -456,7 +456,7 @@ static void *churn_main(void *arg)
         uint64_t length = 1 + (uint64_t)rand_r(&seed) % (MIB / 2), offset = (uint64_t)rand_r(&seed) % (MIB / 2);
         put(id, offset, length, (uint8_t)id);
         truncate_to(id, MIB);
-        ck_assert_int_eq(transfer(id, THEMIS_STORE_READ, 0, got, MIB), THEMIS_OK);
+        ck_assert_int_eq(transfer(id, THEMIS_READ, 0, got, MIB), THEMIS_OK);
         memset(wanted, 0, MIB);
         memset(wanted + offset, (int)id, length);
         ck_assert_int_eq(memcmp(got, wanted, MIB), 0);
