@@ -80,10 +80,6 @@ uint64_t themis_collective_runs_offset(const themis_collective_runs_t *runs, uin
 /* Bytes of an ordered list in [low, high). */
 uint64_t themis_collective_runs_bytes_in(const themis_collective_runs_t *runs, uint64_t low, uint64_t high);
 
-typedef themis_direction_t themis_direction_t;
-#define THEMIS_READ THEMIS_READ
-#define THEMIS_WRITE THEMIS_WRITE
-
 /*
  * Copies `bytes` of the stream from `position` on between memory and a packed buffer: for a write out of the memory
  * that the list describes (offsets count from `base`), for a read into it.

@@ -23,10 +23,6 @@
 typedef struct themis_store themis_store_t;
 typedef struct themis_store_object themis_store_object_t;
 
-typedef themis_direction_t themis_direction_t;
-#define THEMIS_READ THEMIS_READ
-#define THEMIS_WRITE THEMIS_WRITE
-
 typedef struct themis_store_extent {
     uint64_t offset, length; /* bytes; offset + length below 2^63 */
 } themis_store_extent_t;
