@@ -14,7 +14,7 @@
 #include "net/net.h"
 #include "proto/proto.h"
 #include "themis/themis.h"
-#include "util/ring.h"
+#include "util/hash_ring.h"
 
 struct themis_client_call;
 struct themis_request;

@@ -9,7 +9,7 @@
 #define THEMIS_COLLECTIVE_LISTS_H
 #include "collective/group.h"
 #include "collective/plan.h"
-#include "collective/runs.h"
+#include "util/runs.h"
 
 typedef struct themis_collective_lists themis_collective_lists_t;
 

@@ -6,9 +6,8 @@ collective_libthemis_collective_la_SOURCES = collective/census.c collective/cens
 	collective/discovery.h collective/exchange.c collective/exchange.h collective/group.c collective/group.h \
 	collective/lists.c collective/lists.h collective/measure.c collective/measure.h collective/model.c \
 	collective/model.h collective/op.h collective/plan.c collective/plan.h collective/pool.c collective/pool.h \
-	collective/runs.c collective/runs.h collective/sink.h collective/span.h collective/streak.c collective/tags.h \
-	collective/topology.c collective/topology.h collective/twophase.c collective/type.c collective/type.h \
-	collective/window.c collective/window.h
+	collective/sink.h collective/span.h collective/streak.c collective/tags.h collective/topology.c \
+	collective/topology.h collective/twophase.c collective/window.c collective/window.h
 collective_libthemis_collective_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXHASH_CFLAGS)
 collective_libthemis_collective_la_LIBADD = $(XXHASH_LIBS)
 
@@ -38,8 +37,3 @@ check_PROGRAMS += test/collective/plan_mpi
 test_collective_plan_mpi_SOURCES = test/collective/plan_mpi.c
 test_collective_plan_mpi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 test_collective_plan_mpi_LDADD = collective/libthemis-collective.la $(AGGREGATION_LIBS) $(MPI_LIBS)
-
-check_PROGRAMS += test/collective/test_runs
-test_collective_test_runs_SOURCES = test/collective/test_runs.c
-test_collective_test_runs_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(CHECK_CFLAGS)
-test_collective_test_runs_LDADD = collective/libthemis-collective.la util/libthemis-util.la $(TEST_LIBS)

@@ -7,7 +7,7 @@
 #define THEMIS_COLLECTIVE_MODEL_H
 #include "collective/config.h"
 #include "collective/group.h"
-#include "collective/runs.h"
+#include "util/runs.h"
 
 /* Bits of a vote's flags. */
 enum {

@@ -14,7 +14,7 @@
 #define THEMIS_COLLECTIVE_PLAN_H
 #include "collective/config.h"
 #include "collective/group.h"
-#include "collective/runs.h"
+#include "util/runs.h"
 #include "collective/topology.h"
 #include "themis/aggregation.h"
 

@@ -5,7 +5,7 @@
  */
 #ifndef THEMIS_COLLECTIVE_SINK_H
 #define THEMIS_COLLECTIVE_SINK_H
-#include "collective/runs.h"
+#include "util/runs.h"
 
 typedef struct themis_collective_sink {
     void *arg; /* first argument of all */

@@ -10,7 +10,7 @@
 #include "server/access.h"
 #include "server/name_db.h"
 #include "util/clock.h"
-#include "util/ring.h"
+#include "util/hash_ring.h"
 
 enum { LOCKS = 64 };
 

@@ -4,7 +4,7 @@
 #define AD_THEMIS_COLL_H
 #include "ad_themis.h"
 #include "collective/coll.h"
-#include "collective/type.h"
+#include "util/flat_type.h"
 #include "themis/cache.h"
 #include "util/memory.h"
 

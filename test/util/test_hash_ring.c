@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "test/lib/run.h"
-#include "util/ring.h"
+#include "util/hash_ring.h"
 
 enum { NAMES = 20000 };
 

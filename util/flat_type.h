@@ -3,9 +3,9 @@
  * A flattened datatype and its tiling: from (offset, length) arrays, as ROMIO keeps them, to lists of strided runs.
  * Used for file views (tiles from the displacement on) and for memory (tiles from the buffer on).
  */
-#ifndef THEMIS_COLLECTIVE_TYPE_H
-#define THEMIS_COLLECTIVE_TYPE_H
-#include "collective/runs.h"
+#ifndef THEMIS_UTIL_FLAT_TYPE_H
+#define THEMIS_UTIL_FLAT_TYPE_H
+#include "util/runs.h"
 
 typedef struct themis_collective_type {
     themis_collective_runs_t tile; /* one instance, offsets from its origin, which may be negative (modulo 2^64) */

@@ -9,8 +9,8 @@
  *
  * Threads: a ring does not change after its creation.
  */
-#ifndef THEMIS_UTIL_RING_H
-#define THEMIS_UTIL_RING_H
+#ifndef THEMIS_UTIL_HASH_RING_H
+#define THEMIS_UTIL_HASH_RING_H
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-#include "collective/type.h"
+#include "util/flat_type.h"
 #include "test/lib/run.h"
 
 enum { SPACE = 3000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/runs.h"
+#include "util/runs.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

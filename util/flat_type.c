@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/type.h"
+#include "util/flat_type.h"
 #include <string.h>
 
 themis_status_t themis_collective_type_build(const int64_t *offsets, const int64_t *lengths, size_t count,

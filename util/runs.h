@@ -9,8 +9,8 @@
  *
  * Not thread-safe: a list belongs to one thread at a time. Offsets and lengths are bytes.
  */
-#ifndef THEMIS_COLLECTIVE_RUNS_H
-#define THEMIS_COLLECTIVE_RUNS_H
+#ifndef THEMIS_UTIL_RUNS_H
+#define THEMIS_UTIL_RUNS_H
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"

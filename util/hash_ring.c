@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "util/ring.h"
+#include "util/hash_ring.h"
 #include <stdlib.h>
 #include <xxhash.h>
 
