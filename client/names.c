@@ -18,7 +18,7 @@ static themis_proto_text_t text_of(const char *text)
 
 static uint32_t home_of(const themis_t *session, const char *path)
 {
-    return themis_util_ring_home(session->ring, path, strlen(path));
+    return themis_util_hash_ring_home(session->ring, path, strlen(path));
 }
 
 themis_status_t themis_client_names_normalise(const char *path, char normal[THEMIS_CLIENT_PATH_BYTES])

@@ -128,7 +128,7 @@ static void destroy(themis_t *session)
     themis_client_io_free_requests(session);
     free_calls(session);
     themis_net_destroy(session->net);
-    themis_util_ring_destroy(session->ring);
+    themis_util_hash_ring_destroy(session->ring);
     free(session->peers);
     themis_client_settings_free(&session->settings);
     pthread_mutex_destroy(&session->lock);
@@ -167,7 +167,7 @@ static themis_status_t fill(themis_t *session, const themis_options_t *options)
     session->next_id = session->next_owner = 1;
     gethostname(session->host, sizeof session->host - 1);
     if ((status = make_peers(session)) == THEMIS_OK &&
-        (status = themis_util_ring_create(session->settings.server_count, &session->ring)) == THEMIS_OK)
+        (status = themis_util_hash_ring_create(session->settings.server_count, &session->ring)) == THEMIS_OK)
         status = themis_net_create(NULL, &themis_client_peer_handlers, session, &session->net);
     if (status != THEMIS_OK)
         themis_client_fail(status, "the session could not be made: %s", themis_status_string(status));

@@ -66,7 +66,7 @@ struct themis {
     uint64_t id; /* random; the same over reconnects */
     char host[THEMIS_PROTO_MAX_TEXT + 1];
     themis_net_t *net;
-    themis_util_ring_t *ring;
+    themis_util_hash_ring_t *ring;
     themis_client_peer_t *peers; /* settings.server_count */
 
     pthread_mutex_t lock;

@@ -90,15 +90,15 @@ int themis_collective_op_agree(themis_collective_op_t *op, const themis_collecti
 
 static themis_collective_vote_t describe(const themis_collective_op_t *op)
 {
-    const themis_collective_runs_t *file = op->access.file;
+    const themis_util_runs_t *file = op->access.file;
     themis_collective_vote_t vote = THEMIS_COLLECTIVE_VOTE_NONE;
     vote.status = op->status;
     vote.most = vote.bytes = file->bytes;
     if (!file->bytes)
         return vote;
-    vote.first = themis_collective_runs_first(file);
+    vote.first = themis_util_runs_first(file);
     vote.end = file->end;
-    vote.pieces = themis_collective_runs_pieces(file);
+    vote.pieces = themis_util_runs_pieces(file);
     vote.flags = file->ordered ? 0 : THEMIS_COLLECTIVE_UNORDERED;
     if (file->ordered)
         themis_collective_twophase_describe(op, &vote);
@@ -142,7 +142,7 @@ static uint64_t bytes_read(const themis_collective_op_t *op)
 {
     if (op->result.first == UINT64_MAX)
         return op->access.file->bytes;
-    return themis_collective_runs_bytes_in(op->access.file, 0, op->result.first);
+    return themis_util_runs_bytes_in(op->access.file, 0, op->result.first);
 }
 
 static void result_step(themis_collective_op_t *op)
@@ -263,7 +263,7 @@ static void begin(themis_collective_op_t *op)
         go_direct(op);
 }
 
-static const themis_collective_runs_t nothing = {.ordered = 1};
+static const themis_util_runs_t nothing = {.ordered = 1};
 
 static void enqueue(themis_collective_t *coll, const themis_collective_access_t *access, themis_status_t own,
                     themis_collective_op_t *op)

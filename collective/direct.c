@@ -29,15 +29,15 @@ typedef themis_status_t (*submit_fn)(void *arg, const themis_list_t *list);
 /* Describes the memory of an access and hands the list to `submit`. */
 static themis_status_t with_list(const themis_collective_access_t *access, char **packed, submit_fn submit, void *arg)
 {
-    const themis_collective_runs_t *memory = access->memory;
-    uint64_t pieces = themis_collective_runs_pieces(memory);
+    const themis_util_runs_t *memory = access->memory;
+    uint64_t pieces = themis_util_runs_pieces(memory);
     struct iovec few[FEW], *many = NULL, *used = few;
     themis_list_t list = {few, pieces, access->file->run, access->file->count};
     if (wants_packing(access, pieces)) {
         if (!(*packed = malloc(memory->bytes)))
             return THEMIS_NO_MEMORY;
         if (access->direction == THEMIS_WRITE)
-            themis_collective_memory_copy(memory, access->base, 0, *packed, memory->bytes, THEMIS_WRITE);
+            themis_util_runs_copy(memory, access->base, 0, *packed, memory->bytes, THEMIS_WRITE);
         few[0] = (struct iovec){*packed, memory->bytes};
         list.memory_count = 1;
     } else if (pieces == 1) {
@@ -56,7 +56,7 @@ static themis_status_t with_list(const themis_collective_access_t *access, char 
 static void unpack(const themis_collective_access_t *access, char *packed, uint64_t done)
 {
     if (packed && access->direction == THEMIS_READ)
-        themis_collective_memory_copy(access->memory, access->base, 0, packed, done, THEMIS_READ);
+        themis_util_runs_copy(access->memory, access->base, 0, packed, done, THEMIS_READ);
 }
 
 static themis_status_t submit_op(void *arg, const themis_list_t *list)

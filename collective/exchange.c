@@ -206,8 +206,7 @@ static void tell_sizes(themis_collective_exchange_t *exchange, uint64_t round)
             continue;
         themis_collective_span_begin(&span, &exchange->domains, d, round * plan->window, plan->window);
         while (themis_collective_span_next(&span, &extent))
-            size[d] +=
-                themis_collective_runs_bytes_in(exchange->access.file, extent.offset, extent.offset + extent.length);
+            size[d] += themis_util_runs_bytes_in(exchange->access.file, extent.offset, extent.offset + extent.length);
     }
 }
 
@@ -218,14 +217,14 @@ static void move_domain(themis_collective_exchange_t *exchange, uint64_t round, 
     uint64_t window = exchange->plan->window;
     themis_collective_span_t span;
     themis_collective_extent_t extent;
-    themis_collective_clip_t clip;
-    themis_collective_row_t row;
+    themis_util_runs_clip_t clip;
+    themis_util_runs_row_t row;
     themis_collective_span_begin(&span, &exchange->domains, domain, round * window, window);
     while (themis_collective_span_next(&span, &extent)) {
-        themis_collective_clip_begin(&clip, access->file, extent.offset, extent.offset + extent.length);
-        while (themis_collective_clip_next(&clip, &row)) {
+        themis_util_runs_clip_begin(&clip, access->file, extent.offset, extent.offset + extent.length);
+        while (themis_util_runs_clip_next(&clip, &row)) {
             uint64_t bytes = row.length * row.count;
-            themis_collective_memory_copy(access->memory, access->base, row.position, place, bytes, access->direction);
+            themis_util_runs_copy(access->memory, access->base, row.position, place, bytes, access->direction);
             place += bytes;
         }
     }

@@ -25,8 +25,8 @@ void themis_collective_buffers_free(themis_collective_buffers_t *buffers);
 /* What one rank brings to a call; everything is borrowed until the call has ended. */
 typedef struct themis_collective_access {
     themis_direction_t direction;
-    const themis_collective_runs_t *file;   /* ordered */
-    const themis_collective_runs_t *memory; /* same number of bytes, offsets from base */
+    const themis_util_runs_t *file;   /* ordered */
+    const themis_util_runs_t *memory; /* same number of bytes, offsets from base */
     void *base;
 } themis_collective_access_t;
 

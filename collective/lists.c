@@ -14,45 +14,44 @@ typedef struct head {
 
 struct themis_collective_lists {
     themis_collective_group_t *group;
-    const themis_collective_runs_t *runs;
+    const themis_util_runs_t *runs;
     themis_collective_plan_t *plan;
     themis_status_t status;
     int stage;
     uint32_t domains;
-    themis_collective_runs_t *of; /* [domains] this rank's runs, from the call's first byte */
-    char **message;               /* [domains] */
-    MPI_Request *sends;           /* [domains] */
-    int pending;                  /* sends in use */
+    themis_util_runs_t *of; /* [domains] this rank's runs, from the call's first byte */
+    char **message;         /* [domains] */
+    MPI_Request *sends;     /* [domains] */
+    int pending;            /* sends in use */
     MPI_Request barrier;
 };
 
-typedef void (*visit_fn)(void *arg, uint32_t domain, const themis_collective_row_t *row);
+typedef void (*visit_fn)(void *arg, uint32_t domain, const themis_util_runs_row_t *row);
 
 /* Calls `visit` for the pieces of the list, cut at the borders of domains. */
-static void walk(const themis_collective_runs_t *runs, const themis_aggregation_domains_t *domains, visit_fn visit,
-                 void *arg)
+static void walk(const themis_util_runs_t *runs, const themis_aggregation_domains_t *domains, visit_fn visit, void *arg)
 {
-    themis_collective_clip_t clip;
-    themis_collective_row_t row;
-    uint64_t at = themis_collective_runs_first(runs), stop;
+    themis_util_runs_clip_t clip;
+    themis_util_runs_row_t row;
+    uint64_t at = themis_util_runs_first(runs), stop;
     while (at < runs->end) {
         uint32_t domain = themis_aggregation_domains_locate(domains, at, &stop);
-        themis_collective_clip_begin(&clip, runs, at, stop);
-        while (themis_collective_clip_next(&clip, &row))
+        themis_util_runs_clip_begin(&clip, runs, at, stop);
+        while (themis_util_runs_clip_next(&clip, &row))
             visit(arg, domain, &row);
-        themis_collective_clip_begin(&clip, runs, stop, UINT64_MAX);
-        if (!themis_collective_clip_next(&clip, &row))
+        themis_util_runs_clip_begin(&clip, runs, stop, UINT64_MAX);
+        if (!themis_util_runs_clip_next(&clip, &row))
             return;
         at = row.offset;
     }
 }
 
-static void add_bytes(void *arg, uint32_t domain, const themis_collective_row_t *row)
+static void add_bytes(void *arg, uint32_t domain, const themis_util_runs_row_t *row)
 {
     ((uint64_t *)arg)[domain] += row->length * row->count;
 }
 
-void themis_collective_lists_count(const themis_collective_runs_t *runs, const themis_aggregation_domains_t *domains,
+void themis_collective_lists_count(const themis_util_runs_t *runs, const themis_aggregation_domains_t *domains,
                                    uint64_t *count)
 {
     walk(runs, domains, add_bytes, count);
@@ -69,7 +68,7 @@ uint64_t themis_collective_lists_room(const themis_collective_group_t *group, ui
     return group->staging_bytes > tables ? (group->staging_bytes - tables) / 2 & ~UINT64_C(4095) : 0;
 }
 
-themis_status_t themis_collective_lists_create(themis_collective_group_t *group, const themis_collective_runs_t *runs,
+themis_status_t themis_collective_lists_create(themis_collective_group_t *group, const themis_util_runs_t *runs,
                                                themis_collective_plan_t *plan, themis_collective_lists_t **result)
 {
     themis_collective_lists_t *lists = calloc(1, sizeof *lists);
@@ -86,7 +85,7 @@ themis_status_t themis_collective_lists_create(themis_collective_group_t *group,
         return THEMIS_NO_MEMORY;
     }
     for (uint32_t d = 0; d < domains; d++)
-        themis_collective_runs_init(&lists->of[d]);
+        themis_util_runs_init(&lists->of[d]);
     *result = lists;
     return THEMIS_OK;
 }
@@ -97,12 +96,11 @@ static void fail(themis_collective_lists_t *lists, themis_status_t status)
         lists->status = status;
 }
 
-static void add_row(void *arg, uint32_t domain, const themis_collective_row_t *row)
+static void add_row(void *arg, uint32_t domain, const themis_util_runs_row_t *row)
 {
     themis_collective_lists_t *lists = arg;
     uint64_t offset = row->offset - lists->plan->domains.first;
-    themis_status_t status =
-        themis_collective_runs_push(&lists->of[domain], offset, row->length, row->stride, row->count);
+    themis_status_t status = themis_util_runs_push(&lists->of[domain], offset, row->length, row->stride, row->count);
     if (status != THEMIS_OK)
         fail(lists, status);
 }
@@ -121,7 +119,7 @@ static int leader_rank(const themis_collective_group_t *group)
 
 static void send_list(themis_collective_lists_t *lists, uint32_t domain, int leader)
 {
-    const themis_collective_runs_t *runs = &lists->of[domain];
+    const themis_util_runs_t *runs = &lists->of[domain];
     size_t bytes = sizeof(head_t) + runs->count * sizeof(themis_run_t);
     char *message = bytes <= INT_MAX ? malloc(bytes) : NULL;
     if (!message) {
@@ -161,7 +159,7 @@ static themis_collective_part_t *find_part(themis_collective_plan_t *plan, const
     if (!part->runs)
         return NULL;
     for (uint32_t i = 0; i < part->ranks; i++)
-        themis_collective_runs_init(&part->runs[i]);
+        themis_util_runs_init(&part->runs[i]);
     plan->parts++;
     return part;
 }
@@ -175,7 +173,7 @@ static void take_list(themis_collective_lists_t *lists, const char *message)
     themis_status_t status = part ? THEMIS_OK : THEMIS_NO_MEMORY;
     for (uint64_t i = 0; i < head.runs && status == THEMIS_OK; i++) {
         memcpy(&run, message + sizeof head + i * sizeof run, sizeof run);
-        status = themis_collective_runs_push(&part->runs[head.local], run.offset, run.length, run.stride, run.count);
+        status = themis_util_runs_push(&part->runs[head.local], run.offset, run.length, run.stride, run.count);
     }
     lists->plan->bytes += head.runs * (sizeof run + sizeof(uint64_t));
     fail(lists, status);
@@ -214,7 +212,7 @@ static void find_most(themis_collective_plan_t *plan)
             uint64_t low = extent.offset - plan->domains.first;
             for (uint32_t p = 0; p < plan->parts; p++)
                 for (uint32_t r = 0; r < plan->part[p].ranks; r++)
-                    bytes += themis_collective_runs_bytes_in(&plan->part[p].runs[r], low, low + extent.length);
+                    bytes += themis_util_runs_bytes_in(&plan->part[p].runs[r], low, low + extent.length);
         }
         plan->most = bytes > plan->most ? bytes : plan->most;
     }
@@ -250,7 +248,7 @@ void themis_collective_lists_destroy(themis_collective_lists_t *lists)
     if (!lists)
         return;
     for (uint32_t d = 0; lists->of && lists->message && d < lists->domains; d++) {
-        themis_collective_runs_free(&lists->of[d]);
+        themis_util_runs_free(&lists->of[d]);
         free(lists->message[d]);
     }
     free(lists->of);
@@ -263,7 +261,7 @@ void themis_collective_lists_free_parts(themis_collective_part_t *part, uint32_t
 {
     for (uint32_t p = 0; p < parts; p++) {
         for (uint32_t r = 0; r < part[p].ranks; r++)
-            themis_collective_runs_free(&part[p].runs[r]);
+            themis_util_runs_free(&part[p].runs[r]);
         free(part[p].runs);
     }
     free(part);

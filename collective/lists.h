@@ -14,7 +14,7 @@
 typedef struct themis_collective_lists themis_collective_lists_t;
 
 /* Adds this rank's bytes per domain to count[domains->count]. */
-void themis_collective_lists_count(const themis_collective_runs_t *runs, const themis_aggregation_domains_t *domains,
+void themis_collective_lists_count(const themis_util_runs_t *runs, const themis_aggregation_domains_t *domains,
                                    uint64_t *count);
 
 /* Bytes of the node's shared memory that one round may use with that many domains; two rounds are under way at once. */
@@ -26,7 +26,7 @@ uint64_t themis_collective_lists_table(const themis_collective_group_t *group, u
  * `runs` and `plan` are borrowed; the plan's aggregators, window and rounds are to be set before the first step, which
  * fills in parts, most and bytes. step returns THEMIS_IN_PROGRESS, or this rank's status at the end.
  */
-themis_status_t themis_collective_lists_create(themis_collective_group_t *group, const themis_collective_runs_t *runs,
+themis_status_t themis_collective_lists_create(themis_collective_group_t *group, const themis_util_runs_t *runs,
                                                themis_collective_plan_t *plan, themis_collective_lists_t **lists);
 themis_status_t themis_collective_lists_step(themis_collective_lists_t *lists);
 /* After the last step. NULL is allowed. */

@@ -26,7 +26,7 @@ struct themis_collective_planner {
     themis_collective_group_t *group;
     const themis_collective_config_t *config;
     const themis_collective_topology_t *topology;
-    const themis_collective_runs_t *runs;
+    const themis_util_runs_t *runs;
     const uint32_t *keep;
     themis_collective_plan_t *plan;
     themis_status_t status;
@@ -81,7 +81,7 @@ static themis_status_t make_root_room(themis_collective_planner_t *planner)
 
 themis_status_t
 themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_config_t *config,
-                                 const themis_collective_topology_t *topology, const themis_collective_runs_t *runs,
+                                 const themis_collective_topology_t *topology, const themis_util_runs_t *runs,
                                  const themis_aggregation_domains_t *domains, themis_collective_planner_t **result)
 {
     themis_collective_planner_t *planner = calloc(1, sizeof *planner);

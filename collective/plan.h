@@ -22,7 +22,7 @@
 typedef struct themis_collective_part {
     int leader;     /* rank of the node's leader */
     uint32_t ranks; /* of the node, in its order */
-    themis_collective_runs_t *runs;
+    themis_util_runs_t *runs;
 } themis_collective_part_t;
 
 #define THEMIS_COLLECTIVE_NO_DOMAIN UINT32_MAX
@@ -66,7 +66,7 @@ themis_aggregation_domains_t themis_collective_plan_move(const themis_collective
 typedef struct themis_collective_planner themis_collective_planner_t;
 themis_status_t
 themis_collective_planner_create(themis_collective_group_t *group, const themis_collective_config_t *config,
-                                 const themis_collective_topology_t *topology, const themis_collective_runs_t *runs,
+                                 const themis_collective_topology_t *topology, const themis_util_runs_t *runs,
                                  const themis_aggregation_domains_t *domains, themis_collective_planner_t **planner);
 void themis_collective_planner_keep(themis_collective_planner_t *planner, const uint32_t *slots);
 themis_status_t themis_collective_planner_step(themis_collective_planner_t *planner, themis_collective_plan_t **plan);

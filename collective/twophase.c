@@ -15,13 +15,13 @@
  */
 void themis_collective_twophase_describe(const themis_collective_op_t *op, themis_collective_vote_t *vote)
 {
-    const themis_collective_runs_t *file = op->access.file;
+    const themis_util_runs_t *file = op->access.file;
     if (!file->bytes)
         return;
     int rank = op->coll->group->rank;
-    uint64_t shape = themis_collective_runs_hash(file);
+    uint64_t shape = themis_util_runs_hash(file);
     vote->weight = XXH64(&rank, sizeof rank, 1);
-    vote->pattern = XXH64(&shape, sizeof shape, vote->weight) + vote->weight * themis_collective_runs_first(file);
+    vote->pattern = XXH64(&shape, sizeof shape, vote->weight) + vote->weight * themis_util_runs_first(file);
 }
 
 static uint64_t take_name(const themis_collective_vote_t *vote)

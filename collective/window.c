@@ -33,7 +33,7 @@ void themis_collective_window_destroy(themis_collective_window_t *window)
 {
     free(window->bytes);
     free(window->used);
-    themis_collective_runs_free(&window->runs);
+    themis_util_runs_free(&window->runs);
     window->bytes = NULL;
     window->used = NULL;
     window->capacity = 0;
@@ -62,7 +62,7 @@ uint64_t themis_collective_window_part_bytes(const themis_collective_plan_t *pla
     while (themis_collective_span_next(&span, &extent)) {
         uint64_t low = extent.offset - domains->first;
         for (uint32_t r = 0; r < part->ranks; r++)
-            bytes += themis_collective_runs_bytes_in(&part->runs[r], low, low + extent.length);
+            bytes += themis_util_runs_bytes_in(&part->runs[r], low, low + extent.length);
     }
     return bytes;
 }
@@ -79,7 +79,7 @@ static void mark(uint64_t *bits, uint64_t from, uint64_t count)
 }
 
 /* Moves one row between the packed message and the window, where its first byte is at `place`. */
-static void move_row(themis_collective_window_t *window, const themis_collective_row_t *row, uint64_t place,
+static void move_row(themis_collective_window_t *window, const themis_util_runs_row_t *row, uint64_t place,
                      char *packed, themis_direction_t direction)
 {
     for (uint64_t i = 0; i < row->count; i++, place += row->stride, packed += row->length) {
@@ -98,14 +98,14 @@ void themis_collective_window_move(themis_collective_window_t *window, const the
 {
     themis_collective_span_t span;
     themis_collective_extent_t extent;
-    themis_collective_clip_t clip;
-    themis_collective_row_t row;
+    themis_util_runs_clip_t clip;
+    themis_util_runs_row_t row;
     for (uint32_t r = 0; r < part->ranks; r++) {
         begin(window, &span);
         while (part->runs[r].count && themis_collective_span_next(&span, &extent)) {
             uint64_t low = extent.offset - window->domains->first;
-            themis_collective_clip_begin(&clip, &part->runs[r], low, low + extent.length);
-            while (themis_collective_clip_next(&clip, &row)) {
+            themis_util_runs_clip_begin(&clip, &part->runs[r], low, low + extent.length);
+            while (themis_util_runs_clip_next(&clip, &row)) {
                 move_row(window, &row, extent.place + (row.offset - low), message, direction);
                 message += row.length * row.count;
             }
@@ -137,8 +137,7 @@ static themis_status_t collect_extent(themis_collective_window_t *window, const 
         uint64_t stop = stretch(window->used, at, end, 1), packed = window->runs.bytes;
         if (packed != at)
             memmove(window->bytes + packed, window->bytes + at, stop - at);
-        status =
-            themis_collective_runs_push(&window->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
+        status = themis_util_runs_push(&window->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
         at = stop;
     }
     return status;
@@ -165,13 +164,13 @@ static int asked_range(const themis_collective_window_t *window, const themis_co
     for (uint32_t p = 0; p < window->plan->parts; p++) {
         const themis_collective_part_t *part = &window->plan->part[p];
         for (uint32_t r = 0; r < part->ranks; r++) {
-            themis_collective_clip_t clip;
-            themis_collective_row_t row;
-            themis_collective_clip_begin(&clip, &part->runs[r], low, high);
-            if (!themis_collective_clip_next(&clip, &row))
+            themis_util_runs_clip_t clip;
+            themis_util_runs_row_t row;
+            themis_util_runs_clip_begin(&clip, &part->runs[r], low, high);
+            if (!themis_util_runs_clip_next(&clip, &row))
                 continue;
             *from = row.offset < *from ? row.offset : *from;
-            uint64_t end = themis_collective_runs_last_before(&part->runs[r], high);
+            uint64_t end = themis_util_runs_last_before(&part->runs[r], high);
             *to = end > *to ? end : *to;
         }
     }
@@ -198,7 +197,7 @@ static themis_status_t collect_asked(themis_collective_window_t *window, struct 
         if (!asked_range(window, &extent, &from, &to))
             continue;
         char *place = window->bytes + extent.place + (from - extent.offset);
-        status = themis_collective_runs_push(&window->runs, from, to - from, to - from, 1);
+        status = themis_util_runs_push(&window->runs, from, to - from, to - from, 1);
         struct iovec *last = *pieces ? &memory[*pieces - 1] : NULL;
         if (last && (char *)last->iov_base + last->iov_len == place)
             last->iov_len += to - from;
@@ -232,7 +231,7 @@ static themis_status_t start(themis_collective_window_t *window, const themis_co
 themis_status_t themis_collective_window_start(themis_collective_window_t *window, const themis_collective_sink_t *sink,
                                                themis_direction_t direction)
 {
-    themis_collective_runs_clear(&window->runs);
+    themis_util_runs_clear(&window->runs);
     if (direction == THEMIS_WRITE) {
         themis_status_t status = collect_written(window);
         struct iovec memory = {window->bytes, window->runs.bytes};
@@ -260,7 +259,7 @@ themis_status_t themis_collective_window_test(themis_collective_window_t *window
         return status;
     window->request = NULL;
     if (status == THEMIS_OK && done < window->asked) {
-        uint64_t end = themis_collective_runs_offset(&window->runs, done);
+        uint64_t end = themis_util_runs_offset(&window->runs, done);
         *eof = end < *eof ? end : *eof;
     }
     return status;

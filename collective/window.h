@@ -14,10 +14,10 @@ typedef struct themis_collective_window {
     uint64_t round;
     char *bytes; /* [capacity], at least plan->window */
     uint64_t capacity;
-    uint64_t *used;                /* a bit for each byte that was scattered in */
-    themis_collective_runs_t runs; /* what is read or written */
-    void *request;                 /* of the sink; NULL when none is under way */
-    uint64_t asked;                /* bytes of the request */
+    uint64_t *used;          /* a bit for each byte that was scattered in */
+    themis_util_runs_t runs; /* what is read or written */
+    void *request;           /* of the sink; NULL when none is under way */
+    uint64_t asked;          /* bytes of the request */
 } themis_collective_window_t;
 
 /* Makes an empty window fit for a plan; one that was used before keeps its memory if that is enough. */

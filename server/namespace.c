@@ -71,7 +71,7 @@ static themis_status_t get_attr(themis_server_namespace_t *names, const themis_p
 
 static pthread_mutex_t *lock_of(themis_server_namespace_t *names, const themis_proto_text_t *path)
 {
-    pthread_mutex_t *lock = &names->locks[themis_util_ring_hash(path->bytes, path->length) % LOCKS];
+    pthread_mutex_t *lock = &names->locks[themis_util_hash_ring_hash(path->bytes, path->length) % LOCKS];
 
     pthread_mutex_lock(lock);
     return lock;
@@ -159,7 +159,7 @@ static themis_status_t choose_layout(themis_server_namespace_t *names, const the
     if (layout->count == 0 || layout->count > names->servers)
         layout->count = names->servers;
     if (layout->first == UINT32_MAX)
-        layout->first = (uint32_t)(themis_util_ring_hash(path->bytes, path->length) % names->servers);
+        layout->first = (uint32_t)(themis_util_hash_ring_hash(path->bytes, path->length) % names->servers);
     layout->first %= names->servers;
     return layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32 ? THEMIS_INVALID : THEMIS_OK;
 }

@@ -2,16 +2,16 @@
 #include "util/flat_type.h"
 #include <string.h>
 
-themis_status_t themis_collective_type_build(const int64_t *offsets, const int64_t *lengths, size_t count,
-                                             int64_t extent, themis_collective_type_t *type)
+themis_status_t themis_util_flat_type_create(const int64_t *offsets, const int64_t *lengths, size_t count,
+                                             int64_t extent, themis_util_flat_type_t *type)
 {
-    themis_collective_type_t built = {.extent = extent};
-    themis_collective_runs_init(&built.tile);
+    themis_util_flat_type_t built = {.extent = extent};
+    themis_util_runs_init(&built.tile);
     for (size_t i = 0; i < count; i++) {
-        themis_status_t status = themis_collective_runs_push(&built.tile, (uint64_t)offsets[i], (uint64_t)lengths[i],
-                                                             (uint64_t)lengths[i], 1);
+        themis_status_t status =
+            themis_util_runs_push(&built.tile, (uint64_t)offsets[i], (uint64_t)lengths[i], (uint64_t)lengths[i], 1);
         if (status != THEMIS_OK) {
-            themis_collective_runs_free(&built.tile);
+            themis_util_runs_free(&built.tile);
             return status;
         }
     }
@@ -22,38 +22,38 @@ themis_status_t themis_collective_type_build(const int64_t *offsets, const int64
     return THEMIS_OK;
 }
 
-void themis_collective_type_free(themis_collective_type_t *type)
+void themis_util_flat_type_destroy(themis_util_flat_type_t *type)
 {
-    themis_collective_runs_free(&type->tile);
+    themis_util_runs_free(&type->tile);
     memset(type, 0, sizeof *type);
 }
 
 /* Appends bytes [skip, skip + bytes) of one run's stream. */
 static themis_status_t expand_run(const themis_run_t *run, uint64_t origin, uint64_t skip, uint64_t bytes,
-                                  themis_collective_runs_t *runs)
+                                  themis_util_runs_t *runs)
 {
     uint64_t start = origin + run->offset + skip / run->length * run->stride;
     uint64_t head = skip % run->length;
     themis_status_t status = THEMIS_OK;
     if (head) {
         uint64_t part = run->length - head < bytes ? run->length - head : bytes;
-        status = themis_collective_runs_push(runs, start + head, part, part, 1);
+        status = themis_util_runs_push(runs, start + head, part, part, 1);
         start += run->stride;
         bytes -= part;
     }
     uint64_t whole = bytes / run->length, tail = bytes % run->length;
     if (status == THEMIS_OK)
-        status = themis_collective_runs_push(runs, start, run->length, run->stride, whole);
+        status = themis_util_runs_push(runs, start, run->length, run->stride, whole);
     if (status == THEMIS_OK)
-        status = themis_collective_runs_push(runs, start + whole * run->stride, tail, tail, 1);
+        status = themis_util_runs_push(runs, start + whole * run->stride, tail, tail, 1);
     return status;
 }
 
 /* Appends bytes [skip, skip + bytes) of one instance. */
-static themis_status_t expand_tile(const themis_collective_type_t *type, uint64_t origin, uint64_t skip, uint64_t bytes,
-                                   themis_collective_runs_t *runs)
+static themis_status_t expand_tile(const themis_util_flat_type_t *type, uint64_t origin, uint64_t skip, uint64_t bytes,
+                                   themis_util_runs_t *runs)
 {
-    const themis_collective_runs_t *tile = &type->tile;
+    const themis_util_runs_t *tile = &type->tile;
     themis_status_t status = THEMIS_OK;
     for (size_t i = 0; i < tile->count && bytes && status == THEMIS_OK; i++) {
         uint64_t length = tile->run[i].length * tile->run[i].count;
@@ -69,15 +69,15 @@ static themis_status_t expand_tile(const themis_collective_type_t *type, uint64_
     return status;
 }
 
-themis_status_t themis_collective_type_expand(const themis_collective_type_t *type, uint64_t origin, uint64_t position,
-                                              uint64_t bytes, themis_collective_runs_t *runs)
+themis_status_t themis_util_flat_type_expand(const themis_util_flat_type_t *type, uint64_t origin, uint64_t position,
+                                             uint64_t bytes, themis_util_runs_t *runs)
 {
     if (!bytes)
         return THEMIS_OK;
     if (!type->size)
         return THEMIS_INVALID;
     if (type->contiguous)
-        return themis_collective_runs_push(runs, origin + position, bytes, bytes, 1);
+        return themis_util_runs_push(runs, origin + position, bytes, bytes, 1);
     const themis_run_t *only = &type->tile.run[0];
     if (type->tile.count == 1 && only->count == 1 && type->extent > 0 && (uint64_t)type->extent >= only->length) {
         themis_run_t all = {only->offset, only->length, (uint64_t)type->extent, UINT64_MAX};
@@ -94,7 +94,7 @@ themis_status_t themis_collective_type_expand(const themis_collective_type_t *ty
 }
 
 /* Stream position in one instance of its first byte at or behind `offset`; its size if there is none. */
-static uint64_t position_in_tile(const themis_collective_type_t *type, int64_t offset)
+static uint64_t position_in_tile(const themis_util_flat_type_t *type, int64_t offset)
 {
     for (size_t i = 0; i < type->tile.count; i++) {
         const themis_run_t *run = &type->tile.run[i];
@@ -115,7 +115,7 @@ static uint64_t position_in_tile(const themis_collective_type_t *type, int64_t o
     return type->size;
 }
 
-uint64_t themis_collective_type_position(const themis_collective_type_t *type, uint64_t offset)
+uint64_t themis_util_flat_type_position(const themis_util_flat_type_t *type, uint64_t offset)
 {
     if (!type->size || type->extent <= 0)
         return 0;
@@ -135,12 +135,12 @@ uint64_t themis_collective_type_position(const themis_collective_type_t *type, u
     return (instance + 1) * type->size;
 }
 
-uint64_t themis_collective_type_offset(const themis_collective_type_t *type, uint64_t position)
+uint64_t themis_util_flat_type_offset(const themis_util_flat_type_t *type, uint64_t position)
 {
     if (!type->size)
         return 0;
     uint64_t instance = position / type->size, skip = position % type->size;
-    const themis_collective_runs_t *tile = &type->tile;
+    const themis_util_runs_t *tile = &type->tile;
     size_t i = 0;
     while (i + 1 < tile->count && tile->start[i + 1] <= skip)
         i++;

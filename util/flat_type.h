@@ -7,30 +7,30 @@
 #define THEMIS_UTIL_FLAT_TYPE_H
 #include "util/runs.h"
 
-typedef struct themis_collective_type {
-    themis_collective_runs_t tile; /* one instance, offsets from its origin, which may be negative (modulo 2^64) */
-    int64_t extent;                /* bytes from one instance to the next */
-    uint64_t size;                 /* data bytes of one instance */
-    int contiguous;                /* any number of instances is one piece, starting at the origin */
-} themis_collective_type_t;
+typedef struct themis_util_flat_type {
+    themis_util_runs_t tile; /* one instance, offsets from its origin, which may be negative (modulo 2^64) */
+    int64_t extent;          /* bytes from one instance to the next */
+    uint64_t size;           /* data bytes of one instance */
+    int contiguous;          /* any number of instances is one piece, starting at the origin */
+} themis_util_flat_type_t;
 
 /*
  * From `count` blocks; blocks of length 0 (ROMIO marks bounds with them) count for nothing. Free with
- * themis_collective_type_free, which takes an empty one too.
+ * themis_util_flat_type_destroy, which takes an empty one too.
  */
-themis_status_t themis_collective_type_build(const int64_t *offsets, const int64_t *lengths, size_t count,
-                                             int64_t extent, themis_collective_type_t *type);
-void themis_collective_type_free(themis_collective_type_t *type);
+themis_status_t themis_util_flat_type_create(const int64_t *offsets, const int64_t *lengths, size_t count,
+                                             int64_t extent, themis_util_flat_type_t *type);
+void themis_util_flat_type_destroy(themis_util_flat_type_t *type);
 
 /*
  * Appends bytes [position, position + bytes) of the stream of instances that are laid out from `origin` on.
  * THEMIS_INVALID: bytes are asked of a type that has none.
  */
-themis_status_t themis_collective_type_expand(const themis_collective_type_t *type, uint64_t origin, uint64_t position,
-                                              uint64_t bytes, themis_collective_runs_t *runs);
+themis_status_t themis_util_flat_type_expand(const themis_util_flat_type_t *type, uint64_t origin, uint64_t position,
+                                             uint64_t bytes, themis_util_runs_t *runs);
 
 /* Stream position of the first data byte at or behind `offset`, counted from the origin of the first instance. */
-uint64_t themis_collective_type_position(const themis_collective_type_t *type, uint64_t offset);
+uint64_t themis_util_flat_type_position(const themis_util_flat_type_t *type, uint64_t offset);
 /* The reverse: offset from the origin of the byte at a stream position. 0 for a type without data. */
-uint64_t themis_collective_type_offset(const themis_collective_type_t *type, uint64_t position);
+uint64_t themis_util_flat_type_offset(const themis_util_flat_type_t *type, uint64_t position);
 #endif

@@ -8,7 +8,7 @@ typedef struct point {
     uint32_t server;
 } point_t;
 
-struct themis_util_ring {
+struct themis_util_hash_ring {
     size_t count;
     point_t points[];
 };
@@ -34,37 +34,37 @@ static uint64_t point_hash(uint32_t server, uint32_t number)
     return XXH3_64bits(bytes, sizeof bytes);
 }
 
-themis_status_t themis_util_ring_create(uint32_t servers, themis_util_ring_t **ring)
+themis_status_t themis_util_hash_ring_create(uint32_t servers, themis_util_hash_ring_t **ring)
 {
     if (servers == 0)
         return THEMIS_INVALID;
-    size_t count = (size_t)servers * THEMIS_RING_POINTS;
-    themis_util_ring_t *made = malloc(sizeof *made + count * sizeof *made->points);
+    size_t count = (size_t)servers * THEMIS_UTIL_HASH_RING_POINTS;
+    themis_util_hash_ring_t *made = malloc(sizeof *made + count * sizeof *made->points);
     if (!made)
         return THEMIS_NO_MEMORY;
     made->count = count;
     for (size_t i = 0; i < count; i++) {
-        made->points[i].server = (uint32_t)(i / THEMIS_RING_POINTS);
-        made->points[i].hash = point_hash(made->points[i].server, (uint32_t)(i % THEMIS_RING_POINTS));
+        made->points[i].server = (uint32_t)(i / THEMIS_UTIL_HASH_RING_POINTS);
+        made->points[i].hash = point_hash(made->points[i].server, (uint32_t)(i % THEMIS_UTIL_HASH_RING_POINTS));
     }
     qsort(made->points, count, sizeof *made->points, compare);
     *ring = made;
     return THEMIS_OK;
 }
 
-void themis_util_ring_destroy(themis_util_ring_t *ring)
+void themis_util_hash_ring_destroy(themis_util_hash_ring_t *ring)
 {
     free(ring);
 }
 
-uint64_t themis_util_ring_hash(const char *path, size_t length)
+uint64_t themis_util_hash_ring_hash(const char *path, size_t length)
 {
     return XXH3_64bits(path, length);
 }
 
-uint32_t themis_util_ring_home(const themis_util_ring_t *ring, const char *path, size_t length)
+uint32_t themis_util_hash_ring_home(const themis_util_hash_ring_t *ring, const char *path, size_t length)
 {
-    uint64_t hash = themis_util_ring_hash(path, length);
+    uint64_t hash = themis_util_hash_ring_hash(path, length);
     size_t low = 0, high = ring->count;
 
     while (low < high) {

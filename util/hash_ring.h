@@ -2,10 +2,10 @@
 /*
  * Consistent hashing of paths over servers: which server is the home of a name. Clients compute it, servers need not.
  *
- * Every server has THEMIS_RING_POINTS points on a ring of 64-bit hashes (XXH3 of its index and the point's number), and
- * a path belongs to the server of the first point at or behind the path's hash. The result depends on nothing but the
- * path and the number of servers; with a server appended to the list, about 1/(n+1) of the names move, all of them to
- * the new one.
+ * Every server has THEMIS_UTIL_HASH_RING_POINTS points on a ring of 64-bit hashes (XXH3 of its index and the point's
+ * number), and a path belongs to the server of the first point at or behind the path's hash. The result depends on
+ * nothing but the path and the number of servers; with a server appended to the list, about 1/(n+1) of the names move,
+ * all of them to the new one.
  *
  * Threads: a ring does not change after its creation.
  */
@@ -15,17 +15,17 @@
 #include <stdint.h>
 #include "themis/status.h"
 
-enum { THEMIS_RING_POINTS = 128 };
+enum { THEMIS_UTIL_HASH_RING_POINTS = 128 };
 
-typedef struct themis_util_ring themis_util_ring_t;
+typedef struct themis_util_hash_ring themis_util_hash_ring_t;
 
 /* THEMIS_INVALID: no servers. */
-themis_status_t themis_util_ring_create(uint32_t servers, themis_util_ring_t **ring);
-void themis_util_ring_destroy(themis_util_ring_t *ring); /* NULL is allowed */
+themis_status_t themis_util_hash_ring_create(uint32_t servers, themis_util_hash_ring_t **ring);
+void themis_util_hash_ring_destroy(themis_util_hash_ring_t *ring); /* NULL is allowed */
 
 /* Index of the home server of a normalised path of `length` bytes. O(log servers). */
-uint32_t themis_util_ring_home(const themis_util_ring_t *ring, const char *path, size_t length);
+uint32_t themis_util_hash_ring_home(const themis_util_hash_ring_t *ring, const char *path, size_t length);
 
 /* The hash behind it; also what chooses the first server of a new file whose layout leaves it open. */
-uint64_t themis_util_ring_hash(const char *path, size_t length);
+uint64_t themis_util_hash_ring_hash(const char *path, size_t length);
 #endif

@@ -19,7 +19,7 @@ static int is_there(uintptr_t address)
 static int look(themis_util_memory_seen_t *seen, uintptr_t address, unsigned *looks)
 {
     uintptr_t block = address / BLOCK_BYTES + 1; /* 0 stands for none */
-    uintptr_t *place = &seen->block[block % THEMIS_MEMORY_BLOCKS];
+    uintptr_t *place = &seen->block[block % THEMIS_UTIL_MEMORY_BLOCKS];
 
     if (*place == block)
         return 1;

@@ -10,11 +10,11 @@
 #include <sys/uio.h>
 #include "themis/status.h"
 
-enum { THEMIS_MEMORY_BLOCKS = 16 };
+enum { THEMIS_UTIL_MEMORY_BLOCKS = 16 };
 
 /* Blocks of 64 KiB in which a byte was found lately; all zeros at first. For one thread at a time. */
 typedef struct themis_util_memory_seen {
-    uintptr_t block[THEMIS_MEMORY_BLOCKS];
+    uintptr_t block[THEMIS_UTIL_MEMORY_BLOCKS];
 } themis_util_memory_seen_t;
 
 /*

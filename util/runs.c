@@ -4,27 +4,27 @@
 #include <string.h>
 #include <xxhash.h>
 
-void themis_collective_runs_init(themis_collective_runs_t *runs)
+void themis_util_runs_init(themis_util_runs_t *runs)
 {
     memset(runs, 0, sizeof *runs);
     runs->ordered = 1;
 }
 
-void themis_collective_runs_free(themis_collective_runs_t *runs)
+void themis_util_runs_free(themis_util_runs_t *runs)
 {
     free(runs->run);
     free(runs->start);
-    themis_collective_runs_init(runs);
+    themis_util_runs_init(runs);
 }
 
-void themis_collective_runs_clear(themis_collective_runs_t *runs)
+void themis_util_runs_clear(themis_util_runs_t *runs)
 {
     runs->count = 0;
     runs->bytes = runs->end = 0;
     runs->ordered = 1;
 }
 
-static themis_status_t grow(themis_collective_runs_t *runs)
+static themis_status_t grow(themis_util_runs_t *runs)
 {
     size_t capacity = runs->capacity ? 2 * runs->capacity : 8;
     themis_run_t *run = realloc(runs->run, capacity * sizeof *run);
@@ -63,8 +63,8 @@ static int join(themis_run_t *last, const themis_run_t *more)
     return 1;
 }
 
-themis_status_t themis_collective_runs_push(themis_collective_runs_t *runs, uint64_t offset, uint64_t length,
-                                            uint64_t stride, uint64_t count)
+themis_status_t themis_util_runs_push(themis_util_runs_t *runs, uint64_t offset, uint64_t length, uint64_t stride,
+                                      uint64_t count)
 {
     if (!length || !count)
         return THEMIS_OK;
@@ -87,25 +87,24 @@ themis_status_t themis_collective_runs_push(themis_collective_runs_t *runs, uint
     return THEMIS_OK;
 }
 
-themis_status_t themis_collective_runs_append(themis_collective_runs_t *runs, const themis_collective_runs_t *other,
-                                              uint64_t shift)
+themis_status_t themis_util_runs_append(themis_util_runs_t *runs, const themis_util_runs_t *other, uint64_t shift)
 {
     themis_status_t status = THEMIS_OK;
     for (size_t i = 0; i < other->count && status == THEMIS_OK; i++) {
         const themis_run_t *run = &other->run[i];
-        status = themis_collective_runs_push(runs, run->offset + shift, run->length, run->stride, run->count);
+        status = themis_util_runs_push(runs, run->offset + shift, run->length, run->stride, run->count);
     }
     if (!other->ordered)
         runs->ordered = 0;
     return status;
 }
 
-uint64_t themis_collective_runs_first(const themis_collective_runs_t *runs)
+uint64_t themis_util_runs_first(const themis_util_runs_t *runs)
 {
     return runs->count ? runs->run[0].offset : 0;
 }
 
-uint64_t themis_collective_runs_pieces(const themis_collective_runs_t *runs)
+uint64_t themis_util_runs_pieces(const themis_util_runs_t *runs)
 {
     uint64_t pieces = 0;
     for (size_t i = 0; i < runs->count; i++)
@@ -113,9 +112,9 @@ uint64_t themis_collective_runs_pieces(const themis_collective_runs_t *runs)
     return pieces;
 }
 
-uint64_t themis_collective_runs_hash(const themis_collective_runs_t *runs)
+uint64_t themis_util_runs_hash(const themis_util_runs_t *runs)
 {
-    uint64_t base = themis_collective_runs_first(runs);
+    uint64_t base = themis_util_runs_first(runs);
     uint64_t hash = runs->bytes;
     for (size_t i = 0; i < runs->count; i++) {
         themis_run_t run = runs->run[i];
@@ -128,7 +127,7 @@ uint64_t themis_collective_runs_hash(const themis_collective_runs_t *runs)
 }
 
 /* Index of the first run whose last piece ends behind `low`. */
-static size_t find_run(const themis_collective_runs_t *runs, uint64_t low)
+static size_t find_run(const themis_util_runs_t *runs, uint64_t low)
 {
     size_t from = 0, to = runs->count;
     while (from < to) {
@@ -149,21 +148,21 @@ static uint64_t find_piece(const themis_run_t *run, uint64_t low)
     return (low - run->offset - run->length) / run->stride + 1;
 }
 
-void themis_collective_clip_begin(themis_collective_clip_t *clip, const themis_collective_runs_t *runs, uint64_t low,
-                                  uint64_t high)
+void themis_util_runs_clip_begin(themis_util_runs_clip_t *clip, const themis_util_runs_t *runs, uint64_t low,
+                                 uint64_t high)
 {
-    *clip = (themis_collective_clip_t){.runs = runs, .low = low, .high = high, .run = find_run(runs, low)};
+    *clip = (themis_util_runs_clip_t){.runs = runs, .low = low, .high = high, .run = find_run(runs, low)};
     if (clip->run < runs->count)
         clip->piece = find_piece(&runs->run[clip->run], low);
 }
 
 /* One piece that sticks out of [low, high), cut to it. */
-static void cut_piece(const themis_collective_clip_t *clip, uint64_t begin, uint64_t end, uint64_t position,
-                      themis_collective_row_t *row)
+static void cut_piece(const themis_util_runs_clip_t *clip, uint64_t begin, uint64_t end, uint64_t position,
+                      themis_util_runs_row_t *row)
 {
     uint64_t from = begin < clip->low ? clip->low : begin;
     uint64_t to = end > clip->high ? clip->high : end;
-    *row = (themis_collective_row_t){from, to - from, to - from, 1, position + (from - begin)};
+    *row = (themis_util_runs_row_t){from, to - from, to - from, 1, position + (from - begin)};
 }
 
 /* Number of pieces from `begin` on that lie wholly below `high`. */
@@ -174,7 +173,7 @@ static uint64_t whole_pieces(const themis_run_t *run, uint64_t begin, uint64_t l
     return fit < left ? fit : left;
 }
 
-int themis_collective_clip_next(themis_collective_clip_t *clip, themis_collective_row_t *row)
+int themis_util_runs_clip_next(themis_util_runs_clip_t *clip, themis_util_runs_row_t *row)
 {
     if (clip->run >= clip->runs->count || clip->low >= clip->high)
         return 0;
@@ -189,7 +188,7 @@ int themis_collective_clip_next(themis_collective_clip_t *clip, themis_collectiv
         cut_piece(clip, begin, end, position, row);
     } else {
         taken = whole_pieces(run, begin, run->count - clip->piece, clip->high);
-        *row = (themis_collective_row_t){begin, run->length, run->stride, taken, position};
+        *row = (themis_util_runs_row_t){begin, run->length, run->stride, taken, position};
     }
     clip->piece += taken;
     if (clip->piece == run->count) {
@@ -199,19 +198,19 @@ int themis_collective_clip_next(themis_collective_clip_t *clip, themis_collectiv
     return 1;
 }
 
-uint64_t themis_collective_runs_bytes_in(const themis_collective_runs_t *runs, uint64_t low, uint64_t high)
+uint64_t themis_util_runs_bytes_in(const themis_util_runs_t *runs, uint64_t low, uint64_t high)
 {
-    themis_collective_clip_t clip;
-    themis_collective_row_t row;
+    themis_util_runs_clip_t clip;
+    themis_util_runs_row_t row;
     uint64_t bytes = 0;
-    themis_collective_clip_begin(&clip, runs, low, high);
-    while (themis_collective_clip_next(&clip, &row))
+    themis_util_runs_clip_begin(&clip, runs, low, high);
+    while (themis_util_runs_clip_next(&clip, &row))
         bytes += row.length * row.count;
     return bytes;
 }
 
 /* Index of the run that holds stream position `position`. */
-static size_t run_at(const themis_collective_runs_t *runs, uint64_t position)
+static size_t run_at(const themis_util_runs_t *runs, uint64_t position)
 {
     size_t from = 0, to = runs->count;
     while (to - from > 1) {
@@ -224,7 +223,7 @@ static size_t run_at(const themis_collective_runs_t *runs, uint64_t position)
     return from;
 }
 
-uint64_t themis_collective_runs_offset(const themis_collective_runs_t *runs, uint64_t position)
+uint64_t themis_util_runs_offset(const themis_util_runs_t *runs, uint64_t position)
 {
     size_t i = run_at(runs, position);
     uint64_t within = position - runs->start[i];
@@ -232,7 +231,7 @@ uint64_t themis_collective_runs_offset(const themis_collective_runs_t *runs, uin
     return run->offset + within / run->length * run->stride + within % run->length;
 }
 
-uint64_t themis_collective_runs_last_before(const themis_collective_runs_t *runs, uint64_t high)
+uint64_t themis_util_runs_last_before(const themis_util_runs_t *runs, uint64_t high)
 {
     size_t i = find_run(runs, high);
     /* Run i is the first that ends behind `high`: the byte wanted is in it or in the one before. */
@@ -255,8 +254,8 @@ static void move(void *memory, void *packed, uint64_t bytes, themis_direction_t 
         memcpy(memory, packed, bytes);
 }
 
-void themis_collective_memory_copy(const themis_collective_runs_t *memory, void *base, uint64_t position, void *packed,
-                                   uint64_t bytes, themis_direction_t direction)
+void themis_util_runs_copy(const themis_util_runs_t *memory, void *base, uint64_t position, void *packed,
+                           uint64_t bytes, themis_direction_t direction)
 {
     if (!bytes)
         return;

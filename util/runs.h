@@ -17,73 +17,72 @@
 #include "themis/themis.h"
 #include "util/direction.h"
 
-typedef struct themis_collective_runs {
+typedef struct themis_util_runs {
     themis_run_t *run;
     uint64_t *start; /* stream position of each run's first byte */
     size_t count, capacity;
     uint64_t bytes; /* length of the stream */
     uint64_t end;   /* end of the last piece; 0 when empty */
     int ordered;
-} themis_collective_runs_t;
+} themis_util_runs_t;
 
-void themis_collective_runs_init(themis_collective_runs_t *runs);
-void themis_collective_runs_free(themis_collective_runs_t *runs);
+void themis_util_runs_init(themis_util_runs_t *runs);
+void themis_util_runs_free(themis_util_runs_t *runs);
 /* Empties the list and keeps its memory. */
-void themis_collective_runs_clear(themis_collective_runs_t *runs);
+void themis_util_runs_clear(themis_util_runs_t *runs);
 
 /*
  * Appends `count` pieces of `length` bytes, `stride` from start to start. Joins them with what is there when the result
  * is still one run, so that pieces pushed one by one become strided runs. THEMIS_NO_MEMORY leaves the list as it was.
  */
-themis_status_t themis_collective_runs_push(themis_collective_runs_t *runs, uint64_t offset, uint64_t length,
-                                            uint64_t stride, uint64_t count);
+themis_status_t themis_util_runs_push(themis_util_runs_t *runs, uint64_t offset, uint64_t length, uint64_t stride,
+                                      uint64_t count);
 /* Takes over the runs of another list, each moved by `shift` (modulo 2^64, so it may stand for a negative move). */
-themis_status_t themis_collective_runs_append(themis_collective_runs_t *runs, const themis_collective_runs_t *other,
-                                              uint64_t shift);
+themis_status_t themis_util_runs_append(themis_util_runs_t *runs, const themis_util_runs_t *other, uint64_t shift);
 
 /* First byte accessed; 0 when empty. Of an ordered list it is also the lowest. */
-uint64_t themis_collective_runs_first(const themis_collective_runs_t *runs);
+uint64_t themis_util_runs_first(const themis_util_runs_t *runs);
 /* Number of pieces, all runs together. */
-uint64_t themis_collective_runs_pieces(const themis_collective_runs_t *runs);
+uint64_t themis_util_runs_pieces(const themis_util_runs_t *runs);
 /* A number for the shape: equal for equal lists whatever offset they start at. */
-uint64_t themis_collective_runs_hash(const themis_collective_runs_t *runs);
+uint64_t themis_util_runs_hash(const themis_util_runs_t *runs);
 
 /*
  * Walks over those pieces of an ordered list that lie in [low, high), cut at its ends:
  *
- *     themis_collective_clip_begin(&clip, runs, low, high);
- *     while (themis_collective_clip_next(&clip, &row)) ...
+ *     themis_util_runs_clip_begin(&clip, runs, low, high);
+ *     while (themis_util_runs_clip_next(&clip, &row)) ...
  *
  * A row is pieces at one stride whose bytes are consecutive in the stream, from `position` on.
  */
-typedef struct themis_collective_row {
+typedef struct themis_util_runs_row {
     uint64_t offset, length, stride, count;
     uint64_t position;
-} themis_collective_row_t;
+} themis_util_runs_row_t;
 
-typedef struct themis_collective_clip {
-    const themis_collective_runs_t *runs;
+typedef struct themis_util_runs_clip {
+    const themis_util_runs_t *runs;
     uint64_t low, high;
     size_t run;     /* where the walk is */
     uint64_t piece; /* within the run */
-} themis_collective_clip_t;
+} themis_util_runs_clip_t;
 
-void themis_collective_clip_begin(themis_collective_clip_t *clip, const themis_collective_runs_t *runs, uint64_t low,
-                                  uint64_t high);
-int themis_collective_clip_next(themis_collective_clip_t *clip, themis_collective_row_t *row);
+void themis_util_runs_clip_begin(themis_util_runs_clip_t *clip, const themis_util_runs_t *runs, uint64_t low,
+                                 uint64_t high);
+int themis_util_runs_clip_next(themis_util_runs_clip_t *clip, themis_util_runs_row_t *row);
 
 /* End of the last byte below `high` of an ordered list; 0 if there is none. */
-uint64_t themis_collective_runs_last_before(const themis_collective_runs_t *runs, uint64_t high);
+uint64_t themis_util_runs_last_before(const themis_util_runs_t *runs, uint64_t high);
 /* Offset of the byte at a stream position below `bytes`. */
-uint64_t themis_collective_runs_offset(const themis_collective_runs_t *runs, uint64_t position);
+uint64_t themis_util_runs_offset(const themis_util_runs_t *runs, uint64_t position);
 
 /* Bytes of an ordered list in [low, high). */
-uint64_t themis_collective_runs_bytes_in(const themis_collective_runs_t *runs, uint64_t low, uint64_t high);
+uint64_t themis_util_runs_bytes_in(const themis_util_runs_t *runs, uint64_t low, uint64_t high);
 
 /*
  * Copies `bytes` of the stream from `position` on between memory and a packed buffer: for a write out of the memory
  * that the list describes (offsets count from `base`), for a read into it.
  */
-void themis_collective_memory_copy(const themis_collective_runs_t *memory, void *base, uint64_t position, void *packed,
-                                   uint64_t bytes, themis_direction_t direction);
+void themis_util_runs_copy(const themis_util_runs_t *memory, void *base, uint64_t position, void *packed,
+                           uint64_t bytes, themis_direction_t direction);
 #endif

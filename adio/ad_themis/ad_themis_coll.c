@@ -21,13 +21,13 @@ static void set_status(ADIO_Status *status, MPI_Datatype datatype, uint64_t byte
 }
 
 /* What is exchanged between ranks, packed or kept back is copied by this process, whom a wrong address would end. */
-static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, const themis_collective_runs_t *memory)
+static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, const themis_util_runs_t *memory)
 {
     uintptr_t base = (uintptr_t)buf;
 
     if (!memory->bytes)
         return THEMIS_OK;
-    struct iovec ends[2] = {{(void *)(base + themis_collective_runs_first(memory)), 1},
+    struct iovec ends[2] = {{(void *)(base + themis_util_runs_first(memory)), 1},
                             {(void *)(base + memory->end - 1), 1}};
     if (themis_util_memory_check(ends, 2, &coll->seen) == THEMIS_OK)
         return THEMIS_OK;
@@ -109,7 +109,7 @@ typedef struct pending {
     ADIOI_THEMIS_Pending base;
     ADIO_File fd;
     themis_collective_op_t *op; /* NULL: ended */
-    themis_collective_runs_t file, memory;
+    themis_util_runs_t file, memory;
 } pending_t;
 
 static int ended(pending_t *pending, themis_status_t status)
@@ -150,8 +150,8 @@ static int free_fn(void *state)
 {
     pending_t *pending = state;
 
-    themis_collective_runs_free(&pending->file);
-    themis_collective_runs_free(&pending->memory);
+    themis_util_runs_free(&pending->file);
+    themis_util_runs_free(&pending->memory);
     free(pending);
     return MPI_SUCCESS;
 }
@@ -195,8 +195,8 @@ static void start(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEM
 
     if (pending) {
         pending->fd = fd;
-        themis_collective_runs_init(&pending->file);
-        themis_collective_runs_init(&pending->memory);
+        themis_util_runs_init(&pending->file);
+        themis_util_runs_init(&pending->memory);
         status = begin(pending, direction, buf, count, datatype, file_ptr_type, offset);
     } else if (coll) {
         AD_THEMIS_UNLOCKED(status, themis_collective_decline(coll->coll, &nothing, THEMIS_NO_MEMORY));

@@ -11,7 +11,7 @@
 /* A datatype's runs, kept until another one is used in its place. */
 typedef struct ADIOI_THEMIS_Flat {
     uint64_t name; /* of the flattened type it was made from; 0: none */
-    themis_collective_type_t type;
+    themis_util_flat_type_t type;
 } ADIOI_THEMIS_Flat;
 
 typedef struct ADIOI_THEMIS_Coll {
@@ -21,9 +21,9 @@ typedef struct ADIOI_THEMIS_Coll {
     themis_file_t *handle;
     themis_cache_t *cache; /* made at the first small call of a row; owned */
     ADIOI_THEMIS_Flat view, buffer;
-    themis_collective_runs_t file, memory; /* of the blocking call */
-    themis_util_memory_seen_t seen;        /* of the callers' buffers */
-    themis_collective_mode_t shown_mode;   /* what MPI_File_get_info says */
+    themis_util_runs_t file, memory;     /* of the blocking call */
+    themis_util_memory_seen_t seen;      /* of the callers' buffers */
+    themis_collective_mode_t shown_mode; /* what MPI_File_get_info says */
     uint64_t shown_plans;
     int told_count;               /* 1: that another number of aggregators is used than the hint asked for */
     themis_status_t failed;       /* of this rank's own I/O in the present call */
@@ -35,8 +35,8 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd);
 
 /* What this rank accesses. INVALID: bytes in a view without data. */
 themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll, AD_THEMIS_COUNT count,
-                                           MPI_Datatype datatype, uint64_t position, themis_collective_runs_t *file,
-                                           themis_collective_runs_t *memory);
+                                           MPI_Datatype datatype, uint64_t position, themis_util_runs_t *file,
+                                           themis_util_runs_t *memory);
 /* Where an access begins, in bytes of the view's data, and the offset in the file of such a position. */
 uint64_t ADIOI_THEMIS_Coll_position(ADIO_File fd, ADIOI_THEMIS_Coll *coll, int file_ptr_type, ADIO_Offset offset);
 ADIO_Offset ADIOI_THEMIS_Coll_offset(ADIO_File fd, ADIOI_THEMIS_Coll *coll, uint64_t position);

@@ -150,10 +150,10 @@ static void discard(ADIOI_THEMIS_Coll *coll)
         return;
     themis_cache_destroy(coll->cache);
     themis_collective_destroy(coll->coll);
-    themis_collective_type_free(&coll->view.type);
-    themis_collective_type_free(&coll->buffer.type);
-    themis_collective_runs_free(&coll->file);
-    themis_collective_runs_free(&coll->memory);
+    themis_util_flat_type_destroy(&coll->view.type);
+    themis_util_flat_type_destroy(&coll->buffer.type);
+    themis_util_runs_free(&coll->file);
+    themis_util_runs_free(&coll->memory);
     free(coll);
 }
 
@@ -206,8 +206,8 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
                                                 .wait = sink_wait,
                                                 .quick = sink_quick,
                                                 .settle = sink_settle};
-        themis_collective_runs_init(&coll->file);
-        themis_collective_runs_init(&coll->memory);
+        themis_util_runs_init(&coll->file);
+        themis_util_runs_init(&coll->memory);
     }
     AD_THEMIS_UNLOCKED(
         status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->sink : NULL, &made));

@@ -32,9 +32,9 @@ static themis_status_t flatten(MPI_Datatype datatype, ADIOI_THEMIS_Flat *flat)
     name = name_of(list, extent);
     if (name == flat->name)
         return THEMIS_OK;
-    themis_collective_type_free(&flat->type);
+    themis_util_flat_type_destroy(&flat->type);
     flat->name = 0;
-    status = themis_collective_type_build((const int64_t *)list->indices, (const int64_t *)list->blocklens,
+    status = themis_util_flat_type_create((const int64_t *)list->indices, (const int64_t *)list->blocklens,
                                           (size_t)list->count, extent, &flat->type);
     if (status == THEMIS_OK)
         flat->name = name;
@@ -57,19 +57,19 @@ uint64_t ADIOI_THEMIS_Coll_position(ADIO_File fd, ADIOI_THEMIS_Coll *coll, int f
         return (uint64_t)(fd->fp_ind - fd->disp);
     if (flatten(fd->filetype, &coll->view) != THEMIS_OK)
         return 0;
-    return themis_collective_type_position(&coll->view.type, (uint64_t)(fd->fp_ind - fd->disp));
+    return themis_util_flat_type_position(&coll->view.type, (uint64_t)(fd->fp_ind - fd->disp));
 }
 
 ADIO_Offset ADIOI_THEMIS_Coll_offset(ADIO_File fd, ADIOI_THEMIS_Coll *coll, uint64_t position)
 {
     if (is_plain(fd->filetype))
         return fd->disp + (ADIO_Offset)position;
-    return fd->disp + (ADIO_Offset)themis_collective_type_offset(&coll->view.type, position);
+    return fd->disp + (ADIO_Offset)themis_util_flat_type_offset(&coll->view.type, position);
 }
 
 themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll, AD_THEMIS_COUNT count,
-                                           MPI_Datatype datatype, uint64_t position, themis_collective_runs_t *file,
-                                           themis_collective_runs_t *memory)
+                                           MPI_Datatype datatype, uint64_t position, themis_util_runs_t *file,
+                                           themis_util_runs_t *memory)
 {
     themis_status_t status = THEMIS_OK;
     uint64_t bytes;
@@ -77,21 +77,21 @@ themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll
 
     MPI_Type_size_x(datatype, &size);
     bytes = (uint64_t)size * (uint64_t)count;
-    themis_collective_runs_clear(file);
-    themis_collective_runs_clear(memory);
+    themis_util_runs_clear(file);
+    themis_util_runs_clear(memory);
     if (bytes == 0)
         return THEMIS_OK;
     if (is_plain(fd->filetype)) {
-        status = themis_collective_runs_push(file, (uint64_t)fd->disp + position, bytes, bytes, 1);
+        status = themis_util_runs_push(file, (uint64_t)fd->disp + position, bytes, bytes, 1);
     } else {
         status = flatten(fd->filetype, &coll->view);
         if (status == THEMIS_OK)
-            status = themis_collective_type_expand(&coll->view.type, (uint64_t)fd->disp, position, bytes, file);
+            status = themis_util_flat_type_expand(&coll->view.type, (uint64_t)fd->disp, position, bytes, file);
     }
     if (status != THEMIS_OK)
         return status;
     if (is_plain(datatype))
-        return themis_collective_runs_push(memory, 0, bytes, bytes, 1);
+        return themis_util_runs_push(memory, 0, bytes, bytes, 1);
     status = flatten(datatype, &coll->buffer);
-    return status == THEMIS_OK ? themis_collective_type_expand(&coll->buffer.type, 0, 0, bytes, memory) : status;
+    return status == THEMIS_OK ? themis_util_flat_type_expand(&coll->buffer.type, 0, 0, bytes, memory) : status;
 }

@@ -188,24 +188,24 @@ static void make_owners(int *owner)
             owner[i] = owner[i] == 0 ? -1 : owner[i];
 }
 
-static void take_own(const int *owner, uint64_t base, themis_collective_runs_t *runs)
+static void take_own(const int *owner, uint64_t base, themis_util_runs_t *runs)
 {
     for (uint64_t i = 0; i < SPACE;) {
         uint64_t from = i;
         while (i < SPACE && owner[i] == owner[from])
             i++;
         if (owner[from] == rank)
-            themis_collective_runs_push(runs, base + from, i - from, i - from, 1);
+            themis_util_runs_push(runs, base + from, i - from, i - from, 1);
     }
 }
 
 /* Memory with gaps, or in one piece. */
-static void make_memory(uint64_t bytes, themis_collective_runs_t *memory)
+static void make_memory(uint64_t bytes, themis_util_runs_t *memory)
 {
     uint64_t piece = draw(2) ? 1 + draw(3000) : bytes, gap = draw(100), at = draw(50);
     for (uint64_t left = bytes; left;) {
         uint64_t part = piece < left ? piece : left;
-        themis_collective_runs_push(memory, at, part, part, 1);
+        themis_util_runs_push(memory, at, part, part, 1);
         at += part + gap;
         left -= part;
     }
@@ -229,7 +229,7 @@ typedef struct call {
     themis_direction_t direction;
     uint64_t base, size; /* of the pattern; of the file */
     int *owner;
-    themis_collective_runs_t file, memory;
+    themis_util_runs_t file, memory;
     unsigned char *buffer, *expected;
     uint64_t buffer_bytes, done;
 } call_t;
@@ -242,8 +242,8 @@ static void fill_memory(call_t *call)
     if (call->direction == THEMIS_READ)
         return;
     for (uint64_t p = 0; p < call->file.bytes; p++)
-        call->buffer[themis_collective_runs_offset(&call->memory, p)] =
-            content(themis_collective_runs_offset(&call->file, p), call->number);
+        call->buffer[themis_util_runs_offset(&call->memory, p)] =
+            content(themis_util_runs_offset(&call->file, p), call->number);
 }
 
 static void check_read(call_t *call)
@@ -252,8 +252,7 @@ static void check_read(call_t *call)
     unsigned char *copy = malloc(call->buffer_bytes);
     memcpy(copy, call->buffer, call->buffer_bytes);
     for (uint64_t p = 0; p < call->file.bytes; p++) {
-        uint64_t offset = themis_collective_runs_offset(&call->file, p),
-                 at = themis_collective_runs_offset(&call->memory, p);
+        uint64_t offset = themis_util_runs_offset(&call->file, p), at = themis_util_runs_offset(&call->memory, p);
         if (offset < call->size) {
             expected++;
             if (copy[at] != call->expected[offset])
@@ -351,8 +350,8 @@ static void session(call_t *call, file_sink_t *files, const themis_collective_si
             make_owners(call->owner);
         fresh = 0;
         call->base = draw(2) ? draw(4) * 4096 * 16 * 6 * 4 : draw(2 * SPACE);
-        themis_collective_runs_clear(&call->file);
-        themis_collective_runs_clear(&call->memory);
+        themis_util_runs_clear(&call->file);
+        themis_util_runs_clear(&call->memory);
         take_own(call->owner, call->base, &call->file);
         uint64_t state = random_state;
         make_memory(call->file.bytes, &call->memory);
@@ -390,8 +389,8 @@ static void errors(call_t *call, file_sink_t *files, const themis_collective_sin
     make_owners(call->owner);
     call->base = 0;
     call->direction = THEMIS_WRITE;
-    themis_collective_runs_clear(&call->file);
-    themis_collective_runs_clear(&call->memory);
+    themis_util_runs_clear(&call->file);
+    themis_util_runs_clear(&call->memory);
     take_own(call->owner, 0, &call->file);
     make_memory(call->file.bytes, &call->memory);
     fill_memory(call);
@@ -466,12 +465,12 @@ static long memory(call_t *call, const themis_collective_sink_t *sink)
                                              .fake_nodes = ranks > 2 ? 2 : 1,
                                              .staging = 100000};
         call->direction = kind % 2 ? THEMIS_READ : THEMIS_WRITE;
-        themis_collective_runs_clear(&call->file);
-        themis_collective_runs_clear(&call->memory);
+        themis_util_runs_clear(&call->file);
+        themis_util_runs_clear(&call->memory);
         for (uint64_t i = 0; i < 100; i++)
-            themis_collective_runs_push(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700, 700, 1);
+            themis_util_runs_push(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700, 700, 1);
         for (uint64_t i = 0; i < 700; i++) /* pieces so small that they are packed, and others */
-            themis_collective_runs_push(&call->memory, i * (kind < 4 ? 130 : 101), 100, 100, 1);
+            themis_util_runs_push(&call->memory, i * (kind < 4 ? 130 : 101), 100, 100, 1);
         fill_memory(call);
         for (int victim = 0; victim < ranks && !failures; victim += ranks > 1 ? ranks - 1 : 1) {
             long n = 0;
@@ -492,11 +491,11 @@ static int row_of_calls(themis_collective_t *coll, file_sink_t *files, int victi
     int errors = 0;
     for (int i = 0; i < calls; i++) {
         uint64_t bytes = i == large && rank == victim ? LARGE : SMALL, done = 0;
-        themis_collective_runs_t file, memory;
-        themis_collective_runs_init(&file);
-        themis_collective_runs_init(&memory);
-        themis_collective_runs_push(&file, (uint64_t)rank * LARGE, bytes, bytes, 1);
-        themis_collective_runs_push(&memory, 0, bytes, bytes, 1);
+        themis_util_runs_t file, memory;
+        themis_util_runs_init(&file);
+        themis_util_runs_init(&memory);
+        themis_util_runs_push(&file, (uint64_t)rank * LARGE, bytes, bytes, 1);
+        themis_util_runs_push(&memory, 0, bytes, bytes, 1);
         if (rank == victim && i == bad)
             files->fail_at = 0;
         themis_collective_access_t access = {THEMIS_WRITE, &file, &memory, buffer};
@@ -505,8 +504,8 @@ static int row_of_calls(themis_collective_t *coll, file_sink_t *files, int victi
         if (status != THEMIS_OK && status != THEMIS_DISCONNECTED)
             say("another error than that of the row", (unsigned)i, (uint64_t)-status);
         errors += status != THEMIS_OK;
-        themis_collective_runs_free(&file);
-        themis_collective_runs_free(&memory);
+        themis_util_runs_free(&file);
+        themis_util_runs_free(&memory);
     }
     return errors;
 }
@@ -551,8 +550,8 @@ int main(int argc, char **argv)
     file_sink_t files = {open(argv[1], O_RDWR | O_CREAT, 0600), -1};
     themis_collective_sink_t sink = {.arg = &files, .start = sink_start, .test = sink_test, .wait = sink_wait};
     call_t call = {.owner = malloc(SPACE * sizeof(int)), .expected = calloc(1, 6 * SPACE)};
-    themis_collective_runs_init(&call.file);
-    themis_collective_runs_init(&call.memory);
+    themis_util_runs_init(&call.file);
+    themis_util_runs_init(&call.memory);
     while (call.number < calls && !failures)
         session(&call, &files, &sink, 1 + (unsigned)draw(8));
     for (unsigned i = 0; i < calls / 8 && !failures; i++)
@@ -566,8 +565,8 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("%u calls, %ld allocations that failed, %d failures\n", call.number, allocations, failures);
     close(files.fd);
-    themis_collective_runs_free(&call.file);
-    themis_collective_runs_free(&call.memory);
+    themis_util_runs_free(&call.file);
+    themis_util_runs_free(&call.memory);
     free(call.owner);
     free(call.expected);
     MPI_Finalize();

@@ -8,20 +8,20 @@
 
 enum { NAMES = 20000 };
 
-static uint32_t home(const themis_util_ring_t *ring, int number)
+static uint32_t home(const themis_util_hash_ring_t *ring, int number)
 {
     char path[64];
     int length = snprintf(path, sizeof path, "/some/directory/file.%d", number);
 
-    return themis_util_ring_home(ring, path, (size_t)length);
+    return themis_util_hash_ring_home(ring, path, (size_t)length);
 }
 
 START_TEST(names_spread_evenly)
 {
     uint32_t counts[8] = {0};
-    themis_util_ring_t *ring;
+    themis_util_hash_ring_t *ring;
 
-    ck_assert_int_eq(themis_util_ring_create(8, &ring), THEMIS_OK);
+    ck_assert_int_eq(themis_util_hash_ring_create(8, &ring), THEMIS_OK);
     for (int i = 0; i < NAMES; i++) {
         uint32_t server = home(ring, i);
         ck_assert_uint_lt(server, 8);
@@ -31,17 +31,17 @@ START_TEST(names_spread_evenly)
         ck_assert_uint_gt(counts[i], NAMES / 8 * 7 / 10);
         ck_assert_uint_lt(counts[i], NAMES / 8 * 13 / 10);
     }
-    themis_util_ring_destroy(ring);
+    themis_util_hash_ring_destroy(ring);
 }
 END_TEST
 
 START_TEST(an_appended_server_takes_its_part_and_nothing_else_moves)
 {
-    themis_util_ring_t *before, *after;
+    themis_util_hash_ring_t *before, *after;
     int moved = 0;
 
-    ck_assert_int_eq(themis_util_ring_create(4, &before), THEMIS_OK);
-    ck_assert_int_eq(themis_util_ring_create(5, &after), THEMIS_OK);
+    ck_assert_int_eq(themis_util_hash_ring_create(4, &before), THEMIS_OK);
+    ck_assert_int_eq(themis_util_hash_ring_create(5, &after), THEMIS_OK);
     for (int i = 0; i < NAMES; i++) {
         uint32_t now = home(after, i);
         if (home(before, i) == now)
@@ -51,22 +51,22 @@ START_TEST(an_appended_server_takes_its_part_and_nothing_else_moves)
     }
     ck_assert_int_gt(moved, NAMES / 5 * 7 / 10);
     ck_assert_int_lt(moved, NAMES / 5 * 13 / 10);
-    themis_util_ring_destroy(before);
-    themis_util_ring_destroy(after);
+    themis_util_hash_ring_destroy(before);
+    themis_util_hash_ring_destroy(after);
 }
 END_TEST
 
 START_TEST(one_server_owns_all_and_none_is_refused)
 {
-    themis_util_ring_t *ring = NULL;
+    themis_util_hash_ring_t *ring = NULL;
 
-    ck_assert_int_eq(themis_util_ring_create(0, &ring), THEMIS_INVALID);
+    ck_assert_int_eq(themis_util_hash_ring_create(0, &ring), THEMIS_INVALID);
     ck_assert_ptr_null(ring);
-    ck_assert_int_eq(themis_util_ring_create(1, &ring), THEMIS_OK);
-    ck_assert_uint_eq(themis_util_ring_home(ring, "/", 1), 0);
-    ck_assert_uint_eq(themis_util_ring_home(ring, "", 0), 0);
-    themis_util_ring_destroy(ring);
-    themis_util_ring_destroy(NULL);
+    ck_assert_int_eq(themis_util_hash_ring_create(1, &ring), THEMIS_OK);
+    ck_assert_uint_eq(themis_util_hash_ring_home(ring, "/", 1), 0);
+    ck_assert_uint_eq(themis_util_hash_ring_home(ring, "", 0), 0);
+    themis_util_hash_ring_destroy(ring);
+    themis_util_hash_ring_destroy(NULL);
 }
 END_TEST
 

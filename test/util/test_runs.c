@@ -16,7 +16,7 @@ static uint64_t draw(uint64_t below)
 }
 
 /* Random pieces in order; where[p] is the offset of stream byte p. Returns their number of bytes. */
-static uint64_t make(themis_collective_runs_t *runs, uint64_t *where)
+static uint64_t make(themis_util_runs_t *runs, uint64_t *where)
 {
     uint64_t at = draw(50), bytes = 0, regular = draw(2), length = 1 + draw(9), gap = draw(9);
     while (at < SPACE - 100) {
@@ -24,7 +24,7 @@ static uint64_t make(themis_collective_runs_t *runs, uint64_t *where)
             length = 1 + draw(40);
             gap = draw(3) ? 1 + draw(30) : 0;
         }
-        ck_assert_int_eq(themis_collective_runs_push(runs, at, length, length, 1), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_push(runs, at, length, length, 1), THEMIS_OK);
         for (uint64_t i = 0; i < length; i++)
             where[bytes++] = at + i;
         at += length + gap;
@@ -34,18 +34,18 @@ static uint64_t make(themis_collective_runs_t *runs, uint64_t *where)
 
 START_TEST(pieces_of_a_vector_are_one_run)
 {
-    themis_collective_runs_t runs;
-    themis_collective_runs_init(&runs);
+    themis_util_runs_t runs;
+    themis_util_runs_init(&runs);
     for (uint64_t i = 0; i < 1000; i++)
-        ck_assert_int_eq(themis_collective_runs_push(&runs, 64 + i * 256, 64, 64, 1), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_push(&runs, 64 + i * 256, 64, 64, 1), THEMIS_OK);
     ck_assert_uint_eq(runs.count, 1);
     ck_assert_uint_eq(runs.run[0].count, 1000);
     ck_assert_uint_eq(runs.run[0].stride, 256);
     ck_assert_uint_eq(runs.bytes, 64000);
     ck_assert_int_eq(runs.ordered, 1);
-    ck_assert_int_eq(themis_collective_runs_push(&runs, 0, 1, 1, 1), THEMIS_OK);
+    ck_assert_int_eq(themis_util_runs_push(&runs, 0, 1, 1, 1), THEMIS_OK);
     ck_assert_int_eq(runs.ordered, 0);
-    themis_collective_runs_free(&runs);
+    themis_util_runs_free(&runs);
 }
 END_TEST
 
@@ -53,16 +53,16 @@ START_TEST(clips_are_what_lies_in_the_range)
 {
     static uint64_t where[SPACE];
     for (int round = 0; round < 2000; round++) {
-        themis_collective_runs_t runs;
-        themis_collective_clip_t clip;
-        themis_collective_row_t row;
-        themis_collective_runs_init(&runs);
+        themis_util_runs_t runs;
+        themis_util_runs_clip_t clip;
+        themis_util_runs_row_t row;
+        themis_util_runs_init(&runs);
         uint64_t bytes = make(&runs, where), low = draw(SPACE), high = low + draw(SPACE), next = 0, last = 0;
         ck_assert_uint_eq(runs.bytes, bytes);
         while (next < bytes && where[next] < low)
             next++;
-        themis_collective_clip_begin(&clip, &runs, low, high);
-        while (themis_collective_clip_next(&clip, &row))
+        themis_util_runs_clip_begin(&clip, &runs, low, high);
+        while (themis_util_runs_clip_next(&clip, &row))
             for (uint64_t piece = 0; piece < row.count; piece++)
                 for (uint64_t i = 0; i < row.length; i++, next++) {
                     last = row.offset + piece * row.stride + i + 1;
@@ -71,8 +71,8 @@ START_TEST(clips_are_what_lies_in_the_range)
                 }
         ck_assert(next == bytes || where[next] >= high);
         if (last)
-            ck_assert_uint_eq(themis_collective_runs_last_before(&runs, high), last);
-        themis_collective_runs_free(&runs);
+            ck_assert_uint_eq(themis_util_runs_last_before(&runs, high), last);
+        themis_util_runs_free(&runs);
     }
 }
 END_TEST
@@ -82,35 +82,35 @@ START_TEST(offsets_and_copies_follow_the_stream)
     static uint64_t where[SPACE];
     static unsigned char memory[SPACE], packed[SPACE], copy[SPACE];
     for (int round = 0; round < 300; round++) {
-        themis_collective_runs_t runs;
-        themis_collective_runs_init(&runs);
+        themis_util_runs_t runs;
+        themis_util_runs_init(&runs);
         uint64_t bytes = make(&runs, where), from = draw(bytes), part = draw(bytes - from + 1);
         for (uint64_t i = 0; i < SPACE; i++)
             memory[i] = (unsigned char)draw(256);
-        themis_collective_memory_copy(&runs, memory, from, packed, part, THEMIS_WRITE);
+        themis_util_runs_copy(&runs, memory, from, packed, part, THEMIS_WRITE);
         memset(copy, 0, sizeof copy);
-        themis_collective_memory_copy(&runs, copy, from, packed, part, THEMIS_READ);
+        themis_util_runs_copy(&runs, copy, from, packed, part, THEMIS_READ);
         for (uint64_t p = 0; p < bytes; p++) {
-            ck_assert_uint_eq(themis_collective_runs_offset(&runs, p), where[p]);
+            ck_assert_uint_eq(themis_util_runs_offset(&runs, p), where[p]);
             ck_assert_uint_eq(copy[where[p]], p >= from && p < from + part ? memory[where[p]] : 0);
         }
-        themis_collective_runs_free(&runs);
+        themis_util_runs_free(&runs);
     }
 }
 END_TEST
 
 START_TEST(the_hash_does_not_see_the_place)
 {
-    themis_collective_runs_t a, b;
-    themis_collective_runs_init(&a);
-    themis_collective_runs_init(&b);
-    themis_collective_runs_push(&a, 100, 8, 32, 10);
-    themis_collective_runs_append(&b, &a, 5000);
-    ck_assert_uint_eq(themis_collective_runs_hash(&a), themis_collective_runs_hash(&b));
-    themis_collective_runs_push(&b, 90000, 1, 1, 1);
-    ck_assert_uint_ne(themis_collective_runs_hash(&a), themis_collective_runs_hash(&b));
-    themis_collective_runs_free(&a);
-    themis_collective_runs_free(&b);
+    themis_util_runs_t a, b;
+    themis_util_runs_init(&a);
+    themis_util_runs_init(&b);
+    themis_util_runs_push(&a, 100, 8, 32, 10);
+    themis_util_runs_append(&b, &a, 5000);
+    ck_assert_uint_eq(themis_util_runs_hash(&a), themis_util_runs_hash(&b));
+    themis_util_runs_push(&b, 90000, 1, 1, 1);
+    ck_assert_uint_ne(themis_util_runs_hash(&a), themis_util_runs_hash(&b));
+    themis_util_runs_free(&a);
+    themis_util_runs_free(&b);
 }
 END_TEST
 
@@ -129,25 +129,25 @@ START_TEST(types_are_tiled)
         }
         if (!size)
             continue;
-        themis_collective_type_t type;
-        themis_collective_runs_t runs;
+        themis_util_flat_type_t type;
+        themis_util_runs_t runs;
         int64_t extent = at + (int64_t)draw(10);
-        ck_assert_int_eq(themis_collective_type_build(offset, length, n, extent, &type), THEMIS_OK);
+        ck_assert_int_eq(themis_util_flat_type_create(offset, length, n, extent, &type), THEMIS_OK);
         uint64_t position = draw(3 * size), bytes = 1 + draw(4 * size), p = 0;
-        themis_collective_runs_init(&runs);
-        ck_assert_int_eq(themis_collective_type_expand(&type, 1000, position, bytes, &runs), THEMIS_OK);
+        themis_util_runs_init(&runs);
+        ck_assert_int_eq(themis_util_flat_type_expand(&type, 1000, position, bytes, &runs), THEMIS_OK);
         ck_assert_uint_eq(runs.bytes, bytes);
         for (uint64_t instance = 0; p < position + bytes; instance++)
             for (size_t b = 0; b < n; b++)
                 for (int64_t i = 0; i < length[b]; i++, p++) {
                     uint64_t place = instance * (uint64_t)extent + (uint64_t)(offset[b] + i);
-                    ck_assert_uint_eq(themis_collective_type_offset(&type, p), place);
-                    ck_assert_uint_eq(themis_collective_type_position(&type, place), p);
+                    ck_assert_uint_eq(themis_util_flat_type_offset(&type, p), place);
+                    ck_assert_uint_eq(themis_util_flat_type_position(&type, place), p);
                     if (p >= position && p < position + bytes)
-                        ck_assert_uint_eq(themis_collective_runs_offset(&runs, p - position), 1000 + place);
+                        ck_assert_uint_eq(themis_util_runs_offset(&runs, p - position), 1000 + place);
                 }
-        themis_collective_runs_free(&runs);
-        themis_collective_type_free(&type);
+        themis_util_runs_free(&runs);
+        themis_util_flat_type_destroy(&type);
     }
 }
 END_TEST
@@ -155,14 +155,14 @@ END_TEST
 START_TEST(a_type_without_data_has_no_bytes)
 {
     int64_t zero = 0;
-    themis_collective_type_t type;
-    themis_collective_runs_t runs;
-    themis_collective_runs_init(&runs);
-    ck_assert_int_eq(themis_collective_type_build(&zero, &zero, 1, 8, &type), THEMIS_OK);
-    ck_assert_int_eq(themis_collective_type_expand(&type, 0, 0, 0, &runs), THEMIS_OK);
-    ck_assert_int_eq(themis_collective_type_expand(&type, 0, 0, 1, &runs), THEMIS_INVALID);
-    themis_collective_type_free(&type);
-    themis_collective_runs_free(&runs);
+    themis_util_flat_type_t type;
+    themis_util_runs_t runs;
+    themis_util_runs_init(&runs);
+    ck_assert_int_eq(themis_util_flat_type_create(&zero, &zero, 1, 8, &type), THEMIS_OK);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 0, &runs), THEMIS_OK);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 1, &runs), THEMIS_INVALID);
+    themis_util_flat_type_destroy(&type);
+    themis_util_runs_free(&runs);
 }
 END_TEST
 
