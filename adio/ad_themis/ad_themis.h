@@ -188,30 +188,30 @@ typedef struct ADIOI_THEMIS_Stream {
 } ADIOI_THEMIS_Stream;
 
 /* An access that is worked off in batches, each a list for the client library. */
-typedef struct ADIOI_THEMIS_Access {
+typedef struct ADIOI_THEMIS_List {
     ADIOI_THEMIS_Stream memory, file;
     uint64_t left; /* bytes that no batch has taken yet */
     struct iovec *iov;
     themis_run_t *runs;
     size_t iov_count, run_count, iov_capacity, run_capacity;
     uint64_t batch; /* bytes of the current batch */
-} ADIOI_THEMIS_Access;
+} ADIOI_THEMIS_List;
 
 /* Prepares an access of `count` elements at `offset`: for ADIO_EXPLICIT_OFFSET in etypes of the view (bytes if the file
  * type is contiguous), else at the individual file pointer. 0, or -1: out of memory. To be ended in any case. */
-int ADIOI_THEMIS_Access_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
-                              int file_ptr_type, ADIO_Offset offset, ADIOI_THEMIS_Access *access);
+int ADIOI_THEMIS_List_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                            int file_ptr_type, ADIO_Offset offset, ADIOI_THEMIS_List *access);
 /* The same for contiguous bytes at an absolute offset. */
-int ADIOI_THEMIS_Access_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_Access *access);
+int ADIOI_THEMIS_List_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_List *access);
 /* The next batch; 0 bytes in access->batch at the end. 0, or -1: out of memory. */
-int ADIOI_THEMIS_Access_next(ADIOI_THEMIS_Access *access);
+int ADIOI_THEMIS_List_next(ADIOI_THEMIS_List *access);
 /* The batch as the client library wants it; borrowed until the next batch. */
-themis_list_t ADIOI_THEMIS_Access_list(const ADIOI_THEMIS_Access *access);
+themis_list_t ADIOI_THEMIS_List_batch(const ADIOI_THEMIS_List *access);
 /* Before any batch: the offset of the byte that follows the whole access, where the individual file pointer goes. */
-ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access);
+ADIO_Offset ADIOI_THEMIS_List_target(const ADIOI_THEMIS_List *access);
 /* Before any batch of an access that has bytes: the smallest range of the file in which all of them lie. */
-void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *first, uint64_t *behind);
-void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access);
+void ADIOI_THEMIS_List_range(const ADIOI_THEMIS_List *access, uint64_t *first, uint64_t *behind);
+void ADIOI_THEMIS_List_end(ADIOI_THEMIS_List *access);
 
 /* --- independent accesses through a cache (ad_themis_cache.c) ------------------------------------------------------
  */
@@ -227,16 +227,16 @@ int ADIOI_THEMIS_Cache_wanted(ADIO_File fd);
 themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, themis_direction_t direction, const themis_list_t *list,
                                         size_t *done);
 /* Local: what was written goes to the servers, what was read is forgotten. */
-themis_status_t ADIOI_THEMIS_Cache_settle(ADIO_File fd);
+themis_status_t ADIOI_THEMIS_Cache_flush(ADIO_File fd);
 /* The same at the end of the file. */
 themis_status_t ADIOI_THEMIS_Cache_end(ADIO_File fd);
 /* Local: the same for collective calls' cache and this one, before anything else looks at the file. */
-themis_status_t ADIOI_THEMIS_Settle(ADIO_File fd);
+themis_status_t ADIOI_THEMIS_Flush_caches(ADIO_File fd);
 
 /* --- collective calls ---------------------------------------------------------------------------------------------*/
 
 /* Local: what this rank's collective calls have kept back goes to the servers, before an independent access. */
-themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd);
+themis_status_t ADIOI_THEMIS_Coll_flush(ADIO_File fd);
 /* Collective: the same on all ranks, and the first failure of what was kept back; an MPI error code. */
 int ADIOI_THEMIS_Coll_sync(ADIO_File fd);
 /* Collective: sets up the collective path, so that later calls need not. All ranks get the same code. */

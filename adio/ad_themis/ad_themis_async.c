@@ -16,7 +16,7 @@ typedef struct async {
     ADIO_File fd;
     themis_file_t *handle;
     themis_t *session; /* borrowed */
-    ADIOI_THEMIS_Access access;
+    ADIOI_THEMIS_List access;
     themis_direction_t direction;
     themis_request_t *request; /* of the current batch; NULL: complete */
     themis_status_t status;
@@ -28,13 +28,13 @@ static void next_batch(async_t *async)
     themis_list_t list;
 
     async->request = NULL;
-    if (ADIOI_THEMIS_Access_next(&async->access)) {
+    if (ADIOI_THEMIS_List_next(&async->access)) {
         async->status = THEMIS_NO_MEMORY;
         return;
     }
     if (async->access.batch == 0)
         return;
-    list = ADIOI_THEMIS_Access_list(&async->access);
+    list = ADIOI_THEMIS_List_batch(&async->access);
     async->status = async->direction == THEMIS_WRITE ? themis_iwrite_list(async->handle, &list, &async->request)
                                                      : themis_iread_list(async->handle, &list, &async->request);
     if (async->status != THEMIS_OK)
@@ -107,7 +107,7 @@ static int free_fn(void *state)
 {
     async_t *async = state;
 
-    ADIOI_THEMIS_Access_end(&async->access);
+    ADIOI_THEMIS_List_end(&async->access);
     free(async);
     return MPI_SUCCESS;
 }
@@ -133,7 +133,7 @@ static void start(async_t *async, ADIO_Request *request, int *error_code)
     ADIO_File fd = async->fd;
     int held = ADIOI_THEMIS_Lock_release();
 
-    async->status = ADIOI_THEMIS_Settle(fd);
+    async->status = ADIOI_THEMIS_Flush_caches(fd);
     if (async->status == THEMIS_OK)
         next_batch(async);
     ADIOI_THEMIS_Lock_acquire(held);
@@ -177,7 +177,7 @@ static void strided(ADIO_File fd, themis_direction_t direction, void *buf, AD_TH
         return;
     }
     async = async_make(fd, direction);
-    failed = !async || ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &async->access) != 0;
+    failed = !async || ADIOI_THEMIS_List_begin(fd, buf, count, datatype, file_ptr_type, offset, &async->access) != 0;
     if (failed) {
         if (async)
             free_fn(async);
@@ -187,7 +187,7 @@ static void strided(ADIO_File fd, themis_direction_t direction, void *buf, AD_TH
     if (direction == THEMIS_WRITE)
         fd->dirty_write = 1;
     if (file_ptr_type == ADIO_INDIVIDUAL)
-        fd->fp_ind = ADIOI_THEMIS_Access_target(&async->access);
+        fd->fp_ind = ADIOI_THEMIS_List_target(&async->access);
     start(async, request, error_code);
 }
 
@@ -198,7 +198,7 @@ static void contiguous(ADIO_File fd, themis_direction_t direction, void *buf, ui
 
     if (file_ptr_type == ADIO_INDIVIDUAL)
         offset = fd->fp_ind;
-    if (!async || ADIOI_THEMIS_Access_plain(buf, bytes, (uint64_t)offset, &async->access) != 0) {
+    if (!async || ADIOI_THEMIS_List_plain(buf, bytes, (uint64_t)offset, &async->access) != 0) {
         if (async)
             free_fn(async);
         *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");

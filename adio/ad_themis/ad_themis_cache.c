@@ -59,7 +59,7 @@ themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, themis_direction_t directi
     return status;
 }
 
-themis_status_t ADIOI_THEMIS_Cache_settle(ADIO_File fd)
+themis_status_t ADIOI_THEMIS_Cache_flush(ADIO_File fd)
 {
     ADIOI_THEMIS_Cache *cache = ADIOI_THEMIS_file(fd)->cache;
 
@@ -85,9 +85,9 @@ themis_status_t ADIOI_THEMIS_Cache_end(ADIO_File fd)
     return status;
 }
 
-themis_status_t ADIOI_THEMIS_Settle(ADIO_File fd)
+themis_status_t ADIOI_THEMIS_Flush_caches(ADIO_File fd)
 {
-    themis_status_t collective = ADIOI_THEMIS_Coll_settle(fd), independent = ADIOI_THEMIS_Cache_settle(fd);
+    themis_status_t collective = ADIOI_THEMIS_Coll_flush(fd), independent = ADIOI_THEMIS_Cache_flush(fd);
 
     return collective != THEMIS_OK ? collective : independent;
 }

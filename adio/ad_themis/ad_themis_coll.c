@@ -78,7 +78,7 @@ static void run(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS
     if (own == THEMIS_OK)
         own = check_buffer(coll, buf, &coll->memory);
     if (own == THEMIS_OK)
-        own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
+        own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_flush(fd));
     access = (themis_collective_access_t){direction, &coll->file, &coll->memory, buf};
     fd->dirty_write |= direction == THEMIS_WRITE;
     AD_THEMIS_UNLOCKED(result, themis_collective_run(coll->coll, &access, own, &done));
@@ -173,7 +173,7 @@ static themis_status_t begin(pending_t *pending, themis_direction_t direction, v
     if (own == THEMIS_OK)
         own = check_buffer(coll, buf, &pending->memory);
     if (own == THEMIS_OK)
-        own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_settle(fd));
+        own = ADIOI_THEMIS_Coll_note(coll, ADIOI_THEMIS_Cache_flush(fd));
     pending->op = themis_collective_start(coll->coll, &access, own);
     if (!pending->op)
         own = themis_collective_decline(coll->coll, &access, THEMIS_NO_MEMORY);

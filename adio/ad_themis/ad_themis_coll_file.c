@@ -226,7 +226,7 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     return coll;
 }
 
-themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd)
+themis_status_t ADIOI_THEMIS_Coll_flush(ADIO_File fd)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
 
@@ -238,7 +238,7 @@ int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
     themis_status_t own, status;
 
-    AD_THEMIS_UNLOCKED(own, ADIOI_THEMIS_Cache_settle(fd));
+    AD_THEMIS_UNLOCKED(own, ADIOI_THEMIS_Cache_flush(fd));
     if (!coll)
         return ADIOI_THEMIS_FAILURE(own, fd->filename);
     ADIOI_THEMIS_Coll_note(coll, own);

@@ -11,7 +11,7 @@ static themis_status_t file_size(ADIO_File fd, ADIO_Offset *size)
     themis_stat_t stat;
     themis_status_t status;
 
-    status = ADIOI_THEMIS_Settle(fd);
+    status = ADIOI_THEMIS_Flush_caches(fd);
     if (status == THEMIS_OK)
         AD_THEMIS_UNLOCKED(status, themis_file_stat(ADIOI_THEMIS_file(fd)->handle, &stat));
     if (status == THEMIS_OK)
@@ -29,12 +29,12 @@ void ADIOI_THEMIS_Fcntl(ADIO_File fd, int flag, ADIO_Fcntl_t *arg, int *error_co
         break;
     case ADIO_FCNTL_SET_DISKSPACE:
         fd->dirty_write = 1;
-        status = ADIOI_THEMIS_Settle(fd);
+        status = ADIOI_THEMIS_Flush_caches(fd);
         if (status == THEMIS_OK)
             AD_THEMIS_UNLOCKED(status, themis_allocate(ADIOI_THEMIS_file(fd)->handle, (uint64_t)arg->diskspace));
         break;
     case ADIO_FCNTL_SET_ATOMICITY:
-        status = ADIOI_THEMIS_Settle(fd);
+        status = ADIOI_THEMIS_Flush_caches(fd);
         fd->atomicity = arg->atomicity != 0;
         ADIOI_THEMIS_Coll_allow_cache(fd, !fd->atomicity);
         break;

@@ -46,7 +46,7 @@ static void contiguous(ADIO_File fd, themis_direction_t direction, void *buf, ui
                        size_t *done, int *error_code)
 {
     int cached = ADIOI_THEMIS_Cache_wanted(fd);
-    themis_status_t status = cached ? ADIOI_THEMIS_Coll_settle(fd) : ADIOI_THEMIS_Settle(fd);
+    themis_status_t status = cached ? ADIOI_THEMIS_Coll_flush(fd) : ADIOI_THEMIS_Flush_caches(fd);
     struct iovec memory = {buf, bytes};
     themis_run_t run = {(uint64_t)offset, bytes, bytes, 1};
     themis_list_t list = {&memory, 1, &run, 1};
@@ -98,7 +98,7 @@ void ADIOI_THEMIS_WriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT cou
 }
 
 /* Batch by batch, until a read meets the end of the file. */
-static themis_status_t batches(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
+static themis_status_t batches(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_List *access, size_t *total)
 {
     int cached = ADIOI_THEMIS_Cache_wanted(fd);
 
@@ -107,11 +107,11 @@ static themis_status_t batches(ADIO_File fd, themis_direction_t direction, ADIOI
         themis_list_t list;
         size_t done = 0;
 
-        if (ADIOI_THEMIS_Access_next(access))
+        if (ADIOI_THEMIS_List_next(access))
             return THEMIS_NO_MEMORY;
         if (access->batch == 0)
             return THEMIS_OK;
-        list = ADIOI_THEMIS_Access_list(access);
+        list = ADIOI_THEMIS_List_batch(access);
         AD_THEMIS_UNLOCKED(status, move(fd, direction, cached, &list, &done));
         if (status != THEMIS_OK)
             return status;
@@ -123,7 +123,7 @@ static themis_status_t batches(ADIO_File fd, themis_direction_t direction, ADIOI
 }
 
 /* Atomic mode: nothing else of the range's accesses in between, so all of it is locked, holes included. */
-static themis_status_t atomic_range(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_Access *access,
+static themis_status_t atomic_range(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_List *access,
                                     size_t *total)
 {
     themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
@@ -133,7 +133,7 @@ static themis_status_t atomic_range(ADIO_File fd, themis_direction_t direction, 
 
     if (access->left == 0)
         return THEMIS_OK;
-    ADIOI_THEMIS_Access_range(access, &first, &behind);
+    ADIOI_THEMIS_List_range(access, &first, &behind);
     AD_THEMIS_UNLOCKED(status, themis_lock(handle, first, behind - first, kind));
     if (status != THEMIS_OK)
         return status;
@@ -146,7 +146,7 @@ static size_t strided(ADIO_File fd, themis_direction_t direction, const void *bu
                       MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, int *error_code)
 {
     themis_status_t status = THEMIS_NO_MEMORY;
-    ADIOI_THEMIS_Access access;
+    ADIOI_THEMIS_List access;
     size_t total = 0;
     ADIO_Offset target = fd->fp_ind;
 
@@ -156,9 +156,9 @@ static size_t strided(ADIO_File fd, themis_direction_t direction, const void *bu
     }
     if (direction == THEMIS_WRITE)
         fd->dirty_write = 1;
-    if (ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
-        target = ADIOI_THEMIS_Access_target(&access);
-        status = ADIOI_THEMIS_Cache_wanted(fd) ? ADIOI_THEMIS_Coll_settle(fd) : ADIOI_THEMIS_Settle(fd);
+    if (ADIOI_THEMIS_List_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
+        target = ADIOI_THEMIS_List_target(&access);
+        status = ADIOI_THEMIS_Cache_wanted(fd) ? ADIOI_THEMIS_Coll_flush(fd) : ADIOI_THEMIS_Flush_caches(fd);
         if (status == THEMIS_OK)
             status =
                 fd->atomicity ? atomic_range(fd, direction, &access, &total) : batches(fd, direction, &access, &total);
@@ -166,7 +166,7 @@ static size_t strided(ADIO_File fd, themis_direction_t direction, const void *bu
     if (status == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = target;
     fd->fp_sys_posn = -1;
-    ADIOI_THEMIS_Access_end(&access);
+    ADIOI_THEMIS_List_end(&access);
     *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
     return total;
 }

@@ -120,7 +120,7 @@ static ADIOI_THEMIS_Stream file_stream(ADIO_File fd, int file_ptr_type, ADIO_Off
     return stream;
 }
 
-static int lists_make(ADIOI_THEMIS_Access *access)
+static int lists_make(ADIOI_THEMIS_List *access)
 {
     access->iov_capacity = access->run_capacity = FIRST_ENTRIES;
     access->iov = malloc(FIRST_ENTRIES * sizeof *access->iov);
@@ -128,8 +128,8 @@ static int lists_make(ADIOI_THEMIS_Access *access)
     return access->iov && access->runs ? 0 : -1;
 }
 
-int ADIOI_THEMIS_Access_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
-                              int file_ptr_type, ADIO_Offset offset, ADIOI_THEMIS_Access *access)
+int ADIOI_THEMIS_List_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
+                            int file_ptr_type, ADIO_Offset offset, ADIOI_THEMIS_List *access)
 {
     MPI_Count size, file_size;
 
@@ -147,7 +147,7 @@ int ADIOI_THEMIS_Access_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT cou
     return lists_make(access);
 }
 
-int ADIOI_THEMIS_Access_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_Access *access)
+int ADIOI_THEMIS_List_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_List *access)
 {
     memset(access, 0, sizeof *access);
     access->left = bytes;
@@ -157,7 +157,7 @@ int ADIOI_THEMIS_Access_plain(const void *buf, uint64_t bytes, uint64_t offset, 
 }
 
 /* Makes room for one more of both; 1: the batch is full, -1: out of memory. */
-static int room(ADIOI_THEMIS_Access *access)
+static int room(ADIOI_THEMIS_List *access)
 {
     void *grown;
 
@@ -181,7 +181,7 @@ static int room(ADIOI_THEMIS_Access *access)
     return 0;
 }
 
-static void put_memory(ADIOI_THEMIS_Access *access, uint64_t at, uint64_t bytes)
+static void put_memory(ADIOI_THEMIS_List *access, uint64_t at, uint64_t bytes)
 {
     struct iovec *last = access->iov_count ? &access->iov[access->iov_count - 1] : NULL;
 
@@ -192,7 +192,7 @@ static void put_memory(ADIOI_THEMIS_Access *access, uint64_t at, uint64_t bytes)
 }
 
 /* The last run, if it is one whole piece, joins the run before it where length and distance fit. */
-static void fold(ADIOI_THEMIS_Access *access)
+static void fold(ADIOI_THEMIS_List *access)
 {
     themis_run_t *last, *before;
     uint64_t end_start, distance;
@@ -212,7 +212,7 @@ static void fold(ADIOI_THEMIS_Access *access)
     access->run_count--;
 }
 
-static void put_file(ADIOI_THEMIS_Access *access, uint64_t at, uint64_t bytes)
+static void put_file(ADIOI_THEMIS_List *access, uint64_t at, uint64_t bytes)
 {
     themis_run_t *last = access->run_count ? &access->runs[access->run_count - 1] : NULL;
 
@@ -224,7 +224,7 @@ static void put_file(ADIOI_THEMIS_Access *access, uint64_t at, uint64_t bytes)
     access->runs[access->run_count++] = (themis_run_t){.offset = at, .length = bytes, .stride = bytes, .count = 1};
 }
 
-int ADIOI_THEMIS_Access_next(ADIOI_THEMIS_Access *access)
+int ADIOI_THEMIS_List_next(ADIOI_THEMIS_List *access)
 {
     int full = 0;
 
@@ -246,12 +246,12 @@ int ADIOI_THEMIS_Access_next(ADIOI_THEMIS_Access *access)
     return full < 0 ? -1 : 0;
 }
 
-themis_list_t ADIOI_THEMIS_Access_list(const ADIOI_THEMIS_Access *access)
+themis_list_t ADIOI_THEMIS_List_batch(const ADIOI_THEMIS_List *access)
 {
     return (themis_list_t){access->iov, access->iov_count, access->runs, access->run_count};
 }
 
-ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access)
+ADIO_Offset ADIOI_THEMIS_List_target(const ADIOI_THEMIS_List *access)
 {
     ADIOI_THEMIS_Stream file = access->file;
 
@@ -282,7 +282,7 @@ static void range_add(const ADIOI_THEMIS_Stream *from, const ADIOI_THEMIS_Stream
     }
 }
 
-void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *first, uint64_t *behind)
+void ADIOI_THEMIS_List_range(const ADIOI_THEMIS_List *access, uint64_t *first, uint64_t *behind)
 {
     const ADIOI_THEMIS_Stream *from = &access->file;
     ADIOI_THEMIS_Stream last = *from;
@@ -303,7 +303,7 @@ void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *firs
     range_add(from, &last, last.repetition, first, behind);
 }
 
-void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access)
+void ADIOI_THEMIS_List_end(ADIOI_THEMIS_List *access)
 {
     free(access->iov);
     free(access->runs);
