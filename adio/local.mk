@@ -21,12 +21,21 @@ ROMIO_BLOCKING = Allgather Allreduce Alltoall Alltoallw Barrier Bcast Comm_creat
 
 lib_LTLIBRARIES += adio/libthemis-mpiio.la
 adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
-	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h \
-	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
-	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hint_check.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
-	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_pending.c adio/ad_themis/ad_themis_session.c \
-	adio/glue/arguments.c adio/glue/collective.c adio/glue/collective.h adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
-	adio/glue/mpir_ext.h
+	adio/ad_themis/ad_themis_access.c adio/ad_themis/ad_themis_access.h adio/ad_themis/ad_themis_async.c \
+	adio/ad_themis/ad_themis_async.h adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_cache.h \
+	adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h adio/ad_themis/ad_themis_coll_file.c \
+	adio/ad_themis/ad_themis_coll_file.h adio/ad_themis/ad_themis_coll_info.c adio/ad_themis/ad_themis_coll_info.h \
+	adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_coll_view.h adio/ad_themis/ad_themis_control.c \
+	adio/ad_themis/ad_themis_control.h adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_error.h \
+	adio/ad_themis/ad_themis_file.c adio/ad_themis/ad_themis_file.h adio/ad_themis/ad_themis_hint_check.c \
+	adio/ad_themis/ad_themis_hint_check.h adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_hints.h \
+	adio/ad_themis/ad_themis_hooks.c adio/ad_themis/ad_themis_hooks.h adio/ad_themis/ad_themis_io.c \
+	adio/ad_themis/ad_themis_io.h adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_list.h \
+	adio/ad_themis/ad_themis_name.c adio/ad_themis/ad_themis_name.h adio/ad_themis/ad_themis_open.c \
+	adio/ad_themis/ad_themis_open.h adio/ad_themis/ad_themis_request.c adio/ad_themis/ad_themis_request.h \
+	adio/ad_themis/ad_themis_session.c adio/ad_themis/ad_themis_session.h adio/glue/arguments.c adio/glue/collective.c \
+	adio/glue/collective.h adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c \
+	adio/glue/lock.c adio/glue/mpir_ext.h
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
 	$(ROMIO_HOOKS:%=-Wl,--wrap=%) $(ROMIO_BLOCKING:%=-Wl,--wrap=PMPI_%)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From views and datatypes to runs. A flattened type is turned into runs once and kept until another takes its place.
- */
-#include <string.h>
+#include "ad_themis_coll_view.h"
 #include <xxhash.h>
-#include "ad_themis_coll.h"
 
-/* MPI may give a handle or memory of a freed type to the next one, so a type is known by what it says. */
+/* MPI may reuse the handle or memory of a freed type, so a type is identified by its contents. */
 static uint64_t name_of(const ADIOI_Flatlist_node *flat, MPI_Aint extent)
 {
     uint64_t name = XXH64(flat->indices, (size_t)flat->count * sizeof *flat->indices, (uint64_t)extent);
@@ -49,10 +46,12 @@ static int is_plain(MPI_Datatype datatype)
     return contiguous;
 }
 
-uint64_t ADIOI_THEMIS_Coll_position(ADIO_File fd, ADIOI_THEMIS_Coll *coll, int file_ptr_type, ADIO_Offset offset)
+uint64_t ADIOI_THEMIS_Coll_view_position(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Access *access)
 {
-    if (file_ptr_type != ADIO_INDIVIDUAL)
-        return (uint64_t)offset * (uint64_t)fd->etype_size;
+    ADIO_File fd = access->fd;
+
+    if (access->position != AD_THEMIS_AT_POINTER)
+        return (uint64_t)access->offset * (uint64_t)fd->etype_size;
     if (is_plain(fd->filetype))
         return (uint64_t)(fd->fp_ind - fd->disp);
     if (flatten(fd->filetype, &coll->view) != THEMIS_OK)
@@ -60,38 +59,35 @@ uint64_t ADIOI_THEMIS_Coll_position(ADIO_File fd, ADIOI_THEMIS_Coll *coll, int f
     return themis_util_flat_type_position(&coll->view.type, (uint64_t)(fd->fp_ind - fd->disp));
 }
 
-ADIO_Offset ADIOI_THEMIS_Coll_offset(ADIO_File fd, ADIOI_THEMIS_Coll *coll, uint64_t position)
+ADIO_Offset ADIOI_THEMIS_Coll_view_offset(ADIOI_THEMIS_Coll *coll, uint64_t position)
 {
-    if (is_plain(fd->filetype))
-        return fd->disp + (ADIO_Offset)position;
-    return fd->disp + (ADIO_Offset)themis_util_flat_type_offset(&coll->view.type, position);
+    if (is_plain(coll->fd->filetype))
+        return coll->fd->disp + (ADIO_Offset)position;
+    return coll->fd->disp + (ADIO_Offset)themis_util_flat_type_offset(&coll->view.type, position);
 }
 
-themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll, AD_THEMIS_COUNT count,
-                                           MPI_Datatype datatype, uint64_t position, themis_util_runs_t *file,
-                                           themis_util_runs_t *memory)
+/* Appends `bytes` from stream position `position` on of elements of a datatype that are laid out from `origin` on. */
+static themis_status_t expand(MPI_Datatype datatype, ADIOI_THEMIS_Flat *flat, uint64_t origin, uint64_t position,
+                              uint64_t bytes, themis_util_runs_t *runs)
 {
-    themis_status_t status = THEMIS_OK;
-    uint64_t bytes;
-    MPI_Count size;
+    themis_status_t status;
 
-    MPI_Type_size_x(datatype, &size);
-    bytes = (uint64_t)size * (uint64_t)count;
+    if (is_plain(datatype))
+        return themis_util_runs_push(runs, origin + position, bytes, bytes, 1);
+    status = flatten(datatype, flat);
+    return status == THEMIS_OK ? themis_util_flat_type_expand(&flat->type, origin, position, bytes, runs) : status;
+}
+
+themis_status_t ADIOI_THEMIS_Coll_view_describe(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Access *access,
+                                                uint64_t position, themis_util_runs_t *file, themis_util_runs_t *memory)
+{
+    uint64_t bytes = ADIOI_THEMIS_Access_bytes(access);
+    themis_status_t status;
+
     themis_util_runs_clear(file);
     themis_util_runs_clear(memory);
     if (bytes == 0)
         return THEMIS_OK;
-    if (is_plain(fd->filetype)) {
-        status = themis_util_runs_push(file, (uint64_t)fd->disp + position, bytes, bytes, 1);
-    } else {
-        status = flatten(fd->filetype, &coll->view);
-        if (status == THEMIS_OK)
-            status = themis_util_flat_type_expand(&coll->view.type, (uint64_t)fd->disp, position, bytes, file);
-    }
-    if (status != THEMIS_OK)
-        return status;
-    if (is_plain(datatype))
-        return themis_util_runs_push(memory, 0, bytes, bytes, 1);
-    status = flatten(datatype, &coll->buffer);
-    return status == THEMIS_OK ? themis_util_flat_type_expand(&coll->buffer.type, 0, 0, bytes, memory) : status;
+    status = expand(coll->fd->filetype, &coll->view, (uint64_t)coll->fd->disp, position, bytes, file);
+    return status == THEMIS_OK ? expand(access->datatype, &coll->buffer, 0, 0, bytes, memory) : status;
 }

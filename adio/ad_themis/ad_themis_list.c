@@ -4,9 +4,9 @@
  * in common is cut off step by step. Neighbouring pieces grow together, and pieces of equal length at equal distance
  * become one run, so that a vector or a row of a subarray is one entry however long it is. Batches bound the memory.
  */
+#include "ad_themis_list.h"
 #include <stdlib.h>
 #include <string.h>
-#include "ad_themis.h"
 
 enum { BATCH_ENTRIES = 1 << 16, FIRST_ENTRIES = 64 };
 

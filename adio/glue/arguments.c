@@ -83,9 +83,9 @@ int PMPI_File_delete(const char *filename, MPI_Info info)
 {
     int code;
 
-    ADIOI_THEMIS_Delete_hints(info);
+    ADIOI_THEMIS_Hook_set_delete_hints(info);
     code = themis_romio_File_delete(filename, info);
-    ADIOI_THEMIS_Delete_hints(MPI_INFO_NULL);
+    ADIOI_THEMIS_Hook_set_delete_hints(MPI_INFO_NULL);
     return code;
 }
 int MPI_File_delete(const char *filename, MPI_Info info) __attribute__((weak, alias("PMPI_File_delete")));

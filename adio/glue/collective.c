@@ -11,7 +11,7 @@
 
 static int check_buffer(MPI_File file, const char *function, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    if (!ADIOI_THEMIS_Buffer_bad(buf, count, datatype))
+    if (!ADIOI_THEMIS_Hook_buffer_bad(buf, count, datatype))
         return MPI_SUCCESS;
     return themis_glue_fail(file, function, MPI_ERR_BUFFER, "**bufnull");
 }
@@ -25,21 +25,13 @@ static MPI_Errhandler hush(MPI_File file)
     return handler;
 }
 
-/* How many calls had reached the driver before this one. */
-static unsigned enter(MPI_File file)
-{
-    ADIOI_THEMIS_file(file)->shared_failed = 0;
-    return ADIOI_THEMIS_file(file)->collective_calls;
-}
-
 /* In ordered mode the ranks wait for each other in a row: a rank that got no place in the file still lets the next one
  * go on. */
 static void pass_on(MPI_File file)
 {
-    ADIOI_THEMIS_File *ours = ADIOI_THEMIS_file(file);
     int rank, size;
 
-    if (!ours->shared_failed)
+    if (!ADIOI_THEMIS_Hook_shared_failed(file))
         return;
     MPI_Comm_rank(file->comm, &rank);
     MPI_Comm_size(file->comm, &size);
@@ -54,16 +46,16 @@ static void pass_on(MPI_File file)
     int themis_romio_File_##name parameters;                                                                           \
     int PMPI_File_##name parameters                                                                                    \
     {                                                                                                                  \
-        unsigned before;                                                                                               \
+        unsigned begun;                                                                                                \
         int code;                                                                                                      \
                                                                                                                        \
         if (!themis_glue_is_ours(fh))                                                                                  \
             return themis_romio_File_##name arguments;                                                                 \
-        before = enter(fh);                                                                                            \
+        begun = ADIOI_THEMIS_Hook_collective_begin(fh);                                                                \
         code = check_buffer(fh, "MPI_File_" #name, buf, count, type);                                                  \
         if (code == MPI_SUCCESS)                                                                                       \
             code = themis_romio_File_##name arguments;                                                                 \
-        if (code != MPI_SUCCESS && ADIOI_THEMIS_file(fh)->collective_calls == before) {                                \
+        if (code != MPI_SUCCESS && !ADIOI_THEMIS_Hook_collective_reached(fh, begun)) {                                 \
             MPI_Errhandler handler = hush(fh);                                                                         \
             MPI_Request request = MPI_REQUEST_NULL;                                                                    \
             MPI_Status status;                                                                                         \

@@ -2,7 +2,7 @@
 /* What the calls that stand in front of ROMIO's have in common (collective.c, arguments.c). */
 #ifndef THEMIS_ADIO_GLUE_COLLECTIVE_H
 #define THEMIS_ADIO_GLUE_COLLECTIVE_H
-#include "adio/ad_themis/ad_themis.h"
+#include "adio/ad_themis/ad_themis_hooks.h"
 
 /* 1: an open file that our driver serves; all others go to ROMIO untouched. */
 static inline int themis_glue_is_ours(MPI_File file)

@@ -74,7 +74,7 @@ void __wrap_ADIO_Get_shared_fp(ADIO_File fd, ADIO_Offset increment, ADIO_Offset 
     if (fd->file_system != ADIO_THEMIS)
         __real_ADIO_Get_shared_fp(fd, increment, before, code);
     else if (hidden_is_open(fd, code))
-        ADIOI_THEMIS_Shared_add(fd, increment, before, code);
+        ADIOI_THEMIS_Hook_shared_add(fd, increment, before, code);
 }
 
 void __wrap_ADIO_Set_shared_fp(ADIO_File fd, ADIO_Offset value, int *code)
@@ -82,7 +82,7 @@ void __wrap_ADIO_Set_shared_fp(ADIO_File fd, ADIO_Offset value, int *code)
     if (fd->file_system != ADIO_THEMIS)
         __real_ADIO_Set_shared_fp(fd, value, code);
     else if (hidden_is_open(fd, code))
-        ADIOI_THEMIS_Shared_set(fd, value, code);
+        ADIOI_THEMIS_Hook_shared_set(fd, value, code);
 }
 
 void __real_ADIOI_Shfp_fname(ADIO_File fd, int rank, int *code);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "adio.h"
 #include "adio_extern.h"
+#include "adio/ad_themis/ad_themis_hooks.h"
 #include "adio/glue/glue.h"
 #include "util/log.h"
 

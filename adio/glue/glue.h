@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of the glue, and the driver in the stand-alone library, offer each other.
+ * What the parts of the glue call of each other.
  */
 #ifndef THEMIS_ADIO_GLUE_H
 #define THEMIS_ADIO_GLUE_H
 #include <mpi.h>
-
-/* Round anything that blocks inside an MPI_File_* call: gives ROMIO's lock to other threads if this thread has it.
- * `release` returns what `acquire` wants back. Also for calls outside of ROMIO's lock. */
-int themis_glue_lock_release(void);
-void themis_glue_lock_acquire(int held);
 
 /* Learns whether MPI_THREAD_MULTIPLE was granted; without it the lock is nothing. */
 void themis_glue_lock_init(void);

@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include "adio/ad_themis/ad_themis_hooks.h"
 #include "adio/glue/glue.h"
 #include "mpir_ext.h"
 
