@@ -25,18 +25,18 @@
 
 enum { OPENER = 0 };
 
-/* What the opener broadcasts, followed by `extra` bytes: the handle, then the texts with their final zeros. */
+/* What the opener broadcasts, followed by the handle, the list of servers and the job with their final zeros. */
 typedef struct open_message {
     int32_t status;
     uint32_t nodes;
-    uint64_t timeout, end; /* ns; size of the file if it is opened for append */
-    uint32_t handle, servers, job, policy;
-    char text[AD_THEMIS_TEXT];
+    uint64_t end;                  /* size of the file if it is opened for append */
+    uint32_t handle, servers, job; /* bytes */
+    char text[AD_THEMIS_TEXT];     /* of a failure */
 } open_message_t;
 
 static size_t extra_bytes(const open_message_t *message)
 {
-    return (size_t)message->handle + message->servers + message->job + message->policy;
+    return (size_t)message->handle + message->servers + message->job;
 }
 
 /* Distinct host names among the ranks; rank 0 has gathered them for cb_config_list. 0: not known. */
@@ -91,10 +91,10 @@ static uint32_t creation_mode(ADIO_File fd)
     return 0666 & ~(uint32_t)mask;
 }
 
-static void warn_of_layout(ADIO_File fd, const char *key, int asked, const char *instead, uint32_t given)
+static void warn_of_layout(ADIO_File fd, const char *key, int requested, const char *instead, uint32_t given)
 {
     themis_warn("themis:%s: hint %s = \"%d\" is more than there are servers: %s %u", ADIOI_THEMIS_File_name(fd), key,
-                asked, instead, given);
+                requested, instead, given);
 }
 
 /* The layout that the hints ask for, reduced to what the servers can give. */
@@ -108,14 +108,15 @@ static themis_layout_t requested_layout(ADIO_File fd, uint32_t servers)
     if (file->striping_factor > 0)
         layout.count = (uint32_t)file->striping_factor < servers ? (uint32_t)file->striping_factor : servers;
     if (file->striping_factor > (int64_t)servers)
-        warn_of_layout(fd, "striping_factor", file->striping_factor, "it is", servers);
+        warn_of_layout(fd, "striping_factor", file->striping_factor, "limited to", servers);
     if (file->start_iodevice >= 0)
         layout.first = (uint32_t)file->start_iodevice % servers;
     if (file->start_iodevice >= (int64_t)servers)
-        warn_of_layout(fd, "start_iodevice", file->start_iodevice, "it wraps to", layout.first);
+        warn_of_layout(fd, "start_iodevice", file->start_iodevice, "wraps to", layout.first);
     return layout;
 }
 
+/* The hints are the same on all ranks. */
 static void options_from_hints(ADIO_File fd, const char *servers, uint32_t nodes, themis_options_t *options)
 {
     const char *timeout = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_timeout);
@@ -170,22 +171,10 @@ static themis_status_t open_by_name(ADIO_File fd, int access_mode, uint32_t node
     return status;
 }
 
-/* Appends a text with its zero. */
-static uint32_t put_text(char *bytes, size_t at, const char *text)
-{
-    uint32_t length = (uint32_t)strlen(text) + 1;
-
-    memcpy(bytes + at, text, length);
-    return length;
-}
-
-/* The handle and the session's texts as bytes, owned by the caller; NULL on failure, and then message->status says why.
- */
-static char *announce(ADIO_File fd, open_message_t *message)
+/* The bytes that follow the message, owned by the caller; NULL on failure, with the reason in message->status. */
+static char *message_pack(ADIO_File fd, open_message_t *message)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
-    const char *policy = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_policy);
-    const char *timeout = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_timeout);
     themis_session_info_t info;
     size_t length = 0;
     char *bytes;
@@ -193,19 +182,17 @@ static char *announce(ADIO_File fd, open_message_t *message)
     message->status = themis_session_info(file->session, &info);
     if (message->status != THEMIS_OK)
         return NULL;
-    policy = policy ? policy : "";
-    bytes = malloc(THEMIS_HANDLE_BYTES + strlen(info.server_list) + strlen(info.job) + strlen(policy) + 3);
+    message->servers = (uint32_t)strlen(info.server_list) + 1;
+    message->job = (uint32_t)strlen(info.job) + 1;
+    bytes = malloc(THEMIS_HANDLE_BYTES + message->servers + message->job);
     message->status = bytes ? themis_file_pack(file->handle, bytes, THEMIS_HANDLE_BYTES, &length) : THEMIS_NO_MEMORY;
     if (message->status != THEMIS_OK) {
         free(bytes);
         return NULL;
     }
     message->handle = (uint32_t)length;
-    message->servers = put_text(bytes, length, info.server_list);
-    message->job = put_text(bytes, length + message->servers, info.job);
-    message->policy = put_text(bytes, length + message->servers + message->job, policy);
-    if (timeout)
-        themis_util_config_duration(timeout, &message->timeout);
+    memcpy(bytes + length, info.server_list, message->servers);
+    memcpy(bytes + length + message->servers, info.job, message->job);
     return bytes;
 }
 
@@ -213,14 +200,13 @@ static char *announce(ADIO_File fd, open_message_t *message)
 static themis_status_t take_over(ADIO_File fd, const open_message_t *message, const char *bytes)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
-    const char *texts = bytes + message->handle;
-    themis_options_t options = {.servers = texts,
-                                .job = texts + message->servers,
-                                .policy = message->policy > 1 ? texts + message->servers + message->job : NULL,
-                                .timeout = message->timeout,
-                                .nodes = message->nodes};
-    themis_status_t status = ADIOI_THEMIS_Session_get(&options, &file->session);
+    const char *servers = bytes + message->handle;
+    themis_options_t options;
+    themis_status_t status;
 
+    options_from_hints(fd, servers, message->nodes, &options);
+    options.job = servers + message->servers;
+    status = ADIOI_THEMIS_Session_get(&options, &file->session);
     if (status == THEMIS_OK)
         status = themis_file_unpack(file->session, bytes, message->handle, &file->handle);
     return status;
@@ -324,7 +310,7 @@ void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_c
         message.nodes = count_nodes(fd->comm);
         message.status = have ? open_by_name(fd, access_mode, message.nodes, &message.end) : THEMIS_NO_MEMORY;
         if (message.status == THEMIS_OK)
-            bytes = announce(fd, &message);
+            bytes = message_pack(fd, &message);
         if (message.status != THEMIS_OK)
             snprintf(message.text, sizeof message.text, "%s", themis_last_error());
     }
