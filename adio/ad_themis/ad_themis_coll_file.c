@@ -11,7 +11,7 @@
 #include "collective/model.h"
 #include "util/config.h"
 
-/* --- the servers as a sink --- */
+/* --- the servers as the sink of collective calls --- */
 
 themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collective path of an open file: collective/ with the servers behind it and the hints in front. */
+/* The collective path of an open file: connects collective/ with the file's hints and servers. */
 #ifndef AD_THEMIS_COLL_FILE_H
 #define AD_THEMIS_COLL_FILE_H
 #include "ad_themis_error.h"
@@ -23,7 +23,7 @@ typedef struct ADIOI_THEMIS_Coll {
     themis_cache_t *cache; /* made at the first small call of a row; owned */
     ADIOI_THEMIS_Flat view, buffer;
     themis_util_runs_t file, memory;     /* of the blocking call */
-    themis_util_memory_seen_t seen;      /* of the callers' buffers */
+    themis_util_memory_seen_t seen;      /* in the callers' buffers */
     themis_collective_mode_t shown_mode; /* what MPI_File_get_info says */
     uint64_t shown_plans;
     int warned_of_count;          /* 1: that another number of aggregators is used than the hint asked for */

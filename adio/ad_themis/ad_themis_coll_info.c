@@ -5,7 +5,8 @@
 #include "ad_themis_hints.h"
 #include "util/log.h"
 
-/* More aggregators than there can be are reported at once, whether or not a call will need them. */
+/* A request for more aggregators than there can be is reported when the file is opened, whether or not a call needs
+ * them. */
 static void warn_of_limit(ADIOI_THEMIS_Coll *coll, uint32_t possible)
 {
     long long wanted = coll->config.aggregators;

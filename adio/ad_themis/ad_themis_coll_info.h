@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What MPI_File_get_info tells of collective calls. */
+/* What MPI_File_get_info shows about collective calls. */
 #ifndef AD_THEMIS_COLL_INFO_H
 #define AD_THEMIS_COLL_INFO_H
 #include "ad_themis_coll_file.h"

@@ -11,10 +11,10 @@ static uint64_t name_of(const ADIOI_Flatlist_node *flat, MPI_Aint extent)
     return name ? name : 1;
 }
 
-/* ROMIO's types for these have changed their names over the years, and are of 64 bits in all of them. */
+/* The names of these types differ between versions of ROMIO; all have 64 bits. */
 _Static_assert(sizeof *((ADIOI_Flatlist_node *)0)->indices == sizeof(int64_t) &&
                    sizeof *((ADIOI_Flatlist_node *)0)->blocklens == sizeof(int64_t),
-               "a flattened type is not of 64-bit numbers");
+               "a flattened type does not have 64-bit numbers");
 
 static themis_status_t flatten(MPI_Datatype datatype, ADIOI_THEMIS_Flat *flat)
 {
@@ -66,7 +66,7 @@ ADIO_Offset ADIOI_THEMIS_Coll_view_offset(ADIOI_THEMIS_Coll *coll, uint64_t posi
     return coll->fd->disp + (ADIO_Offset)themis_util_flat_type_offset(&coll->view.type, position);
 }
 
-/* Appends `bytes` from stream position `position` on of elements of a datatype that are laid out from `origin` on. */
+/* Appends `bytes` bytes, from stream position `position` on, of elements of a datatype that start at `origin`. */
 static themis_status_t expand(MPI_Datatype datatype, ADIOI_THEMIS_Flat *flat, uint64_t origin, uint64_t position,
                               uint64_t bytes, themis_util_runs_t *runs)
 {

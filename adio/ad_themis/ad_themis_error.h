@@ -12,6 +12,6 @@ int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, c
 /* The same with the text of the client library's last failure in this thread. */
 #define ADIOI_THEMIS_FAILURE(status, name) ADIOI_THEMIS_Error(__func__, __LINE__, (status), (name), themis_last_error())
 
-/* Collective: rank `root` tells all ranks of fd->comm the outcome of what it did alone; all get the same code. */
+/* Collective: rank `root` broadcasts the outcome of what it did alone; all ranks of fd->comm get the same code. */
 int ADIOI_THEMIS_Error_broadcast(ADIO_File fd, int root, const char *function, themis_status_t status);
 #endif

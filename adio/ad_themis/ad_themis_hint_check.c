@@ -145,7 +145,7 @@ static const char *check_value(const known_hint_t *hint, const char *value, char
     case HOSTS:
         return themis_aggregation_config_list(value, NULL, 0, NULL) == THEMIS_OK ? NULL : "not a list host:number,...";
     default:
-        return *value ? NULL : "it is empty";
+        return *value ? NULL : "empty";
     }
 }
 
@@ -156,7 +156,7 @@ ADIOI_THEMIS_Hint_use ADIOI_THEMIS_Hint_check(const char *key, const char *value
     *why = NULL;
     if (!hint) {
         if (strncmp(key, "themis_", 7) == 0)
-            *why = "no such hint";
+            *why = "unknown hint";
         return AD_THEMIS_USE_NONE;
     }
     snprintf(text, MPI_MAX_INFO_VAL, "%s", value);

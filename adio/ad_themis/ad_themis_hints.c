@@ -40,7 +40,7 @@ void ADIOI_THEMIS_Hints_show_number(ADIO_File fd, const char *key, double value)
     ADIOI_Info_set(fd->info, key, text);
 }
 
-/* --- what rank 0 was given --- */
+/* --- the hints of rank 0 --- */
 
 /* Valid hints: key and value with their final zeros, one after another. */
 typedef struct hint_list {
@@ -116,7 +116,7 @@ static int list_share(ADIO_File fd, hint_list_t *list)
     return 0;
 }
 
-/* Collective: whether ROMIO finds a rank on the hosts that cb_config_list names; it would refuse to open. */
+/* Collective: whether a rank runs on the hosts that cb_config_list names; if none does, ROMIO fails to open. */
 static int names_a_host(ADIO_File fd, const char *list)
 {
     ADIO_cb_name_array array = NULL;
@@ -132,7 +132,7 @@ static int names_a_host(ADIO_File fd, const char *list)
         free(copy);
         free(ranks);
         if (!found)
-            warn(ADIOI_THEMIS_File_name(fd), "cb_config_list", list, "no rank is on such a host");
+            warn(ADIOI_THEMIS_File_name(fd), "cb_config_list", list, "no rank runs on such a host");
     }
     MPI_Bcast(&found, 1, MPI_INT, 0, fd->comm);
     return found;
@@ -222,10 +222,10 @@ static void warn_if_changed(ADIO_File fd, MPI_Info info, ADIOI_THEMIS_Hint hint)
         ADIOI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
     ADIOI_Info_get(fd->info, key, MPI_MAX_INFO_VAL, shown, &shown_found);
     if (found && strcmp(shown, value) != 0 && (!asked || strcmp(asked, value) != 0))
-        warn(ADIOI_THEMIS_File_name(fd), key, value, "the file is open");
+        warn(ADIOI_THEMIS_File_name(fd), key, value, "it cannot change while the file is open");
 }
 
-/* ROMIO calls it once before the open, and again for each view. */
+/* ROMIO calls this once before the open, and again for each view. */
 void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code)
 {
     hint_list_t list = {NULL, 0};

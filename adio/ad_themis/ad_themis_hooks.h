@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the driver and the library that stands in front of libmpich (adio/glue) call of each other; neither includes any
- * other header of the other. A driver that is grafted into MPICH has no such library: see doc/building.md for what is
+ * The interface between the driver and the glue (adio/glue), which intercepts calls in front of libmpich; neither
+ * includes any other header of the other. A driver that is grafted into MPICH has no glue: doc/building.md says what is
  * missing there.
  */
 #ifndef AD_THEMIS_HOOKS_H
 #define AD_THEMIS_HOOKS_H
 #include "ad_themis.h"
 
-/* --- of the driver, called by the library --- */
+/* --- functions of the driver that the glue calls --- */
 
 /* 1: a null pointer, or a small number, where data should be (with a type of absolute addresses it may be). */
 int ADIOI_THEMIS_Hook_buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datatype);
@@ -30,10 +30,10 @@ void ADIOI_THEMIS_Hook_shared_set(ADIO_File fd, ADIO_Offset value, int *error_co
 void ADIOI_THEMIS_Hook_set_delete_hints(MPI_Info info);
 MPI_Info ADIOI_THEMIS_Hook_delete_hints(void);
 
-/* --- of the library, called by the driver --- */
+/* --- functions of the glue that the driver calls --- */
 
-/* Gives ROMIO's lock to other threads while a call waits for a server. `release` returns what `acquire` takes. MPICH
- * itself has no such lock to give: there both do nothing. */
+/* ROMIO's lock, released while a call waits for a server. `release` returns 1 if this thread held it, which is the
+ * argument of `acquire`. In a grafted MPICH both do nothing. */
 #ifdef AD_THEMIS_GRAFTED
 static inline int themis_glue_lock_release(void)
 {
@@ -48,7 +48,7 @@ int themis_glue_lock_release(void);
 void themis_glue_lock_acquire(int held);
 #endif
 
-/* status = call, without ROMIO's lock. */
+/* status = call, with ROMIO's lock released. */
 #define AD_THEMIS_UNLOCKED(status, call)                                                                               \
     do {                                                                                                               \
         int held_ = themis_glue_lock_release();                                                                        \

@@ -4,7 +4,7 @@
 #define AD_THEMIS_NAME_H
 #include "ad_themis.h"
 
-/* Splits "//host:port,host:port/path" or "/path" or "path" (what ROMIO leaves of the name given by the user). *servers
+/* Splits "//host:port,host:port/path" or "/path" or "path" (the name without its prefix). *servers
  * (empty: none named) and *path, absolute, are owned by the caller (free). */
 themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char **path);
 
@@ -13,5 +13,6 @@ themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char *
  * abbreviate it alike, and those that have a session with these servers can expand it. */
 void ADIOI_THEMIS_Name_complete(ADIO_File fd, const char *server_list);
 
-enum { AD_THEMIS_NAME_ROOM = 64 }; /* ROMIO hangs where a name with a suffix of its own does not fit into PATH_MAX */
+/* Room for a suffix: ROMIO hangs if a name with its suffix exceeds PATH_MAX. */
+enum { AD_THEMIS_NAME_ROOM = 64 };
 #endif

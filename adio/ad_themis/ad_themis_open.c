@@ -93,7 +93,7 @@ static uint32_t creation_mode(ADIO_File fd)
 
 static void warn_of_layout(ADIO_File fd, const char *key, int requested, const char *instead, uint32_t given)
 {
-    themis_warn("themis:%s: hint %s = \"%d\" is more than there are servers: %s %u", ADIOI_THEMIS_File_name(fd), key,
+    themis_warn("themis:%s: hint %s = \"%d\" exceeds the number of servers: %s %u", ADIOI_THEMIS_File_name(fd), key,
                 requested, instead, given);
 }
 
@@ -212,7 +212,7 @@ static themis_status_t take_over(ADIO_File fd, const open_message_t *message, co
     return status;
 }
 
-/* Tells ROMIO and MPI_File_get_info about the open file. */
+/* Fills in what ROMIO and MPI_File_get_info know about an open file. */
 static void file_show(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
@@ -253,7 +253,7 @@ static void warn_of_policy(ADIO_File fd)
         !ADIOI_THEMIS_Session_warn_once(ADIOI_THEMIS_file(fd)->session))
         return;
     themis_warn("themis:%s: hint themis_policy = \"%s\" is ignored: %s%s; in force is %s", ADIOI_THEMIS_File_name(fd),
-                policy, info.policy_fault, *info.policy_fault ? "" : "the servers' list of policies does not have it",
+                policy, info.policy_fault, *info.policy_fault ? "" : "it is not in the servers' list of policies",
                 info.policy);
 }
 
@@ -296,7 +296,8 @@ static void share_outcome(ADIO_File fd, themis_status_t status, int *error_code)
     *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
     MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MIN, fd->comm);
     if (worst != THEMIS_OK && status == THEMIS_OK)
-        *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, worst, fd->filename, "another rank could not open it");
+        *error_code =
+            ADIOI_THEMIS_Error(__func__, __LINE__, worst, fd->filename, "another rank could not open the file");
 }
 
 void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_code)

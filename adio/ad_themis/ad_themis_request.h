@@ -18,7 +18,7 @@ typedef struct ADIOI_THEMIS_Request_class {
     MPIX_Grequest_poll_function *poll;
     MPIX_Grequest_wait_function *wait;
     MPI_Grequest_free_function *free; /* of the state, when MPI needs it no more */
-    MPIX_Grequest_class class;        /* MPICH wants one for a process; made at the first call */
+    MPIX_Grequest_class class;        /* one for each process; made at the first call */
     int made;
 } ADIOI_THEMIS_Request_class;
 
@@ -29,8 +29,8 @@ void ADIOI_THEMIS_Request_start(ADIOI_THEMIS_Request_class *class, ADIOI_THEMIS_
  * that compute between two tests are not delayed. */
 int ADIOI_THEMIS_Request_is_waited_for(ADIOI_THEMIS_Request *state);
 
-/* Does the whole access before it returns, for atomic mode, which holds a lock meanwhile; the request is complete. An
- * MPI error code. */
+/* For atomic mode, which holds a lock: does the whole access before it returns; the request is complete then. An MPI
+ * error code. */
 int ADIOI_THEMIS_Request_run(const ADIOI_THEMIS_Access *access,
                              int (*run)(const ADIOI_THEMIS_Access *access, ADIO_Status *result), MPI_Request *request);
 #endif

@@ -132,7 +132,7 @@ static const char *seek_fault(MPI_Offset offset, int whence)
     return whence == MPI_SEEK_CUR || whence == MPI_SEEK_END ? NULL : "**iobadwhence";
 }
 
-/* Rank 0's part; an MPI error code. */
+/* On rank 0 only. An MPI error code. */
 static int move_shared(MPI_File file, MPI_Offset offset, int whence)
 {
     ADIO_Offset from = 0;

@@ -7,7 +7,7 @@
 int MPIR_Err_create_code(int lastcode, int fatal, const char function[], int line, int error_class,
                          const char generic_msg[], const char specific_msg[], ...);
 
-/* A message to nobody: MPI checks its arguments and does nothing. */
+/* Sends to MPI_PROC_NULL: MPI checks its arguments and does nothing. */
 int MPIR_Ext_datatype_iscommitted(MPI_Datatype datatype)
 {
     static const char nothing;

@@ -121,7 +121,8 @@ void themis_glue_error_init(void)
     file->cookie = ADIOI_FILE_COOKIE;
     file->err_handler = MPI_ERRORS_ARE_FATAL;
     if (PMPI_File_get_errhandler(file, &found) != MPI_SUCCESS || found != MPI_ERRORS_ARE_FATAL)
-        themis_warn("this ROMIO is not that of the MPI library in use: error handlers of files will not work");
+        themis_warn("the MPI library in use has another version of ROMIO than this library: error handlers of files "
+                    "will not work");
     free(file);
 }
 

@@ -10,7 +10,7 @@ int themis_glue_file_is_ours(MPI_File file);
 /* 1: the name of a file of the driver, by its prefix or by ROMIO_FSTYPE_FORCE. NULL is allowed. */
 int themis_glue_file_name_is_ours(const char *name);
 
-/* An error whose text has no arguments, given to the handler of `file` (MPI_FILE_NULL: the default one); returns what
- * the handler returns. */
+/* An error whose text has no arguments, passed to the error handler of `file` (MPI_FILE_NULL: the default one); returns
+ * what the handler returns. */
 int themis_glue_file_fail(MPI_File file, const char *function, int class, const char *fault);
 #endif

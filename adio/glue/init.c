@@ -64,7 +64,7 @@ int MPIR_Ext_init(void)
  * made without its attributes.
  */
 
-extern int ADIO_Init_keyval; /* ROMIO's, in no header: ends ROMIO when it is deleted */
+extern int ADIO_Init_keyval; /* ROMIO's, in no header: ROMIO ends when the attribute is deleted */
 
 static MPI_Comm keeper(MPI_Comm comm)
 {

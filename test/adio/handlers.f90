@@ -18,7 +18,7 @@ contains
         character(len=*), intent(in) :: what
         if (condition) return
         faults = faults + 1
-        write (0, '(2a)') 'not so: ', what
+        write (0, '(2a)') 'failed: ', what
     end subroutine expect
 end module seen
 
