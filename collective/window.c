@@ -137,7 +137,7 @@ static themis_status_t collect_extent(themis_collective_window_t *window, const 
         uint64_t stop = stretch(window->used, at, end, 1), packed = window->runs.bytes;
         if (packed != at)
             memmove(window->bytes + packed, window->bytes + at, stop - at);
-        status = themis_util_runs_push(&window->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
+        status = themis_util_runs_add(&window->runs, extent->offset + (at - extent->place), stop - at);
         at = stop;
     }
     return status;
@@ -197,7 +197,7 @@ static themis_status_t collect_asked(themis_collective_window_t *window, struct 
         if (!asked_range(window, &extent, &from, &to))
             continue;
         char *place = window->bytes + extent.place + (from - extent.offset);
-        status = themis_util_runs_push(&window->runs, from, to - from, to - from, 1);
+        status = themis_util_runs_add(&window->runs, from, to - from);
         struct iovec *last = *pieces ? &memory[*pieces - 1] : NULL;
         if (last && (char *)last->iov_base + last->iov_len == place)
             last->iov_len += to - from;

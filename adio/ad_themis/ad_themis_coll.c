@@ -195,8 +195,6 @@ static void start(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEM
 
     if (pending) {
         pending->fd = fd;
-        themis_util_runs_init(&pending->file);
-        themis_util_runs_init(&pending->memory);
         status = begin(pending, direction, buf, count, datatype, file_ptr_type, offset);
     } else if (coll) {
         AD_THEMIS_UNLOCKED(status, themis_collective_decline(coll->coll, &nothing, THEMIS_NO_MEMORY));

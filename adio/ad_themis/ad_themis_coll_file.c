@@ -206,8 +206,6 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
                                                 .wait = sink_wait,
                                                 .quick = sink_quick,
                                                 .settle = sink_settle};
-        themis_util_runs_init(&coll->file);
-        themis_util_runs_init(&coll->memory);
     }
     AD_THEMIS_UNLOCKED(
         status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->sink : NULL, &made));

@@ -82,16 +82,18 @@ themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll
     if (bytes == 0)
         return THEMIS_OK;
     if (is_plain(fd->filetype)) {
-        status = themis_util_runs_push(file, (uint64_t)fd->disp + position, bytes, bytes, 1);
+        status = themis_util_runs_add(file, (uint64_t)fd->disp + position, bytes);
     } else {
         status = flatten(fd->filetype, &coll->view);
         if (status == THEMIS_OK)
-            status = themis_util_flat_type_expand(&coll->view.type, (uint64_t)fd->disp, position, bytes, file);
+            status =
+                themis_util_flat_type_expand(&coll->view.type, (uint64_t)fd->disp, position, bytes, SIZE_MAX, file);
     }
     if (status != THEMIS_OK)
         return status;
     if (is_plain(datatype))
-        return themis_util_runs_push(memory, 0, bytes, bytes, 1);
+        return themis_util_runs_add(memory, 0, bytes);
     status = flatten(datatype, &coll->buffer);
-    return status == THEMIS_OK ? themis_util_flat_type_expand(&coll->buffer.type, 0, 0, bytes, memory) : status;
+    return status == THEMIS_OK ? themis_util_flat_type_expand(&coll->buffer.type, 0, 0, bytes, SIZE_MAX, memory)
+                               : status;
 }

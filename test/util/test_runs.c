@@ -24,7 +24,7 @@ static uint64_t make(themis_util_runs_t *runs, uint64_t *where)
             length = 1 + draw(40);
             gap = draw(3) ? 1 + draw(30) : 0;
         }
-        ck_assert_int_eq(themis_util_runs_push(runs, at, length, length, 1), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_add(runs, at, length), THEMIS_OK);
         for (uint64_t i = 0; i < length; i++)
             where[bytes++] = at + i;
         at += length + gap;
@@ -34,17 +34,16 @@ static uint64_t make(themis_util_runs_t *runs, uint64_t *where)
 
 START_TEST(pieces_of_a_vector_are_one_run)
 {
-    themis_util_runs_t runs;
-    themis_util_runs_init(&runs);
+    themis_util_runs_t runs = {0};
     for (uint64_t i = 0; i < 1000; i++)
-        ck_assert_int_eq(themis_util_runs_push(&runs, 64 + i * 256, 64, 64, 1), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_add(&runs, 64 + i * 256, 64), THEMIS_OK);
     ck_assert_uint_eq(runs.count, 1);
     ck_assert_uint_eq(runs.run[0].count, 1000);
     ck_assert_uint_eq(runs.run[0].stride, 256);
     ck_assert_uint_eq(runs.bytes, 64000);
-    ck_assert_int_eq(runs.ordered, 1);
-    ck_assert_int_eq(themis_util_runs_push(&runs, 0, 1, 1, 1), THEMIS_OK);
-    ck_assert_int_eq(runs.ordered, 0);
+    ck_assert_int_eq(runs.unordered, 0);
+    ck_assert_int_eq(themis_util_runs_add(&runs, 0, 1), THEMIS_OK);
+    ck_assert_int_eq(runs.unordered, 1);
     themis_util_runs_free(&runs);
 }
 END_TEST
@@ -53,10 +52,9 @@ START_TEST(clips_are_what_lies_in_the_range)
 {
     static uint64_t where[SPACE];
     for (int round = 0; round < 2000; round++) {
-        themis_util_runs_t runs;
+        themis_util_runs_t runs = {0};
         themis_util_runs_clip_t clip;
         themis_util_runs_row_t row;
-        themis_util_runs_init(&runs);
         uint64_t bytes = make(&runs, where), low = draw(SPACE), high = low + draw(SPACE), next = 0, last = 0;
         ck_assert_uint_eq(runs.bytes, bytes);
         while (next < bytes && where[next] < low)
@@ -82,8 +80,7 @@ START_TEST(offsets_and_copies_follow_the_stream)
     static uint64_t where[SPACE];
     static unsigned char memory[SPACE], packed[SPACE], copy[SPACE];
     for (int round = 0; round < 300; round++) {
-        themis_util_runs_t runs;
-        themis_util_runs_init(&runs);
+        themis_util_runs_t runs = {0};
         uint64_t bytes = make(&runs, where), from = draw(bytes), part = draw(bytes - from + 1);
         for (uint64_t i = 0; i < SPACE; i++)
             memory[i] = (unsigned char)draw(256);
@@ -101,13 +98,11 @@ END_TEST
 
 START_TEST(the_hash_does_not_see_the_place)
 {
-    themis_util_runs_t a, b;
-    themis_util_runs_init(&a);
-    themis_util_runs_init(&b);
-    themis_util_runs_push(&a, 100, 8, 32, 10);
-    themis_util_runs_append(&b, &a, 5000);
+    themis_util_runs_t a = {0}, b = {0};
+    themis_util_runs_add_run(&a, &(themis_run_t){100, 8, 32, 10});
+    themis_util_runs_add_run(&b, &(themis_run_t){5100, 8, 32, 10});
     ck_assert_uint_eq(themis_util_runs_hash(&a), themis_util_runs_hash(&b));
-    themis_util_runs_push(&b, 90000, 1, 1, 1);
+    themis_util_runs_add(&b, 90000, 1);
     ck_assert_uint_ne(themis_util_runs_hash(&a), themis_util_runs_hash(&b));
     themis_util_runs_free(&a);
     themis_util_runs_free(&b);
@@ -130,12 +125,11 @@ START_TEST(types_are_tiled)
         if (!size)
             continue;
         themis_util_flat_type_t type;
-        themis_util_runs_t runs;
+        themis_util_runs_t runs = {0};
         int64_t extent = at + (int64_t)draw(10);
         ck_assert_int_eq(themis_util_flat_type_create(offset, length, n, extent, &type), THEMIS_OK);
         uint64_t position = draw(3 * size), bytes = 1 + draw(4 * size), p = 0;
-        themis_util_runs_init(&runs);
-        ck_assert_int_eq(themis_util_flat_type_expand(&type, 1000, position, bytes, &runs), THEMIS_OK);
+        ck_assert_int_eq(themis_util_flat_type_expand(&type, 1000, position, bytes, SIZE_MAX, &runs), THEMIS_OK);
         ck_assert_uint_eq(runs.bytes, bytes);
         for (uint64_t instance = 0; p < position + bytes; instance++)
             for (size_t b = 0; b < n; b++)
@@ -156,11 +150,10 @@ START_TEST(a_type_without_data_has_no_bytes)
 {
     int64_t zero = 0;
     themis_util_flat_type_t type;
-    themis_util_runs_t runs;
-    themis_util_runs_init(&runs);
+    themis_util_runs_t runs = {0};
     ck_assert_int_eq(themis_util_flat_type_create(&zero, &zero, 1, 8, &type), THEMIS_OK);
-    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 0, &runs), THEMIS_OK);
-    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 1, &runs), THEMIS_INVALID);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 0, SIZE_MAX, &runs), THEMIS_OK);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 1, SIZE_MAX, &runs), THEMIS_INVALID);
     themis_util_flat_type_destroy(&type);
     themis_util_runs_free(&runs);
 }
