@@ -178,6 +178,23 @@ themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char *
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
+static inline uint64_t ADIOI_THEMIS_Bytes(AD_THEMIS_COUNT count, MPI_Datatype datatype)
+{
+    MPI_Count size;
+
+    MPI_Type_size_x(datatype, &size);
+    return (uint64_t)size * (uint64_t)count;
+}
+
+/* Tells MPI how many bytes were moved; status may be MPI_STATUS_IGNORE. */
+static inline void ADIOI_THEMIS_Status_set(ADIO_Status *status, MPI_Datatype datatype, uint64_t bytes)
+{
+#ifdef HAVE_STATUS_SET_BYTES
+    if (status)
+        MPIR_Status_set_bytes(status, datatype, (MPI_Count)bytes);
+#endif
+}
+
 /* Bytes in the order of a datatype's map, repeated: where the next ones are. Contiguous bytes have no `flat`. */
 typedef struct ADIOI_THEMIS_Stream {
     const ADIOI_Flatlist_node *flat;

@@ -152,7 +152,7 @@ static void at_once(ADIO_File fd, themis_direction_t direction, void *buf, AD_TH
                     int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     ADIO_Status status;
-    MPI_Count size, moved = 0;
+    MPI_Count moved = 0;
 
     if (direction == THEMIS_WRITE)
         ADIOI_THEMIS_WriteStrided(fd, buf, count, datatype, file_ptr_type, offset, &status, error_code);
@@ -160,9 +160,8 @@ static void at_once(ADIO_File fd, themis_direction_t direction, void *buf, AD_TH
         ADIOI_THEMIS_ReadStrided(fd, buf, count, datatype, file_ptr_type, offset, &status, error_code);
     if (*error_code != MPI_SUCCESS)
         return;
-    MPI_Type_size_x(datatype, &size);
     if (MPI_Get_elements_x(&status, MPI_BYTE, &moved) != MPI_SUCCESS)
-        moved = size * count;
+        moved = (MPI_Count)ADIOI_THEMIS_Bytes(count, datatype);
     MPIO_Completed_request_create(&fd, moved, error_code, request);
 }
 
@@ -212,24 +211,17 @@ static void contiguous(ADIO_File fd, themis_direction_t direction, void *buf, ui
     start(async, request, error_code);
 }
 
-static uint64_t bytes_of(AD_THEMIS_COUNT count, MPI_Datatype datatype)
-{
-    MPI_Count size;
-
-    MPI_Type_size_x(datatype, &size);
-    return (uint64_t)size * (uint64_t)count;
-}
-
 void ADIOI_THEMIS_IreadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
                               ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    contiguous(fd, THEMIS_READ, buf, bytes_of(count, datatype), file_ptr_type, offset, request, error_code);
+    contiguous(fd, THEMIS_READ, buf, ADIOI_THEMIS_Bytes(count, datatype), file_ptr_type, offset, request, error_code);
 }
 
 void ADIOI_THEMIS_IwriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
-    contiguous(fd, THEMIS_WRITE, (void *)buf, bytes_of(count, datatype), file_ptr_type, offset, request, error_code);
+    contiguous(fd, THEMIS_WRITE, (void *)buf, ADIOI_THEMIS_Bytes(count, datatype), file_ptr_type, offset, request,
+               error_code);
 }
 
 void ADIOI_THEMIS_IreadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,

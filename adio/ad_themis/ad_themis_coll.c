@@ -4,22 +4,6 @@
 #include <stdlib.h>
 #include "ad_themis_coll.h"
 
-static uint64_t bytes_of(AD_THEMIS_COUNT count, MPI_Datatype datatype)
-{
-    MPI_Count size;
-
-    MPI_Type_size_x(datatype, &size);
-    return (uint64_t)size * (uint64_t)count;
-}
-
-static void set_status(ADIO_Status *status, MPI_Datatype datatype, uint64_t bytes)
-{
-#ifdef HAVE_STATUS_SET_BYTES
-    if (status)
-        MPIR_Status_set_bytes(status, datatype, (MPI_Count)bytes);
-#endif
-}
-
 /* What is exchanged between ranks, packed or kept back is copied by this process, whom a wrong address would end. */
 static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, const themis_util_runs_t *memory)
 {
@@ -85,7 +69,7 @@ static void run(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS
     fd->fp_sys_posn = -1;
     if (result == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
         fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + done);
-    set_status(status, datatype, done);
+    ADIOI_THEMIS_Status_set(status, datatype, done);
     ADIOI_THEMIS_Coll_show(fd, coll);
     *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, result);
 }
@@ -179,7 +163,7 @@ static themis_status_t begin(pending_t *pending, themis_direction_t direction, v
         own = themis_collective_decline(coll->coll, &access, THEMIS_NO_MEMORY);
     ADIOI_THEMIS_Lock_acquire(held);
     if (file_ptr_type == ADIO_INDIVIDUAL)
-        fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + bytes_of(count, datatype));
+        fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + ADIOI_THEMIS_Bytes(count, datatype));
     fd->fp_sys_posn = -1;
     fd->dirty_write |= direction == THEMIS_WRITE;
     return pending->op ? THEMIS_OK : own;
@@ -219,7 +203,7 @@ static void at_once(ADIO_File fd, themis_direction_t direction, void *buf, AD_TH
     if (*error_code != MPI_SUCCESS)
         return;
     if (MPI_Get_elements_x(&status, MPI_BYTE, &moved) != MPI_SUCCESS)
-        moved = (MPI_Count)bytes_of(count, datatype);
+        moved = (MPI_Count)ADIOI_THEMIS_Bytes(count, datatype);
     MPIO_Completed_request_create(&fd, moved, error_code, request);
 }
 

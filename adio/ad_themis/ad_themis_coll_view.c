@@ -72,11 +72,8 @@ themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll
                                            themis_util_runs_t *memory)
 {
     themis_status_t status = THEMIS_OK;
-    uint64_t bytes;
-    MPI_Count size;
+    uint64_t bytes = ADIOI_THEMIS_Bytes(count, datatype);
 
-    MPI_Type_size_x(datatype, &size);
-    bytes = (uint64_t)size * (uint64_t)count;
     themis_util_runs_clear(file);
     themis_util_runs_clear(memory);
     if (bytes == 0)

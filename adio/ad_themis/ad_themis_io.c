@@ -5,14 +5,6 @@
 /* Linux maps nothing below. */
 enum { LOWEST_ADDRESS = 65536 };
 
-static void set_status(ADIO_Status *status, MPI_Datatype datatype, size_t bytes)
-{
-#ifdef HAVE_STATUS_SET_BYTES
-    if (status)
-        MPIR_Status_set_bytes(status, datatype, (MPI_Count)bytes);
-#endif
-}
-
 int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
     MPI_Count lb, extent, size;
@@ -77,24 +69,20 @@ static void contiguous_at(ADIO_File fd, themis_direction_t direction, void *buf,
 void ADIOI_THEMIS_ReadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
                              ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    MPI_Count size;
     size_t done;
 
-    MPI_Type_size_x(datatype, &size);
-    contiguous_at(fd, THEMIS_READ, buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done, error_code);
-    set_status(status, datatype, done);
+    contiguous_at(fd, THEMIS_READ, buf, ADIOI_THEMIS_Bytes(count, datatype), file_ptr_type, offset, &done, error_code);
+    ADIOI_THEMIS_Status_set(status, datatype, done);
 }
 
 void ADIOI_THEMIS_WriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                               int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    MPI_Count size;
     size_t done;
 
-    MPI_Type_size_x(datatype, &size);
-    contiguous_at(fd, THEMIS_WRITE, (void *)buf, (uint64_t)size * (uint64_t)count, file_ptr_type, offset, &done,
+    contiguous_at(fd, THEMIS_WRITE, (void *)buf, ADIOI_THEMIS_Bytes(count, datatype), file_ptr_type, offset, &done,
                   error_code);
-    set_status(status, datatype, done);
+    ADIOI_THEMIS_Status_set(status, datatype, done);
 }
 
 /* Batch by batch, until a read meets the end of the file. */
@@ -174,11 +162,13 @@ static size_t strided(ADIO_File fd, themis_direction_t direction, const void *bu
 void ADIOI_THEMIS_ReadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
                               ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    set_status(status, datatype, strided(fd, THEMIS_READ, buf, count, datatype, file_ptr_type, offset, error_code));
+    ADIOI_THEMIS_Status_set(status, datatype,
+                            strided(fd, THEMIS_READ, buf, count, datatype, file_ptr_type, offset, error_code));
 }
 
 void ADIOI_THEMIS_WriteStrided(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                                int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
 {
-    set_status(status, datatype, strided(fd, THEMIS_WRITE, buf, count, datatype, file_ptr_type, offset, error_code));
+    ADIOI_THEMIS_Status_set(status, datatype,
+                            strided(fd, THEMIS_WRITE, buf, count, datatype, file_ptr_type, offset, error_code));
 }
