@@ -14,6 +14,7 @@
 #include "ad_themis_romio.h"
 #include "themis/themis.h"
 #include "util/direction.h"
+#include "util/flat_type.h"
 #ifndef AD_THEMIS_GRAFTED
 #include "adio/glue/glue.h"
 #endif
@@ -58,6 +59,12 @@ typedef enum ADIOI_THEMIS_Hint {
         AD_THEMIS_HINT_NUMBER
 } ADIOI_THEMIS_Hint;
 
+/* A datatype that was flattened, kept until another one is used in its place. All zero is none. */
+typedef struct ADIOI_THEMIS_Flat {
+    uint64_t name; /* of ROMIO's flattened type that it was made from; 0: none */
+    themis_util_flat_type_t type;
+} ADIOI_THEMIS_Flat;
+
 /* The driver's part of an open file (fd->fs_ptr); made by the first SetInfo, ended by Close. */
 typedef struct ADIOI_THEMIS_File {
     themis_file_t *handle; /* owned; NULL while it is not open */
@@ -70,6 +77,7 @@ typedef struct ADIOI_THEMIS_File {
     char *hint[AD_THEMIS_HINT_NUMBER];   /* owned; NULL: not given, or nonsense */
     int striping_factor, start_iodevice; /* wishes for a new file; 0 and -1: none */
     int cb_nodes;                        /* given by the user; 0: not */
+    ADIOI_THEMIS_Flat view;              /* the file type, unless that is contiguous */
     struct ADIOI_THEMIS_Coll *coll;      /* the collective path; owned; NULL until it is needed */
     struct ADIOI_THEMIS_Cache *cache;    /* of independent accesses; owned; NULL: none yet */
 } ADIOI_THEMIS_File;
@@ -176,7 +184,7 @@ void ADIOI_THEMIS_Servers_shorten(const char *servers, char text[AD_THEMIS_SHORT
  * (empty: none named) and *path, absolute, are owned by the caller (free). */
 themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char **path);
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- datatypes and lists ------------------------------------------------------------------------------------------ */
 
 static inline uint64_t ADIOI_THEMIS_Bytes(AD_THEMIS_COUNT count, MPI_Datatype datatype)
 {
@@ -195,39 +203,42 @@ static inline void ADIOI_THEMIS_Status_set(ADIO_Status *status, MPI_Datatype dat
 #endif
 }
 
-/* Bytes in the order of a datatype's map, repeated: where the next ones are. Contiguous bytes have no `flat`. */
-typedef struct ADIOI_THEMIS_Stream {
-    const ADIOI_Flatlist_node *flat;
-    int64_t base, extent; /* address or file offset of repetition 0; bytes from one to the next */
-    int64_t repetition;
-    MPI_Count block;
-    uint64_t at, left; /* of the current block */
-} ADIOI_THEMIS_Stream;
+/* The datatype in this form; NULL: out of memory. Borrowed until another type takes its place or it is freed. */
+const themis_util_flat_type_t *ADIOI_THEMIS_Flat_type(ADIOI_THEMIS_Flat *flat, MPI_Datatype datatype);
+void ADIOI_THEMIS_Flat_free(ADIOI_THEMIS_Flat *flat);
 
-/* An access that is worked off in batches, each a list for the client library. */
+/* Where an access begins, in bytes of the view's data: at `offset` in etypes for ADIO_EXPLICIT_OFFSET, else at the
+ * individual file pointer. And, after that, the offset in the file of such a position. */
+uint64_t ADIOI_THEMIS_View_position(ADIO_File fd, int file_ptr_type, ADIO_Offset offset);
+ADIO_Offset ADIOI_THEMIS_View_offset(ADIO_File fd, uint64_t position);
+
+/* An access that is worked off in batches, each a list for the client library. Must not be copied. */
 typedef struct ADIOI_THEMIS_Access {
-    ADIOI_THEMIS_Stream memory, file;
-    uint64_t left; /* bytes that no batch has taken yet */
-    struct iovec *iov;
-    themis_run_t *runs;
-    size_t iov_count, run_count, iov_capacity, run_capacity;
-    uint64_t batch; /* bytes of the current batch */
+    const themis_util_flat_type_t *view, *memory; /* borrowed from the open file; `buffer`, or contiguous bytes */
+    ADIOI_THEMIS_Flat buffer;
+    uint64_t origin, position; /* of the view: its displacement; the next byte of its data */
+    uint64_t base, moved;      /* the address of the buffer; bytes of it that batches have taken */
+    uint64_t left;             /* bytes that no batch has taken yet */
+    uint64_t batch;            /* bytes of the current batch */
+    themis_util_runs_t runs, pieces;
+    struct iovec *iov; /* the pieces one by one */
+    size_t iov_count, iov_capacity;
 } ADIOI_THEMIS_Access;
 
-/* Prepares an access of `count` elements at `offset`: for ADIO_EXPLICIT_OFFSET in etypes of the view (bytes if the file
- * type is contiguous), else at the individual file pointer. 0, or -1: out of memory. To be ended in any case. */
+/* Prepares an access of `count` elements where ADIOI_THEMIS_View_position says. 0, or -1: out of memory. To be ended in
+ * any case. */
 int ADIOI_THEMIS_Access_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
                               int file_ptr_type, ADIO_Offset offset, ADIOI_THEMIS_Access *access);
-/* The same for contiguous bytes at an absolute offset. */
-int ADIOI_THEMIS_Access_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_Access *access);
+/* The same for contiguous bytes at an absolute offset; cannot fail. */
+void ADIOI_THEMIS_Access_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_Access *access);
 /* The next batch; 0 bytes in access->batch at the end. 0, or -1: out of memory. */
 int ADIOI_THEMIS_Access_next(ADIOI_THEMIS_Access *access);
 /* The batch as the client library wants it; borrowed until the next batch. */
 themis_list_t ADIOI_THEMIS_Access_list(const ADIOI_THEMIS_Access *access);
-/* Before any batch: the offset of the byte that follows the whole access, where the individual file pointer goes. */
+/* The offset of the byte that follows the whole access, where the individual file pointer goes. */
 ADIO_Offset ADIOI_THEMIS_Access_target(const ADIOI_THEMIS_Access *access);
-/* Before any batch of an access that has bytes: the smallest range of the file in which all of them lie. */
-void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *first, uint64_t *behind);
+/* The range [*first, *end) of the file in which all bytes lie that no batch has taken yet; there is one at least. */
+void ADIOI_THEMIS_Access_range(const ADIOI_THEMIS_Access *access, uint64_t *first, uint64_t *end);
 void ADIOI_THEMIS_Access_end(ADIOI_THEMIS_Access *access);
 
 /* --- independent accesses through a cache (ad_themis_cache.c) ------------------------------------------------------

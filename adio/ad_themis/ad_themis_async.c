@@ -197,12 +197,11 @@ static void contiguous(ADIO_File fd, themis_direction_t direction, void *buf, ui
 
     if (file_ptr_type == ADIO_INDIVIDUAL)
         offset = fd->fp_ind;
-    if (!async || ADIOI_THEMIS_Access_plain(buf, bytes, (uint64_t)offset, &async->access) != 0) {
-        if (async)
-            free_fn(async);
+    if (!async) {
         *error_code = ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");
         return;
     }
+    ADIOI_THEMIS_Access_plain(buf, bytes, (uint64_t)offset, &async->access);
     if (direction == THEMIS_WRITE)
         fd->dirty_write = 1;
     if (file_ptr_type == ADIO_INDIVIDUAL)

@@ -57,7 +57,7 @@ static void run(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS
         run_atomic(fd, coll, direction, buf, count, datatype, file_ptr_type, offset, status, error_code);
         return;
     }
-    position = ADIOI_THEMIS_Coll_position(fd, coll, file_ptr_type, offset);
+    position = ADIOI_THEMIS_View_position(fd, file_ptr_type, offset);
     own = ADIOI_THEMIS_Coll_describe(fd, coll, count, datatype, position, &coll->file, &coll->memory);
     if (own == THEMIS_OK)
         own = check_buffer(coll, buf, &coll->memory);
@@ -68,7 +68,7 @@ static void run(ADIO_File fd, themis_direction_t direction, void *buf, AD_THEMIS
     AD_THEMIS_UNLOCKED(result, themis_collective_run(coll->coll, &access, own, &done));
     fd->fp_sys_posn = -1;
     if (result == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
-        fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + done);
+        fd->fp_ind = ADIOI_THEMIS_View_offset(fd, position + done);
     ADIOI_THEMIS_Status_set(status, datatype, done);
     ADIOI_THEMIS_Coll_show(fd, coll);
     *error_code = ADIOI_THEMIS_Coll_code(fd, coll, __func__, result);
@@ -148,7 +148,7 @@ static themis_status_t begin(pending_t *pending, themis_direction_t direction, v
 {
     ADIO_File fd = pending->fd;
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
-    uint64_t position = ADIOI_THEMIS_Coll_position(fd, coll, file_ptr_type, offset);
+    uint64_t position = ADIOI_THEMIS_View_position(fd, file_ptr_type, offset);
     themis_status_t own =
         ADIOI_THEMIS_Coll_describe(fd, coll, count, datatype, position, &pending->file, &pending->memory);
     themis_collective_access_t access = {direction, &pending->file, &pending->memory, buf};
@@ -163,7 +163,7 @@ static themis_status_t begin(pending_t *pending, themis_direction_t direction, v
         own = themis_collective_decline(coll->coll, &access, THEMIS_NO_MEMORY);
     ADIOI_THEMIS_Lock_acquire(held);
     if (file_ptr_type == ADIO_INDIVIDUAL)
-        fd->fp_ind = ADIOI_THEMIS_Coll_offset(fd, coll, position + ADIOI_THEMIS_Bytes(count, datatype));
+        fd->fp_ind = ADIOI_THEMIS_View_offset(fd, position + ADIOI_THEMIS_Bytes(count, datatype));
     fd->fp_sys_posn = -1;
     fd->dirty_write |= direction == THEMIS_WRITE;
     return pending->op ? THEMIS_OK : own;

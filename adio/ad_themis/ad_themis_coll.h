@@ -4,23 +4,16 @@
 #define AD_THEMIS_COLL_H
 #include "ad_themis.h"
 #include "collective/coll.h"
-#include "util/flat_type.h"
 #include "themis/cache.h"
 #include "util/memory.h"
-
-/* A datatype's runs, kept until another one is used in its place. */
-typedef struct ADIOI_THEMIS_Flat {
-    uint64_t name; /* of the flattened type it was made from; 0: none */
-    themis_util_flat_type_t type;
-} ADIOI_THEMIS_Flat;
 
 typedef struct ADIOI_THEMIS_Coll {
     themis_collective_t *coll;
     themis_collective_config_t config;
     themis_collective_sink_t sink;
     themis_file_t *handle;
-    themis_cache_t *cache; /* made at the first small call of a row; owned */
-    ADIOI_THEMIS_Flat view, buffer;
+    themis_cache_t *cache;               /* made at the first small call of a row; owned */
+    ADIOI_THEMIS_Flat buffer;            /* the datatype of the last call */
     themis_util_runs_t file, memory;     /* of the blocking call */
     themis_util_memory_seen_t seen;      /* of the callers' buffers */
     themis_collective_mode_t shown_mode; /* what MPI_File_get_info says */
@@ -37,9 +30,6 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd);
 themis_status_t ADIOI_THEMIS_Coll_describe(ADIO_File fd, ADIOI_THEMIS_Coll *coll, AD_THEMIS_COUNT count,
                                            MPI_Datatype datatype, uint64_t position, themis_util_runs_t *file,
                                            themis_util_runs_t *memory);
-/* Where an access begins, in bytes of the view's data, and the offset in the file of such a position. */
-uint64_t ADIOI_THEMIS_Coll_position(ADIO_File fd, ADIOI_THEMIS_Coll *coll, int file_ptr_type, ADIO_Offset offset);
-ADIO_Offset ADIOI_THEMIS_Coll_offset(ADIO_File fd, ADIOI_THEMIS_Coll *coll, uint64_t position);
 /* Keeps the text of a failure of this rank's own for that code; returns `status`. */
 themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t status);
 /* The MPI error code of a call's result. */

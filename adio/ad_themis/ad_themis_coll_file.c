@@ -150,8 +150,7 @@ static void discard(ADIOI_THEMIS_Coll *coll)
         return;
     themis_cache_destroy(coll->cache);
     themis_collective_destroy(coll->coll);
-    themis_util_flat_type_destroy(&coll->view.type);
-    themis_util_flat_type_destroy(&coll->buffer.type);
+    ADIOI_THEMIS_Flat_free(&coll->buffer);
     themis_util_runs_free(&coll->file);
     themis_util_runs_free(&coll->memory);
     free(coll);
