@@ -6,6 +6,7 @@
 #include "client/error.h"
 #include "client/file.h"
 #include "client/placement.h"
+#include "util/iov.h"
 #include "util/memory.h"
 
 enum { INLINE_PIECES = 4, SMALL_BYTES = 64 << 10 };
@@ -123,12 +124,8 @@ static struct iovec cursor_next(cursor_t *cursor, uint64_t bytes)
 
 static themis_status_t add_memory(themis_client_call_t *call, const struct iovec *part)
 {
-    struct iovec *last = call->memory_count ? &call->memory[call->memory_count - 1] : NULL;
-
-    if (last && (char *)last->iov_base + last->iov_len == (char *)part->iov_base) {
-        last->iov_len += part->iov_len;
+    if (themis_util_iov_extend(call->memory, call->memory_count, part->iov_base, part->iov_len))
         return THEMIS_OK;
-    }
     if (call->memory_count == call->memory_capacity) {
         themis_status_t status =
             reserve(&call->memory, &call->memory_capacity, call->memory_count + INLINE_PIECES, sizeof *call->memory);

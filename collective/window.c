@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collective/span.h"
+#include "util/iov.h"
 
 static uint64_t words(uint64_t bytes)
 {
@@ -198,10 +199,7 @@ static themis_status_t collect_asked(themis_collective_window_t *window, struct 
             continue;
         char *place = window->bytes + extent.place + (from - extent.offset);
         status = themis_util_runs_add(&window->runs, from, to - from);
-        struct iovec *last = *pieces ? &memory[*pieces - 1] : NULL;
-        if (last && (char *)last->iov_base + last->iov_len == place)
-            last->iov_len += to - from;
-        else
+        if (!themis_util_iov_extend(memory, *pieces, place, to - from))
             memory[(*pieces)++] = (struct iovec){place, to - from};
     }
     return status;
