@@ -32,6 +32,8 @@ void themis_util_flat_type_destroy(themis_util_flat_type_t *type)
 static themis_status_t expand_run(const themis_run_t *run, uint64_t origin, uint64_t skip, uint64_t bytes,
                                   themis_util_runs_t *runs)
 {
+    if (run->count == 1)
+        return themis_util_runs_add(runs, origin + run->offset + skip, bytes);
     uint64_t start = origin + run->offset + skip / run->length * run->stride;
     uint64_t head = skip % run->length;
     themis_status_t status = THEMIS_OK;

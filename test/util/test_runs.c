@@ -48,6 +48,43 @@ START_TEST(pieces_of_a_vector_are_one_run)
 }
 END_TEST
 
+/* Adds an extent in random parts: pieces of its own size where it can be a run, or cut anywhere. */
+static void add_in_parts(themis_util_runs_t *runs, const themis_run_t *run)
+{
+    uint64_t pieces = draw(run->count + 1);
+    themis_run_t rest = {run->offset + pieces * run->stride, run->length, run->stride, run->count - pieces};
+
+    for (uint64_t i = 0; i < pieces; i++) {
+        uint64_t offset = run->offset + i * run->stride, part = draw(run->length + 1);
+        ck_assert_int_eq(themis_util_runs_add(runs, offset, part), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_add(runs, offset + part, run->length - part), THEMIS_OK);
+    }
+    ck_assert_int_eq(themis_util_runs_add_run(runs, &rest), THEMIS_OK);
+}
+
+START_TEST(lists_depend_on_their_bytes_only)
+{
+    for (int round = 0; round < 5000; round++) {
+        themis_util_runs_t one = {0}, other = {0};
+        uint64_t at = draw(50), length = 1 + draw(5), gap = draw(5);
+        for (uint64_t i = draw(12); i > 0; i--) {
+            themis_run_t run = {at, length, length + gap, 1 + draw(4)};
+            add_in_parts(&one, &run);
+            add_in_parts(&other, &run);
+            at += (run.count - 1) * run.stride + length + (draw(3) ? gap : draw(5));
+            length = draw(3) ? length : 1 + draw(5);
+        }
+        ck_assert_uint_eq(one.count, other.count);
+        ck_assert_uint_eq(one.bytes, other.bytes);
+        ck_assert_uint_eq(themis_util_runs_hash(&one), themis_util_runs_hash(&other));
+        for (size_t i = 0; i < one.count; i++)
+            ck_assert_uint_eq(one.start[i], other.start[i]);
+        themis_util_runs_free(&one);
+        themis_util_runs_free(&other);
+    }
+}
+END_TEST
+
 START_TEST(clips_are_what_lies_in_the_range)
 {
     static uint64_t where[SPACE];
@@ -146,6 +183,52 @@ START_TEST(types_are_tiled)
 }
 END_TEST
 
+START_TEST(ranges_of_types_have_all_bytes)
+{
+    int64_t offset[] = {4, 20, 10}, length[] = {4, 5, 2};
+
+    for (size_t blocks = 2; blocks <= 3; blocks++) /* in order, and not */
+        for (uint64_t position = 0; position < 30; position++)
+            for (uint64_t bytes = 1; bytes < 30; bytes++) {
+                themis_util_flat_type_t type;
+                uint64_t first, end, lowest = UINT64_MAX, highest = 0;
+                ck_assert_int_eq(themis_util_flat_type_create(offset, length, blocks, blocks == 2 ? 22 : 12, &type),
+                                 THEMIS_OK);
+                for (uint64_t p = position; p < position + bytes; p++) {
+                    uint64_t at = themis_util_flat_type_offset(&type, p);
+                    lowest = at < lowest ? at : lowest;
+                    highest = at > highest ? at : highest;
+                }
+                themis_util_flat_type_range(&type, position, bytes, &first, &end);
+                ck_assert(first <= lowest && end > highest);
+                if (blocks == 2)
+                    ck_assert(first == lowest && end == highest + 1);
+                themis_util_flat_type_destroy(&type);
+            }
+}
+END_TEST
+
+START_TEST(types_are_expanded_as_far_as_wanted)
+{
+    int64_t offset[] = {0, 10, 30}, length[] = {4, 5, 2};
+    themis_util_flat_type_t type;
+    themis_util_runs_t all = {0}, some = {0};
+
+    ck_assert_int_eq(themis_util_flat_type_create(offset, length, 3, 40, &type), THEMIS_OK);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 7, 3, 1000, SIZE_MAX, &all), THEMIS_OK);
+    for (uint64_t done = 0; done < 1000; done += some.bytes) {
+        themis_util_runs_clear(&some);
+        ck_assert_int_eq(themis_util_flat_type_expand(&type, 7, 3 + done, 1000 - done, 10, &some), THEMIS_OK);
+        ck_assert(some.count >= 10 || done + some.bytes == 1000);
+        ck_assert_uint_le(some.count, 12);
+        ck_assert_uint_eq(themis_util_runs_first(&some), themis_util_runs_offset(&all, done));
+    }
+    themis_util_runs_free(&all);
+    themis_util_runs_free(&some);
+    themis_util_flat_type_destroy(&type);
+}
+END_TEST
+
 START_TEST(a_type_without_data_has_no_bytes)
 {
     int64_t zero = 0;
@@ -165,10 +248,13 @@ int main(void)
     TCase *tcase = tcase_create("runs");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, pieces_of_a_vector_are_one_run);
+    tcase_add_test(tcase, lists_depend_on_their_bytes_only);
     tcase_add_test(tcase, clips_are_what_lies_in_the_range);
     tcase_add_test(tcase, offsets_and_copies_follow_the_stream);
     tcase_add_test(tcase, the_hash_does_not_see_the_place);
     tcase_add_test(tcase, types_are_tiled);
+    tcase_add_test(tcase, ranges_of_types_have_all_bytes);
+    tcase_add_test(tcase, types_are_expanded_as_far_as_wanted);
     tcase_add_test(tcase, a_type_without_data_has_no_bytes);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
