@@ -18,18 +18,19 @@ adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_t
 	adio/ad_themis/ad_themis_async.h adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_cache.h \
 	adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h adio/ad_themis/ad_themis_coll_file.c \
 	adio/ad_themis/ad_themis_coll_file.h adio/ad_themis/ad_themis_coll_info.c adio/ad_themis/ad_themis_coll_info.h \
-	adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_coll_view.h adio/ad_themis/ad_themis_control.c \
-	adio/ad_themis/ad_themis_control.h adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_error.h \
-	adio/ad_themis/ad_themis_file.c adio/ad_themis/ad_themis_file.h adio/ad_themis/ad_themis_hint_check.c \
+	adio/ad_themis/ad_themis_control.c adio/ad_themis/ad_themis_control.h adio/ad_themis/ad_themis_error.c \
+	adio/ad_themis/ad_themis_error.h adio/ad_themis/ad_themis_file.c adio/ad_themis/ad_themis_file.h \
+	adio/ad_themis/ad_themis_flat.c adio/ad_themis/ad_themis_flat.h adio/ad_themis/ad_themis_hint_check.c \
 	adio/ad_themis/ad_themis_hint_check.h adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_hints.h \
 	adio/ad_themis/ad_themis_hooks.c adio/ad_themis/ad_themis_hooks.h adio/ad_themis/ad_themis_io.c \
 	adio/ad_themis/ad_themis_io.h adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_list.h \
 	adio/ad_themis/ad_themis_name.c adio/ad_themis/ad_themis_name.h adio/ad_themis/ad_themis_open.c \
 	adio/ad_themis/ad_themis_open.h adio/ad_themis/ad_themis_request.c adio/ad_themis/ad_themis_request.h \
-	adio/ad_themis/ad_themis_session.c adio/ad_themis/ad_themis_session.h adio/glue/arguments.c adio/glue/collective.c \
-	adio/glue/datatype.c adio/glue/error.c adio/glue/error.h adio/glue/file.c adio/glue/file.h adio/glue/init.c \
-	adio/glue/init.h adio/glue/interception.def adio/glue/interception.h adio/glue/lock.c adio/glue/lock.h \
-	adio/glue/mpir_ext.h adio/glue/romio_hooks.c adio/glue/set_view.c
+	adio/ad_themis/ad_themis_session.c adio/ad_themis/ad_themis_session.h adio/ad_themis/ad_themis_view.c \
+	adio/ad_themis/ad_themis_view.h adio/glue/arguments.c adio/glue/collective.c adio/glue/datatype.c adio/glue/error.c \
+	adio/glue/error.h adio/glue/file.c adio/glue/file.h adio/glue/init.c adio/glue/init.h adio/glue/interception.def \
+	adio/glue/interception.h adio/glue/lock.c adio/glue/lock.h adio/glue/mpir_ext.h adio/glue/romio_hooks.c \
+	adio/glue/set_view.c
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
 	$(ROMIO_WRAPPED:%=-Wl,--wrap=%)

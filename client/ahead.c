@@ -35,7 +35,7 @@ void themis_client_ahead_forget(themis_client_ahead_t *ahead, const themis_clien
 void themis_client_ahead_free(themis_client_ahead_t *ahead)
 {
     themis_client_ahead_drop(ahead);
-    themis_client_runs_free(&ahead->runs);
+    themis_util_runs_free(&ahead->runs);
     free(ahead->windows[0].bytes);
     free(ahead->windows[1].bytes);
 }
@@ -77,12 +77,12 @@ static themis_status_t build_runs(themis_client_ahead_t *ahead, uint64_t first, 
 {
     themis_status_t status = THEMIS_OK;
 
-    themis_client_runs_clear(&ahead->runs);
+    themis_util_runs_clear(&ahead->runs);
     for (uint64_t i = 0; i < count && status == THEMIS_OK; i++) {
         themis_run_t run = {first + i * ahead->distance, ahead->shape.length, ahead->shape.stride, ahead->shape.count};
-        status = themis_client_runs_add_run(&ahead->runs, &run);
+        status = themis_util_runs_add_run(&ahead->runs, &run);
     }
-    return status == THEMIS_OK ? themis_client_runs_finish(&ahead->runs) : status;
+    return status;
 }
 
 /* Starts to fetch a window that begins with the read at `first`. Nothing happens where that is not possible. */
@@ -104,7 +104,7 @@ static void fetch(themis_client_ahead_t *ahead, themis_client_ahead_window_t *wi
     if (build_runs(ahead, first, count) != THEMIS_OK)
         return;
     struct iovec memory = {window->bytes, count * ahead->bytes};
-    themis_list_t list = {&memory, 1, ahead->runs.array, ahead->runs.count};
+    themis_list_t list = {&memory, 1, ahead->runs.run, ahead->runs.count};
     if (themis_iread_list(ahead->file, &list, &window->request) != THEMIS_OK)
         return;
     window->first = first;

@@ -7,7 +7,7 @@
 #ifndef THEMIS_CLIENT_AHEAD_H
 #define THEMIS_CLIENT_AHEAD_H
 #include "client/behind.h"
-#include "client/runs.h"
+#include "util/runs.h"
 #include "client/span.h"
 #include "themis/themis.h"
 
@@ -32,7 +32,7 @@ typedef struct themis_client_ahead {
     uint64_t reads;            /* of the next window */
     themis_client_ahead_window_t windows[2];
     int current; /* index of the window that is read from; the other one follows it */
-    themis_client_runs_t runs;
+    themis_util_runs_t runs;
 } themis_client_ahead_t;
 
 /* `behind` is borrowed as long as the file. */

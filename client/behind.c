@@ -16,7 +16,7 @@ void themis_client_behind_free(themis_client_behind_t *behind)
 {
     for (int i = 0; i < 2; i++) {
         free(behind->buffers[i].bytes);
-        themis_client_runs_free(&behind->buffers[i].runs);
+        themis_util_runs_free(&behind->buffers[i].runs);
     }
 }
 
@@ -79,19 +79,14 @@ static void send_filled(themis_client_behind_t *behind)
     if (buffer->used == 0)
         return;
     await(behind);
-    themis_status_t status = themis_client_runs_finish(&buffer->runs);
     struct iovec memory = {buffer->bytes, buffer->used};
-    themis_list_t list = {&memory, 1, buffer->runs.array, buffer->runs.count};
-    if (status == THEMIS_OK)
-        status = themis_iwrite_list(behind->file, &list, &behind->request);
-    else
-        themis_client_fail(status, "%s: out of memory for a list", themis_file_path(behind->file));
-    keep_failure(behind, status);
+    themis_list_t list = {&memory, 1, buffer->runs.run, buffer->runs.count};
+    keep_failure(behind, themis_iwrite_list(behind->file, &list, &behind->request));
     behind->filling = !behind->filling;
     buffer = &behind->buffers[behind->filling];
     buffer->used = 0;
     buffer->span = (themis_client_span_t){0, 0};
-    themis_client_runs_clear(&buffer->runs);
+    themis_util_runs_clear(&buffer->runs);
 }
 
 themis_status_t themis_client_behind_flush(themis_client_behind_t *behind)
@@ -129,10 +124,8 @@ static int holds_some(const themis_client_behind_buffer_t *buffer, const themis_
         if (list->runs[i].count == 0 || list->runs[i].length == 0)
             continue;
         for (size_t k = 0; k < buffer->runs.count; k++)
-            if (runs_overlap(&buffer->runs.array[k], &list->runs[i]))
+            if (runs_overlap(&buffer->runs.run[k], &list->runs[i]))
                 return 1;
-        if (buffer->runs.pending.count && runs_overlap(&buffer->runs.pending, &list->runs[i]))
-            return 1;
     }
     return 0;
 }
@@ -143,7 +136,7 @@ static themis_status_t copy(const themis_client_behind_t *behind, themis_client_
     if (!buffer->bytes && !(buffer->bytes = malloc(behind->capacity)))
         return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for a cache");
     for (size_t i = 0; i < list->run_count; i++)
-        if (themis_client_runs_add_run(&buffer->runs, &list->runs[i]) != THEMIS_OK)
+        if (themis_util_runs_add_run(&buffer->runs, &list->runs[i]) != THEMIS_OK)
             return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for a cache");
     for (size_t i = 0; i < list->memory_count; i++) {
         memcpy(buffer->bytes + buffer->used, list->memory[i].iov_base, list->memory[i].iov_len);

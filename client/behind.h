@@ -6,14 +6,14 @@
  */
 #ifndef THEMIS_CLIENT_BEHIND_H
 #define THEMIS_CLIENT_BEHIND_H
-#include "client/runs.h"
+#include "util/runs.h"
 #include "client/span.h"
 #include "themis/themis.h"
 
 typedef struct themis_client_behind_buffer {
     char *bytes; /* owned; NULL until the first use */
     size_t used;
-    themis_client_runs_t runs;
+    themis_util_runs_t runs;
     themis_client_span_t span;
 } themis_client_behind_buffer_t;
 

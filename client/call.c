@@ -25,7 +25,7 @@ themis_status_t themis_client_call_get(themis_t *session, uint32_t server, themi
     call->peer = themis_client_peer(session, server);
     call->once = 0;
     call->memory_count = 0;
-    themis_client_runs_clear(&call->runs);
+    themis_util_runs_clear(&call->runs);
     *result = call;
     return THEMIS_OK;
 }
@@ -44,7 +44,7 @@ void themis_client_call_put(themis_client_call_t *call)
 
 void themis_client_call_destroy(themis_client_call_t *call)
 {
-    themis_client_runs_free(&call->runs);
+    themis_util_runs_free(&call->runs);
     free(call->memory);
     free(call->message.bytes);
     free(call->reply.bytes);
@@ -178,7 +178,7 @@ static themis_status_t expose(themis_client_call_t *call)
     if (status != THEMIS_OK)
         return status;
     themis_net_exposed_descriptor(call->exposed, io.descriptor);
-    io.run_bytes = (const uint8_t *)call->runs.array;
+    io.run_bytes = (const uint8_t *)call->runs.run;
     return encode(call, &io, IO_BYTES + call->runs.count * RUN_BYTES);
 }
 

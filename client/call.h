@@ -13,7 +13,7 @@
 #define THEMIS_CLIENT_CALL_H
 #include <stdint.h>
 #include <sys/uio.h>
-#include "client/runs.h"
+#include "util/runs.h"
 #include "client/session.h"
 #include "net/net.h"
 #include "proto/proto.h"
@@ -39,7 +39,7 @@ typedef struct themis_client_call {
     /* of a READ or WRITE */
     uint64_t object;
     uint32_t slot;
-    themis_client_runs_t runs;
+    themis_util_runs_t runs;
     struct iovec *memory; /* owned array; the pieces are the caller's */
     size_t memory_count, memory_capacity;
     themis_net_exposed_t *exposed;

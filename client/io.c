@@ -6,6 +6,7 @@
 #include "client/error.h"
 #include "client/file.h"
 #include "client/placement.h"
+#include "util/iov.h"
 #include "util/memory.h"
 
 enum { INLINE_PIECES = 4, SMALL_BYTES = 64 << 10 };
@@ -123,12 +124,8 @@ static struct iovec cursor_next(cursor_t *cursor, uint64_t bytes)
 
 static themis_status_t add_memory(themis_client_call_t *call, const struct iovec *part)
 {
-    struct iovec *last = call->memory_count ? &call->memory[call->memory_count - 1] : NULL;
-
-    if (last && (char *)last->iov_base + last->iov_len == (char *)part->iov_base) {
-        last->iov_len += part->iov_len;
+    if (themis_util_iov_extend(call->memory, call->memory_count, part->iov_base, part->iov_len))
         return THEMIS_OK;
-    }
     if (call->memory_count == call->memory_capacity) {
         themis_status_t status =
             reserve(&call->memory, &call->memory_capacity, call->memory_count + INLINE_PIECES, sizeof *call->memory);
@@ -173,10 +170,10 @@ static themis_status_t cut_part(void *arg, uint32_t slot, const themis_run_t *ru
         }
         return status;
     }
-    if (!*open || (*open)->runs.count + 3 > THEMIS_PROTO_MAX_RUNS)
+    if (!*open || (*open)->runs.count + 2 > THEMIS_PROTO_MAX_RUNS)
         status = add_call(cutting->request, slot, open);
     if (status == THEMIS_OK)
-        status = themis_client_runs_add_run(&(*open)->runs, run);
+        status = themis_util_runs_add_run(&(*open)->runs, run);
     for (uint64_t left = run->length * run->count; left > 0 && status == THEMIS_OK;) {
         struct iovec part = cursor_next(&cutting->cursor, left);
         left -= part.iov_len;
@@ -199,8 +196,6 @@ static themis_status_t cut(themis_request_t *request, const themis_list_t *list)
     for (size_t i = 0; i < list->run_count && status == THEMIS_OK; i++)
         if (list->runs[i].length > 0)
             status = themis_client_place_run(layout, &list->runs[i], 0, cut_part, &cutting);
-    for (uint32_t i = 0; i < request->call_count && status == THEMIS_OK; i++)
-        status = themis_client_runs_finish(&request->calls[i]->runs);
     return status;
 }
 

@@ -4,8 +4,7 @@ client_libthemis_client_la_SOURCES = client/admin.c client/ahead.c client/ahead.
 	client/behind.h client/cache.c client/call.c client/call.h client/error.c client/error.h \
 	client/fan.c client/fan.h client/file.c client/file.h client/io.c client/io.h client/lock.c client/names.c \
 	client/names.h client/path.c client/path.h client/peer.c client/peer.h client/placement.c client/placement.h \
-	client/rename.c client/runs.c client/runs.h client/session.c client/session.h client/settings.c \
-	client/settings.h client/span.h
+	client/rename.c client/session.c client/session.h client/settings.c client/settings.h client/span.h
 client_libthemis_client_la_LIBADD = $(XXHASH_LIBS)
 # Convenience libraries do not contain each other, since a shared library takes all of each; this is what a user of the
 # client library needs.
@@ -21,9 +20,9 @@ nodist_pkgconfig_DATA += client/themis.pc
 EXTRA_DIST += client/themis.pc.in
 
 check_PROGRAMS += test/client/test_placement
-test_client_test_placement_SOURCES = test/client/test_placement.c client/path.c client/placement.c client/runs.c
+test_client_test_placement_SOURCES = test/client/test_placement.c client/path.c client/placement.c
 test_client_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_client_test_placement_LDADD = $(TEST_LIBS)
+test_client_test_placement_LDADD = util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/client/test_settings
 test_client_test_settings_SOURCES = test/client/test_settings.c

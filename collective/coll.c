@@ -99,8 +99,8 @@ static themis_collective_vote_t describe(const themis_collective_op_t *op)
     vote.first = themis_util_runs_first(file);
     vote.end = file->end;
     vote.pieces = themis_util_runs_pieces(file);
-    vote.flags = file->ordered ? 0 : THEMIS_COLLECTIVE_UNORDERED;
-    if (file->ordered)
+    vote.flags = file->unordered ? THEMIS_COLLECTIVE_UNORDERED : 0;
+    if (!file->unordered)
         themis_collective_twophase_describe(op, &vote);
     return vote;
 }
@@ -263,7 +263,7 @@ static void begin(themis_collective_op_t *op)
         go_direct(op);
 }
 
-static const themis_util_runs_t nothing = {.ordered = 1};
+static const themis_util_runs_t nothing;
 
 static void enqueue(themis_collective_t *coll, const themis_collective_access_t *access, themis_status_t own,
                     themis_collective_op_t *op)

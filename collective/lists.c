@@ -84,8 +84,6 @@ themis_status_t themis_collective_lists_create(themis_collective_group_t *group,
         themis_collective_lists_destroy(lists);
         return THEMIS_NO_MEMORY;
     }
-    for (uint32_t d = 0; d < domains; d++)
-        themis_util_runs_init(&lists->of[d]);
     *result = lists;
     return THEMIS_OK;
 }
@@ -99,8 +97,8 @@ static void fail(themis_collective_lists_t *lists, themis_status_t status)
 static void add_row(void *arg, uint32_t domain, const themis_util_runs_row_t *row)
 {
     themis_collective_lists_t *lists = arg;
-    uint64_t offset = row->offset - lists->plan->domains.first;
-    themis_status_t status = themis_util_runs_push(&lists->of[domain], offset, row->length, row->stride, row->count);
+    themis_run_t run = {row->offset - lists->plan->domains.first, row->length, row->stride, row->count};
+    themis_status_t status = themis_util_runs_add_run(&lists->of[domain], &run);
     if (status != THEMIS_OK)
         fail(lists, status);
 }
@@ -158,8 +156,6 @@ static themis_collective_part_t *find_part(themis_collective_plan_t *plan, const
     part->runs = calloc(head->ranks, sizeof *part->runs);
     if (!part->runs)
         return NULL;
-    for (uint32_t i = 0; i < part->ranks; i++)
-        themis_util_runs_init(&part->runs[i]);
     plan->parts++;
     return part;
 }
@@ -173,7 +169,7 @@ static void take_list(themis_collective_lists_t *lists, const char *message)
     themis_status_t status = part ? THEMIS_OK : THEMIS_NO_MEMORY;
     for (uint64_t i = 0; i < head.runs && status == THEMIS_OK; i++) {
         memcpy(&run, message + sizeof head + i * sizeof run, sizeof run);
-        status = themis_util_runs_push(&part->runs[head.local], run.offset, run.length, run.stride, run.count);
+        status = themis_util_runs_add_run(&part->runs[head.local], &run);
     }
     lists->plan->bytes += head.runs * (sizeof run + sizeof(uint64_t));
     fail(lists, status);

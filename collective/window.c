@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collective/span.h"
+#include "util/iov.h"
 
 static uint64_t words(uint64_t bytes)
 {
@@ -137,7 +138,7 @@ static themis_status_t collect_extent(themis_collective_window_t *window, const 
         uint64_t stop = stretch(window->used, at, end, 1), packed = window->runs.bytes;
         if (packed != at)
             memmove(window->bytes + packed, window->bytes + at, stop - at);
-        status = themis_util_runs_push(&window->runs, extent->offset + (at - extent->place), stop - at, stop - at, 1);
+        status = themis_util_runs_add(&window->runs, extent->offset + (at - extent->place), stop - at);
         at = stop;
     }
     return status;
@@ -197,11 +198,8 @@ static themis_status_t collect_asked(themis_collective_window_t *window, struct 
         if (!asked_range(window, &extent, &from, &to))
             continue;
         char *place = window->bytes + extent.place + (from - extent.offset);
-        status = themis_util_runs_push(&window->runs, from, to - from, to - from, 1);
-        struct iovec *last = *pieces ? &memory[*pieces - 1] : NULL;
-        if (last && (char *)last->iov_base + last->iov_len == place)
-            last->iov_len += to - from;
-        else
+        status = themis_util_runs_add(&window->runs, from, to - from);
+        if (!themis_util_iov_extend(memory, *pieces, place, to - from))
             memory[(*pieces)++] = (struct iovec){place, to - from};
     }
     return status;

@@ -17,6 +17,7 @@
 #include "store/space.h"
 #include "store/store_types.h"
 #include "util/clock.h"
+#include "util/iov.h"
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -132,11 +133,7 @@ static themis_status_t arena_remove(themis_store_t *store, uint64_t id)
 /* Appends memory, joined with the last piece where they meet; 0 if the window is full. */
 static int add_piece(themis_store_window_t *window, uint8_t *at, uint64_t length)
 {
-    struct iovec *last = window->piece_count ? &window->pieces[window->piece_count - 1] : NULL;
-
-    if (last && (uint8_t *)last->iov_base + last->iov_len == at) {
-        last->iov_len += length;
-    } else {
+    if (!themis_util_iov_extend(window->pieces, window->piece_count, at, length)) {
         if (window->piece_count == THEMIS_STORE_WINDOW_PIECES)
             return 0;
         window->pieces[window->piece_count++] = (struct iovec){.iov_base = at, .iov_len = length};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one source of time. Tests drive it with themis_util_clock_set_manual. All values are nanoseconds. */
+/* The only source of time; tests set it with themis_util_clock_set_manual. All values are nanoseconds. Thread-safe. */
 #ifndef THEMIS_UTIL_CLOCK_H
 #define THEMIS_UTIL_CLOCK_H
 #include <stdint.h>
@@ -8,16 +8,16 @@
 #define THEMIS_NS_PER_MS UINT64_C(1000000)
 #define THEMIS_NS_PER_S UINT64_C(1000000000)
 
-/* Monotonic time since some fixed moment. */
+/* Monotonic time since an unspecified moment. */
 uint64_t themis_util_clock_now(void);
 
-/* Processor time of the calling thread. */
+/* CPU time of the calling thread. */
 uint64_t themis_util_clock_thread(void);
 
-/* Seconds and nanoseconds since 1970 as one number, for times that are stored or shown. */
+/* Nanoseconds since 1970, for times that are stored or shown. */
 uint64_t themis_util_clock_wall(void);
 
-/* From now on themis_util_clock_now returns `now`, and goes on only by themis_util_clock_advance. For tests. */
+/* From now on themis_util_clock_now returns `now`, and changes only by themis_util_clock_advance. For tests. */
 void themis_util_clock_set_manual(uint64_t now);
 void themis_util_clock_advance(uint64_t delta);
 /* Back to the machine's clock. */

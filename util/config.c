@@ -29,13 +29,14 @@ typedef struct reading {
     FILE *file;
     themis_util_config_entry_fn entry;
     void *arg;
-    int line, failed; /* of the entry that was refused */
+    int line;   /* that was read last */
+    int failed; /* line of the entry that was refused */
     themis_status_t status;
     char *error;
     size_t size;
 } reading_t;
 
-/* inih reads through this, so that the number of the current line is known to the handler. */
+/* inih reads lines through this function, so that on_entry knows the number of the current one. */
 static char *next_line(char *buffer, int size, void *arg)
 {
     reading_t *reading = arg;
@@ -53,7 +54,7 @@ static int on_entry(void *arg, const char *section, const char *key, const char 
         return 0;
     if (!*section) {
         reading->status = THEMIS_PARSE;
-        snprintf(reading->error, reading->size, "%s:%d: %s = %s stands before any [section]", reading->path,
+        snprintf(reading->error, reading->size, "%s:%d: %s = %s comes before the first [section]", reading->path,
                  reading->line, key, value);
         reading->failed = reading->line;
         return 0;
@@ -80,8 +81,7 @@ themis_status_t themis_util_config_read(const char *path, themis_util_config_ent
     }
     int line = ini_parse_stream(next_line, &reading, on_entry, &reading);
     fclose(reading.file);
-    /* inih goes on behind a line that it does not understand: what is said of later ones is said in the wrong section
-     */
+    /* inih continues after a line that it cannot parse, so an error in a later one may name the wrong section */
     if (line > 0 && (reading.status == THEMIS_OK || line < reading.failed)) {
         snprintf(error, size, "%s:%d: expected [section] or key = value", path, line);
         return THEMIS_PARSE;
@@ -89,20 +89,20 @@ themis_status_t themis_util_config_read(const char *path, themis_util_config_ent
     return reading.status;
 }
 
-/* A non-negative decimal number with optional fraction; `end` is set to the first byte behind it and white space. */
+/* A non-negative decimal number with optional fraction; `end` is set to what follows it and white space. */
 static themis_status_t parse_number(const char *text, double *number, const char **end)
 {
-    char *behind;
+    char *rest;
 
     if (!isdigit((unsigned char)*text) && *text != '.')
         return THEMIS_PARSE;
     errno = 0;
-    *number = strtod(text, &behind);
-    if (behind == text || !isfinite(*number))
+    *number = strtod(text, &rest);
+    if (rest == text || !isfinite(*number))
         return THEMIS_PARSE;
-    while (isspace((unsigned char)*behind))
-        behind++;
-    *end = behind;
+    while (isspace((unsigned char)*rest))
+        rest++;
+    *end = rest;
     return THEMIS_OK;
 }
 

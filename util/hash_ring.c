@@ -13,7 +13,7 @@ struct themis_util_hash_ring {
     point_t points[];
 };
 
-static int compare(const void *a, const void *b)
+static int point_compare(const void *a, const void *b)
 {
     const point_t *p = a, *q = b;
 
@@ -47,7 +47,7 @@ themis_status_t themis_util_hash_ring_create(uint32_t servers, themis_util_hash_
         made->points[i].server = (uint32_t)(i / THEMIS_UTIL_HASH_RING_POINTS);
         made->points[i].hash = point_hash(made->points[i].server, (uint32_t)(i % THEMIS_UTIL_HASH_RING_POINTS));
     }
-    qsort(made->points, count, sizeof *made->points, compare);
+    qsort(made->points, count, sizeof *made->points, point_compare);
     *ring = made;
     return THEMIS_OK;
 }

@@ -39,7 +39,7 @@ void themis_util_log_set_timestamps(int on)
     timestamps = on;
 }
 
-static int put_time(char *line)
+static int time_format(char *line)
 {
     struct timespec now;
     struct tm tm;
@@ -57,7 +57,7 @@ void themis_util_log(themis_util_log_level_t level, const char *format, ...)
 
     if ((int)level > level_now)
         return;
-    int length = timestamps ? put_time(line) : 0;
+    int length = timestamps ? time_format(line) : 0;
     length += snprintf(line + length, sizeof line - length, "%s: %s: ", name_now,
                        level == THEMIS_LOG_WARN ? "warning" : names[level]);
     va_start(list, format);
@@ -65,7 +65,7 @@ void themis_util_log(themis_util_log_level_t level, const char *format, ...)
     va_end(list);
     length += wanted < (int)sizeof line - length - 2 ? wanted : (int)sizeof line - length - 2;
     line[length++] = '\n';
-    /* one write a line, so that lines of several ranks and threads do not mix */
+    /* one write per line, so that lines of several ranks and threads do not mix */
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
-    (void)written; /* there is no other place to complain */
+    (void)written; /* a failure cannot be reported anywhere */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages for people, to standard error, one line each: "themis: warning: text". Thread-safe. The function that first
- * finds out that something is wrong logs it; its callers pass the status upward.
+ * Log messages on standard error, one line each: "themis: warning: text". Thread-safe. The function that first detects
+ * an error logs it; its callers pass the status upward.
  */
 #ifndef THEMIS_UTIL_LOG_H
 #define THEMIS_UTIL_LOG_H
@@ -13,16 +13,16 @@ typedef enum themis_util_log_level {
     THEMIS_LOG_DEBUG
 } themis_util_log_level_t;
 
-/* The most detailed level that is printed; THEMIS_LOG_WARN at first. */
+/* The most detailed level that is printed; THEMIS_LOG_WARN by default. */
 void themis_util_log_set_level(themis_util_log_level_t level);
 
 /* Reads "error", "warn", "info" or "debug"; returns 0, or -1 for anything else. */
 int themis_util_log_level_parse(const char *text, themis_util_log_level_t *level);
 
-/* The word before each message, at first "themis"; truncated to 31 bytes. */
+/* The name at the start of each message, "themis" by default; truncated to 31 bytes. To be set before threads start. */
 void themis_util_log_set_name(const char *name);
 
-/* With 1, each line begins with date and time (for servers). */
+/* 1: each line starts with date and time (for servers). */
 void themis_util_log_set_timestamps(int on);
 
 __attribute__((format(printf, 2, 3))) void themis_util_log(themis_util_log_level_t level, const char *format, ...);

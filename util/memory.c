@@ -5,26 +5,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 65536, MOST_LOOKS = 64, MASK_BYTES = 8 };
+enum { BLOCK_BYTES = 65536, MAX_PROBES = 64, MASK_BYTES = 8 };
 
-/* The kernel reads the new signal mask before it finds that there is no such way to set one: the cheapest call that
- * reads memory as a load does, device memory included, and does nothing with it. */
-static int is_there(uintptr_t address)
+/* The kernel reads the new signal mask before it rejects `how` = -1: the cheapest system call that reads memory as a
+ * load does, device memory included, and has no effect. */
+static int is_mapped(uintptr_t address)
 {
     const void *word = (const void *)(address & ~(uintptr_t)(MASK_BYTES - 1));
 
     return syscall(SYS_rt_sigprocmask, -1, word, NULL, MASK_BYTES) == 0 || errno != EFAULT;
 }
 
-static int look(themis_util_memory_seen_t *seen, uintptr_t address, unsigned *looks)
+static int block_probe(themis_util_memory_seen_t *seen, uintptr_t address, unsigned *probes)
 {
     uintptr_t block = address / BLOCK_BYTES + 1; /* 0 stands for none */
     uintptr_t *place = &seen->block[block % THEMIS_UTIL_MEMORY_BLOCKS];
 
     if (*place == block)
         return 1;
-    ++*looks;
-    if (!is_there(address))
+    ++*probes;
+    if (!is_mapped(address))
         return 0;
     *place = block;
     return 1;
@@ -33,16 +33,16 @@ static int look(themis_util_memory_seen_t *seen, uintptr_t address, unsigned *lo
 themis_status_t themis_util_memory_check(const struct iovec *pieces, size_t count, themis_util_memory_seen_t *seen)
 {
     themis_util_memory_seen_t own = {{0}};
-    unsigned looks = 0;
+    unsigned probes = 0;
 
     if (!seen)
         seen = &own;
-    for (size_t i = 0; i < count && looks < MOST_LOOKS; i++) {
+    for (size_t i = 0; i < count && probes < MAX_PROBES; i++) {
         uintptr_t first = (uintptr_t)pieces[i].iov_base, last;
         if (pieces[i].iov_len == 0)
             continue;
-        if (__builtin_add_overflow(first, pieces[i].iov_len - 1, &last) || !look(seen, first, &looks) ||
-            !look(seen, last, &looks))
+        if (__builtin_add_overflow(first, pieces[i].iov_len - 1, &last) || !block_probe(seen, first, &probes) ||
+            !block_probe(seen, last, &probes))
             return THEMIS_BAD_ADDRESS;
     }
     return THEMIS_OK;

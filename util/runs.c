@@ -4,29 +4,29 @@
 #include <string.h>
 #include <xxhash.h>
 
-void themis_util_runs_init(themis_util_runs_t *runs)
-{
-    memset(runs, 0, sizeof *runs);
-    runs->ordered = 1;
-}
+enum { FIRST_CAPACITY = 8 };
 
 void themis_util_runs_free(themis_util_runs_t *runs)
 {
     free(runs->run);
     free(runs->start);
-    themis_util_runs_init(runs);
+    *runs = (themis_util_runs_t){0};
 }
 
 void themis_util_runs_clear(themis_util_runs_t *runs)
 {
     runs->count = 0;
     runs->bytes = runs->end = 0;
-    runs->ordered = 1;
+    runs->unordered = 0;
 }
 
-static themis_status_t grow(themis_util_runs_t *runs)
+/* --- adding ------------------------------------------------------------------------------------------------------- */
+
+static themis_status_t reserve(themis_util_runs_t *runs, size_t more)
 {
-    size_t capacity = runs->capacity ? 2 * runs->capacity : 8;
+    if (runs->count + more <= runs->capacity)
+        return THEMIS_OK;
+    size_t capacity = runs->capacity ? 2 * runs->capacity : FIRST_CAPACITY;
     themis_run_t *run = realloc(runs->run, capacity * sizeof *run);
     if (!run)
         return THEMIS_NO_MEMORY;
@@ -44,18 +44,12 @@ static uint64_t last_piece(const themis_run_t *run)
     return run->offset + (run->count - 1) * run->stride;
 }
 
-/* Makes the run part of the last one if the two are one run; 0 if they are not. */
-static int join(themis_run_t *last, const themis_run_t *more)
+/* Makes `more` part of the last run if the two are one run; 0 if they are not. */
+static int run_fold(themis_run_t *last, const themis_run_t *more)
 {
-    uint64_t tail = last_piece(last);
-    if (last->count == 1 && more->count == 1 && more->offset == tail + last->length) {
-        last->length += more->length;
-        last->stride = last->length;
-        return 1;
-    }
+    uint64_t tail = last_piece(last), step = more->offset - tail;
     if (last->length != more->length || more->offset < tail + last->length)
         return 0;
-    uint64_t step = more->offset - tail;
     if ((last->count > 1 && last->stride != step) || (more->count > 1 && more->stride != step))
         return 0;
     last->stride = step;
@@ -63,41 +57,80 @@ static int join(themis_run_t *last, const themis_run_t *more)
     return 1;
 }
 
-themis_status_t themis_util_runs_push(themis_util_runs_t *runs, uint64_t offset, uint64_t length, uint64_t stride,
-                                      uint64_t count)
+/* Appends pieces that do not touch the last one. There is room. */
+static void run_append(themis_util_runs_t *runs, const themis_run_t *more)
 {
-    if (!length || !count)
-        return THEMIS_OK;
-    themis_run_t more = {offset, length, stride, count};
-    if (count == 1 || stride == length)
-        more = (themis_run_t){offset, length * count, length * count, 1};
-    if (runs->count && offset < runs->end)
-        runs->ordered = 0;
-    if (more.count > 1 && stride < length)
-        runs->ordered = 0;
-    if (!runs->count || !join(&runs->run[runs->count - 1], &more)) {
-        themis_status_t status = runs->count == runs->capacity ? grow(runs) : THEMIS_OK;
-        if (status != THEMIS_OK)
-            return status;
-        runs->run[runs->count] = more;
-        runs->start[runs->count++] = runs->bytes;
+    if (runs->count && more->offset < runs->end)
+        runs->unordered = 1;
+    if (!runs->count || !run_fold(&runs->run[runs->count - 1], more)) {
+        runs->start[runs->count] = runs->bytes;
+        runs->run[runs->count++] = *more;
     }
-    runs->bytes += more.length * more.count;
-    runs->end = last_piece(&more) + more.length;
+    runs->bytes += more->length * more->count;
+    runs->end = last_piece(more) + more->length;
+}
+
+/* Takes the last piece off the list, which becomes what it was without it. */
+static themis_run_t piece_take(themis_util_runs_t *runs)
+{
+    themis_run_t *last = &runs->run[runs->count - 1];
+    themis_run_t piece = {last_piece(last), last->length, last->length, 1};
+    if (--last->count == 0)
+        runs->count--;
+    else if (last->count == 1)
+        last->stride = last->length;
+    runs->bytes -= piece.length;
+    runs->end = piece.offset; /* no more than that is known, and enough to put it back */
+    return piece;
+}
+
+/* Appends an extent, which may continue the last piece: a longer piece belongs to another run. There is room. */
+static void extent_append(themis_util_runs_t *runs, uint64_t offset, uint64_t length)
+{
+    themis_run_t extent = {offset, length, length, 1};
+    if (runs->count && runs->end == offset) {
+        extent = piece_take(runs);
+        extent.length = extent.stride = extent.length + length;
+    }
+    run_append(runs, &extent);
+}
+
+themis_status_t themis_util_runs_add(themis_util_runs_t *runs, uint64_t offset, uint64_t length)
+{
+    if (!length)
+        return THEMIS_OK;
+    themis_status_t status = reserve(runs, 1);
+    if (status == THEMIS_OK)
+        extent_append(runs, offset, length);
+    return status;
+}
+
+static themis_status_t add_pieces(themis_util_runs_t *runs, const themis_run_t *run)
+{
+    themis_status_t status = THEMIS_OK;
+    for (uint64_t i = 0; i < run->count && status == THEMIS_OK; i++)
+        status = themis_util_runs_add(runs, run->offset + i * run->stride, run->length);
+    return status;
+}
+
+/* The first piece may continue what is there; the others touch nothing. */
+themis_status_t themis_util_runs_add_run(themis_util_runs_t *runs, const themis_run_t *run)
+{
+    if (!run->length || !run->count)
+        return THEMIS_OK;
+    if (run->count == 1 || run->stride == run->length)
+        return themis_util_runs_add(runs, run->offset, run->length * run->count);
+    if (run->count == 2 || run->stride < run->length)
+        return add_pieces(runs, run);
+    themis_status_t status = reserve(runs, 2);
+    if (status != THEMIS_OK)
+        return status;
+    extent_append(runs, run->offset, run->length);
+    run_append(runs, &(themis_run_t){run->offset + run->stride, run->length, run->stride, run->count - 1});
     return THEMIS_OK;
 }
 
-themis_status_t themis_util_runs_append(themis_util_runs_t *runs, const themis_util_runs_t *other, uint64_t shift)
-{
-    themis_status_t status = THEMIS_OK;
-    for (size_t i = 0; i < other->count && status == THEMIS_OK; i++) {
-        const themis_run_t *run = &other->run[i];
-        status = themis_util_runs_push(runs, run->offset + shift, run->length, run->stride, run->count);
-    }
-    if (!other->ordered)
-        runs->ordered = 0;
-    return status;
-}
+/* --- the stream --------------------------------------------------------------------------------------------------- */
 
 uint64_t themis_util_runs_first(const themis_util_runs_t *runs)
 {
@@ -114,20 +147,69 @@ uint64_t themis_util_runs_pieces(const themis_util_runs_t *runs)
 
 uint64_t themis_util_runs_hash(const themis_util_runs_t *runs)
 {
-    uint64_t base = themis_util_runs_first(runs);
     uint64_t hash = runs->bytes;
     for (size_t i = 0; i < runs->count; i++) {
         themis_run_t run = runs->run[i];
-        run.offset -= base;
-        if (run.count == 1)
-            run.stride = run.length;
+        run.offset -= themis_util_runs_first(runs);
         hash = XXH64(&run, sizeof run, hash);
     }
     return hash;
 }
 
-/* Index of the first run whose last piece ends behind `low`. */
-static size_t find_run(const themis_util_runs_t *runs, uint64_t low)
+size_t themis_util_runs_find(const themis_util_runs_t *runs, uint64_t position)
+{
+    size_t from = 0, to = runs->count;
+    while (to - from > 1) {
+        size_t middle = from + (to - from) / 2;
+        if (runs->start[middle] <= position)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+uint64_t themis_util_runs_offset(const themis_util_runs_t *runs, uint64_t position)
+{
+    size_t i = themis_util_runs_find(runs, position);
+    uint64_t within = position - runs->start[i];
+    const themis_run_t *run = &runs->run[i];
+    return run->offset + within / run->length * run->stride + within % run->length;
+}
+
+static void bytes_move(void *memory, void *packed, uint64_t bytes, themis_direction_t direction)
+{
+    if (direction == THEMIS_WRITE)
+        memcpy(packed, memory, bytes);
+    else
+        memcpy(memory, packed, bytes);
+}
+
+void themis_util_runs_copy(const themis_util_runs_t *memory, void *base, uint64_t position, void *packed,
+                           uint64_t bytes, themis_direction_t direction)
+{
+    if (!bytes)
+        return;
+    size_t i = themis_util_runs_find(memory, position);
+    uint64_t within = position - memory->start[i];
+    char *place = packed;
+    for (; bytes; i++, within = 0) {
+        const themis_run_t *run = &memory->run[i];
+        uint64_t piece = within / run->length, skip = within % run->length;
+        for (; bytes && piece < run->count; piece++, skip = 0) {
+            uint64_t part = run->length - skip < bytes ? run->length - skip : bytes;
+            bytes_move((char *)base + (run->offset + piece * run->stride + skip), place, part, direction);
+            place += part;
+            bytes -= part;
+        }
+    }
+}
+
+/* --- ordered lists: what lies in a range ---------------------------------------------------------------------------
+ */
+
+/* Index of the first run whose last piece ends above `low`. */
+static size_t run_after(const themis_util_runs_t *runs, uint64_t low)
 {
     size_t from = 0, to = runs->count;
     while (from < to) {
@@ -140,8 +222,8 @@ static size_t find_run(const themis_util_runs_t *runs, uint64_t low)
     return from;
 }
 
-/* Index of the first piece of the run that ends behind `low`. */
-static uint64_t find_piece(const themis_run_t *run, uint64_t low)
+/* Index of the first piece of the run that ends above `low`. */
+static uint64_t piece_after(const themis_run_t *run, uint64_t low)
 {
     if (run->count == 1 || low < run->offset + run->length)
         return 0;
@@ -151,12 +233,12 @@ static uint64_t find_piece(const themis_run_t *run, uint64_t low)
 void themis_util_runs_clip_begin(themis_util_runs_clip_t *clip, const themis_util_runs_t *runs, uint64_t low,
                                  uint64_t high)
 {
-    *clip = (themis_util_runs_clip_t){.runs = runs, .low = low, .high = high, .run = find_run(runs, low)};
+    *clip = (themis_util_runs_clip_t){.runs = runs, .low = low, .high = high, .run = run_after(runs, low)};
     if (clip->run < runs->count)
-        clip->piece = find_piece(&runs->run[clip->run], low);
+        clip->piece = piece_after(&runs->run[clip->run], low);
 }
 
-/* One piece that sticks out of [low, high), cut to it. */
+/* A piece that extends beyond [low, high), cut to it. */
 static void cut_piece(const themis_util_runs_clip_t *clip, uint64_t begin, uint64_t end, uint64_t position,
                       themis_util_runs_row_t *row)
 {
@@ -209,32 +291,10 @@ uint64_t themis_util_runs_bytes_in(const themis_util_runs_t *runs, uint64_t low,
     return bytes;
 }
 
-/* Index of the run that holds stream position `position`. */
-static size_t run_at(const themis_util_runs_t *runs, uint64_t position)
-{
-    size_t from = 0, to = runs->count;
-    while (to - from > 1) {
-        size_t middle = from + (to - from) / 2;
-        if (runs->start[middle] <= position)
-            from = middle;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-uint64_t themis_util_runs_offset(const themis_util_runs_t *runs, uint64_t position)
-{
-    size_t i = run_at(runs, position);
-    uint64_t within = position - runs->start[i];
-    const themis_run_t *run = &runs->run[i];
-    return run->offset + within / run->length * run->stride + within % run->length;
-}
-
 uint64_t themis_util_runs_last_before(const themis_util_runs_t *runs, uint64_t high)
 {
-    size_t i = find_run(runs, high);
-    /* Run i is the first that ends behind `high`: the byte wanted is in it or in the one before. */
+    size_t i = run_after(runs, high);
+    /* Run i is the first that ends above `high`: the wanted byte is in it or in the one before. */
     if (i < runs->count && runs->run[i].offset < high) {
         const themis_run_t *run = &runs->run[i];
         uint64_t piece = run->count > 1 ? (high - 1 - run->offset) / run->stride : 0;
@@ -244,32 +304,4 @@ uint64_t themis_util_runs_last_before(const themis_util_runs_t *runs, uint64_t h
     if (!i)
         return 0;
     return last_piece(&runs->run[i - 1]) + runs->run[i - 1].length;
-}
-
-static void move(void *memory, void *packed, uint64_t bytes, themis_direction_t direction)
-{
-    if (direction == THEMIS_WRITE)
-        memcpy(packed, memory, bytes);
-    else
-        memcpy(memory, packed, bytes);
-}
-
-void themis_util_runs_copy(const themis_util_runs_t *memory, void *base, uint64_t position, void *packed,
-                           uint64_t bytes, themis_direction_t direction)
-{
-    if (!bytes)
-        return;
-    size_t i = run_at(memory, position);
-    uint64_t within = position - memory->start[i];
-    char *place = packed;
-    for (; bytes; i++, within = 0) {
-        const themis_run_t *run = &memory->run[i];
-        uint64_t piece = within / run->length, skip = within % run->length;
-        for (; bytes && piece < run->count; piece++, skip = 0) {
-            uint64_t part = run->length - skip < bytes ? run->length - skip : bytes;
-            move((char *)base + (run->offset + piece * run->stride + skip), place, part, direction);
-            place += part;
-            bytes -= part;
-        }
-    }
 }

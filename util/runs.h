@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of strided runs: what a rank accesses, in the file or in memory, without an entry for every piece.
+ * Lists of strided runs: what is accessed, in a file or in memory, without an entry for every piece.
  *
  * The bytes of a list, in order, are its stream: run after run, piece after piece. A file access and its memory are two
  * lists with the same stream, so that a byte's position in the stream ties its place in the file to its place in
- * memory. A list is ordered when every piece starts at or behind the end of the one before; only ordered lists can be
- * cut.
+ * memory.
  *
- * Not thread-safe: a list belongs to one thread at a time. Offsets and lengths are bytes.
+ * A list compresses what is added to it: an extent that starts where the last piece ends makes that piece longer, and
+ * pieces of one length at equal distances are one run, so that a vector is one entry however long it is. The result
+ * depends only on the stream, not on the parts in which it was added. A run of one piece has its length as stride, and
+ * the pieces of a run do not overlap.
+ *
+ * Not thread-safe: a list belongs to one thread at a time. Offsets and lengths are bytes; offsets count modulo 2^64.
  */
 #ifndef THEMIS_UTIL_RUNS_H
 #define THEMIS_UTIL_RUNS_H
@@ -17,28 +21,27 @@
 #include "themis/themis.h"
 #include "util/direction.h"
 
+/* All zero is an empty list. */
 typedef struct themis_util_runs {
-    themis_run_t *run;
-    uint64_t *start; /* stream position of each run's first byte */
+    themis_run_t *run; /* [count]; owned */
+    uint64_t *start;   /* [count]; stream position of each run's first byte; owned */
     size_t count, capacity;
     uint64_t bytes; /* length of the stream */
     uint64_t end;   /* end of the last piece; 0 when empty */
-    int ordered;
+    int unordered;  /* 1: some piece starts below the end of the one before */
 } themis_util_runs_t;
 
-void themis_util_runs_init(themis_util_runs_t *runs);
+/* Frees what the list owns and leaves it empty. */
 void themis_util_runs_free(themis_util_runs_t *runs);
 /* Empties the list and keeps its memory. */
 void themis_util_runs_clear(themis_util_runs_t *runs);
 
 /*
- * Appends `count` pieces of `length` bytes, `stride` from start to start. Joins them with what is there when the result
- * is still one run, so that pieces pushed one by one become strided runs. THEMIS_NO_MEMORY leaves the list as it was.
+ * Appends an extent, or the pieces of a run; a length or count of 0 adds nothing. Adds at most two runs, unless the
+ * pieces overlap: each is a run then. THEMIS_NO_MEMORY: some of the pieces may be missing.
  */
-themis_status_t themis_util_runs_push(themis_util_runs_t *runs, uint64_t offset, uint64_t length, uint64_t stride,
-                                      uint64_t count);
-/* Takes over the runs of another list, each moved by `shift` (modulo 2^64, so it may stand for a negative move). */
-themis_status_t themis_util_runs_append(themis_util_runs_t *runs, const themis_util_runs_t *other, uint64_t shift);
+themis_status_t themis_util_runs_add(themis_util_runs_t *runs, uint64_t offset, uint64_t length);
+themis_status_t themis_util_runs_add_run(themis_util_runs_t *runs, const themis_run_t *run);
 
 /* First byte accessed; 0 when empty. Of an ordered list it is also the lowest. */
 uint64_t themis_util_runs_first(const themis_util_runs_t *runs);
@@ -46,6 +49,18 @@ uint64_t themis_util_runs_first(const themis_util_runs_t *runs);
 uint64_t themis_util_runs_pieces(const themis_util_runs_t *runs);
 /* A number for the shape: equal for equal lists whatever offset they start at. */
 uint64_t themis_util_runs_hash(const themis_util_runs_t *runs);
+
+/* Index of the run that has the byte at a stream position below `bytes`. O(log count), as all that follows. */
+size_t themis_util_runs_find(const themis_util_runs_t *runs, uint64_t position);
+/* Offset of the byte at a stream position below `bytes`. */
+uint64_t themis_util_runs_offset(const themis_util_runs_t *runs, uint64_t position);
+
+/*
+ * Copies `bytes` of the stream from `position` on between memory and a packed buffer: for a write out of the memory
+ * that the list describes (offsets count from `base`), for a read into it.
+ */
+void themis_util_runs_copy(const themis_util_runs_t *memory, void *base, uint64_t position, void *packed,
+                           uint64_t bytes, themis_direction_t direction);
 
 /*
  * Walks over those pieces of an ordered list that lie in [low, high), cut at its ends:
@@ -71,18 +86,8 @@ void themis_util_runs_clip_begin(themis_util_runs_clip_t *clip, const themis_uti
                                  uint64_t high);
 int themis_util_runs_clip_next(themis_util_runs_clip_t *clip, themis_util_runs_row_t *row);
 
+/* Bytes of an ordered list in [low, high). O(runs in the range). */
+uint64_t themis_util_runs_bytes_in(const themis_util_runs_t *runs, uint64_t low, uint64_t high);
 /* End of the last byte below `high` of an ordered list; 0 if there is none. */
 uint64_t themis_util_runs_last_before(const themis_util_runs_t *runs, uint64_t high);
-/* Offset of the byte at a stream position below `bytes`. */
-uint64_t themis_util_runs_offset(const themis_util_runs_t *runs, uint64_t position);
-
-/* Bytes of an ordered list in [low, high). */
-uint64_t themis_util_runs_bytes_in(const themis_util_runs_t *runs, uint64_t low, uint64_t high);
-
-/*
- * Copies `bytes` of the stream from `position` on between memory and a packed buffer: for a write out of the memory
- * that the list describes (offsets count from `base`), for a read into it.
- */
-void themis_util_runs_copy(const themis_util_runs_t *memory, void *base, uint64_t position, void *packed,
-                           uint64_t bytes, themis_direction_t direction);
 #endif

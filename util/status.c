@@ -12,7 +12,6 @@ static const struct {
 #undef TEXT
 };
 
-/* Both directions of the conversion; of several rows with the same code the first one counts. */
 static const struct {
     int error;
     themis_status_t status;
@@ -37,7 +36,6 @@ static const struct {
     {EROFS, THEMIS_READ_ONLY},
     {ESTALE, THEMIS_STALE},
     {EAGAIN, THEMIS_LOCKED},
-    {EINVAL, THEMIS_BAD_NAME},
     {EBUSY, THEMIS_BUSY},
     {ENOSPC, THEMIS_NO_SPACE},
     {EIO, THEMIS_IO},
@@ -75,12 +73,4 @@ themis_status_t themis_util_status_from_errno(int error)
         if (errors[i].error == error)
             return errors[i].status;
     return THEMIS_IO;
-}
-
-int themis_util_status_to_errno(themis_status_t status)
-{
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].status == status)
-            return errors[i].error;
-    return EIO;
 }

@@ -2,7 +2,7 @@
 /* One read or write as the driver sees it, filled where ROMIO calls (ad_themis.c). */
 #ifndef AD_THEMIS_ACCESS_H
 #define AD_THEMIS_ACCESS_H
-#include "ad_themis_list.h"
+#include "ad_themis.h"
 #include "util/direction.h"
 
 typedef enum ADIOI_THEMIS_Position {
@@ -23,8 +23,6 @@ typedef struct ADIOI_THEMIS_Access {
 } ADIOI_THEMIS_Access;
 
 uint64_t ADIOI_THEMIS_Access_bytes(const ADIOI_THEMIS_Access *access);
-/* Lists for the access, without having read or written anything; to be ended in any case. 0, or -1: out of memory. */
-int ADIOI_THEMIS_Access_lists(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *list);
 /* What MPI_Get_count finds; `status` may be NULL. */
 void ADIOI_THEMIS_Access_set_status(const ADIOI_THEMIS_Access *access, uint64_t bytes, ADIO_Status *status);
 #endif

@@ -9,6 +9,7 @@
 #include "ad_themis_file.h"
 #include "ad_themis_hooks.h"
 #include "ad_themis_io.h"
+#include "ad_themis_list.h"
 #include "ad_themis_request.h"
 #include "util/clock.h"
 
@@ -123,7 +124,7 @@ static async_t *async_make(const ADIOI_THEMIS_Access *access)
     async->direction = access->direction;
     async->handle = ADIOI_THEMIS_file(access->fd)->handle;
     async->session = ADIOI_THEMIS_file(access->fd)->session;
-    if (ADIOI_THEMIS_Access_lists(access, &async->lists) == 0)
+    if (ADIOI_THEMIS_List_begin(access, &async->lists) == 0)
         return async;
     free_fn(async);
     return NULL;

@@ -5,11 +5,11 @@
 #include "ad_themis_cache.h"
 #include "ad_themis_coll_file.h"
 #include "ad_themis_coll_info.h"
-#include "ad_themis_coll_view.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hooks.h"
 #include "ad_themis_io.h"
 #include "ad_themis_request.h"
+#include "ad_themis_view.h"
 
 /* The shuffle, packing and the cache copy the bytes in this process, which a wrong address would crash. */
 static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, const themis_util_runs_t *memory)
@@ -32,7 +32,7 @@ static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, co
 static themis_status_t prepare(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Access *access, uint64_t position,
                                themis_util_runs_t *file, themis_util_runs_t *memory)
 {
-    themis_status_t status = ADIOI_THEMIS_Coll_view_describe(coll, access, position, file, memory);
+    themis_status_t status = ADIOI_THEMIS_View_runs(access, position, &coll->buffer, file, memory);
 
     if (status == THEMIS_OK)
         status = check_buffer(coll, access->buf, memory);
@@ -73,12 +73,12 @@ int ADIOI_THEMIS_Coll_run(const ADIOI_THEMIS_Access *access, ADIO_Status *result
         return ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, NULL);
     if (fd->atomicity)
         return run_atomic(coll, access, result);
-    position = ADIOI_THEMIS_Coll_view_position(coll, access);
+    position = ADIOI_THEMIS_View_position(access);
     own = prepare(coll, access, position, &coll->file, &coll->memory);
     own_access = (themis_collective_access_t){access->direction, &coll->file, &coll->memory, access->buf};
     AD_THEMIS_UNLOCKED(status, themis_collective_run(coll->coll, &own_access, own, &done));
     if (status == THEMIS_OK && access->position == AD_THEMIS_AT_POINTER)
-        fd->fp_ind = ADIOI_THEMIS_Coll_view_offset(coll, position + done);
+        fd->fp_ind = ADIOI_THEMIS_View_offset(fd, position + done);
     ADIOI_THEMIS_Access_set_status(access, done, result);
     ADIOI_THEMIS_Coll_info_show(coll);
     return ADIOI_THEMIS_Coll_code(coll, __func__, status);
@@ -143,7 +143,7 @@ static themis_status_t request_begin(coll_request_t *request, const ADIOI_THEMIS
 {
     ADIO_File fd = access->fd;
     ADIOI_THEMIS_Coll *coll = request->coll;
-    uint64_t position = ADIOI_THEMIS_Coll_view_position(coll, access);
+    uint64_t position = ADIOI_THEMIS_View_position(access);
     themis_status_t own = prepare(coll, access, position, &request->file, &request->memory);
     themis_collective_access_t own_access = {access->direction, &request->file, &request->memory, access->buf};
     int held = themis_glue_lock_release();
@@ -153,7 +153,7 @@ static themis_status_t request_begin(coll_request_t *request, const ADIOI_THEMIS
         own = themis_collective_decline(coll->coll, &own_access, THEMIS_NO_MEMORY);
     themis_glue_lock_acquire(held);
     if (access->position == AD_THEMIS_AT_POINTER)
-        fd->fp_ind = ADIOI_THEMIS_Coll_view_offset(coll, position + ADIOI_THEMIS_Access_bytes(access));
+        fd->fp_ind = ADIOI_THEMIS_View_offset(fd, position + ADIOI_THEMIS_Access_bytes(access));
     return request->op ? THEMIS_OK : own;
 }
 
@@ -172,8 +172,6 @@ int ADIOI_THEMIS_Coll_start(const ADIOI_THEMIS_Access *access, MPI_Request *mpi)
     request = coll ? calloc(1, sizeof *request) : NULL;
     if (request) {
         request->coll = coll;
-        themis_util_runs_init(&request->file);
-        themis_util_runs_init(&request->memory);
         status = request_begin(request, access);
     } else if (coll) {
         AD_THEMIS_UNLOCKED(status, themis_collective_decline(coll->coll, &nothing, THEMIS_NO_MEMORY));

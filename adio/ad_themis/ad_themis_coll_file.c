@@ -153,8 +153,7 @@ static void coll_free(ADIOI_THEMIS_Coll *coll)
         return;
     themis_cache_destroy(coll->cache);
     themis_collective_destroy(coll->coll);
-    themis_util_flat_type_destroy(&coll->view.type);
-    themis_util_flat_type_destroy(&coll->buffer.type);
+    ADIOI_THEMIS_Flat_free(&coll->buffer);
     themis_util_runs_free(&coll->file);
     themis_util_runs_free(&coll->memory);
     free(coll);
@@ -180,8 +179,6 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
                                                 .wait = sink_wait,
                                                 .quick = sink_cached,
                                                 .settle = sink_flush};
-        themis_util_runs_init(&coll->file);
-        themis_util_runs_init(&coll->memory);
     }
     AD_THEMIS_UNLOCKED(
         status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->sink : NULL, &made));

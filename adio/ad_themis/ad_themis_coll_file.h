@@ -3,16 +3,10 @@
 #ifndef AD_THEMIS_COLL_FILE_H
 #define AD_THEMIS_COLL_FILE_H
 #include "ad_themis_error.h"
+#include "ad_themis_flat.h"
 #include "collective/coll.h"
-#include "util/flat_type.h"
 #include "themis/cache.h"
 #include "util/memory.h"
-
-/* A datatype's runs, kept until another datatype replaces it. */
-typedef struct ADIOI_THEMIS_Flat {
-    uint64_t name; /* of the flattened type it was made from; 0: none */
-    themis_util_flat_type_t type;
-} ADIOI_THEMIS_Flat;
 
 typedef struct ADIOI_THEMIS_Coll {
     ADIO_File fd; /* borrowed */
@@ -20,8 +14,8 @@ typedef struct ADIOI_THEMIS_Coll {
     themis_collective_config_t config;
     themis_collective_sink_t sink;
     themis_file_t *handle;
-    themis_cache_t *cache; /* made at the first small call of a row; owned */
-    ADIOI_THEMIS_Flat view, buffer;
+    themis_cache_t *cache;               /* made at the first small call of a row; owned */
+    ADIOI_THEMIS_Flat buffer;            /* the datatype of the last call */
     themis_util_runs_t file, memory;     /* of the blocking call */
     themis_util_memory_seen_t seen;      /* in the callers' buffers */
     themis_collective_mode_t shown_mode; /* what MPI_File_get_info says */

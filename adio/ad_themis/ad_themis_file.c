@@ -28,6 +28,7 @@ void ADIOI_THEMIS_File_free(ADIO_File fd)
         return;
     for (int i = 0; i < AD_THEMIS_HINT_NUMBER; i++)
         free(file->hint[i]);
+    ADIOI_THEMIS_Flat_free(&file->view);
     free(file->name);
     free(file);
     fd->fs_ptr = NULL;

@@ -2,6 +2,7 @@
 /* The driver's part of an open file (fd->fs_ptr); made by the first SetInfo, freed by Close. */
 #ifndef AD_THEMIS_FILE_H
 #define AD_THEMIS_FILE_H
+#include "ad_themis_flat.h"
 #include "ad_themis_hint_check.h"
 
 typedef struct ADIOI_THEMIS_File {
@@ -15,6 +16,7 @@ typedef struct ADIOI_THEMIS_File {
     char *hint[AD_THEMIS_HINT_NUMBER];   /* owned; NULL: not given, or invalid */
     int striping_factor, start_iodevice; /* requested for a new file; 0 and -1: none */
     int cb_nodes;                        /* given by the user; 0: not */
+    ADIOI_THEMIS_Flat view;              /* the file type, unless that is contiguous */
     struct ADIOI_THEMIS_Coll *coll;      /* the collective path; owned; NULL until it is needed */
     struct ADIOI_THEMIS_Cache *cache;    /* of independent accesses; owned; NULL: none yet */
 } ADIOI_THEMIS_File;

@@ -4,6 +4,7 @@
 #include "ad_themis_coll_file.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hooks.h"
+#include "ad_themis_list.h"
 
 /* One call to the servers, or to the cache of independent accesses. */
 static themis_status_t transfer(const ADIOI_THEMIS_Access *access, int cached, const themis_list_t *list, size_t *done)
@@ -86,7 +87,7 @@ static themis_status_t strided(const ADIOI_THEMIS_Access *access, size_t *total)
     ADIO_Offset target = fd->fp_ind;
     ADIOI_THEMIS_List lists;
 
-    if (ADIOI_THEMIS_Access_lists(access, &lists) == 0) {
+    if (ADIOI_THEMIS_List_begin(access, &lists) == 0) {
         target = ADIOI_THEMIS_List_target(&lists);
         status = flush_others(access, ADIOI_THEMIS_Cache_wanted(fd));
         if (status == THEMIS_OK)

@@ -1,41 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Noncontiguous accesses as lists for the client library. */
+/*
+ * An independent access as lists for the client library: the view's data and the buffer's, each a flattened datatype,
+ * are expanded side by side, batch by batch, which bounds the memory for the lists.
+ */
 #ifndef AD_THEMIS_LIST_H
 #define AD_THEMIS_LIST_H
-#include "ad_themis.h"
+#include "ad_themis_access.h"
+#include "ad_themis_flat.h"
 
-/* Bytes in the order of a datatype's map, repeated: where the next ones are. Contiguous bytes have no `flat`. */
-typedef struct ADIOI_THEMIS_Stream {
-    const ADIOI_Flatlist_node *flat;
-    int64_t base, extent; /* address or file offset of repetition 0; bytes from one to the next */
-    int64_t repetition;
-    MPI_Count block;
-    uint64_t at, left; /* of the current block */
-} ADIOI_THEMIS_Stream;
-
-/* An access that is worked off in batches, each a list for the client library. */
+/* Must not be copied. */
 typedef struct ADIOI_THEMIS_List {
-    ADIOI_THEMIS_Stream memory, file;
-    uint64_t left; /* bytes that no batch has taken yet */
-    struct iovec *iov;
-    themis_run_t *runs;
-    size_t iov_count, run_count, iov_capacity, run_capacity;
-    uint64_t batch; /* bytes of the current batch */
+    const themis_util_flat_type_t *view, *memory; /* borrowed from the open file; `buffer`, or contiguous bytes */
+    ADIOI_THEMIS_Flat buffer;
+    uint64_t origin, position; /* of the view: its displacement; the next byte of its data */
+    uint64_t base, moved;      /* the address of the buffer; bytes of it that batches have taken */
+    uint64_t left;             /* bytes that no batch has taken yet */
+    uint64_t batch;            /* bytes of the current batch */
+    themis_util_runs_t runs, pieces;
+    struct iovec *iov; /* the pieces one by one */
+    size_t iov_count, iov_capacity;
 } ADIOI_THEMIS_List;
 
-/* Prepares an access of `count` elements at `offset`: for ADIO_EXPLICIT_OFFSET in etypes of the view (bytes if the file
- * type is contiguous), else at the individual file pointer. 0, or -1: out of memory. To be ended in any case. */
-int ADIOI_THEMIS_List_begin(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
-                            int file_ptr_type, ADIO_Offset offset, ADIOI_THEMIS_List *access);
-/* The same for contiguous bytes at an absolute offset. */
-int ADIOI_THEMIS_List_plain(const void *buf, uint64_t bytes, uint64_t offset, ADIOI_THEMIS_List *access);
-/* The next batch; 0 bytes in access->batch at the end. 0, or -1: out of memory. */
-int ADIOI_THEMIS_List_next(ADIOI_THEMIS_List *access);
-/* The batch as the client library wants it; borrowed until the next batch. */
-themis_list_t ADIOI_THEMIS_List_batch(const ADIOI_THEMIS_List *access);
-/* Before any batch: the offset of the byte that follows the whole access, where the individual file pointer goes. */
-ADIO_Offset ADIOI_THEMIS_List_target(const ADIOI_THEMIS_List *access);
-/* Before any batch of an access that has bytes: the smallest range of the file in which all of them lie. */
-void ADIOI_THEMIS_List_range(const ADIOI_THEMIS_List *access, uint64_t *first, uint64_t *behind);
-void ADIOI_THEMIS_List_end(ADIOI_THEMIS_List *access);
+/* Prepares the lists of an access, without reading or writing anything. 0, or -1: out of memory. To be ended in any
+ * case. */
+int ADIOI_THEMIS_List_begin(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *list);
+/* The next batch; 0 bytes in list->batch at the end. 0, or -1: out of memory. */
+int ADIOI_THEMIS_List_next(ADIOI_THEMIS_List *list);
+/* The current batch; borrowed until the next one. */
+themis_list_t ADIOI_THEMIS_List_batch(const ADIOI_THEMIS_List *list);
+/* The offset of the byte after the whole access, to which the individual file pointer moves. */
+ADIO_Offset ADIOI_THEMIS_List_target(const ADIOI_THEMIS_List *list);
+/* The range [*first, *end) of the file in which all bytes lie that no batch has taken yet; there is one at least. */
+void ADIOI_THEMIS_List_range(const ADIOI_THEMIS_List *list, uint64_t *first, uint64_t *end);
+void ADIOI_THEMIS_List_end(ADIOI_THEMIS_List *list);
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "client/path.h"
 #include "client/placement.h"
-#include "client/runs.h"
+#include "util/runs.h"
 #include "test/lib/run.h"
 
 enum { ROUNDS = 3000, MAX_SLOTS = 5, MAX_BYTES = 4096 };
@@ -46,44 +46,42 @@ START_TEST(runs_keep_every_byte_in_order)
 {
     static uint64_t wanted[MAX_BYTES], got[MAX_BYTES];
     themis_run_t input[20];
-    themis_client_runs_t runs = {0};
+    themis_util_runs_t runs = {0};
 
     for (int round = 0; round < ROUNDS; round++) {
         size_t count = 1 + draw(20);
-        themis_client_runs_clear(&runs);
+        themis_util_runs_clear(&runs);
         for (size_t i = 0; i < count; i++) {
             input[i] = random_run();
             if (i > 0 && draw(2)) /* often regular, often adjacent */
                 input[i].offset = input[i - 1].offset + input[i - 1].count * input[i - 1].stride;
-            ck_assert_int_eq(themis_client_runs_add_run(&runs, &input[i]), THEMIS_OK);
+            ck_assert_int_eq(themis_util_runs_add_run(&runs, &input[i]), THEMIS_OK);
         }
-        ck_assert_int_eq(themis_client_runs_finish(&runs), THEMIS_OK);
         size_t bytes = flatten(input, count, wanted);
         ck_assert_uint_eq(runs.bytes, bytes);
-        ck_assert_uint_eq(flatten(runs.array, runs.count, got), bytes);
+        ck_assert_uint_eq(flatten(runs.run, runs.count, got), bytes);
         ck_assert_mem_eq(got, wanted, bytes * sizeof *got);
         for (size_t i = 0; i < runs.count; i++)
-            ck_assert(runs.array[i].count == 1 || runs.array[i].stride >= runs.array[i].length);
+            ck_assert(runs.run[i].count == 1 || runs.run[i].stride >= runs.run[i].length);
     }
-    themis_client_runs_free(&runs);
+    themis_util_runs_free(&runs);
 }
 END_TEST
 
 START_TEST(regular_extents_become_one_run)
 {
-    themis_client_runs_t runs = {0};
+    themis_util_runs_t runs = {0};
 
     for (uint64_t i = 0; i < 1000; i++) { /* each piece given in two adjacent halves */
-        themis_client_runs_add(&runs, 64 + i * 256, 32);
-        themis_client_runs_add(&runs, 64 + i * 256 + 32, 32);
+        themis_util_runs_add(&runs, 64 + i * 256, 32);
+        themis_util_runs_add(&runs, 64 + i * 256 + 32, 32);
     }
-    themis_client_runs_finish(&runs);
     ck_assert_uint_eq(runs.count, 1);
-    ck_assert_uint_eq(runs.array[0].offset, 64);
-    ck_assert_uint_eq(runs.array[0].length, 64);
-    ck_assert_uint_eq(runs.array[0].stride, 256);
-    ck_assert_uint_eq(runs.array[0].count, 1000);
-    themis_client_runs_free(&runs);
+    ck_assert_uint_eq(runs.run[0].offset, 64);
+    ck_assert_uint_eq(runs.run[0].length, 64);
+    ck_assert_uint_eq(runs.run[0].stride, 256);
+    ck_assert_uint_eq(runs.run[0].count, 1000);
+    themis_util_runs_free(&runs);
 }
 END_TEST
 
@@ -191,7 +189,7 @@ END_TEST
 /* One list for each slot, as a request builds it. */
 static themis_status_t collect(void *arg, uint32_t slot, const themis_run_t *run, uint64_t position)
 {
-    return themis_client_runs_add_run((themis_client_runs_t *)arg + slot, run);
+    return themis_util_runs_add_run((themis_util_runs_t *)arg + slot, run);
 }
 
 START_TEST(a_vector_stays_small_over_servers)
@@ -200,15 +198,14 @@ START_TEST(a_vector_stays_small_over_servers)
     themis_run_t run = {4096, 64, 256, 100000};
 
     for (layout.count = 1; layout.count <= 4; layout.count++) {
-        themis_client_runs_t runs[4] = {0};
+        themis_util_runs_t runs[4] = {0};
         for (uint64_t step = 0; step < 2; step++) {
             run.offset = 4096 + step * 64;
             themis_client_place_run(&layout, &run, 0, collect, runs);
         }
         for (uint32_t slot = 0; slot < layout.count; slot++) {
-            themis_client_runs_finish(&runs[slot]);
             ck_assert_uint_le(runs[slot].count, 4);
-            themis_client_runs_free(&runs[slot]);
+            themis_util_runs_free(&runs[slot]);
         }
     }
 }

@@ -195,7 +195,7 @@ static void take_own(const int *owner, uint64_t base, themis_util_runs_t *runs)
         while (i < SPACE && owner[i] == owner[from])
             i++;
         if (owner[from] == rank)
-            themis_util_runs_push(runs, base + from, i - from, i - from, 1);
+            themis_util_runs_add(runs, base + from, i - from);
     }
 }
 
@@ -205,7 +205,7 @@ static void make_memory(uint64_t bytes, themis_util_runs_t *memory)
     uint64_t piece = draw(2) ? 1 + draw(3000) : bytes, gap = draw(100), at = draw(50);
     for (uint64_t left = bytes; left;) {
         uint64_t part = piece < left ? piece : left;
-        themis_util_runs_push(memory, at, part, part, 1);
+        themis_util_runs_add(memory, at, part);
         at += part + gap;
         left -= part;
     }
@@ -468,9 +468,9 @@ static long memory(call_t *call, const themis_collective_sink_t *sink)
         themis_util_runs_clear(&call->file);
         themis_util_runs_clear(&call->memory);
         for (uint64_t i = 0; i < 100; i++)
-            themis_util_runs_push(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700, 700, 1);
+            themis_util_runs_add(&call->file, (i * (uint64_t)ranks + (uint64_t)rank) * 700 + i, 700);
         for (uint64_t i = 0; i < 700; i++) /* pieces so small that they are packed, and others */
-            themis_util_runs_push(&call->memory, i * (kind < 4 ? 130 : 101), 100, 100, 1);
+            themis_util_runs_add(&call->memory, i * (kind < 4 ? 130 : 101), 100);
         fill_memory(call);
         for (int victim = 0; victim < ranks && !failures; victim += ranks > 1 ? ranks - 1 : 1) {
             long n = 0;
@@ -491,11 +491,9 @@ static int row_of_calls(themis_collective_t *coll, file_sink_t *files, int victi
     int errors = 0;
     for (int i = 0; i < calls; i++) {
         uint64_t bytes = i == large && rank == victim ? LARGE : SMALL, done = 0;
-        themis_util_runs_t file, memory;
-        themis_util_runs_init(&file);
-        themis_util_runs_init(&memory);
-        themis_util_runs_push(&file, (uint64_t)rank * LARGE, bytes, bytes, 1);
-        themis_util_runs_push(&memory, 0, bytes, bytes, 1);
+        themis_util_runs_t file = {0}, memory = {0};
+        themis_util_runs_add(&file, (uint64_t)rank * LARGE, bytes);
+        themis_util_runs_add(&memory, 0, bytes);
         if (rank == victim && i == bad)
             files->fail_at = 0;
         themis_collective_access_t access = {THEMIS_WRITE, &file, &memory, buffer};
@@ -550,8 +548,6 @@ int main(int argc, char **argv)
     file_sink_t files = {open(argv[1], O_RDWR | O_CREAT, 0600), -1};
     themis_collective_sink_t sink = {.arg = &files, .start = sink_start, .test = sink_test, .wait = sink_wait};
     call_t call = {.owner = malloc(SPACE * sizeof(int)), .expected = calloc(1, 6 * SPACE)};
-    themis_util_runs_init(&call.file);
-    themis_util_runs_init(&call.memory);
     while (call.number < calls && !failures)
         session(&call, &files, &sink, 1 + (unsigned)draw(8));
     for (unsigned i = 0; i < calls / 8 && !failures; i++)

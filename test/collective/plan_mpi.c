@@ -45,14 +45,13 @@ static themis_status_t plan_call(themis_aggregation_placement_t placement, const
                                  uint64_t offset, const uint32_t *keep, themis_collective_plan_t **plan)
 {
     themis_collective_planner_t *planner;
-    themis_util_runs_t runs;
+    themis_util_runs_t runs = {0};
     themis_status_t status;
     unsigned round = 0;
 
     config.placement = placement;
-    themis_util_runs_init(&runs);
     if (!group->local)
-        EXPECT(themis_util_runs_push(&runs, offset, STRIPE, 0, 1) == THEMIS_OK);
+        EXPECT(themis_util_runs_add(&runs, offset, STRIPE) == THEMIS_OK);
     EXPECT(themis_collective_planner_create(group, &config, topology, &runs, domains, &planner) == THEMIS_OK);
     themis_collective_planner_keep(planner, keep);
     while ((status = themis_collective_planner_step(planner, plan)) == THEMIS_IN_PROGRESS)

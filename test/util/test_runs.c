@@ -24,7 +24,7 @@ static uint64_t make(themis_util_runs_t *runs, uint64_t *where)
             length = 1 + draw(40);
             gap = draw(3) ? 1 + draw(30) : 0;
         }
-        ck_assert_int_eq(themis_util_runs_push(runs, at, length, length, 1), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_add(runs, at, length), THEMIS_OK);
         for (uint64_t i = 0; i < length; i++)
             where[bytes++] = at + i;
         at += length + gap;
@@ -34,18 +34,54 @@ static uint64_t make(themis_util_runs_t *runs, uint64_t *where)
 
 START_TEST(pieces_of_a_vector_are_one_run)
 {
-    themis_util_runs_t runs;
-    themis_util_runs_init(&runs);
+    themis_util_runs_t runs = {0};
     for (uint64_t i = 0; i < 1000; i++)
-        ck_assert_int_eq(themis_util_runs_push(&runs, 64 + i * 256, 64, 64, 1), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_add(&runs, 64 + i * 256, 64), THEMIS_OK);
     ck_assert_uint_eq(runs.count, 1);
     ck_assert_uint_eq(runs.run[0].count, 1000);
     ck_assert_uint_eq(runs.run[0].stride, 256);
     ck_assert_uint_eq(runs.bytes, 64000);
-    ck_assert_int_eq(runs.ordered, 1);
-    ck_assert_int_eq(themis_util_runs_push(&runs, 0, 1, 1, 1), THEMIS_OK);
-    ck_assert_int_eq(runs.ordered, 0);
+    ck_assert_int_eq(runs.unordered, 0);
+    ck_assert_int_eq(themis_util_runs_add(&runs, 0, 1), THEMIS_OK);
+    ck_assert_int_eq(runs.unordered, 1);
     themis_util_runs_free(&runs);
+}
+END_TEST
+
+/* Adds an extent in random parts: pieces of its own size where it can be a run, or cut anywhere. */
+static void add_in_parts(themis_util_runs_t *runs, const themis_run_t *run)
+{
+    uint64_t pieces = draw(run->count + 1);
+    themis_run_t rest = {run->offset + pieces * run->stride, run->length, run->stride, run->count - pieces};
+
+    for (uint64_t i = 0; i < pieces; i++) {
+        uint64_t offset = run->offset + i * run->stride, part = draw(run->length + 1);
+        ck_assert_int_eq(themis_util_runs_add(runs, offset, part), THEMIS_OK);
+        ck_assert_int_eq(themis_util_runs_add(runs, offset + part, run->length - part), THEMIS_OK);
+    }
+    ck_assert_int_eq(themis_util_runs_add_run(runs, &rest), THEMIS_OK);
+}
+
+START_TEST(lists_depend_on_their_bytes_only)
+{
+    for (int round = 0; round < 5000; round++) {
+        themis_util_runs_t one = {0}, other = {0};
+        uint64_t at = draw(50), length = 1 + draw(5), gap = draw(5);
+        for (uint64_t i = draw(12); i > 0; i--) {
+            themis_run_t run = {at, length, length + gap, 1 + draw(4)};
+            add_in_parts(&one, &run);
+            add_in_parts(&other, &run);
+            at += (run.count - 1) * run.stride + length + (draw(3) ? gap : draw(5));
+            length = draw(3) ? length : 1 + draw(5);
+        }
+        ck_assert_uint_eq(one.count, other.count);
+        ck_assert_uint_eq(one.bytes, other.bytes);
+        ck_assert_uint_eq(themis_util_runs_hash(&one), themis_util_runs_hash(&other));
+        for (size_t i = 0; i < one.count; i++)
+            ck_assert_uint_eq(one.start[i], other.start[i]);
+        themis_util_runs_free(&one);
+        themis_util_runs_free(&other);
+    }
 }
 END_TEST
 
@@ -53,10 +89,9 @@ START_TEST(clips_are_what_lies_in_the_range)
 {
     static uint64_t where[SPACE];
     for (int round = 0; round < 2000; round++) {
-        themis_util_runs_t runs;
+        themis_util_runs_t runs = {0};
         themis_util_runs_clip_t clip;
         themis_util_runs_row_t row;
-        themis_util_runs_init(&runs);
         uint64_t bytes = make(&runs, where), low = draw(SPACE), high = low + draw(SPACE), next = 0, last = 0;
         ck_assert_uint_eq(runs.bytes, bytes);
         while (next < bytes && where[next] < low)
@@ -82,8 +117,7 @@ START_TEST(offsets_and_copies_follow_the_stream)
     static uint64_t where[SPACE];
     static unsigned char memory[SPACE], packed[SPACE], copy[SPACE];
     for (int round = 0; round < 300; round++) {
-        themis_util_runs_t runs;
-        themis_util_runs_init(&runs);
+        themis_util_runs_t runs = {0};
         uint64_t bytes = make(&runs, where), from = draw(bytes), part = draw(bytes - from + 1);
         for (uint64_t i = 0; i < SPACE; i++)
             memory[i] = (unsigned char)draw(256);
@@ -101,13 +135,11 @@ END_TEST
 
 START_TEST(the_hash_does_not_see_the_place)
 {
-    themis_util_runs_t a, b;
-    themis_util_runs_init(&a);
-    themis_util_runs_init(&b);
-    themis_util_runs_push(&a, 100, 8, 32, 10);
-    themis_util_runs_append(&b, &a, 5000);
+    themis_util_runs_t a = {0}, b = {0};
+    themis_util_runs_add_run(&a, &(themis_run_t){100, 8, 32, 10});
+    themis_util_runs_add_run(&b, &(themis_run_t){5100, 8, 32, 10});
     ck_assert_uint_eq(themis_util_runs_hash(&a), themis_util_runs_hash(&b));
-    themis_util_runs_push(&b, 90000, 1, 1, 1);
+    themis_util_runs_add(&b, 90000, 1);
     ck_assert_uint_ne(themis_util_runs_hash(&a), themis_util_runs_hash(&b));
     themis_util_runs_free(&a);
     themis_util_runs_free(&b);
@@ -130,12 +162,11 @@ START_TEST(types_are_tiled)
         if (!size)
             continue;
         themis_util_flat_type_t type;
-        themis_util_runs_t runs;
+        themis_util_runs_t runs = {0};
         int64_t extent = at + (int64_t)draw(10);
         ck_assert_int_eq(themis_util_flat_type_create(offset, length, n, extent, &type), THEMIS_OK);
         uint64_t position = draw(3 * size), bytes = 1 + draw(4 * size), p = 0;
-        themis_util_runs_init(&runs);
-        ck_assert_int_eq(themis_util_flat_type_expand(&type, 1000, position, bytes, &runs), THEMIS_OK);
+        ck_assert_int_eq(themis_util_flat_type_expand(&type, 1000, position, bytes, SIZE_MAX, &runs), THEMIS_OK);
         ck_assert_uint_eq(runs.bytes, bytes);
         for (uint64_t instance = 0; p < position + bytes; instance++)
             for (size_t b = 0; b < n; b++)
@@ -152,15 +183,60 @@ START_TEST(types_are_tiled)
 }
 END_TEST
 
+START_TEST(ranges_of_types_have_all_bytes)
+{
+    int64_t offset[] = {4, 20, 10}, length[] = {4, 5, 2};
+
+    for (size_t blocks = 2; blocks <= 3; blocks++) /* in order, and not */
+        for (uint64_t position = 0; position < 30; position++)
+            for (uint64_t bytes = 1; bytes < 30; bytes++) {
+                themis_util_flat_type_t type;
+                uint64_t first, end, lowest = UINT64_MAX, highest = 0;
+                ck_assert_int_eq(themis_util_flat_type_create(offset, length, blocks, blocks == 2 ? 22 : 12, &type),
+                                 THEMIS_OK);
+                for (uint64_t p = position; p < position + bytes; p++) {
+                    uint64_t at = themis_util_flat_type_offset(&type, p);
+                    lowest = at < lowest ? at : lowest;
+                    highest = at > highest ? at : highest;
+                }
+                themis_util_flat_type_range(&type, position, bytes, &first, &end);
+                ck_assert(first <= lowest && end > highest);
+                if (blocks == 2)
+                    ck_assert(first == lowest && end == highest + 1);
+                themis_util_flat_type_destroy(&type);
+            }
+}
+END_TEST
+
+START_TEST(types_are_expanded_as_far_as_wanted)
+{
+    int64_t offset[] = {0, 10, 30}, length[] = {4, 5, 2};
+    themis_util_flat_type_t type;
+    themis_util_runs_t all = {0}, some = {0};
+
+    ck_assert_int_eq(themis_util_flat_type_create(offset, length, 3, 40, &type), THEMIS_OK);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 7, 3, 1000, SIZE_MAX, &all), THEMIS_OK);
+    for (uint64_t done = 0; done < 1000; done += some.bytes) {
+        themis_util_runs_clear(&some);
+        ck_assert_int_eq(themis_util_flat_type_expand(&type, 7, 3 + done, 1000 - done, 10, &some), THEMIS_OK);
+        ck_assert(some.count >= 10 || done + some.bytes == 1000);
+        ck_assert_uint_le(some.count, 12);
+        ck_assert_uint_eq(themis_util_runs_first(&some), themis_util_runs_offset(&all, done));
+    }
+    themis_util_runs_free(&all);
+    themis_util_runs_free(&some);
+    themis_util_flat_type_destroy(&type);
+}
+END_TEST
+
 START_TEST(a_type_without_data_has_no_bytes)
 {
     int64_t zero = 0;
     themis_util_flat_type_t type;
-    themis_util_runs_t runs;
-    themis_util_runs_init(&runs);
+    themis_util_runs_t runs = {0};
     ck_assert_int_eq(themis_util_flat_type_create(&zero, &zero, 1, 8, &type), THEMIS_OK);
-    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 0, &runs), THEMIS_OK);
-    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 1, &runs), THEMIS_INVALID);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 0, SIZE_MAX, &runs), THEMIS_OK);
+    ck_assert_int_eq(themis_util_flat_type_expand(&type, 0, 0, 1, SIZE_MAX, &runs), THEMIS_INVALID);
     themis_util_flat_type_destroy(&type);
     themis_util_runs_free(&runs);
 }
@@ -172,10 +248,13 @@ int main(void)
     TCase *tcase = tcase_create("runs");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, pieces_of_a_vector_are_one_run);
+    tcase_add_test(tcase, lists_depend_on_their_bytes_only);
     tcase_add_test(tcase, clips_are_what_lies_in_the_range);
     tcase_add_test(tcase, offsets_and_copies_follow_the_stream);
     tcase_add_test(tcase, the_hash_does_not_see_the_place);
     tcase_add_test(tcase, types_are_tiled);
+    tcase_add_test(tcase, ranges_of_types_have_all_bytes);
+    tcase_add_test(tcase, types_are_expanded_as_far_as_wanted);
     tcase_add_test(tcase, a_type_without_data_has_no_bytes);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
