@@ -13,7 +13,7 @@
 #include "ad_themis_request.h"
 #include "util/clock.h"
 
-/* MPICH's MPI_Wait polls and never calls wait_fn; a poll may sleep for this long. */
+/* MPICH's MPI_Wait polls and never calls async_wait; a poll may sleep for this long. */
 static const uint64_t max_sleep = 50 * THEMIS_NS_PER_US;
 
 typedef struct async {
@@ -62,7 +62,7 @@ static int async_complete(async_t *async)
     return MPI_Grequest_complete(async->base.mpi);
 }
 
-static int poll_fn(void *state, MPI_Status *status)
+static int async_poll(void *state, MPI_Status *status)
 {
     async_t *async = state;
     themis_status_t now;
@@ -82,7 +82,7 @@ static int poll_fn(void *state, MPI_Status *status)
     return async->request ? MPI_SUCCESS : async_complete(async);
 }
 
-static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
+static int async_wait(int count, void **states, double timeout, MPI_Status *status)
 {
     int rc = MPI_SUCCESS;
 
@@ -103,7 +103,7 @@ static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
     return rc;
 }
 
-static int free_fn(void *state)
+static int async_free(void *state)
 {
     async_t *async = state;
 
@@ -112,7 +112,7 @@ static int free_fn(void *state)
     return MPI_SUCCESS;
 }
 
-static ADIOI_THEMIS_Request_class async_requests = {.poll = poll_fn, .wait = wait_fn, .free = free_fn};
+static ADIOI_THEMIS_Request_class async_requests = {.poll = async_poll, .wait = async_wait, .free = async_free};
 
 /* Not started; NULL: out of memory. */
 static async_t *async_make(const ADIOI_THEMIS_Access *access)
@@ -126,7 +126,7 @@ static async_t *async_make(const ADIOI_THEMIS_Access *access)
     async->session = ADIOI_THEMIS_file(access->fd)->session;
     if (ADIOI_THEMIS_List_begin(access, &async->lists) == 0)
         return async;
-    free_fn(async);
+    async_free(async);
     return NULL;
 }
 
@@ -155,7 +155,7 @@ int ADIOI_THEMIS_Async_start(const ADIOI_THEMIS_Access *access, MPI_Request *req
         ADIOI_THEMIS_Request_start(&async_requests, &async->base, request);
         return code;
     }
-    free_fn(async);
+    async_free(async);
     if (code == MPI_SUCCESS)
         MPIO_Completed_request_create(&fd, 0, &code, request);
     return code;

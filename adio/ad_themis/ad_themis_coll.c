@@ -29,8 +29,8 @@ static themis_status_t check_buffer(ADIOI_THEMIS_Coll *coll, const void *buf, co
 
 /* What this rank accesses, from `position` of the view's data on, or why it cannot take part; the other ranks wait for
  * it in either case. */
-static themis_status_t prepare(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Access *access, uint64_t position,
-                               themis_util_runs_t *file, themis_util_runs_t *memory)
+static themis_status_t coll_prepare(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Access *access, uint64_t position,
+                                    themis_util_runs_t *file, themis_util_runs_t *memory)
 {
     themis_status_t status = ADIOI_THEMIS_View_runs(access, position, &coll->buffer, file, memory);
 
@@ -46,7 +46,7 @@ static themis_status_t prepare(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Acces
 /* --- blocking --- */
 
 /* In atomic mode each rank's access is one under a lock, once all ranks have come; then they share the outcome. */
-static int run_atomic(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Access *access, ADIO_Status *result)
+static int coll_run_atomic(ADIOI_THEMIS_Coll *coll, const ADIOI_THEMIS_Access *access, ADIO_Status *result)
 {
     themis_status_t all;
     int code;
@@ -72,9 +72,9 @@ int ADIOI_THEMIS_Coll_run(const ADIOI_THEMIS_Access *access, ADIO_Status *result
     if (!coll)
         return ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, NULL);
     if (fd->atomicity)
-        return run_atomic(coll, access, result);
+        return coll_run_atomic(coll, access, result);
     position = ADIOI_THEMIS_View_position(access);
-    own = prepare(coll, access, position, &coll->file, &coll->memory);
+    own = coll_prepare(coll, access, position, &coll->file, &coll->memory);
     own_access = (themis_collective_access_t){access->direction, &coll->file, &coll->memory, access->buf};
     AD_THEMIS_UNLOCKED(status, themis_collective_run(coll->coll, &own_access, own, &done));
     if (status == THEMIS_OK && access->position == AD_THEMIS_AT_POINTER)
@@ -101,7 +101,7 @@ static int request_ended(coll_request_t *request, themis_status_t status)
     return MPI_Grequest_complete(request->base.mpi);
 }
 
-static int poll_fn(void *state, MPI_Status *status)
+static int request_poll(void *state, MPI_Status *status)
 {
     coll_request_t *request = state;
     themis_status_t now;
@@ -112,7 +112,7 @@ static int poll_fn(void *state, MPI_Status *status)
     return now == THEMIS_IN_PROGRESS ? MPI_SUCCESS : request_ended(request, now);
 }
 
-static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
+static int request_wait(int count, void **states, double timeout, MPI_Status *status)
 {
     int code = MPI_SUCCESS;
 
@@ -126,7 +126,7 @@ static int wait_fn(int count, void **states, double timeout, MPI_Status *status)
     return code;
 }
 
-static int free_fn(void *state)
+static int request_free(void *state)
 {
     coll_request_t *request = state;
 
@@ -136,7 +136,7 @@ static int free_fn(void *state)
     return MPI_SUCCESS;
 }
 
-static ADIOI_THEMIS_Request_class coll_requests = {.poll = poll_fn, .wait = wait_fn, .free = free_fn};
+static ADIOI_THEMIS_Request_class coll_requests = {.poll = request_poll, .wait = request_wait, .free = request_free};
 
 /* Starts a call; `request` has its lists afterwards. */
 static themis_status_t request_begin(coll_request_t *request, const ADIOI_THEMIS_Access *access)
@@ -144,7 +144,7 @@ static themis_status_t request_begin(coll_request_t *request, const ADIOI_THEMIS
     ADIO_File fd = access->fd;
     ADIOI_THEMIS_Coll *coll = request->coll;
     uint64_t position = ADIOI_THEMIS_View_position(access);
-    themis_status_t own = prepare(coll, access, position, &request->file, &request->memory);
+    themis_status_t own = coll_prepare(coll, access, position, &request->file, &request->memory);
     themis_collective_access_t own_access = {access->direction, &request->file, &request->memory, access->buf};
     int held = themis_glue_lock_release();
 
@@ -179,6 +179,6 @@ int ADIOI_THEMIS_Coll_start(const ADIOI_THEMIS_Access *access, MPI_Request *mpi)
     if (status == THEMIS_OK)
         ADIOI_THEMIS_Request_start(&coll_requests, &request->base, mpi);
     else if (request)
-        free_fn(request);
+        request_free(request);
     return ADIOI_THEMIS_Error(__func__, __LINE__, status, fd->filename, NULL);
 }

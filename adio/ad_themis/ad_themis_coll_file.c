@@ -103,7 +103,7 @@ static int fake_nodes(void)
 }
 
 /* These values were checked when they were given. */
-static void read_hints(ADIO_File fd, themis_collective_config_t *config)
+static void coll_read_hints(ADIO_File fd, themis_collective_config_t *config)
 {
     const char *mode = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_collective);
     const char *method = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_fd_method);
@@ -125,13 +125,13 @@ static void read_hints(ADIO_File fd, themis_collective_config_t *config)
     config->wanted[THEMIS_WRITE] = mode_of(fd->hints->cb_write);
 }
 
-static void configure(ADIO_File fd, themis_collective_config_t *config)
+static void coll_configure(ADIO_File fd, themis_collective_config_t *config)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
     themis_session_info_t info = {0};
 
     memset(config, 0, sizeof *config);
-    read_hints(fd, config);
+    coll_read_hints(fd, config);
     if (themis_session_info(file->session, &info) == THEMIS_OK) {
         config->servers_local = info.all_local;
         config->server_list = info.server_list;
@@ -170,7 +170,7 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
         return coll;
     coll = calloc(1, sizeof *coll);
     if (coll) {
-        configure(fd, &coll->config);
+        coll_configure(fd, &coll->config);
         coll->fd = fd;
         coll->handle = file->handle;
         coll->sink = (themis_collective_sink_t){.arg = coll,

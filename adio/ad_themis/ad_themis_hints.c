@@ -14,7 +14,7 @@
 #include "adio_extern.h"
 #include "util/log.h"
 
-static void warn(const char *name, const char *key, const char *value, const char *why)
+static void hint_warn(const char *name, const char *key, const char *value, const char *why)
 {
     themis_warn("themis:%s: hint %s = \"%s\" is ignored: %s", name, key, value, why);
 }
@@ -51,10 +51,11 @@ typedef struct hint_list {
 /* The key that starts at byte *at of the list, which moves to the next one, and its value; NULL at the end. */
 static const char *list_next(const hint_list_t *list, size_t *at, const char **value)
 {
-    const char *key = list->text + *at;
+    const char *key;
 
     if (*at >= list->bytes)
         return NULL;
+    key = list->text + *at;
     *value = key + strlen(key) + 1;
     *at += strlen(key) + strlen(*value) + 2;
     return key;
@@ -90,7 +91,7 @@ static void list_collect(const char *name, MPI_Info info, hint_list_t *list)
         if (ADIOI_THEMIS_Hint_check(key, value, text, &why) != AD_THEMIS_USE_NONE)
             why = list_append(list, key, text) == 0 ? NULL : "out of memory";
         if (why)
-            warn(name, key, value, why);
+            hint_warn(name, key, value, why);
     }
 }
 
@@ -132,7 +133,7 @@ static int names_a_host(ADIO_File fd, const char *list)
         free(copy);
         free(ranks);
         if (!found)
-            warn(ADIOI_THEMIS_File_name(fd), "cb_config_list", list, "no rank runs on such a host");
+            hint_warn(ADIOI_THEMIS_File_name(fd), "cb_config_list", list, "no rank runs on such a host");
     }
     MPI_Bcast(&found, 1, MPI_INT, 0, fd->comm);
     return found;
@@ -222,7 +223,7 @@ static void warn_if_changed(ADIO_File fd, MPI_Info info, ADIOI_THEMIS_Hint hint)
         ADIOI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
     ADIOI_Info_get(fd->info, key, MPI_MAX_INFO_VAL, shown, &shown_found);
     if (found && strcmp(shown, value) != 0 && (!asked || strcmp(asked, value) != 0))
-        warn(ADIOI_THEMIS_File_name(fd), key, value, "it cannot change while the file is open");
+        hint_warn(ADIOI_THEMIS_File_name(fd), key, value, "it cannot change while the file is open");
 }
 
 /* ROMIO calls this once before the open, and again for each view. */
@@ -269,6 +270,6 @@ int ADIOI_THEMIS_Hints_given(MPI_Info info, ADIOI_THEMIS_Hint hint, const char *
         ADIOI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
     if (!found || ADIOI_THEMIS_Hint_check(key, value, text, &why) == AD_THEMIS_USE_OURS)
         return found;
-    warn(name, key, value, why);
+    hint_warn(name, key, value, why);
     return 0;
 }

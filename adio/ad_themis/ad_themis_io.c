@@ -7,7 +7,8 @@
 #include "ad_themis_list.h"
 
 /* One call to the servers, or to the cache of independent accesses. */
-static themis_status_t transfer(const ADIOI_THEMIS_Access *access, int cached, const themis_list_t *list, size_t *done)
+static themis_status_t io_transfer(const ADIOI_THEMIS_Access *access, int cached, const themis_list_t *list,
+                                   size_t *done)
 {
     themis_file_t *handle = ADIOI_THEMIS_file(access->fd)->handle;
 
@@ -18,27 +19,27 @@ static themis_status_t transfer(const ADIOI_THEMIS_Access *access, int cached, c
 }
 
 /* Before an independent access: what the caches hold goes to the servers, but for the cache that the access uses. */
-static themis_status_t flush_others(const ADIOI_THEMIS_Access *access, int cached)
+static themis_status_t io_flush_others(const ADIOI_THEMIS_Access *access, int cached)
 {
     return cached ? ADIOI_THEMIS_Coll_flush(access->fd) : ADIOI_THEMIS_Flush_caches(access->fd);
 }
 
-static themis_status_t contiguous(const ADIOI_THEMIS_Access *access, ADIO_Offset offset, size_t *done)
+static themis_status_t io_contiguous(const ADIOI_THEMIS_Access *access, ADIO_Offset offset, size_t *done)
 {
     uint64_t bytes = ADIOI_THEMIS_Access_bytes(access);
     int cached = ADIOI_THEMIS_Cache_wanted(access->fd);
-    themis_status_t status = flush_others(access, cached);
+    themis_status_t status = io_flush_others(access, cached);
     struct iovec memory = {access->buf, bytes};
     themis_run_t run = {(uint64_t)offset, bytes, bytes, 1};
     themis_list_t list = {&memory, 1, &run, 1};
 
     if (status == THEMIS_OK && bytes > 0)
-        AD_THEMIS_UNLOCKED(status, transfer(access, cached, &list, done));
+        AD_THEMIS_UNLOCKED(status, io_transfer(access, cached, &list, done));
     return status;
 }
 
 /* Batch by batch, until a read meets the end of the file. */
-static themis_status_t batches(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *lists, size_t *total)
+static themis_status_t io_batches(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *lists, size_t *total)
 {
     int cached = ADIOI_THEMIS_Cache_wanted(access->fd);
 
@@ -52,7 +53,7 @@ static themis_status_t batches(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_L
         if (lists->batch == 0)
             return THEMIS_OK;
         list = ADIOI_THEMIS_List_batch(lists);
-        AD_THEMIS_UNLOCKED(status, transfer(access, cached, &list, &done));
+        AD_THEMIS_UNLOCKED(status, io_transfer(access, cached, &list, &done));
         if (status != THEMIS_OK)
             return status;
         *total += done;
@@ -62,7 +63,7 @@ static themis_status_t batches(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_L
 }
 
 /* Atomic mode: no other access may come in between, so the whole range is locked, holes included. */
-static themis_status_t atomic(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *lists, size_t *total)
+static themis_status_t io_atomic(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *lists, size_t *total)
 {
     themis_file_t *handle = ADIOI_THEMIS_file(access->fd)->handle;
     int kind = access->direction == THEMIS_WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
@@ -75,12 +76,12 @@ static themis_status_t atomic(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_Li
     AD_THEMIS_UNLOCKED(status, themis_lock(handle, first, end - first, kind));
     if (status != THEMIS_OK)
         return status;
-    status = batches(access, lists, total);
+    status = io_batches(access, lists, total);
     AD_THEMIS_UNLOCKED(unlocked, themis_unlock(handle, first, end - first));
     return status != THEMIS_OK ? status : unlocked;
 }
 
-static themis_status_t strided(const ADIOI_THEMIS_Access *access, size_t *total)
+static themis_status_t io_strided(const ADIOI_THEMIS_Access *access, size_t *total)
 {
     ADIO_File fd = access->fd;
     themis_status_t status = THEMIS_NO_MEMORY;
@@ -89,9 +90,9 @@ static themis_status_t strided(const ADIOI_THEMIS_Access *access, size_t *total)
 
     if (ADIOI_THEMIS_List_begin(access, &lists) == 0) {
         target = ADIOI_THEMIS_List_target(&lists);
-        status = flush_others(access, ADIOI_THEMIS_Cache_wanted(fd));
+        status = io_flush_others(access, ADIOI_THEMIS_Cache_wanted(fd));
         if (status == THEMIS_OK)
-            status = fd->atomicity ? atomic(access, &lists, total) : batches(access, &lists, total);
+            status = fd->atomicity ? io_atomic(access, &lists, total) : io_batches(access, &lists, total);
     }
     if (status == THEMIS_OK && access->position == AD_THEMIS_AT_POINTER)
         fd->fp_ind = target;
@@ -117,7 +118,7 @@ int ADIOI_THEMIS_Io_contiguous(const ADIOI_THEMIS_Access *access, ADIO_Status *r
 
     if (code == MPI_SUCCESS) {
         fd->dirty_write |= access->direction == THEMIS_WRITE;
-        status = contiguous(access, offset, &done);
+        status = io_contiguous(access, offset, &done);
         code = ADIOI_THEMIS_FAILURE(status, fd->filename);
     }
     fd->fp_sys_posn = offset + (ADIO_Offset)done;
@@ -136,7 +137,7 @@ int ADIOI_THEMIS_Io_strided(const ADIOI_THEMIS_Access *access, ADIO_Status *resu
 
     if (code == MPI_SUCCESS) {
         fd->dirty_write |= access->direction == THEMIS_WRITE;
-        status = strided(access, &done);
+        status = io_strided(access, &done);
         code = ADIOI_THEMIS_FAILURE(status, fd->filename);
     }
     fd->fp_sys_posn = -1;

@@ -11,7 +11,7 @@
 /* "@" and a hash of the list stand for a list of servers. */
 enum { ABBREVIATION_BYTES = 18 }; /* with the final zero */
 
-static void abbreviate(const char *servers, char text[ABBREVIATION_BYTES])
+static void servers_abbreviate(const char *servers, char text[ABBREVIATION_BYTES])
 {
     snprintf(text, ABBREVIATION_BYTES, "@%016llx", (unsigned long long)XXH3_64bits(servers, strlen(servers)));
 }
@@ -20,12 +20,12 @@ static int is_abbreviated_by(const char *servers, const void *abbreviation)
 {
     char text[ABBREVIATION_BYTES];
 
-    abbreviate(servers, text);
+    servers_abbreviate(servers, text);
     return strcmp(text, abbreviation) == 0;
 }
 
 /* Replaces an abbreviation by its list; one that no session knows stays. */
-static void expand(char **servers)
+static void servers_expand(char **servers)
 {
     char *list = ADIOI_THEMIS_Session_find_servers(is_abbreviated_by, *servers);
 
@@ -42,7 +42,7 @@ void ADIOI_THEMIS_Name_complete(ADIO_File fd, const char *server_list)
     const char *path = themis_file_path(file->handle);
 
     if (strlen(server_list) + strlen(path) + sizeof "//" > PATH_MAX - AD_THEMIS_NAME_ROOM) {
-        abbreviate(server_list, servers);
+        servers_abbreviate(server_list, servers);
         server_list = servers;
     }
     snprintf(full, sizeof full, "//%s%s", server_list, path);
@@ -74,7 +74,7 @@ themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char *
         rest = name + 2 + strcspn(name + 2, "/");
         list = strndup(name + 2, (size_t)(rest - name - 2));
         if (list && list[0] == '@')
-            expand(&list);
+            servers_expand(&list);
     } else {
         list = strdup("");
     }
