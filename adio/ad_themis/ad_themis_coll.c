@@ -73,7 +73,7 @@ int ADIOI_THEMIS_Coll_run(const ADIOI_THEMIS_Access *access, ADIO_Status *result
         return ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, NULL);
     if (fd->atomicity)
         return coll_run_atomic(coll, access, result);
-    position = ADIOI_THEMIS_View_position(access);
+    position = ADIOI_THEMIS_View_position(access, ADIOI_THEMIS_View_type(fd));
     own = coll_prepare(coll, access, position, &coll->file, &coll->memory);
     own_access = (themis_collective_access_t){access->direction, &coll->file, &coll->memory, access->buf};
     AD_THEMIS_UNLOCKED(status, themis_collective_run(coll->coll, &own_access, own, &done));
@@ -143,7 +143,7 @@ static themis_status_t request_begin(coll_request_t *request, const ADIOI_THEMIS
 {
     ADIO_File fd = access->fd;
     ADIOI_THEMIS_Coll *coll = request->coll;
-    uint64_t position = ADIOI_THEMIS_View_position(access);
+    uint64_t position = ADIOI_THEMIS_View_position(access, ADIOI_THEMIS_View_type(fd));
     themis_status_t own = coll_prepare(coll, access, position, &request->file, &request->memory);
     themis_collective_access_t own_access = {access->direction, &request->file, &request->memory, access->buf};
     int held = themis_glue_lock_release();

@@ -36,7 +36,7 @@ int ADIOI_THEMIS_List_begin(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List
     list->memory = ADIOI_THEMIS_Flat_type(&list->buffer, access->datatype);
     if (!list->view || !list->memory)
         return -1;
-    list->position = ADIOI_THEMIS_View_position(access);
+    list->position = ADIOI_THEMIS_View_position(access, list->view);
     return 0;
 }
 

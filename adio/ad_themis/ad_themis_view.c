@@ -7,10 +7,9 @@ const themis_util_flat_type_t *ADIOI_THEMIS_View_type(ADIO_File fd)
     return ADIOI_THEMIS_Flat_type(&ADIOI_THEMIS_file(fd)->view, fd->filetype);
 }
 
-uint64_t ADIOI_THEMIS_View_position(const ADIOI_THEMIS_Access *access)
+uint64_t ADIOI_THEMIS_View_position(const ADIOI_THEMIS_Access *access, const themis_util_flat_type_t *view)
 {
     ADIO_File fd = access->fd;
-    const themis_util_flat_type_t *view = ADIOI_THEMIS_View_type(fd);
 
     if (access->position != AD_THEMIS_AT_POINTER)
         return (uint64_t)access->offset * (uint64_t)fd->etype_size;
