@@ -1,50 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libthemis-mpiio: ROMIO, unmodified, with our glue and our driver; serves all of MPI-IO in front of libmpich.
+# libthemis-mpiio: unmodified ROMIO with our driver and glue; serves all of MPI-IO in front of libmpich.
 
 ROMIO_BUILD = adio/romio-build
 ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(ROMIO_BUILD)/adio/include \
 	-isystem $(ROMIO_BUILD)/src/mpl/include -isystem $(ROMIO_BUILD)/source/adio/include \
 	-isystem $(ROMIO_BUILD)/source/mpl/include $(MPI_CFLAGS)
 
-# Where the driver comes in (adio/glue/driver.c).
-ROMIO_HOOKS = ADIO_ResolveFileType ADIO_Get_shared_fp ADIO_Set_shared_fp ADIOI_Shfp_fname MPIO_File_free PMPI_Attr_put PMPI_Attr_get
-
-# Calls of ROMIO in front of which adio/glue/collective.c and arguments.c stand: renamed in ROMIO's objects.
-ROMIO_COLLECTIVES = open delete set_view set_size preallocate set_atomicity seek_shared \
-	$(foreach call,read_all write_all read_at_all write_at_all read_ordered write_ordered \
-	read_all_begin write_all_begin read_at_all_begin write_at_all_begin read_ordered_begin write_ordered_begin \
-	iread_all iwrite_all iread_at_all iwrite_at_all,$(call) $(call)_c)
-
-# MPI calls of ROMIO that can block: adio/glue/lock.c gives the lock away meanwhile.
-ROMIO_BLOCKING = Allgather Allreduce Alltoall Alltoallw Barrier Bcast Comm_create Comm_dup Comm_free Comm_split Gather \
-	Gatherv Recv Send Wait Waitall Waitany Win_create Win_free Win_unlock
+# The names of intercepted functions: those that the linker wraps, and ROMIO's MPI_File_* functions that are renamed.
+INTERCEPTION = $(top_srcdir)/adio/glue/interception.def
+INTERCEPTION_ROWS = awk -F '[^A-Za-z0-9_]+'
+ROMIO_WRAPPED = $(shell $(INTERCEPTION_ROWS) '$$1 == "HOOK" || $$1 == "UNLOCKED" { print $$2 }' $(INTERCEPTION))
+ROMIO_RENAMED = $(shell $(INTERCEPTION_ROWS) '$$1 == "RENAMED" || $$1 == "TRANSFER" { print $$2 } $$1 == "TRANSFER" { print $$2 "_c" }' $(INTERCEPTION))
 
 lib_LTLIBRARIES += adio/libthemis-mpiio.la
 adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
-	adio/ad_themis/ad_themis_async.c adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h \
-	adio/ad_themis/ad_themis_coll_file.c adio/ad_themis/ad_themis_coll_view.c adio/ad_themis/ad_themis_control.c \
-	adio/ad_themis/ad_themis_error.c adio/ad_themis/ad_themis_hint_check.c adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_io.c \
-	adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_pending.c adio/ad_themis/ad_themis_session.c \
-	adio/glue/arguments.c adio/glue/collective.c adio/glue/collective.h adio/glue/datatype.c adio/glue/driver.c adio/glue/error.c adio/glue/glue.h adio/glue/init.c adio/glue/lock.c \
-	adio/glue/mpir_ext.h
+	adio/ad_themis/ad_themis_access.c adio/ad_themis/ad_themis_access.h adio/ad_themis/ad_themis_async.c \
+	adio/ad_themis/ad_themis_async.h adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_cache.h \
+	adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h adio/ad_themis/ad_themis_coll_file.c \
+	adio/ad_themis/ad_themis_coll_file.h adio/ad_themis/ad_themis_coll_info.c adio/ad_themis/ad_themis_coll_info.h \
+	adio/ad_themis/ad_themis_control.c adio/ad_themis/ad_themis_control.h adio/ad_themis/ad_themis_error.c \
+	adio/ad_themis/ad_themis_error.h adio/ad_themis/ad_themis_file.c adio/ad_themis/ad_themis_file.h \
+	adio/ad_themis/ad_themis_flat.c adio/ad_themis/ad_themis_flat.h adio/ad_themis/ad_themis_hint_check.c \
+	adio/ad_themis/ad_themis_hint_check.h adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_hints.h \
+	adio/ad_themis/ad_themis_hooks.c adio/ad_themis/ad_themis_hooks.h adio/ad_themis/ad_themis_io.c \
+	adio/ad_themis/ad_themis_io.h adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_list.h \
+	adio/ad_themis/ad_themis_name.c adio/ad_themis/ad_themis_name.h adio/ad_themis/ad_themis_open.c \
+	adio/ad_themis/ad_themis_open.h adio/ad_themis/ad_themis_request.c adio/ad_themis/ad_themis_request.h \
+	adio/ad_themis/ad_themis_session.c adio/ad_themis/ad_themis_session.h adio/ad_themis/ad_themis_view.c \
+	adio/ad_themis/ad_themis_view.h adio/glue/arguments.c adio/glue/collective.c adio/glue/datatype.c adio/glue/error.c \
+	adio/glue/error.h adio/glue/file.c adio/glue/file.h adio/glue/init.c adio/glue/init.h adio/glue/interception.def \
+	adio/glue/interception.h adio/glue/lock.c adio/glue/lock.h adio/glue/mpir_ext.h adio/glue/romio_hooks.c \
+	adio/glue/set_view.c
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
-	$(ROMIO_HOOKS:%=-Wl,--wrap=%) $(ROMIO_BLOCKING:%=-Wl,--wrap=PMPI_%)
+	$(ROMIO_WRAPPED:%=-Wl,--wrap=%)
 adio_libthemis_mpiio_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
 	collective/libthemis-collective.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(MPI_LIBS) -ldl
-EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map
+EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map $(INTERCEPTION)
 
-# ROMIO's source is fetched once; its build looks for itself whether anything has changed.
+# ROMIO's source is fetched once; the build script checks whether anything has changed.
 romio-source.stamp: $(top_srcdir)/adio/romio/fetch $(top_srcdir)/adio/romio/source.sh
 	@if test -z "$(ROMIO_SOURCE)"; then echo "  FETCH    ROMIO" && $(top_srcdir)/adio/romio/fetch romio-src; fi
 	@touch $@
 
 adio/romio.stamp: romio-source.stamp config.status $(top_srcdir)/adio/romio/build $(top_srcdir)/adio/romio/probe \
-		$(top_srcdir)/adio/glue/mpir_ext.h $(top_srcdir)/adio/local.mk
+		$(top_srcdir)/adio/glue/mpir_ext.h $(INTERCEPTION)
 	@echo "  BUILD    ROMIO"
 	+@source=$(ROMIO_SOURCE); source=$${source:-romio-src/mpich/src/mpi/romio}; \
 	CC="$(CC)" CFLAGS="$(CFLAGS) $(SANITIZER_CFLAGS)" MPI_CFLAGS="$(MPI_CFLAGS)" MAKE="$(MAKE)" \
-	    GLUE=$(abs_top_srcdir)/adio/glue OBJCOPY="$(OBJCOPY)" COLLECTIVES="$(ROMIO_COLLECTIVES)" \
+	    GLUE=$(abs_top_srcdir)/adio/glue OBJCOPY="$(OBJCOPY)" RENAMED="$(ROMIO_RENAMED)" \
 	    $(top_srcdir)/adio/romio/build $$source $(ROMIO_BUILD)
 	@touch $@
 

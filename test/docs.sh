@@ -28,7 +28,7 @@ all_in() {
     all_in "themis.md has every subcommand" "$doc/themis.md" \
         $(themis --help | sed -n 's/^  \([a-z]*\) .*/themis \1/p' | tr ' ' .)
     all_in "hints.md has every hint of the driver" "$doc/hints.md" \
-        $(sed -n 's/^ *X(\([a-z_]*\),.*/themis_\1/p' "$THEMIS_SRC/adio/ad_themis/ad_themis.h")
+        $(sed -n 's/^ *X(\([a-z_]*\),.*/themis_\1/p' "$THEMIS_SRC/adio/ad_themis/ad_themis_hint_check.h")
 }
 
 # links FILE: what its links name, relative to its directory; pages elsewhere are left out.

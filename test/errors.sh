@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What programs see when something is wrong, and parts of MPI-IO that ROMIO's own programs leave out; 4 ranks, 2 servers.
+# Errors that programs see, and parts of MPI-IO that ROMIO's own programs do not test; 4 ranks, 2 servers.
 # timeout: 500
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -18,9 +18,8 @@ error_case() { limit 40 ranks 4 "$programs/errors" "$1" "$2"; }
 hint_case() { limit 60 ranks 4 "$programs/hints" "$1" "$2"; }
 feature() { limit 60 ranks 4 "$programs/features" "$1" "$2"; }
 
-# quick SECONDS COMMAND...
 no_server() (
-    # A port of ours that nobody listens on; with the timeout that programs have, also under sanitizers.
+    # A free port; with the default timeout, also under sanitizers.
     free_port
     unset THEMIS_TIMEOUT
     THEMIS_SERVERS=127.0.0.1:$testlib_port limit 30 ranks 4 "$programs/errors" no-server themis:/f
@@ -32,9 +31,9 @@ no_servers_named() {
         env -u THEMIS_SERVERS HOME="$T" LD_PRELOAD="$(preload)" timeout 30 "$programs/errors" no-file themis:/f 2>&1 |
         grep -q THEMIS_SERVERS
 }
-check "no servers named: the text says how to name them" no_servers_named
+check "no servers configured: the error says how to configure them" no_servers_named
 
-# Two servers of which one is stopped or gone; no open lasts longer than 10 s. `no_server` of errors.c says so.
+# One of two servers is stopped or killed; no open takes longer than 10 s, which errors.c checks.
 half_dead() (
     unset THEMIS_TIMEOUT
     THEMIS_SERVERS=$THEMIS_SERVERS timeout 40 sh -c "$(ranks_command 4) '$programs/errors' half-dead themis:/half"
@@ -59,11 +58,11 @@ stop_servers
 start_servers 2 size=3g
 check "no such file: MPI_ERR_NO_SUCH_FILE" error_case no-file themis:/missing
 check "MPI_MODE_EXCL on a file that is there: MPI_ERR_FILE_EXISTS" error_case exclusive themis:/exclusive
-check "a file taken for a directory: MPI_ERR_BAD_FILE" error_case not-directory themis:/plain
+check "a file used as a directory: MPI_ERR_BAD_FILE" error_case not-directory themis:/plain
 check "names that are too long: MPI_ERR_BAD_FILE" error_case long-name themis:/
 check "impossible and differing modes: MPI_ERR_AMODE, MPI_ERR_NOT_SAME" error_case bad-amode themis:/amode
 check "writes to a file opened for reading: MPI_ERR_READ_ONLY" error_case read-only themis:/read-only
-check "hints that make no sense, one by one: the defaults are in force" hint_case nonsense themis:/hints
+check "invalid hints, one by one: the defaults are in force" hint_case nonsense themis:/hints
 nonsense_rows() {
     sed -n '/^static void nonsense(/,/};/s/^ *{"\([^"]*\)", "\([^"]*\)", .*/\1 = "\2"/p' "$THEMIS_SRC/test/adio/hints.c"
 }
@@ -76,14 +75,14 @@ one_warning() {
         [ "$(grep -cF "hint $row " "$T/warnings")" = 1 ] || { echo "$row" && grep -F "hint $row" "$T/warnings" && return 1; }
     done <"$T/rows"
 }
-check "with one warning for each" one_warning
+check "with one warning each" one_warning
 check "all of them at once" hint_case much-nonsense themis:/hints
-check "ranks with differing hints go by those of rank 0" hint_case differing-hints themis:/hints
+check "ranks with different hints use those of rank 0" hint_case differing-hints themis:/hints
 late_hints() {
     hint_case late-hints themis:/hints >"$T/late" 2>&1 || { cat "$T/late" && return 1; }
     ! grep 'is ignored' "$T/late"
 }
-check "hints after the open change nothing; what get_info shows can be handed on" late_hints
+check "hints after the open change nothing; those that get_info shows can be passed to the next open" late_hints
 visibility() {
     for n in 4 1; do
         limit 60 ranks $n "$programs/hints" visibility themis:/hints >"$T/visibility" 2>&1 || { cat "$T/visibility" && return 1; }
@@ -93,14 +92,14 @@ visibility() {
 check "themis_cache: off but for on, and romio_visibility_immediate says what that means" visibility
 check "romio_cb_write, romio_cb_read, romio_no_indep_rw and themis_collective" hint_case buffering themis:/hints
 delete_hint() { HINT_SERVERS=$THEMIS_SERVERS THEMIS_SERVERS=127.0.0.1:1 limit 40 ranks 2 "$programs/hints" delete-hint themis:/f; }
-check "MPI_File_delete goes by themis_servers" delete_hint
+check "MPI_File_delete uses themis_servers" delete_hint
 
-check "one rank with a wrong buffer or type hangs nobody" error_case wrong-buffer themis:/wrong-buffer
-check "one rank with a wrong view hangs nobody" error_case wrong-view themis:/wrong-view
-check "nor in a sequential file" error_case sequential-view themis:/sequential-view
-check "nor wrong or differing arguments of other collective calls" error_case wrong-argument themis:/wrong-argument
-check "memory that is not there: MPI_ERR_BUFFER" error_case wrong-address themis:/wrong-address
-# An address may be spelled with any number of zeros in front.
+check "a wrong buffer or type on one rank: no rank hangs" error_case wrong-buffer themis:/wrong-buffer
+check "an invalid view on one rank: no rank hangs" error_case wrong-view themis:/wrong-view
+check "the same in a sequential file" error_case sequential-view themis:/sequential-view
+check "wrong or differing arguments of other collective calls: no rank hangs" error_case wrong-argument themis:/wrong-argument
+check "unmapped memory: MPI_ERR_BUFFER" error_case wrong-address themis:/wrong-address
+# An address may be written with any number of leading zeros.
 long_list() {
     name=$(seq -s / 101 139 | sed 's/[0-9]*/&'"$(printf '%096d' 0)"'/g') list=$(echo "$THEMIS_SERVERS" | sed "s/127\./$(printf '%0300d' 177)./g")
     limit 20 themis mkdir -p "themis:/$name" &&
@@ -108,7 +107,7 @@ long_list() {
     left=$(limit 20 themis ls "themis:/$name")
     [ -z "$left" ] || { echo "$left" && return 1; }
 }
-check "a list of servers that ROMIO's name has no room for" long_list
+check "a list of servers that is too long for ROMIO's name" long_list
 
 for where in themis: "ufs:$T"; do
     name=${where%%:*}:
@@ -131,7 +130,7 @@ for name in external32 sparse modes gaps threads; do
     check "$name on themis:" feature "$name" "themis:/$name"
     check "$name on ufs:" feature "$name" "ufs:$T/$name"
 done
-# Copies of MPI_COMM_SELF that take their time: ROMIO, which starts with the first file, is not ready meanwhile.
+# Slow copies of MPI_COMM_SELF: ROMIO, which starts with the first file, is not ready meanwhile.
 cat >"$T/slow.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -161,21 +160,21 @@ for n in 1 2 4; do
 done
 check "more than 2 GiB in one call" limit 60 ranks 2 "$programs/features" large-count themis:/large
 
-# wish POLICY: a program with the hint themis_policy; its messages in $T/wish.err, the hints in force in $T/wish.
-wish() {
+# request POLICY: a program with the hint themis_policy; its messages in $T/policy.err, the hints in force in $T/policy.
+request() {
     echo "themis_policy $1" >"$T/hints"
-    ROMIO_HINTS="$T/hints" limit 40 ranks 4 "$THEMIS_BUILD/examples/cube" --size 8 --show-hints themis:/wish >"$T/wish" 2>"$T/wish.err"
+    ROMIO_HINTS="$T/hints" limit 40 ranks 4 "$THEMIS_BUILD/examples/cube" --size 8 --show-hints themis:/policy >"$T/policy" 2>"$T/policy.err"
 }
-in_force() { tr -s ' =' ' ' <"$T/wish" | grep -q "themis_policy $1\$" || { cat "$T/wish" "$T/wish.err" && return 1; }; }
-granted() { wish "$1" && in_force "$1" && ! grep themis_policy "$T/wish.err"; }
-# ignored POLICY IN-FORCE PATTERN: one warning that names the wish, what is in force, and why.
+in_force() { tr -s ' =' ' ' <"$T/policy" | grep -q "themis_policy $1\$" || { cat "$T/policy" "$T/policy.err" && return 1; }; }
+granted() { request "$1" && in_force "$1" && ! grep themis_policy "$T/policy.err"; }
+# ignored POLICY IN-FORCE PATTERN: one warning that names the request, the reason, and what is in force.
 ignored() {
-    wish "$1" && in_force "$2" && [ "$(grep -c themis_policy "$T/wish.err")" = 1 ] &&
-        grep -q "themis:/wish: .*\"$1\" is ignored: .*$3.*; in force is $2\$" "$T/wish.err" || { cat "$T/wish.err" && return 1; }
+    request "$1" && in_force "$2" && [ "$(grep -c themis_policy "$T/policy.err")" = 1 ] &&
+        grep -q "themis:/policy: .*\"$1\" is ignored: .*$3.*; in force is $2\$" "$T/policy.err" || { cat "$T/policy.err" && return 1; }
 }
 check "themis_policy without a list of policies: a warning, and what is in force" ignored size-fair job-fair 'list of policies'
-check "themis_policy that is no policy: the warning has the position of the fault" ignored size-fairy job-fair 'character 5'
-check "themis_policy as it is in force: no warning" granted job-fair
+check "themis_policy with a syntax error: the warning has its position" ignored size-fairy job-fair 'character 5'
+check "themis_policy that is in force already: no warning" granted job-fair
 # beside OFFSET SECONDS: how many seconds a strided access in atomic mode takes while another client holds one byte.
 beside() {
     spawn "$programs/holder" /atomic "$1" 1 "$2" >"$T/holder"
@@ -198,22 +197,22 @@ else
     check "atomic mode locks nothing before a strided access" not_held 4095
     check "atomic mode locks the first byte of a strided access" held 4096
     check "atomic mode locks the last byte of a strided access" held 4891
-    check "atomic mode locks nothing behind a strided access" not_held 4892
+    check "atomic mode locks nothing after a strided access" not_held 4892
 fi
 
-check "the shared file pointer of names as long as may be" feature long-name themis:/
-# Whoever starts the test as root: a file of root's is tried as nobody, who has to be able to read the programs.
+check "the shared file pointer of a file with the longest name" feature long-name themis:/
+# As root, the test opens a file of root as user nobody, who must be able to read the programs.
 if [ "$(id -u)" = 0 ] && chmod 755 "$T" && setpriv --reuid 65534 --clear-groups test -x "$programs/errors" 2>/dev/null; then
     no_access() {
         error_case no-file themis:/missing && limit 20 themis cp "$THEMIS_SRC/README.md" themis:/roots &&
             HOME=$T limit 40 setpriv --reuid 65534 --clear-groups $(ranks_command 2) "$programs/errors" no-access themis:/roots
     }
-    check "a file that one may only read: MPI_ERR_ACCESS" no_access
+    check "a read-only file: MPI_ERR_ACCESS" no_access
 else
-    skip "a file that one may only read: MPI_ERR_ACCESS" "needs root, and programs that nobody can read"
+    skip "a read-only file: MPI_ERR_ACCESS" "needs root, and programs that nobody can read"
 fi
 
-# Where the list of servers comes from, the strongest first; the right one is there once and all weaker ones are wrong.
+# Sources of the list of servers, in order of precedence; one has the right list, and all that it overrides are wrong.
 servers=$THEMIS_SERVERS wrong=127.0.0.1:1
 # listed PATH HINT ENVIRONMENT FILE: a list or nothing each.
 listed() (
@@ -231,9 +230,9 @@ check "from the hint, before environment and file" listed '' "$servers" "$wrong"
 check "from the environment, before the file" listed '' '' "$servers" "$wrong"
 check "from the file" listed '' '' '' "$servers"
 not_listed() { ! listed '' "$wrong" "$servers" "$servers"; }
-check "a hint with servers that are not there fails, whatever the others say" not_listed
+check "a hint with servers that do not exist fails, whatever the other sources say" not_listed
 
-# layout STRIPES FIRST UNIT HINT...: what cube's file has with the hints, by themis stat.
+# layout STRIPES FIRST UNIT HINT...: the layout of cube's file with the hints, from themis stat.
 layout() {
     want="count=$1 first=$2 size=$3"
     shift 3
@@ -249,7 +248,7 @@ check "striping_factor=1, start_iodevice=1" layout 1 1 1048576 striping_factor=1
 check "striping_factor=2, start_iodevice=0, striping_unit=65536, cb_nodes=2, romio_no_indep_rw" layout 2 0 65536 \
     striping_factor=2 start_iodevice=0 striping_unit=65536 cb_nodes=2 'cb_config_list=*:2' romio_no_indep_rw=true
 
-# names of files, as programs have them
+# forms of file names
 forced() { ROMIO_FSTYPE_FORCE=themis: limit 30 ranks 4 "$programs/features" gaps /forced && themis stat themis:/forced; }
 check "ROMIO_FSTYPE_FORCE=themis: for fixed names" forced
 explicit() {
@@ -262,24 +261,24 @@ check "servers named in the path" explicit
 stop_servers
 start_servers 2 policies=size-fair,user-then-size-fair
 check "the administrator's list grants a policy" granted user-then-size-fair
-check "and another one of it" granted size-fair
-check "and nothing else" ignored job-fair size-fair 'list of policies'
+check "and another policy of the list" granted size-fair
+check "and no other" ignored job-fair size-fair 'list of policies'
 private() {
     echo "themis_policy group-then-user-then-size-fair" >"$T/hints"
     # shellcheck disable=SC2046 # words of a command
     env -u THEMIS_SERVERS ROMIO_HINTS="$T/hints" timeout 60 $(run_env) themis run -s 2 -- mpirun.mpich -n 2 \
-        "$THEMIS_BUILD/examples/cube" --size 8 --show-hints themis:/wish >"$T/wish" 2>"$T/wish.err"
-    in_force group-then-user-then-size-fair && ! grep themis_policy "$T/wish.err"
+        "$THEMIS_BUILD/examples/cube" --size 8 --show-hints themis:/policy >"$T/policy" 2>"$T/policy.err"
+    in_force group-then-user-then-size-fair && ! grep themis_policy "$T/policy.err"
 }
-check "private servers take any policy" private
+check "private servers grant any policy" private
 stop_servers
 
-# A process that may not be traced is not copied from and to: its data go by messages, as to other hosts.
+# Servers cannot copy from a process that may not be traced: its data go by messages, as to other hosts.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     mkdir "$T/bin"
     printf '#!/bin/sh\nexec setpriv --bounding-set=-sys_ptrace %s "$@"\n' "$(command -v themisd)" >"$T/bin/themisd"
     chmod +x "$T/bin/themisd"
-    # At the end it is as before: the leak checker traces its own process.
+    # Undone at exit: the leak checker traces its own process.
     printf '%s\n' '#include <sys/prctl.h>' '__attribute__((constructor)) static void shut(void) { prctl(PR_SET_DUMPABLE, 0); }' \
         '__attribute__((destructor)) static void unshut(void) { prctl(PR_SET_DUMPABLE, 1); }' |
         gcc -O2 -fPIC -shared -x c -o "$T/shut.so" - || exit 1
@@ -290,14 +289,14 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
         grep -h 'go by messages' "$T"/srv*/log
         [ "$(grep -h 'go by messages: process [0-9]* may not be copied from and to (' "$T/srv$1/log" | wc -l)" = 1 ]
     }
-    for i in 0 1; do check "and server $((i + 1)) tells it once, with the reason" refusals $i; done
-    check "memory that is not there, by messages" error_case wrong-address themis:/wrong-address
+    for i in 0 1; do check "and server $((i + 1)) logs it once, with the reason" refusals $i; done
+    check "unmapped memory, by messages" error_case wrong-address themis:/wrong-address
     EXTRA_PRELOAD=${EXTRA_PRELOAD#*:}
     stop_servers
 else
-    skip "ranks that may not be traced" "takes a right from the servers that only root has to give"
+    skip "ranks that may not be traced" "only root can take the capability from the servers"
 fi
 
 start_servers 1 store_bandwidth=16m
-check "MPI_Wait for a slow server takes no processor; writes go on without calls" limit 120 ranks 1 "$programs/features" waiting themis:/slow
+check "MPI_Wait for a slow server uses little CPU time; writes make progress without calls" limit 120 ranks 1 "$programs/features" waiting themis:/slow
 finish

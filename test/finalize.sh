@@ -16,7 +16,7 @@ letters() {
         head -c 100000 /dev/zero | tr '\0' "\\$(printf %o "$code")"
     done
 }
-# same RANKS PARTS COMMAND...: whether the command prints the blocks of the first part, or of both
+# same RANKS PARTS COMMAND...: the command prints the blocks of the first part, or of both
 same() {
     letters 65 "$1" >"$T/expected"
     [ "$2" = 1 ] || letters 97 "$1" >>"$T/expected"
@@ -36,17 +36,17 @@ verify() {
     done
 }
 
-# on_themis RANKS CASE PARTS: two files of the servers, and one of another server, that is, in another session
+# on_themis RANKS CASE PARTS: two files on the servers, and one on another server, that is, in another session
 on_themis() {
     limit 20 themis rm -r themis:/d "themis://$other/d" 2>/dev/null
     limit 20 themis mkdir themis:/d && limit 20 themis mkdir "themis://$other/d" || return 1
     set -- "$1" "$2" "$3" themis:/d/a themis:/d/b "themis://$other/d/c"
     limit 40 ranks "$1" "$program" "$2" "$4" "$5" "$6" && verify "$1" "$3" "themis cat" "$4" "$5" "$6"
 }
-# sessions: how many the servers have, the one that asks included
+# sessions: the number of sessions of the servers, including that of themis status
 sessions() { limit 20 themis status --json | awk '/"sessions":/ { sum += $2 } END { print sum + 0 }'; }
-# sessions_end: a program that closes nothing leaves no session, which would be there for its lease. A server that is very
-# busy may miss a farewell, but not each time.
+# sessions_end: a program that closes no file leaves no session, which would stay until its lease ends. A very busy server
+# may miss the end of a session, but not each time.
 sessions_end() {
     for _ in 1 2 3 4; do
         before=$(sessions)
@@ -57,25 +57,26 @@ sessions_end() {
     done
     return 1
 }
-# on_ufs RANKS CASE PARTS [LIBRARY]: two local files, with LIBRARY in front of MPICH's own or without
+# on_ufs RANKS CASE PARTS [LIBRARY]: two local files, with LIBRARY preloaded or without
 on_ufs() {
     rm -rf "$T/d" && mkdir "$T/d" && limit 40 mpirun.mpich -n "$1" -genv LD_PRELOAD "${4-}" "$program" "$2" "ufs:$T/d/a" "ufs:$T/d/b" &&
         verify "$1" "$3" cat "$T/d/a" "$T/d/b"
 }
 
-# closes TEXT COMMAND...: files that are closed, or not; COMMAND RANKS CASE PARTS runs a case and verifies the parts.
+# closes TEXT COMMAND...: files that are closed in MPI_Finalize, or never; COMMAND RANKS CASE PARTS runs a case and
+# verifies the parts.
 closes() {
     label=$1
     shift
     for n in 1 2 4; do
-        check "$label, $n ranks: closed by a library that came first" "$@" "$n" closed 1
-        check "$label, $n ranks: closed by one that came later" "$@" "$n" closed-late 1
+        check "$label, $n ranks: closed by a library initialized before the first file" "$@" "$n" closed 1
+        check "$label, $n ranks: closed by a library initialized later" "$@" "$n" closed-late 1
         check "$label, $n ranks: written, synced and read before" "$@" "$n" used 2
-        check "$label, $n ranks: the same by one that came later" "$@" "$n" used-late 2
+        check "$label, $n ranks: the same, library initialized later" "$@" "$n" used-late 2
         check "$label, $n ranks: never closed" "$@" "$n" never 1
     done
 }
-# more TEXT COMMAND...: other calls, through which MPICH's own library does not get: it ends, crashes or hangs in them.
+# more TEXT COMMAND...: other calls, in which MPICH's own library aborts, crashes or hangs.
 more() {
     label=$1
     shift
@@ -102,7 +103,7 @@ other=127.0.0.1:$testlib_port
 spawn themisd --listen 127.0.0.1 --port "$testlib_port" --size 1g --port-file "$T/other"
 await_files 60 "$T/other" || exit 1
 
-# gone RANKS CASE: the servers are killed in MPI_Finalize. Ends without what was not written, but in time and cleanly.
+# gone RANKS CASE: the servers are killed in MPI_Finalize. Unwritten data is lost, but the program ends in time.
 gone() {
     SERVER_PIDS=$testlib_servers THEMIS_TIMEOUT=8s limit 60 ranks "$1" "$program" "$2" themis:/gone
 }

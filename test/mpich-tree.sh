@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The driver inside MPICH: grafts it into MPICH's source tree, builds that MPICH without Fortran, and runs programs with
-# its mpicc and mpiexec on themis: files of 2 servers, without any preload.
+# The driver inside MPICH: grafts it into MPICH's source tree, builds that MPICH without Fortran, and runs programs on
+# themis: files of 2 servers with its mpicc and mpiexec, without a preloaded library.
 # on request: builds all of MPICH, which takes a quarter of an hour
 # timeout: 3600
 . "$(dirname "$0")/lib/testlib.sh"
@@ -33,7 +33,7 @@ configure_tree() {
 
 make_tree() { nice make -C "$tree/build" -j"$(nproc)" && make -C "$tree/build" install; }
 
-# in_tree N PROGRAM ARGUMENT...: without our library in front.
+# in_tree N PROGRAM ARGUMENT...: without our library.
 in_tree() {
     n=$1
     shift

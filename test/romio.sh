@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # ROMIO's own test programs, from the source that libthemis-mpiio was built from: with the library on ufs: and on themis:
 # files of 2 servers, 4 ranks where a program allows it. One that fails on ufs: runs with the MPI library alone too, to
-# tell whose failure it is.
+# tell whether the failure is ours.
 #
 #   sh test/romio.sh --forced "METHOD PLACEMENT"...    on themis: only, all collective calls in two phases with these file
 #                                                      domains and aggregators in turn, ranks as if on two nodes; without
@@ -15,7 +15,7 @@ configured=$THEMIS_BUILD/adio/romio-build/test
 programs=$THEMIS_BUILD/test/romio
 mkdir -p "$programs"
 
-# compile NAME SOURCE: if the program is not there yet.
+# compile NAME SOURCE: unless the program is up to date.
 compile() {
     [ "$programs/$1" -nt "$2" ] && return 0
     case $2 in
@@ -36,7 +36,7 @@ change() {
     touch -r "$THEMIS_SRC/test/romio.sh" "$T/src/$name.c"
 }
 
-# The array of coll_perf has 14 GB; the pattern is the same with 28 MB.
+# The array of coll_perf has 14 GB; with 28 MB the pattern is the same.
 change coll_perf -e 's/128 \* /16 * /'
 # That of large_array has 4 GiB, and its ranks want 16. Here each row of 4 KiB is followed by 60 KiB that are not accessed:
 # the type and the file have 5 GiB, of which 320 MiB are written and read.
@@ -44,7 +44,7 @@ change large_array -e 's/MPI_Datatype newtype;/MPI_Datatype newtype, row;/' -e '
     -e 's/\(gsizes\[1\] =\) 1024;/\1 320;/' -e 's/\(gsizes\[2\] =\) 4 \* 1024 .*;/\1 1;/' \
     -e 's/^\( *\)MPI_Type_create_darray/\1MPI_Type_contiguous(1024, MPI_INT, \&row);\n\1MPI_Type_create_resized(row, 0, 65536, \&row);\n&/' \
     -e 's/order, MPI_INT, &newtype/order, row, \&newtype/'
-# external32 looks at the bytes of its file on a disk.
+# external32 reads the bytes of its file from a local disk.
 change external32 -e 's|fopen(TEST_FILENAME, "r")|popen("env -u LD_PRELOAD themis cat themis:/" TEST_FILENAME, "r")|' -e 's/fclose(/pclose(/'
 mv "$T/src/external32.c" "$T/src/external32_themis.c"
 free_gib() { awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo; }
@@ -61,7 +61,7 @@ cc_shim() { gcc -O2 -fPIC -shared -o "$programs/yield_shim.so" "$THEMIS_SRC/test
 [ "$programs/yield_shim.so" -nt "$THEMIS_SRC/test/lib/yield_shim.c" ] || cc_shim || exit 1
 EXTRA_PRELOAD=$programs/yield_shim.so
 
-# quiet NAME: programs that do not say "No Errors" when all went well.
+# quiet NAME: programs that do not print "No Errors" on success.
 quiet() { case $1 in perf | fperf | coll_perf | large_file | big_extents | external32 | external32_themis | large_array) ;; *) return 1 ;; esac }
 
 # verdict NAME STATUS OUTPUT
@@ -104,14 +104,14 @@ case_on() {
     fi
 }
 
-# all_on PREFIX FILE
-# Programs whose ranks write the same bytes at once, which no server may prevent.
+# overlaps NAME: programs whose ranks write the same bytes concurrently.
 overlaps() { case $1 in misc | fmisc) ;; *) return 1 ;; esac }
+# all_on PREFIX FILE
 all_on() {
     for name in simple async async-multiple atomicity coll_test excl file_info noncontig_coll2 misc shared_fp ordered_fp \
         split_coll psimple perf creat_excl fmisc fcoll_test pfcoll_test fperf; do
         if [ "$THEMIS_VARIANT$1" = tsanthemis: ] && overlaps "$name"; then
-            skip "$name on $1" "its ranks write the same bytes at once, which the thread sanitizer takes for a race of the server"
+            skip "$name on $1" "its ranks write the same bytes concurrently, which the thread sanitizer reports as a race in the server"
         else
             case_on "$1" "$name" 4 -fname "$2.$name"
         fi
@@ -130,7 +130,7 @@ all_on() {
     done
 }
 
-# Where 4 GiB of a file fit.
+# local_dir: a directory with room for 4 GiB.
 local_dir() {
     if [ "$(df -BG --output=avail /dev/shm 2>/dev/null | tail -n 1 | tr -dc 0-9)" -ge 5 ] && [ "$(free_gib)" -ge 8 ]; then
         echo /dev/shm
@@ -176,19 +176,19 @@ all_on themis: themis:/f
 if [ "$THEMIS_VARIANT" != tsan ] || [ "$(free_gib)" -ge 24 ]; then
     case_on themis: large_file 1 -fname themis:/large
 else
-    skip "large_file on themis:" "the thread sanitizer has four bytes for each of the 4 GiB that servers hold"
+    skip "large_file on themis:" "the thread sanitizer needs four bytes for each of the 4 GiB in the servers"
 fi
 case_on themis: large_array 4 -fname themis:/large
-# These two have names without a prefix, which are also those of files on a disk.
+# These two open names without a prefix.
 ROMIO_FSTYPE_FORCE=themis:
 export ROMIO_FSTYPE_FORCE
 case_on themis: external32_themis 1
-check "native, external32 and internal are what they should be" sh -c 'grep -c LITTLE "$1" | grep -qx 2 && grep -q "external32 datarep is BIG" "$1"' \
+check "native, external32 and internal are represented as they should be" sh -c 'grep -c LITTLE "$1" | grep -qx 2 && grep -q "external32 datarep is BIG" "$1"' \
     sh "$T/out"
 cp "$romio/test/test_hintfile" "$T/hints"
 limit 20 themis mkdir -p "themis:$T" && limit 20 themis cp "$T/hints" "themis:$T/hints"
 case_on themis: syshints 1 "$T/hints"
 unset ROMIO_FSTYPE_FORCE
 remove_all() { themis ls themis:/ | while read -r name; do limit 20 themis rm -r "themis:/$name" || return 1; done; }
-check "all that is left can be removed" remove_all
+check "all remaining files can be removed" remove_all
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# ROMIO's own programs with collective calls on themis:, in two phases with every file-domain method and placement forced
-# in turn, the ranks of this host pretending to be on two nodes, and as lists; and the same through a cache.
+# ROMIO's own programs with collective calls on themis:, in two phases with every file-domain method and placement in turn,
+# ranks as if on two nodes, and as lists; and the same through a cache.
 #
 #   sh test/romio_forced.sh          each method with one placement, in turn
 #   sh test/romio_forced.sh --all    each method with each placement; see also test/romio.sh --forced
@@ -17,7 +17,7 @@ mkdir -p "$programs"
 EXTRA_PRELOAD=$T/yield_shim.so
 gcc -O2 -fPIC -shared -o "$EXTRA_PRELOAD" "$THEMIS_SRC/test/lib/yield_shim.c" -ldl
 
-# compile NAME: if the program is not there yet.
+# compile NAME: unless the program is up to date.
 compile() {
     for source in "$romio/$1.c" "$configured/$1.c"; do
         [ ! -e "$source" ] || break
@@ -35,7 +35,7 @@ program() {
     return 1
 }
 
-# programs_pass TEXT: one line for all of them, with the output of those that fail.
+# programs_pass TEXT: one result for all programs, with the output of those that fail.
 programs_pass() {
     failed=
     : >"$T/failures"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# ROMIO's versions: driver and glue are compiled against the headers of the ROMIO that is built, changed in the places in
-# which later ones differ: what ADIO_ResolveFileType returns, and the type of counts in the table of operations.
+# Versions of ROMIO: driver and glue are compiled against the headers of the ROMIO that is built, changed where later
+# versions differ: the result of ADIO_ResolveFileType, and the type of counts in the table of operations.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
 
 built=$THEMIS_BUILD/adio/romio-build
 sources="$THEMIS_SRC/adio/ad_themis/*.c $THEMIS_SRC/adio/glue/*.c"
 
-# fake COUNT RESOLVE: a build of ROMIO, as far as includes see it, with such counts and such a result.
+# fake COUNT RESOLVE: the include directories of a build of ROMIO with that type of counts and that result.
 fake() {
     rm -rf "$T/romio"
     mkdir -p "$T/romio/source/adio" "$T/romio/src"
@@ -34,7 +34,7 @@ compiled() {
     done
 }
 
-# grafted: compiles what graft takes, without the rest of our tree.
+# grafted: compiles what graft copies, without the rest of our tree.
 grafted() {
     "$THEMIS_SRC/adio/romio/graft" --copy "$T/graft" || return 1
     sed 's/^#define AD_THEMIS_COUNT/#define AD_THEMIS_GRAFTED 1\n&/' "$built/ad_themis_romio.h" >"$T/graft/ad_themis_romio.h"
@@ -49,7 +49,7 @@ grafted() {
     done
 }
 
-# whole: they need no function of ours but each other's and those of libthemis.
+# whole: the objects need only each other's functions and those of libthemis.
 whole() {
     nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis.so" | awk '{ print $3 }' >"$T/there"
     nm --defined-only "$T"/objects/*.o | awk 'NF == 3 { print $3 }' >>"$T/there"
@@ -62,7 +62,7 @@ whole() {
     skip "other versions of ROMIO" "this tree borrows ROMIO from another one"
     finish
 }
-for version in "int void 0 4.0" "MPI_Aint int 1 4.1 to 5.0" "MPI_Count int 1 may come"; do
+for version in "int void 0 4.0" "MPI_Aint int 1 4.1 to 5.0" "MPI_Count int 1 later"; do
     # shellcheck disable=SC2086 # words
     set -- $version
     count=$1 resolve=$2 returns=$3
@@ -72,8 +72,8 @@ for version in "int void 0 4.0" "MPI_Aint int 1 4.1 to 5.0" "MPI_Count int 1 may
     check "counts of $count: driver and glue compile" compiled
 done
 check "what is grafted into MPICH compiles without the rest of our tree" grafted
-check "and needs no more of ours than libthemis" whole
-# One of these must not compile, or nothing was tested.
+check "and needs nothing else of ours but libthemis" whole
+# This must not compile, or nothing was tested.
 fake MPI_Aint int
 sed -i 's/MPI_Aint$/int/' "$T/romio/ad_themis_romio.h"
 check "a driver with other counts than ROMIO's is noticed" sh -c '! "$@" >/dev/null 2>&1' sh \

@@ -1,73 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The driver's table of operations. */
 #include "ad_themis.h"
+#include "ad_themis_async.h"
+#include "ad_themis_cache.h"
+#include "ad_themis_coll.h"
+#include "ad_themis_control.h"
+#include "ad_themis_hints.h"
+#include "ad_themis_io.h"
+#include "ad_themis_open.h"
 
-/* Collective calls are counted, so that it is known whether one that failed got this far (adio/glue/collective.c). */
-static void count_collective(ADIO_File fd)
-{
-    ADIOI_THEMIS_file(fd)->collective_calls++;
-}
+/* TRANSFER(name, run, result, unit): read_<name> and write_<name> with the signatures of ROMIO's table, for accesses
+ * that `run` does; `unit` is the position that an explicit offset means. */
+#define TRANSFER(name, run, result_t, unit)                                                                            \
+    TRANSFER_IN(read_##name, THEMIS_READ, void *, run, result_t, unit)                                                 \
+    TRANSFER_IN(write_##name, THEMIS_WRITE, const void *, run, result_t, unit)
+#define TRANSFER_IN(name, direction, buffer_t, run, result_t, unit)                                                    \
+    static void name(ADIO_File fd, buffer_t buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,      \
+                     ADIO_Offset offset, result_t *result, int *error_code)                                            \
+    {                                                                                                                  \
+        ADIOI_THEMIS_Position position = file_ptr_type == ADIO_INDIVIDUAL ? AD_THEMIS_AT_POINTER : unit;               \
+        ADIOI_THEMIS_Access access = {fd, direction, (void *)buf, count, datatype, position, offset};                  \
+                                                                                                                       \
+        *error_code = run(&access, result);                                                                            \
+    }
 
-static void read_collective(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
-                            ADIO_Offset offset, ADIO_Status *status, int *error_code)
-{
-    count_collective(fd);
-    ADIOI_THEMIS_ReadStridedColl(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
-}
+TRANSFER(contiguous, ADIOI_THEMIS_Io_contiguous, ADIO_Status, AD_THEMIS_AT_BYTE)
+TRANSFER(strided, ADIOI_THEMIS_Io_strided, ADIO_Status, AD_THEMIS_AT_ETYPE)
+TRANSFER(collective, ADIOI_THEMIS_Coll_run, ADIO_Status, AD_THEMIS_AT_ETYPE)
+TRANSFER(contiguous_async, ADIOI_THEMIS_Async_start, ADIO_Request, AD_THEMIS_AT_BYTE)
+TRANSFER(strided_async, ADIOI_THEMIS_Async_start, ADIO_Request, AD_THEMIS_AT_ETYPE)
+TRANSFER(collective_async, ADIOI_THEMIS_Coll_start, ADIO_Request, AD_THEMIS_AT_ETYPE)
 
-static void write_collective(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
-                             int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
-{
-    count_collective(fd);
-    ADIOI_THEMIS_WriteStridedColl(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
-}
-
-static void iread_collective(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
-                             ADIO_Offset offset, ADIO_Request *request, int *error_code)
-{
-    count_collective(fd);
-    ADIOI_THEMIS_IreadStridedColl(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);
-}
-
-static void iwrite_collective(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
-                              int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
-{
-    count_collective(fd);
-    ADIOI_THEMIS_IwriteStridedColl(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);
-}
-
-struct ADIOI_Fns_struct ADIO_THEMIS_operations = {
-    .ADIOI_xxx_Open = ADIOI_THEMIS_Open,
-    .ADIOI_xxx_OpenColl = ADIOI_THEMIS_OpenColl,
-    .ADIOI_xxx_ReadContig = ADIOI_THEMIS_ReadContig,
-    .ADIOI_xxx_WriteContig = ADIOI_THEMIS_WriteContig,
-    .ADIOI_xxx_ReadStridedColl = read_collective,
-    .ADIOI_xxx_WriteStridedColl = write_collective,
-    .ADIOI_xxx_SeekIndividual = ADIOI_GEN_SeekIndividual,
-    .ADIOI_xxx_Fcntl = ADIOI_THEMIS_Fcntl,
-    .ADIOI_xxx_SetInfo = ADIOI_THEMIS_SetInfo,
-    .ADIOI_xxx_ReadStrided = ADIOI_THEMIS_ReadStrided,
-    .ADIOI_xxx_WriteStrided = ADIOI_THEMIS_WriteStrided,
-    .ADIOI_xxx_Close = ADIOI_THEMIS_Close,
-    .ADIOI_xxx_IreadContig = ADIOI_THEMIS_IreadContig,
-    .ADIOI_xxx_IwriteContig = ADIOI_THEMIS_IwriteContig,
-    .ADIOI_xxx_ReadDone = ADIOI_GEN_IODone,
-    .ADIOI_xxx_WriteDone = ADIOI_GEN_IODone,
-    .ADIOI_xxx_ReadComplete = ADIOI_GEN_IOComplete,
-    .ADIOI_xxx_WriteComplete = ADIOI_GEN_IOComplete,
-    .ADIOI_xxx_IreadStrided = ADIOI_THEMIS_IreadStrided,
-    .ADIOI_xxx_IwriteStrided = ADIOI_THEMIS_IwriteStrided,
-    .ADIOI_xxx_Flush = ADIOI_THEMIS_Flush,
-    .ADIOI_xxx_Resize = ADIOI_THEMIS_Resize,
-    .ADIOI_xxx_Delete = ADIOI_THEMIS_Delete,
-    .ADIOI_xxx_Feature = ADIOI_THEMIS_Feature,
-    .fsname = "THEMIS: Themis I/O servers",
-    .ADIOI_xxx_IreadStridedColl = iread_collective,
-    .ADIOI_xxx_IwriteStridedColl = iwrite_collective,
-    .ADIOI_xxx_SetLock = ADIOI_THEMIS_SetLock,
-};
-
-int ADIOI_THEMIS_Feature(ADIO_File fd, int flag)
+static int feature(ADIO_File fd, int flag)
 {
     switch (flag) {
     case ADIO_LOCKS:
@@ -83,3 +47,34 @@ int ADIOI_THEMIS_Feature(ADIO_File fd, int flag)
         return 0;
     }
 }
+
+struct ADIOI_Fns_struct ADIO_THEMIS_operations = {
+    .ADIOI_xxx_Open = ADIOI_THEMIS_Open,
+    .ADIOI_xxx_OpenColl = ADIOI_THEMIS_OpenColl,
+    .ADIOI_xxx_ReadContig = read_contiguous,
+    .ADIOI_xxx_WriteContig = write_contiguous,
+    .ADIOI_xxx_ReadStridedColl = read_collective,
+    .ADIOI_xxx_WriteStridedColl = write_collective,
+    .ADIOI_xxx_SeekIndividual = ADIOI_GEN_SeekIndividual,
+    .ADIOI_xxx_Fcntl = ADIOI_THEMIS_Fcntl,
+    .ADIOI_xxx_SetInfo = ADIOI_THEMIS_SetInfo,
+    .ADIOI_xxx_ReadStrided = read_strided,
+    .ADIOI_xxx_WriteStrided = write_strided,
+    .ADIOI_xxx_Close = ADIOI_THEMIS_Close,
+    .ADIOI_xxx_IreadContig = read_contiguous_async,
+    .ADIOI_xxx_IwriteContig = write_contiguous_async,
+    .ADIOI_xxx_ReadDone = ADIOI_GEN_IODone,
+    .ADIOI_xxx_WriteDone = ADIOI_GEN_IODone,
+    .ADIOI_xxx_ReadComplete = ADIOI_GEN_IOComplete,
+    .ADIOI_xxx_WriteComplete = ADIOI_GEN_IOComplete,
+    .ADIOI_xxx_IreadStrided = read_strided_async,
+    .ADIOI_xxx_IwriteStrided = write_strided_async,
+    .ADIOI_xxx_Flush = ADIOI_THEMIS_Flush,
+    .ADIOI_xxx_Resize = ADIOI_THEMIS_Resize,
+    .ADIOI_xxx_Delete = ADIOI_THEMIS_Delete,
+    .ADIOI_xxx_Feature = feature,
+    .fsname = "THEMIS: Themis I/O servers",
+    .ADIOI_xxx_IreadStridedColl = read_collective_async,
+    .ADIOI_xxx_IwriteStridedColl = write_collective_async,
+    .ADIOI_xxx_SetLock = ADIOI_THEMIS_SetLock,
+};

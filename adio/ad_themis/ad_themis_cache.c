@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Independent accesses through a cache, which the hint themis_cache=on asks for. It is a cache of its own beside that
- * of collective calls: what these do with theirs is known to all ranks, what one rank does alone is not. Its mutex
- * comes after ROMIO's lock, which a thread may hold when it settles and gives away when it moves data.
+ * This cache is separate from that of collective calls: all ranks know what those hold, but not what one rank does
+ * alone. Its mutex is taken after ROMIO's lock, which a thread may hold when it flushes and releases when it moves
+ * data.
  */
+#include "ad_themis_cache.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ad_themis.h"
+#include "ad_themis_file.h"
+#include "ad_themis_hints.h"
 #include "themis/cache.h"
 
 struct ADIOI_THEMIS_Cache {
@@ -15,7 +17,7 @@ struct ADIOI_THEMIS_Cache {
     themis_cache_t *cache;
 };
 
-static ADIOI_THEMIS_Cache *make(ADIO_File fd)
+static ADIOI_THEMIS_Cache *cache_make(ADIO_File fd)
 {
     static const themis_cache_options_t options = {.write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = 64 << 10};
     ADIOI_THEMIS_Cache *made = calloc(1, sizeof *made);
@@ -30,7 +32,7 @@ static ADIOI_THEMIS_Cache *make(ADIO_File fd)
 
 int ADIOI_THEMIS_Cache_asked(ADIO_File fd)
 {
-    const char *hint = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_cache);
+    const char *hint = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_cache);
 
     return hint && strcmp(hint, "on") == 0;
 }
@@ -39,16 +41,16 @@ int ADIOI_THEMIS_Cache_wanted(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
 
-    /* who uses the shared file pointer writes where another process reads next */
+    /* A program that uses the shared file pointer writes where another process reads next. */
     if (fd->atomicity || fd->shared_fp_fd != ADIO_FILE_NULL || !ADIOI_THEMIS_Cache_asked(fd))
         return 0;
     if (!file->cache)
-        file->cache = make(fd); /* without memory for it the access goes without it */
+        file->cache = cache_make(fd); /* without memory for it the access goes to the servers */
     return file->cache != NULL;
 }
 
-themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, themis_direction_t direction, const themis_list_t *list,
-                                        size_t *done)
+themis_status_t ADIOI_THEMIS_Cache_transfer(ADIO_File fd, themis_direction_t direction, const themis_list_t *list,
+                                            size_t *done)
 {
     ADIOI_THEMIS_Cache *cache = ADIOI_THEMIS_file(fd)->cache;
 
@@ -59,7 +61,7 @@ themis_status_t ADIOI_THEMIS_Cache_move(ADIO_File fd, themis_direction_t directi
     return status;
 }
 
-themis_status_t ADIOI_THEMIS_Cache_settle(ADIO_File fd)
+themis_status_t ADIOI_THEMIS_Cache_flush(ADIO_File fd)
 {
     ADIOI_THEMIS_Cache *cache = ADIOI_THEMIS_file(fd)->cache;
 
@@ -83,11 +85,4 @@ themis_status_t ADIOI_THEMIS_Cache_end(ADIO_File fd)
     free(cache);
     ADIOI_THEMIS_file(fd)->cache = NULL;
     return status;
-}
-
-themis_status_t ADIOI_THEMIS_Settle(ADIO_File fd)
-{
-    themis_status_t collective = ADIOI_THEMIS_Coll_settle(fd), independent = ADIOI_THEMIS_Cache_settle(fd);
-
-    return collective != THEMIS_OK ? collective : independent;
 }

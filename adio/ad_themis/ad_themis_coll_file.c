@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a file's collective path is made of: its configuration from the hints, the servers as its sink, its life. */
+#include "ad_themis_coll_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ad_themis_coll.h"
+#include "ad_themis_cache.h"
+#include "ad_themis_coll_info.h"
+#include "ad_themis_file.h"
+#include "ad_themis_hints.h"
+#include "ad_themis_hooks.h"
 #include "util/config.h"
-#include "util/log.h"
 
-/* --- the servers as a sink --- */
+/* --- the servers as the file of collective operations --- */
 
 themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t status)
 {
@@ -40,9 +43,9 @@ static themis_status_t ops_wait(void *arg, void *request, size_t *done)
     return ADIOI_THEMIS_Coll_note(arg, themis_request_wait(request, done));
 }
 
-static themis_status_t ops_run_cached(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
+static themis_status_t ops_cached(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
 {
-    /* buffers that are copied to and from while they are in a processor's cache */
+    /* small enough to stay in a processor's cache */
     static const themis_cache_options_t options = {
         .write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = THEMIS_COLLECTIVE_SMALL_ACCESS};
     ADIOI_THEMIS_Coll *coll = arg;
@@ -68,9 +71,9 @@ static themis_status_t ops_flush(void *arg)
 
 /* --- hints --- */
 
-static int64_t wanted_aggregators(ADIO_File fd)
+static int64_t requested_aggregators(ADIO_File fd)
 {
-    const char *text = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_aggregators);
+    const char *text = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_aggregators);
     int64_t number = THEMIS_AGGREGATION_COUNT_AUTO;
 
     if (text && strcmp(text, "per-server") == 0)
@@ -98,13 +101,13 @@ static int fake_nodes(void)
     return (int)nodes;
 }
 
-/* The words of these hints have been checked when they were given. */
-static void read_hints(ADIO_File fd, themis_collective_options_t *config)
+/* These values were checked when they were given. */
+static void coll_read_hints(ADIO_File fd, themis_collective_options_t *config)
 {
-    const char *mode = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_collective);
-    const char *method = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_fd_method);
-    const char *placement = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_placement);
-    const char *topology = ADIOI_THEMIS_Hint_text(fd, AD_THEMIS_HINT_topology);
+    const char *mode = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_collective);
+    const char *method = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_fd_method);
+    const char *placement = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_placement);
+    const char *topology = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_topology);
 
     config->method = THEMIS_AGGREGATION_METHOD_AUTO;
     config->placement = THEMIS_AGGREGATION_AUTO;
@@ -116,18 +119,18 @@ static void read_hints(ADIO_File fd, themis_collective_options_t *config)
         themis_aggregation_placement_parse(placement, &config->placement);
     config->cache = ADIOI_THEMIS_Cache_asked(fd);
     config->topology = topology ? topology : themis_util_config_env("THEMIS_TOPOLOGY");
-    config->aggregators = wanted_aggregators(fd);
+    config->aggregators = requested_aggregators(fd);
     config->mode_for[THEMIS_READ] = mode_of(fd->hints->cb_read);
     config->mode_for[THEMIS_WRITE] = mode_of(fd->hints->cb_write);
 }
 
-static void configure(ADIO_File fd, themis_collective_options_t *config)
+static void coll_configure(ADIO_File fd, themis_collective_options_t *config)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
     themis_session_info_t info = {0};
 
     memset(config, 0, sizeof *config);
-    read_hints(fd, config);
+    coll_read_hints(fd, config);
     if (themis_session_info(file->session, &info) == THEMIS_OK) {
         config->servers_local = info.all_local;
         config->server_list = info.server_list;
@@ -141,9 +144,9 @@ static void configure(ADIO_File fd, themis_collective_options_t *config)
     config->fake_nodes = fake_nodes();
 }
 
-/* --- life --- */
+/* --- opening and closing --- */
 
-static void discard(ADIOI_THEMIS_Coll *coll)
+static void coll_free(ADIOI_THEMIS_Coll *coll)
 {
     if (!coll)
         return;
@@ -153,36 +156,6 @@ static void discard(ADIOI_THEMIS_Coll *coll)
     themis_util_runs_free(&coll->file);
     themis_util_runs_free(&coll->memory);
     free(coll);
-}
-
-static void show_topology(ADIO_File fd, const themis_collective_t *coll)
-{
-    themis_collective_info_t info;
-
-    themis_collective_info(coll, &info);
-    if (info.topology)
-        ADIOI_THEMIS_Hint_show(fd, "themis_topology_used", info.topology);
-}
-
-/* More aggregators than there can be are told of at once, whether or not a call will need them. */
-static void tell_of_limit(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
-{
-    int64_t wanted = coll->config.aggregators;
-    themis_collective_info_t info;
-    int rank, size;
-
-    MPI_Comm_rank(fd->comm, &rank);
-    MPI_Comm_size(fd->comm, &size);
-    themis_collective_info(coll->coll, &info);
-    if (wanted <= (info.possible ? info.possible : (int64_t)size))
-        return;
-    coll->told_count = 1;
-    if (rank == 0 && info.possible)
-        themis_warn("themis:%s: hint themis_aggregators = \"%lld\": cb_nodes and cb_config_list allow %u",
-                    ADIOI_THEMIS_Name(fd), (long long)wanted, info.possible);
-    else if (rank == 0)
-        themis_warn("themis:%s: hint themis_aggregators = \"%lld\": there are %d ranks", ADIOI_THEMIS_Name(fd),
-                    (long long)wanted, size);
 }
 
 ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
@@ -196,37 +169,40 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
         return coll;
     coll = calloc(1, sizeof *coll);
     if (coll) {
-        configure(fd, &coll->config);
+        coll_configure(fd, &coll->config);
+        coll->fd = fd;
         coll->handle = file->handle;
         coll->file_ops = (themis_collective_file_ops_t){.arg = coll,
                                                         .start = ops_start,
                                                         .test = ops_test,
                                                         .wait = ops_wait,
-                                                        .run_cached = ops_run_cached,
+                                                        .run_cached = ops_cached,
                                                         .flush = ops_flush};
     }
     AD_THEMIS_UNLOCKED(
         status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->file_ops : NULL, &made));
     if (status != THEMIS_OK) {
-        discard(coll);
+        coll_free(coll);
         return NULL;
     }
     coll->coll = made;
     file->coll = coll;
-    ADIOI_THEMIS_Hint_show(fd, "themis_collective", themis_collective_mode_name(coll->config.mode));
-    ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(coll->config.method));
-    ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(coll->config.placement));
-    ADIOI_THEMIS_Hint_show(fd, "themis_topology", coll->config.topology ? coll->config.topology : "auto");
-    show_topology(fd, made);
-    tell_of_limit(fd, coll);
+    ADIOI_THEMIS_Coll_info_opened(coll);
     return coll;
 }
 
-themis_status_t ADIOI_THEMIS_Coll_settle(ADIO_File fd)
+themis_status_t ADIOI_THEMIS_Coll_flush(ADIO_File fd)
 {
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
 
     return coll ? themis_collective_flush(coll->coll) : THEMIS_OK;
+}
+
+themis_status_t ADIOI_THEMIS_Flush_caches(ADIO_File fd)
+{
+    themis_status_t collective = ADIOI_THEMIS_Coll_flush(fd), independent = ADIOI_THEMIS_Cache_flush(fd);
+
+    return collective != THEMIS_OK ? collective : independent;
 }
 
 int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
@@ -234,21 +210,21 @@ int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
     ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
     themis_status_t own, status;
 
-    AD_THEMIS_UNLOCKED(own, ADIOI_THEMIS_Cache_settle(fd));
+    AD_THEMIS_UNLOCKED(own, ADIOI_THEMIS_Cache_flush(fd));
     if (!coll)
         return ADIOI_THEMIS_FAILURE(own, fd->filename);
     ADIOI_THEMIS_Coll_note(coll, own);
     AD_THEMIS_UNLOCKED(status, themis_collective_sync(coll->coll, own));
-    return ADIOI_THEMIS_Coll_code(fd, coll, __func__, status);
+    return ADIOI_THEMIS_Coll_code(coll, __func__, status);
 }
 
 void ADIOI_THEMIS_Coll_close(ADIO_File fd)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
-    int held = ADIOI_THEMIS_Lock_release();
+    int held = themis_glue_lock_release();
 
-    discard(file->coll);
-    ADIOI_THEMIS_Lock_acquire(held);
+    coll_free(file->coll);
+    themis_glue_lock_acquire(held);
     file->coll = NULL;
 }
 
@@ -272,7 +248,7 @@ void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed)
 
 /* --- results --- */
 
-int ADIOI_THEMIS_Coll_code(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const char *function, themis_status_t status)
+int ADIOI_THEMIS_Coll_code(ADIOI_THEMIS_Coll *coll, const char *function, themis_status_t status)
 {
     char text[AD_THEMIS_TEXT];
 
@@ -283,73 +259,5 @@ int ADIOI_THEMIS_Coll_code(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const char *fu
     else
         snprintf(text, sizeof text, "another rank: %s", themis_status_string(status));
     coll->failed = THEMIS_OK;
-    return ADIOI_THEMIS_Error(function, __LINE__, status, fd->filename, text);
-}
-
-static void show_aggregators(ADIO_File fd, const themis_collective_info_t *info)
-{
-    char list[MPI_MAX_INFO_VAL];
-    size_t used = 0;
-
-    list[0] = '\0';
-    for (uint32_t i = 0; i < info->aggregators && used + 12 < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, i ? " %u" : "%u", info->aggregator[i]);
-    ADIOI_THEMIS_Hint_show(fd, "romio_aggregator_list", list);
-}
-
-static void show_bytes(ADIO_File fd, const char *key, double bytes)
-{
-    char number[32];
-
-    snprintf(number, sizeof number, "%.0f", bytes);
-    ADIOI_THEMIS_Hint_show(fd, key, number);
-}
-
-static void show_costs(ADIO_File fd, const themis_collective_info_t *info)
-{
-    show_bytes(fd, "themis_hop_bytes", info->cost.hop_bytes);
-    show_bytes(fd, "themis_hop_bytes_default", info->default_cost.hop_bytes);
-    show_bytes(fd, "themis_server_hop_bytes", info->cost.server_hop_bytes);
-    show_bytes(fd, "themis_server_hop_bytes_default", info->default_cost.server_hop_bytes);
-    show_bytes(fd, "themis_max_link_bytes", (double)info->cost.link_bytes);
-    show_bytes(fd, "themis_max_link_bytes_default", (double)info->default_cost.link_bytes);
-    show_bytes(fd, "themis_moved_bytes", (double)info->moved_bytes);
-}
-
-/* Another number of aggregators than the hint asked for is told once. */
-static void tell_of_count(ADIO_File fd, ADIOI_THEMIS_Coll *coll, const themis_collective_info_t *info)
-{
-    int64_t wanted = coll->config.aggregators;
-    int rank;
-
-    if (wanted < 1 || coll->told_count || wanted == info->aggregators)
-        return;
-    coll->told_count = 1;
-    MPI_Comm_rank(fd->comm, &rank);
-    if (rank == 0)
-        themis_warn(
-            "themis:%s: hint themis_aggregators = \"%lld\": %u are used, which is what %s can use with %u servers",
-            ADIOI_THEMIS_Name(fd), (long long)wanted, info->aggregators, themis_aggregation_method_name(info->method),
-            coll->config.layout.servers);
-}
-
-/* Costs nothing while nothing changes. */
-void ADIOI_THEMIS_Coll_show(ADIO_File fd, ADIOI_THEMIS_Coll *coll)
-{
-    themis_collective_info_t info;
-
-    themis_collective_info(coll->coll, &info);
-    if (info.mode != coll->shown_mode)
-        ADIOI_THEMIS_Hint_show(fd, "themis_collective_used", themis_collective_mode_name(info.mode));
-    coll->shown_mode = info.mode;
-    if (info.plans_made + info.plans_reused == coll->shown_plans || !info.aggregator)
-        return;
-    coll->shown_plans = info.plans_made + info.plans_reused;
-    ADIOI_THEMIS_Hint_show(fd, "themis_fd_method", themis_aggregation_method_name(info.method));
-    ADIOI_THEMIS_Hint_show(fd, "themis_placement", themis_aggregation_placement_name(info.placement));
-    ADIOI_THEMIS_Hint_show_number(fd, "themis_plans_made", (long long)info.plans_made);
-    ADIOI_THEMIS_Hint_show_number(fd, "themis_aggregators_used", info.aggregators);
-    show_costs(fd, &info);
-    show_aggregators(fd, &info);
-    tell_of_count(fd, coll, &info);
+    return ADIOI_THEMIS_Error(function, __LINE__, status, coll->fd->filename, text);
 }

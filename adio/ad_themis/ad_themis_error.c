@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a themis_status_t to an MPI error class, with a text that names file, server and cause. */
+#include "ad_themis_error.h"
 #include <stdio.h>
 #include <string.h>
-#include "ad_themis.h"
 
 /* MPICH keeps 256 bytes of a message. */
 enum { LONGEST_NAME = 100, LONGEST_CAUSE = 150 };
@@ -58,23 +57,20 @@ int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, c
     else
         snprintf(whole, sizeof whole, "themis:%.*s...%s: %s", LONGEST_NAME / 2, name, name + length - LONGEST_NAME / 2,
                  cause);
-    /* "%s" is not in MPICH's table of messages and so is the message itself. */
+    /* "%s" is not in MPICH's table of messages, so it is used as the message itself. */
     return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, class->class, class->generic, "%s",
                                 whole);
 }
 
-/* What the acting rank tells the others. */
-typedef struct outcome {
-    int status;
-    char text[AD_THEMIS_TEXT];
-} outcome_t;
-
-void ADIOI_THEMIS_Agree(ADIO_File fd, int root, const char *function, themis_status_t status, int *error_code)
+int ADIOI_THEMIS_Error_broadcast(ADIO_File fd, int root, const char *function, themis_status_t status)
 {
-    outcome_t outcome = {.status = status};
+    struct {
+        int status;
+        char text[AD_THEMIS_TEXT];
+    } outcome = {.status = status};
 
     if (status != THEMIS_OK)
         snprintf(outcome.text, sizeof outcome.text, "%s", themis_last_error());
     MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, root, fd->comm);
-    *error_code = ADIOI_THEMIS_Error(function, __LINE__, outcome.status, fd->filename, outcome.text);
+    return ADIOI_THEMIS_Error(function, __LINE__, outcome.status, fd->filename, outcome.text);
 }

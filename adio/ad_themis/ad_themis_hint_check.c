@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hints that are known, ours and ROMIO's, and what each may be. doc/hints.md has the same list. */
+/* The table of hints, ours and ROMIO's; doc/hints.md has the same list. */
+#include "ad_themis_hint_check.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-#include "ad_themis.h"
 #include "themis/aggregation.h"
 #include "util/config.h"
 
@@ -14,19 +14,19 @@ typedef enum hint_kind {
     TEXT,     /* not empty */
     DURATION, /* "10s", "500ms" */
     CHOICE,   /* one of the words of `choices`, separated by '|' */
-    NUMBER,   /* low to INT_MAX */
+    NUMBER,   /* min to INT_MAX */
     STRIPE,   /* the same, in multiples of 4096 */
     SERVERS,  /* "host:port,..." */
     AGGREGATORS,
     TOPOLOGY,
     HOSTS, /* ROMIO's cb_config_list */
-    SHOWN  /* by MPI_File_get_info only; programs hand on what they were shown */
+    SHOWN  /* by MPI_File_get_info only; accepted, since programs pass on what they were shown */
 } hint_kind_t;
 
 typedef struct known_hint {
     const char *key;
     hint_kind_t kind;
-    int low;
+    int min;
     const char *choices;
     ADIOI_THEMIS_Hint_use use;
 } known_hint_t;
@@ -38,7 +38,7 @@ static const known_hint_t known[] = {
     {"themis_" #name, kind, 0, choices, kind == SHOWN ? AD_THEMIS_USE_NONE : AD_THEMIS_USE_OURS},
     AD_THEMIS_HINTS(AD_THEMIS_HINT_ROW)
 #undef AD_THEMIS_HINT_ROW
-    /* ROMIO's that its code, or ours, goes by */
+    /* ROMIO's that affect its code or ours */
     {"cb_buffer_size", NUMBER, 1, NULL, AD_THEMIS_USE_ROMIO},
     {"cb_config_list", HOSTS, 0, NULL, AD_THEMIS_USE_ROMIO},
     {"cb_nodes", NUMBER, 1, NULL, AD_THEMIS_USE_ROMIO},
@@ -48,7 +48,7 @@ static const known_hint_t known[] = {
     {"striping_unit", STRIPE, 0, NULL, AD_THEMIS_USE_ROMIO},
     {"striping_factor", NUMBER, 0, NULL, AD_THEMIS_USE_ROMIO},
     {"start_iodevice", NUMBER, -1, NULL, AD_THEMIS_USE_ROMIO},
-    /* without effect here, since the code that they steer is not used */
+    /* without effect here, since the code that they control is not used */
     {"ind_rd_buffer_size", NUMBER, 1, NULL, AD_THEMIS_USE_GIVEN},
     {"ind_wr_buffer_size", NUMBER, 1, NULL, AD_THEMIS_USE_GIVEN},
     {"romio_cb_alltoall", CHOICE, 0, SWITCH, AD_THEMIS_USE_GIVEN},
@@ -64,7 +64,7 @@ static const known_hint_t known[] = {
     {"romio_cb_fr_types", SHOWN, 0, NULL, AD_THEMIS_USE_NONE},
 };
 
-static const known_hint_t *find(const char *key)
+static const known_hint_t *hint_find(const char *key)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(key, known[i].key) == 0)
@@ -72,8 +72,8 @@ static const known_hint_t *find(const char *key)
     return NULL;
 }
 
-/* The word of `choices` that `value` is, in whatever case; its length, 0: none. */
-static size_t find_choice(const char *choices, const char *value, const char **word)
+/* The word of `choices` that equals `value`, ignoring case; its length, or 0: none does. */
+static size_t choice_find(const char *choices, const char *value, const char **word)
 {
     size_t length = strlen(value);
 
@@ -107,7 +107,7 @@ static const char *check_number(const known_hint_t *hint, const char *value, cha
 {
     int64_t number;
 
-    if (themis_util_config_integer(value, hint->low, INT_MAX, &number) != THEMIS_OK)
+    if (themis_util_config_integer(value, hint->min, INT_MAX, &number) != THEMIS_OK)
         return "not a number in range";
     if (hint->kind == STRIPE && number % 4096)
         return "not a multiple of 4096";
@@ -127,7 +127,7 @@ static const char *check_value(const known_hint_t *hint, const char *value, char
     case STRIPE:
         return check_number(hint, value, text);
     case CHOICE:
-        length = find_choice(hint->choices, value, &word);
+        length = choice_find(hint->choices, value, &word);
         snprintf(text, MPI_MAX_INFO_VAL, "%.*s", (int)length, length ? word : "");
         return length ? NULL : hint->choices;
     case DURATION:
@@ -139,24 +139,24 @@ static const char *check_value(const known_hint_t *hint, const char *value, char
             return NULL;
         return themis_util_config_integer(value, 1, INT32_MAX, &count) == THEMIS_OK ? NULL : "a number|per-server|auto";
     case TOPOLOGY:
-        if (find_choice("auto|discover|flat", value, &word))
+        if (choice_find("auto|discover|flat", value, &word))
             return NULL;
-        return access(value, R_OK) == 0 ? NULL : "no file that can be read";
+        return access(value, R_OK) == 0 ? NULL : "not a readable file";
     case HOSTS:
         return themis_aggregation_config_list(value, NULL, 0, NULL) == THEMIS_OK ? NULL : "not a list host:number,...";
     default:
-        return *value ? NULL : "it is empty";
+        return *value ? NULL : "empty";
     }
 }
 
 ADIOI_THEMIS_Hint_use ADIOI_THEMIS_Hint_check(const char *key, const char *value, char *text, const char **why)
 {
-    const known_hint_t *hint = find(key);
+    const known_hint_t *hint = hint_find(key);
 
     *why = NULL;
     if (!hint) {
         if (strncmp(key, "themis_", 7) == 0)
-            *why = "no such hint";
+            *why = "unknown hint";
         return AD_THEMIS_USE_NONE;
     }
     snprintf(text, MPI_MAX_INFO_VAL, "%s", value);
@@ -165,7 +165,7 @@ ADIOI_THEMIS_Hint_use ADIOI_THEMIS_Hint_check(const char *key, const char *value
     return *why ? AD_THEMIS_USE_NONE : hint->use;
 }
 
-const char *ADIOI_THEMIS_Hint_without_effect(size_t index)
+const char *ADIOI_THEMIS_Hint_check_without_effect(size_t index)
 {
     for (size_t i = AD_THEMIS_HINT_NUMBER; i < sizeof known / sizeof *known; i++)
         if (known[i].use <= AD_THEMIS_USE_GIVEN && index-- == 0)
@@ -173,7 +173,7 @@ const char *ADIOI_THEMIS_Hint_without_effect(size_t index)
     return NULL;
 }
 
-const char *ADIOI_THEMIS_Hint_key(ADIOI_THEMIS_Hint hint)
+const char *ADIOI_THEMIS_Hint_check_key(ADIOI_THEMIS_Hint hint)
 {
     return known[hint].key;
 }

@@ -1,174 +1,146 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocking independent reads and writes. */
-#include "ad_themis.h"
+#include "ad_themis_io.h"
+#include "ad_themis_cache.h"
+#include "ad_themis_coll_file.h"
+#include "ad_themis_file.h"
+#include "ad_themis_hooks.h"
+#include "ad_themis_list.h"
 
-/* Linux maps nothing below. */
-enum { LOWEST_ADDRESS = 65536 };
-
-int ADIOI_THEMIS_Buffer_bad(const void *buf, MPI_Count count, MPI_Datatype datatype)
+/* One call to the servers, or to the cache of independent accesses. */
+static themis_status_t io_transfer(const ADIOI_THEMIS_Access *access, int cached, const themis_list_t *list,
+                                   size_t *done)
 {
-    MPI_Count lb, extent, size;
-
-    if ((uintptr_t)buf >= LOWEST_ADDRESS || count <= 0 || datatype == MPI_DATATYPE_NULL ||
-        MPIR_Ext_datatype_iscommitted(datatype) != MPI_SUCCESS)
-        return 0;
-    MPI_Type_size_x(datatype, &size);
-    MPI_Type_get_true_extent_x(datatype, &lb, &extent);
-    /* A type of addresses, to be used with MPI_BOTTOM, starts far from 0. */
-    return size > 0 && (intptr_t)buf + lb < LOWEST_ADDRESS;
-}
-
-static int buffer_error(const char *function)
-{
-    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, __LINE__, MPI_ERR_BUFFER, "**bufnull", 0);
-}
-
-/* What one call to the servers reads or writes; with the cache, the collective calls' one has to be empty. */
-static themis_status_t move(ADIO_File fd, themis_direction_t direction, int cached, const themis_list_t *list,
-                            size_t *done)
-{
-    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
+    themis_file_t *handle = ADIOI_THEMIS_file(access->fd)->handle;
 
     if (cached)
-        return ADIOI_THEMIS_Cache_move(fd, direction, list, done);
-    return direction == THEMIS_WRITE ? themis_write_list(handle, list, done) : themis_read_list(handle, list, done);
+        return ADIOI_THEMIS_Cache_transfer(access->fd, access->direction, list, done);
+    return access->direction == THEMIS_WRITE ? themis_write_list(handle, list, done)
+                                             : themis_read_list(handle, list, done);
 }
 
-static void contiguous(ADIO_File fd, themis_direction_t direction, void *buf, uint64_t bytes, ADIO_Offset offset,
-                       size_t *done, int *error_code)
+/* Before an independent access: what the caches hold goes to the servers, but for the cache that the access uses. */
+static themis_status_t io_flush_others(const ADIOI_THEMIS_Access *access, int cached)
 {
-    int cached = ADIOI_THEMIS_Cache_wanted(fd);
-    themis_status_t status = cached ? ADIOI_THEMIS_Coll_settle(fd) : ADIOI_THEMIS_Settle(fd);
-    struct iovec memory = {buf, bytes};
+    return cached ? ADIOI_THEMIS_Coll_flush(access->fd) : ADIOI_THEMIS_Flush_caches(access->fd);
+}
+
+static themis_status_t io_contiguous(const ADIOI_THEMIS_Access *access, ADIO_Offset offset, size_t *done)
+{
+    uint64_t bytes = ADIOI_THEMIS_Access_bytes(access);
+    int cached = ADIOI_THEMIS_Cache_wanted(access->fd);
+    themis_status_t status = io_flush_others(access, cached);
+    struct iovec memory = {access->buf, bytes};
     themis_run_t run = {(uint64_t)offset, bytes, bytes, 1};
     themis_list_t list = {&memory, 1, &run, 1};
 
-    *done = 0;
-    if ((uintptr_t)buf < LOWEST_ADDRESS && bytes > 0) {
-        *error_code = buffer_error(__func__);
-        return;
-    }
-    if (direction == THEMIS_WRITE)
-        fd->dirty_write = 1;
     if (status == THEMIS_OK && bytes > 0)
-        AD_THEMIS_UNLOCKED(status, move(fd, direction, cached, &list, done));
-    *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
-}
-
-static void contiguous_at(ADIO_File fd, themis_direction_t direction, void *buf, uint64_t bytes, int file_ptr_type,
-                          ADIO_Offset offset, size_t *done, int *error_code)
-{
-    if (file_ptr_type == ADIO_INDIVIDUAL)
-        offset = fd->fp_ind;
-    contiguous(fd, direction, buf, bytes, offset, done, error_code);
-    fd->fp_sys_posn = offset + (ADIO_Offset)*done;
-    if (file_ptr_type == ADIO_INDIVIDUAL)
-        fd->fp_ind += (ADIO_Offset)*done;
-}
-
-void ADIOI_THEMIS_ReadContig(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
-                             ADIO_Offset offset, ADIO_Status *status, int *error_code)
-{
-    size_t done;
-
-    contiguous_at(fd, THEMIS_READ, buf, ADIOI_THEMIS_Bytes(count, datatype), file_ptr_type, offset, &done, error_code);
-    ADIOI_THEMIS_Status_set(status, datatype, done);
-}
-
-void ADIOI_THEMIS_WriteContig(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
-                              int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
-{
-    size_t done;
-
-    contiguous_at(fd, THEMIS_WRITE, (void *)buf, ADIOI_THEMIS_Bytes(count, datatype), file_ptr_type, offset, &done,
-                  error_code);
-    ADIOI_THEMIS_Status_set(status, datatype, done);
+        AD_THEMIS_UNLOCKED(status, io_transfer(access, cached, &list, done));
+    return status;
 }
 
 /* Batch by batch, until a read meets the end of the file. */
-static themis_status_t batches(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_Access *access, size_t *total)
+static themis_status_t io_batches(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *lists, size_t *total)
 {
-    int cached = ADIOI_THEMIS_Cache_wanted(fd);
+    int cached = ADIOI_THEMIS_Cache_wanted(access->fd);
 
     for (;;) {
         themis_status_t status;
         themis_list_t list;
         size_t done = 0;
 
-        if (ADIOI_THEMIS_Access_next(access))
+        if (ADIOI_THEMIS_List_next(lists))
             return THEMIS_NO_MEMORY;
-        if (access->batch == 0)
+        if (lists->batch == 0)
             return THEMIS_OK;
-        list = ADIOI_THEMIS_Access_list(access);
-        AD_THEMIS_UNLOCKED(status, move(fd, direction, cached, &list, &done));
+        list = ADIOI_THEMIS_List_batch(lists);
+        AD_THEMIS_UNLOCKED(status, io_transfer(access, cached, &list, &done));
         if (status != THEMIS_OK)
             return status;
         *total += done;
-        if (done < access->batch) {
+        if (done < lists->batch)
             return THEMIS_OK;
-        }
     }
 }
 
-/* Atomic mode: nothing else of the range's accesses in between, so all of it is locked, holes included. */
-static themis_status_t atomic_range(ADIO_File fd, themis_direction_t direction, ADIOI_THEMIS_Access *access,
-                                    size_t *total)
+/* Atomic mode: no other access may come in between, so the whole range is locked, holes included. */
+static themis_status_t io_atomic(const ADIOI_THEMIS_Access *access, ADIOI_THEMIS_List *lists, size_t *total)
 {
-    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
-    int kind = direction == THEMIS_WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
+    themis_file_t *handle = ADIOI_THEMIS_file(access->fd)->handle;
+    int kind = access->direction == THEMIS_WRITE ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
     themis_status_t status, unlocked;
-    uint64_t first, behind;
+    uint64_t first, end;
 
-    if (access->left == 0)
+    if (lists->left == 0)
         return THEMIS_OK;
-    ADIOI_THEMIS_Access_range(access, &first, &behind);
-    AD_THEMIS_UNLOCKED(status, themis_lock(handle, first, behind - first, kind));
+    ADIOI_THEMIS_List_range(lists, &first, &end);
+    AD_THEMIS_UNLOCKED(status, themis_lock(handle, first, end - first, kind));
     if (status != THEMIS_OK)
         return status;
-    status = batches(fd, direction, access, total);
-    AD_THEMIS_UNLOCKED(unlocked, themis_unlock(handle, first, behind - first));
+    status = io_batches(access, lists, total);
+    AD_THEMIS_UNLOCKED(unlocked, themis_unlock(handle, first, end - first));
     return status != THEMIS_OK ? status : unlocked;
 }
 
-static size_t strided(ADIO_File fd, themis_direction_t direction, const void *buf, AD_THEMIS_COUNT count,
-                      MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, int *error_code)
+static themis_status_t io_strided(const ADIOI_THEMIS_Access *access, size_t *total)
 {
+    ADIO_File fd = access->fd;
     themis_status_t status = THEMIS_NO_MEMORY;
-    ADIOI_THEMIS_Access access;
-    size_t total = 0;
     ADIO_Offset target = fd->fp_ind;
+    ADIOI_THEMIS_List lists;
 
-    if (ADIOI_THEMIS_Buffer_bad(buf, count, datatype)) {
-        *error_code = buffer_error(__func__);
-        return 0;
-    }
-    if (direction == THEMIS_WRITE)
-        fd->dirty_write = 1;
-    if (ADIOI_THEMIS_Access_begin(fd, buf, count, datatype, file_ptr_type, offset, &access) == 0) {
-        target = ADIOI_THEMIS_Access_target(&access);
-        status = ADIOI_THEMIS_Cache_wanted(fd) ? ADIOI_THEMIS_Coll_settle(fd) : ADIOI_THEMIS_Settle(fd);
+    if (ADIOI_THEMIS_List_begin(access, &lists) == 0) {
+        target = ADIOI_THEMIS_List_target(&lists);
+        status = io_flush_others(access, ADIOI_THEMIS_Cache_wanted(fd));
         if (status == THEMIS_OK)
-            status =
-                fd->atomicity ? atomic_range(fd, direction, &access, &total) : batches(fd, direction, &access, &total);
+            status = fd->atomicity ? io_atomic(access, &lists, total) : io_batches(access, &lists, total);
     }
-    if (status == THEMIS_OK && file_ptr_type == ADIO_INDIVIDUAL)
+    if (status == THEMIS_OK && access->position == AD_THEMIS_AT_POINTER)
         fd->fp_ind = target;
+    ADIOI_THEMIS_List_end(&lists);
+    return status;
+}
+
+/* MPI_SUCCESS, or an error code: no memory can be at `buf`. */
+static int check_buffer(const void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    if (!ADIOI_THEMIS_Hook_buffer_bad(buf, count, datatype))
+        return MPI_SUCCESS;
+    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_BUFFER, "**bufnull", 0);
+}
+
+int ADIOI_THEMIS_Io_contiguous(const ADIOI_THEMIS_Access *access, ADIO_Status *result)
+{
+    ADIO_File fd = access->fd;
+    ADIO_Offset offset = access->position == AD_THEMIS_AT_POINTER ? fd->fp_ind : access->offset;
+    int code = check_buffer(access->buf, (MPI_Count)ADIOI_THEMIS_Access_bytes(access), MPI_BYTE);
+    themis_status_t status;
+    size_t done = 0;
+
+    if (code == MPI_SUCCESS) {
+        fd->dirty_write |= access->direction == THEMIS_WRITE;
+        status = io_contiguous(access, offset, &done);
+        code = ADIOI_THEMIS_FAILURE(status, fd->filename);
+    }
+    fd->fp_sys_posn = offset + (ADIO_Offset)done;
+    if (access->position == AD_THEMIS_AT_POINTER)
+        fd->fp_ind += (ADIO_Offset)done;
+    ADIOI_THEMIS_Access_set_status(access, done, result);
+    return code;
+}
+
+int ADIOI_THEMIS_Io_strided(const ADIOI_THEMIS_Access *access, ADIO_Status *result)
+{
+    ADIO_File fd = access->fd;
+    int code = check_buffer(access->buf, access->count, access->datatype);
+    themis_status_t status;
+    size_t done = 0;
+
+    if (code == MPI_SUCCESS) {
+        fd->dirty_write |= access->direction == THEMIS_WRITE;
+        status = io_strided(access, &done);
+        code = ADIOI_THEMIS_FAILURE(status, fd->filename);
+    }
     fd->fp_sys_posn = -1;
-    ADIOI_THEMIS_Access_end(&access);
-    *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
-    return total;
-}
-
-void ADIOI_THEMIS_ReadStrided(ADIO_File fd, void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype, int file_ptr_type,
-                              ADIO_Offset offset, ADIO_Status *status, int *error_code)
-{
-    ADIOI_THEMIS_Status_set(status, datatype,
-                            strided(fd, THEMIS_READ, buf, count, datatype, file_ptr_type, offset, error_code));
-}
-
-void ADIOI_THEMIS_WriteStrided(ADIO_File fd, const void *buf, AD_THEMIS_COUNT count, MPI_Datatype datatype,
-                               int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code)
-{
-    ADIOI_THEMIS_Status_set(status, datatype,
-                            strided(fd, THEMIS_WRITE, buf, count, datatype, file_ptr_type, offset, error_code));
+    ADIOI_THEMIS_Access_set_status(access, done, result);
+    return code;
 }

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What ROMIO asks about datatypes, answered through MPI's public interface.
- */
+/* What ROMIO asks about datatypes (mpir_ext.h), answered through MPI's public interface. */
 #include <stdlib.h>
-#include "adio/glue/glue.h"
+#include "adio/glue/init.h"
 #include "mpir_ext.h"
 
 int MPIR_Err_create_code(int lastcode, int fatal, const char function[], int line, int error_class,
                          const char generic_msg[], const char specific_msg[], ...);
 
-/* A message to nobody: MPI checks its arguments and does nothing. */
+/* Sends to MPI_PROC_NULL: MPI checks its arguments and does nothing. */
 int MPIR_Ext_datatype_iscommitted(MPI_Datatype datatype)
 {
     static const char nothing;
-    MPI_Comm self = themis_glue_self();
+    MPI_Comm self = themis_glue_init_self();
     const char *why = "**dtypecommit";
 
     if (datatype == MPI_DATATYPE_NULL)
@@ -52,7 +50,7 @@ static void contents_free(contents_t *contents)
     free(contents->types);
 }
 
-/* 0 on success; what was taken is given back by contents_free. The envelope is in `contents` already. */
+/* 0 on success, then freed by contents_free. The envelope is in `contents` already. */
 static int contents_get(MPI_Datatype datatype, contents_t *contents)
 {
     contents->integers = calloc((size_t)contents->integer_count + 1, sizeof *contents->integers);
@@ -135,7 +133,7 @@ static int in_order(const contents_t *contents)
     }
 }
 
-/* Size equal to extent says that there are no gaps (or an overlap for each); the order is seen in the parts. */
+/* Size equal to extent means that there are no gaps (or an overlap for each); the order shows in the parts. */
 static int is_dense(MPI_Datatype datatype, MPI_Count *bytes)
 {
     MPI_Count size, lb, extent, true_lb, true_extent;
@@ -170,7 +168,7 @@ void MPIR_Datatype_iscontig(MPI_Datatype datatype, int *flag)
     for (int i = 0; *flag && i < contents.type_count; i++) {
         MPI_Count size;
 
-        /* An empty part of a struct says nothing. */
+        /* An empty part of a struct does not matter. */
         if (PMPI_Type_size_x(contents.types[i], &size) == MPI_SUCCESS && size > 0)
             MPIR_Datatype_iscontig(contents.types[i], flag);
     }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error codes and error handlers of files. Codes come from MPICH itself, so that they carry its stack and text. A
- * file's handler is kept in ROMIO's file object, where libmpich's MPI_File_set_errhandler and MPI_File_call_errhandler
- * find it: they were built with the same ROMIO, and find the same field.
+ * Codes come from MPICH itself, so that they have its stack and text. A file's handler is kept in ROMIO's file object,
+ * where libmpich's MPI_File_set_errhandler and MPI_File_call_errhandler find it: they were built with the same ROMIO
+ * and use the same field.
  */
+#include "adio/glue/error.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "adio.h"
+#include "adio/ad_themis/ad_themis_hooks.h"
 #include "adio_extern.h"
-#include "adio/glue/glue.h"
 #include "util/log.h"
 
 /* Exported by libmpich, in no header. */
@@ -27,7 +27,7 @@ static void message_conversions(const char *message, char letters[4])
     letters[n] = '\0';
 }
 
-/* MPICH offers no form with a va_list, so the arguments are taken from it by the message's letters. */
+/* MPICH has no form with a va_list, so the arguments are taken from it as the message's conversions say. */
 int MPIR_Err_create_code_valist(int lastcode, int fatal, const char function[], int line, int error_class,
                                 const char generic_msg[], const char specific_msg[], va_list arguments)
 {
@@ -86,8 +86,7 @@ int MPIR_Ext_assert_fail(const char *condition, const char *file, int line)
     return PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* libmpich knows the handler's language and what it is to do. Other threads may use files meanwhile, and so may the
- * handler. */
+/* libmpich knows the handler's language and calls it. Other threads may use files meanwhile, and so may the handler. */
 static void handler_call(MPI_File *file, int *code, ...)
 {
     int held = themis_glue_lock_release();
@@ -122,13 +121,14 @@ void themis_glue_error_init(void)
     file->cookie = ADIOI_FILE_COOKIE;
     file->err_handler = MPI_ERRORS_ARE_FATAL;
     if (PMPI_File_get_errhandler(file, &found) != MPI_SUCCESS || found != MPI_ERRORS_ARE_FATAL)
-        themis_warn("this ROMIO is not that of the MPI library in use: error handlers of files will not work");
+        themis_warn("the MPI library in use has another version of ROMIO than this library: error handlers of files "
+                    "will not work");
     free(file);
 }
 
 typedef int set_errhandler_fn(MPI_File, MPI_Errhandler);
 
-/* The default handler, that of MPI_FILE_NULL, is kept twice: by libmpich, and by the ROMIO here. */
+/* The default handler, that of MPI_FILE_NULL, is kept twice: by libmpich and by this ROMIO. */
 __attribute__((visibility("default"))) int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler handler)
 {
     set_errhandler_fn *next = (set_errhandler_fn *)dlsym(RTLD_NEXT, "PMPI_File_set_errhandler");

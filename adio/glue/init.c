@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start and end of the glue and of ROMIO in a process. Both start with the first file. They end with the attributes of
- * MPI_COMM_WORLD, which MPICH deletes behind those of MPI_COMM_SELF in MPI_Finalize, while MPI still works: libraries
- * close their files in delete callbacks of MPI_COMM_SELF, and those set before the first file was opened are called
- * last.
+ * The glue and ROMIO start with the first file. They end with the attributes of MPI_COMM_WORLD, which MPI_Finalize
+ * deletes after those of MPI_COMM_SELF, while MPI still works: libraries close their files in delete callbacks of
+ * MPI_COMM_SELF, and callbacks set before the first file was opened are called last.
  */
+#include "adio/glue/init.h"
 #include <pthread.h>
-#include "adio.h"
-#include "adio/glue/glue.h"
+#include "adio/glue/error.h"
+#include "adio/glue/interception.h"
+#include "adio/glue/lock.h"
 #include "mpir_ext.h"
 
 static MPI_Comm self = MPI_COMM_NULL;
@@ -22,9 +23,9 @@ static void self_make(void)
     __atomic_store_n(&self, made, __ATOMIC_RELEASE);
 }
 
-/* Not made in MPIR_Ext_init: whoever waits for MPI gives ROMIO's lock away, and other threads would find ROMIO half
- * ready. */
-MPI_Comm themis_glue_self(void)
+/* Not made in MPIR_Ext_init: a call that waits releases ROMIO's lock, and other threads would find ROMIO half
+ * initialized. */
+MPI_Comm themis_glue_init_self(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     MPI_Comm made = __atomic_load_n(&self, __ATOMIC_ACQUIRE);
@@ -58,36 +59,30 @@ int MPIR_Ext_init(void)
 }
 
 /* --- attributes of MPI_COMM_SELF ------------------------------------------------------------------------------------
- * While MPICH deletes them, elements of their list are freed already that the list still has. A file that is opened
- * then must not touch it: what ROMIO keeps with MPI_COMM_SELF is kept with `self`, and a file's copy of MPI_COMM_SELF
- * is made without its attributes. ROMIO's calls come here by --wrap in local.mk.
+ * While MPICH deletes them, their list still has elements that are freed already. A file that is opened then must not
+ * touch the list: what ROMIO attaches to MPI_COMM_SELF is attached to `self`, and a file's copy of MPI_COMM_SELF is
+ * made without its attributes.
  */
 
-extern int ADIO_Init_keyval; /* ROMIO's, in no header: ends ROMIO when it is deleted */
+extern int ADIO_Init_keyval; /* ROMIO's, in no header: ROMIO ends when the attribute is deleted */
 
 static MPI_Comm keeper(MPI_Comm comm)
 {
-    MPI_Comm own = comm == MPI_COMM_SELF ? themis_glue_self() : comm;
+    MPI_Comm own = comm == MPI_COMM_SELF ? themis_glue_init_self() : comm;
 
     return own != MPI_COMM_NULL ? own : comm;
 }
 
-int __real_PMPI_Attr_put(MPI_Comm comm, int keyval, void *value);
-int __wrap_PMPI_Attr_put(MPI_Comm comm, int keyval, void *value);
 int __wrap_PMPI_Attr_put(MPI_Comm comm, int keyval, void *value)
 {
     return __real_PMPI_Attr_put(keyval == ADIO_Init_keyval ? MPI_COMM_WORLD : keeper(comm), keyval, value);
 }
 
-int __real_PMPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *found);
-int __wrap_PMPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *found);
 int __wrap_PMPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *found)
 {
     return __real_PMPI_Attr_get(keeper(comm), keyval, value, found);
 }
 
-int __real_PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *made);
-int __wrap_PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *made);
 int __wrap_PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *made)
 {
     int held, rc;

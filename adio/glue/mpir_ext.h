@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What ROMIO wants from the inside of MPICH, which an installed MPICH does not offer: the same names over its public
- * interface. ROMIO includes this file under this name in place of MPICH's own. Contracts as ROMIO's callers expect
- * them.
+ * Internal functions of MPICH that ROMIO needs and an installed MPICH does not export, over its public interface under
+ * the same names. ROMIO includes this file in place of MPICH's own.
  */
 #ifndef THEMIS_ADIO_GLUE_MPIR_EXT_H
 #define THEMIS_ADIO_GLUE_MPIR_EXT_H
@@ -15,9 +14,8 @@ int MPIR_Ext_init(void);
 /* --- errors (glue/error.c) --- */
 
 /*
- * A code with MPICH's error stack: class, message, and what was known before (`lastcode`). `specific_msg` NULL or a
- * text of MPICH's message table with the arguments for its %s and %d. `fatal` has no effect: the file's handler
- * decides.
+ * A code with MPICH's error stack: class, message, and the earlier error (`lastcode`). `specific_msg` NULL or a text of
+ * MPICH's message table with the arguments for its %s and %d. `fatal` has no effect: the file's handler decides.
  */
 int MPIR_Err_create_code_valist(int lastcode, int fatal, const char function[], int line, int error_class,
                                 const char generic_msg[], const char specific_msg[], va_list arguments);
@@ -41,8 +39,8 @@ int MPIR_File_call_cxx_errhandler(MPI_File *file, int *code, void (*function)(MP
 
 /* --- threads (glue/lock.c) --- */
 
-/* One lock round all of ROMIO's state, taken by every MPI_File_* call where MPI_THREAD_MULTIPLE was granted. It is
- * given away while the call blocks, in MPI or at a server, so calls on several files proceed side by side. */
+/* One lock for all of ROMIO's state, taken by every MPI_File_* call where MPI_THREAD_MULTIPLE was granted. It is
+ * released while the call blocks, in MPI or at a server, so calls on several files proceed concurrently. */
 void MPIR_Ext_cs_enter(void);
 void MPIR_Ext_cs_exit(void);
 void MPIR_Ext_cs_yield(void);

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sources of the distribution's packages; sourced, works under any POSIX shell.
 #
-#   source_download DIRECTORY PACKAGE [VERSION]    the source package into DIRECTORY: that version, or the release's if
-#                                                  it is gone. On failure the reason is on standard error
+#   source_download DIRECTORY PACKAGE [VERSION]    downloads the source package into DIRECTORY: that version, or the
+#                                                  release's if it is gone. Prints the reason of a failure
 #   source_archive DIRECTORY PACKAGE               prints the upstream archive that is there, or nothing
-#   source_unpack ARCHIVE DIRECTORY [PATTERN...]   the archive without its first directory, all of it or what matches;
-#                                                  DIRECTORY is there when all went well
+#   source_unpack ARCHIVE DIRECTORY [PATTERN...]   unpacks the archive without its first directory, all of it or what
+#                                                  matches; DIRECTORY exists only if that succeeded
 #
-# apt works on a list, a cache and a state of its own in DIRECTORY; the system's lists are neither read for packages nor
-# changed.
+# apt uses a list, a cache and a state of its own in DIRECTORY; the system's package lists are neither used nor changed.
 
-# source_mirror: the archive that this system's own list names first, else Debian's.
+# source_mirror: prints the first archive in this system's list, else Debian's.
 source_mirror() {
     cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
         sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)*\([^ ]*\) .*/\2/p' |
@@ -26,7 +25,7 @@ source_apt() {
         -o APT::Sandbox::User= "$@" >>"$source_dir/apt.log" 2>&1
 }
 
-# source_refuse TEXT LOG: the text with the end of the log.
+# source_refuse TEXT LOG: prints the text and the end of the log; fails.
 source_refuse() {
     echo "$1: $(tail -n 3 "$2")" >&2
     return 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For test programs PROGRAM CASE FILE: all ranks check what they get, and say what was not as it should be. The program
- * ends with 0 only if every rank was content.
+ * For test programs PROGRAM CASE FILE: every rank checks its results and reports what is wrong. The exit status is 0
+ * only if all checks of all ranks passed.
  */
 #ifndef THEMIS_TEST_ADIO_CASES_H
 #define THEMIS_TEST_ADIO_CASES_H
@@ -18,7 +18,7 @@ static void expect(int condition, const char *what)
     if (condition)
         return;
     faults++;
-    fprintf(stderr, "rank %d: not so: %s; last error: %s\n", rank, what, text);
+    fprintf(stderr, "rank %d: failed: %s; last error: %s\n", rank, what, text);
 }
 
 /* The class of a code; keeps its text. */
@@ -44,7 +44,7 @@ __attribute__((unused)) static MPI_File open_ok(const char *name, int amode)
     MPI_File file = MPI_FILE_NULL;
 
     if (open_class(name, amode, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
-        fprintf(stderr, "rank %d: %s does not open: %s\n", rank, name, text);
+        fprintf(stderr, "rank %d: %s cannot be opened: %s\n", rank, name, text);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return file;
@@ -59,7 +59,7 @@ __attribute__((unused)) static MPI_File open_hinted(const char *name, int hints,
     for (int i = 0; i < hints; i++)
         MPI_Info_set(info, hint[i][0], hint[i][1]);
     if (open_class(name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &file) != MPI_SUCCESS) {
-        fprintf(stderr, "rank %d: does not open with %s = %s: %s\n", rank, hint[0][0], hint[0][1], text);
+        fprintf(stderr, "rank %d: cannot be opened with %s = %s: %s\n", rank, hint[0][0], hint[0][1], text);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     MPI_Info_free(&info);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program sees when something is wrong: errors CASE FILE. Each case ends, whatever one rank did wrong.
+ * Errors that a program sees: errors CASE FILE. No case hangs, whatever one rank did wrong.
  */
 #include "cases.h"
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ static void no_server(const char *name)
     expect(MPI_Wtime() - start < 10, "within 10 s");
 }
 
-/* One of the servers: what needs it fails in time, what does not is done. The names spread over both. */
+/* One of two servers is lost: opens that need it fail in time, the others succeed. The names spread over both. */
 static void half_dead(const char *name)
 {
     int failed = 0;
@@ -105,7 +105,7 @@ static void bad_amode(const char *name)
     expect_open(name, MPI_MODE_CREATE | (rank == 0 ? MPI_MODE_RDWR : MPI_MODE_WRONLY), MPI_ERR_NOT_SAME, NULL);
 }
 
-/* The file is there, and not ours to write. */
+/* The file exists and may not be written. */
 static void no_access(const char *name)
 {
     MPI_File file;
@@ -131,11 +131,11 @@ static void read_only(const char *name)
     MPI_File_close(&file);
 }
 
-/* --- one rank does it wrong --- */
+/* --- one rank's arguments are wrong --- */
 
 enum { COUNT = 1000 };
 
-/* A collective write in which rank 1 gives `buffer` and `type`; the others' bytes must be there afterwards. */
+/* A collective write in which rank 1 gives `buffer` and `type`; the others' bytes must have been written. */
 static void one_wrong(MPI_File file, const void *buffer, MPI_Datatype type, int class)
 {
     int data[COUNT], back[COUNT];
@@ -224,7 +224,7 @@ static void sequential_view(const char *name)
     MPI_File_close(&file);
 }
 
-/* What has to be the same on all ranks, and is not, or is wrong on one. */
+/* Arguments that must be the same on all ranks, and differ, or are wrong on one. */
 static void wrong_argument(const char *name)
 {
     MPI_File file = MPI_FILE_NULL;
@@ -253,7 +253,7 @@ static void wrong_argument(const char *name)
     expect(class_of(MPI_File_seek_shared(file, -1, MPI_SEEK_END)) == MPI_SUCCESS, "a good seek");
     MPI_File_get_position_shared(file, &at);
     expect(at == 999, "from the end");
-    MPI_Barrier(MPI_COMM_WORLD); /* all have asked where it is */
+    MPI_Barrier(MPI_COMM_WORLD); /* all ranks have queried it */
     expect(class_of(MPI_File_seek_shared(file, -9, MPI_SEEK_CUR)) == MPI_SUCCESS, "another");
     expect(class_of(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE)) == MPI_SUCCESS, "and a write");
     MPI_File_get_position_shared(file, &at);
@@ -263,7 +263,7 @@ static void wrong_argument(const char *name)
     expect_open(deeper, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_ERR_BAD_FILE, NULL);
 }
 
-/* --- memory that is not there --- */
+/* --- unmapped memory --- */
 
 enum { LARGEST = 200000 };
 
@@ -308,7 +308,8 @@ static void bad_pieces(MPI_File file, char *nowhere)
     MPI_Type_free(&type);
 }
 
-/* By lists, in two phases, as it comes, and with a cache; sizes that are kept, staged, and copied by the server. */
+/* As lists, in two phases, automatic, and through the cache; sizes that are cached, packed, and pulled by the server.
+ */
 static void wrong_address(const char *name)
 {
     static const char *const modes[][2] = {{"list", "off"}, {"twophase", "off"}, {"auto", "auto"}, {"auto", "on"}};
@@ -329,8 +330,8 @@ static void wrong_address(const char *name)
     munmap(room, 1 << 20);
 }
 
-/* The hidden file of the shared pointer, and what MPI_MODE_DELETE_ON_CLOSE deletes, belong to the servers of the hint,
- * although the name is too long for ROMIO to have them in front of the path. */
+/* The hidden file of the shared pointer, and what MPI_MODE_DELETE_ON_CLOSE deletes, are on the servers of the
+ * hint, although the name is too long to have the list of servers in front of the path. */
 static void long_list(const char *name)
 {
     const char *const hint[][2] = {{"themis_servers", getenv("LONG_LIST")}};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of MPI-IO that ROMIO's own programs leave out: features CASE FILE. Ends with 0 if all was right on all ranks.
- */
+/* Parts of MPI-IO that ROMIO's own programs do not test: features CASE FILE. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -16,7 +15,7 @@ static void expect(int condition, const char *what)
 {
     if (!condition) {
         __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
-        fprintf(stderr, "rank %d: not so: %s\n", rank, what);
+        fprintf(stderr, "rank %d: failed: %s\n", rank, what);
     }
 }
 
@@ -61,7 +60,7 @@ static double cpu(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* A slow server: who waits for a write takes no processor, and one that nobody waits for proceeds. */
+/* A slow server: MPI_Wait uses little CPU time, and a write makes progress without calls. */
 static void waiting(const char *name)
 {
     enum { BYTES = 32 << 20 };
@@ -90,7 +89,7 @@ static void waiting(const char *name)
     free(data);
 }
 
-/* A name as long as it may be, and the shared file pointer. */
+/* A name of the maximum length, and the shared file pointer. */
 static void long_name(const char *name)
 {
     char longest[512];
@@ -112,7 +111,7 @@ static void long_name(const char *name)
     }
 }
 
-/* Offsets behind 2^40, and the holes before them. */
+/* Offsets beyond 2^40, and the holes before them. */
 static void sparse(const char *name)
 {
     MPI_File file = open_file(name);
@@ -120,7 +119,7 @@ static void sparse(const char *name)
     int value = 77 + rank, back = 0, hole = -1;
 
     expect(MPI_File_write_at_all(file, far, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
-    MPI_File_sync(file); /* sync, barrier, sync: only then the others' writes are to be seen */
+    MPI_File_sync(file); /* sync, barrier, sync: only then are the others' writes visible */
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_sync(file);
     expect(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == ((MPI_Offset)1 << 41) + 4096 * (ranks - 1) + 4,

@@ -5,7 +5,7 @@
  *   finalize CASE FILE...
  *
  * Each rank has a block of upper-case letters in the first part of a file and one of lower-case letters in the second;
- * what of that a case writes is told there. The callback runs after those of attributes that are set later.
+ * each case says which parts it writes. The callback runs after those of attributes that are set later.
  */
 #include <signal.h>
 #include <stddef.h>
@@ -118,7 +118,7 @@ static void open_and_write(void)
     all_close();
 }
 
-/* Each rank opens files of its own: those named, with its number behind. */
+/* Each rank opens files of its own: the names with its rank appended. */
 static void open_own(void)
 {
     char name[4096];
@@ -159,7 +159,7 @@ static void failing_close(void)
 
 /* --- cases: what is done before MPI_Finalize, and in it -----------------------------------------------------------*/
 
-enum order { EARLY, LATE }; /* the attribute is set before the first file is opened, or behind that */
+enum order { EARLY, LATE }; /* the attribute is set before the first file is opened, or after */
 
 static const struct {
     const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file of parallel HDF5 that the program does not close: HDF5 does it in MPI_Finalize.
+ * A file of parallel HDF5 that the program does not close: HDF5 closes it in MPI_Finalize.
  *
  *   finalize_hdf5 write|read FILE
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error handlers of files: handlers CASE FILE, on any file system. "fatal" ends by MPI_ERRORS_ARE_FATAL, so it must not
- * end with 0; the others end with 0 if all was right.
+ * Error handlers of files: handlers CASE FILE, on any file system. "fatal" is aborted by MPI_ERRORS_ARE_FATAL, so its
+ * exit status must not be 0; that of the others is 0 if all checks passed.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void expect(int condition, const char *what)
 {
     if (!condition) {
         faults++;
-        fprintf(stderr, "not so: %s\n", what);
+        fprintf(stderr, "failed: %s\n", what);
     }
 }
 
@@ -64,7 +64,7 @@ static void own_handler(const char *name)
     MPI_File_close(&file);
 }
 
-/* What MPI_FILE_NULL has is in force for calls without a file, and passes to files that are opened. */
+/* The handler of MPI_FILE_NULL is used for calls without a file, and inherited by files that are opened. */
 static void default_handler(const char *name)
 {
     MPI_File file = MPI_FILE_NULL;
@@ -82,7 +82,7 @@ static void default_handler(const char *name)
     wrong(file);
     expect(called == 2, "and calls it");
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
-    /* MPICH counts no reference for a handler that is inherited, and gives one back: the program keeps its own. */
+    /* MPICH takes no reference for an inherited handler, but drops one: the program keeps its own. */
     MPI_File_close(&file);
 }
 

@@ -1,12 +1,12 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Error handlers of files as Fortran programs have them: handlers_f CASE FILE, on any file system; ends with 0 if all was
-! right.
+! Error handlers of files in Fortran programs: handlers_f CASE FILE, on any file system; the exit status is 0 if all checks
+! passed.
 module seen
     implicit none
     integer :: called = 0, code_seen = 0, faults = 0
 contains
-    ! What MPICH 4.0 gives for the file is half of a C pointer, on any file system; so the code alone is
-    ! looked at.
+    ! The file that MPICH 4.0 passes is half of a C pointer, on any file system; so only the code is
+    ! checked.
     subroutine handler(file, code)
         integer :: file, code
         called = called + 1
@@ -18,7 +18,7 @@ contains
         character(len=*), intent(in) :: what
         if (condition) return
         faults = faults + 1
-        write (0, '(2a)') 'not so: ', what
+        write (0, '(2a)') 'failed: ', what
     end subroutine expect
 end module seen
 
@@ -83,7 +83,7 @@ contains
         call expect(error == MPI_SUCCESS, 'the file closes')
     end subroutine own_handler
 
-    ! MPI_ERRORS_RETURN is what files have from the start.
+    ! MPI_ERRORS_RETURN is the default for files.
     subroutine errors_return
         integer :: file, code, rank
         call MPI_FILE_OPEN(MPI_COMM_WORLD, trim(name)//'.missing', MPI_MODE_RDONLY, MPI_INFO_NULL, file, code)

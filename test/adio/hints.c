@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints, good and bad: hints CASE FILE. */
+/* Valid and invalid hints: hints CASE FILE. */
 #include "cases.h"
 
 /* The value of a hint that is in force; "" if it is not shown. */
@@ -15,7 +15,7 @@ static const char *shown(MPI_File file, const char *key)
     return found ? value : "";
 }
 
-/* What makes no sense, and what is in force instead ("": not shown). errors.sh looks for one warning for each. */
+/* Invalid values, and what is in force instead ("": not shown). errors.sh expects one warning for each. */
 static void nonsense(const char *name)
 {
     static const char *const rows[][3] = {
@@ -55,7 +55,7 @@ static void nonsense(const char *name)
 
         if (strcmp(value, wanted) != 0)
             fprintf(stderr, "%s = %s: \"%s\" is in force\n", rows[i][0], rows[i][1], value);
-        expect(strcmp(value, wanted) == 0, "what is in force instead of nonsense");
+        expect(strcmp(value, wanted) == 0, "the default is in force instead of an invalid value");
         MPI_File_close(&file);
     }
 }
@@ -71,14 +71,14 @@ static void much_nonsense(const char *name)
     int byte = rank, back = -1;
     MPI_File file = open_hinted(name, sizeof hints / sizeof *hints, hints);
 
-    expect(*shown(file, "unknown_to_all") == '\0', "what is unknown is not shown");
+    expect(*shown(file, "unknown_to_all") == '\0', "an unknown hint is not shown");
     expect(MPI_File_write_at_all(file, 4 * rank, &byte, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
     expect(MPI_File_read_at_all(file, 4 * rank, &back, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "read");
     expect(back == rank, "what was written is read");
     MPI_File_close(&file);
 }
 
-/* Each rank with hints of its own: those of rank 0 count, and nobody waits. */
+/* Ranks give different hints: those of rank 0 are used, and no rank hangs. */
 static void differing_hints(const char *name)
 {
     static const char *const first[][2] = {{"cb_buffer_size", "1048576"}, {"themis_collective", "list"}};
@@ -91,7 +91,7 @@ static void differing_hints(const char *name)
     MPI_File_close(&file);
 }
 
-/* Hints that come after the open change nothing and show nothing; what was shown can be handed on. */
+/* Hints after the open change nothing and are not shown; the hints that are shown can be passed to the next open. */
 static void late_hints(const char *name)
 {
     static const char *const given[][2] = {{"themis_collective", "twophase"}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Holds a lock as another client would: holder PATH OFFSET LENGTH SECONDS. Says "held" when it has it. */
+/* Holds a lock as another client: holder PATH OFFSET LENGTH SECONDS. Prints "held" when it has the lock. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <themis/themis.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hint themis_cache=on, that small independent accesses go through a cache: what is seen when, in the order in
- * which MPI promises it; and that it is in force, since a write that no sync followed is not at the servers yet.
+ * The hint themis_cache=on for small independent accesses: writes become visible when MPI guarantees it; and the cache
+ * is in use, since a write without a sync has not reached the servers.
  *
  *   mpirun -n N ./independent_cache FILE
  */
@@ -86,7 +86,7 @@ static void ask_size(MPI_File file)
     MPI_File_set_size(file, place(0, BLOCKS));
 }
 
-/* Atomic mode ends it, and what was written before is there at once. */
+/* Atomic mode turns the cache off, and earlier writes are visible immediately. */
 static void go_atomic(MPI_File file)
 {
     write_mine(file, 3);
