@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <sys/random.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 #include "util/clock.h"
 #include "util/log.h"
 

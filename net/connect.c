@@ -7,7 +7,7 @@
  * connects and is not Themis never gets that far.
  */
 #include <stdio.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 #include "util/clock.h"
 #include "util/log.h"
 

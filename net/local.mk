@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += net/libthemis-net.la
-net_libthemis_net_la_SOURCES = net/conn.c net/connect.c net/copy.c net/copy.h net/expose.c net/frame.h \
-	net/internal.h net/local.c net/local.h net/meet.c net/message.c net/net.c net/net.h net/pieces.c net/progress.c \
-	net/ring.c net/ring.h net/stage.c net/stage.h net/transfer.c net/worker.c
+net_libthemis_net_la_SOURCES = net/conn.c net/connect.c net/local/process_vm.c net/local/process_vm.h net/exposed_memory.c net/frame.h \
+	net/core.h net/local/channel.c net/local/channel.h net/local/listener.c net/message.c net/net.c net/net.h net/segments.c net/event_loop.c \
+	net/local/ring.c net/local/ring.h net/local/staging.c net/local/staging.h net/transfer.c net/ucx/ucx.c
 net_libthemis_net_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(XXHASH_CFLAGS)
 net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 

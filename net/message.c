@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 #include "util/log.h"
 
 /* What a peer that does not read, or one that only talks, can make us hold. */

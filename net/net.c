@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"

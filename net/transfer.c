@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "net/copy.h"
-#include "net/local.h"
+#include "net/local/process_vm.h"
+#include "net/local/channel.h"
 #include "util/log.h"
 
 /* All chunks of a transfer that are under way fit into the ring of a local connection. */

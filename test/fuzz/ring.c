@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 
 enum { SCRATCH = 64 << 10 };
 

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "net/internal.h"
+#include "net/core.h"
 #include "test/lib/run.h"
 #include "test/net/peer.h"
 #include "util/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "net/internal.h"
+#include "net/core.h"
 #include "test/server/engine_rig.h"
 #include <check.h>
 #include <stdlib.h>

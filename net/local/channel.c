@@ -10,7 +10,7 @@
  * Each ring is a byte in the socket and an event; nobody needs the byte, so it stays there until the peer may have
  * rung BELLS times: a socket holds more than 250, and one that is full rings no more.
  */
-#include "net/local.h"
+#include "net/local/channel.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

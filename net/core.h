@@ -13,8 +13,8 @@
  * Locking: `lock` guards UCX and every field below it unless something else is said. UCX's callbacks run with it held
  * and never call handlers: they queue events, which the thread with the progress role hands out without the lock.
  */
-#ifndef THEMIS_NET_INTERNAL_H
-#define THEMIS_NET_INTERNAL_H
+#ifndef THEMIS_NET_CORE_H
+#define THEMIS_NET_CORE_H
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One copy between this process and another of the same user, by the kernel. */
-#ifndef THEMIS_NET_COPY_H
-#define THEMIS_NET_COPY_H
-#include "net/internal.h"
+#ifndef THEMIS_NET_LOCAL_PROCESS_VM_H
+#define THEMIS_NET_LOCAL_PROCESS_VM_H
+#include "net/core.h"
 
 typedef struct themis_net_copy {
     pid_t pid;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -19,7 +19,7 @@ enum { AM_ID = 1, MAX_STRANGERS = 1024 };
 
 /*
  * Shared memory of UCX is left out: it has no way to find out that a peer died, and one receive queue for all peers,
- * which a peer can spoil for the others. What is on one host goes through net/local.c instead.
+ * which a peer can spoil for the others. What is on one host goes through net/local/channel.c instead.
  */
 static const char *const settings[][2] = {{"TLS", "^sm,self"}, {"CM_REUSEADDR", "y"}};
 

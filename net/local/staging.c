@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "net/stage.h"
+#include "net/local/staging.h"
 #include <string.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 
 _Static_assert(THEMIS_NET_STAGE_SLOTS == 32, "a slot has a bit in a word");
 

@@ -5,7 +5,7 @@
  * meanwhile, harms its owner only.
  */
 #define _GNU_SOURCE
-#include "net/copy.h"
+#include "net/local/process_vm.h"
 #include <errno.h>
 #include "util/log.h"
 #include "util/status.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 #include "util/clock.h"
 #include "util/log.h"
 

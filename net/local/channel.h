@@ -4,11 +4,11 @@
  * wakes it; memory with rings for messages and stages for small bulk data, one for each direction; and, between
  * processes of one user, the right to copy other bulk data. Without that right bulk data goes through the rings.
  */
-#ifndef THEMIS_NET_LOCAL_H
-#define THEMIS_NET_LOCAL_H
-#include "net/internal.h"
-#include "net/ring.h"
-#include "net/stage.h"
+#ifndef THEMIS_NET_LOCAL_CHANNEL_H
+#define THEMIS_NET_LOCAL_CHANNEL_H
+#include "net/core.h"
+#include "net/local/ring.h"
+#include "net/local/staging.h"
 
 /* The shared memory. Who sends by rings[i] exposes by stages[i]. */
 enum { THEMIS_NET_TO_SERVER = 0, THEMIS_NET_TO_CLIENT = 1 };

@@ -4,8 +4,8 @@
  * them into a slot of his stage, and the peer copies from there, or to there, without a system call. Neither trusts the
  * other: a slot's content is data and nothing else, and where it lies is checked by the peer.
  */
-#ifndef THEMIS_NET_STAGE_H
-#define THEMIS_NET_STAGE_H
+#ifndef THEMIS_NET_LOCAL_STAGING_H
+#define THEMIS_NET_LOCAL_STAGING_H
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>

@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "net/local.h"
+#include "net/local/channel.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"

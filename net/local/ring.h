@@ -3,8 +3,8 @@
  * A stream of bytes in memory that two processes share: one writes, one reads, without system calls. Neither trusts the
  * other: each keeps its own position where the other cannot reach it, and the reader copies out before it looks.
  */
-#ifndef THEMIS_NET_RING_H
-#define THEMIS_NET_RING_H
+#ifndef THEMIS_NET_LOCAL_RING_H
+#define THEMIS_NET_LOCAL_RING_H
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory in pieces as one range of bytes. */
 #include <string.h>
-#include "net/internal.h"
+#include "net/core.h"
 
 int themis_net_pieces_set(themis_net_piece_t *pieces, const struct iovec *vector, size_t count, uint64_t *total)
 {
