@@ -123,7 +123,7 @@ static double run(side_t *side, what_t what, uint64_t length, unsigned rounds)
         while (side->answers == before)
             themis_net_progress(side->net, THEMIS_NS_PER_S);
         if (what == PUSH)
-            themis_net_exposed_settle(exposed);
+            themis_net_exposed_flush(exposed);
         if (what != ECHO)
             themis_net_unexpose(exposed);
     }

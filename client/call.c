@@ -301,7 +301,7 @@ int themis_client_call_answer(themis_client_peer_t *peer, const themis_proto_hea
         memcpy(call->reply.bytes, bytes, length);
         call->reply.length = length;
         call->incarnation = peer->incarnation;
-        themis_net_exposed_settle(call->exposed);
+        themis_net_exposed_flush(call->exposed);
     }
     end(call, status);
     refill(peer);

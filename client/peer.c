@@ -214,7 +214,7 @@ static themis_status_t begin(themis_client_peer_t *peer, uint64_t until)
     peer->state = THEMIS_CLIENT_PEER_CONNECTING;
     peer->attempt_until = until;
     pthread_mutex_unlock(&session->lock);
-    themis_status_t status = themis_net_connect_begin(session->net, server->host, server->port, &conn);
+    themis_status_t status = themis_net_connect_start(session->net, server->host, server->port, &conn);
     pthread_mutex_lock(&session->lock);
     if (status == THEMIS_OK)
         peer->attempt = conn;
@@ -229,7 +229,7 @@ static themis_status_t go_on(themis_client_peer_t *peer)
 
     if (conn) {
         pthread_mutex_unlock(&session->lock);
-        themis_status_t status = themis_net_connect_go_on(conn, 0);
+        themis_status_t status = themis_net_connect_progress(conn, 0);
         pthread_mutex_lock(&session->lock);
         if (status == THEMIS_IN_PROGRESS)
             return status;

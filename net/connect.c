@@ -88,7 +88,7 @@ static void give_up(themis_net_conn_t *conn, themis_status_t status)
     themis_net_conn_unref(conn);
 }
 
-themis_status_t themis_net_connect_begin(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn)
+themis_status_t themis_net_connect_start(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn)
 {
     if (port == 0 || host == NULL || themis_net_in_handler(net))
         return THEMIS_INVALID;
@@ -122,7 +122,7 @@ static themis_status_t go_on(themis_net_conn_t *conn, uint64_t until, uint64_t d
     return status;
 }
 
-themis_status_t themis_net_connect_go_on(themis_net_conn_t *conn, uint64_t timeout)
+themis_status_t themis_net_connect_progress(themis_net_conn_t *conn, uint64_t timeout)
 {
     return go_on(conn, themis_util_clock_now() + timeout, UINT64_MAX);
 }
@@ -132,7 +132,7 @@ themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t
 {
     uint64_t deadline = themis_util_clock_now() + timeout;
     themis_net_conn_t *new;
-    themis_status_t status = themis_net_connect_begin(net, host, port, &new);
+    themis_status_t status = themis_net_connect_start(net, host, port, &new);
 
     if (status == THEMIS_OK)
         status = go_on(new, deadline, deadline);

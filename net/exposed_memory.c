@@ -121,7 +121,7 @@ static void fill_slot(themis_net_exposed_t *exposed)
     themis_net_pieces_copy(exposed->pieces, exposed->count, 0, slot_of(exposed), exposed->total, 0);
 }
 
-void themis_net_exposed_settle(themis_net_exposed_t *exposed)
+void themis_net_exposed_flush(themis_net_exposed_t *exposed)
 {
     if (exposed == NULL || exposed->slot < 0 || !exposed->writable || exposed->settled)
         return;

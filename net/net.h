@@ -76,8 +76,8 @@ themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t
  * may still take its part, up to 2 s). THEMIS_IN_PROGRESS: not connected yet; any failure has closed it and taken the
  * reference.
  */
-themis_status_t themis_net_connect_begin(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn);
-themis_status_t themis_net_connect_go_on(themis_net_conn_t *conn, uint64_t timeout);
+themis_status_t themis_net_connect_start(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn);
+themis_status_t themis_net_connect_progress(themis_net_conn_t *conn, uint64_t timeout);
 
 /* Closes the connection; pending pulls and pushes end with THEMIS_DISCONNECTED. The object lives on until the last
  * reference is dropped; calls on it then fail with THEMIS_DISCONNECTED. */
@@ -133,7 +133,7 @@ themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *p
  * To be called when the peer has said that it is done with memory that was exposed for writing: the bytes are there
  * afterwards. Once; what is written to the memory later stays. NULL is allowed.
  */
-void themis_net_exposed_settle(themis_net_exposed_t *exposed);
+void themis_net_exposed_flush(themis_net_exposed_t *exposed);
 
 /* The descriptor to put into a request. */
 void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,

@@ -188,7 +188,7 @@ static void move(client_t *client, int push, uint64_t total, size_t count, uint6
     ck_assert_int_eq(themis_net_expose(client->conn, pieces, count, push, &exposed), THEMIS_OK);
     themis_net_exposed_descriptor(exposed, request.descriptor);
     ck_assert_int_eq(ask(client, &request), THEMIS_OK);
-    themis_net_exposed_settle(exposed);
+    themis_net_exposed_flush(exposed);
     themis_net_unexpose(exposed);
     if (push)
         test_fill(expected + offset, offset, length, 99);
@@ -438,7 +438,7 @@ static client_t *attempt_at(const char *host, uint16_t port, int local_copy)
 
     client->peer.port = port;
     ck_assert_int_eq(themis_net_create(&options, &handlers, client, &client->net), THEMIS_OK);
-    ck_assert_int_eq(themis_net_connect_begin(client->net, host, port, &client->conn), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect_start(client->net, host, port, &client->conn), THEMIS_OK);
     return client;
 }
 
@@ -462,7 +462,7 @@ START_TEST(who_it_is)
 
     ck_assert_int_eq(ask_who(client), THEMIS_OK);
     ck_assert_uint_eq(client->answer.sum, geteuid());
-    ck_assert_int_eq(themis_net_connect_go_on(other->conn, 10 * SECOND), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect_progress(other->conn, 10 * SECOND), THEMIS_OK);
     ck_assert_int_eq(ask_who(other), THEMIS_ACCESS);
     attempt_free(other);
     client_free(client);
@@ -487,7 +487,7 @@ static themis_status_t send_on(client_t *client, const client_t *of)
     themis_net_lock(client->net);
     themis_net_on_welcome(client->conn, &welcome);
     themis_net_unlock(client->net);
-    themis_status_t status = themis_net_connect_go_on(client->conn, SECOND);
+    themis_status_t status = themis_net_connect_progress(client->conn, SECOND);
     if (status != THEMIS_OK)
         client->conn = NULL; /* a failure has taken it */
     return status;
@@ -513,7 +513,7 @@ START_TEST(relay)
     await_welcome(attacker);
     client_t *victim = attempt_at(_i ? "127.0.0.2" : "127.0.0.1", ntohs(address.sin_port), 1);
     ck_assert_int_eq(send_on(victim, attacker), THEMIS_REFUSED);
-    ck_assert_int_eq(themis_net_connect_go_on(attacker->conn, SECOND), THEMIS_OK);
+    ck_assert_int_eq(themis_net_connect_progress(attacker->conn, SECOND), THEMIS_OK);
     ck_assert_int_eq(ask_who(attacker), THEMIS_ACCESS);
     ck_assert_int_eq(ask_who(client), THEMIS_OK);
     close(listener);
@@ -536,9 +536,9 @@ START_TEST(any_address)
     ck_assert_int_eq(themis_net_listen(client.net, "127.0.0.1", 0, &port), THEMIS_OK);
     client.net->address.sin_addr.s_addr = INADDR_ANY; /* pretended: a test listens at loopback alone */
     for (unsigned i = 0; i < 4; i++) {
-        ck_assert_int_eq(themis_net_connect_begin(client.net, "127.0.0.1", port, &client.conn), THEMIS_OK);
+        ck_assert_int_eq(themis_net_connect_start(client.net, "127.0.0.1", port, &client.conn), THEMIS_OK);
         client.conn->address.sin_addr.s_addr = inet_addr(meant[i]);
-        themis_status_t status = themis_net_connect_go_on(client.conn, 10 * SECOND);
+        themis_status_t status = themis_net_connect_progress(client.conn, 10 * SECOND);
         ck_assert_int_eq(status, i < 3 ? THEMIS_OK : THEMIS_REFUSED);
         if (status == THEMIS_OK) {
             themis_net_conn_close(client.conn);
@@ -716,7 +716,7 @@ START_TEST(each_message_wakes)
         ck_assert_int_eq(themis_net_send(client->conn, &request, sizeof request), THEMIS_OK);
         while (client->got <= round && client->closed == 0)
             themis_net_progress(client->net, 10 * SECOND);
-        themis_net_exposed_settle(exposed);
+        themis_net_exposed_flush(exposed);
         themis_net_unexpose(exposed);
         ck_assert_uint_lt(themis_util_clock_now() - start, 8 * SECOND);
         test_fill(expected, 0, sizeof bytes, request.ask == ASK_PUSH ? round : 1);
@@ -808,7 +808,7 @@ static void *work(void *arg)
         uint64_t until = themis_util_clock_now() + 20 * SECOND;
         while (shared->answers[worker->index] <= round && themis_util_clock_now() < until)
             themis_net_progress(shared->client.net, SECOND);
-        themis_net_exposed_settle(exposed);
+        themis_net_exposed_flush(exposed);
         themis_net_unexpose(exposed);
         if (push)
             test_fill(expected, 0, length, round);

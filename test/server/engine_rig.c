@@ -188,7 +188,7 @@ themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint6
     ck_assert_int_eq(themis_net_expose(client->conn, &piece, 1, opcode == THEMIS_OP_READ, &exposed), THEMIS_OK);
     themis_net_exposed_descriptor(exposed, io.descriptor);
     themis_status_t status = rig_call(client, opcode, &io);
-    themis_net_exposed_settle(exposed);
+    themis_net_exposed_flush(exposed);
     themis_net_unexpose(exposed);
     return status;
 }
