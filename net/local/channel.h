@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What two processes on one host share instead of UCX: a local socket, which tells who the other is, that it lives, and
- * wakes it; memory with rings for messages and stages for small bulk data, one for each direction; and, between
- * processes of one user, the right to copy other bulk data. Without that right bulk data goes through the rings.
+ * What a local connection consists of: the socket and the memory that both processes map.
+ *
+ * The socket wakes a peer that has written into its ring that it sleeps, or that it waits for room; so two busy
+ * processes exchange messages without system calls. Each wakeup is a byte in the socket and an event; nobody needs the
+ * byte, so it stays there until the peer may have sent MAX_WAKEUPS: a socket holds more than 250, and one that is full
+ * takes no more.
  */
 #ifndef THEMIS_NET_LOCAL_CHANNEL_H
 #define THEMIS_NET_LOCAL_CHANNEL_H
-#include "net/core.h"
+#include "net/conn.h"
 #include "net/local/ring.h"
 #include "net/local/staging.h"
 
-/* The shared memory. Who sends by rings[i] exposes by stages[i]. */
+/* The shared memory. Who sends by rings[i] exposes by staging[i]. */
 enum { THEMIS_NET_TO_SERVER = 0, THEMIS_NET_TO_CLIENT = 1 };
-typedef struct themis_net_local_shared {
+typedef struct themis_net_channel_shared {
     themis_net_ring_shared_t rings[2];
-    themis_net_stage_shared_t stages[2];
-} themis_net_local_shared_t;
+    themis_net_staging_shared_t staging[2];
+} themis_net_channel_shared_t;
 
-typedef struct themis_net_local {
+typedef struct themis_net_channel {
     int fd;     /* the socket; -1 none */
     int pid_fd; /* readable when the process has ended; -1 none */
     themis_net_peer_credentials_t peer;
-    atomic_int may_copy;
-    atomic_int hung_up; /* the peer is gone, what it has written is still to be read */
-    themis_net_local_shared_t *memory;
-    atomic_uint bells; /* how often the peer was allowed to ring since the socket was emptied */
+    atomic_int may_copy; /* by process_vm_readv and process_vm_writev */
+    atomic_int hung_up;  /* the peer is gone, what it has written is still to be read */
+    themis_net_channel_shared_t *memory;
+    atomic_uint wakeups; /* how often the peer was allowed to wake us since the socket was emptied */
 
-    uint32_t staged; /* slots of our stage in use; net->lock */
-    themis_net_stage_shared_t *mine, *theirs;
+    uint32_t staged; /* our staging buffers in use, a bit for each; net->lock */
+    themis_net_staging_shared_t *mine, *theirs;
 
     pthread_mutex_t out_lock; /* guards the next five */
     themis_net_ring_t out;
@@ -39,37 +42,24 @@ typedef struct themis_net_local {
     unsigned char *message;
     size_t message_length, message_have;
     int message_is_frame;
-} themis_net_local_t;
+} themis_net_channel_t;
 
-/* The listening socket of a net. */
-themis_status_t themis_net_local_listen(themis_net_t *net);
-void themis_net_local_unlisten(themis_net_t *net);
-/* Accepts, identifies, drops those who do not speak in time. Lock held, progressing thread. */
-void themis_net_local_accept(themis_net_t *net);
-void themis_net_local_identify(themis_net_t *net, unsigned stranger);
-/* Returns 1 if it has to be called again soon. */
-int themis_net_local_tend(themis_net_t *net);
+/* Takes the socket `fd` over and maps the file `memory`, which the caller closes. NULL: it could not, and `fd` is
+ * closed. */
+themis_net_channel_t *themis_net_channel_new(int fd, int memory, int server);
+/* Moves the connection to the local transport, with `channel`, which is taken over; lock held. Returns 0 if it has been
+ * lost or cannot be. */
+int themis_net_channel_attach(themis_net_conn_t *conn, themis_net_channel_t *channel);
 
-/* Client: asks the server for a local connection until `deadline`. THEMIS_UNSUPPORTED: it is on another host.
- * THEMIS_REFUSED: it has closed the socket, as it is not the server at conn->address, or ends. Lock not held. */
-themis_status_t themis_net_local_connect(themis_net_conn_t *conn, uint64_t deadline);
-
-/* Sends a message by the ring. Any thread, lock not held. */
-themis_status_t themis_net_local_send(themis_net_conn_t *conn, const void *bytes, size_t length);
-/* Sends a frame of bulk data by the ring, with a copy of its payload. Lock held. */
-themis_status_t themis_net_local_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
-                                      size_t length);
-
-/* Sends what is waiting and hands out what has come, as the progressing thread. Returns the number of messages. */
-unsigned themis_net_local_poll(themis_net_conn_t *conn);
-
-/* Before and after a sleep: asks the peer to ring. Returns 0 if there is something to read already. */
-int themis_net_local_doze(themis_net_conn_t *conn);
-void themis_net_local_awake(themis_net_conn_t *conn);
+void themis_net_channel_wake_peer(const themis_net_channel_t *channel);
+/* Before a sleep of the progressing thread: asks the peer to wake us. Returns 0 if there is something to read already.
+ */
+int themis_net_channel_arm(themis_net_conn_t *conn);
+void themis_net_channel_disarm(themis_net_channel_t *channel);
 /* The peer is gone: what it has written is read, then the connection is lost. Lock held. */
-void themis_net_local_hang_up(themis_net_conn_t *conn);
+void themis_net_channel_hang_up(themis_net_conn_t *conn);
 
-/* Stops watching (lock held); frees (last reference). */
-void themis_net_local_close(themis_net_conn_t *conn);
-void themis_net_local_free(themis_net_local_t *local);
+/* Shuts the socket down (lock held); frees (last reference; NULL is allowed). */
+void themis_net_channel_close(themis_net_conn_t *conn);
+void themis_net_channel_free(themis_net_channel_t *channel);
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "net/local/channel.h"
+#include "net/ucx/ucx.h"
 
 enum { MAX_WAITING = 64, PAYLOAD = 4096 };
 
