@@ -12,10 +12,13 @@ net_libthemis_net_la_SOURCES = net/address.c net/address.h net/conn.c net/conn.h
 net_libthemis_net_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(XXHASH_CFLAGS)
 net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 
-check_PROGRAMS += test/net/test_net
+check_PROGRAMS += test/net/test_net test/net/test_net_identity
 test_net_test_net_SOURCES = test/net/test_net.c test/net/peer.c test/net/peer.h
-test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
+test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
 test_net_test_net_LDADD = net/libthemis-net.la util/libthemis-util.la $(TEST_LIBS) $(XXHASH_LIBS)
+test_net_test_net_identity_SOURCES = test/net/test_net_identity.c test/net/peer.c test/net/peer.h
+test_net_test_net_identity_CPPFLAGS = $(test_net_test_net_CPPFLAGS)
+test_net_test_net_identity_LDADD = $(test_net_test_net_LDADD)
 
 EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/proto.c test/fuzz/proto.seeds test/fuzz/ring.c
 
