@@ -113,7 +113,7 @@ void themis_net_conn_close(themis_net_conn_t *conn)
         return;
     themis_net_lock(conn->net);
     if (conn->state == THEMIS_NET_LOST) {
-        conn->state = THEMIS_NET_CLOSED; /* the owner does not want to be told any more */
+        conn->state = THEMIS_NET_CLOSED; /* the owner has no interest in it any more */
     } else if (conn->state != THEMIS_NET_CLOSED) {
         conn->flush = conn->state == THEMIS_NET_OPEN;
         conn_retire(conn, THEMIS_NET_CLOSED, THEMIS_DISCONNECTED);

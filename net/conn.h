@@ -40,7 +40,7 @@ struct themis_net_conn {
     themis_status_t why;
     int flush;           /* closing: what was sent is to arrive */
     int closing;         /* in net->to_close */
-    int closed_reported; /* the owner has been told, or is not to be told, that it is closed */
+    int closed_reported; /* the closed event is queued, or the owner never had the connection */
     unsigned running;    /* transfers that have not ended */
     unsigned borrowed;   /* sends and fetches that use memory of others */
     uint64_t next_out, next_in;

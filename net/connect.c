@@ -35,7 +35,7 @@ void themis_net_connect_on_welcome(themis_net_conn_t *conn, const themis_net_fra
     conn->peer_key = frame->id;
     conn->cookie = frame->token;
     conn->state = THEMIS_NET_HANDSHAKE;
-    conn->net->wake_pending = 1; /* whoever connects is not waiting for an event */
+    conn->net->wake_pending = 1; /* the thread that connects does not wait for an event */
 }
 
 void themis_net_connect_on_ready(themis_net_conn_t *conn)

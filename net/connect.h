@@ -3,7 +3,7 @@
  * How a connection begins. The client sends HELLO with its key, over an endpoint by which the server knows it; the
  * server answers WELCOME with its own key and with the name of its local socket. A client that can reach that socket is
  * on the server's host: its connection is made anew there, and the endpoint is closed. Any other client sends READY.
- * Keys are random and known to the two sides only: later frames are taken from whoever knows the receiver's key. What
+ * Keys are random and known to the two sides only: later frames have to carry the key of the receiver. What
  * connects and is not Themis never gets that far.
  */
 #ifndef THEMIS_NET_CONNECT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events: what the owner of the net is to be told. They wait in net->events for the progressing thread. */
+/* Events, which wait in net->events until the progressing thread calls the owner's handlers for them. */
 #ifndef THEMIS_NET_EVENT_H
 #define THEMIS_NET_EVENT_H
 #include "net/conn.h"
@@ -35,8 +35,8 @@ void themis_net_event_free(themis_net_event_t *event);
 /* Calls the handler. */
 void themis_net_event_deliver(const themis_net_event_t *event);
 
-/* The handshake is complete: the connection is open, and its owner is told if the peer made it. */
+/* The handshake is complete: the connection is open, which its owner learns by a handler if the peer made it. */
 void themis_net_event_opened(themis_net_conn_t *conn);
-/* Tells the owner of a lost connection, once its transport is closed and its transfers have ended; else no effect. */
+/* Reports a lost connection once its transport is closed and its transfers have ended; else no effect. */
 void themis_net_event_closed(themis_net_conn_t *conn);
 #endif

@@ -164,8 +164,8 @@ static themis_status_t exposed_find(themis_net_conn_t *conn, const themis_net_fr
 
 /*
  * Begins to answer a frame about `length` bytes. Sets *memory to where the transport is to work: the exposed memory, or
- * a bounce buffer of the answer. If the request is refused, the peer is told so by a frame of the given type, and NULL
- * is returned.
+ * a bounce buffer of the answer. If the request is refused, a frame of the given type says so, and NULL is
+ * returned.
  */
 static answer_t *answer_new(themis_net_conn_t *conn, const themis_net_frame_t *frame, size_t length,
                             themis_net_frame_type_t type, void **memory)

@@ -206,8 +206,8 @@ static void warn_of_misdirected(themis_net_listener_t *listener, uid_t uid, cons
     if (now < listener->warn_again)
         return;
     listener->warn_again = now + WARN_INTERVAL;
-    themis_warn("a process of user %u on this host is refused: it wants the server at %s:%u, and whoever listens there "
-                "has sent it here",
+    themis_warn("refused a process of user %u on this host: it connects to %s:%u, but what listens there has named the "
+                "local socket of this server",
                 (unsigned)uid, inet_ntop(AF_INET, &meant, text, sizeof text), ntohs(hello->port));
 }
 

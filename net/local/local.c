@@ -129,17 +129,6 @@ static void local_on_event(themis_net_t *net, uint64_t what)
 
 /* --- of a connection --------------------------------------------------------------------------------------------- */
 
-/* The ring takes a copy, so `payload` is not needed any more when this returns. */
-static themis_status_t local_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
-                                  size_t length, themis_net_done_fn done, void *arg)
-{
-    themis_status_t status = themis_net_writer_post(conn, frame, payload, length);
-
-    if (done != NULL)
-        done(arg, status);
-    return status;
-}
-
 static void local_fetch(themis_net_conn_t *conn, const themis_net_payload_t *payload, void *buffer,
                         themis_net_done_fn done, void *arg)
 {
@@ -163,7 +152,7 @@ static void forgo_copies(themis_net_conn_t *conn, int error)
 static themis_status_t local_copy(themis_net_conn_t *conn, const themis_net_copy_t *copy)
 {
     if (copy->remote->flags & THEMIS_NET_STAGED)
-        return themis_net_staging_copy(conn->channel->theirs, copy);
+        return themis_net_staging_copy(conn, copy);
     if (!conn->channel->may_copy)
         return THEMIS_UNSUPPORTED;
     themis_status_t status = themis_net_process_vm_copy(conn->channel->peer.pid, copy);
@@ -172,19 +161,9 @@ static themis_status_t local_copy(themis_net_conn_t *conn, const themis_net_copy
     return status;
 }
 
-static int local_stage(themis_net_conn_t *conn, uint64_t bytes, unsigned char **buffer)
+static void local_free(themis_net_conn_t *conn)
 {
-    themis_net_channel_t *channel = conn->channel;
-    int slot = bytes <= THEMIS_NET_STAGING_BYTES ? themis_net_staging_take(&channel->staged) : -1;
-
-    if (slot >= 0)
-        *buffer = channel->mine->slots[slot];
-    return slot;
-}
-
-static void local_unstage(themis_net_conn_t *conn, int slot)
-{
-    themis_net_staging_put(&conn->channel->staged, slot);
+    themis_net_channel_free(conn->channel);
 }
 
 static void local_close(themis_net_conn_t *conn, int flush)
@@ -193,11 +172,6 @@ static void local_close(themis_net_conn_t *conn, int flush)
         return;
     themis_net_writer_progress(conn->channel);
     themis_net_channel_close(conn);
-}
-
-static void local_free(themis_net_conn_t *conn)
-{
-    themis_net_channel_free(conn->channel);
 }
 
 const themis_net_transport_t themis_net_local_transport = {
@@ -213,10 +187,10 @@ const themis_net_transport_t themis_net_local_transport = {
     .chunk_bytes = THEMIS_NET_RING_BYTES / THEMIS_NET_TRANSFER_CHUNKS - 4096,
     .connect = themis_net_connector_connect,
     .send = themis_net_writer_send,
-    .post = local_post,
+    .post = themis_net_writer_post,
     .fetch = local_fetch,
-    .stage = local_stage,
-    .unstage = local_unstage,
+    .stage = themis_net_staging_take,
+    .unstage = themis_net_staging_put,
     .copy = local_copy,
     .close = local_close,
     .free = local_free,

@@ -15,11 +15,11 @@ typedef struct themis_net_staging_shared {
     _Alignas(64) unsigned char slots[THEMIS_NET_STAGING_SLOTS][THEMIS_NET_STAGING_BYTES];
 } themis_net_staging_shared_t;
 
-/* A free buffer of ours, or -1; and back. `used` has a bit for each. Lock held. */
-int themis_net_staging_take(uint32_t *used);
-void themis_net_staging_put(uint32_t *used, int slot);
+/* A free buffer of ours if `bytes` fit into it, or -1; and back. Lock held. */
+int themis_net_staging_take(themis_net_conn_t *conn, uint64_t bytes, unsigned char **buffer);
+void themis_net_staging_put(themis_net_conn_t *conn, int slot);
 
 /* Copies between local memory and the peer's buffer that the descriptor names; THEMIS_PROTOCOL if there is no such
  * buffer. */
-themis_status_t themis_net_staging_copy(themis_net_staging_shared_t *theirs, const themis_net_copy_t *copy);
+themis_status_t themis_net_staging_copy(themis_net_conn_t *conn, const themis_net_copy_t *copy);
 #endif

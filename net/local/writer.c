@@ -146,14 +146,17 @@ themis_status_t themis_net_writer_send(themis_net_conn_t *conn, const void *byte
 }
 
 themis_status_t themis_net_writer_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
-                                       size_t length)
+                                       size_t length, themis_net_done_fn done, void *arg)
 {
-    if (themis_net_conn_is_dead(conn))
-        return THEMIS_DISCONNECTED;
-    themis_status_t status = send_outgoing(conn->channel, frame, payload, length);
+    themis_status_t status = THEMIS_DISCONNECTED;
+
+    if (!themis_net_conn_is_dead(conn))
+        status = send_outgoing(conn->channel, frame, payload, length);
     /* the peer waits for each frame: one that is left out would hold up a transfer for ever */
     if (status != THEMIS_OK)
         themis_net_conn_lose(conn, status);
+    if (done != NULL)
+        done(arg, status);
     return status;
 }
 

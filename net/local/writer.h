@@ -10,9 +10,9 @@
 
 /* Sends a message. Any thread, lock not held. */
 themis_status_t themis_net_writer_send(themis_net_conn_t *conn, const void *bytes, size_t length);
-/* Sends a frame of bulk data, with a copy of its payload. Lock held. */
+/* Sends a frame of bulk data, with a copy of its payload: `done` is called before this returns. Lock held. */
 themis_status_t themis_net_writer_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
-                                       size_t length);
+                                       size_t length, themis_net_done_fn done, void *arg);
 /* Moves what waits for room to the ring, as far as there is room now. */
 void themis_net_writer_progress(themis_net_channel_t *channel);
 #endif

@@ -47,7 +47,7 @@ static void on_frame(themis_net_conn_t *conn, const themis_net_frame_t *frame, t
     for (size_t i = 0; i < payload->length; i++)
         *(unsigned char *)conn->net->arg ^= bytes[i];
     if (payload->length < 64)
-        themis_net_writer_post(conn, frame, bytes, payload->length);
+        themis_net_writer_post(conn, frame, bytes, payload->length, NULL, NULL);
 }
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
