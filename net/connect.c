@@ -8,7 +8,8 @@
 
 #define WAIT_SLICE (20 * THEMIS_NS_PER_MS)
 
-void themis_net_connect_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame)
+void themis_net_connect_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                 themis_net_payload_t *payload)
 {
     themis_net_frame_t welcome = {.type = THEMIS_NET_WELCOME, .id = conn->key, .token = conn->net->cookie};
 
@@ -24,7 +25,8 @@ void themis_net_connect_on_hello(themis_net_conn_t *conn, const themis_net_frame
     conn->transport->post(conn, &welcome, NULL, 0, NULL, NULL);
 }
 
-void themis_net_connect_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *frame)
+void themis_net_connect_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                   themis_net_payload_t *payload)
 {
     if (conn->server || conn->state != THEMIS_NET_CONNECTING)
         return;
@@ -38,7 +40,8 @@ void themis_net_connect_on_welcome(themis_net_conn_t *conn, const themis_net_fra
     conn->net->wake_pending = 1; /* the thread that connects does not wait for an event */
 }
 
-void themis_net_connect_on_ready(themis_net_conn_t *conn)
+void themis_net_connect_on_ready(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                 themis_net_payload_t *payload)
 {
     if (conn->server && conn->state == THEMIS_NET_HANDSHAKE)
         themis_net_event_opened(conn);

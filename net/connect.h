@@ -8,11 +8,13 @@
  */
 #ifndef THEMIS_NET_CONNECT_H
 #define THEMIS_NET_CONNECT_H
-#include "net/frame.h"
-#include "net/net.h"
+#include "net/transport.h"
 
 /* Frames that have arrived; those that are not expected have no effect. Lock held. */
-void themis_net_connect_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame);
-void themis_net_connect_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *frame);
-void themis_net_connect_on_ready(themis_net_conn_t *conn);
+void themis_net_connect_on_hello(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                 themis_net_payload_t *payload);
+void themis_net_connect_on_welcome(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                   themis_net_payload_t *payload);
+void themis_net_connect_on_ready(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                 themis_net_payload_t *payload);
 #endif

@@ -130,14 +130,12 @@ static int wait_for_descriptors(themis_net_t *net, int timeout_ms)
 /* Looks for everything once; *active tells that a transport did something. */
 static unsigned loop_pass(themis_net_t *net, int thorough, int *active)
 {
-    unsigned handled = 0;
-
     thorough |= net->loop.tick++ % THOROUGH_INTERVAL == 0;
     if (thorough)
         wait_for_descriptors(net, 0);
     themis_net_lock(net);
     if (thorough)
-        net->loop.short_sleep = 0; /* what is not complete says so below */
+        net->loop.short_sleep = 0; /* set again by what has a deadline */
     *active = 0;
     for (int i = 0; i < THEMIS_NET_TRANSPORTS; i++)
         *active |= net->transports[i]->progress(net, thorough);
@@ -145,7 +143,7 @@ static unsigned loop_pass(themis_net_t *net, int thorough, int *active)
         themis_net_reap(net);
     if (thorough)
         net->loop.short_sleep |= net->unauthenticated > 0;
-    handled += deliver_events(net);
+    unsigned handled = deliver_events(net);
     themis_net_unlock(net);
     for (int i = 0; i < THEMIS_NET_TRANSPORTS; i++)
         if (net->transports[i]->receive != NULL)
@@ -160,7 +158,7 @@ static int loop_arm(themis_net_t *net)
 {
     themis_net_lock(net);
     int armed = net->events == NULL && net->to_close == NULL;
-    for (int i = 0; armed && i < THEMIS_NET_TRANSPORTS; i++)
+    for (int i = THEMIS_NET_TRANSPORTS - 1; armed && i >= 0; i--) /* UCX last: it costs a system call */
         armed = net->transports[i]->arm(net);
     net->kick = 0;
     themis_net_unlock(net);

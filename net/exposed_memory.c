@@ -197,7 +197,7 @@ static void on_data_sent(void *arg, themis_status_t status)
     answer_free(arg);
 }
 
-void themis_net_exposed_on_pull(themis_net_conn_t *conn, const themis_net_frame_t *frame)
+void themis_net_exposed_on_pull(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload)
 {
     themis_net_frame_t data = {.type = THEMIS_NET_DATA, .id = frame->id};
     void *memory;
@@ -221,8 +221,7 @@ static void on_push_fetched(void *arg, themis_status_t status)
     answer_free(answer);
 }
 
-void themis_net_exposed_on_push(themis_net_conn_t *conn, const themis_net_frame_t *frame,
-                                const themis_net_payload_t *payload)
+void themis_net_exposed_on_push(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload)
 {
     void *memory;
     answer_t *answer = answer_new(conn, frame, payload->length, THEMIS_NET_ACK, &memory);

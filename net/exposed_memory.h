@@ -8,7 +8,8 @@
 #include "net/transport.h"
 
 /* A frame that has arrived; lock held. */
-void themis_net_exposed_on_pull(themis_net_conn_t *conn, const themis_net_frame_t *frame);
+void themis_net_exposed_on_pull(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                themis_net_payload_t *payload);
 void themis_net_exposed_on_push(themis_net_conn_t *conn, const themis_net_frame_t *frame,
-                                const themis_net_payload_t *payload);
+                                themis_net_payload_t *payload);
 #endif

@@ -102,7 +102,7 @@ void themis_net_message_on_frame(themis_net_conn_t *conn, const themis_net_frame
     themis_net_event_t *event = NULL;
 
     if (conn->server && conn->state == THEMIS_NET_HANDSHAKE)
-        themis_net_connect_on_ready(conn);
+        themis_net_connect_on_ready(conn, frame, payload);
     if (conn->state != THEMIS_NET_OPEN && conn->server)
         return;
     if (payload->length <= THEMIS_NET_MAX_MESSAGE && conn->queued_in + payload->length <= THEMIS_NET_MAX_QUEUED)

@@ -17,36 +17,19 @@
 #define DEFAULT_SPIN (20 * THEMIS_NS_PER_US)
 #define FAREWELL (200 * THEMIS_NS_PER_MS) /* for peers to take what was sent to them last */
 
+static const themis_net_on_frame_fn frame_handlers[] = {
+    [THEMIS_NET_HELLO] = themis_net_connect_on_hello, [THEMIS_NET_WELCOME] = themis_net_connect_on_welcome,
+    [THEMIS_NET_READY] = themis_net_connect_on_ready, [THEMIS_NET_MESSAGE] = themis_net_message_on_frame,
+    [THEMIS_NET_PULL] = themis_net_exposed_on_pull,   [THEMIS_NET_DATA] = themis_net_transfer_on_data,
+    [THEMIS_NET_PUSH] = themis_net_exposed_on_push,   [THEMIS_NET_ACK] = themis_net_transfer_on_ack,
+};
+
 static void on_frame(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload)
 {
-    switch (frame->type) {
-    case THEMIS_NET_HELLO:
-        themis_net_connect_on_hello(conn, frame);
-        break;
-    case THEMIS_NET_WELCOME:
-        themis_net_connect_on_welcome(conn, frame);
-        break;
-    case THEMIS_NET_READY:
-        themis_net_connect_on_ready(conn);
-        break;
-    case THEMIS_NET_MESSAGE:
-        themis_net_message_on_frame(conn, frame, payload);
-        break;
-    case THEMIS_NET_PULL:
-        themis_net_exposed_on_pull(conn, frame);
-        break;
-    case THEMIS_NET_DATA:
-        themis_net_transfer_on_data(conn, frame, payload);
-        break;
-    case THEMIS_NET_PUSH:
-        themis_net_exposed_on_push(conn, frame, payload);
-        break;
-    case THEMIS_NET_ACK:
-        themis_net_transfer_on_ack(conn, frame);
-        break;
-    default:
+    if (frame->type >= THEMIS_NET_HELLO && frame->type <= THEMIS_NET_ACK)
+        frame_handlers[frame->type](conn, frame, payload);
+    else
         themis_net_conn_lose(conn, THEMIS_PROTOCOL);
-    }
 }
 
 themis_status_t themis_net_create(const themis_net_options_t *options, const themis_net_handlers_t *handlers, void *arg,

@@ -177,7 +177,7 @@ static void on_fetched(void *arg, themis_status_t status)
 }
 
 void themis_net_transfer_on_data(themis_net_conn_t *conn, const themis_net_frame_t *frame,
-                                 const themis_net_payload_t *payload)
+                                 themis_net_payload_t *payload)
 {
     chunk_t *chunk = chunk_find(conn, frame, 0);
 
@@ -191,7 +191,7 @@ void themis_net_transfer_on_data(themis_net_conn_t *conn, const themis_net_frame
     conn->transport->fetch(conn, payload, chunk->memory, on_fetched, chunk);
 }
 
-void themis_net_transfer_on_ack(themis_net_conn_t *conn, const themis_net_frame_t *frame)
+void themis_net_transfer_on_ack(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload)
 {
     chunk_t *chunk = chunk_find(conn, frame, 1);
 

@@ -13,8 +13,9 @@ enum { THEMIS_NET_TRANSFER_CHUNKS = 4 }; /* under way at a time */
 
 /* Frames that have arrived; those that are not expected have no effect. Lock held for all of these. */
 void themis_net_transfer_on_data(themis_net_conn_t *conn, const themis_net_frame_t *frame,
-                                 const themis_net_payload_t *payload);
-void themis_net_transfer_on_ack(themis_net_conn_t *conn, const themis_net_frame_t *frame);
+                                 themis_net_payload_t *payload);
+void themis_net_transfer_on_ack(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                themis_net_payload_t *payload);
 /* Ends the chunks of a dead connection that wait for the peer. */
 void themis_net_transfers_abandon(themis_net_conn_t *conn);
 #endif

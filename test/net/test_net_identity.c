@@ -74,7 +74,7 @@ static themis_status_t misdirect(test_client_t *client, const test_client_t *of)
     themis_net_frame_t welcome = {.type = THEMIS_NET_WELCOME, .id = of->conn->peer_key, .token = of->conn->cookie};
 
     themis_net_lock(client->net);
-    themis_net_connect_on_welcome(client->conn, &welcome);
+    themis_net_connect_on_welcome(client->conn, &welcome, NULL);
     themis_net_unlock(client->net);
     themis_status_t status = themis_net_connect_progress(client->conn, SECOND);
     if (status != THEMIS_OK)
