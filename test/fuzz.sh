@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Fuzzes what peers can send: messages (test/fuzz/proto.c), frames of the transport (frames.c) and the shared memory of
+# Fuzzes what peers can send: messages (test/fuzz/proto.c), frames of the transport (frames.c), and the shared memory of
 # a local connection (ring.c). A few seconds each; FUZZ_SECONDS=600 for a long run. New inputs stay in BUILD/fuzz.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libFuzzer: a peer that writes what it likes into the shared memory of a local connection. The input is a list of
+ * libFuzzer: a peer that writes arbitrary bytes into the shared memory of a local connection. The input is a list of
  * steps: a position to claim, and bytes to put somewhere; after each the connection is polled.
  */
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "net/local/reader.h"
 #include "net/local/writer.h"
 
-/* What the rest of net/ does is not under test here. */
+/* The rest of net/ is not tested here. */
 void themis_net_lock(themis_net_t *net)
 {
 }

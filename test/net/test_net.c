@@ -140,7 +140,7 @@ START_TEST(bulk_refusals)
 
     ck_assert_int_eq(themis_net_expose(client->conn, &all, 1, 0, &exposed), THEMIS_OK);
     themis_net_exposed_descriptor(exposed, request.descriptor);
-    uint64_t place = _i == 0 ? (uintptr_t)memory : 0; /* by shared memory: the number of the slot */
+    uint64_t place = _i == 0 ? (uintptr_t)memory : 0; /* by shared memory: the number of the staging buffer */
     for (int i = 0; i < 8; i++) {                     /* as doc/wire.md has it, whatever the host */
         ck_assert_uint_eq(request.descriptor[8 + i], i ? 0 : 100);
         ck_assert_uint_eq(request.descriptor[16 + i], place >> 8 * i & 0xff);
