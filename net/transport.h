@@ -47,7 +47,8 @@ typedef struct themis_net_transport {
     /* Listens at *address, which `host` named, and sets it to what was taken. Lock held. */
     themis_status_t (*listen)(themis_net_t *net, const char *host, struct sockaddr_in *address);
 
-    /* The next are called by the progressing thread. */
+    /* The next five are called by the progressing thread; progress of the network also by a thread that waits in
+     * themis_net_unexpose or themis_net_destroy. */
     /* Looks for what has arrived; `thorough`: also where it costs a system call. 1: there was something. Lock held. */
     int (*progress)(themis_net_t *net, int thorough);
     /* Hands messages to the handlers; returns how many. Lock not held. NULL: messages come as frames. */
@@ -72,15 +73,14 @@ typedef struct themis_net_transport {
     /* Brings a payload to `buffer` and calls `done`, perhaps before this returns. */
     void (*fetch)(themis_net_conn_t *conn, const themis_net_payload_t *payload, void *buffer, themis_net_done_fn done,
                   void *arg);
-    /* Takes a staging buffer for `bytes` of exposed memory and returns its number, or -1; gives it back. May be NULL.
-     */
+    /* Takes a staging buffer for `bytes` of exposed memory, returns its number or -1; gives it back. May be NULL. */
     int (*stage)(themis_net_conn_t *conn, uint64_t bytes, unsigned char **buffer);
     void (*unstage)(themis_net_conn_t *conn, int buffer);
     /* Copies in the calling thread, lock not held. THEMIS_UNSUPPORTED: use frames. May be NULL. */
     themis_status_t (*copy)(themis_net_conn_t *conn, const themis_net_copy_t *copy);
     /* Starts to close what the connection has of this transport, with everything flushed or not. */
     void (*close)(themis_net_conn_t *conn, int flush);
-    /* With the last reference; lock not held. May be NULL. */
+    /* With the last reference, the lock held or not. May be NULL. */
     void (*free)(themis_net_conn_t *conn);
 } themis_net_transport_t;
 #endif
