@@ -2,8 +2,8 @@
 /*
  * Round trips of net/ between two processes: a message and its answer; a request whose bytes the server pulls or pushes
  * before it answers. Prints a line for each size: microseconds a round trip (best and median of the repeats), MiB/s and
- * CPU microseconds of both processes. -u turns everything off that processes of one host have besides UCX; with -o (as
- * root) the client is another user, whose memory the server may not copy.
+ * CPU microseconds of both processes. -u: UCX only, without the local transport; -o (as root): the client is another
+ * user, whose memory the server may not copy. -s: microseconds of polling before a sleep; -y 0: no sched_yield.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "net/net.h"
 #include "util/clock.h"
 
-enum { MOST = 64 << 20, REPEATS = 5 };
+enum { MAX_BYTES = 64 << 20, REPEATS = 5 };
 
 typedef enum what { ECHO, PULL, PUSH } what_t;
 static const char *const names[] = {"message", "pull", "push"};
@@ -37,7 +37,7 @@ typedef struct side {
     unsigned answers;
 } side_t;
 
-static void answer(void *arg, themis_status_t status)
+static void send_answer(void *arg, themis_status_t status)
 {
     side_t *side = arg;
 
@@ -58,11 +58,11 @@ static void serve_one(void *arg, themis_net_conn_t *conn, const void *bytes, siz
     struct iovec local = {side->bytes, side->request.length};
     side->conn = conn;
     if (side->request.what == PULL)
-        status = themis_net_pull(conn, side->request.descriptor, 0, &local, 1, answer, side);
+        status = themis_net_pull(conn, side->request.descriptor, 0, &local, 1, send_answer, side);
     else
-        status = themis_net_push(conn, side->request.descriptor, 0, &local, 1, answer, side);
+        status = themis_net_push(conn, side->request.descriptor, 0, &local, 1, send_answer, side);
     if (status != THEMIS_IN_PROGRESS)
-        answer(side, status);
+        send_answer(side, status);
 }
 
 static void count_one(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
@@ -73,11 +73,11 @@ static void count_one(void *arg, themis_net_conn_t *conn, const void *bytes, siz
 static void serve(const themis_net_options_t *options, int out)
 {
     themis_net_handlers_t handlers = {.message = serve_one};
-    side_t side = {.bytes = malloc(MOST)};
+    side_t side = {.bytes = malloc(MAX_BYTES)};
     uint16_t port;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    memset(side.bytes, 1, MOST);
+    memset(side.bytes, 1, MAX_BYTES);
     if (themis_net_create(options, &handlers, &side, &side.net) != THEMIS_OK ||
         themis_net_listen(side.net, "127.0.0.1", 0, &port) != THEMIS_OK || write(out, &port, sizeof port) < 0)
         _exit(1);
@@ -123,7 +123,7 @@ static double run(side_t *side, what_t what, uint64_t length, unsigned rounds)
         while (side->answers == before)
             themis_net_progress(side->net, THEMIS_NS_PER_S);
         if (what == PUSH)
-            themis_net_exposed_settle(exposed);
+            themis_net_exposed_flush(exposed);
         if (what != ECHO)
             themis_net_unexpose(exposed);
     }
@@ -151,7 +151,7 @@ int main(int count, char **words)
     static const uint64_t sizes[] = {8, 512, 4096, 65536, 1 << 20, 16 << 20};
     themis_net_options_t options = {20 * THEMIS_NS_PER_US, 1, 1};
     themis_net_handlers_t handlers = {.message = count_one};
-    side_t side = {.bytes = malloc(MOST)};
+    side_t side = {.bytes = malloc(MAX_BYTES)};
     int ends[2], option, other_user = 0;
     uint16_t port = 0;
 
@@ -166,7 +166,7 @@ int main(int count, char **words)
             options.yield = atoi(optarg);
         else
             return 2;
-    memset(side.bytes, 2, MOST);
+    memset(side.bytes, 2, MAX_BYTES);
     if (pipe(ends) != 0)
         return 1;
     int server = fork();

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # net: round trips between two processes of this machine in microseconds: a message and its answer, and a request whose
-# bytes the server pulls or pushes. `local`: shared memory and one copy; `local, other user`: shared memory alone (as root
-# only); `ucx`: UCX over loopback; `ucx_perftest` is UCX's own benchmark over the same. cpu_us is of both processes. Both poll: on two cores nothing else should run.
+# bytes the server pulls or pushes. `local`: shared memory and one copy; `local, other user`: shared memory alone (as
+# root only); `ucx`: UCX over loopback; `ucx_perftest`: UCX's own benchmark over loopback. cpu_us is of both processes.
+# Both poll: on two cores nothing else should run.
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 

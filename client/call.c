@@ -296,7 +296,7 @@ static int on_reply(themis_client_peer_t *peer, const themis_proto_header_t *hea
         memcpy(call->reply.bytes, bytes, length);
         call->reply.length = length;
         call->incarnation = peer->incarnation;
-        themis_net_exposed_settle(call->exposed);
+        themis_net_exposed_flush(call->exposed);
     }
     call_end(call, status);
     /* many at a time, since each pass walks over all that are under way */

@@ -258,7 +258,7 @@ static themis_status_t attempt_begin(themis_client_peer_t *peer, uint64_t now)
     peer->state = THEMIS_CLIENT_PEER_CONNECTING;
     peer->attempt_until = end_of_attempt(peer, now);
     pthread_mutex_unlock(&poller->lock);
-    themis_status_t status = themis_net_connect_begin(poller->net, server->host, server->port, &conn);
+    themis_status_t status = themis_net_connect_start(poller->net, server->host, server->port, &conn);
     pthread_mutex_lock(&poller->lock);
     peer->conn = status == THEMIS_OK ? conn : NULL;
     return status;
@@ -271,7 +271,7 @@ static themis_status_t attempt_go_on(themis_client_peer_t *peer)
     themis_net_conn_t *conn = peer->conn;
 
     pthread_mutex_unlock(&peer->common->poller->lock);
-    themis_status_t status = themis_net_connect_go_on(conn, 0);
+    themis_status_t status = themis_net_connect_progress(conn, 0);
     pthread_mutex_lock(&peer->common->poller->lock);
     if (status != THEMIS_OK) {
         if (status != THEMIS_IN_PROGRESS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What net/ itself says to its peer: every UCX active message carries one frame as its header, and a message or bulk
- * data as its payload; between processes of one host the frames of bulk data go through the ring. Both sides run the
- * same build of this layer or refuse each other by `wire`, but nothing in a frame is believed before it is checked.
- * Frames travel little-endian, in the ring in the host's order; doc/wire.md has the table.
+ * Frames, the units on the transport: every UCX active message carries one as its header, and a message or bulk data
+ * as its payload; between processes of one host the frames of bulk data go through the ring. Both sides speak the same
+ * THEMIS_NET_WIRE or refuse each other, but nothing in a frame is believed before it is checked. Frames travel
+ * little-endian, in the ring in the host's order; doc/wire.md has the table.
  */
 #ifndef THEMIS_NET_FRAME_H
 #define THEMIS_NET_FRAME_H
@@ -14,7 +14,7 @@ enum {
     THEMIS_NET_MAX_MESSAGE = 2 << 20,
     THEMIS_NET_CHUNK = 1 << 20 /* bytes of bulk data in one active message, at most */
 };
-#define THEMIS_NET_MAGIC UINT64_C(0x31656d6568546e6b) /* in place of a key, in HELLO */
+#define THEMIS_NET_MAGIC UINT64_C(0x31656d6568546e6b) /* the key of a HELLO */
 
 typedef enum themis_net_frame_type {
     THEMIS_NET_HELLO = 1, /* client: id = its key, token = THEMIS_NET_WIRE */
@@ -29,7 +29,7 @@ typedef enum themis_net_frame_type {
 
 /* 48 bytes without gaps; themis_net_frame_swap makes it little-endian and back. */
 typedef struct themis_net_frame {
-    uint64_t key; /* of the receiver's connection: whom the frame is for, and that the sender was told so */
+    uint64_t key; /* of the receiver's connection; only its peer knows it */
     uint32_t type;
     int32_t status;
     uint64_t id;

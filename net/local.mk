@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += net/libthemis-net.la
-net_libthemis_net_la_SOURCES = net/conn.c net/connect.c net/copy.c net/copy.h net/expose.c net/frame.h \
-	net/internal.h net/local.c net/local.h net/meet.c net/message.c net/net.c net/net.h net/pieces.c net/progress.c \
-	net/ring.c net/ring.h net/stage.c net/stage.h net/transfer.c net/worker.c
+net_libthemis_net_la_SOURCES = net/address.c net/address.h net/conn.c net/conn.h net/connect.c net/connect.h \
+	net/core.c net/core.h net/descriptor.c net/descriptor.h net/event.c net/event.h net/event_loop.c net/event_loop.h \
+	net/exposed_memory.c net/exposed_memory.h net/frame.h net/local/channel.c net/local/channel.h net/local/connector.c \
+	net/local/connector.h net/local/hello.c net/local/hello.h net/local/listener.c net/local/listener.h \
+	net/local/local.c net/local/local.h net/local/process_vm.c net/local/process_vm.h net/local/reader.c \
+	net/local/reader.h net/local/ring.c net/local/ring.h net/local/staging.c net/local/staging.h net/local/writer.c \
+	net/local/writer.h net/message.c net/message.h net/net.c net/net.h net/reaper.c net/reaper.h net/segments.c \
+	net/segments.h net/transfer.c net/transfer.h net/transport.h net/ucx/active_message.c net/ucx/active_message.h \
+	net/ucx/endpoint.c net/ucx/endpoint.h net/ucx/ucx.c net/ucx/ucx.h
 net_libthemis_net_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(XXHASH_CFLAGS)
 net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 
-check_PROGRAMS += test/net/test_net
+check_PROGRAMS += test/net/test_net test/net/test_net_identity
 test_net_test_net_SOURCES = test/net/test_net.c test/net/peer.c test/net/peer.h
-test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
+test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
 test_net_test_net_LDADD = net/libthemis-net.la util/libthemis-util.la $(TEST_LIBS) $(XXHASH_LIBS)
+test_net_test_net_identity_SOURCES = test/net/test_net_identity.c test/net/peer.c test/net/peer.h
+test_net_test_net_identity_CPPFLAGS = $(test_net_test_net_CPPFLAGS)
+test_net_test_net_identity_LDADD = $(test_net_test_net_LDADD)
 
 EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/proto.c test/fuzz/proto.seeds test/fuzz/ring.c
 

@@ -1,42 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Messages: sending, and bringing what arrives into its order. UCX may deliver a large message (rendezvous, or several
- * lanes) later than a small one that was sent after it, so messages carry numbers, and one that is early or not
- * complete waits in conn->arrivals.
- */
+#include "net/message.h"
 #include <stdlib.h>
-#include <string.h>
-#include "net/local.h"
+#include "net/connect.h"
+#include "net/event.h"
 #include "util/log.h"
 
-/* What a peer that does not read, or one that only talks, can make us hold. */
-enum { MAX_QUEUED = 64 << 20, MAX_AHEAD = 4096 };
+enum { MAX_EARLY = 4096 }; /* messages that may come before an earlier one */
 
 themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size_t length)
 {
-    themis_net_frame_t frame = {.type = THEMIS_NET_MESSAGE};
     themis_status_t status;
 
     if (length > THEMIS_NET_MAX_MESSAGE)
         return THEMIS_RANGE;
-    if (conn->state == THEMIS_NET_OPEN && conn->local != NULL)
-        return themis_net_local_send(conn, bytes, length);
+    if (conn->state == THEMIS_NET_OPEN && conn->transport->send != NULL)
+        return conn->transport->send(conn, bytes, length);
     themis_net_lock(conn->net);
+    themis_net_frame_t frame = {.type = THEMIS_NET_MESSAGE, .id = conn->next_out};
     if (conn->state != THEMIS_NET_OPEN) {
         status = THEMIS_DISCONNECTED;
-    } else if (conn->queued_out + length > MAX_QUEUED) {
+    } else if (conn->queued_out + length > THEMIS_NET_MAX_QUEUED) {
         status = THEMIS_BUSY;
     } else {
-        frame.id = conn->next_out;
-        status = themis_net_post(conn, &frame, bytes, length, NULL, NULL);
-        if (status == THEMIS_OK)
-            conn->next_out++;
+        status = conn->transport->post(conn, &frame, bytes, length, NULL, NULL);
+        conn->next_out += status == THEMIS_OK;
     }
     themis_net_unlock(conn->net);
     return status;
 }
 
-static void deliver(themis_net_conn_t *conn)
+static void deliver_arrivals(themis_net_conn_t *conn)
 {
     themis_net_event_t *event;
 
@@ -47,14 +40,14 @@ static void deliver(themis_net_conn_t *conn)
     }
 }
 
-static void on_whole(void *arg, themis_status_t status)
+static void on_fetched(void *arg, themis_status_t status)
 {
     themis_net_event_t *event = arg;
     themis_net_conn_t *conn = event->conn;
 
     event->complete = 1;
     if (status == THEMIS_OK && !themis_net_conn_is_dead(conn)) {
-        deliver(conn);
+        deliver_arrivals(conn);
         return;
     }
     DL_DELETE(conn->arrivals, event);
@@ -65,41 +58,36 @@ static void on_whole(void *arg, themis_status_t status)
 }
 
 /* Inserts by number; returns 0 for a number that was used before or is too far ahead. */
-static int insert(themis_net_conn_t *conn, themis_net_event_t *event)
+static int arrivals_insert(themis_net_conn_t *conn, themis_net_event_t *event)
 {
-    themis_net_event_t *other, *place = NULL;
+    themis_net_event_t *other;
 
-    if (event->sequence - conn->next_in >= MAX_AHEAD)
+    if (event->sequence - conn->next_in >= MAX_EARLY)
         return 0;
     DL_FOREACH(conn->arrivals, other)
     {
         if (other->sequence == event->sequence)
             return 0;
-        if (other->sequence > event->sequence) {
-            place = other;
+        if (other->sequence > event->sequence)
             break;
-        }
     }
-    if (place != NULL)
-        DL_PREPEND_ELEM(conn->arrivals, place, event);
-    else
-        DL_APPEND(conn->arrivals, event);
+    DL_PREPEND_ELEM(conn->arrivals, other, event); /* appends if there is no other */
     return 1;
 }
 
-static themis_net_event_t *event_for(themis_net_conn_t *conn, const themis_net_frame_t *frame,
-                                     themis_net_payload_t *payload)
+static themis_net_event_t *arrival_new(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                       themis_net_payload_t *payload)
 {
     themis_net_event_t *event = themis_net_event_new(conn, THEMIS_NET_EVENT_MESSAGE);
 
     if (event == NULL)
         return NULL;
     event->sequence = frame->id;
-    event->from_ucx = payload->keepable;
-    event->bytes = payload->keepable ? payload->data : malloc(payload->length + 1);
-    if (event->bytes == NULL || !insert(conn, event)) {
-        if (payload->keepable)
-            event->bytes = NULL; /* stays UCX's */
+    event->release = payload->release;
+    event->bytes = payload->release != NULL ? payload->data : malloc(payload->length + 1);
+    if (event->bytes == NULL || !arrivals_insert(conn, event)) {
+        if (payload->release != NULL)
+            event->bytes = NULL; /* stays the transport's */
         themis_net_event_free(event);
         return NULL;
     }
@@ -108,46 +96,27 @@ static themis_net_event_t *event_for(themis_net_conn_t *conn, const themis_net_f
     return event;
 }
 
-void themis_net_on_message(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload)
+void themis_net_message_on_frame(themis_net_conn_t *conn, const themis_net_frame_t *frame,
+                                 themis_net_payload_t *payload)
 {
     themis_net_event_t *event = NULL;
 
-    if (conn->server && conn->state == THEMIS_NET_GREETED)
-        themis_net_on_ready(conn);
+    if (conn->server && conn->state == THEMIS_NET_HANDSHAKE)
+        themis_net_connect_on_ready(conn, frame, payload);
     if (conn->state != THEMIS_NET_OPEN && conn->server)
         return;
-    if (payload->length <= THEMIS_NET_MAX_MESSAGE && conn->queued_in + payload->length <= MAX_QUEUED)
-        event = event_for(conn, frame, payload);
+    if (payload->length <= THEMIS_NET_MAX_MESSAGE && conn->queued_in + payload->length <= THEMIS_NET_MAX_QUEUED)
+        event = arrival_new(conn, frame, payload);
     if (event == NULL) {
         themis_warn("dropping %s: a message of %zu bytes is too much or out of order", conn->peer, payload->length);
         themis_net_conn_lose(conn, THEMIS_PROTOCOL);
         return;
     }
-    if (payload->keepable) {
+    if (payload->release != NULL) {
         payload->kept = 1;
-        deliver(conn);
+        deliver_arrivals(conn);
     } else {
         event->complete = 0;
-        themis_net_fetch(conn, payload, event->bytes, on_whole, event);
-    }
-}
-
-void themis_net_on_bulk(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload)
-{
-    switch (frame->type) {
-    case THEMIS_NET_PULL:
-        themis_net_on_pull(conn, frame);
-        break;
-    case THEMIS_NET_DATA:
-        themis_net_on_data(conn, frame, payload);
-        break;
-    case THEMIS_NET_PUSH:
-        themis_net_on_push(conn, frame, payload);
-        break;
-    case THEMIS_NET_ACK:
-        themis_net_on_ack(conn, frame);
-        break;
-    default:
-        themis_net_conn_lose(conn, THEMIS_PROTOCOL);
+        conn->transport->fetch(conn, payload, event->bytes, on_fetched, event);
     }
 }

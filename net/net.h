@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages and bulk data between processes. UCX is behind this header and nowhere else.
+ * Messages and bulk data between processes.
  *
- * A themis_net_t is one UCX worker with its progress. Messages are UCX active messages; they arrive whole and in order
- * per connection. Bulk data does not travel in messages: the client exposes memory and puts a small descriptor of it
- * into its request; when the server serves the request it pulls from or pushes to that memory, any part of it, in any
- * order. On one host a few KiB go through memory that both map; more is copied once, by process_vm_readv/writev in the
- * calling thread, when both processes belong to one user (peer credentials of a local socket decide, never what the
- * peer says of itself). Otherwise the server asks for the bytes, or sends them, with further messages, for which UCX
- * chooses rendezvous, and the client has to progress.
+ * Messages arrive whole and in order per connection. Bulk data does not travel in messages: the client exposes memory
+ * and puts a small descriptor of it into its request; when the server serves the request it pulls from or pushes to
+ * that memory, any part of it, in any order.
  *
- * Two processes of one host talk through a local socket and memory that both map, and by nothing else: so what the
- * kernel says of the socket's peer holds for each message and each byte of the connection.
+ * Between hosts all goes by UCX (net/ucx): messages are active messages; for bulk data the server asks for the bytes,
+ * or sends them, with further ones, for which UCX chooses rendezvous, and the client has to make progress.
+ *
+ * Two processes of one host (net/local) use a local socket and memory that both map, and nothing else: so what the
+ * kernel says of the socket's peer holds for each message and each byte of the connection. A few KiB of bulk data go
+ * through that memory; more is copied once, by process_vm_readv or process_vm_writev in the server's calling thread, if
+ * both processes belong to one user (the credentials of the socket decide, never what the peer says of itself).
  *
  * Threads: every function may be called from any thread. Handlers run in the thread that calls themis_net_progress (or
  * that waits in themis_net_connect), without internal locks held, one at a time; they may send, pull, push, expose and
  * close, but not connect. Nothing here sleeps while it holds a lock.
  *
- * Processes: UCX does not survive a fork. A child may start programs, but must not use a net or make one if its parent
+ * Processes: UCX does not survive a fork. A child may start programs, but must not use a net, or make one if its parent
  * has had one; a daemon forks first.
  */
 #ifndef THEMIS_NET_H
@@ -45,12 +46,10 @@ typedef struct themis_net_handlers {
 } themis_net_handlers_t;
 
 typedef struct themis_net_options {
-    uint64_t spin;  /* ns that themis_net_progress polls before it sleeps */
-    int local_copy; /* 1: on one host, all by the local socket and shared memory, bulk data by process_vm_readv/writev
-                       if both processes belong to one user; 0: all by UCX */
-    int yield;      /* 1: sched_yield between polls, for processes that share cores with their peers */
-    int emulate_hosts; /* 1: a peer that comes by the network counts as one of another host, whatever its address; for
-                          tests */
+    uint64_t spin;     /* ns that themis_net_progress polls before it sleeps */
+    int local_copy;    /* 1: use the local transport between processes of one host; 0: all by UCX */
+    int yield;         /* 1: sched_yield between polls, for processes that share cores with their peers */
+    int emulate_hosts; /* for tests: a peer that connects by UCX counts as one of another host, whatever its address */
 } themis_net_options_t;
 
 /* Handlers and `arg` are kept until themis_net_destroy. Options NULL: 20 us, local copies, yield. */
@@ -71,13 +70,13 @@ themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t
                                    themis_net_conn_t **conn);
 
 /*
- * The same in steps, for several at a time. What begins is the caller's at once, but until going on with it has
- * succeeded it may only be closed. Going on progresses `net` for at most `timeout` ns (0: looks; a server that answers
- * may still take its part, up to 2 s). THEMIS_IN_PROGRESS: not connected yet; any failure has closed it and taken the
- * reference.
+ * The same in steps, for several connections at a time. themis_net_connect_start gives the caller a reference, but
+ * until themis_net_connect_progress has succeeded the connection may only be closed. The latter progresses `net` for at
+ * most `timeout` ns (0: one look); once the server has answered it may take up to 2 s more. THEMIS_IN_PROGRESS: not
+ * connected yet; any failure has closed the connection and dropped the reference.
  */
-themis_status_t themis_net_connect_begin(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn);
-themis_status_t themis_net_connect_go_on(themis_net_conn_t *conn, uint64_t timeout);
+themis_status_t themis_net_connect_start(themis_net_t *net, const char *host, uint16_t port, themis_net_conn_t **conn);
+themis_status_t themis_net_connect_progress(themis_net_conn_t *conn, uint64_t timeout);
 
 /* Closes the connection; pending pulls and pushes end with THEMIS_DISCONNECTED. The object lives on until the last
  * reference is dropped; calls on it then fail with THEMIS_DISCONNECTED. */
@@ -89,14 +88,14 @@ void themis_net_conn_unref(themis_net_conn_t *conn);
 void themis_net_conn_set_user(themis_net_conn_t *conn, void *user);
 void *themis_net_conn_user(const themis_net_conn_t *conn);
 
-/* "host:port" of the peer, or its process and user where it is on this host, for messages; lives as long as the
+/* "host:port" of the peer, or its process and user if it is on this host, to be shown; lives as long as the
  * connection. */
 const char *themis_net_conn_peer(const themis_net_conn_t *conn);
 
 /*
- * Who the kernel says is on the other side of a connection that came by the local socket. THEMIS_UNSUPPORTED: the peer
- * is on another host. THEMIS_ACCESS: it is on this host, or may be, and did not come by the local socket; it could be
- * anybody.
+ * The peer of a local connection, as the kernel knows it. THEMIS_UNSUPPORTED: the peer is on another host.
+ * THEMIS_ACCESS: it is on this host, or may be, and did not use the local socket; it could be any user. May ask the
+ * system for the addresses of this host.
  */
 typedef struct themis_net_peer_credentials {
     pid_t pid;
@@ -105,14 +104,14 @@ typedef struct themis_net_peer_credentials {
 } themis_net_peer_credentials_t;
 themis_status_t themis_net_conn_credentials(const themis_net_conn_t *conn, themis_net_peer_credentials_t *credentials);
 
-/* Sends a message of up to 2 MiB (THEMIS_RANGE); the bytes are copied if they cannot leave at once. THEMIS_BUSY: 64 MiB
- * wait already for a peer that does not read. What is sent just before a close may be lost. */
+/* Sends a message of up to 2 MiB (else THEMIS_RANGE); the bytes are copied if they cannot leave at once. THEMIS_BUSY:
+ * 64 MiB wait already for a peer that does not read. What is sent just before a close may be lost. */
 themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size_t length);
 
 /*
  * Makes progress and calls handlers. Polls for up to options.spin ns without an event, then sleeps until something
  * arrives, themis_net_wake is called, or `timeout` ns are over (0: do not sleep, and do not spin either). Returns the
- * number of events handled. Several threads may be in it: one polls, the others wait for it.
+ * number of events handled. Several threads may be in it: one polls, the others wait.
  */
 unsigned themis_net_progress(themis_net_t *net, uint64_t timeout);
 
@@ -122,25 +121,25 @@ void themis_net_wake(themis_net_t *net);
 /* --- client side of bulk data ------------------------------------------------------------------------------------ */
 
 /*
- * Exposes `count` pieces of memory, in their order one range of bytes, to the peer of `conn`: for reading by it
- * (writable 0), or for writing. The array is copied, the memory stays the caller's and must neither move nor, if it is
- * for reading, change before themis_net_unexpose.
+ * Exposes `count` segments of memory, in their order one range of bytes, to the peer of `conn`: to pull from (writable
+ * 0), or to push to. The array is copied, the memory stays the caller's and must neither move nor, if it is pulled
+ * from, change before themis_net_unexpose.
  */
-themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *pieces, size_t count, int writable,
+themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *segments, size_t count, int writable,
                                   themis_net_exposed_t **exposed);
 
 /*
- * To be called when the peer has said that it is done with memory that was exposed for writing: the bytes are there
- * afterwards. Once; what is written to the memory later stays. NULL is allowed.
+ * To be called when the peer has said that it is done with memory that was exposed to push to: afterwards the bytes are
+ * there. Only the first call has an effect, so what is written to the memory later stays. NULL is allowed.
  */
-void themis_net_exposed_settle(themis_net_exposed_t *exposed);
+void themis_net_exposed_flush(themis_net_exposed_t *exposed);
 
 /* The descriptor to put into a request. */
 void themis_net_exposed_descriptor(const themis_net_exposed_t *exposed,
                                    unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES]);
 
-/* Ends the exposure: later the peer cannot reach the memory by messages any more. Waits for a transfer that is under
- * way in this process. NULL is allowed. */
+/* Ends the exposure: messages of the peer cannot reach the memory any more. Waits for a transfer that is under way in
+ * this process. NULL is allowed. */
 void themis_net_unexpose(themis_net_exposed_t *exposed);
 
 /* --- server side of bulk data ------------------------------------------------------------------------------------ */
@@ -151,8 +150,8 @@ typedef void (*themis_net_moved_fn)(void *arg, themis_status_t status);
 /*
  * Moves bytes [offset, offset + sum of local lengths) of the peer's exposed range into (pull) or from (push) local
  * memory. THEMIS_OK: done, `moved` will not be called. THEMIS_IN_PROGRESS: `moved` will be called once; until then the
- * local memory and nothing else of the arguments must stay. Any other status: not started. THEMIS_RANGE: outside of
- * what is exposed; THEMIS_PROTOCOL: not a descriptor; THEMIS_ACCESS: the other direction was exposed.
+ * local memory must stay, but no other argument. Any other status: not started. THEMIS_RANGE: outside of what is
+ * exposed; THEMIS_PROTOCOL: not a descriptor; THEMIS_ACCESS: the other direction was exposed.
  */
 themis_status_t themis_net_pull(themis_net_conn_t *conn, const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],
                                 uint64_t offset, const struct iovec *local, size_t count, themis_net_moved_fn moved,
@@ -160,8 +159,4 @@ themis_status_t themis_net_pull(themis_net_conn_t *conn, const unsigned char des
 themis_status_t themis_net_push(themis_net_conn_t *conn, const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],
                                 uint64_t offset, const struct iovec *local, size_t count, themis_net_moved_fn moved,
                                 void *arg);
-
-/* Bytes that the descriptor exposes. */
-themis_status_t themis_net_descriptor_bytes(const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],
-                                            uint64_t *bytes);
 #endif

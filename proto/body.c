@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The layout of each body, one function for both directions; themis_proto_code_body chooses among them. */
-#include "proto/coder.h"
+#include "proto/body.h"
+#include "proto/list.h"
 
 enum {
     STRIPE_UNIT = 4096,
@@ -23,14 +24,14 @@ static void code_flag(themis_proto_coder_t *coder, uint8_t *flag)
     themis_proto_check(coder, !coder->bad && *flag <= 1);
 }
 
-/* A text that people may see. */
+/* A text that is shown on terminals. */
 static void code_label(themis_proto_coder_t *coder, themis_proto_text_t *text, size_t max)
 {
     themis_proto_code_text(coder, text, 0, max);
     themis_proto_check(coder, !coder->bad && themis_proto_is_printable(text));
 }
 
-/* 1 for an absolute path without empty, "." or ".." components; how long a component may be is the server's matter. */
+/* 1 for an absolute path without empty, "." or ".." components; the server checks the length of components. */
 static int is_path(const themis_proto_text_t *path)
 {
     const char *at = path->bytes, *end = at + path->length;
@@ -50,7 +51,7 @@ static int is_path(const themis_proto_text_t *path)
     return 1;
 }
 
-static void code_name_of(themis_proto_coder_t *coder, themis_proto_text_t *path)
+static void code_path_text(themis_proto_coder_t *coder, themis_proto_text_t *path)
 {
     themis_proto_code_text(coder, path, 1, THEMIS_PROTO_MAX_PATH);
     themis_proto_check(coder, !coder->bad && is_path(path));
@@ -106,7 +107,7 @@ static void code_welcome(themis_proto_coder_t *coder, themis_proto_welcome_t *we
 
 static void code_path(themis_proto_coder_t *coder, themis_proto_path_t *path)
 {
-    code_name_of(coder, &path->path);
+    code_path_text(coder, &path->path);
 }
 
 static void code_attr_fields(themis_proto_coder_t *coder, themis_proto_attr_t *attr)
@@ -132,7 +133,7 @@ static void code_create(themis_proto_coder_t *coder, themis_proto_create_t *crea
 {
     themis_proto_code_u32(coder, &create->flags);
     code_attr_fields(coder, &create->attr);
-    code_name_of(coder, &create->path);
+    code_path_text(coder, &create->path);
     if (coder->bad)
         return;
     themis_proto_check(coder, (create->flags & ~(uint32_t)CREATE_FLAGS) == 0);
@@ -143,7 +144,7 @@ static void code_create(themis_proto_coder_t *coder, themis_proto_create_t *crea
 static void code_remove(themis_proto_coder_t *coder, themis_proto_remove_t *remove)
 {
     themis_proto_code_type(coder, &remove->type);
-    code_name_of(coder, &remove->path);
+    code_path_text(coder, &remove->path);
 }
 
 static void code_setattr(themis_proto_coder_t *coder, themis_proto_setattr_t *setattr)
@@ -153,21 +154,21 @@ static void code_setattr(themis_proto_coder_t *coder, themis_proto_setattr_t *se
     themis_proto_code_u32(coder, &setattr->uid);
     themis_proto_code_u32(coder, &setattr->gid);
     themis_proto_code_u64(coder, &setattr->modified);
-    code_name_of(coder, &setattr->path);
+    code_path_text(coder, &setattr->path);
     themis_proto_check(coder, !coder->bad && (setattr->mask & ~(uint32_t)SET_MASK) == 0);
 }
 
 static void code_entry(themis_proto_coder_t *coder, themis_proto_entry_t *entry)
 {
     themis_proto_code_entry(coder, &entry->name, &entry->type);
-    code_name_of(coder, &entry->directory);
+    code_path_text(coder, &entry->directory);
 }
 
 static void code_readdir(themis_proto_coder_t *coder, themis_proto_readdir_t *readdir)
 {
     themis_proto_code_u32(coder, &readdir->limit);
     themis_proto_code_text(coder, &readdir->after, 0, THEMIS_PROTO_MAX_NAME);
-    code_name_of(coder, &readdir->path);
+    code_path_text(coder, &readdir->path);
     themis_proto_check(coder, !coder->bad && readdir->limit > 0 && readdir->limit <= MAX_ENTRIES);
 }
 

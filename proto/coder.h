@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A position in a message, and how single values are read or written there. Each layout is described once, by a
- * function that works in both directions: it hands the address of each field to the functions below, which store to it
- * when reading and only look at it when writing. The first thing that does not fit or breaks a limit sets `bad`, and
+ * function that works in both directions: it passes the address of each field to the functions below, which store to
+ * it when reading and only read it when writing. The first value that does not fit or breaks a limit sets `bad`, and
  * from then on nothing is touched. Internal to proto/.
  */
 #ifndef THEMIS_PROTO_CODER_H
@@ -26,7 +26,7 @@ static inline void themis_proto_check(themis_proto_coder_t *coder, int good)
         coder->bad = 1;
 }
 
-/* Moves on by `count` bytes; returns where they begin, or NULL when they do not fit. */
+/* Advances by `count` bytes; returns where they begin, or NULL if they do not fit. */
 static inline void *themis_proto_take(themis_proto_coder_t *coder, size_t count)
 {
     if (coder->bad || count > coder->length - coder->used) {
@@ -87,25 +87,13 @@ static inline void themis_proto_code_borrowed(themis_proto_coder_t *coder, const
         memcpy(at, *bytes, count);
 }
 
-/* A text behind its length in 16 bits, `min` to `max` bytes. */
+/* A text after its length in 16 bits, `min` to `max` bytes. */
 void themis_proto_code_text(themis_proto_coder_t *coder, themis_proto_text_t *text, size_t min, size_t max);
 
-/* One run, one entry, one row of a table; all check what they see. */
-void themis_proto_code_run(themis_proto_coder_t *coder, themis_proto_run_t *run);
-void themis_proto_code_entry(themis_proto_coder_t *coder, themis_proto_text_t *name, themis_proto_type_t *type);
-void themis_proto_code_row(themis_proto_coder_t *coder, themis_proto_table_row_t *row);
-
-/* The lists of a READ or WRITE, of a directory, of a table: everything behind the fixed fields of their bodies. */
-void themis_proto_code_runs(themis_proto_coder_t *coder, themis_proto_io_t *io);
-void themis_proto_code_entries(themis_proto_coder_t *coder, themis_proto_entries_t *entries);
-void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *table);
-
 void themis_proto_code_type(themis_proto_coder_t *coder, themis_proto_type_t *type);
-/* 1 for a name that may stand in a directory. */
+/* 1 for a valid name of a directory entry. */
 int themis_proto_is_name(const themis_proto_text_t *name);
-/* 1 if no byte is a control character: such a text can be printed to a terminal. */
+/* 1 if no byte is a control character: such a text can be shown on a terminal. */
 int themis_proto_is_printable(const themis_proto_text_t *text);
 
-/* The body that the header's kind, opcode and status name; `body` points to its struct. */
-void themis_proto_code_body(themis_proto_coder_t *coder, const themis_proto_header_t *header, void *body);
 #endif

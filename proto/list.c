@@ -1,51 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts, and the lists inside of messages: runs of an object, entries of a directory, rows of a job table. */
-#include "proto/coder.h"
+#include "proto/list.h"
 
 enum { RUN_BYTES = 32, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1 };
 
-void themis_proto_code_text(themis_proto_coder_t *coder, themis_proto_text_t *text, size_t min, size_t max)
-{
-    uint16_t length = (uint16_t)text->length;
-    const void *bytes = text->bytes;
-
-    themis_proto_check(coder, coder->out == NULL || text->length <= max);
-    themis_proto_code_u16(coder, &length);
-    themis_proto_check(coder, length >= min && length <= max);
-    themis_proto_code_borrowed(coder, &bytes, length);
-    if (coder->bad || coder->out != NULL)
-        return;
-    text->bytes = bytes;
-    text->length = length;
-}
-
-int themis_proto_is_printable(const themis_proto_text_t *text)
-{
-    for (uint32_t i = 0; i < text->length; i++)
-        if ((unsigned char)text->bytes[i] < ' ' || text->bytes[i] == 0x7f)
-            return 0;
-    return 1;
-}
-
-int themis_proto_is_name(const themis_proto_text_t *name)
-{
-    if (name->length == 0 || memchr(name->bytes, '/', name->length) != NULL ||
-        memchr(name->bytes, '\0', name->length) != NULL)
-        return 0;
-    return !(name->bytes[0] == '.' && (name->length == 1 || (name->length == 2 && name->bytes[1] == '.')));
-}
-
-void themis_proto_code_type(themis_proto_coder_t *coder, themis_proto_type_t *type)
-{
-    uint8_t number = (uint8_t)*type;
-
-    themis_proto_code_u8(coder, &number);
-    themis_proto_check(coder, number == THEMIS_PROTO_FILE || number == THEMIS_PROTO_DIRECTORY);
-    if (!coder->bad && coder->out == NULL)
-        *type = (themis_proto_type_t)number;
-}
-
-/* Bytes of all pieces of a run; 0 if an offset or the sum leaves 63 bits, or a piece overlaps the next. */
+/* Bytes of all pieces of a run; 0 if an offset or the sum exceeds 63 bits, or a piece overlaps the next. */
 static uint64_t run_total(const themis_proto_run_t *run)
 {
     uint64_t last = 0, end, total;
@@ -60,7 +18,7 @@ static uint64_t run_total(const themis_proto_run_t *run)
     return total;
 }
 
-void themis_proto_code_run(themis_proto_coder_t *coder, themis_proto_run_t *run)
+static void code_run(themis_proto_coder_t *coder, themis_proto_run_t *run)
 {
     themis_proto_code_u64(coder, &run->offset);
     themis_proto_code_u64(coder, &run->length);
@@ -78,7 +36,7 @@ void themis_proto_code_runs(themis_proto_coder_t *coder, themis_proto_io_t *io)
         themis_proto_run_t run;
         if (coder->out != NULL)
             memcpy(&run, io->run_bytes + i * sizeof run, sizeof run);
-        themis_proto_code_run(coder, &run);
+        code_run(coder, &run);
         if (coder->bad)
             return;
         uint64_t total = run_total(&run);
@@ -92,7 +50,7 @@ void themis_proto_run_get(const themis_proto_io_t *io, uint32_t index, themis_pr
 {
     themis_proto_coder_t coder = {.in = io->run_bytes + (size_t)index * RUN_BYTES, .length = RUN_BYTES};
 
-    themis_proto_code_run(&coder, run);
+    code_run(&coder, run);
 }
 
 void themis_proto_code_entry(themis_proto_coder_t *coder, themis_proto_text_t *name, themis_proto_type_t *type)
@@ -136,7 +94,7 @@ int themis_proto_entries_next(const themis_proto_entries_t *entries, uint32_t *c
     return 1;
 }
 
-/* Reads `count` entries to see that they are sound and are all there is. */
+/* Reads the entries to see that they are sound, and that their number is as said. */
 static int entries_are_sound(const themis_proto_entries_t *entries)
 {
     themis_proto_text_t name;
@@ -163,7 +121,7 @@ void themis_proto_code_entries(themis_proto_coder_t *coder, themis_proto_entries
     themis_proto_check(coder, entries_are_sound(entries));
 }
 
-void themis_proto_code_row(themis_proto_coder_t *coder, themis_proto_table_row_t *row)
+static void code_row(themis_proto_coder_t *coder, themis_proto_table_row_t *row)
 {
     themis_proto_code_text(coder, &row->job, 0, THEMIS_PROTO_MAX_TEXT);
     themis_proto_code_u32(coder, &row->uid);
@@ -184,7 +142,7 @@ int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor,
 
     if (*cursor >= table->length)
         return 0;
-    themis_proto_code_row(&coder, &found);
+    code_row(&coder, &found);
     if (coder.bad)
         return 0;
     *cursor = (uint32_t)coder.used;
@@ -192,36 +150,18 @@ int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor,
     return 1;
 }
 
-static void write_rows(themis_proto_coder_t *coder, const themis_proto_table_t *table)
-{
-    for (uint32_t i = 0; !coder->bad && i < table->rows; i++) {
-        themis_proto_table_row_t row;
-        memcpy(&row, table->bytes + i * sizeof row, sizeof row);
-        themis_proto_code_row(coder, &row);
-    }
-}
-
-static void read_rows(themis_proto_coder_t *coder, themis_proto_table_t *table)
-{
-    themis_proto_table_row_t row;
-    uint32_t cursor = 0, seen = 0;
-    const void *bytes = NULL;
-    size_t rest = coder->length - coder->used;
-
-    themis_proto_code_borrowed(coder, &bytes, rest);
-    if (coder->bad)
-        return;
-    table->bytes = bytes;
-    table->length = (uint32_t)rest;
-    while (themis_proto_table_next(table, &cursor, &row))
-        seen++;
-    themis_proto_check(coder, seen == table->rows && cursor == table->length);
-}
-
 void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *table)
 {
-    if (coder->out != NULL)
-        write_rows(coder, table);
-    else
-        read_rows(coder, table);
+    size_t start = coder->used;
+
+    for (uint32_t i = 0; !coder->bad && i < table->rows; i++) {
+        themis_proto_table_row_t row = {.nodes = 0};
+        if (coder->out != NULL)
+            memcpy(&row, table->bytes + i * sizeof row, sizeof row);
+        code_row(coder, &row);
+    }
+    if (coder->bad || coder->out != NULL)
+        return;
+    table->bytes = coder->in + start;
+    table->length = (uint32_t)(coder->used - start);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whole messages: the header, which is the same for all, and the body behind it. The header begins with a magic number,
- * so that traffic of something else is refused before anything in it is believed.
+ * Whole messages: the header, which is the same for all, and the body after it. The header begins with a magic number,
+ * so that other traffic is refused before anything in it is believed.
  */
-#include "proto/coder.h"
+#include "proto/body.h"
 #include "util/status.h"
 
 #define MAGIC UINT32_C(0x534d4854) /* "THMS" */

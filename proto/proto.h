@@ -5,7 +5,7 @@
  * Pure computation: no UCX, no threads, no allocation. A message is a header of THEMIS_PROTO_HEADER_BYTES and a body
  * whose layout follows from kind and opcode; all numbers are little-endian. Decoding trusts nothing: each length, count
  * and enumeration is checked, and a message with bytes left over is refused. Decoded texts and lists are borrowed from
- * the message's bytes and live as long as these. `doc/wire.md` describes the same for people.
+ * the message's bytes and live as long as these. `doc/wire.md` describes the same.
  */
 #ifndef THEMIS_PROTO_H
 #define THEMIS_PROTO_H
@@ -28,24 +28,24 @@ enum {
 
 /* X(name, number, request body, reply body) ; a body `none` is empty. Numbers never change. */
 #define THEMIS_PROTO_OPCODES(X)                                                                                        \
-    X(HELLO, 1, hello, welcome) /* first message of a connection: who is it, and for which job */                      \
+    X(HELLO, 1, hello, welcome) /* first message of a connection: who the client is, and for which job */              \
     X(HEARTBEAT, 2, none, none) /* the job is alive though it sends nothing else */                                    \
-    X(GOODBYE, 3, none, none)   /* the client leaves in order */                                                       \
+    X(GOODBYE, 3, none, none)   /* the client ends its session */                                                      \
     X(LOOKUP, 16, path, attr)   /* attributes of a name, at the name's home server */                                  \
     X(CREATE, 17, create, attr) /* a file or directory at the name's home server */                                    \
     X(REMOVE, 18, remove, attr) /* removes a name; the reply tells what it was */                                      \
     X(SETATTR, 19, setattr, attr)                                                                                      \
-    X(ENTRY_ADD, 20, entry, none) /* a name appears in its directory, at the directory's home server, which fails with \
-                                     NO_ENTRY or NOT_DIRECTORY if that is none; an entry of the name is replaced */    \
-    X(ENTRY_REMOVE, 21, entry, none) /* none there is success */                                                       \
+    X(ENTRY_ADD, 20, entry, none)    /* adds a name to its directory, at the directory's home server, which fails with \
+                                        NO_ENTRY or NOT_DIRECTORY if that is none; replaces an entry of that name */   \
+    X(ENTRY_REMOVE, 21, entry, none) /* success also if there is none */                                               \
     X(READDIR, 22, readdir, entries)                                                                                   \
     X(READ, 32, io, io_done) /* object bytes into the client's buffer */                                               \
     X(WRITE, 33, io, io_done)                                                                                          \
     X(TRUNCATE, 34, resize, none) /* sets the object's end, cutting or growing by a hole */                            \
-    X(ALLOCATE, 35, range, none)  /* reserves space, leaves contents and never lowers the end */                       \
+    X(ALLOCATE, 35, range, none)  /* reserves space, keeps contents and never lowers the end */                        \
     X(SIZE, 36, object, size)                                                                                          \
     X(SYNC, 37, object, none)                                                                                          \
-    X(DESTROY, 38, object, none) /* frees an object; none there is success */                                          \
+    X(DESTROY, 38, object, none) /* frees an object; success also if there is none */                                  \
     X(LOCK, 48, lock, none)      /* byte-range lock, at the file's first server; waits or refuses */                   \
     X(UNLOCK, 49, lock, none)                                                                                          \
     X(COUNTER, 50, counter, counter) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
@@ -64,8 +64,7 @@ typedef enum themis_proto_kind { THEMIS_PROTO_REQUEST = 1, THEMIS_PROTO_REPLY = 
 
 /*
  * `id` is chosen by the client, grows by one for each request of a session and comes back in the reply; together with
- * the session it makes a repeated request recognisable. A reply with a status below 0 has a `text` body that gives the
- * cause.
+ * the session it identifies a replayed request. A reply with a status below 0 has a `text` body that gives the cause.
  */
 typedef struct themis_proto_header {
     uint8_t version;
@@ -74,7 +73,7 @@ typedef struct themis_proto_header {
     uint32_t flags; /* 0 in version 1 */
     uint64_t id;
     int32_t status; /* themis_status_t; 0 in requests */
-    uint32_t body;  /* bytes behind the header */
+    uint32_t body;  /* bytes after the header */
 } themis_proto_header_t;
 
 /*
@@ -103,20 +102,20 @@ typedef struct themis_proto_hello {
     uint32_t priority; /* at least 1 */
     themis_proto_text_t host;
     uint32_t pid;
-    themis_proto_text_t policy; /* wish for the policy, empty for none */
+    themis_proto_text_t policy; /* requested policy, empty for none */
     uint8_t role;               /* 0 client, 1 server, 2 tool */
 } themis_proto_hello_t;
 
 typedef struct themis_proto_welcome {
-    uint64_t incarnation;         /* of the session at this server: another one when locks and replies were lost */
+    uint64_t incarnation;         /* of the session at this server: changes when its locks and replies were lost */
     uint32_t index;               /* of this server in the list of servers */
     uint32_t servers;             /* length of the list */
     uint64_t heartbeat;           /* ns between heartbeats that the server expects */
     themis_proto_layout_t layout; /* the server's default for new files */
     themis_proto_text_t name;
     themis_proto_text_t policy; /* in force */
-    uint8_t policy_granted;     /* 1: the wish of the hello is in force (or there was none) */
-    themis_proto_text_t fault;  /* what is wrong with the wish and where, if it is no policy; else empty */
+    uint8_t policy_granted;     /* 1: the requested policy is in force (or there was no request) */
+    themis_proto_text_t fault;  /* why the request is not a valid policy, and where; else empty */
 } themis_proto_welcome_t;
 
 typedef struct themis_proto_attr {
@@ -125,25 +124,25 @@ typedef struct themis_proto_attr {
     uint32_t mode, uid, gid;
     uint64_t created, modified; /* ns since 1970 */
     themis_proto_layout_t layout;
-    uint8_t fresh; /* 1: CREATE made it, 0: it was there */
+    uint8_t fresh; /* 1: CREATE made it, 0: it existed */
 } themis_proto_attr_t;
 
 typedef struct themis_proto_path {
-    /* Absolute, normalised: no empty, "." or ".." component, no trailing slash but for "/". All paths are refused
-     * otherwise; components longer than THEMIS_PROTO_MAX_NAME are for the server to refuse. */
+    /* Absolute, normalised: no empty, "." or ".." component, no trailing slash except for "/". Other paths are
+     * refused; components longer than THEMIS_PROTO_MAX_NAME are for the server to refuse. */
     themis_proto_text_t path;
 } themis_proto_path_t;
 
 enum {
-    THEMIS_PROTO_CREATE_EXCLUSIVE = 1, /* THEMIS_EXISTS when it is there */
-    THEMIS_PROTO_CREATE_ADOPT = 2,     /* take all of `attr` over, object id included (rename) */
+    THEMIS_PROTO_CREATE_EXCLUSIVE = 1, /* THEMIS_EXISTS if it exists */
+    THEMIS_PROTO_CREATE_ADOPT = 2,     /* use all of `attr`, object id included (rename) */
     THEMIS_PROTO_CREATE_REPLACE =
         4 /* with ADOPT: replace a file of that name; the reply's attr is then the old one's */
 };
 typedef struct themis_proto_create {
     themis_proto_text_t path;
     uint32_t flags;
-    themis_proto_attr_t attr; /* type, mode and layout count; the rest only with ADOPT */
+    themis_proto_attr_t attr; /* type, mode and layout are used; the rest only with ADOPT */
 } themis_proto_create_t;
 
 typedef struct themis_proto_remove {
@@ -165,7 +164,7 @@ typedef struct themis_proto_entry {
 
 typedef struct themis_proto_readdir {
     themis_proto_text_t path;
-    themis_proto_text_t after; /* entries behind this name, in byte order; empty: from the start */
+    themis_proto_text_t after; /* entries after this name, in byte order; empty: from the start */
     uint32_t limit;            /* entries wanted, 1 to 4096; the reply may hold fewer */
 } themis_proto_readdir_t;
 
@@ -177,11 +176,10 @@ typedef struct themis_proto_entries {
     uint32_t length;
 } themis_proto_entries_t;
 
-/* `count` pieces of `length` bytes, `stride` bytes from start to start: one row of a vector. count 1: a plain extent.
- */
+/* `count` pieces of `length` bytes, `stride` bytes from start to start, as in a vector. count 1: a plain extent. */
 typedef struct themis_proto_run {
     uint64_t offset; /* in the object */
-    uint64_t length; /* at least 1: an empty piece is left out */
+    uint64_t length; /* at least 1 */
     uint64_t stride; /* at least `length` if count > 1 */
     uint64_t count;  /* at least 1 */
 } themis_proto_run_t;
@@ -199,10 +197,10 @@ typedef struct themis_proto_io {
 } themis_proto_io_t;
 
 typedef struct themis_proto_io_done {
-    /* Moved. In a READ each piece is cut at the object's end by itself: what lies before the end is moved (holes as
-     * zeros), what lies behind leaves its place in the client's buffer untouched, and later pieces keep theirs. */
+    /* Moved. In a READ each piece is cut at the object's end: what lies before the end is moved (holes as zeros), what
+     * lies past it leaves its place in the client's buffer untouched, and later pieces keep theirs. */
     uint64_t bytes;
-    uint64_t end; /* the object's end: after a WRITE; for a READ the one that decided which bytes were moved */
+    uint64_t end; /* the object's end: after a WRITE; in a READ the end that decided which bytes were moved */
 } themis_proto_io_done_t;
 
 typedef struct themis_proto_resize {
@@ -218,13 +216,13 @@ typedef struct themis_proto_object {
 } themis_proto_object_t;
 
 typedef struct themis_proto_size {
-    uint64_t end;       /* one behind the last byte that was written or set, in object offsets */
+    uint64_t end;       /* one past the last byte that was written or set, in object offsets */
     uint64_t allocated; /* bytes of the store */
     uint64_t modified;  /* ns since 1970 */
 } themis_proto_size_t;
 
-/* A range that the owner holds already is granted at once (a repeated request); UNLOCK frees whatever part of the range
- * the owner holds, and none there is success. */
+/* A range that the owner holds already is granted at once (a replayed request); UNLOCK frees whatever part of the range
+ * the owner holds, and succeeds also if that is none. */
 typedef struct themis_proto_lock {
     uint64_t object, offset, length; /* file offsets; length UINT64_MAX: to the end of all files */
     uint64_t owner;                  /* distinguishes lock holders of one session */
@@ -240,7 +238,7 @@ typedef struct themis_proto_counter {
 } themis_proto_counter_t;
 
 typedef struct themis_proto_text_body {
-    themis_proto_text_t text; /* here up to what a message holds */
+    themis_proto_text_t text; /* up to what a message holds */
 } themis_proto_text_body_t;
 
 /* One job as one server sees it. */
@@ -269,18 +267,18 @@ typedef struct themis_proto_none {
 /*
  * Writes header and body of a request or reply to `out`, which holds `capacity` bytes, and stores the length. `body`
  * points to the struct that THEMIS_PROTO_OPCODES names (themis_proto_text_body_t for a failed reply; unused for
- * `none`). Of the header, kind, opcode, id and status count. THEMIS_RANGE: it does not fit or breaks a limit above.
+ * `none`). Of the header, kind, opcode, id and status are used. THEMIS_RANGE: it does not fit or breaks a limit above.
  */
 themis_status_t themis_proto_encode(const themis_proto_header_t *header, const void *body, void *out, size_t capacity,
                                     size_t *length);
 
 /*
- * Reads the header alone. THEMIS_VERSION: another version (header->version, opcode and id are set all the same, so that
- * a refusal can be sent). THEMIS_OPCODE: likewise for an opcode that is not known. THEMIS_PROTOCOL: anything else.
+ * Reads the header alone. THEMIS_VERSION: another version (header->version, opcode and id are set nevertheless, so
+ * that a refusal can be sent). THEMIS_OPCODE: likewise for an unknown opcode. THEMIS_PROTOCOL: anything else.
  */
 themis_status_t themis_proto_decode_header(const void *bytes, size_t length, themis_proto_header_t *header);
 
-/* Any body, decoded. Which member counts follows from kind, opcode and status of the header. */
+/* Any body, decoded. Which member is valid follows from kind, opcode and status of the header. */
 typedef union themis_proto_body {
     themis_proto_none_t none;
     themis_proto_hello_t hello;
@@ -305,7 +303,7 @@ typedef union themis_proto_body {
     themis_proto_table_t table;
 } themis_proto_body_t;
 
-/* Reads a whole message: header and body. Errors as of themis_proto_decode_header; `body` is written only on success.
+/* Reads a whole message: header and body. Errors as themis_proto_decode_header; `body` is written only on success.
  */
 themis_status_t themis_proto_decode(const void *bytes, size_t length, themis_proto_header_t *header,
                                     themis_proto_body_t *body);
@@ -317,7 +315,7 @@ void themis_proto_run_get(const themis_proto_io_t *io, uint32_t index, themis_pr
 themis_status_t themis_proto_entries_add(void *buffer, size_t capacity, size_t *used, const char *name,
                                          size_t name_length, themis_proto_type_t type);
 
-/* The entry at *cursor (0 at first), which moves on; returns 0 behind the last one. */
+/* The entry at *cursor (0 at first), which is advanced; returns 0 after the last one. */
 int themis_proto_entries_next(const themis_proto_entries_t *entries, uint32_t *cursor, themis_proto_text_t *name,
                               themis_proto_type_t *type);
 

@@ -54,7 +54,7 @@ static int on_entry(void *arg, const char *section, const char *key, const char 
         return 0;
     if (!*section) {
         reading->status = THEMIS_PARSE;
-        snprintf(reading->error, reading->size, "%s:%d: %s = %s comes before the first [section]", reading->path,
+        snprintf(reading->error, reading->size, "%s:%d: %s = %s stands before any [section]", reading->path,
                  reading->line, key, value);
     } else {
         reading->status = reading->entry(reading->arg, section, key, value, reading->line);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libFuzzer: a peer that sends what frames it likes. UCX is replaced by the functions below, which complete sends and
- * fetches at once or later; all of net/ runs above them. The input is a list of steps: a frame to a connection we
+ * libFuzzer: a peer that sends arbitrary frames. UCX is replaced by the functions below, which complete sends and
+ * fetches at once or later; all of net/ runs above them. The input is a list of steps: a frame to a connection that was
  * accepted or made, or something that the owner does meanwhile.
  */
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "net/local.h"
+#include "net/ucx/ucx.h"
 
 enum { MAX_WAITING = 64, PAYLOAD = 4096 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libFuzzer: a peer that writes what it likes into the shared memory of a local connection. The input is a list of
+ * libFuzzer: a peer that writes arbitrary bytes into the shared memory of a local connection. The input is a list of
  * steps: a position to claim, and bytes to put somewhere; after each the connection is polled.
  */
 #include <stdint.h>
@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "net/local.h"
+#include "net/local/local.h"
+#include "net/local/reader.h"
+#include "net/local/writer.h"
 
-enum { SCRATCH = 64 << 10 };
-
-/* What the rest of net/ does is not under test here. */
+/* The rest of net/ is not tested here. */
 void themis_net_lock(themis_net_t *net)
 {
 }
@@ -31,14 +31,23 @@ int themis_net_conn_is_dead(const themis_net_conn_t *conn)
     return conn->state == THEMIS_NET_LOST;
 }
 
-void themis_net_on_bulk(themis_net_conn_t *conn, const themis_net_frame_t *frame, const themis_net_payload_t *payload)
+int themis_net_watch(themis_net_t *net, int fd, uint32_t events, uint64_t what)
+{
+    return 0;
+}
+
+void themis_net_unwatch(themis_net_t *net, int fd)
+{
+}
+
+static void on_frame(themis_net_conn_t *conn, const themis_net_frame_t *frame, themis_net_payload_t *payload)
 {
     const unsigned char *bytes = payload->data;
 
     for (size_t i = 0; i < payload->length; i++)
         *(unsigned char *)conn->net->arg ^= bytes[i];
     if (payload->length < 64)
-        themis_net_local_post(conn, frame, bytes, payload->length);
+        themis_net_writer_post(conn, frame, bytes, payload->length, NULL, NULL);
 }
 
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
@@ -49,7 +58,7 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
         sum = (unsigned char)(sum + ((const unsigned char *)bytes)[i]);
     *(unsigned char *)arg = sum;
     if (length < 64)
-        themis_net_local_send(conn, bytes, length);
+        themis_net_writer_send(conn, bytes, length);
 }
 
 /* Takes a number of up to 8 bytes from the input. */
@@ -62,10 +71,10 @@ static uint64_t take(const uint8_t **at, const uint8_t *end, size_t count)
     return number;
 }
 
-static void step(themis_net_local_t *local, const uint8_t **at, const uint8_t *end)
+static void step(themis_net_channel_t *channel, const uint8_t **at, const uint8_t *end)
 {
     uint64_t what = take(at, end, 1), length = take(at, end, 1), place = take(at, end, 3);
-    themis_net_ring_shared_t *in = local->in.shared;
+    themis_net_ring_shared_t *in = channel->in.shared;
 
     for (; length > 0 && *at < end; length--)
         in->bytes[place++ % THEMIS_NET_RING_BYTES] = *(*at)++;
@@ -76,7 +85,7 @@ static void step(themis_net_local_t *local, const uint8_t **at, const uint8_t *e
     if (what & 4)
         in->writer_waits = 1;
     if (what & 8)
-        local->out.shared->read = take(at, end, 2);
+        channel->out.shared->read = take(at, end, 2);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -84,22 +93,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static themis_net_ring_shared_t rings[2];
     unsigned char sum;
-    themis_net_t net = {.handlers.message = on_message, .arg = &sum, .epoll_fd = -1};
-    themis_net_local_t *local = calloc(1, sizeof *local);
-    themis_net_conn_t conn = {.net = &net, .local = local, .announced = 1, .state = THEMIS_NET_OPEN};
+    themis_net_local_t local = {.scratch = malloc(THEMIS_NET_LOCAL_SCRATCH)};
+    themis_net_t net = {.handlers.message = on_message, .arg = &sum, .on_frame = on_frame, .local = &local};
+    themis_net_channel_t *channel = calloc(1, sizeof *channel);
+    themis_net_conn_t conn = {.net = &net, .channel = channel, .announced = 1, .state = THEMIS_NET_OPEN};
     const uint8_t *at = bytes, *end = bytes + size;
 
     memset(rings, 0, sizeof rings);
-    net.scratch = malloc(SCRATCH);
-    local->fd = local->pid_fd = -1;
-    local->in.shared = &rings[0];
-    local->out.shared = &rings[1];
-    pthread_mutex_init(&local->out_lock, NULL);
+    channel->fd = channel->pid_fd = -1;
+    channel->in.shared = &rings[0];
+    channel->out.shared = &rings[1];
+    pthread_mutex_init(&channel->out_lock, NULL);
     while (at < end && conn.state == THEMIS_NET_OPEN) {
-        step(local, &at, end);
-        themis_net_local_poll(&conn);
+        step(channel, &at, end);
+        themis_net_writer_progress(channel);
+        themis_net_reader_progress(&conn);
     }
-    themis_net_local_free(local);
-    free(net.scratch);
+    themis_net_channel_free(channel);
+    free(local.scratch);
     return 0;
 }

@@ -11,7 +11,7 @@
 #include <xxhash.h>
 #include "util/clock.h"
 
-enum { MOST_PIECES = 4096 };
+enum { MAX_PIECES = 4096 };
 
 typedef struct job {
     themis_net_conn_t *conn;
@@ -34,7 +34,7 @@ uint64_t test_sum(const unsigned char *bytes, uint64_t length)
     return XXH3_64bits(bytes, length);
 }
 
-static void finish(void *arg, themis_status_t status)
+static void job_finish(void *arg, themis_status_t status)
 {
     job_t *job = arg;
 
@@ -48,7 +48,7 @@ static void finish(void *arg, themis_status_t status)
 }
 
 /* Cuts the job's memory into pieces that lie in order. */
-static size_t cut(const job_t *job, struct iovec *pieces)
+static size_t job_pieces(const job_t *job, struct iovec *pieces)
 {
     size_t count = job->request.pieces > 0 ? job->request.pieces : 1;
     uint64_t step = job->request.length / count;
@@ -60,25 +60,25 @@ static size_t cut(const job_t *job, struct iovec *pieces)
     return count;
 }
 
-static void move(themis_net_conn_t *conn, const test_request_t *request)
+static void job_start(themis_net_conn_t *conn, const test_request_t *request)
 {
     job_t *job = calloc(1, sizeof *job);
-    struct iovec pieces[MOST_PIECES];
+    struct iovec pieces[MAX_PIECES];
     themis_status_t status;
 
     job->conn = conn;
     job->request = *request;
     job->bytes = calloc(1, request->length + 1);
     themis_net_conn_ref(conn);
-    size_t count = cut(job, pieces);
+    size_t count = job_pieces(job, pieces);
     if (request->ask == ASK_PULL) {
-        status = themis_net_pull(conn, request->descriptor, request->offset, pieces, count, finish, job);
+        status = themis_net_pull(conn, request->descriptor, request->offset, pieces, count, job_finish, job);
     } else {
         test_fill(job->bytes, request->offset, request->length, request->seed);
-        status = themis_net_push(conn, request->descriptor, request->offset, pieces, count, finish, job);
+        status = themis_net_push(conn, request->descriptor, request->offset, pieces, count, job_finish, job);
     }
     if (status != THEMIS_IN_PROGRESS)
-        finish(job, status);
+        job_finish(job, status);
 }
 
 static void tell_who(themis_net_conn_t *conn, test_request_t *request)
@@ -102,7 +102,7 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     else if (request.ask == ASK_CLOSE)
         themis_net_conn_close(conn);
     else if (request.ask != ASK_NOTHING)
-        move(conn, &request);
+        job_start(conn, &request);
 }
 
 static void on_opened(void *arg, themis_net_conn_t *conn)
@@ -131,7 +131,7 @@ static void serve(const themis_net_options_t *options, uint16_t port, int out)
 }
 
 /* A new program and not a mere fork: UCX does not survive a fork. */
-static void become(const char *role, const themis_net_options_t *options, unsigned number, int out)
+static void exec_role(const char *role, const themis_net_options_t *options, unsigned number, int out)
 {
     char numbers[4][24];
 
@@ -139,7 +139,7 @@ static void become(const char *role, const themis_net_options_t *options, unsign
     snprintf(numbers[1], sizeof numbers[1], "%d", out);
     snprintf(numbers[2], sizeof numbers[2], "%d", options->local_copy);
     snprintf(numbers[3], sizeof numbers[3], "%llu", (unsigned long long)options->spin);
-    execl("/proc/self/exe", "test_net", role, numbers[0], numbers[1], numbers[2], numbers[3], (char *)NULL);
+    execl("/proc/self/exe", "test_peer", role, numbers[0], numbers[1], numbers[2], numbers[3], (char *)NULL);
     _exit(1);
 }
 
@@ -152,7 +152,7 @@ test_peer_t test_peer_spawn(const char *role, const themis_net_options_t *option
         return peer;
     peer.pid = fork();
     if (peer.pid == 0)
-        become(role, options, number, ends[1]);
+        exec_role(role, options, number, ends[1]);
     close(ends[1]);
     if (read(ends[0], &peer.port, sizeof peer.port) != sizeof peer.port)
         peer.port = 0;
@@ -175,7 +175,8 @@ void test_peer_main(int count, char **words, test_role_fn other)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (strcmp(words[1], "serve") == 0)
         serve(&options, (uint16_t)number, out);
-    other(&options, number, out);
+    if (other != NULL)
+        other(&options, number, out);
     _exit(1);
 }
 
@@ -187,6 +188,151 @@ uint64_t test_peer_end(test_peer_t *peer, int signal)
     kill(peer->pid, signal);
     while (wait4(peer->pid, &status, 0, &used) < 0)
         ;
+    peer->pid = 0;
     return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * THEMIS_NS_PER_S +
            (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * THEMIS_NS_PER_US;
+}
+
+/* --- clients ----------------------------------------------------------------------------------------------------- */
+
+static void client_on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    test_client_t *client = arg;
+
+    memcpy(&client->answer, bytes, length < sizeof client->answer ? length : sizeof client->answer);
+    if (client->keep) {
+        free(client->bytes);
+        client->bytes = malloc(length + 1);
+        memcpy(client->bytes, bytes, length);
+    }
+    client->length = length;
+    if (client->on_message != NULL)
+        client->on_message(client, bytes, length);
+    client->got++;
+}
+
+static void client_on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
+{
+    test_client_t *client = arg;
+
+    client->why = why;
+    client->closed++;
+}
+
+themis_net_options_t test_options(int local_copy)
+{
+    return (themis_net_options_t){20 * THEMIS_NS_PER_US, local_copy, 1};
+}
+
+static test_client_t *client_create(const themis_net_options_t *options)
+{
+    themis_net_handlers_t handlers = {.message = client_on_message, .closed = client_on_closed};
+    test_client_t *client = calloc(1, sizeof *client);
+
+    ck_assert_int_eq(themis_net_create(options, &handlers, client, &client->net), THEMIS_OK);
+    return client;
+}
+
+test_client_t *test_client_new_with(const themis_net_options_t *options)
+{
+    test_peer_t peer = test_peer_start(options, 0);
+    test_client_t *client = client_create(options);
+
+    client->peer = peer;
+    ck_assert_uint_ne(peer.port, 0);
+    ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", peer.port, 10 * THEMIS_NS_PER_S, &client->conn),
+                     THEMIS_OK);
+    return client;
+}
+
+test_client_t *test_client_new(int local_copy)
+{
+    themis_net_options_t options = test_options(local_copy);
+
+    return test_client_new_with(&options);
+}
+
+test_client_t *test_client_start(const char *host, uint16_t port, int local_copy)
+{
+    themis_net_options_t options = test_options(local_copy);
+    test_client_t *client = client_create(&options);
+
+    ck_assert_int_eq(themis_net_connect_start(client->net, host, port, &client->conn), THEMIS_OK);
+    return client;
+}
+
+void test_client_free(test_client_t *client)
+{
+    themis_net_conn_close(client->conn);
+    themis_net_conn_unref(client->conn);
+    themis_net_destroy(client->net);
+    if (client->peer.pid > 0)
+        test_peer_end(&client->peer, SIGKILL);
+    free(client->bytes);
+    free(client);
+}
+
+void test_client_await(test_client_t *client, unsigned got)
+{
+    uint64_t until = themis_util_clock_now() + 20 * THEMIS_NS_PER_S;
+
+    while (client->got < got && client->closed == 0) {
+        ck_assert_uint_lt(themis_util_clock_now(), until);
+        themis_net_progress(client->net, THEMIS_NS_PER_S / 10);
+    }
+}
+
+themis_status_t test_client_ask(test_client_t *client, test_request_t *request)
+{
+    unsigned before = client->got;
+
+    ck_assert_int_eq(themis_net_send(client->conn, request, sizeof *request), THEMIS_OK);
+    test_client_await(client, before + 1);
+    ck_assert_uint_eq(client->closed, 0);
+    *request = client->answer;
+    return request->status;
+}
+
+void test_client_move(test_client_t *client, int push, uint64_t total, size_t count, uint64_t offset, uint64_t length,
+                      uint32_t local_pieces)
+{
+    uint64_t step = total / count, gap = count > 1 ? 16 : 0;
+    unsigned char *memory = calloc(1, total + count * gap + 1), *expected = calloc(1, total + 1);
+    struct iovec *pieces = calloc(count, sizeof *pieces);
+    themis_net_exposed_t *exposed;
+    test_request_t request = {
+        .ask = push ? ASK_PUSH : ASK_PULL, .offset = offset, .length = length, .seed = 99, .pieces = local_pieces};
+
+    test_fill(expected, 0, total, 7);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = i + 1 == count ? total : (i + 1) * step;
+        pieces[i] = (struct iovec){memory + i * (step + gap), end - i * step};
+        memcpy(pieces[i].iov_base, expected + i * step, pieces[i].iov_len);
+    }
+    ck_assert_int_eq(themis_net_expose(client->conn, pieces, count, push, &exposed), THEMIS_OK);
+    themis_net_exposed_descriptor(exposed, request.descriptor);
+    ck_assert_int_eq(test_client_ask(client, &request), THEMIS_OK);
+    themis_net_exposed_flush(exposed);
+    themis_net_unexpose(exposed);
+    if (push)
+        test_fill(expected + offset, offset, length, 99);
+    else
+        ck_assert_uint_eq(request.sum, test_sum(expected + offset, length));
+    for (size_t i = 0; i < count; i++) {
+        ck_assert(memcmp(pieces[i].iov_base, expected + i * step, pieces[i].iov_len) == 0);
+        for (uint64_t j = 0; i + 1 < count && j < gap; j++)
+            ck_assert_uint_eq(memory[i * (step + gap) + step + j], 0);
+    }
+    free(pieces);
+    free(expected);
+    free(memory);
+}
+
+void test_add_case(Suite *suite, const TTest *test, const char *name)
+{
+    TCase *one = tcase_create(name);
+
+    tcase_set_timeout(one, 120);
+    tcase_add_loop_test(one, test, 0, 2);
+    suite_add_tcase(suite, one);
 }

@@ -56,7 +56,7 @@ static int text_is(themis_proto_text_t text, const char *expected)
     return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
 }
 
-/* Every prefix of a message is refused, and so is a message with something behind it. */
+/* Every prefix of a message is refused, and so is a message with bytes after it. */
 static void assert_only_whole(size_t length)
 {
     themis_proto_header_t header;

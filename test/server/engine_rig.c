@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "net/internal.h"
+#include "net/core.h"
 #include "test/server/engine_rig.h"
 #include <check.h>
 #include <stdlib.h>
@@ -194,7 +194,7 @@ themis_status_t rig_io(rig_client_t *client, themis_proto_opcode_t opcode, uint6
     themis_proto_io_t io = {.object = object, .runs = count, .run_bytes = (const uint8_t *)runs};
     themis_net_exposed_t *exposed = rig_expose(client, memory, length, opcode == THEMIS_OP_READ, &io);
     themis_status_t status = rig_call(client, opcode, &io);
-    themis_net_exposed_settle(exposed);
+    themis_net_exposed_flush(exposed);
     themis_net_unexpose(exposed);
     return status;
 }

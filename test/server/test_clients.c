@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "net/internal.h"
+#include "net/core.h"
 #include "test/lib/run.h"
 #include "test/server/engine_rig.h"
 #include "util/clock.h"

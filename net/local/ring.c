@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "net/ring.h"
+#include "net/local/ring.h"
 #include <string.h>
 
 enum { SIZE = THEMIS_NET_RING_BYTES };

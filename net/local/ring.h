@@ -3,20 +3,27 @@
  * A stream of bytes in memory that two processes share: one writes, one reads, without system calls. Neither trusts the
  * other: each keeps its own position where the other cannot reach it, and the reader copies out before it looks.
  */
-#ifndef THEMIS_NET_RING_H
-#define THEMIS_NET_RING_H
+#ifndef THEMIS_NET_LOCAL_RING_H
+#define THEMIS_NET_LOCAL_RING_H
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { THEMIS_NET_RING_BYTES = 128 << 10 };
+/* What stands in it: see net/local/writer.h. */
+enum { THEMIS_NET_RING_BYTES = 128 << 10, THEMIS_NET_RING_HEADER = 8 };
+#define THEMIS_NET_RING_FRAME (UINT64_C(1) << 63)
+
+static inline size_t themis_net_ring_padding(size_t length)
+{
+    return (THEMIS_NET_RING_HEADER - length % THEMIS_NET_RING_HEADER) % THEMIS_NET_RING_HEADER;
+}
 
 /* The shared part, all zero at first. Positions count all bytes ever written or read. */
 typedef struct themis_net_ring_shared {
     _Alignas(64) _Atomic uint64_t written;
-    _Atomic uint32_t writer_waits; /* for room: the reader is to ring */
+    _Atomic uint32_t writer_waits; /* for room: the reader is to wake it */
     _Alignas(64) _Atomic uint64_t read;
-    _Atomic uint32_t reader_sleeps; /* the writer is to ring */
+    _Atomic uint32_t reader_sleeps; /* the writer is to wake it */
     _Alignas(64) unsigned char bytes[THEMIS_NET_RING_BYTES];
 } themis_net_ring_shared_t;
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The server's side of what net/local/hello.h describes. A process that has connected and does not say hello is dropped
+ * after a while, and only so many may be silent at a time. Apart from opening and closing, this belongs to the
+ * progressing thread.
+ */
+#ifndef THEMIS_NET_LOCAL_LISTENER_H
+#define THEMIS_NET_LOCAL_LISTENER_H
+#include "net/net.h"
+
+enum { THEMIS_NET_MAX_SILENT = 64 };
+
+/* An accepted socket by which nothing came yet. */
+typedef struct themis_net_silent {
+    int fd; /* -1: free */
+    uid_t uid;
+    uint64_t since; /* ns */
+} themis_net_silent_t;
+
+typedef struct themis_net_listener {
+    int fd;                /* -1: not listening */
+    uint64_t accept_again; /* when accepting goes on; 0: it does */
+    uint64_t warn_again;   /* when another warning of clients that want another server is due */
+    themis_net_silent_t silent[THEMIS_NET_MAX_SILENT];
+} themis_net_listener_t;
+
+void themis_net_listener_init(themis_net_listener_t *listener);
+/* Makes the socket and sets net->cookie. Lock held. */
+themis_status_t themis_net_listener_open(themis_net_t *net);
+void themis_net_listener_close(themis_net_listener_t *listener);
+
+/* The socket, or one that was accepted, is ready: accepts, or answers the hello. Lock not held. */
+void themis_net_listener_on_event(themis_net_t *net, uint64_t what);
+/* Drops those who do not speak in time. Returns 1 if it has to be called again soon. Lock held. */
+int themis_net_listener_expire(themis_net_t *net);
+#endif

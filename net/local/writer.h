@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending by a local connection. A message in the ring is its length in 8 bytes, then its bytes, padded to 8. Bulk data
+ * that cannot be copied between the processes goes the same way: THEMIS_NET_RING_FRAME is set in the length then, and
+ * the bytes are a frame and its payload.
+ */
+#ifndef THEMIS_NET_LOCAL_WRITER_H
+#define THEMIS_NET_LOCAL_WRITER_H
+#include "net/local/channel.h"
+
+/* Sends a message. Any thread, lock not held. */
+themis_status_t themis_net_writer_send(themis_net_conn_t *conn, const void *bytes, size_t length);
+/* Sends a frame of bulk data, with a copy of its payload: `done` is called before this returns. Lock held. */
+themis_status_t themis_net_writer_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
+                                       size_t length, themis_net_done_fn done, void *arg);
+/* Moves what waits for room to the ring, as far as there is room now. */
+void themis_net_writer_progress(themis_net_channel_t *channel);
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lists inside of messages: runs of an object, entries of a directory, rows of a job table. Internal to proto/. */
+#ifndef THEMIS_PROTO_LIST_H
+#define THEMIS_PROTO_LIST_H
+#include "proto/coder.h"
+
+/* One entry; checks what it sees. */
+void themis_proto_code_entry(themis_proto_coder_t *coder, themis_proto_text_t *name, themis_proto_type_t *type);
+
+/* The lists of a READ or WRITE, of a directory, of a table: all that follows the fixed fields of their bodies. */
+void themis_proto_code_runs(themis_proto_coder_t *coder, themis_proto_io_t *io);
+void themis_proto_code_entries(themis_proto_coder_t *coder, themis_proto_entries_t *entries);
+void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *table);
+#endif
