@@ -8,14 +8,13 @@
 # may LAYER: the layers whose headers it may include beside its own and util; include/themis is open to all.
 may() {
     case $1 in
-    util | lap | proto | store) ;;
+    util | lap | proto | store | tools) ;;
     sched | net) echo proto ;;
     aggregation) echo lap ;;
     collective) echo aggregation ;;
     client) echo proto net ;;
     server) echo proto net sched store ;;
     adio) echo client collective aggregation ;;
-    tools) echo client aggregation ;;
     esac
 }
 
@@ -67,7 +66,12 @@ done
 for layer in util lap proto sched store aggregation collective net client server tools; do
     [ -z "$(objects $layer)" ] || none "what $layer exports begins with themis_${layer}_" "$(unprefixed $layer)"
 done
-none "only net knows UCX" "$(strays '# *include *[<"]uc[pst]/' util lap proto sched store aggregation collective client server adio tools)"
+none "only net/ucx knows UCX" "$(strays '# *include *[<"]uc[pst]/' $layers | grep -v '^net/ucx/')"
+none "only net/net.c knows both transports" "$(strays '# *include "net/(ucx|local)/' net |
+    grep -vE '^net/net\.c|^net/(ucx|local)/[^:]*:[0-9]*: *#include "net/\1')"
+none "only adio knows ROMIO" "$(strays '# *include *[<"]adio' $layers | grep -v '^adio/')"
+none "the driver includes nothing of the glue, the glue only the hooks of the driver" "$(strays 'include "(adio/glue|glue)/' adio/ad_themis
+strays 'include "(adio/ad_themis/)?ad_themis' adio/glue | grep -v 'ad_themis_hooks\.h"')"
 none "only util/config reads the environment" "$(strays '[^a-z_]getenv *\(' $layers |
     grep -v '^util/config')"
 none "no library ends the process" "$(strays '[^a-z_.>](exit|abort) *\(' $layers |

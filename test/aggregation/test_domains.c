@@ -243,15 +243,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("domains");
-    TCase *tcase = tcase_create("domains");
 
-    tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, operations_agree, 0, THEMIS_AGGREGATION_METHODS);
-    tcase_add_loop_test(tcase, large_ranges_stay_exact, 0, THEMIS_AGGREGATION_METHODS);
-    tcase_add_test(tcase, figure_2_of_the_paper);
-    tcase_add_test(tcase, static_cyclic_is_fixed_over_calls);
-    tcase_add_test(tcase, group_cyclic_adjusts_and_says_so);
-    tcase_add_test(tcase, bad_cuts_are_refused);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "domains", 60, NULL, NULL,
+              TESTS({operations_agree, THEMIS_AGGREGATION_METHODS},
+                    {large_ranges_stay_exact, THEMIS_AGGREGATION_METHODS}, {figure_2_of_the_paper, 1},
+                    {static_cyclic_is_fixed_over_calls, 1}, {group_cyclic_adjusts_and_says_so, 1},
+                    {bad_cuts_are_refused, 1}));
     return test_run(suite);
 }

@@ -126,15 +126,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("evaluation");
-    TCase *tcase = tcase_create("evaluation");
 
-    tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, cyclic_methods_keep_to_few_servers, 0, 7);
-    tcase_add_loop_test(tcase, transpose_has_about_one_conflict, 0, 7);
-    tcase_add_test(tcase, transpose_of_the_figure);
-    tcase_add_test(tcase, even_shares_stripes);
-    tcase_add_test(tcase, limit_bounds_the_work);
-    tcase_add_test(tcase, automatic_choice_follows_the_counts);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "evaluation", 60, NULL, NULL,
+              TESTS({cyclic_methods_keep_to_few_servers, 7}, {transpose_has_about_one_conflict, 7},
+                    {transpose_of_the_figure, 1}, {even_shares_stripes, 1}, {limit_bounds_the_work, 1},
+                    {automatic_choice_follows_the_counts, 1}));
     return test_run(suite);
 }

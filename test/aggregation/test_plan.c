@@ -510,23 +510,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("plan");
-    TCase *tcase = tcase_create("plan");
 
-    tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, small_plans_equal_brute_force, 0, 2);
-    tcase_add_test(tcase, topology_is_never_worse);
-    tcase_add_test(tcase, kept_slots_stay);
-    tcase_add_test(tcase, misfits_are_refused);
-    tcase_add_test(tcase, link_loads_add_up_to_hop_bytes);
-    tcase_add_test(tcase, link_loads_of_a_tree);
-    tcase_add_test(tcase, counts_follow_the_lists);
-    tcase_add_loop_test(tcase, patterns_cover_the_array, 0, 2);
-    tcase_add_test(tcase, btio_is_that_of_the_figure);
-    tcase_add_test(tcase, matrix_merges_cells);
-    tcase_add_test(tcase, config_lists);
-    tcase_add_test(tcase, candidates_prefer_and_limit);
-    tcase_add_test(tcase, number_of_aggregators);
-    tcase_add_test(tcase, time_steps_share_a_plan);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "plan", 60, NULL, NULL,
+              TESTS({small_plans_equal_brute_force, 2}, {topology_is_never_worse, 1}, {kept_slots_stay, 1},
+                    {misfits_are_refused, 1}, {link_loads_add_up_to_hop_bytes, 1}, {link_loads_of_a_tree, 1},
+                    {counts_follow_the_lists, 1}, {patterns_cover_the_array, 2}, {btio_is_that_of_the_figure, 1},
+                    {matrix_merges_cells, 1}, {config_lists, 1}, {candidates_prefer_and_limit, 1},
+                    {number_of_aggregators, 1}, {time_steps_share_a_plan, 1}));
     return test_run(suite);
 }

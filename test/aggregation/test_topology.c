@@ -288,21 +288,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("topology");
-    TCase *tcase = tcase_create("topology");
 
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, made_up_fabrics);
-    tcase_add_loop_test(tcase, recorded_fabrics, 0, 3);
-    tcase_add_test(tcase, bad_fabrics_are_refused);
-    tcase_add_test(tcase, hosts_are_found);
-    tcase_add_test(tcase, hosts_do_not_forward);
-    tcase_add_test(tcase, distances_of_a_fabric);
-    tcase_add_test(tcase, unconnected_nodes_are_refused);
-    tcase_add_test(tcase, distances_of_a_hop_file);
-    tcase_add_loop_test(tcase, distances_inside_a_node, 0, (int)(sizeof machines / sizeof *machines));
-    tcase_add_test(tcase, order_spreads_over_packages);
-    tcase_add_loop_test(tcase, packages_of_a_node, 0, 4);
-    tcase_add_test(tcase, this_machine_is_known);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "topology", 60, NULL, NULL,
+              TESTS({made_up_fabrics, 1}, {recorded_fabrics, 3}, {bad_fabrics_are_refused, 1}, {hosts_are_found, 1},
+                    {hosts_do_not_forward, 1}, {distances_of_a_fabric, 1}, {unconnected_nodes_are_refused, 1},
+                    {distances_of_a_hop_file, 1}, {distances_inside_a_node, (int)(sizeof machines / sizeof *machines)},
+                    {order_spreads_over_packages, 1}, {packages_of_a_node, 4}, {this_machine_is_known, 1}));
     return test_run(suite);
 }

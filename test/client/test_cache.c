@@ -230,17 +230,13 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("client cache");
-    TCase *tcase = tcase_create("all");
 
     if (test_servers_start() != 0)
         return 77;
-    tcase_set_timeout(tcase, 100);
-    tcase_add_checked_fixture(tcase, open_all, close_all);
-    tcase_add_test(tcase, the_cache_is_the_file);
-    tcase_add_test(tcase, others_see_it_after_flush_and_we_see_them_after_invalidate);
-    tcase_add_test(tcase, a_long_pattern_is_read_ahead_to_its_end);
-    tcase_add_test(tcase, a_lost_write_is_reported_once); /* the last: it ends the servers */
-    suite_add_tcase(suite, tcase);
+    /* the last one ends the servers */
+    test_case(suite, "all", 100, open_all, close_all,
+              TESTS({the_cache_is_the_file, 1}, {others_see_it_after_flush_and_we_see_them_after_invalidate, 1},
+                    {a_long_pattern_is_read_ahead_to_its_end, 1}, {a_lost_write_is_reported_once, 1}));
     int failed = test_run(suite);
     test_servers_stop();
     return failed;

@@ -341,26 +341,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("client faults");
-    TCase *tcase = tcase_create("all");
 
     if (access("server/themisd", X_OK) != 0) {
         fputs("server/themisd is not built\n", stderr);
         return 77;
     }
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, start_servers, stop_servers);
-    tcase_add_test(tcase, requests_wait_for_a_server_that_comes_back);
-    tcase_add_test(tcase, a_server_that_is_gone_is_named_in_time);
-    tcase_add_test(tcase, a_server_that_pauses_is_waited_for);
-    tcase_add_test(tcase, a_server_that_hangs_is_given_up);
-    tcase_add_test(tcase, requests_under_way_are_bounded);
-    tcase_add_test(tcase, bytes_under_way_are_bounded);
-    tcase_add_test(tcase, sync_reaches_the_homes_of_the_names);
-    tcase_add_test(tcase, lost_locks_are_reported);
-    tcase_add_test(tcase, heartbeats_come_only_where_nothing_else_does);
-    tcase_add_test(tcase, a_list_in_another_order_is_refused);
-    tcase_add_test(tcase, nobody_answers);
-    tcase_add_test(tcase, servers_that_hang_are_passed_over);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "all", 60, start_servers, stop_servers,
+              TESTS({requests_wait_for_a_server_that_comes_back, 1}, {a_server_that_is_gone_is_named_in_time, 1},
+                    {a_server_that_pauses_is_waited_for, 1}, {a_server_that_hangs_is_given_up, 1},
+                    {requests_under_way_are_bounded, 1}, {bytes_under_way_are_bounded, 1},
+                    {sync_reaches_the_homes_of_the_names, 1}, {lost_locks_are_reported, 1},
+                    {heartbeats_come_only_where_nothing_else_does, 1}, {a_list_in_another_order_is_refused, 1},
+                    {nobody_answers, 1}, {servers_that_hang_are_passed_over, 1}));
     return test_run(suite);
 }

@@ -575,28 +575,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("client live");
-    TCase *tcase = tcase_create("all");
 
     if (test_servers_start() != 0)
         return 77;
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, connect_session, disconnect_session);
-    tcase_add_loop_test(tcase, lists_read_what_lists_wrote, 0, TEST_SERVERS);
-    tcase_add_test(tcase, holes_read_as_zeros_up_to_the_end);
-    tcase_add_test(tcase, large_offsets_and_long_lists);
-    tcase_add_test(tcase, many_requests_at_once);
-    tcase_add_test(tcase, threads_share_a_file);
-    tcase_add_test(tcase, wrong_lists_are_refused);
-    tcase_add_test(tcase, handles_travel_as_bytes);
-    tcase_add_test(tcase, names_come_and_go);
-    tcase_add_test(tcase, directories_are_listed_in_order);
-    tcase_add_test(tcase, renaming);
-    tcase_add_test(tcase, locks_exclude_other_handles);
-    tcase_add_test(tcase, counters_count);
-    tcase_add_test(tcase, servers_have_one_identity);
-    tcase_add_test(tcase, sessions_report_what_is_in_force);
-    tcase_add_test(tcase, a_session_makes_its_job_larger);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "all", 60, connect_session, disconnect_session,
+              TESTS({lists_read_what_lists_wrote, TEST_SERVERS}, {holes_read_as_zeros_up_to_the_end, 1},
+                    {large_offsets_and_long_lists, 1}, {many_requests_at_once, 1}, {threads_share_a_file, 1},
+                    {wrong_lists_are_refused, 1}, {handles_travel_as_bytes, 1}, {names_come_and_go, 1},
+                    {directories_are_listed_in_order, 1}, {renaming, 1}, {locks_exclude_other_handles, 1},
+                    {counters_count, 1}, {servers_have_one_identity, 1}, {sessions_report_what_is_in_force, 1},
+                    {a_session_makes_its_job_larger, 1}));
     int failed = test_run(suite);
     test_servers_stop();
     return failed;

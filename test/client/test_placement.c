@@ -276,19 +276,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("client placement");
-    TCase *tcase = tcase_create("all");
 
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, runs_keep_every_byte_in_order);
-    tcase_add_test(tcase, regular_extents_become_one_run);
-    tcase_add_test(tcase, placement_covers_every_byte);
-    tcase_add_test(tcase, ends_agree_with_brute_force);
-    tcase_add_test(tcase, bytes_before_the_end);
-    tcase_add_test(tcase, sums_that_overflow_are_refused);
-    tcase_add_test(tcase, a_vector_stays_small_over_servers);
-    tcase_add_test(tcase, paths_are_normalised);
-    tcase_add_test(tcase, long_names_are_refused);
-    tcase_add_test(tcase, paths_are_cut_and_joined);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "all", 60, NULL, NULL,
+              TESTS({runs_keep_every_byte_in_order, 1}, {regular_extents_become_one_run, 1},
+                    {placement_covers_every_byte, 1}, {ends_agree_with_brute_force, 1}, {bytes_before_the_end, 1},
+                    {sums_that_overflow_are_refused, 1}, {a_vector_stays_small_over_servers, 1},
+                    {paths_are_normalised, 1}, {long_names_are_refused, 1}, {paths_are_cut_and_joined, 1}));
     return test_run(suite);
 }

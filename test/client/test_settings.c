@@ -130,16 +130,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("client settings");
-    TCase *tcase = tcase_create("all");
 
-    tcase_set_timeout(tcase, 20);
-    tcase_add_checked_fixture(tcase, clear_environment, clear_environment);
-    tcase_add_test(tcase, batch_systems_name_job_and_nodes);
-    tcase_add_test(tcase, the_larger_number_of_nodes_counts);
-    tcase_add_test(tcase, own_names_come_before_the_batch_system);
-    tcase_add_test(tcase, hydra_names_the_proxy);
-    tcase_add_test(tcase, configured_servers_are_found_without_a_session);
-    tcase_add_test(tcase, paths_are_normalised_with_a_text_for_errors);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "all", 20, clear_environment, clear_environment,
+              TESTS({batch_systems_name_job_and_nodes, 1}, {the_larger_number_of_nodes_counts, 1},
+                    {own_names_come_before_the_batch_system, 1}, {hydra_names_the_proxy, 1},
+                    {configured_servers_are_found_without_a_session, 1},
+                    {paths_are_normalised_with_a_text_for_errors, 1}));
     return test_run(suite);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan_mpi [-n NODES] [-s SERVERS] [-h HOP_BYTES] [-l LOCAL] [TOPOLOGY [SOURCE]]: an MPI program that plans calls over
+ * plan_mpi [-n NODES] [-s SERVERS] [-h BYTES] [-l LOCAL] [TOPOLOGY [SOURCE]]: an MPI program that plans calls over
  * all ranks and checks the plan on each of them: the same everywhere, one rank for every domain, and the hop-bytes that
- * the counts give. The ranks pretend to be on NODES nodes. SOURCE is where the distances must come from; HOP_BYTES what
+ * the counts give. The ranks pretend to be on NODES nodes. SOURCE is where the distances must come from; BYTES are what
  * one byte from every node to the one after it costs; LOCAL the ranks that should aggregate with two for each node, in
  * their order ("1,0,3,2"). For test/topology.sh.
  */

@@ -242,16 +242,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("lap");
-    TCase *tcase = tcase_create("lap");
 
-    tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, small_equal_brute_force);
-    tcase_add_loop_test(tcase, shapes_are_optimal, 0, SHAPES);
-    tcase_add_loop_test(tcase, large_are_optimal, 0, 6);
-    tcase_add_test(tcase, bad_input_is_refused);
-    tcase_add_test(tcase, total_beyond_64_bits_is_refused);
-    tcase_add_test(tcase, extreme_costs_are_exact);
-    tcase_add_test(tcase, certificate_finds_every_lie);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "lap", 120, NULL, NULL,
+              TESTS({small_equal_brute_force, 1}, {shapes_are_optimal, SHAPES}, {large_are_optimal, 6},
+                    {bad_input_is_refused, 1}, {total_beyond_64_bits_is_refused, 1}, {extreme_costs_are_exact, 1},
+                    {certificate_finds_every_lie, 1}));
     return test_run(suite);
 }

@@ -516,23 +516,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("proto");
-    TCase *cases = tcase_create("messages");
 
-    tcase_set_timeout(cases, 60);
-    tcase_add_test(cases, hello_and_welcome);
-    tcase_add_test(cases, names);
-    tcase_add_test(cases, attributes_and_layouts);
-    tcase_add_test(cases, name_operations);
-    tcase_add_test(cases, directories);
-    tcase_add_test(cases, runs);
-    tcase_add_test(cases, runs_stay_in_63_bits);
-    tcase_add_test(cases, object_operations);
-    tcase_add_test(cases, locks_and_counters);
-    tcase_add_test(cases, texts_and_tables);
-    tcase_add_test(cases, empty_bodies_and_failures);
-    tcase_add_test(cases, other_versions_and_opcodes);
-    tcase_add_test(cases, small_buffers);
-    tcase_add_test(cases, damaged_messages);
-    suite_add_tcase(suite, cases);
+    test_case(suite, "messages", 60, NULL, NULL,
+              TESTS({hello_and_welcome, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
+                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1},
+                    {locks_and_counters, 1}, {texts_and_tables, 1}, {empty_bodies_and_failures, 1},
+                    {other_versions_and_opcodes, 1}, {small_buffers, 1}, {damaged_messages, 1}));
     return test_run(suite);
 }

@@ -164,14 +164,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("comparators");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, gift_gives_by_pending_requests_and_makes_newcomers_wait);
-    tcase_add_loop_test(tests, comparators_serve_whole_requests, 0, 2);
-    tcase_add_test(tests, tbf_gives_no_token_twice);
-    tcase_add_test(tests, tbf_keeps_to_its_rate_and_shares_what_is_spare);
-    tcase_add_loop_test(tests, stride_wastes_nothing_and_is_even, 0, 10);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 60, NULL, NULL,
+              TESTS({gift_gives_by_pending_requests_and_makes_newcomers_wait, 1}, {comparators_serve_whole_requests, 2},
+                    {tbf_gives_no_token_twice, 1}, {tbf_keeps_to_its_rate_and_shares_what_is_spare, 1},
+                    {stride_wastes_nothing_and_is_even, 10}));
     return test_run(suite);
 }

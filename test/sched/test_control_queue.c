@@ -140,14 +140,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("control queue");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 30);
-    tcase_add_loop_test(tests, a_storm_has_a_twentieth, 0, 3);
-    tcase_add_test(tests, nothing_more_is_saved_up);
-    tcase_add_test(tests, jobs_take_turns);
-    tcase_add_test(tests, one_is_served_at_a_time_and_in_order);
-    tcase_add_test(tests, what_is_removed_is_not_served);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 30, NULL, NULL,
+              TESTS({a_storm_has_a_twentieth, 3}, {nothing_more_is_saved_up, 1}, {jobs_take_turns, 1},
+                    {one_is_served_at_a_time_and_in_order, 1}, {what_is_removed_is_not_served, 1}));
     return test_run(suite);
 }

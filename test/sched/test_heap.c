@@ -88,11 +88,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("sched_heap");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, the_least_comes_first, 0, 4);
-    tcase_add_test(tests, equals_take_turns);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 60, NULL, NULL, TESTS({the_least_comes_first, 4}, {equals_take_turns, 1}));
     return test_run(suite);
 }

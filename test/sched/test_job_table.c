@@ -99,12 +99,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("job table");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 20);
-    tcase_add_test(tests, a_job_is_id_and_user);
-    tcase_add_test(tests, silent_and_abandoned_jobs_expire);
-    tcase_add_test(tests, histograms_count_by_powers_of_two);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 20, NULL, NULL,
+              TESTS({a_job_is_id_and_user, 1}, {silent_and_abandoned_jobs_expire, 1},
+                    {histograms_count_by_powers_of_two, 1}));
     return test_run(suite);
 }

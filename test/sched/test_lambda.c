@@ -213,13 +213,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("lambda");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, sixteen_eight_eight);
-    tcase_add_test(tests, a_job_with_little_demand_leaves_the_rest);
-    tcase_add_loop_test(tests, random_systems_are_max_min_fair, 0, 4);
-    tcase_add_test(tests, servers_and_jobs_come_and_go);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 60, NULL, NULL,
+              TESTS({sixteen_eight_eight, 1}, {a_job_with_little_demand_leaves_the_rest, 1},
+                    {random_systems_are_max_min_fair, 4}, {servers_and_jobs_come_and_go, 1}));
     return test_run(suite);
 }

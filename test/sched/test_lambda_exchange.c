@@ -312,15 +312,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("lambda exchange");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, global_shares_by_the_second_interval, 0, 4);
-    tcase_add_test(tests, a_lost_server_returns_the_others_to_local_shares);
-    tcase_add_test(tests, demand_moves_the_allocation);
-    tcase_add_test(tests, a_large_table_comes_in_parts);
-    tcase_add_test(tests, a_table_counts_when_it_is_complete);
-    tcase_add_test(tests, policies_without_shares_have_no_allocation);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 60, NULL, NULL,
+              TESTS({global_shares_by_the_second_interval, 4}, {a_lost_server_returns_the_others_to_local_shares, 1},
+                    {demand_moves_the_allocation, 1}, {a_large_table_comes_in_parts, 1},
+                    {a_table_counts_when_it_is_complete, 1}, {policies_without_shares_have_no_allocation, 1}));
     return test_run(suite);
 }

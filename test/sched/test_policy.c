@@ -246,14 +246,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("policy");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 30);
-    tcase_add_test(tests, good_policies_are_understood);
-    tcase_add_loop_test(tests, comparators_are_part_of_the_build_or_named_as_missing, 0, 2);
-    tcase_add_test(tests, faults_are_told_with_their_position);
-    tcase_add_test(tests, shares_are_the_product_of_the_matrices);
-    tcase_add_test(tests, figure_11_of_the_paper);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 30, NULL, NULL,
+              TESTS({good_policies_are_understood, 1}, {comparators_are_part_of_the_build_or_named_as_missing, 2},
+                    {faults_are_told_with_their_position, 1}, {shares_are_the_product_of_the_matrices, 1},
+                    {figure_11_of_the_paper, 1}));
     return test_run(suite);
 }

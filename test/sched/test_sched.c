@@ -547,36 +547,19 @@ START_TEST(serving_allocates_nothing)
 }
 END_TEST
 
-static void add_draw_tests(TCase *tests)
-{
-    tcase_add_loop_test(tests, each_job_has_its_share, 0, 2);
-    tcase_add_loop_test(tests, composite_policies_reach_every_leaf, 0, 2);
-    tcase_add_loop_test(tests, mixed_sizes_share_bytes, 0, 2);
-    tcase_add_loop_test(tests, nothing_is_idle_while_a_request_waits, 0, 2);
-    tcase_add_loop_test(tests, metadata_is_charged_by_time, 0, 2);
-    tcase_add_loop_test(tests, metadata_goes_on_without_the_data, 0, 3 + COMPARATORS);
-    tcase_add_loop_test(tests, a_job_that_leaves_gives_all_at_once, 0, 2);
-    tcase_add_loop_test(tests, the_device_limit_holds, 0, 2);
-    tcase_add_loop_test(tests, jobs_come_and_go, 0, 3 + COMPARATORS);
-    tcase_add_loop_test(tests, weights_of_the_exchange_count, 0, 2);
-}
-
 int main(void)
 {
     Suite *suite = suite_create("sched");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 60);
-    add_draw_tests(tests);
-    tcase_add_test(tests, short_pauses_cost_nothing);
-    tcase_add_loop_test(tests, lone_requests_do_not_end_together, 0, 10);
-    tcase_add_loop_test(tests, starvation_is_bounded, 0, 5);
-    tcase_add_test(tests, tiny_requests_are_charged_by_time);
-    tcase_add_test(tests, policies_change_without_loss);
-    tcase_add_test(tests, fifo_keeps_the_order_of_arrival);
-    tcase_add_test(tests, quiet_jobs_leave_the_tree);
-    tcase_add_test(tests, stride_has_a_third_of_the_error);
-    tcase_add_loop_test(tests, serving_allocates_nothing, 0, 2 * (2 + COMPARATORS));
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 60, NULL, NULL,
+              TESTS({each_job_has_its_share, 2}, {composite_policies_reach_every_leaf, 2}, {mixed_sizes_share_bytes, 2},
+                    {nothing_is_idle_while_a_request_waits, 2}, {metadata_is_charged_by_time, 2},
+                    {metadata_goes_on_without_the_data, 3 + COMPARATORS}, {a_job_that_leaves_gives_all_at_once, 2},
+                    {the_device_limit_holds, 2}, {jobs_come_and_go, 3 + COMPARATORS},
+                    {weights_of_the_exchange_count, 2}, {short_pauses_cost_nothing, 1},
+                    {lone_requests_do_not_end_together, 10}, {starvation_is_bounded, 5},
+                    {tiny_requests_are_charged_by_time, 1}, {policies_change_without_loss, 1},
+                    {fifo_keeps_the_order_of_arrival, 1}, {quiet_jobs_leave_the_tree, 1},
+                    {stride_has_a_third_of_the_error, 1}, {serving_allocates_nothing, 2 * (2 + COMPARATORS)}));
     return test_run(suite);
 }

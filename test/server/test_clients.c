@@ -782,32 +782,22 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("clients");
-    TCase *bounds = tcase_create("bounds"), *floods = tcase_create("floods"), *silence = tcase_create("silence"),
-          *stalls = tcase_create("stalls"), *cases[] = {bounds, floods, silence, stalls};
 
-    tcase_add_test(bounds, invalid_messages_are_refused_and_harm_no_other_client);
-    tcase_add_test(bounds, a_session_belongs_to_its_job);
-    tcase_add_test(bounds, a_process_of_this_host_has_the_uid_that_the_kernel_reports);
-    tcase_add_test(bounds, requests_of_a_session_are_bounded);
-    tcase_add_test(bounds, the_bytes_of_requests_are_bounded);
-    tcase_add_test(bounds, clients_may_disconnect_at_any_time);
-    tcase_add_test(bounds, claims_are_believed_up_to_a_limit);
-    tcase_add_test(floods, locks_and_counters_are_charged);
-    tcase_add_test(floods, control_requests_have_no_share);
-    tcase_add_test(floods, heartbeats_do_not_wait_for_administration);
-    tcase_add_loop_test(floods, too_many_discarded_messages_close_the_connection, 0, 3);
-    tcase_add_test(floods, a_flood_does_not_slow_others);
-    tcase_add_loop_test(silence, requests_of_a_silent_client_are_served_or_dropped, 0, 2);
-    tcase_add_test(silence, a_silent_client_loses_its_locks);
-    tcase_add_test(silence, a_client_may_be_idle_for_long);
-    tcase_add_test(stalls, stalled_clients_do_not_slow_others);
-    tcase_add_test(stalls, metadata_does_not_wait_for_stalled_clients);
-    tcase_add_test(stalls, a_list_without_runs_is_refused);
-    tcase_add_test(stalls, a_client_that_stalls_too_long_is_disconnected);
-    tcase_add_test(stalls, stalled_clients_do_not_keep_a_server_from_stopping);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tcase_set_timeout(cases[i], 60);
-        suite_add_tcase(suite, cases[i]);
-    }
+    test_case(suite, "bounds", 60, NULL, NULL,
+              TESTS({invalid_messages_are_refused_and_harm_no_other_client, 1}, {a_session_belongs_to_its_job, 1},
+                    {a_process_of_this_host_has_the_uid_that_the_kernel_reports, 1},
+                    {requests_of_a_session_are_bounded, 1}, {the_bytes_of_requests_are_bounded, 1},
+                    {clients_may_disconnect_at_any_time, 1}, {claims_are_believed_up_to_a_limit, 1}));
+    test_case(suite, "floods", 60, NULL, NULL,
+              TESTS({locks_and_counters_are_charged, 1}, {control_requests_have_no_share, 1},
+                    {heartbeats_do_not_wait_for_administration, 1},
+                    {too_many_discarded_messages_close_the_connection, 3}, {a_flood_does_not_slow_others, 1}));
+    test_case(suite, "silence", 60, NULL, NULL,
+              TESTS({requests_of_a_silent_client_are_served_or_dropped, 2}, {a_silent_client_loses_its_locks, 1},
+                    {a_client_may_be_idle_for_long, 1}));
+    test_case(suite, "stalls", 60, NULL, NULL,
+              TESTS({stalled_clients_do_not_slow_others, 1}, {metadata_does_not_wait_for_stalled_clients, 1},
+                    {a_list_without_runs_is_refused, 1}, {a_client_that_stalls_too_long_is_disconnected, 1},
+                    {stalled_clients_do_not_keep_a_server_from_stopping, 1}));
     return test_run(suite);
 }

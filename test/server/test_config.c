@@ -265,20 +265,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("config");
-    TCase *tests = tcase_create("configuration"), *cursor = tcase_create("cursor");
 
-    tcase_set_timeout(tests, 20);
-    tcase_add_test(tests, a_file_sets_keys_of_every_kind);
-    tcase_add_test(tests, errors_name_file_line_and_key);
-    tcase_add_test(tests, a_file_with_an_error_changes_nothing);
-    tcase_add_test(tests, options_override_and_are_checked);
-    tcase_add_test(tests, errors_say_what_was_expected);
-    tcase_add_test(tests, the_server_finds_its_place_in_the_list);
-    tcase_add_test(tests, checks_over_several_keys_name_the_line);
-    tcase_add_test(tests, a_reload_applies_what_can_change_and_lists_the_rest);
-    tcase_add_test(cursor, the_cursor_walks_runs);
-    tcase_add_test(cursor, a_read_skips_what_lies_past_the_end);
-    suite_add_tcase(suite, tests);
-    suite_add_tcase(suite, cursor);
+    test_case(suite, "configuration", 20, NULL, NULL,
+              TESTS({a_file_sets_keys_of_every_kind, 1}, {errors_name_file_line_and_key, 1},
+                    {a_file_with_an_error_changes_nothing, 1}, {options_override_and_are_checked, 1},
+                    {errors_say_what_was_expected, 1}, {the_server_finds_its_place_in_the_list, 1},
+                    {checks_over_several_keys_name_the_line, 1},
+                    {a_reload_applies_what_can_change_and_lists_the_rest, 1}));
+    test_case(suite, "cursor", 60, NULL, NULL,
+              TESTS({the_cursor_walks_runs, 1}, {a_read_skips_what_lies_past_the_end, 1}));
     return test_run(suite);
 }

@@ -486,25 +486,15 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("engine");
-    TCase *both = tcase_create("both stores"), *one = tcase_create("arena");
 
-    tcase_set_timeout(both, 120);
-    tcase_set_timeout(one, 60);
-    tcase_add_loop_test(both, bytes_are_written_and_read_back, 0, 2);
-    tcase_add_loop_test(both, vectors_are_scattered_and_gathered, 0, 2);
-    tcase_add_loop_test(both, a_read_ends_at_the_end, 0, 2);
-    tcase_add_loop_test(both, a_removed_object_is_not_recreated, 0, 2);
-    tcase_add_loop_test(both, many_clients_at_once, 0, 2);
-    tcase_add_test(one, a_repeated_request_is_done_once);
-    tcase_add_test(one, locks_wait_and_end_with_goodbye_or_lease);
-    tcase_add_test(one, a_waiting_lock_delays_no_other_request);
-    tcase_add_test(one, a_session_whose_lease_ended_is_a_new_one);
-    tcase_add_loop_test(one, a_replay_waits_for_what_is_in_service, 0, 2);
-    tcase_add_test(one, the_device_limit_holds);
-    tcase_add_test(one, a_disconnected_client_leaves_no_object_open);
-    tcase_add_test(one, a_server_without_work_uses_no_processor);
-    tcase_add_test(one, administration_answers);
-    suite_add_tcase(suite, both);
-    suite_add_tcase(suite, one);
+    test_case(suite, "both stores", 120, NULL, NULL,
+              TESTS({bytes_are_written_and_read_back, 2}, {vectors_are_scattered_and_gathered, 2},
+                    {a_read_ends_at_the_end, 2}, {a_removed_object_is_not_recreated, 2}, {many_clients_at_once, 2}));
+    test_case(suite, "arena", 60, NULL, NULL,
+              TESTS({a_repeated_request_is_done_once, 1}, {locks_wait_and_end_with_goodbye_or_lease, 1},
+                    {a_waiting_lock_delays_no_other_request, 1}, {a_session_whose_lease_ended_is_a_new_one, 1},
+                    {a_replay_waits_for_what_is_in_service, 2}, {the_device_limit_holds, 1},
+                    {a_disconnected_client_leaves_no_object_open, 1}, {a_server_without_work_uses_no_processor, 1},
+                    {administration_answers, 1}));
     return test_run(suite);
 }

@@ -208,20 +208,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("locks");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 30);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, ranges_conflict_where_they_overlap);
-    tcase_add_test(tests, readers_share);
-    tcase_add_test(tests, a_repeated_lock_is_granted_and_counts_once);
-    tcase_add_test(tests, first_come_first_served);
-    tcase_add_test(tests, a_lock_without_conflict_does_not_wait);
-    tcase_add_test(tests, parts_can_be_released);
-    tcase_add_test(tests, a_session_ends_with_all_its_locks);
-    tcase_add_test(tests, a_deadlock_is_refused);
-    tcase_add_test(tests, counters_count);
-    tcase_add_test(tests, no_range_is_held_by_two_owners);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 30, set_up, tear_down,
+              TESTS({ranges_conflict_where_they_overlap, 1}, {readers_share, 1},
+                    {a_repeated_lock_is_granted_and_counts_once, 1}, {first_come_first_served, 1},
+                    {a_lock_without_conflict_does_not_wait, 1}, {parts_can_be_released, 1},
+                    {a_session_ends_with_all_its_locks, 1}, {a_deadlock_is_refused, 1}, {counters_count, 1},
+                    {no_range_is_held_by_two_owners, 1}));
     return test_run(suite);
 }

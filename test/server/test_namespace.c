@@ -358,23 +358,13 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("namespace");
-    TCase *tests = tcase_create("in memory"), *disk = tcase_create("in a directory");
 
-    tcase_set_timeout(tests, 60);
-    tcase_set_timeout(disk, 60);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, a_file_gets_id_owner_and_layout);
-    tcase_add_test(tests, creation_of_an_existing_name);
-    tcase_add_test(tests, a_requested_layout_is_limited_to_the_servers);
-    tcase_add_test(tests, a_directory_is_removed_only_when_empty);
-    tcase_add_test(tests, directories_with_a_common_prefix_do_not_mix);
-    tcase_add_test(tests, listing_goes_in_order_and_in_parts);
-    tcase_add_test(tests, bad_names_are_refused);
-    tcase_add_test(tests, permissions_are_those_of_the_mode);
-    tcase_add_test(tests, renaming_keeps_all_attributes);
-    tcase_add_test(tests, adding_and_removing_exclude_each_other);
-    tcase_add_test(disk, names_in_a_directory_outlive_the_process);
-    suite_add_tcase(suite, tests);
-    suite_add_tcase(suite, disk);
+    test_case(suite, "in memory", 60, set_up, tear_down,
+              TESTS({a_file_gets_id_owner_and_layout, 1}, {creation_of_an_existing_name, 1},
+                    {a_requested_layout_is_limited_to_the_servers, 1}, {a_directory_is_removed_only_when_empty, 1},
+                    {directories_with_a_common_prefix_do_not_mix, 1}, {listing_goes_in_order_and_in_parts, 1},
+                    {bad_names_are_refused, 1}, {permissions_are_those_of_the_mode, 1},
+                    {renaming_keeps_all_attributes, 1}, {adding_and_removing_exclude_each_other, 1}));
+    test_case(suite, "in a directory", 60, NULL, NULL, TESTS({names_in_a_directory_outlive_the_process, 1}));
     return test_run(suite);
 }

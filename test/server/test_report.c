@@ -218,14 +218,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("report");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, json_lists_every_job);
-    tcase_add_test(tests, monitoring_clients_are_not_counted);
-    tcase_add_test(tests, many_jobs_come_in_pages);
-    tcase_add_test(tests, metrics_are_open_metrics);
-    tcase_add_test(tests, metrics_are_served_over_http);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 60, NULL, NULL,
+              TESTS({json_lists_every_job, 1}, {monitoring_clients_are_not_counted, 1}, {many_jobs_come_in_pages, 1},
+                    {metrics_are_open_metrics, 1}, {metrics_are_served_over_http, 1}));
     return test_run(suite);
 }

@@ -500,29 +500,18 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("store");
-    TCase *both = tcase_create("both stores"), *arena = tcase_create("arena");
     const int count = sizeof types / sizeof *types;
 
-    tcase_set_timeout(both, 60);
-    tcase_set_timeout(arena, 60);
-    tcase_add_loop_test(both, bytes_come_back, 0, count);
-    tcase_add_loop_test(both, holes_read_as_zeros, 0, count);
-    tcase_add_loop_test(both, space_that_was_used_before_shows_nothing_old, 0, count);
-    tcase_add_loop_test(both, a_failed_write_shows_nothing_old, 0, count);
-    tcase_add_loop_test(both, truncation_cuts_and_grows, 0, count);
-    tcase_add_loop_test(both, files_beyond_a_tebibyte_are_sparse, 0, count);
-    tcase_add_loop_test(both, allocation_reserves_and_keeps, 0, count);
-    tcase_add_loop_test(both, an_object_that_is_not_there, 0, count);
-    tcase_add_loop_test(both, a_removed_object_lives_until_closed, 0, count);
-    tcase_add_loop_test(both, random_writes_match_an_array, 0, count);
-    tcase_add_loop_test(both, scattered_extents_in_one_window, 0, count);
-    tcase_add_loop_test(both, neighbours_write_one_object_at_once, 0, count);
-    tcase_add_loop_test(both, objects_come_and_go_at_once, 0, count);
-    tcase_add_test(arena, a_full_arena_keeps_what_was_written);
-    tcase_add_test(arena, an_arena_holds_many_small_objects);
-    tcase_add_test(arena, an_arena_is_touched_ahead_by_what_was_asked);
-    tcase_add_test(arena, wrong_options_are_refused);
-    suite_add_tcase(suite, both);
-    suite_add_tcase(suite, arena);
+    test_case(suite, "both stores", 60, NULL, NULL,
+              TESTS({bytes_come_back, count}, {holes_read_as_zeros, count},
+                    {space_that_was_used_before_shows_nothing_old, count}, {a_failed_write_shows_nothing_old, count},
+                    {truncation_cuts_and_grows, count}, {files_beyond_a_tebibyte_are_sparse, count},
+                    {allocation_reserves_and_keeps, count}, {an_object_that_is_not_there, count},
+                    {a_removed_object_lives_until_closed, count}, {random_writes_match_an_array, count},
+                    {scattered_extents_in_one_window, count}, {neighbours_write_one_object_at_once, count},
+                    {objects_come_and_go_at_once, count}));
+    test_case(suite, "arena", 60, NULL, NULL,
+              TESTS({a_full_arena_keeps_what_was_written, 1}, {an_arena_holds_many_small_objects, 1},
+                    {an_arena_is_touched_ahead_by_what_was_asked, 1}, {wrong_options_are_refused, 1}));
     return test_run(suite);
 }

@@ -73,12 +73,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ring");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 20);
-    tcase_add_test(tests, names_spread_evenly);
-    tcase_add_test(tests, an_appended_server_takes_its_part_and_nothing_else_moves);
-    tcase_add_test(tests, one_server_owns_all_and_none_is_refused);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 20, NULL, NULL,
+              TESTS({names_spread_evenly, 1}, {an_appended_server_takes_its_part_and_nothing_else_moves, 1},
+                    {one_server_owns_all_and_none_is_refused, 1}));
     return test_run(suite);
 }

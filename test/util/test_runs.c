@@ -245,17 +245,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("runs");
-    TCase *tcase = tcase_create("runs");
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, pieces_of_a_vector_are_one_run);
-    tcase_add_test(tcase, lists_depend_on_their_bytes_only);
-    tcase_add_test(tcase, clips_are_what_lies_in_the_range);
-    tcase_add_test(tcase, offsets_and_copies_follow_the_stream);
-    tcase_add_test(tcase, the_hash_does_not_see_the_place);
-    tcase_add_test(tcase, types_are_tiled);
-    tcase_add_test(tcase, ranges_of_types_have_all_bytes);
-    tcase_add_test(tcase, types_are_expanded_as_far_as_wanted);
-    tcase_add_test(tcase, a_type_without_data_has_no_bytes);
-    suite_add_tcase(suite, tcase);
+    test_case(suite, "runs", 60, NULL, NULL,
+              TESTS({pieces_of_a_vector_are_one_run, 1}, {lists_depend_on_their_bytes_only, 1},
+                    {clips_are_what_lies_in_the_range, 1}, {offsets_and_copies_follow_the_stream, 1},
+                    {the_hash_does_not_see_the_place, 1}, {types_are_tiled, 1}, {ranges_of_types_have_all_bytes, 1},
+                    {types_are_expanded_as_far_as_wanted, 1}, {a_type_without_data_has_no_bytes, 1}));
     return test_run(suite);
 }

@@ -158,17 +158,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("util");
-    TCase *tests = tcase_create("all");
 
-    tcase_set_timeout(tests, 20);
-    tcase_add_test(tests, bytes_have_units);
-    tcase_add_test(tests, durations_have_units);
-    tcase_add_test(tests, integers_are_bounded);
-    tcase_add_test(tests, a_file_is_read_with_line_numbers);
-    tcase_add_test(tests, errors_name_file_line_and_key);
-    tcase_add_test(tests, statuses_convert);
-    tcase_add_test(tests, the_clock_can_be_driven);
-    tcase_add_test(tests, memory_is_there_or_not);
-    suite_add_tcase(suite, tests);
+    test_case(suite, "all", 20, NULL, NULL,
+              TESTS({bytes_have_units, 1}, {durations_have_units, 1}, {integers_are_bounded, 1},
+                    {a_file_is_read_with_line_numbers, 1}, {errors_name_file_line_and_key, 1}, {statuses_convert, 1},
+                    {the_clock_can_be_driven, 1}, {memory_is_there_or_not, 1}));
     return test_run(suite);
 }
