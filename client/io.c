@@ -3,7 +3,7 @@
 #include "client/error.h"
 #include "client/file.h"
 #include "client/lock.h"
-#include "client/placement.h"
+#include "client/striping.h"
 #include "client/request.h"
 #include "client/short_read.h"
 #include "client/split.h"
@@ -16,7 +16,7 @@ themis_status_t themis_client_io_check(const char *path, const themis_list_t *li
 {
     uint64_t memory = 0;
 
-    if (themis_client_placement_bytes(list->runs, list->run_count, bytes) != THEMIS_OK)
+    if (themis_client_striping_bytes(list->runs, list->run_count, bytes) != THEMIS_OK)
         return themis_client_fail(THEMIS_RANGE, "%s: an offset or length of 2^63 or more", path);
     for (size_t i = 0; i < list->memory_count; i++)
         memory += list->memory[i].iov_len;

@@ -4,7 +4,7 @@ client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/cache.
 	client/convert.h client/cursor.h client/error.c client/error.h client/extent.h client/file.c client/file.h \
 	client/io.c client/io.h client/lock.c client/lock.h client/multicall.c client/multicall.h client/namespace.c \
 	client/namespace.h client/open.c client/path.c client/path.h client/peer.c client/peer.h client/peers.c \
-	client/peers.h client/placement.c client/placement.h client/poller.c client/poller.h client/read_ahead.c \
+	client/peers.h client/striping.c client/striping.h client/poller.c client/poller.h client/read_ahead.c \
 	client/read_ahead.h client/rename.c client/request.c client/request.h \
 	client/session.c client/session.h client/settings.c client/settings.h client/short_read.c client/short_read.h \
 	client/split.c client/split.h client/write_behind.c client/write_behind.h
@@ -22,10 +22,10 @@ client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS) -version-info 0:0:0 
 nodist_pkgconfig_DATA += client/themis.pc
 EXTRA_DIST += client/themis.pc.in
 
-check_PROGRAMS += test/client/test_placement
-test_client_test_placement_SOURCES = test/client/test_placement.c test/client/random.h client/path.c client/placement.c
-test_client_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_client_test_placement_LDADD = util/libthemis-util.la $(TEST_LIBS)
+check_PROGRAMS += test/client/test_striping
+test_client_test_striping_SOURCES = test/client/test_striping.c test/client/random.h client/path.c client/striping.c
+test_client_test_striping_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_client_test_striping_LDADD = util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/client/test_settings
 test_client_test_settings_SOURCES = test/client/test_settings.c

@@ -2,11 +2,11 @@
 #include "client/lock.h"
 #include "client/error.h"
 #include "client/file.h"
-#include "client/placement.h"
+#include "client/striping.h"
 
 static uint32_t first_server(const themis_file_t *file)
 {
-    return themis_client_placement_server(&file->layout, 0, file->session->peers.count);
+    return themis_client_striping_server(&file->layout, 0, file->session->peers.count);
 }
 
 /* *incarnation (may be NULL): of the session at the server, when it replied. */

@@ -2,12 +2,12 @@
 #include "client/multicall.h"
 #include <stdlib.h>
 #include "client/error.h"
-#include "client/placement.h"
+#include "client/striping.h"
 
 static themis_status_t call_begin(themis_client_calls_t *calls, const themis_client_multicall_t *multicall,
                                   uint32_t index, uint32_t *remaining, themis_client_call_t **call)
 {
-    uint32_t server = themis_client_placement_server(multicall->layout, index, calls->peers->count);
+    uint32_t server = themis_client_striping_server(multicall->layout, index, calls->peers->count);
     themis_proto_body_t body = multicall->body;
     themis_status_t status = themis_client_call_get(calls, server, call);
 

@@ -7,7 +7,7 @@
 #include "client/error.h"
 #include "client/multicall.h"
 #include "client/path.h"
-#include "client/placement.h"
+#include "client/striping.h"
 
 enum { ENTRIES_PER_MESSAGE = 1024 };
 
@@ -118,7 +118,7 @@ themis_status_t themis_client_namespace_destroy(themis_t *session, const char *p
 static void add_object(void *arg, uint32_t index, const themis_proto_body_t *reply)
 {
     themis_stat_t *stat = arg;
-    uint64_t end = themis_client_placement_file_end(&stat->layout, index, reply->size.end);
+    uint64_t end = themis_client_striping_file_end(&stat->layout, index, reply->size.end);
 
     stat->size = end > stat->size ? end : stat->size;
     stat->modified = reply->size.modified > stat->modified ? reply->size.modified : stat->modified;
@@ -166,7 +166,7 @@ themis_status_t themis_client_namespace_sync(themis_t *session, const char *path
     if (!synced)
         return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", path);
     for (uint32_t index = 0; index < layout->count; index++)
-        synced[themis_client_placement_server(layout, index, session->peers.count)] = 1;
+        synced[themis_client_striping_server(layout, index, session->peers.count)] = 1;
     for (strcpy(at, path); status == THEMIS_OK; strcpy(at, parent)) {
         uint32_t home = home_of(session, at);
         if (!synced[home])

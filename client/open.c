@@ -5,7 +5,7 @@
 #include "client/file.h"
 #include "client/multicall.h"
 #include "client/namespace.h"
-#include "client/placement.h"
+#include "client/striping.h"
 
 /* What the mode bits allow this process; the servers decide. */
 static themis_status_t check_mode(const char *path, int flags, const themis_proto_attr_t *attr)
@@ -105,7 +105,7 @@ typedef struct resizing {
 static void set_object_size(void *arg, uint32_t index, themis_proto_body_t *body)
 {
     const resizing_t *resizing = arg;
-    uint64_t size = themis_client_placement_object_end(resizing->layout, index, resizing->size);
+    uint64_t size = themis_client_striping_object_end(resizing->layout, index, resizing->size);
 
     if (resizing->opcode == THEMIS_OP_TRUNCATE)
         body->resize.size = size;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client/array.h"
-#include "client/placement.h"
+#include "client/striping.h"
 
 static pthread_mutex_t *lock_of(const themis_client_requests_t *requests)
 {
@@ -82,7 +82,7 @@ themis_status_t themis_client_request_keep_list(themis_request_t *request, const
 themis_status_t themis_client_request_add_call(themis_request_t *request, uint32_t index, themis_client_call_t **result)
 {
     themis_client_calls_t *calls = request->requests->calls;
-    uint32_t server = themis_client_placement_server(request->layout, index, calls->peers->count);
+    uint32_t server = themis_client_striping_server(request->layout, index, calls->peers->count);
     themis_status_t status = themis_client_array_reserve(&request->calls, &request->call_capacity,
                                                          request->call_count + 1, sizeof(*request->calls));
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client/cursor.h"
-#include "client/placement.h"
+#include "client/striping.h"
 
 static void note_end(themis_client_object_end_t *known, uint64_t end)
 {
@@ -66,7 +66,7 @@ static themis_status_t fill_holes(void *arg, uint32_t index, const themis_run_t 
 {
     filling_t *filling = arg;
     uint64_t held = filling->request->ends[index].min;
-    uint64_t object_end = themis_client_placement_object_end(filling->request->layout, index, filling->size);
+    uint64_t object_end = themis_client_striping_object_end(filling->request->layout, index, filling->size);
 
     for (uint64_t i = 0; i < run->count; i++) {
         uint64_t first = run->offset + i * run->stride, end = first + run->length;
@@ -91,12 +91,12 @@ themis_status_t themis_client_short_read_finish(themis_request_t *request)
         note_end(&request->ends[request->calls[i]->index], reply.size.end);
     }
     for (uint32_t index = 0; index < layout->count; index++) {
-        uint64_t end = themis_client_placement_file_end(layout, index, request->ends[index].max);
+        uint64_t end = themis_client_striping_file_end(layout, index, request->ends[index].max);
         filling.size = end > filling.size ? end : filling.size;
     }
     for (size_t i = 0; i < request->run_count; i++)
         if (request->runs[i].length > 0)
-            themis_client_placement_run(layout, &request->runs[i], 0, fill_holes, &filling);
-    request->moved = themis_client_placement_bytes_before(request->runs, request->run_count, filling.size);
+            themis_client_striping_run(layout, &request->runs[i], 0, fill_holes, &filling);
+    request->moved = themis_client_striping_bytes_before(request->runs, request->run_count, filling.size);
     return THEMIS_OK;
 }

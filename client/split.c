@@ -3,7 +3,7 @@
 #include <string.h>
 #include "client/array.h"
 #include "client/cursor.h"
-#include "client/placement.h"
+#include "client/striping.h"
 #include "util/iov.h"
 
 enum { INLINE_PIECES = 4 };
@@ -65,6 +65,6 @@ themis_status_t themis_client_split(themis_request_t *request, const themis_list
     memset(request->open, 0, count * sizeof(*request->open));
     for (size_t i = 0; i < list->run_count && status == THEMIS_OK; i++)
         if (list->runs[i].length > 0)
-            status = themis_client_placement_run(request->layout, &list->runs[i], 0, add_run, &splitting);
+            status = themis_client_striping_run(request->layout, &list->runs[i], 0, add_run, &splitting);
     return status;
 }

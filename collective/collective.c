@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collective/backoff.h"
-#include "collective/cost_model.h"
+#include "collective/mode_choice.h"
 #include "collective/group_cache.h"
 #include "collective/twophase.h"
 
@@ -28,8 +28,8 @@ static themis_status_t find_candidates(themis_collective_t *coll)
 
 static size_t staging_bytes(const themis_collective_options_t *options)
 {
-    if (!options || (themis_collective_cost_model_hint(options, THEMIS_READ) == THEMIS_COLLECTIVE_LIST &&
-                     themis_collective_cost_model_hint(options, THEMIS_WRITE) == THEMIS_COLLECTIVE_LIST))
+    if (!options || (themis_collective_mode_choice_hint(options, THEMIS_READ) == THEMIS_COLLECTIVE_LIST &&
+                     themis_collective_mode_choice_hint(options, THEMIS_WRITE) == THEMIS_COLLECTIVE_LIST))
         return 0;
     return options->staging ? options->staging : default_staging;
 }
@@ -50,7 +50,7 @@ themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_
     coll->shuffle.group = group;
     coll->shuffle.ops = ops;
     themis_collective_relaxed_init(&coll->relaxed, group, ops, options->cache);
-    coll->always = themis_collective_cost_model_always(options, group->nodes);
+    coll->always = themis_collective_mode_choice_always(options, group->nodes);
     if (coll->always != THEMIS_COLLECTIVE_LIST)
         status = find_candidates(coll);
     if (status == THEMIS_OK)
@@ -156,8 +156,8 @@ static void decide_step(themis_collective_operation_t *op)
         return;
     if (op->status != THEMIS_OK)
         op->stage = THEMIS_COLLECTIVE_ENDED;
-    else if (themis_collective_cost_model_choose(&coll->options, op->access.direction, coll->group->nodes,
-                                                 &op->consensus.record) == THEMIS_COLLECTIVE_LIST)
+    else if (themis_collective_mode_choice_make(&coll->options, op->access.direction, coll->group->nodes,
+                                                &op->consensus.record) == THEMIS_COLLECTIVE_LIST)
         start_list_io(op);
     else
         themis_collective_twophase_begin(op);

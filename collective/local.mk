@@ -5,7 +5,7 @@ collective_libthemis_collective_la_SOURCES = collective/access.h collective/back
 	collective/call_plan.c collective/call_plan.h collective/candidates.c collective/candidates.h \
 	collective/collective.c collective/collective.h collective/collective_buffer.c collective/collective_buffer.h \
 	collective/consensus.c collective/consensus.h collective/consensus_record.c collective/consensus_record.h \
-	collective/cost_model.c collective/cost_model.h collective/domain_extents.c collective/domain_extents.h \
+	collective/mode_choice.c collective/mode_choice.h collective/domain_extents.c collective/domain_extents.h \
 	collective/fabric_discovery.c collective/fabric_discovery.h collective/file_ops.h collective/group.c \
 	collective/group.h collective/group_cache.c collective/group_cache.h collective/info.h collective/list_io.c \
 	collective/list_io.h collective/list_messages.c collective/list_messages.h collective/node_distances.c \

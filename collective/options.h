@@ -7,7 +7,7 @@
 #include "themis/aggregation.h"
 
 typedef enum themis_collective_mode {
-    THEMIS_COLLECTIVE_AUTO,     /* chosen for each call by the cost model */
+    THEMIS_COLLECTIVE_AUTO,     /* chosen for each call (mode_choice.h) */
     THEMIS_COLLECTIVE_TWOPHASE, /* always by aggregators */
     THEMIS_COLLECTIVE_LIST      /* always list I/O */
 } themis_collective_mode_t;

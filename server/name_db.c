@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rocksdb/c.h>
-#include "store/lock.h"
+#include "store/exclusive_use.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -334,7 +334,8 @@ static themis_status_t directory_take(themis_server_name_db_t *db, const char *d
         return THEMIS_CONFIG;
     }
     snprintf(content, sizeof content, "names of %sserver %" PRIu32, fresh ? "an arena on " : "", index);
-    return themis_store_lock_directory("state", directory, content, old ? NULL : is_database_file, &db->lock_fd);
+    return themis_store_exclusive_use_directory("state", directory, content, old ? NULL : is_database_file,
+                                                &db->lock_fd);
 }
 
 static themis_status_t db_open(themis_server_name_db_t *db, const char *directory, int fresh)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include "store/lock.h"
+#include "store/exclusive_use.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"
@@ -330,7 +330,7 @@ static themis_status_t lock_directory(const themis_store_options_t *options, int
     char content[64];
 
     snprintf(content, sizeof content, "objects of server %" PRIu32, options->index);
-    return themis_store_lock_directory("directory", options->path, content, NULL, lock_fd);
+    return themis_store_exclusive_use_directory("directory", options->path, content, NULL, lock_fd);
 }
 
 themis_status_t themis_store_posix_create(const themis_store_options_t *options, themis_store_t **store)

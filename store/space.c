@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "store/lock.h"
+#include "store/exclusive_use.h"
 #include "util/log.h"
 #include "util/status.h"
 
@@ -269,7 +269,7 @@ static themis_status_t map_file(themis_store_space_t *space, const char *path)
         themis_error("cannot open %s: %s", path, strerror(errno));
         return status;
     }
-    status = themis_store_lock_file("file", path, space->fd);
+    status = themis_store_exclusive_use_file("file", path, space->fd);
     if (status == THEMIS_OK)
         status = check_file(path, space->fd);
     if (status != THEMIS_OK || map_open_file(space) == 0)

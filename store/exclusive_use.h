@@ -7,8 +7,8 @@
  * server 0". The server that uses it holds a lock (flock) on that file until its process ends. A file system without
  * such locks is used without, after a warning.
  */
-#ifndef THEMIS_STORE_LOCK_H
-#define THEMIS_STORE_LOCK_H
+#ifndef THEMIS_STORE_EXCLUSIVE_USE_H
+#define THEMIS_STORE_EXCLUSIVE_USE_H
 #include "themis/status.h"
 
 /*
@@ -17,9 +17,9 @@
  * THEMIS_CONFIG: it contains something else. THEMIS_BUSY: another server uses it. Nothing in it was changed then, and
  * the error is logged with `key`, the configuration key of the directory.
  */
-themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content,
-                                            int (*foreign)(const char *name), int *fd);
+themis_status_t themis_store_exclusive_use_directory(const char *key, const char *directory, const char *content,
+                                                     int (*foreign)(const char *name), int *fd);
 
 /* Locks an open file, `path`, until it is closed. THEMIS_BUSY: another server uses it; logged. */
-themis_status_t themis_store_lock_file(const char *key, const char *path, int fd);
+themis_status_t themis_store_exclusive_use_file(const char *key, const char *path, int fd);
 #endif

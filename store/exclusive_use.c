@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store/lock.h"
+#include "store/exclusive_use.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static themis_status_t lock_failed(const char *key, const char *path, const char
     return status;
 }
 
-themis_status_t themis_store_lock_file(const char *key, const char *path, int fd)
+themis_status_t themis_store_exclusive_use_file(const char *key, const char *path, int fd)
 {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return THEMIS_OK;
@@ -75,7 +75,7 @@ static themis_status_t lock_store(const char *key, const char *directory, int di
     themis_status_t status = check_line(key, directory, fd, expected);
 
     if (status == THEMIS_OK)
-        status = themis_store_lock_file(key, directory, fd);
+        status = themis_store_exclusive_use_file(key, directory, fd);
     /* again, as another server may have written it before it released the lock */
     if (status == THEMIS_OK)
         status = check_line(key, directory, fd, expected);
@@ -119,8 +119,8 @@ static themis_status_t open_store(const char *key, const char *directory, int di
     return *fd >= 0 ? THEMIS_OK : lock_failed(key, directory, "open its STORE");
 }
 
-themis_status_t themis_store_lock_directory(const char *key, const char *directory, const char *content,
-                                            int (*foreign)(const char *name), int *fd)
+themis_status_t themis_store_exclusive_use_directory(const char *key, const char *directory, const char *content,
+                                                     int (*foreign)(const char *name), int *fd)
 {
     int directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), made = -1;
     char expected[LINE_BYTES];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client/path.h"
-#include "client/placement.h"
+#include "client/striping.h"
 #include "util/runs.h"
 #include "test/client/random.h"
 #include "test/lib/run.h"
@@ -111,7 +111,7 @@ START_TEST(placement_covers_every_byte)
         themis_run_t run = {draw(300), 1 + draw(60), draw(80), 1 + draw(12)};
         seen.layout = &layout;
         seen.count = 0;
-        ck_assert_int_eq(themis_client_placement_run(&layout, &run, 0, see, &seen), THEMIS_OK);
+        ck_assert_int_eq(themis_client_striping_run(&layout, &run, 0, see, &seen), THEMIS_OK);
         size_t bytes = flatten(&run, 1, wanted);
         ck_assert_uint_eq(seen.count, bytes);
         ck_assert_mem_eq(seen.bytes, wanted, bytes * sizeof *wanted);
@@ -129,8 +129,8 @@ START_TEST(ends_agree_with_brute_force)
             ends[stripe % layout.count] = stripe / layout.count * layout.stripe_size + at % layout.stripe_size + 1;
         }
         for (uint32_t index = 0; index < layout.count; index++) {
-            uint64_t end = themis_client_placement_object_end(&layout, index, size);
-            uint64_t file_end = themis_client_placement_file_end(&layout, index, end);
+            uint64_t end = themis_client_striping_object_end(&layout, index, size);
+            uint64_t file_end = themis_client_striping_file_end(&layout, index, end);
             ck_assert_uint_eq(end, ends[index]);
             largest = file_end > largest ? file_end : largest;
         }
@@ -152,8 +152,8 @@ START_TEST(bytes_before_the_end)
         size_t bytes = flatten(runs, count, flat);
         while (wanted < bytes && flat[wanted] < size)
             wanted++;
-        ck_assert_uint_eq(themis_client_placement_bytes_before(runs, count, size), wanted);
-        ck_assert_int_eq(themis_client_placement_bytes(runs, count, &sum), THEMIS_OK);
+        ck_assert_uint_eq(themis_client_striping_bytes_before(runs, count, size), wanted);
+        ck_assert_int_eq(themis_client_striping_bytes(runs, count, &sum), THEMIS_OK);
         ck_assert_uint_eq(sum, bytes);
     }
 }
@@ -170,9 +170,9 @@ START_TEST(sums_that_overflow_are_refused)
     uint64_t bytes = 7;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_int_eq(themis_client_placement_bytes(&bad[i], 1, &bytes), THEMIS_RANGE);
+        ck_assert_int_eq(themis_client_striping_bytes(&bad[i], 1, &bytes), THEMIS_RANGE);
     ck_assert_uint_eq(bytes, 7);
-    ck_assert_int_eq(themis_client_placement_bytes(&good, 1, &bytes), THEMIS_OK);
+    ck_assert_int_eq(themis_client_striping_bytes(&good, 1, &bytes), THEMIS_OK);
     ck_assert_uint_eq(bytes, 1);
 }
 END_TEST
@@ -192,7 +192,7 @@ START_TEST(a_vector_stays_small_over_servers)
         themis_util_runs_t runs[4] = {0};
         for (uint64_t step = 0; step < 2; step++) {
             run.offset = 4096 + step * 64;
-            themis_client_placement_run(&layout, &run, 0, collect, runs);
+            themis_client_striping_run(&layout, &run, 0, collect, runs);
         }
         for (uint32_t index = 0; index < layout.count; index++) {
             ck_assert_uint_le(runs[index].count, 4);

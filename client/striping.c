@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "client/placement.h"
+#include "client/striping.h"
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -8,7 +8,7 @@ static uint64_t min(uint64_t a, uint64_t b)
 
 /* Splits one contiguous piece. */
 static themis_status_t place_piece(const themis_layout_t *layout, uint64_t offset, uint64_t length, uint64_t position,
-                                   themis_client_placement_fn place, void *arg)
+                                   themis_client_striping_fn place, void *arg)
 {
     while (length > 0) {
         uint64_t stripe = offset / layout->stripe_size;
@@ -34,8 +34,8 @@ static uint64_t pieces_in(const themis_run_t *run, uint64_t room, uint64_t left)
     return min(left, 1 + (room - run->length) / run->stride);
 }
 
-themis_status_t themis_client_placement_run(const themis_layout_t *layout, const themis_run_t *run, uint64_t position,
-                                            themis_client_placement_fn place, void *arg)
+themis_status_t themis_client_striping_run(const themis_layout_t *layout, const themis_run_t *run, uint64_t position,
+                                           themis_client_striping_fn place, void *arg)
 {
     themis_status_t status = THEMIS_OK;
     uint64_t pieces;
@@ -61,7 +61,7 @@ themis_status_t themis_client_placement_run(const themis_layout_t *layout, const
     return status;
 }
 
-uint64_t themis_client_placement_file_end(const themis_layout_t *layout, uint32_t index, uint64_t end)
+uint64_t themis_client_striping_file_end(const themis_layout_t *layout, uint32_t index, uint64_t end)
 {
     if (end == 0 || layout->count == 1)
         return end;
@@ -69,7 +69,7 @@ uint64_t themis_client_placement_file_end(const themis_layout_t *layout, uint32_
     return stripe * layout->stripe_size + (end - 1) % layout->stripe_size + 1;
 }
 
-uint64_t themis_client_placement_object_end(const themis_layout_t *layout, uint32_t index, uint64_t size)
+uint64_t themis_client_striping_object_end(const themis_layout_t *layout, uint32_t index, uint64_t size)
 {
     if (layout->count == 1)
         return size;
@@ -80,7 +80,7 @@ uint64_t themis_client_placement_object_end(const themis_layout_t *layout, uint3
     return index == last ? end + size % layout->stripe_size : end;
 }
 
-/* As themis_client_placement_bytes_before, for one run. */
+/* As themis_client_striping_bytes_before, for one run. */
 static uint64_t run_bytes_before(const themis_run_t *run, uint64_t size)
 {
     if (run->count == 0 || run->offset >= size)
@@ -97,7 +97,7 @@ static uint64_t run_bytes_before(const themis_run_t *run, uint64_t size)
     return whole * run->length + (size - run->offset - whole * run->stride);
 }
 
-uint64_t themis_client_placement_bytes_before(const themis_run_t *runs, size_t count, uint64_t size)
+uint64_t themis_client_striping_bytes_before(const themis_run_t *runs, size_t count, uint64_t size)
 {
     uint64_t before = 0;
 
@@ -110,7 +110,7 @@ uint64_t themis_client_placement_bytes_before(const themis_run_t *runs, size_t c
     return before;
 }
 
-themis_status_t themis_client_placement_bytes(const themis_run_t *runs, size_t count, uint64_t *bytes)
+themis_status_t themis_client_striping_bytes(const themis_run_t *runs, size_t count, uint64_t *bytes)
 {
     const uint64_t limit = INT64_MAX;
     uint64_t sum = 0, all, last, end;
