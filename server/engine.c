@@ -198,14 +198,14 @@ static void worker_wait(themis_server_t *server, uint64_t wake)
     themis_server_workers_t *workers = &server->workers;
     uint64_t now = themis_util_clock_now();
 
-    if (themis_server_slices_check_stalled(server, now, &wake))
+    if (themis_server_slices_check_stalled(server, now, &wake) || server->closing)
         return;
     if (workers->polling) {
         worker_sleep(server, wake);
         return;
     }
     uint64_t timeout = tick(server, now);
-    if (workers->stopped)
+    if (workers->stopped || server->closing)
         return;
     if (wake != UINT64_MAX && wake < now + timeout)
         timeout = wake > now ? wake - now : 0;
@@ -225,18 +225,18 @@ static void *worker_main(void *arg)
 
     pthread_mutex_lock(&server->lock);
     while (!server->workers.stopped) {
-        themis_server_requests_close(server);
         themis_server_request_t *request = request_take(server, &wake);
-        if (!request) {
+        if (request) {
+            if (server->workers.idle_count && wants_help(server, request))
+                pthread_cond_signal(&server->workers.idle);
+            server->workers.turns++;
+            pthread_mutex_unlock(&server->lock);
+            request_serve(server, request);
+            pthread_mutex_lock(&server->lock);
+        } else {
             worker_wait(server, wake);
-            continue;
         }
-        if (server->workers.idle_count && wants_help(server, request))
-            pthread_cond_signal(&server->workers.idle);
-        server->workers.turns++;
-        pthread_mutex_unlock(&server->lock);
-        request_serve(server, request);
-        pthread_mutex_lock(&server->lock);
+        themis_server_requests_close(server);
     }
     pthread_mutex_unlock(&server->lock);
     return NULL;

@@ -21,18 +21,16 @@ static uint32_t claim_limit(uint32_t claim, uint32_t limit, const char *what, co
     return claim > limit ? limit : claim ? claim : 1;
 }
 
-themis_status_t themis_server_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+themis_status_t themis_server_identity_decide(themis_status_t known, const themis_net_peer_credentials_t *peer,
+                                              const themis_proto_hello_t *hello,
                                               const themis_server_identity_limits_t *limits,
                                               themis_sched_job_identity_t *identity)
 {
-    themis_net_peer_credentials_t peer;
-    themis_status_t known = conn ? themis_net_conn_credentials(conn, &peer) : THEMIS_UNSUPPORTED;
-
     if (known != THEMIS_OK && known != THEMIS_UNSUPPORTED)
         return THEMIS_REFUSED;
     memset(identity, 0, sizeof *identity);
-    identity->uid = known == THEMIS_OK ? peer.uid : hello->uid;
-    identity->gid = known == THEMIS_OK ? peer.gid : hello->gid;
+    identity->uid = known == THEMIS_OK ? peer->uid : hello->uid;
+    identity->gid = known == THEMIS_OK ? peer->gid : hello->gid;
     id_copy(identity->id, &hello->job);
     if (!*identity->id)
         snprintf(identity->id, sizeof identity->id, "%.*s:%u", (int)(hello->host.length % THEMIS_PROTO_MAX_TEXT),

@@ -15,9 +15,11 @@ typedef struct themis_server_identity_limits {
  * A client's job, user, group and size, from its HELLO and from the kernel. A client that uses the local socket has the
  * uid and gid that the kernel reports, whatever the HELLO claims. One on another host is believed, until credentials
  * are part of HELLO. THEMIS_REFUSED: one on this host that does not use the local socket. Nodes and priority are
- * believed up to the limits, with a warning. A process without a job id is a job of its own.
+ * believed up to the limits, with a warning. A process without a job id is a job of its own. `known` and `peer`: what
+ * themis_net_conn_credentials says of the connection; it must not be asked with a lock held.
  */
-themis_status_t themis_server_identity_decide(const themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+themis_status_t themis_server_identity_decide(themis_status_t known, const themis_net_peer_credentials_t *peer,
+                                              const themis_proto_hello_t *hello,
                                               const themis_server_identity_limits_t *limits,
                                               themis_sched_job_identity_t *identity);
 #endif

@@ -39,17 +39,25 @@ static void session_raise_job(themis_server_t *server, themis_server_session_t *
         themis_sched_refresh(server->sched, themis_util_clock_now());
 }
 
+/* What the kernel says of a connection; asked before the lock is taken. */
+typedef struct peer {
+    themis_status_t known;
+    themis_net_peer_credentials_t credentials;
+} peer_t;
+
 /* Finds the session of a HELLO, or makes it. If that is refused, *text may say why. */
-static themis_status_t session_find(themis_server_t *server, themis_net_conn_t *conn, const themis_proto_hello_t *hello,
+static themis_status_t session_find(themis_server_request_t *request, const peer_t *peer,
                                     themis_server_session_t **session, const char **text)
 {
+    themis_server_t *server = request->server;
+    const themis_proto_hello_t *hello = &request->body.hello;
     const themis_server_identity_limits_t limits = {(uint32_t)server->config.max_nodes,
                                                     (uint32_t)server->config.max_priority};
     themis_sched_job_identity_t identity;
     themis_server_session_t *known = themis_server_sessions_find(server->sessions, hello->session);
-    const themis_server_session_t *bound = themis_net_conn_user(conn);
+    const themis_server_session_t *bound = themis_net_conn_user(request->conn);
 
-    if (themis_server_identity_decide(conn, hello, &limits, &identity) != THEMIS_OK) {
+    if (themis_server_identity_decide(peer->known, &peer->credentials, hello, &limits, &identity) != THEMIS_OK) {
         *text = "a process on the server's host has to use its local socket";
         return THEMIS_REFUSED;
     }
@@ -112,14 +120,16 @@ themis_status_t themis_server_session_requests_hello(themis_server_request_t *re
     themis_server_session_t *session = NULL;
     themis_status_t status = THEMIS_OK;
     const char *text = NULL;
+    peer_t peer;
 
+    peer.known = themis_net_conn_credentials(request->conn, &peer.credentials);
     pthread_mutex_lock(&server->lock);
     if (server->drain.active)
         status = THEMIS_SHUTTING_DOWN;
     else if (request->session && themis_server_request_is_orphan(request))
         status = THEMIS_DISCONNECTED; /* while it was queued */
     if (status == THEMIS_OK)
-        status = session_find(server, request->conn, hello, &session, &text);
+        status = session_find(request, &peer, &session, &text);
     if (status == THEMIS_OK)
         status = session_connect(server, session, request->conn);
     if (status == THEMIS_OK)
