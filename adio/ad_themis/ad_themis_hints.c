@@ -141,8 +141,8 @@ static int names_a_host(ADIO_File fd, const char *list)
 
 /* --- what all ranks use --- */
 
-/* Our hints, and standard ones that ROMIO leaves to the drivers. */
-static void hint_set(ADIO_File fd, const char *key, const char *value)
+/* Our hints, and standard ones that ROMIO leaves to the drivers. 0, or -1: out of memory. */
+static int hint_set(ADIO_File fd, const char *key, const char *value)
 {
     ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
 
@@ -152,7 +152,7 @@ static void hint_set(ADIO_File fd, const char *key, const char *value)
         free(file->hint[i]);
         file->hint[i] = strdup(value);
         ADIOI_THEMIS_Hints_show(fd, key, value);
-        return;
+        return file->hint[i] ? 0 : -1;
     }
     if (strcmp(key, "cb_nodes") == 0)
         file->cb_nodes = atoi(value);
@@ -160,6 +160,7 @@ static void hint_set(ADIO_File fd, const char *key, const char *value)
         file->striping_factor = atoi(value);
     else if (strcmp(key, "start_iodevice") == 0)
         file->start_iodevice = atoi(value);
+    return 0;
 }
 
 /* The hints for ROMIO, owned by the caller. Collective. */
@@ -176,13 +177,15 @@ static MPI_Info list_unpack(ADIO_File fd, const hint_list_t *list)
     return info;
 }
 
-static void hints_set(ADIO_File fd, const hint_list_t *list)
+static int hints_set(ADIO_File fd, const hint_list_t *list)
 {
     const char *key, *value;
     size_t at = 0;
+    int failed = 0;
 
     while ((key = list_next(list, &at, &value)) != NULL)
-        hint_set(fd, key, value);
+        failed |= hint_set(fd, key, value);
+    return failed;
 }
 
 static int list_has(const hint_list_t *list, const char *wanted)
@@ -250,9 +253,7 @@ void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code)
     info = list_unpack(fd, &list);
     ADIOI_GEN_SetInfo(fd, info, error_code);
     MPI_Info_free(&info);
-    if (ADIOI_THEMIS_File_make(fd))
-        hints_set(fd, &list);
-    else
+    if (!ADIOI_THEMIS_File_make(fd) || hints_set(fd, &list) != 0)
         failed = -1;
     hide_without_effect(fd, &list);
     free(list.text);

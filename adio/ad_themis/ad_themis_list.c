@@ -84,7 +84,11 @@ static themis_status_t file_expand(ADIOI_THEMIS_List *list, uint64_t bytes, size
 
 int ADIOI_THEMIS_List_next(ADIOI_THEMIS_List *list)
 {
-    themis_status_t status = file_expand(list, list->left, BATCH_ENTRIES);
+    /* Where all that is left is few runs of the file but many pieces of memory, a batch takes a small part of it:
+     * expand no more than about that the next time, or the time for all batches grows with the square of their number.
+     */
+    uint64_t limit = list->batch && list->batch < list->left / 2 ? 2 * list->batch : list->left;
+    themis_status_t status = file_expand(list, limit, BATCH_ENTRIES);
 
     list->iov_count = 0;
     list->batch = 0;
