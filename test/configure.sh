@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What configure says when something is missing: the Debian package to install, or the option that was wrong. It goes by
 # what the configuration of the build tree has found, so each run takes about a second.
-# timeout: 240
+# timeout: 400
 . "$(dirname "$0")/lib/testlib.sh"
 
 # The results in config.log, without those of pkg-config and of libraries that are to be missing here, and without what
@@ -86,4 +86,15 @@ optional() {
         grep -q 'hdf5_slab is left out.*libhdf5-mpich-dev' "$T/said" && [ -e Makefile ] || { tail -n 5 "$T/said" && return 1; }
 }
 check "no parallel HDF5: its example is left out, with a word" optional
+
+# without_comparators: the scheduler and its tests are built and pass without gift and tbf.
+without_comparators() {
+    cp "$T/found" "$T/cache"
+    rm -rf "$T/tree" && mkdir "$T/tree" && cd "$T/tree" &&
+        limit 60 "$THEMIS_SRC/configure" -q --cache-file="$T/cache" --disable-comparators --enable-werror &&
+        limit 180 env -u MAKEFLAGS make -s test/sched/test_policy test/sched/test_sched server/themisd &&
+        limit 60 ./test/sched/test_policy && limit 60 ./test/sched/test_sched &&
+        ! limit 20 server/themisd --check --policy gift 2>"$T/said" && cat "$T/said" && grep -q 'gift.*not part of this build' "$T/said"
+}
+check "a server without the comparators: gift is refused by name" without_comparators
 finish
