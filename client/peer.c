@@ -7,6 +7,7 @@
 #include "client/error.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/min.h"
 
 static const uint64_t max_attempt = 2 * THEMIS_NS_PER_S;
 static const uint64_t min_attempt = 500 * THEMIS_NS_PER_MS;
@@ -231,18 +232,13 @@ void themis_client_peer_tick(themis_client_peer_t *peer, uint64_t now, int away)
 
 /* --- connecting --------------------------------------------------------------------------------------------------- */
 
-static uint64_t min(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* An attempt may last as long as the time that is left, within bounds. */
 static uint64_t end_of_attempt(const themis_client_peer_t *peer, uint64_t now)
 {
     uint64_t timeout = peer->common->settings->timeout, until = peer->unreachable_since + timeout;
     uint64_t left = until > now ? until - now : 0;
 
-    return now + min(min(max_attempt, left > min_attempt ? left : min_attempt), timeout);
+    return now + themis_util_min(themis_util_min(max_attempt, left > min_attempt ? left : min_attempt), timeout);
 }
 
 /* The lock is released meanwhile, since names are resolved. */

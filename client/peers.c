@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "client/error.h"
 #include "util/clock.h"
+#include "util/min.h"
 
 static const uint64_t max_tick = THEMIS_NS_PER_S;
 static const uint64_t head_start = 200 * THEMIS_NS_PER_MS; /* of the servers that are tried before */
@@ -45,11 +46,6 @@ void themis_client_peers_free(themis_client_peers_t *peers)
 
 /* --- service ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t min(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void tick_all(themis_client_peers_t *peers, uint64_t now)
 {
     int away = now - peers->last_tick > 3 * max_tick;
@@ -59,7 +55,7 @@ static void tick_all(themis_client_peers_t *peers, uint64_t now)
         if (peers->array[i].state != THEMIS_CLIENT_PEER_READY)
             continue;
         themis_client_peer_tick(&peers->array[i], now, away);
-        pause = min(pause, peers->array[i].heartbeat.interval / 2 + 1);
+        pause = themis_util_min(pause, peers->array[i].heartbeat.interval / 2 + 1);
     }
     peers->last_tick = now;
     peers->next_tick = now + pause;
@@ -82,7 +78,7 @@ static uint64_t connect_needed(themis_client_peers_t *peers, uint64_t now)
         themis_client_peer_t *peer = &peers->array[i];
         if (!is_needed(peers, peer))
             continue;
-        pause = min(pause, themis_client_peer_connect(peer, now));
+        pause = themis_util_min(pause, themis_client_peer_connect(peer, now));
         poller->due |= is_needed(peers, peer);
     }
     return pause;
@@ -99,7 +95,7 @@ uint64_t themis_client_peers_serve(void *arg, uint64_t now)
         pause = connect_needed(peers, now);
         now = themis_util_clock_now();
     }
-    return min(pause, peers->next_tick > now ? peers->next_tick - now : 1);
+    return themis_util_min(pause, peers->next_tick > now ? peers->next_tick - now : 1);
 }
 
 /* --- the first server --------------------------------------------------------------------------------------------- */
@@ -137,12 +133,12 @@ static const themis_client_peer_t *probe_until_answer(themis_client_peers_t *pee
         }
         peers->common.poller->due = 1;
         uint64_t left = start + timeout - now;
-        themis_client_poller_step(peers->common.poller, next > now ? min(next - now, left) : left);
+        themis_client_poller_step(peers->common.poller, next > now ? themis_util_min(next - now, left) : left);
         answered = find_answered(peers);
     }
     peers->probed = 0;
     peers->common.started = start;
-    peers->common.delay = min(now - start, timeout / 2);
+    peers->common.delay = themis_util_min(now - start, timeout / 2);
     return answered;
 }
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/striping.h"
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+#include "util/min.h"
 
 /* Splits one contiguous piece. */
 static themis_status_t place_piece(const themis_layout_t *layout, uint64_t offset, uint64_t length, uint64_t position,
@@ -13,7 +9,7 @@ static themis_status_t place_piece(const themis_layout_t *layout, uint64_t offse
     while (length > 0) {
         uint64_t stripe = offset / layout->stripe_size;
         uint64_t within = offset % layout->stripe_size;
-        uint64_t part = min(length, layout->stripe_size - within);
+        uint64_t part = themis_util_min(length, layout->stripe_size - within);
         themis_run_t run = {stripe / layout->count * layout->stripe_size + within, part, part, 1};
         themis_status_t status = place(arg, (uint32_t)(stripe % layout->count), &run, position);
 
@@ -31,7 +27,7 @@ static uint64_t pieces_in(const themis_run_t *run, uint64_t room, uint64_t left)
 {
     if (left == 1 || run->stride == 0)
         return left;
-    return min(left, 1 + (room - run->length) / run->stride);
+    return themis_util_min(left, 1 + (room - run->length) / run->stride);
 }
 
 themis_status_t themis_client_striping_run(const themis_layout_t *layout, const themis_run_t *run, uint64_t position,
@@ -87,11 +83,11 @@ static uint64_t run_bytes_before(const themis_run_t *run, uint64_t size)
         return 0;
     uint64_t starts = run->count; /* pieces that begin before `size` */
     if (run->count > 1 && run->stride > 0)
-        starts = min(starts, 1 + (size - 1 - run->offset) / run->stride);
+        starts = themis_util_min(starts, 1 + (size - 1 - run->offset) / run->stride);
     /* with a stride below the length several pieces may extend past `size`; the first of them counts */
     uint64_t whole = run->offset + run->length <= size ? starts : 0;
     if (whole > 1 && run->stride > 0)
-        whole = min(starts, 1 + (size - run->length - run->offset) / run->stride);
+        whole = themis_util_min(starts, 1 + (size - run->length - run->offset) / run->stride);
     if (whole == starts)
         return whole * run->length;
     return whole * run->length + (size - run->offset - whole * run->stride);
