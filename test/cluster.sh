@@ -187,9 +187,8 @@ idle_bytes() {
 within() { awk -v p="$1" -v a="$2" -v b="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d * 100 <= p * b) }'; }
 # as_planned BYTES PLAN RESENT: within 5 %, but that what was sent again may come on top; it passes two uplinks at the most.
 as_planned() { awk -v b="$1" -v p="$2" -v r="$3" 'BEGIN { exit !(b >= 0.95 * p && b <= 1.05 * p + 2 * r) }'; }
-# at_most_resent FACTOR A B RESENT: at_most, and what was sent again may come on top.
-at_most_resent() { awk -v f="$1" -v a="$2" -v b="$3" -v r="$4" 'BEGIN { exit !(a <= f * b + 2 * r) }'; }
-at_most() { awk -v factor="$1" -v a="$2" -v b="$3" 'BEGIN { exit !(a <= factor * b) }'; }
+# at_most FACTOR A B [RESENT]: A is at most FACTOR times B; what was sent again may come on top.
+at_most() { awk -v factor="$1" -v a="$2" -v b="$3" -v r="${4:-0}" 'BEGIN { exit !(a <= factor * b + 2 * r) }'; }
 
 # measure_overhead: bytes on the wire for each byte of payload, headers and acknowledgements, from a copy of a known size.
 measure_overhead() {
@@ -225,7 +224,7 @@ compare_bytes() {
             done
             # shellcheck disable=SC2154 # set by eval
             expect "$program, $placement: all uplink bytes with topology $all_topology, with default $all_default" \
-                at_most_resent 1.02 "$all_topology" "$all_default" "$resent_topology"
+                at_most 1.02 "$all_topology" "$all_default" "$resent_topology"
             [ $program$placement = cubescattered ] || continue
             # shellcheck disable=SC2154 # set by eval
             expect "cube, scattered: shuffle bytes over the uplinks at most 0.1 of the default's ($shuffle_topology, $shuffle_default)" \
