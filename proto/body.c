@@ -222,6 +222,33 @@ static void code_size(themis_proto_coder_t *coder, themis_proto_size_t *size)
     themis_proto_code_u64(coder, &size->modified);
 }
 
+static void code_map(themis_proto_coder_t *coder, themis_proto_map_t *map)
+{
+    themis_proto_code_u64(coder, &map->object);
+    themis_proto_code_u64(coder, &map->offset);
+    themis_proto_code_u64(coder, &map->length);
+    code_flag(coder, &map->allocate);
+    themis_proto_check(coder, !coder->bad && map->length > 0 && map->offset <= INT64_MAX &&
+                                  map->length <= INT64_MAX - map->offset);
+}
+
+static void code_mapped(themis_proto_coder_t *coder, themis_proto_mapped_t *mapped)
+{
+    themis_proto_code_u32(coder, &mapped->grant);
+    themis_proto_code_u64(coder, &mapped->retry);
+    themis_proto_code_location(coder, &mapped->slot);
+    themis_proto_code_location(coder, &mapped->cell);
+    themis_proto_code_u32(coder, &mapped->count);
+    if (!coder->bad)
+        themis_proto_code_mapped_extents(coder, mapped);
+}
+
+static void code_segment(themis_proto_coder_t *coder, themis_proto_segment_t *segment)
+{
+    themis_proto_code_u64(coder, &segment->segment);
+    themis_proto_code_u64(coder, &segment->bytes);
+}
+
 static void code_lock(themis_proto_coder_t *coder, themis_proto_lock_t *lock)
 {
     themis_proto_code_u64(coder, &lock->object);

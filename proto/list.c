@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/list.h"
 
-enum { RUN_BYTES = 32, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1 };
+enum { RUN_BYTES = 32, MAPPED_BYTES = 32, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1 };
 
 /* Bytes of all pieces of a run; 0 if an offset or the sum exceeds 63 bits, or a piece overlaps the next. */
 static uint64_t run_total(const themis_proto_run_t *run)
@@ -51,6 +51,48 @@ void themis_proto_run_get(const themis_proto_io_t *io, uint32_t index, themis_pr
     themis_proto_coder_t coder = {.in = io->run_bytes + (size_t)index * RUN_BYTES, .length = RUN_BYTES};
 
     code_run(&coder, run);
+}
+
+void themis_proto_code_location(themis_proto_coder_t *coder, themis_proto_location_t *location)
+{
+    themis_proto_code_u64(coder, &location->segment);
+    themis_proto_code_u64(coder, &location->at);
+}
+
+static void code_mapped_extent(themis_proto_coder_t *coder, themis_proto_mapped_extent_t *extent)
+{
+    themis_proto_code_u64(coder, &extent->offset);
+    themis_proto_code_u64(coder, &extent->length);
+    themis_proto_code_location(coder, &extent->location);
+}
+
+void themis_proto_code_mapped_extents(themis_proto_coder_t *coder, themis_proto_mapped_t *mapped)
+{
+    size_t start = coder->used;
+    uint64_t end = 0;
+
+    themis_proto_check(coder, mapped->count <= THEMIS_PROTO_MAX_MAPPED && (mapped->grant > 0 || mapped->count == 0));
+    for (uint32_t i = 0; !coder->bad && i < mapped->count; i++) {
+        themis_proto_mapped_extent_t extent = {.length = 0};
+        if (coder->out != NULL)
+            memcpy(&extent, mapped->bytes + i * sizeof extent, sizeof extent);
+        code_mapped_extent(coder, &extent);
+        if (coder->bad)
+            return;
+        themis_proto_check(coder, extent.offset >= end && extent.offset <= INT64_MAX && extent.length > 0 &&
+                                      extent.length <= INT64_MAX - extent.offset &&
+                                      extent.location.at <= INT64_MAX - extent.length);
+        end = extent.offset + extent.length;
+    }
+    if (!coder->bad && coder->out == NULL)
+        mapped->bytes = coder->in + start;
+}
+
+void themis_proto_mapped_get(const themis_proto_mapped_t *mapped, uint32_t index, themis_proto_mapped_extent_t *extent)
+{
+    themis_proto_coder_t coder = {.in = mapped->bytes + (size_t)index * MAPPED_BYTES, .length = MAPPED_BYTES};
+
+    code_mapped_extent(&coder, extent);
 }
 
 void themis_proto_code_entry(themis_proto_coder_t *coder, themis_proto_text_t *name, themis_proto_type_t *type)

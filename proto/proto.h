@@ -22,6 +22,7 @@ enum {
     THEMIS_PROTO_MAX_TEXT = 255, /* job ids, host names */
     THEMIS_PROTO_MAX_POLICY = 1024,
     THEMIS_PROTO_MAX_RUNS = 16384, /* of one READ or WRITE */
+    THEMIS_PROTO_MAX_MAPPED = 512, /* extents in the reply to one MAP */
     THEMIS_PROTO_MAX_SERVERS = 4096,
     THEMIS_PROTO_DESCRIPTOR_BYTES = 40 /* a bulk descriptor as net/ makes it, opaque here */
 };
@@ -45,8 +46,11 @@ enum {
     X(ALLOCATE, 35, range, none)  /* reserves space, keeps contents and never lowers the end */                        \
     X(SIZE, 36, object, size)                                                                                          \
     X(SYNC, 37, object, none)                                                                                          \
-    X(DESTROY, 38, object, none) /* frees an object; success also if there is none */                                  \
-    X(LOCK, 48, lock, none)      /* byte-range lock, at the file's first server; waits or refuses */                   \
+    X(DESTROY, 38, object, none)     /* frees an object; success also if there is none */                              \
+    X(MAP, 39, map, mapped)          /* where an object's bytes are in the server's memory, for direct access */       \
+    X(UNMAP, 40, object, none)       /* the client needs that no longer */                                             \
+    X(SEGMENT, 41, segment, segment) /* a part of the server's memory; a descriptor comes with the reply */            \
+    X(LOCK, 48, lock, none)          /* byte-range lock, at the file's first server; waits or refuses */               \
     X(UNLOCK, 49, lock, none)                                                                                          \
     X(COUNTER, 50, counter, counter) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
     X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
@@ -215,6 +219,39 @@ typedef struct themis_proto_object {
     uint64_t object;
 } themis_proto_object_t;
 
+/* A place in the server's memory. */
+typedef struct themis_proto_location {
+    uint64_t segment; /* number of the segment, from 1; never used again for another one by the same server process */
+    uint64_t at;      /* byte in the segment */
+} themis_proto_location_t;
+
+/* Asks for the memory of the range; a server that grants may tell of more. */
+typedef struct themis_proto_map {
+    uint64_t object, offset, length;
+    uint8_t allocate; /* 1: for a write; holes in the range get memory first */
+} themis_proto_map_t;
+
+/* Bytes [offset, offset + length) of the object. */
+typedef struct themis_proto_mapped_extent {
+    uint64_t offset, length;
+    themis_proto_location_t location;
+} themis_proto_mapped_extent_t;
+
+/* `count` extents, by offset, disjoint. util/direct.h has what is at `slot` and `cell`. */
+typedef struct themis_proto_mapped {
+    uint32_t grant; /* 0: none now, and no extents */
+    uint64_t retry; /* ns until another MAP is worthwhile; UINT64_MAX: never by this connection */
+    themis_proto_location_t slot, cell;
+    uint32_t count;       /* up to THEMIS_PROTO_MAX_MAPPED */
+    const uint8_t *bytes; /* decoded with themis_proto_mapped_get; when encoding: themis_proto_mapped_extent_t array */
+} themis_proto_mapped_t;
+
+/* Segment 0 is the beacon of util/direct.h. */
+typedef struct themis_proto_segment {
+    uint64_t segment;
+    uint64_t bytes; /* its size; 0 in a request */
+} themis_proto_segment_t;
+
 typedef struct themis_proto_size {
     uint64_t end;       /* one past the last byte that was written or set, in object offsets */
     uint64_t allocated; /* bytes of the store */
@@ -297,6 +334,9 @@ typedef union themis_proto_body {
     themis_proto_range_t range;
     themis_proto_object_t object;
     themis_proto_size_t size;
+    themis_proto_map_t map;
+    themis_proto_mapped_t mapped;
+    themis_proto_segment_t segment;
     themis_proto_lock_t lock;
     themis_proto_counter_t counter;
     themis_proto_text_body_t text;
@@ -310,6 +350,9 @@ themis_status_t themis_proto_decode(const void *bytes, size_t length, themis_pro
 
 /* Run number `index` (below io->runs) of a decoded READ or WRITE; checked while decoding the message. */
 void themis_proto_run_get(const themis_proto_io_t *io, uint32_t index, themis_proto_run_t *run);
+
+/* Extent number `index` (below mapped->count) of a decoded reply to MAP. */
+void themis_proto_mapped_get(const themis_proto_mapped_t *mapped, uint32_t index, themis_proto_mapped_extent_t *extent);
 
 /* Appends an entry to a buffer that becomes themis_proto_entries_t.bytes; THEMIS_RANGE when it does not fit. */
 themis_status_t themis_proto_entries_add(void *buffer, size_t capacity, size_t *used, const char *name,

@@ -366,6 +366,53 @@ START_TEST(object_operations)
 }
 END_TEST
 
+START_TEST(maps)
+{
+    themis_proto_map_t map = {.object = 1, .offset = INT64_MAX - 2, .length = 2, .allocate = 1};
+    themis_proto_mapped_extent_t extents[] = {{0, 4096, {1, 8192}}, {4096, 1, {2, INT64_MAX - 1}}};
+    themis_proto_mapped_t mapped = {.grant = 7,
+                                    .retry = UINT64_MAX,
+                                    .slot = {1, 64},
+                                    .cell = {2, 4096},
+                                    .count = 2,
+                                    .bytes = (const uint8_t *)extents};
+    themis_proto_mapped_extent_t extent;
+
+    size_t length = encode(request(THEMIS_OP_MAP), &map);
+    ck_assert(decode(length).map.offset == INT64_MAX - 2 && decode(length).map.allocate == 1);
+    assert_only_whole(length);
+    map.length = 3;
+    refuse(request(THEMIS_OP_MAP), &map);
+    map.length = 0;
+    refuse(request(THEMIS_OP_MAP), &map);
+
+    length = encode(reply(THEMIS_OP_MAP), &mapped);
+    themis_proto_mapped_t seen = decode(length).mapped;
+    ck_assert(seen.grant == 7 && seen.retry == UINT64_MAX && seen.slot.at == 64 && seen.cell.segment == 2);
+    themis_proto_mapped_get(&seen, 1, &extent);
+    ck_assert(extent.offset == 4096 && extent.length == 1 && extent.location.segment == 2 &&
+              extent.location.at == INT64_MAX - 1);
+    assert_only_whole(length);
+}
+END_TEST
+
+START_TEST(unsound_extents)
+{
+    const themis_proto_mapped_extent_t wrong[][2] = {{{0, 4096, {1, 0}}, {4095, 1, {1, 4096}}},   /* overlap */
+                                                     {{8, 1, {1, 0}}, {0, 1, {1, 4096}}},         /* order */
+                                                     {{0, 1, {1, 0}}, {1, 0, {1, 4096}}},         /* empty */
+                                                     {{0, 1, {1, 0}}, {1, INT64_MAX, {1, 4096}}}, /* past 2^63 */
+                                                     {{0, 1, {1, 0}}, {1, 2, {1, INT64_MAX - 1}}}};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        themis_proto_mapped_t mapped = {.grant = 1, .count = 2, .bytes = (const uint8_t *)wrong[i]};
+        refuse(reply(THEMIS_OP_MAP), &mapped);
+    }
+    themis_proto_mapped_t none = {.grant = 0, .count = 1, .bytes = (const uint8_t *)wrong[0]};
+    refuse(reply(THEMIS_OP_MAP), &none);
+}
+END_TEST
+
 START_TEST(locks_and_counters)
 {
     themis_proto_lock_t lock = {.object = 1, .offset = 2, .length = UINT64_MAX, .owner = 3, .exclusive = 1};
@@ -519,8 +566,9 @@ int main(void)
 
     test_case(suite, "messages", 60, NULL, NULL,
               TESTS({hello_and_welcome, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
-                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1},
-                    {locks_and_counters, 1}, {texts_and_tables, 1}, {empty_bodies_and_failures, 1},
-                    {other_versions_and_opcodes, 1}, {small_buffers, 1}, {damaged_messages, 1}));
+                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {maps, 1},
+                    {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
+                    {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
+                    {damaged_messages, 1}));
     return test_run(suite);
 }
