@@ -29,6 +29,22 @@ themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size
     return status;
 }
 
+themis_status_t themis_net_send_descriptor(themis_net_conn_t *conn, const void *bytes, size_t length, int fd)
+{
+    if (length > THEMIS_NET_MAX_MESSAGE)
+        return THEMIS_RANGE;
+    if (conn->state != THEMIS_NET_OPEN)
+        return THEMIS_DISCONNECTED;
+    if (conn->transport->send_descriptor == NULL || !conn->server)
+        return THEMIS_UNSUPPORTED;
+    return conn->transport->send_descriptor(conn, bytes, length, fd);
+}
+
+int themis_net_take_descriptor(themis_net_conn_t *conn)
+{
+    return conn->transport->take_descriptor != NULL ? conn->transport->take_descriptor(conn) : -1;
+}
+
 static void deliver_arrivals(themis_net_conn_t *conn)
 {
     themis_net_event_t *event;

@@ -109,6 +109,16 @@ themis_status_t themis_net_conn_credentials(const themis_net_conn_t *conn, themi
 themis_status_t themis_net_send(themis_net_conn_t *conn, const void *bytes, size_t length);
 
 /*
+ * The same with a file descriptor, which stays the caller's: only by a server, to a client on its host. The server
+ * takes none. THEMIS_UNSUPPORTED: the peer is on another host. THEMIS_BUSY: also while too many have not been received.
+ */
+themis_status_t themis_net_send_descriptor(themis_net_conn_t *conn, const void *bytes, size_t length, int fd);
+
+/* In the handler of a message: the file descriptor that came with it, owned by the caller, or -1. One that is not taken
+ * is closed when the handler returns. */
+int themis_net_take_descriptor(themis_net_conn_t *conn);
+
+/*
  * Makes progress and calls handlers. Polls for up to options.spin ns without an event, then sleeps until something
  * arrives, themis_net_wake is called, or `timeout` ns are over (0: do not sleep, and do not spin either). Returns the
  * number of events handled. Several threads may be in it: one polls, the others wait.

@@ -66,6 +66,9 @@ typedef struct themis_net_transport {
     themis_status_t (*connect)(themis_net_conn_t *conn, uint64_t deadline);
     /* Sends a message, in order with others. Lock not held. NULL: messages are posted as frames with numbers. */
     themis_status_t (*send)(themis_net_conn_t *conn, const void *bytes, size_t length);
+    /* The same with a file descriptor; and that of the message whose handler runs. NULL: it cannot. Lock not held. */
+    themis_status_t (*send_descriptor)(themis_net_conn_t *conn, const void *bytes, size_t length, int fd);
+    int (*take_descriptor)(themis_net_conn_t *conn);
     /* Sends a frame; `key` is filled in. The payload is copied if `done` is NULL, else it stays until `done`, which is
      * called in any case, perhaps before this returns. */
     themis_status_t (*post)(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,

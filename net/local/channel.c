@@ -2,11 +2,13 @@
 #define _GNU_SOURCE
 #include "net/local/channel.h"
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "net/local/passing.h"
 
 enum { MAX_WAKEUPS = 128 };
 
@@ -29,6 +31,8 @@ themis_net_channel_t *themis_net_channel_new(int fd, int memory, int server)
     channel->peer = (themis_net_peer_credentials_t){peer.pid, peer.uid, peer.gid};
     channel->pid_fd = peer.pid > 0 ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
     channel->memory = mapped;
+    channel->receives_descriptors = !server;
+    channel->delivered = -1;
     channel->out.shared = &channel->memory->rings[out];
     channel->in.shared = &channel->memory->rings[!out];
     channel->mine = &channel->memory->staging[out];
@@ -66,14 +70,46 @@ void themis_net_channel_wake_peer(const themis_net_channel_t *channel)
     (void)sent; /* full of wakeups that it has not seen yet, or it is gone, which the socket will tell */
 }
 
+/* Reads wakeups up to the next descriptor, which is kept, or closed if there are too many; 0 when nothing is left. */
+static int socket_receive(themis_net_channel_t *channel)
+{
+    char bytes[2 * MAX_WAKEUPS];
+    int fd;
+
+    if (themis_net_passing_receive(channel->fd, bytes, sizeof bytes, &fd) <= 0)
+        return 0;
+    if (fd >= 0 && channel->descriptor_count < THEMIS_NET_MAX_DESCRIPTORS)
+        channel->descriptors[channel->descriptor_count++] = fd;
+    else if (fd >= 0)
+        close(fd);
+    return 1;
+}
+
 /* By the progressing thread only, who looks again afterwards: a byte may stand for something not seen yet. */
 static void empty_socket(themis_net_channel_t *channel)
 {
     char bytes[2 * MAX_WAKEUPS];
 
     channel->wakeups = 0;
+    if (channel->receives_descriptors) {
+        while (socket_receive(channel))
+            ;
+        return;
+    }
     ssize_t got = recv(channel->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-    (void)got; /* its end is an event of its own */
+    (void)got; /* its end is an event of its own, and the kernel drops descriptors that nobody receives */
+}
+
+int themis_net_channel_receive_descriptor(themis_net_channel_t *channel)
+{
+    while (channel->descriptor_count == 0 && socket_receive(channel))
+        ;
+    if (channel->descriptor_count == 0)
+        return -1;
+    int fd = channel->descriptors[0];
+    channel->descriptor_count--;
+    memmove(channel->descriptors, channel->descriptors + 1, channel->descriptor_count * sizeof fd);
+    return fd;
 }
 
 int themis_net_channel_arm(themis_net_conn_t *conn)
@@ -128,6 +164,8 @@ void themis_net_channel_free(themis_net_channel_t *channel)
         munmap(channel->memory, sizeof *channel->memory);
     pthread_mutex_destroy(&channel->out_lock);
     free(channel->waiting);
+    while (channel->descriptor_count > 0)
+        close(channel->descriptors[--channel->descriptor_count]);
     free(channel->message);
     free(channel);
 }

@@ -15,6 +15,7 @@
 
 /* The shared memory. Who sends by rings[i] exposes by staging[i]. */
 enum { THEMIS_NET_TO_SERVER = 0, THEMIS_NET_TO_CLIENT = 1 };
+enum { THEMIS_NET_MAX_DESCRIPTORS = 8 }; /* that came before their messages were read */
 typedef struct themis_net_channel_shared {
     themis_net_ring_shared_t rings[2];
     themis_net_staging_shared_t staging[2];
@@ -41,7 +42,11 @@ typedef struct themis_net_channel {
     themis_net_ring_t in; /* the rest belongs to the progressing thread */
     unsigned char *message;
     size_t message_length, message_have;
-    int message_is_frame;
+    int message_is_frame, message_has_descriptor;
+    int receives_descriptors;                    /* 1: client */
+    int descriptors[THEMIS_NET_MAX_DESCRIPTORS]; /* the oldest first */
+    unsigned descriptor_count;
+    int delivered; /* that of the message whose handler runs; -1: none, or it was taken */
 } themis_net_channel_t;
 
 /* Takes the socket `fd` over and maps the file `memory`, which the caller closes. NULL: it could not, and `fd` is
@@ -52,6 +57,8 @@ themis_net_channel_t *themis_net_channel_new(int fd, int memory, int server);
 int themis_net_channel_attach(themis_net_conn_t *conn, themis_net_channel_t *channel);
 
 void themis_net_channel_wake_peer(const themis_net_channel_t *channel);
+/* The next file descriptor that came by the socket, owned by the caller, or -1. Progressing thread. */
+int themis_net_channel_receive_descriptor(themis_net_channel_t *channel);
 /* Before a sleep of the progressing thread: asks the peer to wake us. Returns 0 if there is something to read already.
  */
 int themis_net_channel_arm(themis_net_conn_t *conn);

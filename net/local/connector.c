@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "net/local/channel.h"
 #include "net/local/hello.h"
+#include "net/local/passing.h"
 #include "util/clock.h"
 #include "util/status.h"
 
@@ -44,7 +45,7 @@ static themis_status_t memory_receive(int socket, const themis_net_hello_t *expe
     themis_net_hello_t hello = {.magic = 0};
     int fd;
 
-    ssize_t got = themis_net_hello_receive_fd(socket, &hello, &fd);
+    ssize_t got = themis_net_passing_receive(socket, &hello, sizeof hello, &fd);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return THEMIS_IN_PROGRESS;
     if (fd >= 0 && got == (ssize_t)sizeof hello && memcmp(&hello, expected, sizeof hello) == 0) {

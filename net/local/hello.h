@@ -26,9 +26,4 @@ typedef struct themis_net_hello {
 
 /* The socket's name; returns the length of the address. */
 socklen_t themis_net_hello_address(uint64_t cookie, struct sockaddr_un *address);
-
-/* Sends the hello with a file descriptor. Returns 0, or -1. */
-int themis_net_hello_send_fd(int socket, const themis_net_hello_t *hello, int fd);
-/* Receives a hello; returns as recvmsg. *fd is the descriptor that came with it, owned by the caller, or -1. */
-ssize_t themis_net_hello_receive_fd(int socket, themis_net_hello_t *hello, int *fd);
 #endif

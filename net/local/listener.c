@@ -14,6 +14,7 @@
 #include "net/local/channel.h"
 #include "net/local/hello.h"
 #include "net/local/local.h"
+#include "net/local/passing.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"
@@ -174,7 +175,7 @@ static themis_net_channel_t *channel_create(int fd, const themis_net_hello_t *he
         return NULL;
     }
     themis_net_channel_t *channel = themis_net_channel_new(fd, memory, 1);
-    if (channel != NULL && themis_net_hello_send_fd(fd, hello, memory) != 0) {
+    if (channel != NULL && themis_net_passing_send(fd, hello, sizeof *hello, memory) != 0) {
         themis_net_channel_free(channel);
         channel = NULL;
     }

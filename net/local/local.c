@@ -161,6 +161,14 @@ static themis_status_t local_copy(themis_net_conn_t *conn, const themis_net_copy
     return status;
 }
 
+static int local_take_descriptor(themis_net_conn_t *conn)
+{
+    int fd = conn->channel->delivered;
+
+    conn->channel->delivered = -1;
+    return fd;
+}
+
 static void local_free(themis_net_conn_t *conn)
 {
     themis_net_channel_free(conn->channel);
@@ -187,6 +195,8 @@ const themis_net_transport_t themis_net_local_transport = {
     .chunk_bytes = THEMIS_NET_RING_BYTES / THEMIS_NET_TRANSFER_CHUNKS - 4096,
     .connect = themis_net_connector_connect,
     .send = themis_net_writer_send,
+    .send_descriptor = themis_net_writer_send_descriptor,
+    .take_descriptor = local_take_descriptor,
     .post = themis_net_writer_post,
     .fetch = local_fetch,
     .stage = themis_net_staging_take,

@@ -2,6 +2,7 @@
 #include "net/local/reader.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "net/local/local.h"
 
 /* Messages in one call; and when the peer is gone, all that it can have written. */
@@ -28,9 +29,11 @@ static int message_start(themis_net_conn_t *conn)
     if (filled < THEMIS_NET_RING_HEADER)
         return 0;
     themis_net_ring_read(&channel->in, &header, sizeof header);
-    uint64_t length = header & ~THEMIS_NET_RING_FRAME;
-    channel->message_is_frame = length != header;
-    if (length > THEMIS_NET_MAX_MESSAGE || (channel->message_is_frame && length < sizeof(themis_net_frame_t))) {
+    uint64_t length = header & ~(THEMIS_NET_RING_FRAME | THEMIS_NET_RING_DESCRIPTOR);
+    channel->message_is_frame = (header & THEMIS_NET_RING_FRAME) != 0;
+    channel->message_has_descriptor = (header & THEMIS_NET_RING_DESCRIPTOR) != 0;
+    if (length > THEMIS_NET_MAX_MESSAGE || (channel->message_is_frame && length < sizeof(themis_net_frame_t)) ||
+        (channel->message_has_descriptor && (channel->message_is_frame || !channel->receives_descriptors))) {
         reader_lose(conn, THEMIS_PROTOCOL);
         return 0;
     }
@@ -100,6 +103,18 @@ static void frame_deliver(themis_net_conn_t *conn)
     themis_net_unlock(conn->net);
 }
 
+static void message_deliver(themis_net_conn_t *conn)
+{
+    themis_net_channel_t *channel = conn->channel;
+
+    if (channel->message_has_descriptor)
+        channel->delivered = themis_net_channel_receive_descriptor(channel);
+    conn->net->handlers.message(conn->net->arg, conn, channel->message, channel->message_length);
+    if (channel->delivered >= 0)
+        close(channel->delivered);
+    channel->delivered = -1;
+}
+
 /* One message; returns 0 when there is none (that is whole). */
 static int read_one(themis_net_conn_t *conn)
 {
@@ -116,7 +131,7 @@ static int read_one(themis_net_conn_t *conn)
     if (channel->message_is_frame)
         frame_deliver(conn);
     else if (conn->net->handlers.message != NULL)
-        conn->net->handlers.message(conn->net->arg, conn, channel->message, channel->message_length);
+        message_deliver(conn);
     if (channel->message != conn->net->local->scratch)
         free(channel->message);
     channel->message = NULL;

@@ -12,6 +12,7 @@
 /* What stands in it: see net/local/writer.h. */
 enum { THEMIS_NET_RING_BYTES = 128 << 10, THEMIS_NET_RING_HEADER = 8 };
 #define THEMIS_NET_RING_FRAME (UINT64_C(1) << 63)
+#define THEMIS_NET_RING_DESCRIPTOR (UINT64_C(1) << 62)
 
 static inline size_t themis_net_ring_padding(size_t length)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/local/writer.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "net/local/passing.h"
 
 /* What is to be sent: header, frame if it has one, bytes, padding. */
 typedef struct outgoing {
@@ -11,6 +13,7 @@ typedef struct outgoing {
     size_t length;  /* of the bytes */
     size_t padding; /* after them */
     size_t whole;
+    int fd; /* -1: none */
 } outgoing_t;
 
 static void wake_reader(themis_net_channel_t *channel)
@@ -115,27 +118,44 @@ static themis_status_t send_locked(themis_net_channel_t *channel, const outgoing
     return THEMIS_OK;
 }
 
+/* The descriptor of a message, which must not fail after it: the descriptor would be taken for that of another one. */
+static themis_status_t descriptor_send(themis_net_channel_t *channel, const outgoing_t *outgoing)
+{
+    if (channel->waiting_end - channel->waiting_start + outgoing->whole > THEMIS_NET_MAX_QUEUED)
+        return THEMIS_BUSY;
+    if (!waiting_reserve(channel, outgoing->whole))
+        return THEMIS_NO_MEMORY;
+    if (themis_net_passing_send(channel->fd, "", 1, outgoing->fd) == 0)
+        return THEMIS_OK;
+    /* ETOOMANYREFS: too many descriptors of ours that nobody has received */
+    return errno == EAGAIN || errno == ETOOMANYREFS ? THEMIS_BUSY : THEMIS_DISCONNECTED;
+}
+
 static themis_status_t send_outgoing(themis_net_channel_t *channel, const themis_net_frame_t *frame, const void *bytes,
-                                     size_t length)
+                                     size_t length, int fd)
 {
     size_t inside = length + (frame != NULL ? sizeof *frame : 0);
-    outgoing_t outgoing = {.header = inside | (frame != NULL ? THEMIS_NET_RING_FRAME : 0),
+    outgoing_t outgoing = {.header = inside | (frame != NULL ? THEMIS_NET_RING_FRAME : 0) |
+                                     (fd >= 0 ? THEMIS_NET_RING_DESCRIPTOR : 0),
                            .frame = frame,
                            .bytes = bytes,
                            .length = length,
                            .padding = themis_net_ring_padding(inside),
-                           .whole = THEMIS_NET_RING_HEADER + inside + themis_net_ring_padding(inside)};
+                           .whole = THEMIS_NET_RING_HEADER + inside + themis_net_ring_padding(inside),
+                           .fd = fd};
 
     pthread_mutex_lock(&channel->out_lock);
-    themis_status_t status = send_locked(channel, &outgoing);
+    themis_status_t status = fd >= 0 ? descriptor_send(channel, &outgoing) : THEMIS_OK;
+    if (status == THEMIS_OK)
+        status = send_locked(channel, &outgoing);
     pthread_mutex_unlock(&channel->out_lock);
     wake_reader(channel);
     return status;
 }
 
-themis_status_t themis_net_writer_send(themis_net_conn_t *conn, const void *bytes, size_t length)
+themis_status_t themis_net_writer_send_descriptor(themis_net_conn_t *conn, const void *bytes, size_t length, int fd)
 {
-    themis_status_t status = send_outgoing(conn->channel, NULL, bytes, length);
+    themis_status_t status = send_outgoing(conn->channel, NULL, bytes, length, fd);
 
     if (status != THEMIS_PROTOCOL)
         return status;
@@ -145,13 +165,18 @@ themis_status_t themis_net_writer_send(themis_net_conn_t *conn, const void *byte
     return THEMIS_DISCONNECTED;
 }
 
+themis_status_t themis_net_writer_send(themis_net_conn_t *conn, const void *bytes, size_t length)
+{
+    return themis_net_writer_send_descriptor(conn, bytes, length, -1);
+}
+
 themis_status_t themis_net_writer_post(themis_net_conn_t *conn, const themis_net_frame_t *frame, const void *payload,
                                        size_t length, themis_net_done_fn done, void *arg)
 {
     themis_status_t status = THEMIS_DISCONNECTED;
 
     if (!themis_net_conn_is_dead(conn))
-        status = send_outgoing(conn->channel, frame, payload, length);
+        status = send_outgoing(conn->channel, frame, payload, length, -1);
     /* the peer waits for each frame: one that is left out would hold up a transfer for ever */
     if (status != THEMIS_OK)
         themis_net_conn_lose(conn, status);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "test/net/peer.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -90,6 +92,21 @@ static void tell_who(themis_net_conn_t *conn, test_request_t *request)
     themis_net_send(conn, request, sizeof *request);
 }
 
+static void send_file(themis_net_conn_t *conn, test_request_t *request)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    unsigned char *bytes = calloc(1, request->length);
+
+    test_fill(bytes, 0, request->length, request->seed);
+    if (fd < 0 || write(fd, bytes, request->length) != (ssize_t)request->length)
+        request->length = 0;
+    free(bytes);
+    request->status = themis_net_send_descriptor(conn, request, sizeof *request, fd);
+    if (request->status != THEMIS_OK)
+        themis_net_send(conn, request, sizeof *request);
+    close(fd);
+}
+
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
 {
     test_request_t request;
@@ -99,6 +116,8 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
         themis_net_send(conn, bytes, length);
     else if (request.ask == ASK_WHO)
         tell_who(conn, &request);
+    else if (request.ask == ASK_FILE)
+        send_file(conn, &request);
     else if (request.ask == ASK_CLOSE)
         themis_net_conn_close(conn);
     else if (request.ask != ASK_NOTHING)

@@ -8,9 +8,10 @@
 #include <check.h>
 #include "net/net.h"
 
-typedef enum test_ask { ASK_ECHO, ASK_PULL, ASK_PUSH, ASK_CLOSE, ASK_NOTHING, ASK_WHO } test_ask_t;
+typedef enum test_ask { ASK_ECHO, ASK_PULL, ASK_PUSH, ASK_CLOSE, ASK_NOTHING, ASK_WHO, ASK_FILE } test_ask_t;
 
-/* A request; echoes carry bytes after it. The answer is the same struct. */
+/* A request; echoes carry bytes after it. The answer is the same struct; that to FILE has a descriptor of a file of
+ * `length` bytes that follow from the seed. */
 typedef struct test_request {
     test_ask_t ask;
     themis_status_t status; /* answer: of the transfer; WHO: whether the kernel says who asks */

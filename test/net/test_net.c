@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages and bulk data between two processes. Each case runs with local copies and without: _i is the option. */
 #include <check.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -64,6 +65,65 @@ START_TEST(order)
     }
     test_client_await(client, 2000);
     free(bytes);
+    test_client_free(client);
+}
+END_TEST
+
+/* --- file descriptors ----------------------------------------------------------------------------------------------
+ */
+
+enum { FILES = 300, FILE_BYTES = 1000 };
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* Every second one is taken, and has to be the one that belongs to the message. */
+static void check_file(test_client_t *client, const void *bytes, size_t length)
+{
+    unsigned char got[FILE_BYTES], expected[FILE_BYTES];
+    test_request_t answer;
+
+    memcpy(&answer, bytes, sizeof answer);
+    if (answer.ask != ASK_FILE || answer.status != THEMIS_OK || answer.id % 2)
+        return;
+    int fd = themis_net_take_descriptor(client->conn);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(themis_net_take_descriptor(client->conn), -1);
+    test_fill(expected, 0, sizeof expected, answer.seed);
+    ck_assert_int_eq(pread(fd, got, sizeof got, 0), sizeof got);
+    ck_assert(memcmp(got, expected, sizeof got) == 0);
+    close(fd);
+    ++*(unsigned *)client->user;
+}
+
+/* With other messages between them, and so many at a time that some are refused. */
+START_TEST(descriptors)
+{
+    test_client_t *client = test_client_new(_i);
+    unsigned before = count_descriptors(), files = 0;
+
+    client->on_message = check_file;
+    client->user = &files;
+    for (unsigned i = 0; i < FILES; i++) {
+        test_request_t request = {.ask = i % 3 ? ASK_FILE : ASK_ECHO, .id = i, .seed = i, .length = FILE_BYTES};
+        if (_i == 0 && request.ask == ASK_FILE)
+            ck_assert_int_eq(test_client_ask(client, &request), THEMIS_UNSUPPORTED);
+        else
+            ck_assert_int_eq(themis_net_send(client->conn, &request, sizeof request), THEMIS_OK);
+        if (i % 64 == 63 || _i == 0)
+            test_client_await(client, i + 1);
+    }
+    test_client_await(client, FILES);
+    ck_assert_uint_eq(client->closed, 0);
+    if (_i == 1)
+        ck_assert_uint_gt(files, FILES / 10);
+    ck_assert_uint_le(count_descriptors(), before); /* the endpoint of the handshake may have closed since */
     test_client_free(client);
 }
 END_TEST
@@ -521,6 +581,7 @@ int main(int count, char **words)
 
     TEST_CASE(suite, echoes);
     TEST_CASE(suite, order);
+    TEST_CASE(suite, descriptors);
     TEST_CASE(suite, bulk);
     TEST_CASE(suite, bulk_in_many_pieces);
     TEST_CASE(suite, bulk_in_slices);
