@@ -49,7 +49,6 @@ themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_
     coll->group = group;
     coll->shuffle.group = group;
     coll->shuffle.ops = ops;
-    themis_collective_relaxed_init(&coll->relaxed, group, ops, options->cache);
     coll->always = themis_collective_mode_choice_always(options, group->nodes);
     if (coll->always != THEMIS_COLLECTIVE_LIST)
         status = find_candidates(coll);
@@ -64,7 +63,6 @@ void themis_collective_destroy(themis_collective_t *coll)
 {
     if (!coll)
         return;
-    themis_collective_relaxed_wait(&coll->relaxed);
     themis_collective_twophase_free(coll);
     themis_collective_group_cache_release(coll->group);
     free(coll);
@@ -86,23 +84,16 @@ static void start_list_io(themis_collective_operation_t *op)
 }
 
 /*
- * The first stage. Without a cache no rank's part of a blocking call begins before all have begun the call, so that
+ * The first stage. No rank's part of a blocking call begins before all have begun the call, so that
  * what a rank did by itself before the call is done; programs that run on ROMIO's own drivers count on that, although
  * MPI does not promise it.
  */
 static void operation_begin(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
-    themis_status_t status;
-    if (themis_collective_relaxed_leave(&coll->relaxed, op->access.direction, &status)) {
-        op->stage = THEMIS_COLLECTIVE_FLUSH;
-        return;
-    }
-    if (op->status == THEMIS_OK)
-        op->status = status;
     if (coll->always != THEMIS_COLLECTIVE_LIST)
         op->stage = THEMIS_COLLECTIVE_DECIDE;
-    else if (op->all_blocking && !themis_collective_relaxed_is_allowed(&coll->relaxed))
+    else if (op->all_blocking)
         op->stage = THEMIS_COLLECTIVE_ASSEMBLE;
     else
         start_list_io(op);
@@ -115,18 +106,8 @@ static void assemble_step(themis_collective_operation_t *op)
         return;
     if (op->status != THEMIS_OK)
         op->stage = THEMIS_COLLECTIVE_ENDED;
-    else if (op->coll->always == THEMIS_COLLECTIVE_LIST)
-        start_list_io(op);
     else
-        op->stage = THEMIS_COLLECTIVE_DECIDE;
-}
-
-static void flush_step(themis_collective_operation_t *op)
-{
-    themis_status_t status = themis_collective_flush(op->coll);
-    if (op->status == THEMIS_OK)
-        op->status = status;
-    op->stage = THEMIS_COLLECTIVE_ASSEMBLE;
+        start_list_io(op);
 }
 
 static themis_collective_consensus_record_t describe_access(const themis_collective_operation_t *op)
@@ -177,11 +158,9 @@ static void list_io_step(themis_collective_operation_t *op)
 
 static void result_step(themis_collective_operation_t *op)
 {
-    themis_collective_t *coll = op->coll;
     const themis_util_runs_t *file = op->access.file;
     const themis_collective_consensus_record_t *result = &op->consensus.record;
     themis_collective_consensus_record_t record = THEMIS_COLLECTIVE_STATUS_RECORD(op->status);
-    record.max_bytes = file->bytes;
     record.first = op->eof;
     if (!themis_collective_operation_agree(op, &record))
         return;
@@ -190,9 +169,6 @@ static void result_step(themis_collective_operation_t *op)
         op->done = op->access.direction == THEMIS_READ && result->first != UINT64_MAX
                        ? themis_util_runs_bytes_in(file, 0, result->first)
                        : file->bytes;
-    else if (op->all_blocking && result->max_bytes <= THEMIS_COLLECTIVE_SMALL_ACCESS &&
-             coll->always == THEMIS_COLLECTIVE_LIST)
-        themis_collective_relaxed_enter(&coll->relaxed);
 }
 
 /* One step of the operation at the head of the queue, or of a later one as far as it needs no other rank. */
@@ -203,9 +179,6 @@ static void operation_step(themis_collective_operation_t *op, int is_head)
     if (!is_head)
         return;
     switch (op->stage) {
-    case THEMIS_COLLECTIVE_FLUSH:
-        flush_step(op);
-        break;
     case THEMIS_COLLECTIVE_ASSEMBLE:
         assemble_step(op);
         break;
@@ -341,8 +314,6 @@ static themis_status_t run_queued(themis_collective_t *coll, const themis_collec
 themis_status_t themis_collective_run(themis_collective_t *coll, const themis_collective_access_t *access,
                                       themis_status_t own, uint64_t *done)
 {
-    if (themis_collective_relaxed_applies(&coll->relaxed, access->direction))
-        return themis_collective_relaxed_run(&coll->relaxed, access, own, done);
     return run_queued(coll, access, own, 1, done);
 }
 
@@ -358,22 +329,8 @@ themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_
     themis_collective_consensus_record_t record = THEMIS_COLLECTIVE_STATUS_RECORD(own);
     themis_collective_consensus_t consensus;
     queue_wait(coll, NULL);
-    themis_collective_relaxed_wait(&coll->relaxed);
-    themis_collective_relaxed_defer(&coll->relaxed, themis_collective_flush(coll));
-    themis_collective_relaxed_report(&coll->relaxed, &record);
     themis_collective_consensus_start(coll->group, &record, &consensus);
     for (unsigned polls = 0; themis_collective_consensus_test(&consensus) != THEMIS_OK;)
         themis_collective_backoff_wait(coll->group, &polls);
-    themis_collective_relaxed_reset(&coll->relaxed);
     return (themis_status_t)consensus.record.status;
-}
-
-themis_status_t themis_collective_flush(themis_collective_t *coll)
-{
-    return themis_collective_relaxed_flush(&coll->relaxed);
-}
-
-void themis_collective_allow_cache(themis_collective_t *coll, int allowed)
-{
-    themis_collective_relaxed_allow(&coll->relaxed, allowed && coll->options.cache);
 }

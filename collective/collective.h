@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collective reads and writes of one open file. All ranks of the communicator make the same calls in the same order,
- * blocking and non-blocking ones mixed; each call ends with the same status on all ranks, except in relaxed mode.
+ * blocking and non-blocking ones mixed; each call ends with the same status on all ranks.
  *
  * A call goes one of two ways. List I/O (list_io.h): each rank sends its own list to the servers. Two-phase I/O
  * (twophase.h): through the aggregators of file domains, which exchange the bytes with the ranks by the shuffle of
  * shuffle.h. All ranks reach a consensus before the I/O (except in non-blocking calls whose way is clear from the
- * start) and another one after it, so that a call has ended for no rank while the bytes of another are under way. Small
- * calls of a file with a cache do without both for a while (relaxed.h).
+ * start) and another one after it, so that a call has ended for no rank while the bytes of another are under way.
  *
  * Not thread-safe; the driver holds ROMIO's lock. Nothing here blocks for other ranks but create, destroy, wait, run,
  * decline and sync.
@@ -53,13 +52,8 @@ themis_status_t themis_collective_decline(themis_collective_t *coll, const themi
 themis_status_t themis_collective_run(themis_collective_t *coll, const themis_collective_access_t *access,
                                       themis_status_t own, uint64_t *done);
 
-/* Collective: ends the calls under way, flushes the caches, and returns the first failure since the last time, the same
- * on all ranks. `own`: this rank's status so far. */
+/* Collective: ends the calls under way. `own`: this rank's status so far; the worst of all ranks is returned by all. */
 themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_t own);
-/* Local: flushes the caches of this rank, before an independent access. */
-themis_status_t themis_collective_flush(themis_collective_t *coll);
-/* Local, but the same on all ranks: 0 in atomic mode, when nothing may be kept between calls. */
-void themis_collective_allow_cache(themis_collective_t *coll, int allowed);
 
 /* What the last call did. */
 void themis_collective_info(const themis_collective_t *coll, themis_collective_info_t *info);

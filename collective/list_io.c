@@ -99,20 +99,3 @@ themis_status_t themis_collective_list_io_wait(themis_collective_list_io_t *io, 
 {
     return request_advance(io, io->ops->wait, done);
 }
-
-themis_status_t themis_collective_list_io_run_cached(const themis_collective_file_ops_t *ops,
-                                                     const themis_collective_access_t *access, uint64_t *done)
-{
-    size_t moved = 0;
-    *done = 0;
-    if (!access->file->bytes)
-        return THEMIS_OK;
-    request_list_t made;
-    themis_status_t status = describe_memory(access, &made);
-    if (status == THEMIS_OK)
-        status = ops->run_cached(ops->arg, access->direction, &made.list, &moved);
-    free(made.many);
-    finish_packed(access, made.packed, status, moved);
-    *done = moved;
-    return status;
-}

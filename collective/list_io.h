@@ -19,8 +19,4 @@ themis_status_t themis_collective_list_io_start(const themis_collective_file_ops
 /* THEMIS_IN_PROGRESS, or the result; with THEMIS_OK *done is the number of bytes moved. wait blocks. */
 themis_status_t themis_collective_list_io_test(themis_collective_list_io_t *io, uint64_t *done);
 themis_status_t themis_collective_list_io_wait(themis_collective_list_io_t *io, uint64_t *done);
-
-/* Blocking: a whole access through the caches. */
-themis_status_t themis_collective_list_io_run_cached(const themis_collective_file_ops_t *ops,
-                                                     const themis_collective_access_t *access, uint64_t *done);
 #endif

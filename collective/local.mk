@@ -11,7 +11,7 @@ collective_libthemis_collective_la_SOURCES = collective/access.h collective/back
 	collective/list_io.h collective/list_messages.c collective/list_messages.h collective/node_distances.c \
 	collective/node_distances.h collective/node_info.c collective/node_info.h collective/operation.c \
 	collective/operation.h collective/options.c collective/options.h collective/planner.c collective/planner.h \
-	collective/relaxed.c collective/relaxed.h collective/shuffle.c \
+	collective/shuffle.c \
 	collective/shuffle.h collective/twophase.c collective/twophase.h
 collective_libthemis_collective_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXHASH_CFLAGS)
 collective_libthemis_collective_la_LIBADD = $(XXHASH_LIBS)

@@ -4,13 +4,8 @@
 int themis_collective_operation_agree(themis_collective_operation_t *op,
                                       const themis_collective_consensus_record_t *record)
 {
-    themis_collective_t *coll = op->coll;
     if (!op->in_consensus) {
-        if (!themis_collective_relaxed_poll(&coll->relaxed))
-            return 0;
-        themis_collective_consensus_record_t own = *record;
-        themis_collective_relaxed_report(&coll->relaxed, &own);
-        themis_collective_consensus_start(coll->group, &own, &op->consensus);
+        themis_collective_consensus_start(op->coll->group, record, &op->consensus);
         op->in_consensus = 1;
     }
     if (themis_collective_consensus_test(&op->consensus) != THEMIS_OK)

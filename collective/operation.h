@@ -6,7 +6,6 @@
 #include "collective/info.h"
 #include "collective/list_io.h"
 #include "collective/planner.h"
-#include "collective/relaxed.h"
 #include "collective/shuffle.h"
 
 typedef struct themis_collective themis_collective_t;
@@ -16,8 +15,7 @@ enum { THEMIS_COLLECTIVE_PLANS = 4 };
 
 /* Those that need a consensus name what it is about. */
 typedef enum themis_collective_stage {
-    THEMIS_COLLECTIVE_FLUSH,    /* flushes the caches, since the direction has changed */
-    THEMIS_COLLECTIVE_ASSEMBLE, /* consensus: all have flushed, or all have begun the call */
+    THEMIS_COLLECTIVE_ASSEMBLE, /* consensus: all have begun the call */
     THEMIS_COLLECTIVE_DECIDE,   /* consensus: the mode */
     THEMIS_COLLECTIVE_LIST_IO,  /* list I/O is under way */
     THEMIS_COLLECTIVE_PREPARE,  /* consensus: all can plan */
@@ -53,7 +51,6 @@ struct themis_collective {
     themis_collective_options_t options;
     themis_collective_group_t *group;
     themis_collective_mode_t always;
-    themis_collective_relaxed_t relaxed;
     themis_collective_operation_t *head, *tail;
     themis_collective_operation_t blocking; /* the blocking call: there is one at a time, and it must not lack memory */
     themis_collective_info_t info;

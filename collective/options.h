@@ -29,7 +29,6 @@ typedef struct themis_collective_options {
     int fake_nodes;                       /* tests: pretend that a host's ranks are on that many nodes */
     uint64_t staging;                     /* bytes that the ranks of a node share for the shuffle; 0: 64 MiB */
     themis_collective_mode_t mode_for[2]; /* by direction, where `mode` is AUTO */
-    int cache;                            /* relaxed mode, with the caches of file_ops.h, is allowed */
 } themis_collective_options_t;
 
 /* "auto", "twophase", "list"; parse gives THEMIS_INVALID for others and leaves *mode. */

@@ -5,7 +5,8 @@
  */
 #include "ad_themis_async.h"
 #include <stdlib.h>
-#include "ad_themis_coll_file.h"
+#include "ad_themis_cache.h"
+#include "ad_themis_error.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hooks.h"
 #include "ad_themis_io.h"
@@ -146,7 +147,7 @@ int ADIOI_THEMIS_Async_start(const ADIOI_THEMIS_Access *access, MPI_Request *req
         fd->fp_ind = ADIOI_THEMIS_List_target(&async->lists);
     fd->fp_sys_posn = -1;
     held = themis_glue_lock_release();
-    async->status = ADIOI_THEMIS_Flush_caches(fd);
+    async->status = ADIOI_THEMIS_Cache_flush(fd);
     if (async->status == THEMIS_OK)
         batch_start(async);
     themis_glue_lock_acquire(held);

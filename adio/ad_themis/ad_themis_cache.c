@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * This cache is separate from that of collective calls: all ranks know what those hold, but not what one rank does
- * alone. Its mutex is taken after ROMIO's lock, which a thread may hold when it flushes and releases when it moves
- * data.
- */
+/* The mutex is taken after ROMIO's lock, which a thread may hold when it flushes and releases when it moves data. */
 #include "ad_themis_cache.h"
 #include <pthread.h>
 #include <stdlib.h>

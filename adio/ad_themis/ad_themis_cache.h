@@ -7,7 +7,7 @@
 
 typedef struct ADIOI_THEMIS_Cache ADIOI_THEMIS_Cache;
 
-/* 1: the hint asks for a cache, for small collective calls as well. */
+/* 1: the hint asks for a cache. */
 int ADIOI_THEMIS_Cache_asked(ADIO_File fd);
 /* 1: the hint asks for it, the file is not in atomic mode, and its shared pointer was not used; the file has its cache
  * then. With ROMIO's lock. */

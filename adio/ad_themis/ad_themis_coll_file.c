@@ -43,32 +43,6 @@ static themis_status_t ops_wait(void *arg, void *request, size_t *done)
     return ADIOI_THEMIS_Coll_note(arg, themis_request_wait(request, done));
 }
 
-static themis_status_t ops_cached(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
-{
-    /* small enough to stay in a processor's cache */
-    static const themis_cache_options_t options = {
-        .write_bytes = 2 << 20, .read_bytes = 2 << 20, .small = THEMIS_COLLECTIVE_SMALL_ACCESS};
-    ADIOI_THEMIS_Coll *coll = arg;
-    themis_status_t status = THEMIS_OK;
-
-    if (!coll->cache)
-        status = themis_cache_create(coll->handle, &options, &coll->cache);
-    if (status == THEMIS_OK)
-        status = direction == THEMIS_WRITE ? themis_cache_write(coll->cache, list, done)
-                                           : themis_cache_read(coll->cache, list, done);
-    return ADIOI_THEMIS_Coll_note(coll, status);
-}
-
-static themis_status_t ops_flush(void *arg)
-{
-    ADIOI_THEMIS_Coll *coll = arg;
-
-    if (!coll->cache)
-        return THEMIS_OK;
-    themis_cache_invalidate(coll->cache);
-    return ADIOI_THEMIS_Coll_note(coll, themis_cache_flush(coll->cache));
-}
-
 /* --- hints --- */
 
 static int64_t requested_aggregators(ADIO_File fd)
@@ -117,7 +91,6 @@ static void coll_read_hints(ADIO_File fd, themis_collective_options_t *config)
         themis_aggregation_method_parse(method, &config->method);
     if (placement)
         themis_aggregation_placement_parse(placement, &config->placement);
-    config->cache = ADIOI_THEMIS_Cache_asked(fd);
     config->topology = topology ? topology : themis_util_config_env("THEMIS_TOPOLOGY");
     config->aggregators = requested_aggregators(fd);
     config->mode_for[THEMIS_READ] = mode_of(fd->hints->cb_read);
@@ -150,7 +123,6 @@ static void coll_free(ADIOI_THEMIS_Coll *coll)
 {
     if (!coll)
         return;
-    themis_cache_destroy(coll->cache);
     themis_collective_destroy(coll->coll);
     ADIOI_THEMIS_Flat_free(&coll->buffer);
     themis_util_runs_free(&coll->file);
@@ -172,12 +144,8 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
         coll_configure(fd, &coll->config);
         coll->fd = fd;
         coll->handle = file->handle;
-        coll->file_ops = (themis_collective_file_ops_t){.arg = coll,
-                                                        .start = ops_start,
-                                                        .test = ops_test,
-                                                        .wait = ops_wait,
-                                                        .run_cached = ops_cached,
-                                                        .flush = ops_flush};
+        coll->file_ops =
+            (themis_collective_file_ops_t){.arg = coll, .start = ops_start, .test = ops_test, .wait = ops_wait};
     }
     AD_THEMIS_UNLOCKED(
         status, themis_collective_create(fd->comm, coll ? &coll->config : NULL, coll ? &coll->file_ops : NULL, &made));
@@ -189,20 +157,6 @@ ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd)
     file->coll = coll;
     ADIOI_THEMIS_Coll_info_opened(coll);
     return coll;
-}
-
-themis_status_t ADIOI_THEMIS_Coll_flush(ADIO_File fd)
-{
-    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
-
-    return coll ? themis_collective_flush(coll->coll) : THEMIS_OK;
-}
-
-themis_status_t ADIOI_THEMIS_Flush_caches(ADIO_File fd)
-{
-    themis_status_t collective = ADIOI_THEMIS_Coll_flush(fd), independent = ADIOI_THEMIS_Cache_flush(fd);
-
-    return collective != THEMIS_OK ? collective : independent;
 }
 
 int ADIOI_THEMIS_Coll_sync(ADIO_File fd)
@@ -236,14 +190,6 @@ int ADIOI_THEMIS_Coll_open(ADIO_File fd)
     if (size == 1 || ADIOI_THEMIS_Coll_get(fd))
         return MPI_SUCCESS;
     return ADIOI_THEMIS_Error(__func__, __LINE__, THEMIS_NO_MEMORY, fd->filename, "");
-}
-
-void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed)
-{
-    ADIOI_THEMIS_Coll *coll = ADIOI_THEMIS_file(fd)->coll;
-
-    if (coll)
-        themis_collective_allow_cache(coll->coll, allowed);
 }
 
 /* --- results --- */

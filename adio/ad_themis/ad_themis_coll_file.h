@@ -5,7 +5,6 @@
 #include "ad_themis_error.h"
 #include "ad_themis_flat.h"
 #include "collective/collective.h"
-#include "themis/cache.h"
 #include "util/memory.h"
 
 typedef struct ADIOI_THEMIS_Coll {
@@ -14,7 +13,6 @@ typedef struct ADIOI_THEMIS_Coll {
     themis_collective_options_t config;
     themis_collective_file_ops_t file_ops;
     themis_file_t *handle;
-    themis_cache_t *cache;               /* made at the first small call of a row; owned */
     ADIOI_THEMIS_Flat buffer;            /* the datatype of the last call */
     themis_util_runs_t file, memory;     /* of the blocking call */
     themis_util_memory_seen_t seen;      /* in the callers' buffers */
@@ -30,17 +28,11 @@ typedef struct ADIOI_THEMIS_Coll {
 int ADIOI_THEMIS_Coll_open(ADIO_File fd);
 /* The collective path of a file; collective if it has to be made. NULL: out of memory, on all ranks. */
 ADIOI_THEMIS_Coll *ADIOI_THEMIS_Coll_get(ADIO_File fd);
-/* Collective: frees the collective path; writes that it holds back are lost unless sync came before. */
+/* Collective: frees the collective path. */
 void ADIOI_THEMIS_Coll_close(ADIO_File fd);
 
-/* Local: this rank's write-behind of collective calls goes to the servers, before an independent access. */
-themis_status_t ADIOI_THEMIS_Coll_flush(ADIO_File fd);
-/* Local: the same for both caches, that of collective calls and that of independent ones. */
-themis_status_t ADIOI_THEMIS_Flush_caches(ADIO_File fd);
-/* Collective: the same on all ranks, and the first failure of what was held back; an MPI error code. */
+/* Collective: what the caches of all ranks hold back goes to the servers; an MPI error code, of the first failure. */
 int ADIOI_THEMIS_Coll_sync(ADIO_File fd);
-/* Local, called by all ranks alike: no write is held back from now on (0), or again as the hints say (1). */
-void ADIOI_THEMIS_Coll_allow_cache(ADIO_File fd, int allowed);
 
 /* Keeps the status and the text of a failure of this rank's own for the code; returns `status`. */
 themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t status);

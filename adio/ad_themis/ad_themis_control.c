@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ad_themis_cache.h"
 #include "ad_themis_coll_file.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hints.h"
@@ -16,7 +17,7 @@ static themis_status_t file_size(ADIO_File fd, ADIO_Offset *size)
     themis_stat_t stat;
     themis_status_t status;
 
-    status = ADIOI_THEMIS_Flush_caches(fd);
+    status = ADIOI_THEMIS_Cache_flush(fd);
     if (status == THEMIS_OK)
         AD_THEMIS_UNLOCKED(status, themis_file_stat(ADIOI_THEMIS_file(fd)->handle, &stat));
     if (status == THEMIS_OK)
@@ -34,14 +35,13 @@ void ADIOI_THEMIS_Fcntl(ADIO_File fd, int flag, ADIO_Fcntl_t *arg, int *error_co
         break;
     case ADIO_FCNTL_SET_DISKSPACE:
         fd->dirty_write = 1;
-        status = ADIOI_THEMIS_Flush_caches(fd);
+        status = ADIOI_THEMIS_Cache_flush(fd);
         if (status == THEMIS_OK)
             AD_THEMIS_UNLOCKED(status, themis_allocate(ADIOI_THEMIS_file(fd)->handle, (uint64_t)arg->diskspace));
         break;
     case ADIO_FCNTL_SET_ATOMICITY:
-        status = ADIOI_THEMIS_Flush_caches(fd);
+        status = ADIOI_THEMIS_Cache_flush(fd);
         fd->atomicity = arg->atomicity != 0;
-        ADIOI_THEMIS_Coll_allow_cache(fd, !fd->atomicity);
         break;
     default:
         *error_code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG, "**flag",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ad_themis_io.h"
 #include "ad_themis_cache.h"
-#include "ad_themis_coll_file.h"
+#include "ad_themis_error.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hooks.h"
 #include "ad_themis_list.h"
@@ -18,17 +18,17 @@ static themis_status_t io_transfer(const ADIOI_THEMIS_Access *access, int cached
                                              : themis_read_list(handle, list, done);
 }
 
-/* Before an independent access: what the caches hold goes to the servers, but for the cache that the access uses. */
-static themis_status_t io_flush_others(const ADIOI_THEMIS_Access *access, int cached)
+/* Before an access past the cache: what the cache holds goes to the servers. */
+static themis_status_t io_flush(const ADIOI_THEMIS_Access *access, int cached)
 {
-    return cached ? ADIOI_THEMIS_Coll_flush(access->fd) : ADIOI_THEMIS_Flush_caches(access->fd);
+    return cached ? THEMIS_OK : ADIOI_THEMIS_Cache_flush(access->fd);
 }
 
 static themis_status_t io_contiguous(const ADIOI_THEMIS_Access *access, ADIO_Offset offset, size_t *done)
 {
     uint64_t bytes = ADIOI_THEMIS_Access_bytes(access);
     int cached = ADIOI_THEMIS_Cache_wanted(access->fd);
-    themis_status_t status = io_flush_others(access, cached);
+    themis_status_t status = io_flush(access, cached);
     struct iovec memory = {access->buf, bytes};
     themis_run_t run = {(uint64_t)offset, bytes, bytes, 1};
     themis_list_t list = {&memory, 1, &run, 1};
@@ -90,7 +90,7 @@ static themis_status_t io_strided(const ADIOI_THEMIS_Access *access, size_t *tot
 
     if (ADIOI_THEMIS_List_begin(access, &lists) == 0) {
         target = ADIOI_THEMIS_List_target(&lists);
-        status = io_flush_others(access, ADIOI_THEMIS_Cache_wanted(fd));
+        status = io_flush(access, ADIOI_THEMIS_Cache_wanted(fd));
         if (status == THEMIS_OK)
             status = fd->atomicity ? io_atomic(access, &lists, total) : io_batches(access, &lists, total);
     }

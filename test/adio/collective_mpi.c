@@ -271,7 +271,7 @@ static void two_at_once(MPI_File file, unsigned char *expected, long long *size)
     check_file(file, expected, *size, 1000);
 }
 
-/* Many small calls, as relaxed mode holds them back, in both directions. */
+/* Many small calls in both directions. */
 static void small_calls(MPI_File file, unsigned char *expected, long long *size)
 {
     enum { BYTES = 512, CALLS = 100 };

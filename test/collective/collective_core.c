@@ -150,19 +150,6 @@ static themis_status_t ops_wait(void *arg, void *request, size_t *done)
     return status;
 }
 
-/* The cache of a rank: here the file itself. */
-static themis_status_t ops_run_cached(void *arg, themis_direction_t direction, const themis_list_t *list, size_t *done)
-{
-    void *request;
-    themis_status_t status = ops_start(arg, direction, list, &request);
-    return status == THEMIS_OK ? ops_wait(arg, request, done) : status;
-}
-
-static themis_status_t ops_flush(void *arg)
-{
-    return THEMIS_OK;
-}
-
 /* --- random patterns, the same on all ranks --- */
 
 enum { SPACE = 1 << 20 };
@@ -483,56 +470,6 @@ static long memory(call_t *call, const themis_collective_file_ops_t *ops)
     return all;
 }
 
-/* Small calls, of which `victim` fails number `bad`, and has a larger one as number `large`; how many returned the
- * error. */
-static int relaxed_calls(themis_collective_t *coll, local_file_t *files, int victim, int calls, int bad, int large)
-{
-    enum { SMALL = 64, LARGE = 200 << 10 };
-    static char buffer[LARGE];
-    int errors = 0;
-    for (int i = 0; i < calls; i++) {
-        uint64_t bytes = i == large && rank == victim ? LARGE : SMALL, done = 0;
-        themis_util_runs_t file = {0}, memory = {0};
-        themis_util_runs_add(&file, (uint64_t)rank * LARGE, bytes);
-        themis_util_runs_add(&memory, 0, bytes);
-        if (rank == victim && i == bad)
-            files->fail_at = 0;
-        themis_collective_access_t access = {THEMIS_WRITE, &file, &memory, buffer};
-        themis_status_t status = themis_collective_run(coll, &access, THEMIS_OK, &done);
-        files->fail_at = -1;
-        if (status != THEMIS_OK && status != THEMIS_DISCONNECTED)
-            report("another error than the deferred one", (unsigned)i, (uint64_t)-status);
-        errors += status != THEMIS_OK;
-        themis_util_runs_free(&file);
-        themis_util_runs_free(&memory);
-    }
-    return errors;
-}
-
-/* Relaxed mode: an error reaches every rank, at the next sync at the latest, and is reported once. */
-static void relaxed_mode(local_file_t *files, const themis_collective_file_ops_t *ops)
-{
-    themis_collective_options_t config = draw_config();
-    themis_collective_t *coll = NULL;
-    config.mode = THEMIS_COLLECTIVE_LIST;
-    config.cache = 1;
-    if (themis_collective_create(MPI_COMM_WORLD, &config, ops, &coll) != THEMIS_OK)
-        return;
-    for (int round = 0; round < 20; round++) {
-        int victim = (int)draw((uint64_t)ranks), calls = 20 + (int)draw(150);
-        int bad = draw(2) ? (int)draw((uint64_t)calls) : -1, large = draw(2) ? (int)draw((uint64_t)calls) : -1;
-        int errors = relaxed_calls(coll, files, victim, calls, bad, large);
-        errors += themis_collective_sync(coll, THEMIS_OK) != THEMIS_OK;
-        if ((errors > 0) != (bad >= 0))
-            report(bad >= 0 ? "no error after a call that failed" : "an error although no call failed", (unsigned)round,
-                   0);
-        if (themis_collective_sync(coll, THEMIS_OK) != THEMIS_OK)
-            report("the error is reported again", (unsigned)round, 0);
-    }
-    themis_collective_destroy(coll);
-    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-}
-
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -556,10 +493,6 @@ int main(int argc, char **argv)
         errors(&call, &files, &ops);
     /* Many short calls, in each of which all ranks wait for one another: too slow with more ranks than processors. */
     long allocations = failures || ranks > 3 ? 0 : memory(&call, &ops);
-    ops.run_cached = ops_run_cached;
-    ops.flush = ops_flush;
-    if (!failures)
-        relaxed_mode(&files, &ops);
     if (rank == 0)
         printf("%u calls, %ld allocations that failed, %d failures\n", call.number, allocations, failures);
     close(files.fd);
