@@ -29,10 +29,11 @@ static themis_status_t object_serve(themis_server_request_t *request, themis_sto
     }
 }
 
-themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
+themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, uint32_t owner,
+                                                   themis_store_object_t **object)
 {
     themis_store_object_t *opened;
-    themis_status_t status = themis_store_open(server->store, id, 1, &opened);
+    themis_status_t status = themis_store_open(server->store, id, 1, owner, &opened);
 
     if (status != THEMIS_OK)
         return status;
@@ -61,6 +62,7 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     int changes = opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE;
     /* every body of these begins with the object's id */
     uint64_t id = request->body.object.object;
+    uint32_t owner = request->session->identity.uid;
     themis_proto_body_t reply = {.size = {0}};
     themis_store_object_t *object;
 
@@ -72,8 +74,8 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
         status = object_remove(server, id);
     } else if (status == THEMIS_OK) {
-        status = changes ? themis_server_object_requests_open(server, id, &object)
-                         : themis_store_open(server->store, id, 0, &object);
+        status = changes ? themis_server_object_requests_open(server, id, owner, &object)
+                         : themis_store_open(server->store, id, 0, owner, &object);
         if (status == THEMIS_OK) {
             status = object_serve(request, object, &reply);
             themis_store_close(server->store, object);

@@ -15,6 +15,7 @@ enum { PAGE = THEMIS_STORE_ARENA_PAGE, SHARDS = 64, ZEROS = 64 << 10 };
 
 struct themis_store_object {
     uint64_t id;
+    uint32_t owner;
     uint32_t references; /* one for being in the table; under the shard's lock */
     UT_hash_handle hh;
     pthread_mutex_t lock; /* of all that follows */
@@ -45,13 +46,14 @@ static shard_t *shard_of(arena_t *arena, uint64_t id)
     return &arena->shards[(id * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
 }
 
-static object_t *object_create(shard_t *shard, uint64_t id)
+static object_t *object_create(shard_t *shard, uint64_t id, uint32_t owner)
 {
     object_t *object = calloc(1, sizeof *object);
 
     if (!object)
         return NULL;
     object->id = id;
+    object->owner = owner;
     object->references = 1;
     object->modified = themis_util_clock_wall();
     pthread_mutex_init(&object->lock, NULL);
@@ -70,7 +72,7 @@ static void object_free(arena_t *arena, object_t *object)
     free(object);
 }
 
-static themis_status_t arena_open(themis_store_t *store, uint64_t id, int create, object_t **result)
+static themis_status_t arena_open(themis_store_t *store, uint64_t id, int create, uint32_t owner, object_t **result)
 {
     shard_t *shard = shard_of((arena_t *)store, id);
     object_t *object;
@@ -79,7 +81,7 @@ static themis_status_t arena_open(themis_store_t *store, uint64_t id, int create
     HASH_FIND(hh, shard->objects, &id, sizeof id, object);
     themis_status_t status = object ? THEMIS_OK : THEMIS_NO_ENTRY;
     if (!object && create) {
-        object = object_create(shard, id);
+        object = object_create(shard, id, owner);
         status = object ? THEMIS_OK : THEMIS_NO_MEMORY;
     }
     if (object) {
