@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/object_requests.h"
 #include "server/access.h"
+#include "server/direct.h"
 #include "server/reply.h"
 
 static themis_status_t object_serve(themis_server_request_t *request, themis_store_object_t *object,
@@ -14,7 +15,10 @@ static themis_status_t object_serve(themis_server_request_t *request, themis_sto
 
     switch (request->header.opcode) {
     case THEMIS_OP_TRUNCATE:
-        return themis_store_truncate(store, object, body->resize.size);
+        themis_server_direct_begin_change(request->server, body->resize.object);
+        status = themis_store_truncate(store, object, body->resize.size);
+        themis_server_direct_end_change(request->server, body->resize.object);
+        return status;
     case THEMIS_OP_ALLOCATE:
         range = (themis_store_extent_t){body->range.offset, body->range.length};
         return themis_store_allocate(store, object, &range);
@@ -51,8 +55,11 @@ static themis_status_t object_remove(themis_server_t *server, uint64_t id)
     pthread_mutex_lock(&server->lock);
     themis_server_locks_forget(server->locks, id);
     pthread_mutex_unlock(&server->lock);
+    themis_server_direct_begin_change(server, id);
     themis_server_tombstones_add(server->tombstones, id);
-    return themis_store_remove(server->store, id);
+    themis_status_t status = themis_store_remove(server->store, id);
+    themis_server_direct_end_change(server, id);
+    return status;
 }
 
 void themis_server_object_requests_serve(themis_server_request_t *request)
