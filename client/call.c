@@ -2,6 +2,7 @@
 #include "client/call.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "client/array.h"
 #include "client/error.h"
 
@@ -33,6 +34,7 @@ themis_status_t themis_client_call_get(themis_client_calls_t *calls, uint32_t se
         return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for a request");
     call->peer = &calls->peers->array[server];
     call->memory_count = 0;
+    call->descriptor = -1;
     themis_util_runs_clear(&call->runs);
     *result = call;
     return THEMIS_OK;
@@ -42,6 +44,8 @@ static void call_release(themis_client_call_t *call)
 {
     themis_client_calls_t *calls = calls_of(call->peer);
 
+    if (call->descriptor >= 0)
+        close(call->descriptor);
     call->next = calls->free;
     calls->free = call;
 }
@@ -296,6 +300,9 @@ static int on_reply(themis_client_peer_t *peer, const themis_proto_header_t *hea
         memcpy(call->reply.bytes, bytes, length);
         call->reply.length = length;
         call->incarnation = peer->incarnation;
+        call->connection = peer->connection;
+        if (call->opcode == THEMIS_OP_SEGMENT)
+            call->descriptor = themis_net_take_descriptor(peer->conn);
         themis_net_exposed_flush(call->exposed);
     }
     call_end(call, status);

@@ -37,6 +37,8 @@ typedef struct themis_client_call {
     uint32_t *remaining; /* calls that have not ended; NULL: no thread waits, and the end puts the call */
     themis_status_t status;
     uint64_t incarnation; /* of the session at the server that replied */
+    uint64_t connection;  /* by which it did */
+    int descriptor;       /* that came with the reply to a SEGMENT, owned; -1: none */
     themis_client_bytes_t message, reply;
 
     /* of a READ or WRITE */

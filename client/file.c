@@ -23,6 +23,7 @@ themis_status_t themis_client_file_create(themis_t *session, const char *path, i
     file->attr = *attr;
     file->attr.modified = attr->created; /* later times are known to the servers of the bytes */
     file->layout = themis_client_convert_layout(&attr->layout);
+    themis_client_direct_file_init(file);
     pthread_mutex_lock(&session->poller.lock);
     file->locks.owner = session->next_owner++;
     pthread_mutex_unlock(&session->poller.lock);
@@ -32,6 +33,7 @@ themis_status_t themis_client_file_create(themis_t *session, const char *path, i
 
 void themis_client_file_destroy(themis_file_t *file)
 {
+    themis_client_direct_file_free(file);
     free(file->path);
     free(file);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An open file: what was found when it was opened. Does not change but for its locks, which the session's lock guards.
- */
+/* An open file: what was found when it was opened. Does not change but for its locks, which the session's lock guards,
+ * and what is known for direct access. */
 #ifndef THEMIS_CLIENT_FILE_H
 #define THEMIS_CLIENT_FILE_H
 #include "client/session.h"
@@ -12,6 +12,7 @@ struct themis_file {
     int flags;                /* THEMIS_OPEN_* */
     themis_proto_attr_t attr; /* as found; modified: when it was created */
     themis_layout_t layout;   /* complete: no defaults left */
+    themis_client_direct_file_t direct;
 
     struct {
         uint64_t owner;       /* differs from handle to handle of a session */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/io.h"
+#include <stdatomic.h>
 #include "client/error.h"
 #include "client/file.h"
 #include "client/lock.h"
@@ -34,7 +35,7 @@ themis_status_t themis_client_io_check_memory(const char *path, const themis_lis
     return themis_client_fail(THEMIS_BAD_ADDRESS, "%s: the buffer is not in this process's memory", path);
 }
 
-static themis_status_t check_flags(const themis_file_t *file, themis_proto_opcode_t opcode)
+static inline themis_status_t check_flags(const themis_file_t *file, themis_proto_opcode_t opcode)
 {
     if (opcode == THEMIS_OP_WRITE && !(file->flags & THEMIS_OPEN_WRITE))
         return themis_client_fail(THEMIS_READ_ONLY, "%s: not opened for writing", file->path);
@@ -59,30 +60,42 @@ static themis_status_t request_prepare(themis_request_t *request, const themis_l
     return THEMIS_OK;
 }
 
-/* All calls exist before the first is sent, so nothing fails half-way. */
-static themis_status_t request_start(themis_file_t *file, const themis_list_t *list, themis_proto_opcode_t opcode,
-                                     themis_request_t **result)
+/* NULL: out of memory. */
+static themis_request_t *request_create(themis_file_t *file, themis_proto_opcode_t opcode, uint64_t bytes)
 {
-    uint64_t bytes;
-    themis_status_t status = check_flags(file, opcode);
-
-    if (status != THEMIS_OK || (status = themis_client_io_check(file->path, list, &bytes)) != THEMIS_OK ||
-        (status = themis_client_lock_check(file)) != THEMIS_OK)
-        return status;
     themis_request_t *request = themis_client_request_get(&file->session->requests);
+
     if (!request)
-        return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for a request");
+        return NULL;
     request->file = file;
     request->path = file->path;
     request->layout = &file->layout;
     request->object = file->attr.id;
     request->opcode = opcode;
     request->bytes = bytes;
-    if ((status = request_prepare(request, list)) != THEMIS_OK) {
+    request->remaining = 0;
+    return request;
+}
+
+static themis_status_t fail_no_request(void)
+{
+    return themis_client_fail(THEMIS_NO_MEMORY, "out of memory for a request");
+}
+
+/* By messages; `list` was checked and has so many bytes. All calls exist before the first is sent, so nothing fails
+ * half-way. */
+static themis_status_t request_start(themis_file_t *file, const themis_list_t *list, themis_proto_opcode_t opcode,
+                                     uint64_t bytes, themis_request_t **result)
+{
+    themis_request_t *request = request_create(file, opcode, bytes);
+
+    if (!request)
+        return fail_no_request();
+    themis_status_t status = request_prepare(request, list);
+    if (status != THEMIS_OK) {
         themis_client_request_put(request);
         return status;
     }
-    request->remaining = 0;
     for (size_t i = 0; i < request->call_count; i++)
         themis_client_call_start(request->calls[i], opcode, NULL, &request->remaining);
     themis_client_poller_serve(&file->session->poller);
@@ -130,6 +143,8 @@ static themis_status_t request_end(themis_request_t *request, size_t *done)
 {
     themis_status_t status = request->status;
 
+    if (request->call_count > 0)
+        atomic_fetch_add(&request->file->direct.messages, request->moved);
     if (status == THEMIS_OK) /* locks may have been lost meanwhile */
         status = themis_client_lock_check(request->file);
     if (status == THEMIS_OK && done)
@@ -159,23 +174,61 @@ themis_status_t themis_request_test(themis_request_t *request, size_t *done)
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */
 
+static themis_status_t access_check(themis_file_t *file, const themis_list_t *list, themis_proto_opcode_t opcode,
+                                    uint64_t *bytes)
+{
+    themis_status_t status = check_flags(file, opcode);
+
+    if (status == THEMIS_OK)
+        status = themis_client_io_check(file->path, list, bytes);
+    return status == THEMIS_OK ? themis_client_lock_check(file) : status;
+}
+
+static themis_status_t start_list(themis_file_t *file, const themis_list_t *list, themis_proto_opcode_t opcode,
+                                  themis_request_t **request)
+{
+    uint64_t bytes;
+    themis_status_t status = access_check(file, list, opcode, &bytes);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (!themis_client_direct_move(file, list, opcode == THEMIS_OP_WRITE, bytes))
+        return request_start(file, list, opcode, bytes, request);
+    *request = request_create(file, opcode, bytes);
+    if (!*request)
+        return fail_no_request();
+    (*request)->phase = THEMIS_CLIENT_PHASE_DONE;
+    (*request)->moved = bytes;
+    return THEMIS_OK;
+}
+
 themis_status_t themis_iread_list(themis_file_t *file, const themis_list_t *list, themis_request_t **request)
 {
-    return request_start(file, list, THEMIS_OP_READ, request);
+    return start_list(file, list, THEMIS_OP_READ, request);
 }
 
 themis_status_t themis_iwrite_list(themis_file_t *file, const themis_list_t *list, themis_request_t **request)
 {
-    return request_start(file, list, THEMIS_OP_WRITE, request);
+    return start_list(file, list, THEMIS_OP_WRITE, request);
 }
 
 static themis_status_t move_list(themis_file_t *file, const themis_list_t *list, themis_proto_opcode_t opcode,
                                  size_t *done)
 {
     themis_request_t *request;
-    themis_status_t status = request_start(file, list, opcode, &request);
+    uint64_t bytes;
+    themis_status_t status = access_check(file, list, opcode, &bytes);
 
-    return status == THEMIS_OK ? themis_request_wait(request, done) : status;
+    if (status != THEMIS_OK)
+        return status;
+    if (!themis_client_direct_move(file, list, opcode == THEMIS_OP_WRITE, bytes)) {
+        status = request_start(file, list, opcode, bytes, &request);
+        return status == THEMIS_OK ? themis_request_wait(request, done) : status;
+    }
+    status = themis_client_lock_check(file); /* locks may have been lost meanwhile */
+    if (status == THEMIS_OK && done)
+        *done = (size_t)bytes;
+    return status;
 }
 
 themis_status_t themis_read_list(themis_file_t *file, const themis_list_t *list, size_t *done)

@@ -46,6 +46,7 @@ static void peer_lose(themis_client_peer_t *peer, themis_status_t why, themis_cl
     int attempted = themis_client_peer_is_connecting(peer);
 
     connection_close(peer);
+    peer->connection++;
     peer->hello_id = 0;
     peer->why = why;
     peer->state = state;

@@ -60,12 +60,13 @@ struct themis_client_peer {
     uint32_t index;
     char *name; /* "host:port"; owned */
     themis_client_peer_state_t state;
-    themis_net_conn_t *conn;    /* owned reference; NULL: none */
-    themis_status_t why;        /* of the last failure */
-    char cause[512];            /* text of the last refusal; "" if the last HELLO was welcomed */
-    uint64_t attempt_until;     /* ns; when an attempt, from connecting to WELCOME, has failed */
-    uint64_t unreachable_since; /* ns; since when calls fail to get through; 0: they do */
-    uint64_t retry_at;          /* ns; the earliest next attempt */
+    themis_net_conn_t *conn;     /* owned reference; NULL: none */
+    _Atomic uint64_t connection; /* number of the connection, or of the next one; may be read without the lock */
+    themis_status_t why;         /* of the last failure */
+    char cause[512];             /* text of the last refusal; "" if the last HELLO was welcomed */
+    uint64_t attempt_until;      /* ns; when an attempt, from connecting to WELCOME, has failed */
+    uint64_t unreachable_since;  /* ns; since when calls fail to get through; 0: they do */
+    uint64_t retry_at;           /* ns; the earliest next attempt */
     themis_client_peer_queue_t queue;
 
     struct {

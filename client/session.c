@@ -15,6 +15,7 @@ void themis_options_init(themis_options_t *options)
 
 static void session_destroy(themis_t *session)
 {
+    themis_client_direct_free(&session->direct);
     themis_client_peers_free(&session->peers);
     themis_client_requests_free(&session->requests);
     themis_client_calls_free(&session->calls);
@@ -33,6 +34,7 @@ static themis_status_t session_init(themis_t *session, const themis_options_t *o
         .poller = poller, .settings = &session->settings, .events = &themis_client_call_events, .arg = &session->calls};
     session->calls.peers = &session->peers;
     session->requests.calls = &session->calls;
+    themis_client_direct_init(&session->direct, &session->calls);
     session->next_owner = 1;
     themis_status_t status = themis_client_settings_load(options, &session->settings);
     if (status != THEMIS_OK)

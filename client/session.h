@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside of a session. The lock of `poller` guards all that is not fixed at creation. */
+/* Inside of a session. The lock of `poller` guards all that is not fixed at creation, but for what has
+ * locks of its own. */
 #ifndef THEMIS_CLIENT_SESSION_H
 #define THEMIS_CLIENT_SESSION_H
 #include "client/call.h"
+#include "client/direct.h"
 #include "client/peers.h"
 #include "client/poller.h"
 #include "client/request.h"
@@ -16,6 +18,7 @@ struct themis {
     themis_client_peers_t peers;
     themis_client_calls_t calls;
     themis_client_requests_t requests;
+    themis_client_direct_t direct;
     uint64_t next_owner; /* of locks */
 };
 #endif

@@ -219,6 +219,19 @@ static themis_status_t find_timeout(const themis_options_t *options, uint64_t *t
     return THEMIS_OK;
 }
 
+static themis_status_t find_direct(const themis_options_t *options, int *direct)
+{
+    const char *text = themis_util_config_env("THEMIS_DIRECT");
+
+    *direct = options->direct;
+    if (options->direct || !text || strcmp(text, "auto") == 0)
+        return THEMIS_OK;
+    if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+        return themis_client_fail(THEMIS_CONFIG, "THEMIS_DIRECT=%s is not auto, on or off", text);
+    *direct = strcmp(text, "on") == 0 ? 1 : -1;
+    return THEMIS_OK;
+}
+
 static themis_status_t settings_fill(const themis_options_t *options, themis_client_settings_t *settings)
 {
     char *list;
@@ -234,7 +247,8 @@ static themis_status_t settings_fill(const themis_options_t *options, themis_cli
     status = parse_list(settings, list);
     free(list);
     if (status != THEMIS_OK || (status = find_job(options, settings)) != THEMIS_OK ||
-        (status = find_timeout(options, &settings->timeout)) != THEMIS_OK)
+        (status = find_timeout(options, &settings->timeout)) != THEMIS_OK ||
+        (status = find_direct(options, &settings->direct)) != THEMIS_OK)
         return status;
     settings->priority = options->priority ? options->priority : priority ? priority : 1;
     settings->policy = strdup(options->policy ? options->policy : "");

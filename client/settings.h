@@ -19,6 +19,7 @@ typedef struct themis_client_settings {
     uint32_t nodes, priority;
     char *policy;     /* owned; "" for none */
     uint64_t timeout; /* ns */
+    int direct;       /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
 } themis_client_settings_t;
 
 /* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the text of the error says why. */

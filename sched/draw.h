@@ -24,6 +24,8 @@ typedef struct themis_sched_draw_ops {
     /* The queue was empty, or the entry held, and now it has a request that may be picked: its head. */
     void (*wake)(themis_sched_t *sched, themis_sched_entry_t *entry, uint64_t now);
     void (*charge)(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes); /* negative: gives back */
+    /* The entry has moved bytes without requests while others have some: themis_sched_charge. */
+    void (*charge_moved)(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes, uint64_t now);
     /* For draws that order entries by a key: the scheduler keeps the ready ones in sched->order, smallest key first. */
     double (*key)(const themis_sched_entry_t *entry);
     /* The head of the queue, the account, or whether the entry is held has changed. */

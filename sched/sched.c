@@ -457,6 +457,29 @@ void themis_sched_hold(themis_sched_t *sched, themis_sched_job_t *job, int hold,
     entry_update(sched, entry, now);
 }
 
+int themis_sched_is_alone(const themis_sched_t *sched, const themis_sched_job_t *job)
+{
+    uint64_t serving = job->sched == NULL ? 0 : job->sched->serving;
+
+    return sched->queued == job->queued && sched->serving == serving;
+}
+
+void themis_sched_charge(themis_sched_t *sched, themis_sched_job_t *job, uint64_t bytes, uint64_t now)
+{
+    themis_sched_entry_t *entry = job->sched;
+
+    job->cost += bytes;
+    if (!entry->in_tree)
+        themis_sched_shares_activate(sched, entry);
+    if (!themis_sched_entry_is_busy(entry))
+        entry->idle_since = now;
+    themis_sched_shares_refresh(sched, now);
+    if (sched->ops->charge_moved == NULL || themis_sched_is_alone(sched, job))
+        return;
+    sched->ops->charge_moved(sched, entry, (double)bytes, now);
+    entry_update(sched, entry, now);
+}
+
 uint64_t themis_sched_queued(const themis_sched_t *sched)
 {
     return sched->queued;

@@ -113,6 +113,16 @@ void themis_sched_cancel(themis_sched_t *sched, themis_sched_item_t *item, uint6
 /* While held (`hold` 1) the job is passed over, though its queue still takes requests. */
 void themis_sched_hold(themis_sched_t *sched, themis_sched_job_t *job, int hold, uint64_t now);
 
+/*
+ * The job has moved `bytes` without requests. They count as its usage, and keep it in the policy's tree. Where other
+ * jobs have requests it is charged for them, too, but is never set back by more than THEMIS_SCHED_PHASE quanta; what it
+ * moved while it was alone is not held against it, as with requests. Only the draw `stride` takes account of that, and
+ * no bandwidth limit does.
+ */
+void themis_sched_charge(themis_sched_t *sched, themis_sched_job_t *job, uint64_t bytes, uint64_t now);
+/* 1 if no other job has requests that wait or are being served. */
+int themis_sched_is_alone(const themis_sched_t *sched, const themis_sched_job_t *job);
+
 /* Requests that wait, over all jobs. */
 uint64_t themis_sched_queued(const themis_sched_t *sched);
 

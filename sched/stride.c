@@ -87,6 +87,21 @@ static void stride_charge(themis_sched_t *sched, themis_sched_entry_t *entry, do
     account_of(entry)->pass += bytes / entry->share;
 }
 
+/* Like an entry that comes back it starts from not long ago, and it is set back no more than a phase would do. */
+static void stride_charge_moved(themis_sched_t *sched, themis_sched_entry_t *entry, double bytes, uint64_t now)
+{
+    stride_t *state = sched->state;
+    account_t *account = account_of(entry);
+
+    take_snapshot(state, now);
+    if (!themis_sched_entry_is_busy(entry) && account->pass < state->older)
+        account->pass = state->older;
+    double room = (double)(THEMIS_SCHED_PHASE * sched->options.quantum) -
+                  (account->pass - state->virtual_time) * entry->share;
+    if (room > 0)
+        stride_charge(sched, entry, bytes < room ? bytes : room);
+}
+
 static double stride_key(const themis_sched_entry_t *entry)
 {
     return ((const account_t *)(const void *)entry->draw)->pass;
@@ -139,6 +154,7 @@ const themis_sched_draw_ops_t themis_sched_draw_stride = {
     .join = stride_join,
     .wake = stride_wake,
     .charge = stride_charge,
+    .charge_moved = stride_charge_moved,
     .key = stride_key,
     .reshare = stride_reshare,
     .pick = stride_pick,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/client_session.h"
+#include "server/direct.h"
 #include "server/peers.h"
 #include "server/queue.h"
 #include "util/clock.h"
@@ -43,6 +44,7 @@ themis_status_t themis_server_session_touch(themis_server_t *server, themis_serv
 void themis_server_session_lose_connection(themis_server_t *server, themis_server_session_t *session)
 {
     themis_server_queue_cancel(server, session);
+    themis_server_direct_lose(server, session);
     session->lost = themis_util_clock_now();
     session->heartbeat_queued = 0;
     session->epoch++;
@@ -65,6 +67,7 @@ void themis_server_session_end(themis_server_t *server, themis_server_session_t 
     themis_server_locks_end_session(server->locks, session->number);
     if (session->conn)
         themis_server_session_lose_connection(server, session);
+    themis_server_direct_end_session(server, session);
     if (session->listed)
         themis_server_sessions_remove(server->sessions, session);
     themis_server_sessions_release(server->sessions, session);

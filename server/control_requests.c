@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "server/access.h"
+#include "server/direct.h"
 #include "server/drain.h"
 #include "server/monitoring.h"
 #include "server/peers.h"
@@ -49,6 +50,18 @@ static json_t *policy_tree_json(themis_server_t *server)
 }
 
 /* With the lock. */
+static json_t *direct_json(const themis_server_t *server, const themis_store_usage_t *usage)
+{
+    themis_server_direct_usage_t direct;
+
+    themis_server_direct_usage(server, &direct);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:I}", "mode", direct.mode, "grants", (json_int_t)direct.grants,
+                     "revoked", (json_int_t)direct.revoked, "bytes_read", (json_int_t)direct.read, "bytes_written",
+                     (json_int_t)direct.written, "pages", usage->huge ? "huge" : "4 KiB", "huge_bytes",
+                     (json_int_t)usage->huge);
+}
+
+/* With the lock. */
 static json_t *server_json(themis_server_t *server, const themis_store_usage_t *usage)
 {
     uint64_t read = server->totals.left_read, written = server->totals.left_written, held, waiting, rounds = 0;
@@ -64,7 +77,7 @@ static json_t *server_json(themis_server_t *server, const themis_store_usage_t *
     return json_pack(
         "{s:s, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:I, "
         "s:I, "
-        "s:I}",
+        "s:I, s:o}",
         "name", server->config.name, "index", (json_int_t)server->config.index, "servers",
         (json_int_t)server->config.count, "port", (json_int_t)server->port, "uptime_s",
         (double)(themis_util_clock_now() - server->started) * 1e-9, "store", themis_store_type(server->store),
@@ -75,7 +88,7 @@ static json_t *server_json(themis_server_t *server, const themis_store_usage_t *
         (json_int_t)themis_sched_queued(server->sched), "in_service", (json_int_t)server->slices.in_service,
         "locks_held", (json_int_t)held, "locks_waiting", (json_int_t)waiting, "draining", (int)server->drain.active,
         "sharing", policy_json(server), "heartbeats", (json_int_t)server->totals.heartbeats, "servers_known",
-        (json_int_t)known, "exchange_rounds", (json_int_t)rounds);
+        (json_int_t)known, "exchange_rounds", (json_int_t)rounds, "direct", direct_json(server, usage));
 }
 
 static int is_text(const themis_proto_text_t *text, const char *word)

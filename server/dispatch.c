@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/dispatch.h"
 #include "server/client_session.h"
+#include "server/direct.h"
 #include "server/drain.h"
 #include "server/queue.h"
 #include "server/reply.h"
@@ -61,6 +62,16 @@ static int is_urgent(themis_server_session_t *session, unsigned opcode)
     return 1;
 }
 
+/* To the scheduler. To give a grant back is no activity. */
+static void request_queue_scheduled(themis_server_request_t *request, const themis_server_session_t *session)
+{
+    uint64_t now = themis_util_clock_now();
+
+    if (request->header.opcode != THEMIS_OP_UNMAP)
+        themis_server_direct_on_request(request->server, session, now);
+    themis_server_queue_add(request, now);
+}
+
 /* Queues an admitted request, or replays its reply. */
 static disposition_t request_queue(themis_server_request_t *request, themis_server_session_t *session)
 {
@@ -75,7 +86,7 @@ static disposition_t request_queue(themis_server_request_t *request, themis_serv
     else if (opcode <= THEMIS_OP_GOODBYE || opcode >= THEMIS_OP_STATUS)
         themis_server_queue_add_control(request);
     else
-        themis_server_queue_add(request, themis_util_clock_now());
+        request_queue_scheduled(request, session);
     return QUEUED;
 }
 

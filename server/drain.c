@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/drain.h"
 #include <inttypes.h>
+#include "server/direct.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -10,6 +11,7 @@ void themis_server_drain_start(themis_server_t *server)
     if (!server->drain.active) {
         server->drain.active = 1;
         server->drain.end = themis_util_clock_now() + server->config.drain;
+        themis_server_direct_stop(server);
         themis_info("stopping: %" PRIu64 " requests are queued", themis_sched_queued(server->sched));
         if (server->workers.idle_count)
             pthread_cond_signal(&server->workers.idle);

@@ -5,6 +5,8 @@
 #include <time.h>
 #include <utlist.h>
 #include "server/control_requests.h"
+#include "server/direct.h"
+#include "server/direct_requests.h"
 #include "server/drain.h"
 #include "server/io_requests.h"
 #include "server/lease.h"
@@ -61,6 +63,7 @@ static themis_server_request_t *request_take(themis_server_t *server, uint64_t *
         return request;
     }
     uint64_t now = themis_util_clock_now();
+    themis_server_direct_tick(server, now);
     request = request_take_control(server, now, wake);
     return request ? request : request_take_scheduled(server, now, wake);
 }
@@ -104,6 +107,8 @@ static themis_status_t request_serve_by_kind(themis_server_request_t *request, i
         themis_server_session_requests_serve(request);
     else if (opcode >= THEMIS_OP_STATUS)
         themis_server_control_requests_serve(request);
+    else if (opcode >= THEMIS_OP_MAP)
+        themis_server_direct_requests_serve(request);
     else if (opcode >= THEMIS_OP_READ)
         themis_server_object_requests_serve(request);
     else
@@ -148,9 +153,12 @@ static uint64_t tick(themis_server_t *server, uint64_t now)
         themis_server_lease_expire(server, now);
         workers->next_tick = now + TICK;
     }
-    if (!server->drain.active)
-        return themis_sched_job_table_count(server->jobs) ? workers->next_tick - now : LONG_SLEEP;
-    return workers->next_tick - now < DRAIN_TICK ? workers->next_tick - now : DRAIN_TICK;
+    uint64_t next = themis_server_direct_tick(server, now), leases = workers->next_tick - now;
+    if (server->drain.active && leases > DRAIN_TICK)
+        leases = DRAIN_TICK;
+    else if (!server->drain.active && themis_sched_job_table_count(server->jobs) == 0)
+        leases = LONG_SLEEP;
+    return next < leases ? next : leases;
 }
 
 /* Returns 1 if it was signalled, 0 if it is `wake`. */
@@ -192,20 +200,26 @@ static void worker_sleep(themis_server_t *server, uint64_t wake)
     server->workers.idle_count--;
 }
 
+/* Something waits for worker_main's end of a turn. */
+static int has_ended_parts(const themis_server_t *server)
+{
+    return server->closing || themis_server_direct_has_ended(server);
+}
+
 /* Nothing to serve: polls if no other worker does, else sleeps. The lock is released meanwhile. */
 static void worker_wait(themis_server_t *server, uint64_t wake)
 {
     themis_server_workers_t *workers = &server->workers;
     uint64_t now = themis_util_clock_now();
 
-    if (themis_server_slices_check_stalled(server, now, &wake) || server->closing)
+    if (themis_server_slices_check_stalled(server, now, &wake) || has_ended_parts(server))
         return;
     if (workers->polling) {
         worker_sleep(server, wake);
         return;
     }
     uint64_t timeout = tick(server, now);
-    if (workers->stopped || server->closing)
+    if (workers->stopped || has_ended_parts(server))
         return;
     if (wake != UINT64_MAX && wake < now + timeout)
         timeout = wake > now ? wake - now : 0;
@@ -237,6 +251,7 @@ static void *worker_main(void *arg)
             worker_wait(server, wake);
         }
         themis_server_requests_close(server);
+        themis_server_direct_release(server);
     }
     pthread_mutex_unlock(&server->lock);
     return NULL;

@@ -43,6 +43,7 @@ static themis_status_t object_open(themis_server_request_t *request)
     themis_store_t *store = request->server->store;
     int write = direction_of(request) == THEMIS_WRITE;
     uint64_t id = request->body.io.object;
+    uint32_t owner = request->session->identity.uid;
     themis_store_size_t size;
 
     request->opened = 1;
@@ -52,8 +53,8 @@ static themis_status_t object_open(themis_server_request_t *request)
     if (status != THEMIS_OK)
         return status;
     if (write)
-        return themis_server_object_requests_open(request->server, id, &request->object);
-    status = themis_store_open(store, id, 0, &request->object);
+        return themis_server_object_requests_open(request->server, id, owner, &request->object);
+    status = themis_store_open(store, id, 0, owner, &request->object);
     if (status == THEMIS_NO_ENTRY)
         return THEMIS_OK; /* nothing was written here: an end of 0 */
     if (status == THEMIS_OK)

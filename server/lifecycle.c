@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utlist.h>
 #include "server/client_session.h"
+#include "server/direct.h"
 #include "server/dispatch.h"
 #include "server/engine.h"
 #include "server/lock_requests.h"
@@ -72,7 +73,8 @@ static themis_status_t store_create(themis_server_t *server)
                                       .size = config->size,
                                       .path = has_arena(config) ? config->file : config->directory,
                                       .index = (uint32_t)config->index,
-                                      .warm = config->warm};
+                                      .warm = config->warm,
+                                      .direct = strcmp(config->direct, "off") != 0};
 
     return themis_store_create(&options, &server->store);
 }
@@ -121,6 +123,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   tables_create,
                                                                   sched_create,
                                                                   store_create,
+                                                                  themis_server_direct_create,
                                                                   names_create,
                                                                   themis_server_slices_create,
                                                                   net_create,
@@ -169,6 +172,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
         memcpy(config->draw, draw, sizeof draw);
     }
     themis_proto_layout_t layout = default_layout(config);
+    themis_server_direct_reload(server);
     themis_server_peers_kick(server); /* lambda may have changed */
     pthread_mutex_unlock(&server->lock);
     themis_server_namespace_set_layout(server->names, &layout);
@@ -206,6 +210,7 @@ void themis_server_destroy(themis_server_t *server)
     if (server->sessions)
         sessions_end(server);
     themis_net_destroy(server->net);
+    themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);
     themis_server_locks_destroy(server->locks);
     themis_sched_destroy(server->sched);

@@ -24,6 +24,7 @@ static char *text_compose(themis_server_t *server, const themis_store_usage_t *u
                                             .capacity = usage->capacity,
                                             .used = usage->used};
 
+    themis_server_direct_usage(server, &metrics.direct);
     themis_server_peers_progress(server, &metrics.known, &metrics.rounds);
     return themis_server_open_metrics_text(&metrics, server->jobs, server->sched);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/object_requests.h"
 #include "server/access.h"
+#include "server/direct.h"
 #include "server/reply.h"
 
 static themis_status_t object_serve(themis_server_request_t *request, themis_store_object_t *object,
@@ -14,7 +15,10 @@ static themis_status_t object_serve(themis_server_request_t *request, themis_sto
 
     switch (request->header.opcode) {
     case THEMIS_OP_TRUNCATE:
-        return themis_store_truncate(store, object, body->resize.size);
+        themis_server_direct_begin_change(request->server, body->resize.object);
+        status = themis_store_truncate(store, object, body->resize.size);
+        themis_server_direct_end_change(request->server, body->resize.object);
+        return status;
     case THEMIS_OP_ALLOCATE:
         range = (themis_store_extent_t){body->range.offset, body->range.length};
         return themis_store_allocate(store, object, &range);
@@ -29,10 +33,11 @@ static themis_status_t object_serve(themis_server_request_t *request, themis_sto
     }
 }
 
-themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, themis_store_object_t **object)
+themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, uint32_t owner,
+                                                   themis_store_object_t **object)
 {
     themis_store_object_t *opened;
-    themis_status_t status = themis_store_open(server->store, id, 1, &opened);
+    themis_status_t status = themis_store_open(server->store, id, 1, owner, &opened);
 
     if (status != THEMIS_OK)
         return status;
@@ -50,8 +55,11 @@ static themis_status_t object_remove(themis_server_t *server, uint64_t id)
     pthread_mutex_lock(&server->lock);
     themis_server_locks_forget(server->locks, id);
     pthread_mutex_unlock(&server->lock);
+    themis_server_direct_begin_change(server, id);
     themis_server_tombstones_add(server->tombstones, id);
-    return themis_store_remove(server->store, id);
+    themis_status_t status = themis_store_remove(server->store, id);
+    themis_server_direct_end_change(server, id);
+    return status;
 }
 
 void themis_server_object_requests_serve(themis_server_request_t *request)
@@ -61,6 +69,7 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     int changes = opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE;
     /* every body of these begins with the object's id */
     uint64_t id = request->body.object.object;
+    uint32_t owner = request->session->identity.uid;
     themis_proto_body_t reply = {.size = {0}};
     themis_store_object_t *object;
 
@@ -72,8 +81,8 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
         status = object_remove(server, id);
     } else if (status == THEMIS_OK) {
-        status = changes ? themis_server_object_requests_open(server, id, &object)
-                         : themis_store_open(server->store, id, 0, &object);
+        status = changes ? themis_server_object_requests_open(server, id, owner, &object)
+                         : themis_store_open(server->store, id, 0, owner, &object);
         if (status == THEMIS_OK) {
             status = object_serve(request, object, &reply);
             themis_store_close(server->store, object);

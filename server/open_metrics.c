@@ -128,6 +128,15 @@ static void put_gauge(FILE *out, const char *name, const char *help, double valu
     fprintf(out, "%s %.17g\n", name, value);
 }
 
+static void put_direct(FILE *out, const themis_server_direct_usage_t *direct)
+{
+    put_family(out, "themis_direct_bytes", "counter", "Bytes that clients on this host have moved themselves.");
+    fprintf(out, "themis_direct_bytes_total{direction=\"read\"} %llu\n", (unsigned long long)direct->read);
+    fprintf(out, "themis_direct_bytes_total{direction=\"write\"} %llu\n", (unsigned long long)direct->written);
+    put_gauge(out, "themis_direct_grants", "Objects that clients may access themselves, over all clients.",
+              direct->grants);
+}
+
 static void put_server(FILE *out, const themis_server_open_metrics_t *server, uint32_t jobs,
                        const themis_sched_t *sched)
 {
@@ -145,6 +154,7 @@ static void put_server(FILE *out, const themis_server_open_metrics_t *server, ui
     put_gauge(out, "themis_servers_known", "Servers whose tables are known, this one included.", server->known);
     put_family(out, "themis_exchange_rounds", "counter", "Rounds of the exchange between servers.");
     fprintf(out, "themis_exchange_rounds_total %llu\n", (unsigned long long)server->rounds);
+    put_direct(out, &server->direct);
     put_gauge(out, "themis_uptime_seconds", "Time since the server started.", (double)server->uptime / 1e9);
 }
 

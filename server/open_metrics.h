@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include "sched/job_table.h"
 #include "sched/sched.h"
+#include "server/direct.h"
 
 /* The server as a whole. */
 typedef struct themis_server_open_metrics {
@@ -15,6 +16,7 @@ typedef struct themis_server_open_metrics {
     uint64_t uptime; /* ns */
     uint32_t workers, sessions;
     uint64_t capacity, used; /* bytes of the store */
+    themis_server_direct_usage_t direct;
 } themis_server_open_metrics_t;
 
 /* "# EOF" included; only jobs that have asked for something. A family's samples stand together, as the format demands.

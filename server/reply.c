@@ -88,6 +88,20 @@ void themis_server_reply_send(themis_server_request_t *request, themis_status_t 
     }
 }
 
+void themis_server_reply_send_descriptor(themis_server_request_t *request, const void *body, int fd)
+{
+    reply_t reply;
+    themis_status_t status = reply_encode(&reply, &request->header, THEMIS_OK, body, NULL);
+
+    if (status == THEMIS_OK) {
+        status = themis_net_send_descriptor(request->conn, reply.bytes, reply.length, fd);
+        if (reply.bytes != reply.small)
+            free(reply.bytes);
+    }
+    if (status != THEMIS_OK)
+        themis_server_reply_send(request, status, NULL, NULL);
+}
+
 void themis_server_reply_send_unsaved(themis_net_conn_t *conn, const themis_proto_header_t *request,
                                       themis_status_t status, const void *body, const char *text)
 {

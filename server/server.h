@@ -3,7 +3,8 @@
  * The parts of a running themisd. A request goes through them like this:
  *
  *   net -> dispatch (decode, session, admission) -> queue (scheduler, control queue or ready list)
- *       -> engine (a worker) -> io_requests | name_requests | object_requests | lock_requests | control_requests
+ *       -> engine (a worker) -> io_requests | name_requests | object_requests | lock_requests | control_requests |
+ *          direct_requests
  *       -> reply
  *
  * One mutex (`lock`) guards the job table, the scheduler, the sessions, the locks and the lists of requests. It is held
@@ -88,6 +89,7 @@ typedef struct themis_server {
     struct themis_server_request *closing; /* list: ended requests whose objects are still open */
     themis_server_sessions_t *sessions;
     themis_server_locks_t *locks;
+    struct themis_server_direct *direct;
     themis_server_discarded_t unauthenticated; /* messages by connections without a session */
     themis_server_workers_t workers;
     themis_server_slices_t slices;

@@ -61,6 +61,8 @@ static const config_key_t keys[] = {
     {TEXT_KEY("store", directory), RESTART, NULL, "directory of the posix store"},
     {TEXT_KEY("store", file), RESTART, NULL, "file that the arena maps (none: memory)"},
     {BYTES_KEY("store", warm, 0, MAX_BYTES), RESTART, "256MiB", "bytes of the arena touched ahead of use"},
+    {CHOICE_KEY("store", direct, "auto|on|off"), RELOAD, "auto",
+     "do clients on this host use the arena's memory: while one job is active, always or never"},
     {BYTES_KEY("layout", stripe_size, 4096, INT64_C(1) << 32), RELOAD, "1MiB", "stripe size of new files"},
     {NUMBER_KEY("layout", stripe_count, 0, THEMIS_PROTO_MAX_SERVERS), RELOAD, "0", "servers of a new file, 0 for all"},
     {TEXT_KEY("sharing", policy), RELOAD, "job-fair", "size-fair, user-then-job-fair, fifo, ..."},

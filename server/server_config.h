@@ -33,6 +33,7 @@ typedef struct themis_server_config {
     char directory[THEMIS_SERVER_CONFIG_TEXT]; /* posix */
     char file[THEMIS_SERVER_CONFIG_TEXT];      /* arena: mapped file; empty: memory */
     uint64_t warm;                             /* bytes */
+    char direct[16];                           /* "auto", "on" or "off" */
     /* [layout] */
     uint64_t stripe_size;
     int64_t stripe_count; /* 0: all */

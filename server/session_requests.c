@@ -4,6 +4,7 @@
 #include <string.h>
 #include "server/access.h"
 #include "server/client_session.h"
+#include "server/direct.h"
 #include "server/identity.h"
 #include "server/reply.h"
 #include "server/server_policy.h"
@@ -148,8 +149,10 @@ void themis_server_session_requests_serve(themis_server_request_t *request)
     pthread_mutex_lock(&server->lock);
     if (status != THEMIS_OK)
         themis_server_session_count_discarded(server, request->conn);
-    if (opcode == THEMIS_OP_GOODBYE && request->session->listed)
+    if (opcode == THEMIS_OP_GOODBYE && request->session->listed) {
+        themis_server_direct_finish(request->session);
         themis_server_session_end(server, request->session);
+    }
     pthread_mutex_unlock(&server->lock);
     if (opcode != THEMIS_OP_HELLO)
         themis_server_reply_send(request, THEMIS_OK, NULL, NULL);

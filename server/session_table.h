@@ -17,6 +17,7 @@
 #include "themis/status.h"
 
 struct themis_server_request;
+struct themis_server_direct_client;
 
 /* What a HELLO says of its sender; servers exchange tables only. */
 enum { THEMIS_SERVER_ROLE_CLIENT = 0, THEMIS_SERVER_ROLE_SERVER = 1, THEMIS_SERVER_ROLE_TOOL = 2 };
@@ -56,6 +57,7 @@ typedef struct themis_server_session {
     uint32_t in_service_earlier; /* those of them that came by an earlier connection */
     uint32_t stalled;            /* stalled slices */
     uint32_t unlocks;            /* locks granted, less the UNLOCKs that bypassed the queues */
+    struct themis_server_direct_client *direct; /* NULL: it has had no direct access */
     themis_server_saved_replies_t replies;
     UT_hash_handle hh; /* by number; hh.next is the next one in the table */
 } themis_server_session_t;

@@ -117,7 +117,7 @@ static themis_status_t object_create(posix_store_t *store, uint64_t id, int crea
     return THEMIS_OK;
 }
 
-static themis_status_t posix_open(themis_store_t *base, uint64_t id, int create, object_t **result)
+static themis_status_t posix_open(themis_store_t *base, uint64_t id, int create, uint32_t owner, object_t **result)
 {
     posix_store_t *store = (posix_store_t *)base;
     themis_status_t status = THEMIS_OK;

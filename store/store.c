@@ -42,9 +42,10 @@ void themis_store_destroy(themis_store_t *store)
         store->ops->destroy(store);
 }
 
-themis_status_t themis_store_open(themis_store_t *store, uint64_t id, int create, themis_store_object_t **object)
+themis_status_t themis_store_open(themis_store_t *store, uint64_t id, int create, uint32_t owner,
+                                  themis_store_object_t **object)
 {
-    return store->ops->open(store, id, create, object);
+    return store->ops->open(store, id, create, owner, object);
 }
 
 void themis_store_close(themis_store_t *store, themis_store_object_t *object)
@@ -106,4 +107,48 @@ int themis_store_blocking(const themis_store_t *store)
 const char *themis_store_type(const themis_store_t *store)
 {
     return store->ops->name;
+}
+
+int themis_store_direct(const themis_store_t *store)
+{
+    return store->ops->direct && store->ops->direct(store);
+}
+
+themis_status_t themis_store_pin(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
+                                 themis_store_location_t *cell)
+{
+    return themis_store_direct(store) ? store->ops->pin(store, object, uid, cell) : THEMIS_UNSUPPORTED;
+}
+
+void themis_store_unpin(themis_store_t *store, themis_store_object_t *object)
+{
+    store->ops->unpin(store, object);
+}
+
+themis_status_t themis_store_map(themis_store_t *store, themis_store_object_t *object,
+                                 const themis_store_extent_t *range, int allocate, themis_store_mapped_t *mapped,
+                                 size_t capacity, size_t *count)
+{
+    if (!themis_store_direct(store))
+        return THEMIS_UNSUPPORTED;
+    if (range->offset > INT64_MAX || range->length > INT64_MAX - range->offset)
+        return THEMIS_FILE_TOO_BIG;
+    return store->ops->map(store, object, range, allocate, mapped, capacity, count);
+}
+
+themis_status_t themis_store_block_allocate(themis_store_t *store, uint32_t uid, themis_store_location_t *location,
+                                            void **address)
+{
+    return themis_store_direct(store) ? store->ops->block_allocate(store, uid, location, address) : THEMIS_UNSUPPORTED;
+}
+
+void themis_store_block_free(themis_store_t *store, void *address)
+{
+    if (address)
+        store->ops->block_free(store, address);
+}
+
+themis_status_t themis_store_segment(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd, uint64_t *bytes)
+{
+    return themis_store_direct(store) ? store->ops->segment(store, serial, uid, fd, bytes) : THEMIS_UNSUPPORTED;
 }

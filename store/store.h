@@ -69,8 +69,25 @@ typedef struct themis_store_size {
 typedef struct themis_store_usage {
     uint64_t capacity, used; /* bytes */
     uint64_t objects;
-    uint64_t warm; /* arena: free bytes whose pages are populated */
+    uint64_t warm;     /* arena: free bytes whose pages are populated */
+    uint64_t huge;     /* arena: bytes of the populated memory that are in huge pages */
+    uint64_t segments; /* arena: of its memory, in use or kept by an owner */
 } themis_store_usage_t;
+
+/* An owner whose memory is not passed on to other processes. Other owners are user ids. */
+#define THEMIS_STORE_COMMON UINT32_MAX
+
+/* A place in memory that can be passed on. */
+typedef struct themis_store_location {
+    uint64_t segment; /* its serial number, from 1; never used again in this process */
+    uint64_t at;      /* byte in it */
+} themis_store_location_t;
+
+/* An extent of an object, and where its bytes are. */
+typedef struct themis_store_mapped {
+    uint64_t offset, length; /* bytes, multiples of 4 KiB */
+    themis_store_location_t location;
+} themis_store_mapped_t;
 
 typedef struct themis_store_options {
     const char *type;      /* "arena" or "posix" */
@@ -79,14 +96,16 @@ typedef struct themis_store_options {
     uint32_t index;        /* posix: of the server that owns the directory */
     uint64_t warm;         /* arena: bytes whose pages are populated ahead of use, at the start and then on demand */
     uint32_t reserve_step; /* arena: bytes by which the space in use grows, 0: 4 MiB; smaller in tests */
+    int direct;            /* arena in memory: 1: memory of users can be passed on to their processes */
 } themis_store_options_t;
 
-/* What a store implements; the functions below describe it. */
+/* What a store implements; the functions below describe it. Those of direct access are NULL where there is none. */
 typedef struct themis_store_ops {
     const char *name;
     int blocking; /* 1: prepare and finish may wait for a device */
     void (*destroy)(themis_store_t *store);
-    themis_status_t (*open)(themis_store_t *store, uint64_t id, int create, themis_store_object_t **object);
+    themis_status_t (*open)(themis_store_t *store, uint64_t id, int create, uint32_t owner,
+                            themis_store_object_t **object);
     void (*close)(themis_store_t *store, themis_store_object_t *object);
     themis_status_t (*prepare)(themis_store_t *store, themis_store_window_t *window);
     themis_status_t (*finish)(themis_store_t *store, themis_store_window_t *window, themis_status_t moved);
@@ -97,6 +116,16 @@ typedef struct themis_store_ops {
     themis_status_t (*sync)(themis_store_t *store, themis_store_object_t *object);
     themis_status_t (*remove)(themis_store_t *store, uint64_t id);
     themis_status_t (*usage)(themis_store_t *store, themis_store_usage_t *usage);
+    int (*direct)(const themis_store_t *store);
+    themis_status_t (*pin)(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
+                           themis_store_location_t *cell);
+    void (*unpin)(themis_store_t *store, themis_store_object_t *object);
+    themis_status_t (*map)(themis_store_t *store, themis_store_object_t *object, const themis_store_extent_t *range,
+                           int allocate, themis_store_mapped_t *mapped, size_t capacity, size_t *count);
+    themis_status_t (*block_allocate)(themis_store_t *store, uint32_t uid, themis_store_location_t *location,
+                                      void **address);
+    void (*block_free)(themis_store_t *store, void *address);
+    themis_status_t (*segment)(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd, uint64_t *bytes);
 } themis_store_ops_t;
 
 /* First member of every store. */
@@ -111,10 +140,12 @@ themis_status_t themis_store_create(const themis_store_options_t *options, themi
 void themis_store_destroy(themis_store_t *store);
 
 /*
- * Opens an object; every open needs a close. If it does not exist it is created (`create`), or THEMIS_NO_ENTRY. An
- * object that is removed while it is open remains usable, and is freed with the last close.
+ * Opens an object; every open needs a close. If it does not exist it is created (`create`) for `owner`, a user id or
+ * THEMIS_STORE_COMMON, or THEMIS_NO_ENTRY. An object that is removed while it is open remains usable, and is freed with
+ * the last close.
  */
-themis_status_t themis_store_open(themis_store_t *store, uint64_t id, int create, themis_store_object_t **object);
+themis_status_t themis_store_open(themis_store_t *store, uint64_t id, int create, uint32_t owner,
+                                  themis_store_object_t **object);
 void themis_store_close(themis_store_t *store, themis_store_object_t *object);
 
 /*
@@ -139,4 +170,43 @@ themis_status_t themis_store_usage(themis_store_t *store, themis_store_usage_t *
 /* 1 if prepare and finish may wait for a device. */
 int themis_store_blocking(const themis_store_t *store);
 const char *themis_store_type(const themis_store_t *store);
+
+/*
+ * Direct access: processes of a user copy into and out of the memory of that user's objects themselves. The memory of
+ * an owner is in segments of its own, and what is freed goes to another owner only as new memory.
+ */
+
+/* 1 if objects can be pinned. */
+int themis_store_direct(const themis_store_t *store);
+
+/*
+ * Holds the memory of an open object, which other processes may then use; every pin needs an unpin, before the close.
+ * *cell: where the object's shared end and modification time are (util/direct.h), until the object is truncated or
+ * unpinned. THEMIS_UNSUPPORTED: the store cannot, or the object's owner is not `uid`. THEMIS_NO_SPACE,
+ * THEMIS_NO_MEMORY.
+ */
+themis_status_t themis_store_pin(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
+                                 themis_store_location_t *cell);
+void themis_store_unpin(themis_store_t *store, themis_store_object_t *object);
+
+/*
+ * The extents of a pinned object that meet the range, whole and in order, at most `capacity` of them. Their bytes that
+ * were not written are zeros. They stay where they are until the object is truncated or unpinned. `allocate`: 1 fills
+ * the holes of the range first, with more where the object grows. Extents whose memory cannot be passed on, and those
+ * into which a write is under way that covers pages for the first time, are left out. THEMIS_NO_SPACE: there is
+ * none for a single byte.
+ */
+themis_status_t themis_store_map(themis_store_t *store, themis_store_object_t *object,
+                                 const themis_store_extent_t *range, int allocate, themis_store_mapped_t *mapped,
+                                 size_t capacity, size_t *count);
+
+/* A block of THEMIS_UTIL_DIRECT_BLOCK_BYTES zeros in memory of `uid`, until it is freed. THEMIS_UNSUPPORTED,
+ * THEMIS_NO_SPACE, THEMIS_NO_MEMORY. */
+themis_status_t themis_store_block_allocate(themis_store_t *store, uint32_t uid, themis_store_location_t *location,
+                                            void **address);
+void themis_store_block_free(themis_store_t *store, void *address); /* NULL is allowed */
+
+/* A descriptor of a segment, to be closed by the caller, and its size in bytes, a multiple of 2 MiB unless it is the
+ * last one. THEMIS_ACCESS: there is no such segment, or it belongs to another owner. */
+themis_status_t themis_store_segment(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd, uint64_t *bytes);
 #endif

@@ -43,6 +43,8 @@ typedef struct themis_options {
     uint32_t priority;   /* 0: from the environment (THEMIS_PRIORITY), else 1 */
     const char *policy;  /* policy that is requested of the servers; NULL: none */
     uint64_t timeout;    /* ns; how long a server may be unreachable; 0: THEMIS_TIMEOUT, else 10 s */
+    int direct;          /* copies from and to the memory of servers of this host without a message: -1 never, 1 where
+                            they grant it; 0: THEMIS_DIRECT (auto, on, off), else as 1 */
 } themis_options_t;
 
 THEMIS_API void themis_options_init(themis_options_t *options);
@@ -161,6 +163,14 @@ THEMIS_API const char *themis_file_path(const themis_file_t *file); /* borrowed,
 THEMIS_API themis_t *themis_file_session(const themis_file_t *file);
 /* Size and times as of the servers now, the other attributes as of themis_open. */
 THEMIS_API themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat);
+
+/* Direct access by this handle from now on, as in themis_options_t. THEMIS_INVALID: another value. */
+THEMIS_API themis_status_t themis_file_set_direct(themis_file_t *file, int direct);
+/* Bytes that this handle has moved so far. */
+typedef struct themis_moved {
+    uint64_t direct, messages;
+} themis_moved_t;
+THEMIS_API void themis_file_moved(const themis_file_t *file, themis_moved_t *moved);
 
 /* --- data -------------------------------------------------------------------------------------------------------- */
 

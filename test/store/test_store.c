@@ -49,7 +49,7 @@ static themis_status_t transfer(uint64_t id, themis_direction_t direction, uint6
     themis_store_object_t *object;
     themis_store_window_t *window;
 
-    themis_status_t status = themis_store_open(store, id, direction == THEMIS_WRITE, &object);
+    themis_status_t status = themis_store_open(store, id, direction == THEMIS_WRITE, 1000, &object);
     if (status != THEMIS_OK)
         return status;
     REQUIRE(themis_store_window_create(&window) == THEMIS_OK);
@@ -110,7 +110,7 @@ static themis_store_size_t size_of(uint64_t id)
     themis_store_object_t *object;
     themis_store_size_t size = {0};
 
-    ck_assert_int_eq(themis_store_open(store, id, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, id, 1, 1000, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_size(store, object, &size), THEMIS_OK);
     themis_store_close(store, object);
     return size;
@@ -120,7 +120,7 @@ static void truncate_to(uint64_t id, uint64_t size)
 {
     themis_store_object_t *object;
 
-    ck_assert_int_eq(themis_store_open(store, id, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, id, 1, 1000, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_truncate(store, object, size), THEMIS_OK);
     themis_store_close(store, object);
 }
@@ -182,7 +182,7 @@ START_TEST(a_failed_write_shows_nothing_old)
     open_store(_i, 8 * MIB, 0);
     put(1, 0, 6 * MIB, 's');
     ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
-    ck_assert_int_eq(themis_store_open(store, 2, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, 2, 1, 1000, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
     window->object = object;
     window->direction = THEMIS_WRITE;
@@ -239,7 +239,7 @@ START_TEST(allocation_reserves_and_keeps)
 
     open_store(_i, 64 * MIB, 0);
     put(1, 8000, 1000, 'a');
-    ck_assert_int_eq(themis_store_open(store, 1, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, 1, 1, 1000, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_allocate(store, object, &range), THEMIS_OK);
     themis_store_close(store, object);
     ck_assert_uint_eq(size_of(1).end, 4096 + MIB);
@@ -256,7 +256,7 @@ START_TEST(an_object_that_is_not_there)
     themis_store_object_t *object;
 
     open_store(_i, MIB, 0);
-    ck_assert_int_eq(themis_store_open(store, 77, 0, &object), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(themis_store_open(store, 77, 0, 1000, &object), THEMIS_NO_ENTRY);
     ck_assert_int_eq(themis_store_remove(store, 77), THEMIS_OK);
     close_store();
 }
@@ -269,12 +269,12 @@ START_TEST(a_removed_object_lives_until_closed)
 
     open_store(_i, 8 * MIB, 0);
     put(1, 0, MIB, 'a');
-    ck_assert_int_eq(themis_store_open(store, 1, 0, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, 1, 0, 1000, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
     ck_assert_int_eq(themis_store_size(store, object, &size), THEMIS_OK);
     ck_assert_uint_eq(size.end, MIB);
     themis_store_close(store, object);
-    ck_assert_int_eq(themis_store_open(store, 1, 0, &object), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(themis_store_open(store, 1, 0, 1000, &object), THEMIS_NO_ENTRY);
     close_store();
 }
 END_TEST
@@ -331,7 +331,7 @@ START_TEST(scattered_extents_in_one_window)
     uint8_t counter = 0;
 
     open_store(_i, 64 * MIB, 0);
-    ck_assert_int_eq(themis_store_open(store, 1, 1, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, 1, 1, 1000, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
     for (int direction = THEMIS_WRITE; direction >= THEMIS_READ; direction--) {
         window->object = object;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The walk of a list over views: what it touches of each object, whether all of that is known, and the copy. */
+#ifndef THEMIS_CLIENT_DIRECT_COPY_H
+#define THEMIS_CLIENT_DIRECT_COPY_H
+#include "client/direct_map.h"
+#include "themis/themis.h"
+
+/* Objects of a file; those of a file with more are not accessed directly. */
+enum { THEMIS_CLIENT_DIRECT_MAX_OBJECTS = 64 };
+
+/* What an access does with one object. */
+typedef struct themis_client_direct_part {
+    themis_client_direct_object_t *object;
+    const themis_client_direct_view_t *view;   /* while it is entered */
+    const themis_client_direct_extent_t *near; /* found last */
+    uint64_t first, end;                       /* around all that is touched */
+    uint64_t bytes;                            /* touched; 0: the object does not take part */
+    int asked;                                 /* 1: the server was asked for them */
+    int is_past_end;                           /* 1: a read goes beyond the end of the object */
+} themis_client_direct_part_t;
+
+/* Only the first layout->count parts are set. */
+typedef struct themis_client_direct_access {
+    const themis_layout_t *layout;
+    const themis_list_t *list; /* checked (io.h) */
+    int writing;
+    themis_client_direct_part_t parts[THEMIS_CLIENT_DIRECT_MAX_OBJECTS];
+} themis_client_direct_access_t;
+
+/* Sets first, end and bytes of all parts, and the rest to 0. */
+void themis_client_direct_copy_measure(themis_client_direct_access_t *access);
+
+/* 1: the part's view has all bytes that the list touches of its object. */
+int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, themis_client_direct_part_t *part);
+
+/* Moves the bytes of the list; all is known, and all parts that take part are entered. 0: a grant was taken back
+ * meanwhile, and only a part was moved. */
+int themis_client_direct_copy_move(themis_client_direct_access_t *access);
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An object that is accessed directly: the view of it, and when the server is asked for more.
+ *
+ * Threads that copy hold the object by `users`, and their server by `copies` of the slot. A view that was replaced is
+ * kept until no thread that may have seen it is left.
+ */
+#ifndef THEMIS_CLIENT_DIRECT_MAP_H
+#define THEMIS_CLIENT_DIRECT_MAP_H
+#include <uthash.h>
+#include "client/direct_view.h"
+
+typedef struct themis_client_direct_object {
+    struct {
+        uint64_t id;
+        uint64_t server; /* index */
+    } key;
+
+    /* for each access */
+    _Atomic(themis_client_direct_view_t *) view; /* owned; NULL: no grant */
+    _Atomic uint32_t users;                      /* threads that may use a view */
+    _Atomic uint32_t near;                       /* extent that was used last */
+
+    /* whether to ask */
+    _Atomic uint32_t skip;                           /* so many accesses that find too little known do not ask */
+    _Atomic uint32_t misses;                         /* times that asking has not helped, since it last did */
+    pthread_mutex_t lock;                            /* of those who ask, and of what follows */
+    uint64_t retry_at;                               /* ns; not before */
+    uint64_t refused;                                /* the connection of which this was said */
+    _Atomic(themis_client_direct_view_t *) replaced; /* owned */
+
+    /* of the session's table; with its lock */
+    UT_hash_handle hh;
+    uint32_t handles; /* open files that have it */
+} themis_client_direct_object_t;
+
+themis_client_direct_object_t *themis_client_direct_map_create(uint64_t id, uint32_t server);
+/* No thread uses it. The grant, if there is one, is given back without waiting. */
+void themis_client_direct_map_destroy(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object);
+
+/* The object's view if its grant stands; it is used until leave. NULL: no direct access now. */
+static inline themis_client_direct_view_t *themis_client_direct_map_enter(themis_client_direct_object_t *object)
+{
+    atomic_fetch_add(&object->users, 1);
+    themis_client_direct_view_t *view = atomic_load(&object->view);
+
+    /* looked at before, too: the slot of a grant that has gone may be another's by now */
+    if (view && themis_client_direct_view_is_valid(view)) {
+        atomic_fetch_add(&view->slot->copies, 1);
+        if (themis_client_direct_view_is_valid(view))
+            return view;
+        atomic_fetch_sub_explicit(&view->slot->copies, 1, memory_order_release);
+    }
+    atomic_fetch_sub(&object->users, 1);
+    return NULL;
+}
+
+void themis_client_direct_map_leave(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
+                                    themis_client_direct_view_t *view);
+
+/*
+ * Asks the server for bytes [first, end); `allocate`: a write needs them. No copy by this thread may be under way.
+ * Returns 1 if there is now more reason to try than before. Never fails: what is not granted goes by messages.
+ */
+int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
+                                 uint64_t first, uint64_t end, int allocate);
+
+/* To be told after asking whether it has helped; where it does not, few accesses ask. */
+void themis_client_direct_map_helped(themis_client_direct_object_t *object, int helped);
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MAP, UNMAP and SEGMENT. Without the lock. */
+#ifndef THEMIS_SERVER_DIRECT_REQUESTS_H
+#define THEMIS_SERVER_DIRECT_REQUESTS_H
+#include "server/request.h"
+
+/* Serves a request, and replies. */
+void themis_server_direct_requests_serve(themis_server_request_t *request);
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that a server shares with clients of its host for direct access: the layout of its words, which are lock-free
+ * atomics. A client may write anything into what it can write; a server believes nothing that it has not checked.
+ *
+ * A copy begins with copies += 1 (sequentially consistent) and a look at `grant` and the beacon; it ends with another
+ * look (sequentially consistent), the sums `read` and `written`, and copies -= 1 (release). Where either look says that
+ * the grant is gone, the whole access is done again by messages; until then the server does not use the memory again.
+ */
+#ifndef THEMIS_UTIL_DIRECT_H
+#define THEMIS_UTIL_DIRECT_H
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    THEMIS_UTIL_DIRECT_SLOTS = 256, /* in a block */
+    THEMIS_UTIL_DIRECT_BLOCK_BYTES = 16 << 10,
+    THEMIS_UTIL_DIRECT_DEAD = 0x40000000 /* bit of the beacon's word, as FUTEX_OWNER_DIED: the server has ended */
+};
+
+/* Of an object; raised by clients, by compare-and-swap, after they have written bytes. */
+typedef struct themis_util_direct_cell {
+    _Atomic uint64_t end;      /* exclusive: one past the last byte written */
+    _Atomic uint64_t modified; /* ns since 1970 */
+} themis_util_direct_cell_t;
+
+/* Of a grant of one client. */
+typedef struct themis_util_direct_slot {
+    _Atomic uint32_t grant;         /* by the server: number of the grant; 0: revoked */
+    _Atomic uint32_t copies;        /* by the client: threads that copy at the moment */
+    _Atomic uint64_t read, written; /* by the client: bytes moved, never less than before */
+    uint8_t unused[40];
+} themis_util_direct_slot_t;
+
+/* Of a server; clients can only read it. */
+typedef struct themis_util_direct_beacon {
+    _Atomic uint32_t word; /* id of a thread of the server, and THEMIS_UTIL_DIRECT_DEAD, which the kernel sets */
+} themis_util_direct_beacon_t;
+
+static_assert(sizeof(themis_util_direct_cell_t) == 16, "the layout is shared between processes");
+static_assert(sizeof(themis_util_direct_slot_t) * THEMIS_UTIL_DIRECT_SLOTS == THEMIS_UTIL_DIRECT_BLOCK_BYTES,
+              "the layout is shared between processes");
+static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LONG_LOCK_FREE == 2, "other processes know nothing of our locks");
+#endif
