@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that only benchmarks need go into EXTRA_PROGRAMS, or, where automake has no rule for them, into BENCH_TARGETS.
-EXTRA_DIST += bench/run.sh bench/options.sh bench/compare.sh bench/compare.c
-BENCH_TARGETS = bench/compare
+EXTRA_DIST += bench/run.sh bench/options.sh bench/sides.sh bench/compare.sh bench/scaling.sh bench/latency.sh \
+	$(COMPARE_SOURCES) bench/compare.c bench/compare.h bench/latency.c
+COMPARE_SOURCES = bench/compare_common.c bench/compare_layout.c
+COMPARE_INPUTS = $(COMPARE_SOURCES:%=$(srcdir)/%)
+BENCH_TARGETS = bench/compare bench/latency
 CLEANFILES += $(BENCH_TARGETS)
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_TARGETS) $(EXTRA_PROGRAMS)
 
-bench/compare: $(srcdir)/bench/compare.c
-	$(AM_V_CC)$(MKDIR_P) bench && $(EXAMPLE_CC) -o $@ $(srcdir)/bench/compare.c -lm
+bench/compare: $(srcdir)/bench/compare.c $(srcdir)/bench/compare.h $(COMPARE_INPUTS)
+	$(AM_V_CC)$(MKDIR_P) bench && $(EXAMPLE_CC) -o $@ $(srcdir)/bench/compare.c $(COMPARE_INPUTS)
+
+bench/latency: $(srcdir)/bench/latency.c $(srcdir)/bench/compare.h $(COMPARE_INPUTS)
+	$(AM_V_CC)$(MKDIR_P) bench && $(EXAMPLE_CC) -o $@ $(srcdir)/bench/latency.c $(COMPARE_INPUTS)
 
 include bench/sched.mk
 include bench/plan.mk

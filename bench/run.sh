@@ -13,7 +13,7 @@ THEMIS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 
 bench_names() {
     for path in "$THEMIS_SRC"/bench/*.sh; do
-        case $(basename "$path") in run.sh | options.sh) ;; *) basename "$path" .sh ;; esac
+        case $(basename "$path") in run.sh | options.sh | sides.sh) ;; *) basename "$path" .sh ;; esac
     done
 }
 
@@ -29,7 +29,7 @@ case $name in
     bench_names
     exit 0
     ;;
-"" | -* | run | options) themis_die "usage: sh bench/run.sh NAME [options]; the names: $(bench_names | tr '\n' ' ')" ;;
+"" | -* | run | options | sides) themis_die "usage: sh bench/run.sh NAME [options]; the names: $(bench_names | tr '\n' ' ')" ;;
 esac
 script=$THEMIS_SRC/bench/$name.sh
 [ -e "$script" ] || themis_die "No benchmark is called $name; the names: $(bench_names | tr '\n' ' ')"
