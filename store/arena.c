@@ -1,43 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/arena.h"
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "store/arena_extents.h"
-#include "store/space.h"
+#include "store/arena_direct.h"
+#include "store/arena_object.h"
 #include "util/clock.h"
 #include "util/iov.h"
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "util/min.h"
 
-enum { PAGE = THEMIS_STORE_ARENA_PAGE, SHARDS = 64, ZEROS = 64 << 10 };
+enum { PAGE = THEMIS_STORE_ARENA_PAGE, SHARDS = THEMIS_STORE_ARENA_SHARDS, ZEROS = 64 << 10 };
 
-struct themis_store_object {
-    uint64_t id;
-    uint32_t owner;
-    uint32_t references; /* one for being in the table; under the shard's lock */
-    UT_hash_handle hh;
-    pthread_mutex_t lock; /* of all that follows */
-    uint64_t end, modified, generation;
-    uint32_t windows; /* in use: prepared, not finished */
-    themis_store_arena_extents_t extents;
-};
 typedef themis_store_object_t object_t;
 typedef themis_store_arena_extent_t extent_t;
-
-typedef struct shard {
-    pthread_mutex_t lock;
-    object_t *objects;
-} shard_t;
-
-typedef struct arena {
-    themis_store_t base;
-    themis_store_space_t *space;
-    uint8_t *zeros; /* ZEROS bytes, read-only */
-    int mapped_file;
-    shard_t shards[SHARDS];
-} arena_t;
+typedef themis_store_arena_shard_t shard_t;
+typedef themis_store_arena_t arena_t;
 
 /* --- objects ----------------------------------------------------------------------------------------------------- */
 
@@ -53,7 +30,7 @@ static object_t *object_create(shard_t *shard, uint64_t id, uint32_t owner)
     if (!object)
         return NULL;
     object->id = id;
-    object->owner = owner;
+    object->extents.owner = owner;
     object->references = 1;
     object->modified = themis_util_clock_wall();
     pthread_mutex_init(&object->lock, NULL);
@@ -67,6 +44,7 @@ static object_t *object_create(shard_t *shard, uint64_t id, uint32_t owner)
 
 static void object_free(arena_t *arena, object_t *object)
 {
+    themis_store_arena_object_collect(arena, object);
     themis_store_arena_extents_release(&object->extents, arena->space);
     pthread_mutex_destroy(&object->lock);
     free(object);
@@ -206,22 +184,6 @@ static int read_part(const arena_t *arena, themis_store_window_t *window, const 
     return 1;
 }
 
-/* The extent at byte `at`, or NULL for a hole; *end, above `at`, is lowered to the end of either. *index: where the
- * last search ended, and then its place in the list. */
-static extent_t *extent_at(const object_t *object, uint64_t at, uint32_t *index, uint64_t *end)
-{
-    const themis_store_arena_extents_t *extents = &object->extents;
-
-    *index = themis_store_arena_extents_find(extents, at, *index);
-    if (*index == extents->count)
-        return NULL;
-    extent_t *extent = extents->extent[*index];
-    int is_hole = extent->offset > at;
-    uint64_t limit = is_hole ? extent->offset : themis_store_arena_extent_end(extent);
-    *end = limit < *end ? limit : *end;
-    return is_hole ? NULL : extent;
-}
-
 /* One of the window's extents. *full is set when the window can hold no more. */
 static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *window, const themis_store_extent_t *want,
                                       uint32_t *index, int *full)
@@ -232,7 +194,7 @@ static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *win
 
     for (uint64_t at = want->offset, end = want->offset + want->length; at < end && !*full && status == THEMIS_OK;) {
         uint64_t part_end = end;
-        extent_t *extent = extent_at(object, at, index, &part_end);
+        extent_t *extent = themis_store_arena_object_extent(object, at, index, &part_end);
         if (!extent && is_write) {
             status = themis_store_arena_extents_add(&object->extents, arena->space, *index, at, part_end - at);
             continue;
@@ -296,49 +258,121 @@ static void marks_release(themis_store_window_t *window, int ok, uint64_t limit)
     }
 }
 
-static void raise_end(object_t *object, const themis_store_window_t *window)
+static uint64_t window_end(const themis_store_window_t *window)
 {
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < window->extent_count; i++)
+        if (end < window->extents[i].offset + window->extents[i].length)
+            end = window->extents[i].offset + window->extents[i].length;
+    return end;
+}
+
+/* Bytes [at, end) of the object, which a window wrote at `from`, go to where the object has them now. */
+static void part_carry(const arena_t *arena, object_t *object, uint64_t at, uint64_t end, const uint8_t *from)
+{
+    uint32_t index = 0;
+
+    while (at < end) {
+        uint64_t part_end = end;
+        extent_t *extent = themis_store_arena_object_extent(object, at, &index, &part_end);
+        if (extent) {
+            uint64_t in_extent = at - extent->offset;
+            uint8_t *to = themis_store_arena_extent_page(arena->space, extent, 0) + in_extent;
+            for (uint64_t page = in_extent / PAGE; to != from && page * PAGE < part_end - extent->offset; page++)
+                clear_unless_claimed(arena, extent, (uint32_t)page);
+            if (to != from)
+                memcpy(to, from, part_end - at);
+        }
+        from += part_end - at;
+        at = part_end;
+    }
+}
+
+/* A truncation since prepare may have moved what it kept: so are the bytes of the window that are below `limit`. */
+static void window_carry(const arena_t *arena, const themis_store_window_t *window, uint64_t limit)
+{
+    size_t piece = 0, used = 0;
+
     for (size_t i = 0; i < window->extent_count; i++) {
-        uint64_t end = window->extents[i].offset + window->extents[i].length;
-        if (end > object->end)
-            object->end = end;
+        const themis_store_extent_t *extent = &window->extents[i];
+        for (uint64_t at = extent->offset, end = at + extent->length, length; at < end; at += length) {
+            const struct iovec *from = &window->pieces[piece];
+            length = themis_util_min(end - at, from->iov_len - used);
+            if (at < limit)
+                part_carry(arena, window->object, at, themis_util_min(at + length, limit),
+                           (const uint8_t *)from->iov_base + used);
+            used += length;
+            if (used == from->iov_len) {
+                piece++;
+                used = 0;
+            }
+        }
     }
 }
 
 static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
+    arena_t *arena = (arena_t *)store;
     object_t *object = window->object;
     int ok = moved == THEMIS_OK;
 
     pthread_mutex_lock(&object->lock);
     if (window->direction == THEMIS_WRITE) {
-        /* A truncation came between: the write is treated as if it came before. */
-        int cut = window->generation != object->generation;
-        marks_release(window, ok, cut ? object->end : UINT64_MAX);
-        if (ok && !cut)
-            raise_end(object, window);
-        object->modified = themis_util_clock_wall();
+        /* A truncation that came between: the write is treated as if it came before. */
+        uint64_t limit = themis_store_arena_object_limit(object, window->generation);
+        marks_release(window, ok, limit);
+        if (ok && limit != UINT64_MAX)
+            window_carry(arena, window, limit);
+        themis_store_arena_object_raise(object, ok && limit == UINT64_MAX ? window_end(window) : 0);
     }
-    if (--object->windows == 0)
-        themis_store_arena_extents_collect(&object->extents, ((arena_t *)store)->space);
+    object->windows--;
+    themis_store_arena_object_collect(arena, object);
     pthread_mutex_unlock(&object->lock);
     return moved;
 }
 
 /* --- whole objects ----------------------------------------------------------------------------------------------- */
 
+/* Discards the bytes from `size` on. Extents that are cut while the object is pinned are replaced: a process that has
+ * lost its grant, but does not know yet, may still write into them. On failure nothing has changed. */
+static themis_status_t object_cut(const arena_t *arena, object_t *object, uint64_t size)
+{
+    themis_store_arena_cut_t *cut = object->windows ? malloc(sizeof *cut) : NULL;
+    themis_status_t status = object->windows && !cut ? THEMIS_NO_MEMORY : THEMIS_OK;
+
+    if (status == THEMIS_OK && object->pins)
+        status = themis_store_arena_extents_replace(&object->extents, arena->space, size);
+    if (status != THEMIS_OK) {
+        free(cut);
+        return status;
+    }
+    themis_store_arena_object_detach_cell(object);
+    themis_store_arena_extents_cut(&object->extents, arena->space, size);
+    object->generation++;
+    if (cut) {
+        *cut = (themis_store_arena_cut_t){.generation = object->generation, .size = size, .next = object->cuts};
+        object->cuts = cut;
+    }
+    return THEMIS_OK;
+}
+
 static themis_status_t arena_truncate(themis_store_t *store, object_t *object, uint64_t size)
 {
     arena_t *arena = (arena_t *)store;
+    themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&object->lock);
-    object->generation += (uint64_t)themis_store_arena_extents_cut(&object->extents, arena->space, size);
-    if (object->windows == 0)
-        themis_store_arena_extents_collect(&object->extents, arena->space);
-    object->end = size;
-    object->modified = themis_util_clock_wall();
+    themis_store_arena_object_fold(object);
+    if (size < object->end || size < themis_store_arena_extents_end(&object->extents))
+        status = object_cut(arena, object, size);
+    if (status == THEMIS_OK) {
+        object->end = size;
+        themis_store_arena_object_raise(object, size);
+        themis_store_arena_object_collect(arena, object);
+    }
     pthread_mutex_unlock(&object->lock);
-    return THEMIS_OK;
+    return status;
 }
 
 static themis_status_t arena_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
@@ -351,13 +385,13 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
     pthread_mutex_lock(&object->lock);
     while (at < end && status == THEMIS_OK) {
         uint64_t part_end = end;
-        if (extent_at(object, at, &index, &part_end))
+        if (themis_store_arena_object_extent(object, at, &index, &part_end))
             at = part_end;
         else
             status = themis_store_arena_extents_add(&object->extents, space, index, at, part_end - at);
     }
     if (status == THEMIS_OK && object->end < end)
-        object->end = end;
+        themis_store_arena_object_raise(object, end);
     pthread_mutex_unlock(&object->lock);
     return status;
 }
@@ -365,6 +399,7 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
 static themis_status_t arena_size(themis_store_t *store, object_t *object, themis_store_size_t *size)
 {
     pthread_mutex_lock(&object->lock);
+    themis_store_arena_object_fold(object);
     *size =
         (themis_store_size_t){.end = object->end, .allocated = object->extents.allocated, .modified = object->modified};
     pthread_mutex_unlock(&object->lock);
@@ -434,7 +469,14 @@ static const themis_store_ops_t arena_ops = {.name = "arena",
                                              .size = arena_size,
                                              .sync = arena_sync,
                                              .remove = arena_remove,
-                                             .usage = arena_usage};
+                                             .usage = arena_usage,
+                                             .direct = themis_store_arena_direct,
+                                             .pin = themis_store_arena_direct_pin,
+                                             .unpin = themis_store_arena_direct_unpin,
+                                             .map = themis_store_arena_direct_map,
+                                             .block_allocate = themis_store_arena_direct_block_allocate,
+                                             .block_free = themis_store_arena_direct_block_free,
+                                             .segment = themis_store_arena_direct_segment};
 
 themis_status_t themis_store_arena_create(const themis_store_options_t *options, themis_store_t **store)
 {
@@ -450,8 +492,7 @@ themis_status_t themis_store_arena_create(const themis_store_options_t *options,
     themis_status_t status = zeros == MAP_FAILED ? THEMIS_NO_MEMORY : THEMIS_OK;
     arena->zeros = zeros == MAP_FAILED ? NULL : zeros;
     if (status == THEMIS_OK)
-        status = themis_store_space_create(options->size, options->path, options->warm, options->reserve_step,
-                                           &arena->space);
+        status = themis_store_space_create(options, &arena->space);
     if (status != THEMIS_OK) {
         arena_destroy(&arena->base);
         return status;

@@ -46,11 +46,11 @@ static unsigned wanted_order(const themis_store_arena_extents_t *extents, uint32
     return floor_order(pages < room ? pages : room);
 }
 
-static int extents_grow(themis_store_arena_extents_t *extents)
+static int extents_reserve(themis_store_arena_extents_t *extents, uint32_t count)
 {
-    if (extents->count < extents->capacity)
+    if (count <= extents->capacity)
         return 1;
-    uint32_t capacity = extents->capacity ? extents->capacity * 2 : 1;
+    uint32_t capacity = count > extents->capacity * 2 ? count : extents->capacity * 2;
     themis_store_arena_extent_t **grown = realloc(extents->extent, capacity * sizeof *grown);
     if (!grown)
         return 0;
@@ -59,17 +59,15 @@ static int extents_grow(themis_store_arena_extents_t *extents)
     return 1;
 }
 
-themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
-                                               uint32_t index, uint64_t offset, uint64_t length)
+/* An extent of `order` or lower at `index`, from `start` on. */
+static themis_status_t extent_insert(themis_store_arena_extents_t *extents, themis_store_space_t *space, uint32_t index,
+                                     uint64_t start, unsigned order)
 {
-    uint64_t start = offset / THEMIS_STORE_ARENA_PAGE * THEMIS_STORE_ARENA_PAGE;
-    unsigned order;
     uint32_t unit;
 
-    if (!extents_grow(extents))
+    if (!extents_reserve(extents, extents->count + 1))
         return THEMIS_NO_MEMORY;
-    themis_status_t status =
-        themis_store_space_allocate(space, wanted_order(extents, index, start, offset - start + length), &order, &unit);
+    themis_status_t status = themis_store_space_allocate(space, extents->owner, order, &order, &unit);
     if (status != THEMIS_OK)
         return status;
     themis_store_arena_extent_t *extent = calloc(1, sizeof *extent + (sizeof *extent->state << order));
@@ -79,6 +77,9 @@ themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *ext
     }
     *extent = (themis_store_arena_extent_t){
         .offset = start, .unit = unit, .pages = UINT32_C(1) << order, .order = (uint8_t)order};
+    for (uint32_t page = 0; page < extent->pages; page++)
+        if (themis_store_space_is_fresh(space, unit + page))
+            themis_store_arena_extent_make_valid(extent, page);
     memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
     extents->extent[index] = extent;
     extents->count++;
@@ -86,10 +87,38 @@ themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *ext
     return THEMIS_OK;
 }
 
+themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
+                                               uint32_t index, uint64_t offset, uint64_t length)
+{
+    uint64_t start = offset / THEMIS_STORE_ARENA_PAGE * THEMIS_STORE_ARENA_PAGE;
+
+    return extent_insert(extents, space, index, start, wanted_order(extents, index, start, offset - start + length));
+}
+
 uint8_t *themis_store_arena_extent_page(const themis_store_space_t *space, const themis_store_arena_extent_t *extent,
                                         uint32_t page)
 {
     return themis_store_space_address(space, extent->unit + page);
+}
+
+uint64_t themis_store_arena_extents_end(const themis_store_arena_extents_t *extents)
+{
+    return extents->count ? themis_store_arena_extent_end(extents->extent[extents->count - 1]) : 0;
+}
+
+int themis_store_arena_extent_complete(const themis_store_space_t *space, themis_store_arena_extent_t *extent)
+{
+    if (extent->valid == extent->pages)
+        return 1;
+    for (uint32_t page = 0; page < extent->pages; page++)
+        if (extent->state[page] && !(extent->state[page] & THEMIS_STORE_ARENA_VALID))
+            return 0;
+    for (uint32_t page = 0, end; page < extent->pages; page = end + 1) {
+        for (end = page; end < extent->pages && !(extent->state[end] & THEMIS_STORE_ARENA_VALID); end++)
+            themis_store_arena_extent_make_valid(extent, end);
+        memset(themis_store_arena_extent_page(space, extent, page), 0, (size_t)(end - page) * THEMIS_STORE_ARENA_PAGE);
+    }
+    return 1;
 }
 
 static void extent_free(themis_store_space_t *space, themis_store_arena_extent_t *extent)
@@ -132,22 +161,83 @@ static void extent_cut(const themis_store_space_t *space, themis_store_arena_ext
         memset(themis_store_arena_extent_page(space, extent, page) + inside, 0, THEMIS_STORE_ARENA_PAGE - inside);
     for (page += inside != 0; page < extent->pages; page++)
         if (extent->state[page] & THEMIS_STORE_ARENA_VALID) {
-            extent->state[page] &= (uint16_t)~THEMIS_STORE_ARENA_VALID;
+            extent->state[page] &= ~THEMIS_STORE_ARENA_VALID;
             extent->valid--;
         }
 }
 
-int themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
-                                   uint64_t size)
+void themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
+                                    uint64_t size)
 {
     uint32_t index = themis_store_arena_extents_find(extents, size, 0);
 
     if (index == extents->count)
-        return 0;
+        return;
     if (extents->extent[index]->offset < size)
         extent_cut(space, extents->extent[index++], size);
     for (uint32_t i = index; i < extents->count; i++)
         extent_retire(extents, extents->extent[i]);
     extents->count = index;
-    return 1;
+}
+
+/* Extents for bytes [offset, end), in order, and for no more than whole pages of them. */
+static themis_status_t extents_make(themis_store_arena_extents_t *made, themis_store_space_t *space, uint64_t offset,
+                                    uint64_t end)
+{
+    themis_status_t status = THEMIS_OK;
+
+    while (offset < end && status == THEMIS_OK) {
+        uint64_t pages = (end - offset + THEMIS_STORE_ARENA_PAGE - 1) / THEMIS_STORE_ARENA_PAGE;
+        status = extent_insert(made, space, made->count, offset, floor_order(pages));
+        offset = themis_store_arena_extents_end(made);
+    }
+    return status;
+}
+
+static void extent_copy(const themis_store_space_t *space, const themis_store_arena_extent_t *from,
+                        themis_store_arena_extent_t *to)
+{
+    uint32_t skipped = (uint32_t)((to->offset - from->offset) / THEMIS_STORE_ARENA_PAGE);
+
+    for (uint32_t page = 0; page < to->pages && skipped + page < from->pages; page++)
+        if (from->state[skipped + page] & THEMIS_STORE_ARENA_VALID) {
+            memcpy(themis_store_arena_extent_page(space, to, page),
+                   themis_store_arena_extent_page(space, from, skipped + page), THEMIS_STORE_ARENA_PAGE);
+            themis_store_arena_extent_make_valid(to, page);
+        }
+}
+
+/* Puts `other` in the place of the extent at `index`; there is room. */
+static void extents_splice(themis_store_arena_extents_t *extents, uint32_t index,
+                           const themis_store_arena_extents_t *other)
+{
+    memmove(extents->extent + index + other->count, extents->extent + index + 1,
+            (extents->count - index - 1) * sizeof *extents->extent);
+    memcpy(extents->extent + index, other->extent, other->count * sizeof *extents->extent);
+    extents->count += other->count - 1;
+    extents->allocated += other->allocated;
+}
+
+themis_status_t themis_store_arena_extents_replace(themis_store_arena_extents_t *extents, themis_store_space_t *space,
+                                                   uint64_t size)
+{
+    uint32_t index = themis_store_arena_extents_find(extents, size, 0);
+    themis_store_arena_extents_t made = {.owner = extents->owner};
+
+    if (index == extents->count || extents->extent[index]->offset >= size)
+        return THEMIS_OK;
+    themis_store_arena_extent_t *old = extents->extent[index];
+    themis_status_t status = extents_make(&made, space, old->offset, size);
+    if (status == THEMIS_OK && !extents_reserve(extents, extents->count + made.count))
+        status = THEMIS_NO_MEMORY;
+    if (status != THEMIS_OK) {
+        themis_store_arena_extents_release(&made, space);
+        return status;
+    }
+    for (uint32_t i = 0; i < made.count; i++)
+        extent_copy(space, old, made.extent[i]);
+    extents_splice(extents, index, &made);
+    extent_retire(extents, old);
+    free(made.extent);
+    return THEMIS_OK;
 }

@@ -3,8 +3,8 @@
  * The extents of an object of the arena: where its bytes are in the space, and which pages are valid.
  *
  * They are sorted by offset, do not overlap, and each is one block of the space, at an offset of the object that is a
- * multiple of the page size. A page of an extent is valid once bytes were written to it; the others read as zeros,
- * whatever the block contains.
+ * multiple of the page size. A page of an extent is valid once bytes were written to it, or if it is known to be zeros;
+ * the others read as zeros, whatever the block contains.
  *
  * Threads: one at a time for an object; the arena holds the object's lock.
  */
@@ -13,29 +13,33 @@
 #include <stdint.h>
 #include "store/space.h"
 
-enum {
-    THEMIS_STORE_ARENA_PAGE = THEMIS_STORE_SPACE_UNIT, /* bytes */
-    THEMIS_STORE_ARENA_VALID = 1 << 15 /* in a page's state; the bits below count the windows that have claimed it */
-};
+enum { THEMIS_STORE_ARENA_PAGE = THEMIS_STORE_SPACE_UNIT /* bytes */ };
+
+/* In a page's state. The bits below count claims: more than a million windows cannot make as many as would reach it. */
+#define THEMIS_STORE_ARENA_VALID (UINT32_C(1) << 31)
 
 typedef struct themis_store_arena_extent {
     uint64_t offset;             /* in the object */
     uint32_t unit, pages, valid; /* place in the space; pages, and how many of them are valid */
     uint8_t order;
     struct themis_store_arena_extent *next; /* in `retired` */
-    uint16_t state[];                       /* [pages] */
+    uint32_t state[];                       /* [pages] */
 } themis_store_arena_extent_t;
 
-/* Empty when all zeros. */
+/* Empty when all others are zeros. */
 typedef struct themis_store_arena_extents {
+    uint32_t owner;     /* whose memory they are in */
     uint64_t allocated; /* bytes */
     uint32_t count, capacity;
     themis_store_arena_extent_t **extent; /* [count], by offset; owned */
-    themis_store_arena_extent_t *retired; /* no longer the object's, but windows may use them */
+    themis_store_arena_extent_t *retired; /* no longer the object's, but still in use */
 } themis_store_arena_extents_t;
 
 /* Frees all extents and their blocks, which must not be in use. */
 void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, themis_store_space_t *space);
+
+/* The end of the last extent, or 0. */
+uint64_t themis_store_arena_extents_end(const themis_store_arena_extents_t *extents);
 
 /* Index of the first extent that ends after `offset`, or the count. `hint`: where the last search ended, or 0. */
 uint32_t themis_store_arena_extents_find(const themis_store_arena_extents_t *extents, uint64_t offset, uint32_t hint);
@@ -47,10 +51,14 @@ uint32_t themis_store_arena_extents_find(const themis_store_arena_extents_t *ext
 themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
                                                uint32_t index, uint64_t offset, uint64_t length);
 
-/* Discards the bytes from `size` on; 1 if there were extents for any. Complete extents are retired. */
-int themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
-                                   uint64_t size);
-/* Frees the retired extents; no window may be in use. */
+/* Discards the bytes from `size` on. Complete extents are retired. */
+void themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
+                                    uint64_t size);
+/* Moves the bytes below `size` of the extent that it is inside of to new extents. The old one is retired: those who can
+ * still write to it change nothing. On failure (THEMIS_NO_SPACE, THEMIS_NO_MEMORY) nothing has changed. */
+themis_status_t themis_store_arena_extents_replace(themis_store_arena_extents_t *extents, themis_store_space_t *space,
+                                                   uint64_t size);
+/* Frees the retired extents, which must not be in use. */
 void themis_store_arena_extents_collect(themis_store_arena_extents_t *extents, themis_store_space_t *space);
 
 uint8_t *themis_store_arena_extent_page(const themis_store_space_t *space, const themis_store_arena_extent_t *extent,
@@ -61,6 +69,9 @@ static inline uint64_t themis_store_arena_extent_end(const themis_store_arena_ex
 {
     return extent->offset + (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
 }
+
+/* Makes all pages valid; those that were not are cleared. 0 if one is claimed: then nothing was changed. */
+int themis_store_arena_extent_complete(const themis_store_space_t *space, themis_store_arena_extent_t *extent);
 
 static inline void themis_store_arena_extent_make_valid(themis_store_arena_extent_t *extent, uint32_t page)
 {

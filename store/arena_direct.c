@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/arena_direct.h"
+#include <stdlib.h>
+#include <string.h>
+#include "store/arena_object.h"
+#include "util/min.h"
+
+enum {
+    PAGE = THEMIS_STORE_ARENA_PAGE,
+    HOLE_UNIT = 64 << 10,  /* what a small write into a hole gets, aligned */
+    CALL_BYTES = 64 << 20, /* that one call allocates or clears at most, about */
+    BLOCK_ORDER = 2
+};
+typedef themis_store_object_t object_t;
+typedef themis_store_arena_extent_t extent_t;
+
+_Static_assert(PAGE << BLOCK_ORDER == THEMIS_UTIL_DIRECT_BLOCK_BYTES, "a block of slots is one block of the space");
+
+int themis_store_arena_direct(const themis_store_t *store)
+{
+    return themis_store_space_direct(((const themis_store_arena_t *)store)->space);
+}
+
+/* --- memory of one user ------------------------------------------------------------------------------------------ */
+
+/* A block of zeros of exactly `order`, in memory that can be passed on. */
+static themis_status_t block_get(themis_store_space_t *space, uint32_t uid, unsigned order, uint32_t *unit,
+                                 themis_store_location_t *location)
+{
+    unsigned got;
+    themis_status_t status = themis_store_space_allocate(space, uid, order, &got, unit);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (got != order || !themis_store_space_locate(space, *unit, location)) {
+        themis_store_space_free(space, *unit, got);
+        return THEMIS_NO_SPACE;
+    }
+    memset(themis_store_space_address(space, *unit), 0, (size_t)PAGE << order);
+    return THEMIS_OK;
+}
+
+themis_status_t themis_store_arena_direct_block_allocate(themis_store_t *store, uint32_t uid,
+                                                         themis_store_location_t *location, void **address)
+{
+    themis_store_space_t *space = ((themis_store_arena_t *)store)->space;
+    uint32_t unit;
+
+    if (uid == THEMIS_STORE_COMMON)
+        return THEMIS_UNSUPPORTED;
+    themis_status_t status = block_get(space, uid, BLOCK_ORDER, &unit, location);
+    if (status == THEMIS_OK)
+        *address = themis_store_space_address(space, unit);
+    return status;
+}
+
+void themis_store_arena_direct_block_free(themis_store_t *store, void *address)
+{
+    themis_store_space_t *space = ((themis_store_arena_t *)store)->space;
+
+    themis_store_space_free(space, themis_store_space_unit(space, address), BLOCK_ORDER);
+}
+
+themis_status_t themis_store_arena_direct_segment(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd,
+                                                  uint64_t *bytes)
+{
+    return themis_store_space_segment(((themis_store_arena_t *)store)->space, serial, uid, fd, bytes);
+}
+
+/* --- pins -------------------------------------------------------------------------------------------------------- */
+
+static themis_status_t cell_create(themis_store_space_t *space, object_t *object)
+{
+    themis_store_arena_cell_t *cell = calloc(1, sizeof *cell);
+
+    if (!cell)
+        return THEMIS_NO_MEMORY;
+    themis_status_t status = block_get(space, object->extents.owner, 0, &cell->unit, &cell->location);
+    if (status != THEMIS_OK) {
+        free(cell);
+        return status;
+    }
+    cell->shared = (themis_util_direct_cell_t *)themis_store_space_address(space, cell->unit);
+    atomic_store(&cell->shared->end, object->end);
+    atomic_store(&cell->shared->modified, object->modified);
+    object->cell = cell;
+    return THEMIS_OK;
+}
+
+themis_status_t themis_store_arena_direct_pin(themis_store_t *store, object_t *object, uint32_t uid,
+                                              themis_store_location_t *cell)
+{
+    themis_status_t status = THEMIS_OK;
+
+    if (uid == THEMIS_STORE_COMMON || object->extents.owner != uid)
+        return THEMIS_UNSUPPORTED;
+    pthread_mutex_lock(&object->lock);
+    if (!object->cell)
+        status = cell_create(((themis_store_arena_t *)store)->space, object);
+    if (status == THEMIS_OK) {
+        object->pins++;
+        *cell = object->cell->location;
+    }
+    pthread_mutex_unlock(&object->lock);
+    return status;
+}
+
+void themis_store_arena_direct_unpin(themis_store_t *store, object_t *object)
+{
+    pthread_mutex_lock(&object->lock);
+    if (--object->pins == 0) {
+        themis_store_arena_object_detach_cell(object);
+        themis_store_arena_object_collect((themis_store_arena_t *)store, object);
+    }
+    pthread_mutex_unlock(&object->lock);
+}
+
+/* --- maps -------------------------------------------------------------------------------------------------------- */
+
+/* Adds an extent in a hole that [at, end) is in, at `index` of the list. It may end before `at`: where the object does
+ * not grow at an extent's end, it begins with the pages around, which the next small writes need. */
+static themis_status_t hole_add(const themis_store_arena_t *arena, object_t *object, uint32_t index, uint64_t at,
+                                uint64_t end)
+{
+    themis_store_arena_extents_t *extents = &object->extents;
+    uint64_t from = index ? themis_store_arena_extent_end(extents->extent[index - 1]) : 0;
+
+    if (from < at / PAGE * PAGE && themis_store_space_has_plenty(arena->space)) {
+        uint64_t next = index < extents->count ? extents->extent[index]->offset : UINT64_MAX;
+        at = from > at / HOLE_UNIT * HOLE_UNIT ? from : at / HOLE_UNIT * HOLE_UNIT;
+        end = themis_util_min(next, (end + HOLE_UNIT - 1) / HOLE_UNIT * HOLE_UNIT);
+    }
+    return themis_store_arena_extents_add(extents, arena->space, index, at, end - at);
+}
+
+static themis_status_t holes_fill(const themis_store_arena_t *arena, object_t *object, uint64_t at, uint64_t end)
+{
+    themis_status_t status = THEMIS_OK;
+    uint32_t index = 0;
+
+    while (at < end && status == THEMIS_OK) {
+        uint64_t part_end = end;
+        if (themis_store_arena_object_extent(object, at, &index, &part_end))
+            at = part_end;
+        else
+            status = hole_add(arena, object, index, at, part_end);
+    }
+    return status;
+}
+
+/* Extents that end after `at`, up to `end`, as long as they take no more clearing than a call may do. `touched`: 1 if
+ * there is any, mapped or not. */
+static size_t extents_map(const themis_store_arena_t *arena, object_t *object, uint64_t at, uint64_t end,
+                          themis_store_mapped_t *mapped, size_t capacity, int *touched)
+{
+    const themis_store_arena_extents_t *extents = &object->extents;
+    uint64_t cleared = 0;
+    size_t count = 0;
+
+    for (uint32_t i = themis_store_arena_extents_find(extents, at, 0);
+         i < extents->count && extents->extent[i]->offset < end && count < capacity && cleared < CALL_BYTES; i++) {
+        extent_t *extent = extents->extent[i];
+        uint64_t invalid = (uint64_t)(extent->pages - extent->valid) * PAGE;
+        themis_store_mapped_t *next = &mapped[count];
+        *touched = 1;
+        if (!themis_store_space_locate(arena->space, extent->unit, &next->location) ||
+            !themis_store_arena_extent_complete(arena->space, extent))
+            continue;
+        next->offset = extent->offset;
+        next->length = (uint64_t)extent->pages * PAGE;
+        cleared += invalid;
+        count++;
+    }
+    return count;
+}
+
+themis_status_t themis_store_arena_direct_map(themis_store_t *store, object_t *object,
+                                              const themis_store_extent_t *range, int allocate,
+                                              themis_store_mapped_t *mapped, size_t capacity, size_t *count)
+{
+    const themis_store_arena_t *arena = (themis_store_arena_t *)store;
+    uint64_t at = range->offset, end = at + (allocate ? themis_util_min(range->length, CALL_BYTES) : range->length);
+    themis_status_t status = THEMIS_OK;
+    int touched = 0;
+
+    pthread_mutex_lock(&object->lock);
+    if (allocate)
+        status = holes_fill(arena, object, at, end);
+    *count = extents_map(arena, object, at, end, mapped, capacity, &touched);
+    pthread_mutex_unlock(&object->lock);
+    return touched ? THEMIS_OK : status;
+}

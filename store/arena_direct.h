@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Direct access to an arena: the operations of themis_store_ops_t for it.
+ *
+ * A mapped extent has valid pages only. A window that has claimed a page that is not valid yet decides alone about it,
+ * so its extent is not mapped until the window is finished.
+ */
+#ifndef THEMIS_STORE_ARENA_DIRECT_H
+#define THEMIS_STORE_ARENA_DIRECT_H
+#include "store/store.h"
+
+int themis_store_arena_direct(const themis_store_t *store);
+themis_status_t themis_store_arena_direct_pin(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
+                                              themis_store_location_t *cell);
+void themis_store_arena_direct_unpin(themis_store_t *store, themis_store_object_t *object);
+themis_status_t themis_store_arena_direct_map(themis_store_t *store, themis_store_object_t *object,
+                                              const themis_store_extent_t *range, int allocate,
+                                              themis_store_mapped_t *mapped, size_t capacity, size_t *count);
+themis_status_t themis_store_arena_direct_block_allocate(themis_store_t *store, uint32_t uid,
+                                                         themis_store_location_t *location, void **address);
+void themis_store_arena_direct_block_free(themis_store_t *store, void *address);
+themis_status_t themis_store_arena_direct_segment(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd,
+                                                  uint64_t *bytes);
+#endif

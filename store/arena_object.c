@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/arena_object.h"
+#include <stdlib.h>
+#include "util/clock.h"
+#include "util/min.h"
+
+themis_store_arena_extent_t *themis_store_arena_object_extent(const themis_store_object_t *object, uint64_t at,
+                                                              uint32_t *index, uint64_t *end)
+{
+    const themis_store_arena_extents_t *extents = &object->extents;
+
+    *index = themis_store_arena_extents_find(extents, at, *index);
+    if (*index == extents->count)
+        return NULL;
+    themis_store_arena_extent_t *extent = extents->extent[*index];
+    int is_hole = extent->offset > at;
+    uint64_t limit = is_hole ? extent->offset : themis_store_arena_extent_end(extent);
+    *end = limit < *end ? limit : *end;
+    return is_hole ? NULL : extent;
+}
+
+void themis_store_arena_object_fold(themis_store_object_t *object)
+{
+    if (!object->cell)
+        return;
+    uint64_t end =
+        themis_util_min(atomic_load(&object->cell->shared->end), themis_store_arena_extents_end(&object->extents));
+    uint64_t modified = themis_util_min(atomic_load(&object->cell->shared->modified), themis_util_clock_wall());
+    if (object->end < end)
+        object->end = end;
+    if (object->modified < modified)
+        object->modified = modified;
+}
+
+static void raise_word(_Atomic uint64_t *word, uint64_t value)
+{
+    uint64_t now = atomic_load(word);
+
+    while (now < value && !atomic_compare_exchange_weak(word, &now, value))
+        ;
+}
+
+void themis_store_arena_object_raise(themis_store_object_t *object, uint64_t end)
+{
+    object->modified = themis_util_clock_wall();
+    if (object->end < end)
+        object->end = end;
+    if (object->cell) {
+        raise_word(&object->cell->shared->end, object->end);
+        raise_word(&object->cell->shared->modified, object->modified);
+    }
+}
+
+void themis_store_arena_object_detach_cell(themis_store_object_t *object)
+{
+    themis_store_arena_cell_t *cell = object->cell;
+
+    if (!cell)
+        return;
+    themis_store_arena_object_fold(object);
+    object->cell = NULL;
+    cell->next = object->detached;
+    object->detached = cell;
+}
+
+uint64_t themis_store_arena_object_limit(const themis_store_object_t *object, uint64_t generation)
+{
+    uint64_t limit = UINT64_MAX;
+
+    for (const themis_store_arena_cut_t *cut = object->cuts; cut; cut = cut->next)
+        if (cut->generation > generation)
+            limit = themis_util_min(limit, cut->size);
+    return limit;
+}
+
+void themis_store_arena_object_collect(themis_store_arena_t *arena, themis_store_object_t *object)
+{
+    while (object->cuts && !object->windows) {
+        themis_store_arena_cut_t *cut = object->cuts;
+        object->cuts = cut->next;
+        free(cut);
+    }
+    if (object->windows || object->pins)
+        return;
+    themis_store_arena_extents_collect(&object->extents, arena->space);
+    while (object->detached) {
+        themis_store_arena_cell_t *cell = object->detached;
+        object->detached = cell->next;
+        themis_store_space_free(arena->space, cell->unit, 0);
+        free(cell);
+    }
+}

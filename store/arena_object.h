@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of the arena share: the arena, its objects, and an object's end.
+ *
+ * While an object is pinned, processes of its owner copy into and out of its memory and raise the end in its cell. What
+ * they write there is believed only as far as it can be true.
+ */
+#ifndef THEMIS_STORE_ARENA_OBJECT_H
+#define THEMIS_STORE_ARENA_OBJECT_H
+#include <pthread.h>
+#include "store/arena_extents.h"
+#include "store/space.h"
+#include "util/direct.h"
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+enum { THEMIS_STORE_ARENA_SHARDS = 64 };
+
+/* Where the processes of the owner have an object's end; in a block of the owner's memory. */
+typedef struct themis_store_arena_cell {
+    themis_util_direct_cell_t *shared;
+    themis_store_location_t location;
+    uint32_t unit; /* of the block, of order 0 */
+    struct themis_store_arena_cell *next;
+} themis_store_arena_cell_t;
+
+/* A truncation that took extents away while windows were in use. */
+typedef struct themis_store_arena_cut {
+    uint64_t generation, size; /* the object's since then */
+    struct themis_store_arena_cut *next;
+} themis_store_arena_cut_t;
+
+struct themis_store_object {
+    uint64_t id;
+    uint32_t references; /* one for being in the table; under the shard's lock */
+    UT_hash_handle hh;
+    pthread_mutex_t lock; /* of all that follows */
+    uint64_t end, modified, generation;
+    uint32_t windows; /* in use: prepared, not finished */
+    uint32_t pins;
+    themis_store_arena_cut_t *cuts;
+    themis_store_arena_cell_t *cell;     /* NULL: none since the object was pinned or cut */
+    themis_store_arena_cell_t *detached; /* no longer the object's, but still in use */
+    themis_store_arena_extents_t extents;
+};
+
+typedef struct themis_store_arena_shard {
+    pthread_mutex_t lock;
+    themis_store_object_t *objects;
+} themis_store_arena_shard_t;
+
+typedef struct themis_store_arena {
+    themis_store_t base;
+    themis_store_space_t *space;
+    uint8_t *zeros; /* read-only */
+    int mapped_file;
+    themis_store_arena_shard_t shards[THEMIS_STORE_ARENA_SHARDS];
+} themis_store_arena_t;
+
+/* All with the object's lock. */
+
+/* The extent at byte `at`, or NULL for a hole; *end, above `at`, is lowered to the end of either. *index: where the
+ * last search ended, and then its place in the list. */
+themis_store_arena_extent_t *themis_store_arena_object_extent(const themis_store_object_t *object, uint64_t at,
+                                                              uint32_t *index, uint64_t *end);
+
+/* Brings end and modification time up to date with what was written directly. */
+void themis_store_arena_object_fold(themis_store_object_t *object);
+/* Raises the end, for those who access the object directly as well, and sets the modification time. */
+void themis_store_arena_object_raise(themis_store_object_t *object, uint64_t end);
+/* Folds, and takes the cell away from the object. */
+void themis_store_arena_object_detach_cell(themis_store_object_t *object);
+/* What a window of `generation` wrote at this byte and beyond has been cut away since. UINT64_MAX: nothing was. */
+uint64_t themis_store_arena_object_limit(const themis_store_object_t *object, uint64_t generation);
+/* Frees extents and cells that are no longer the object's, and the cuts, unless it is in use. */
+void themis_store_arena_object_collect(themis_store_arena_t *arena, themis_store_object_t *object);
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of an arena: its last bytes say what it is, so that no other file is overwritten. */
+#ifndef THEMIS_STORE_SPACE_FILE_H
+#define THEMIS_STORE_SPACE_FILE_H
+#include <stdint.h>
+#include "themis/status.h"
+
+/*
+ * Maps `size` bytes of the file `path`, which is created, or has been an arena before; any other file is left unchanged
+ * (THEMIS_CONFIG), and so is one that another server uses (THEMIS_BUSY). The cause has been logged. *fd, to be closed
+ * by the caller, keeps others from using it; it may be set although mapping failed, otherwise it is -1.
+ */
+themis_status_t themis_store_space_file_map(const char *path, uint64_t size, int *fd, uint8_t **base);
+#endif
