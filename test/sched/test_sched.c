@@ -632,8 +632,8 @@ int main(void)
                     {lone_requests_do_not_end_together, 10}, {starvation_is_bounded, 5},
                     {tiny_requests_are_charged_by_time, 1}, {policies_change_without_loss, 1},
                     {fifo_keeps_the_order_of_arrival, 1}, {quiet_jobs_leave_the_tree, 1},
-                    {stride_has_a_third_of_the_error, 1},
-                    {bytes_moved_alone_are_not_held_against_a_job, 2},
-                    {bytes_moved_beside_others_are_charged_within_limits, 1}, {a_job_that_moves_bytes_has_its_share, 1}, {serving_allocates_nothing, 2 * (2 + COMPARATORS)}));
+                    {stride_has_a_third_of_the_error, 1}, {bytes_moved_alone_are_not_held_against_a_job, 2},
+                    {bytes_moved_beside_others_are_charged_within_limits, 1}, {a_job_that_moves_bytes_has_its_share, 1},
+                    {serving_allocates_nothing, 2 * (2 + COMPARATORS)}));
     return test_run(suite);
 }
