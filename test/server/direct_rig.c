@@ -88,7 +88,7 @@ rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offse
 
 rig_grant_t rig_direct_await(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int allocate)
 {
-    uint64_t until = themis_util_clock_now() + 5 * THEMIS_NS_PER_S;
+    uint64_t until = themis_util_clock_now() + 20 * THEMIS_NS_PER_S;
 
     for (;;) {
         rig_grant_t grant = rig_direct_map(direct, object, offset, length, allocate);
@@ -218,7 +218,7 @@ themis_server_direct_usage_t rig_usage(themis_server_t *server)
 
 void rig_await_grants(themis_server_t *server, uint32_t grants, uint32_t revoked)
 {
-    uint64_t until = themis_util_clock_now() + 5 * THEMIS_NS_PER_S;
+    uint64_t until = themis_util_clock_now() + 20 * THEMIS_NS_PER_S;
     themis_server_direct_usage_t usage = rig_usage(server);
 
     while (usage.grants != grants || usage.revoked != revoked) {

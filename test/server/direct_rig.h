@@ -40,7 +40,7 @@ void rig_direct_close(rig_direct_t *direct, int goodbye);
 themis_status_t rig_direct_segment(rig_direct_t *direct, uint64_t serial, rig_segment_t *segment);
 /* MAP, and maps the segments that the reply names. */
 rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int allocate);
-/* The same until it is granted, for at most 5 s. */
+/* The same until it is granted, for at most 20 s. */
 rig_grant_t rig_direct_await(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int allocate);
 /* As a client does: enters, writes or reads the range of the grant, leaves. Returns 0 if it was revoked. */
 int rig_direct_write(const rig_grant_t *grant, uint64_t end, const void *bytes, size_t length);
@@ -62,7 +62,7 @@ void rig_crew_report(void);
 /* SIGKILL to all. */
 void rig_crew_kill(rig_crew_t *crew);
 
-/* Waits up to 5 s until as many grants are in force and revoked. */
+/* Waits up to 20 s until as many grants are in force and revoked. */
 void rig_await_grants(themis_server_t *server, uint32_t grants, uint32_t revoked);
 themis_server_direct_usage_t rig_usage(themis_server_t *server);
 #endif

@@ -515,6 +515,67 @@ START_TEST(memory_is_kept_while_a_client_may_write)
 }
 END_TEST
 
+/* Writes the byte into as much of a new object as the store takes, and removes it. Returns the bytes. */
+static uint64_t fill_with(rig_client_t *client, int byte)
+{
+    static uint8_t bytes[RIG_MIB];
+    static themis_proto_object_t destroy = {100000};
+    uint64_t object = ++destroy.object, length = 0;
+
+    memset(bytes, byte, sizeof bytes);
+    while (rig_write(client, object, length, bytes, sizeof bytes) == THEMIS_OK)
+        length += sizeof bytes;
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_DESTROY, &destroy), THEMIS_OK);
+    return length;
+}
+
+/* All that a client has mapped, except for the beacon. */
+static void check_nowhere(const rig_direct_t *direct, int byte)
+{
+    for (int i = 0; i < direct->count; i++)
+        if (direct->segments[i].serial)
+            ck_assert_ptr_null(memchr(direct->segments[i].base, byte, direct->segments[i].bytes));
+}
+
+/* Whoever keeps what it has mapped, revoked or not, never sees a byte of another user in it. */
+START_TEST(memory_does_not_pass_to_another_user)
+{
+    enum { OWN = 0x11, OTHERS = 0xee };
+
+    if (geteuid() != 0) {
+        puts("skipped: only root can be another user");
+        return;
+    }
+    server = rig_server_start(always);
+    rig_client_t *client = rig_client_open(server, 1, "job");
+    for (int i = 0; i < trials(3); i++) {
+        themis_proto_object_t destroy = {100 + (uint64_t)i};
+        ck_assert_int_eq(seteuid(OTHER_USER), 0);
+        rig_direct_t *other = rig_direct_open(server, 1000 + (uint64_t)i, "other");
+        ck_assert_int_eq(seteuid(0), 0);
+        rig_grant_t grant = rig_direct_await(other, destroy.object, 0, RIG_MIB, 1);
+        memset(grant.memory, OWN, grant.length < RIG_MIB ? grant.length : RIG_MIB);
+        atomic_store(&grant.slot->copies, 1);
+        uint64_t beside = fill_with(client, OTHERS);
+        ck_assert_int_eq(rig_call(client, THEMIS_OP_DESTROY, &destroy), THEMIS_OK);
+        uint64_t kept = fill_with(client, OTHERS);
+        check_nowhere(other, OTHERS);
+        ck_assert_uint_eq(kept, beside);
+        atomic_store(&grant.slot->copies, 0);
+        rig_await_grants(server, 0, 0);
+        check_nowhere(other, OTHERS);
+        ck_assert_int_eq(rig_call(other->client, THEMIS_OP_GOODBYE, &(themis_proto_none_t){0}), THEMIS_OK);
+        uint64_t until = themis_util_clock_now() + 20 * THEMIS_NS_PER_S;
+        while (fill_with(client, OTHERS) <= kept)
+            ck_assert_uint_lt(themis_util_clock_now(), until);
+        check_nowhere(other, OTHERS);
+        rig_direct_close(other, 0);
+    }
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
 /* Enters and copies until it is killed. */
 static void copying_main(const themis_server_t *of, int number, void *arg)
 {
@@ -639,7 +700,7 @@ int main(void)
                     {a_cut_object_is_not_accessed_any_more, 1}, {a_lost_connection_loses_its_grants, 1},
                     {a_server_that_stops_says_so, 1}, {a_job_that_copies_is_active, 1}));
     test_case(suite, "clients", 120 + trials(0), set_up, tear_down,
-              TESTS({memory_is_kept_while_a_client_may_write, 2}, {clients_killed_in_mid_copy_leave_nothing, 1},
-                    {garbage_in_shared_words_harms_nobody_else, 1}));
+              TESTS({memory_is_kept_while_a_client_may_write, 2}, {memory_does_not_pass_to_another_user, 1},
+                    {clients_killed_in_mid_copy_leave_nothing, 1}, {garbage_in_shared_words_harms_nobody_else, 1}));
     return test_run(suite);
 }
