@@ -11,7 +11,8 @@ enum { BLOCK_BYTES = 65536, MAX_PROBES = 64, MASK_BYTES = 8 };
  * load does, device memory included, and has no effect. */
 static int is_mapped(uintptr_t address)
 {
-    const void *word = (const void *)(address & ~(uintptr_t)(MASK_BYTES - 1));
+    uintptr_t start = address & ~(uintptr_t)(MASK_BYTES - 1);
+    const void *word = (const void *)(start ? start : MASK_BYTES); /* NULL would mean that there is no mask */
 
     return syscall(SYS_rt_sigprocmask, -1, word, NULL, MASK_BYTES) == 0 || errno != EFAULT;
 }

@@ -64,7 +64,7 @@ void test_server_start_after(int index, unsigned delay_ms)
     usleep(delay_ms * 1000);
     execl("server/themisd", "themisd", "--listen", "127.0.0.1", "--port", port, "--servers", test_server_list,
           "--index", number, "--size", "256m", "--warm", "0", "--stripe-size", stripe, "--log", "error", "--heartbeat",
-          "200ms", (char *)NULL);
+          "200ms", "--direct", "on", (char *)NULL);
     _exit(127);
 }
 

@@ -128,6 +128,7 @@ static themis_file_t *open_on_stopped(const char *path)
     themis_file_t *file;
 
     ck_ok(themis_open(session, path, create, 0644, &layout, &file));
+    ck_ok(themis_file_set_direct(file, -1));
     test_server_signal(1, SIGSTOP);
     return file;
 }
