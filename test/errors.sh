@@ -126,7 +126,7 @@ for where in themis: "ufs:$T"; do
     fi
 done
 
-for name in external32 sparse modes gaps threads; do
+for name in external32 sparse modes gaps views threads; do
     check "$name on themis:" feature "$name" "themis:/$name"
     check "$name on ufs:" feature "$name" "ufs:$T/$name"
 done

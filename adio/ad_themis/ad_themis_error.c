@@ -45,13 +45,16 @@ static const error_class_t *class_of(themis_status_t status)
 
 int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, const char *name, const char *text)
 {
-    const error_class_t *class = class_of(status);
-    const char *cause = text && *text && strlen(text) < LONGEST_CAUSE ? text : themis_status_string(status);
-    size_t length = strlen(name);
+    const error_class_t *class;
+    const char *cause;
+    size_t length;
     char whole[AD_THEMIS_TEXT];
 
     if (status == THEMIS_OK)
         return MPI_SUCCESS;
+    class = class_of(status);
+    cause = text && *text && strlen(text) < LONGEST_CAUSE ? text : themis_status_string(status);
+    length = strlen(name);
     if (length <= LONGEST_NAME)
         snprintf(whole, sizeof whole, "themis:%s: %s", name, cause);
     else

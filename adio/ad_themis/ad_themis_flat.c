@@ -47,11 +47,6 @@ const themis_util_flat_type_t *ADIOI_THEMIS_Flat_type(ADIOI_THEMIS_Flat *flat, M
     return &flat->type;
 }
 
-const themis_util_flat_type_t *ADIOI_THEMIS_Flat_last(const ADIOI_THEMIS_Flat *flat, MPI_Datatype datatype)
-{
-    return is_contiguous(datatype) ? &themis_util_flat_type_bytes : &flat->type;
-}
-
 void ADIOI_THEMIS_Flat_free(ADIOI_THEMIS_Flat *flat)
 {
     themis_util_flat_type_destroy(&flat->type);

@@ -13,7 +13,5 @@ typedef struct ADIOI_THEMIS_Flat {
 
 /* The flattened datatype; NULL: out of memory. Borrowed until another datatype replaces it or it is freed. */
 const themis_util_flat_type_t *ADIOI_THEMIS_Flat_type(ADIOI_THEMIS_Flat *flat, MPI_Datatype datatype);
-/* The same without looking at the datatype again if it is not contiguous: the type of the last call. */
-const themis_util_flat_type_t *ADIOI_THEMIS_Flat_last(const ADIOI_THEMIS_Flat *flat, MPI_Datatype datatype);
 void ADIOI_THEMIS_Flat_free(ADIOI_THEMIS_Flat *flat);
 #endif

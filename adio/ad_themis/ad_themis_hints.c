@@ -10,6 +10,7 @@
 #include <string.h>
 #include "ad_themis_error.h"
 #include "ad_themis_file.h"
+#include "ad_themis_view.h"
 #include "adio_cb_config_list.h"
 #include "adio_extern.h"
 #include "util/log.h"
@@ -238,6 +239,8 @@ void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code)
 
     *error_code = MPI_SUCCESS;
     MPI_Comm_rank(fd->comm, &rank);
+    if (fd->fs_ptr) /* ROMIO sets the hints whenever it sets a view */
+        ADIOI_THEMIS_View_forget(fd);
     if (fd->fs_ptr && ADIOI_THEMIS_file(fd)->handle) {
         if (rank == 0) {
             warn_if_changed(fd, users_info, AD_THEMIS_HINT_servers);

@@ -4,7 +4,18 @@
 
 const themis_util_flat_type_t *ADIOI_THEMIS_View_type(ADIO_File fd)
 {
-    return ADIOI_THEMIS_Flat_type(&ADIOI_THEMIS_file(fd)->view, fd->filetype);
+    ADIOI_THEMIS_File *file = ADIOI_THEMIS_file(fd);
+
+    if (!file->view_type || file->viewed != fd->filetype) {
+        file->view_type = ADIOI_THEMIS_Flat_type(&file->view, fd->filetype);
+        file->viewed = fd->filetype;
+    }
+    return file->view_type;
+}
+
+void ADIOI_THEMIS_View_forget(ADIO_File fd)
+{
+    ADIOI_THEMIS_file(fd)->view_type = NULL;
 }
 
 uint64_t ADIOI_THEMIS_View_position(const ADIOI_THEMIS_Access *access, const themis_util_flat_type_t *view)
@@ -18,9 +29,9 @@ uint64_t ADIOI_THEMIS_View_position(const ADIOI_THEMIS_Access *access, const the
 
 ADIO_Offset ADIOI_THEMIS_View_offset(ADIO_File fd, uint64_t position)
 {
-    const themis_util_flat_type_t *view = ADIOI_THEMIS_Flat_last(&ADIOI_THEMIS_file(fd)->view, fd->filetype);
+    const themis_util_flat_type_t *view = ADIOI_THEMIS_View_type(fd);
 
-    return fd->disp + (ADIO_Offset)themis_util_flat_type_offset(view, position);
+    return fd->disp + (view ? (ADIO_Offset)themis_util_flat_type_offset(view, position) : 0);
 }
 
 themis_status_t ADIOI_THEMIS_View_runs(const ADIOI_THEMIS_Access *access, uint64_t position, ADIOI_THEMIS_Flat *buffer,

@@ -228,6 +228,35 @@ static void gaps(const char *name)
     free(back);
 }
 
+/* One view after the other on the same handle; each type is freed once its view is set, so that MPI uses its handle and
+ * memory for the next one. Then a collective and an independent write must follow the new view. */
+static void views(const char *name)
+{
+    enum { COUNT = 8, STRIDES = 6, REGION = COUNT * STRIDES };
+    MPI_File file = open_file(name), plain = open_file(name);
+    int memory[2 * COUNT], back[2 * REGION];
+    MPI_Offset region = (MPI_Offset)sizeof(back) * rank;
+
+    for (int stride = 2; stride <= STRIDES; stride++) {
+        MPI_Datatype view;
+
+        MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * stride, &view);
+        MPI_Type_commit(&view);
+        MPI_File_set_view(file, region, MPI_INT, view, "native", MPI_INFO_NULL);
+        MPI_Type_free(&view);
+        for (int i = 0; i < 2 * COUNT; i++)
+            memory[i] = 10000 * stride + 100 * rank + i + 1;
+        expect(MPI_File_write_all(file, memory, COUNT, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_all");
+        expect(MPI_File_write(file, memory + COUNT, COUNT, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write");
+        memset(back, -1, sizeof(back));
+        MPI_File_read_at(plain, region, back, 2 * COUNT * stride, MPI_INT, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 2 * COUNT; i++)
+            expect(back[i * stride] == memory[i], "each int is where the last view puts it");
+    }
+    MPI_File_close(&plain);
+    MPI_File_close(&file);
+}
+
 /* Every second int from byte 4096 up to 4096 + 8 * 100 - 4, in atomic mode. Ranks take turns. */
 static void atomic(const char *name)
 {
@@ -326,6 +355,7 @@ static const struct {
              {"large-count", large_count},
              {"modes", modes},
              {"gaps", gaps},
+             {"views", views},
              {"threads", threads},
              {"atomic", atomic},
              {"waiting", waiting},
