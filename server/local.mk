@@ -21,7 +21,7 @@ server_themisd_SOURCES = server/main.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_counters test/server/test_config test/server/test_engine test/server/test_clients \
+check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_config test/server/test_engine test/server/test_clients \
 	test/server/test_report test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c
 test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -29,6 +29,9 @@ test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_locks_SOURCES = test/server/test_locks.c
 test_server_test_locks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_locks_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_identity_SOURCES = test/server/test_identity.c
+test_server_test_identity_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_identity_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_counters_SOURCES = test/server/test_counters.c
 test_server_test_counters_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_counters_LDADD = server/libthemis-server.la $(TEST_LIBS)
