@@ -211,6 +211,14 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     return status;
 }
 
+static themis_status_t check_empty(themis_server_namespace_t *names, const themis_proto_text_t *directory)
+{
+    int any = 0;
+    themis_status_t status = themis_server_name_db_has_entries(names->db, directory, &any);
+
+    return status == THEMIS_OK && any ? THEMIS_NOT_EMPTY : status;
+}
+
 static themis_status_t name_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
 {
@@ -227,9 +235,10 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
     if (themis_server_access_owner(who, &old) != THEMIS_OK &&
         themis_server_access_attr(who, &old, THEMIS_SERVER_ACCESS_WRITE) != THEMIS_OK)
         return THEMIS_ACCESS;
-    if (old.type == THEMIS_PROTO_DIRECTORY && themis_server_name_db_has_entries(names->db, &remove->path))
-        return THEMIS_NOT_EMPTY;
-    status = themis_server_name_db_remove(names->db, &remove->path);
+    if (old.type == THEMIS_PROTO_DIRECTORY)
+        status = check_empty(names, &remove->path);
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_remove(names->db, &remove->path);
     if (status == THEMIS_OK)
         *attr = old;
     return status;
@@ -332,6 +341,6 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
     if (status == THEMIS_OK && readdir->after.length > THEMIS_PROTO_MAX_NAME)
         status = THEMIS_NAME_TOO_LONG;
     if (status == THEMIS_OK)
-        themis_server_name_db_list(names->db, readdir, buffer, capacity, entries);
+        status = themis_server_name_db_list(names->db, readdir, buffer, capacity, entries);
     return status;
 }

@@ -2,14 +2,18 @@
 /* Names, entries and rights, in memory and in a directory. */
 #define _GNU_SOURCE
 #include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "server/namespace.h"
 #include "test/lib/run.h"
 #include "test/lib/scratch.h"
+#include "util/log.h"
 
 static themis_server_namespace_t *names;
 static const themis_sched_job_identity_t alice = {.id = "a", .uid = 1000, .gid = 100, .nodes = 1, .priority = 1};
@@ -323,6 +327,68 @@ START_TEST(names_in_a_directory_outlive_the_process)
 }
 END_TEST
 
+/* Overwrites the first half of RocksDB's tables: blocks of data. */
+static void damage_tables(void)
+{
+    static const char zeros[4096];
+    char path[512];
+    struct dirent *entry;
+    struct stat stat;
+    int damaged = 0;
+    DIR *directory = opendir(test_scratch);
+
+    ck_assert_ptr_nonnull(directory);
+    while ((entry = readdir(directory))) {
+        snprintf(path, sizeof path, "%s/%s", test_scratch, entry->d_name);
+        int fd = strstr(entry->d_name, ".sst") ? open(path, O_WRONLY) : -1;
+        if (fd < 0)
+            continue;
+        ck_assert_int_eq(fstat(fd, &stat), 0);
+        for (off_t at = 0; at < stat.st_size / 2; at += (off_t)sizeof zeros)
+            ck_assert_int_eq(pwrite(fd, zeros, sizeof zeros, at), sizeof zeros);
+        close(fd);
+        damaged++;
+    }
+    closedir(directory);
+    ck_assert_int_gt(damaged, 0);
+}
+
+/* A directory that cannot be read is not an empty one. */
+START_TEST(entries_that_cannot_be_read_are_an_error)
+{
+    enum { ENTRIES = 2000 };
+    const themis_proto_readdir_t readdir = {.path = text("/d"), .after = text(""), .limit = 10};
+    themis_proto_entries_t entries;
+    themis_proto_attr_t attr;
+    char name[64], buffer[4096];
+
+    themis_util_log_set_level(THEMIS_LOG_ERROR);
+    test_scratch_make();
+    open_names(test_scratch);
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    for (int i = 0; i < ENTRIES; i++) {
+        snprintf(name, sizeof name, "%032d", i);
+        ck_assert_int_eq(add(&alice, "/d", name, THEMIS_PROTO_FILE), THEMIS_OK);
+    }
+    themis_server_namespace_destroy(names);
+    open_names(test_scratch); /* makes tables of the log */
+    themis_server_namespace_destroy(names);
+    damage_tables();
+    open_names(test_scratch);
+    /* the root's attributes are not in the database */
+    const themis_proto_readdir_t root_readdir = {.path = text("/"), .after = text(""), .limit = 10};
+    themis_status_t listed =
+        themis_server_namespace_readdir(names, &alice, &root_readdir, buffer, sizeof buffer, &entries);
+    ck_assert_int_eq(listed, THEMIS_CORRUPT);
+    ck_assert_int_ne(themis_server_namespace_readdir(names, &alice, &readdir, buffer, sizeof buffer, &entries),
+                     THEMIS_OK);
+    ck_assert_int_ne(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
+    ck_assert_int_eq(lookup("/d", &attr), THEMIS_CORRUPT);
+    themis_server_namespace_destroy(names);
+    test_scratch_remove();
+}
+END_TEST
+
 enum { ROUNDS = 500 };
 
 static void *adder_main(void *arg)
@@ -365,6 +431,7 @@ int main(void)
                     {directories_with_a_common_prefix_do_not_mix, 1}, {listing_goes_in_order_and_in_parts, 1},
                     {bad_names_are_refused, 1}, {permissions_are_those_of_the_mode, 1},
                     {renaming_keeps_all_attributes, 1}, {adding_and_removing_exclude_each_other, 1}));
-    test_case(suite, "in a directory", 60, NULL, NULL, TESTS({names_in_a_directory_outlive_the_process, 1}));
+    test_case(suite, "in a directory", 60, NULL, NULL,
+              TESTS({names_in_a_directory_outlive_the_process, 1}, {entries_that_cannot_be_read_are_an_error, 1}));
     return test_run(suite);
 }
