@@ -220,7 +220,9 @@ static int has_space(themis_server_name_db_t *db, uint64_t wanted)
     if (db->memory)
         return 1;
     if (now - db->space_checked >= SPACE_CHECK_INTERVAL) {
-        db->space = statvfs(db->directory, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
+        /* some file systems do not say how large they are */
+        int known = statvfs(db->directory, &fs) == 0 && fs.f_blocks > 0;
+        db->space = known ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
         db->space_checked = now;
     }
     int full = db->space < wanted;
