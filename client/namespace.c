@@ -144,7 +144,8 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
                                            .arg = &found};
     themis_status_t status = THEMIS_OK;
 
-    if (attr->type == THEMIS_PROTO_FILE)
+    /* without the id, of a file that is not to be read, its size is not known either */
+    if (attr->type == THEMIS_PROTO_FILE && attr->id)
         status = themis_client_multicall(&session->calls, &multicall);
     if (status == THEMIS_OK)
         *stat = found;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing files, and operations on whole files. */
+#include <stdlib.h>
 #include <unistd.h>
 #include "client/error.h"
 #include "client/file.h"
@@ -7,13 +8,27 @@
 #include "client/namespace.h"
 #include "client/striping.h"
 
+static int is_own_group(gid_t gid)
+{
+    int count = getgroups(0, NULL), own = gid == getegid();
+    gid_t *groups = count > 0 ? malloc((size_t)count * sizeof *groups) : NULL;
+
+    if (groups)
+        count = getgroups(count, groups);
+    for (int i = 0; groups && i < count; i++)
+        own |= groups[i] == gid;
+    free(groups);
+    return own;
+}
+
 /* What the mode bits allow this process; the servers decide. */
 static themis_status_t check_mode(const char *path, int flags, const themis_proto_attr_t *attr)
 {
     uint32_t wanted = (flags & THEMIS_OPEN_READ ? 4u : 0u) | (flags & THEMIS_OPEN_WRITE ? 2u : 0u);
-    uint32_t shift = attr->uid == geteuid() ? 6 : attr->gid == getegid() ? 3 : 0;
+    uint32_t shift = attr->uid == geteuid() ? 6 : is_own_group(attr->gid) ? 3 : 0;
 
-    if (geteuid() == 0 || (attr->mode >> shift & wanted) == wanted)
+    /* the id is 0 for those to whom the server grants no access */
+    if (attr->id && (geteuid() == 0 || (attr->mode >> shift & wanted) == wanted))
         return THEMIS_OK;
     return themis_client_fail(THEMIS_ACCESS, "%s: %s", path, themis_status_string(THEMIS_ACCESS));
 }

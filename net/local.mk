@@ -8,7 +8,7 @@ net_libthemis_net_la_SOURCES = net/address.c net/address.h net/conn.c net/conn.h
 	net/local/reader.h net/local/ring.c net/local/ring.h net/local/staging.c net/local/staging.h net/local/writer.c \
 	net/local/writer.h net/message.c net/message.h net/net.c net/net.h net/reaper.c net/reaper.h net/segments.c \
 	net/segments.h net/transfer.c net/transfer.h net/transport.h net/ucx/active_message.c net/ucx/active_message.h \
-	net/ucx/endpoint.c net/ucx/endpoint.h net/ucx/ucx.c net/ucx/ucx.h
+	net/ucx/endpoint.c net/ucx/endpoint.h net/ucx/log_limit.c net/ucx/log_limit.h net/ucx/ucx.c net/ucx/ucx.h
 net_libthemis_net_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CFLAGS) $(XXHASH_CFLAGS)
 net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 

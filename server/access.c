@@ -2,23 +2,59 @@
 #include "server/access.h"
 #include <unistd.h>
 
-themis_status_t themis_server_access_attr(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr,
-                                          int want)
+static int allows(uint32_t bits, int want)
 {
-    uint32_t bits = attr->mode & 7;
+    return (bits & 7 & (uint32_t)want) == (uint32_t)want;
+}
+
+themis_status_t themis_server_access_attr(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
+                                          const themis_proto_attr_t *attr, int want)
+{
+    int allowed = allows(attr->mode, want), for_group = allows(attr->mode >> 3, want);
 
     if (who->uid == 0)
         return THEMIS_OK;
     if (who->uid == attr->uid)
-        bits = attr->mode >> 6 & 7;
-    else if (who->gid == attr->gid)
-        bits = attr->mode >> 3 & 7;
-    return (bits & (uint32_t)want) == (uint32_t)want ? THEMIS_OK : THEMIS_ACCESS;
+        allowed = allows(attr->mode >> 6, want);
+    else if (for_group != allowed && themis_server_access_group(groups, who, attr->gid) == THEMIS_OK)
+        allowed = for_group;
+    return allowed ? THEMIS_OK : THEMIS_ACCESS;
 }
 
 themis_status_t themis_server_access_owner(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr)
 {
     return who->uid == 0 || who->uid == attr->uid ? THEMIS_OK : THEMIS_ACCESS;
+}
+
+themis_status_t themis_server_access_group(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
+                                           uint32_t gid)
+{
+    return who->uid == 0 || who->gid == gid || themis_server_groups_has(groups, who->uid, gid) ? THEMIS_OK
+                                                                                               : THEMIS_ACCESS;
+}
+
+themis_status_t themis_server_access_remove(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
+                                            const themis_proto_attr_t *attr, const themis_proto_attr_t *directory)
+{
+    enum { STICKY = 01000 };
+
+    if (themis_server_access_owner(who, attr) == THEMIS_OK)
+        return THEMIS_OK;
+    if (directory && directory->mode & STICKY && themis_server_access_owner(who, directory) != THEMIS_OK)
+        return THEMIS_ACCESS;
+    return themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_WRITE);
+}
+
+themis_status_t themis_server_access_id(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
+                                        const themis_proto_attr_t *attr)
+{
+    themis_status_t status = themis_server_access_owner(who, attr);
+
+    if (status != THEMIS_OK)
+        status = themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_READ);
+    if (status != THEMIS_OK)
+        status = themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_WRITE);
+    return status;
 }
 
 themis_status_t themis_server_access_object(const themis_sched_job_identity_t *who, uint64_t object, int want)

@@ -44,7 +44,7 @@ static json_t *policy_tree_json(themis_server_t *server)
 
     if (tree)
         tree_shorten(tree);
-    json_object_set_new(json, "tree", json_string_nocheck(tree ? tree : ""));
+    json_object_set_new(json, "tree", themis_server_report_string(tree ? tree : ""));
     free(tree);
     return json;
 }
@@ -75,10 +75,10 @@ static json_t *server_json(themis_server_t *server, const themis_store_usage_t *
     themis_server_locks_usage(server->locks, &held, &waiting);
     themis_server_peers_progress(server, &known, &rounds);
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:I, "
+        "{s:o, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:I, "
         "s:I, "
         "s:I, s:o}",
-        "name", server->config.name, "index", (json_int_t)server->config.index, "servers",
+        "name", themis_server_report_string(server->config.name), "index", (json_int_t)server->config.index, "servers",
         (json_int_t)server->config.count, "port", (json_int_t)server->port, "uptime_s",
         (double)(themis_util_clock_now() - server->started) * 1e-9, "store", themis_store_type(server->store),
         "capacity_bytes", (json_int_t)usage->capacity, "used_bytes", (json_int_t)usage->used, "warm_bytes",

@@ -4,14 +4,27 @@
 #include <string.h>
 #include "util/log.h"
 
-/* Ids are shown in terminals and metrics: other than printable bytes become '_'. */
-static void id_copy(char id[THEMIS_SCHED_JOB_ID_BYTES], const themis_proto_text_t *text)
+enum { HOST_BYTES = 128 };
+
+/* Ids are shown in terminals, JSON and metrics: other than printable bytes become '_'. At most `max` bytes; returns how
+ * many. */
+static size_t id_copy(char *id, size_t max, const themis_proto_text_t *text)
 {
-    size_t length = text->length < THEMIS_SCHED_JOB_ID_BYTES - 1 ? text->length : THEMIS_SCHED_JOB_ID_BYTES - 1;
+    size_t length = text->length < max ? text->length : max;
 
     for (size_t i = 0; i < length; i++)
         id[i] = text->bytes[i] > ' ' && text->bytes[i] < 127 ? text->bytes[i] : '_';
     id[length] = 0;
+    return length;
+}
+
+/* A process without a job is one of its own. */
+static void id_make(char id[THEMIS_SCHED_JOB_ID_BYTES], const themis_proto_hello_t *hello)
+{
+    if (id_copy(id, THEMIS_SCHED_JOB_ID_BYTES - 1, &hello->job) > 0)
+        return;
+    size_t length = id_copy(id, HOST_BYTES, &hello->host);
+    snprintf(id + length, THEMIS_SCHED_JOB_ID_BYTES - length, ":%u", hello->pid);
 }
 
 static uint32_t claim_limit(uint32_t claim, uint32_t limit, const char *what, const char *id)
@@ -31,10 +44,7 @@ themis_status_t themis_server_identity_decide(themis_status_t known, const themi
     memset(identity, 0, sizeof *identity);
     identity->uid = known == THEMIS_OK ? peer->uid : hello->uid;
     identity->gid = known == THEMIS_OK ? peer->gid : hello->gid;
-    id_copy(identity->id, &hello->job);
-    if (!*identity->id)
-        snprintf(identity->id, sizeof identity->id, "%.*s:%u", (int)(hello->host.length % THEMIS_PROTO_MAX_TEXT),
-                 hello->host.length ? hello->host.bytes : "", hello->pid);
+    id_make(identity->id, hello);
     identity->nodes = claim_limit(hello->nodes, limits->nodes, "nodes", identity->id);
     identity->priority = claim_limit(hello->priority, limits->priority, "priority", identity->id);
     return THEMIS_OK;

@@ -62,6 +62,7 @@ void themis_server_lease_expire(themis_server_t *server, uint64_t now)
         else if (!session->conn && now - session->lost >= server->config.lease)
             session_expire(server, session, "lost", now - session->lost);
     }
+    themis_server_locks_expire_waits(server->locks, server->config.lock_wait);
     themis_sched_job_table_expire(server->jobs, now, limit, NULL, NULL);
     jobs_remove_inactive(server, now);
 }

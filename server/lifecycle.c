@@ -41,6 +41,8 @@ static themis_status_t tables_create(themis_server_t *server)
     if (status == THEMIS_OK)
         status = themis_server_tombstones_create(&server->tombstones);
     if (status == THEMIS_OK)
+        status = themis_server_counters_create(&server->counters);
+    if (status == THEMIS_OK)
         status = themis_server_locks_create(themis_server_lock_requests_granted, server, &server->locks);
     return status;
 }
@@ -213,6 +215,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);
     themis_server_locks_destroy(server->locks);
+    themis_server_counters_destroy(server->counters);
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);
     themis_server_tombstones_destroy(server->tombstones);

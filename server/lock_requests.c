@@ -39,18 +39,29 @@ static themis_status_t lock_take(themis_server_request_t *request)
     return status;
 }
 
+/* With the lock. */
+static themis_status_t counter_access(themis_server_request_t *request, int64_t *before)
+{
+    themis_server_t *server = request->server;
+    const themis_proto_counter_t *counter = &request->body.counter;
+
+    if (themis_server_tombstones_has(server->tombstones, counter->object))
+        return THEMIS_STALE;
+    return themis_server_counters_access(server->counters, counter, request->session->identity.uid, before);
+}
+
 themis_status_t themis_server_lock_requests_serve(themis_server_request_t *request, int resumed)
 {
     themis_server_t *server = request->server;
     const themis_proto_counter_t *counter = &request->body.counter;
     themis_proto_body_t reply = {.counter = {0}};
     themis_status_t status = request->status; /* of a LOCK that has waited */
+    const char *text = resumed && status == THEMIS_LOCKED ? "another holds the lock for longer than lock_wait" : NULL;
 
     pthread_mutex_lock(&server->lock);
     if (request->header.opcode == THEMIS_OP_COUNTER) {
         reply.counter = *counter;
-        status = themis_server_locks_counter(server->locks, counter->object, counter->action, counter->value,
-                                             &reply.counter.value);
+        status = counter_access(request, &reply.counter.value);
     } else if (request->header.opcode == THEMIS_OP_UNLOCK || !resumed) {
         status = lock_take(request);
     }
@@ -58,6 +69,6 @@ themis_status_t themis_server_lock_requests_serve(themis_server_request_t *reque
     if (status == THEMIS_IN_PROGRESS)
         return status;
     if (status != THEMIS_CANCELED) /* else the session has ended */
-        themis_server_reply_send(request, status, &reply, NULL);
+        themis_server_reply_send(request, status, &reply, text);
     return THEMIS_OK;
 }

@@ -1,28 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Per object two lists: locks that are held, by offset, and locks that wait, in order of arrival. Lists, since a file
- * has about as many locks as it has ranks, and each is held for one access.
+ * has about as many locks as it has ranks, and each is held for one access. Each lock is in its owner's list, too,
+ * which the search for deadlocks follows.
  */
 #include "server/locks.h"
 #include <stdlib.h>
-#include "proto/proto.h"
+#include <string.h>
+#include "util/clock.h"
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include <utlist.h>
 
 typedef struct lock {
     uint64_t begin, end; /* end UINT64_MAX: to the end of the file */
-    themis_server_lock_owner_t owner;
-    int exclusive;
+    struct owner *owner;
+    struct file *file;
+    int exclusive, held;
+    uint64_t since; /* ns; when it was granted, or came and had to wait */
     void *waiter;
-    struct lock *next, *prev;
+    struct lock *next, *prev;             /* in the file's list */
+    struct lock *owner_next, *owner_prev; /* in the owner's */
 } lock_t;
+
+/* Whoever has locks, held or waiting. */
+typedef struct owner {
+    themis_server_lock_owner_t key;
+    lock_t *locks;
+    uint64_t search;    /* the last search for a deadlock that came by here */
+    struct owner *next; /* in that search's list of owners still to be looked at */
+    UT_hash_handle hh;
+} owner_t;
 
 typedef struct file {
     uint64_t object;
     lock_t *held, *waiting;
-    int counted; /* 1: it has a counter, which lives until the object is removed */
-    int64_t counter;
     UT_hash_handle hh;
 } file_t;
 
@@ -30,7 +42,9 @@ struct themis_server_locks {
     themis_server_lock_granted_fn granted;
     void *arg;
     file_t *files;
+    owner_t *owners;
     uint64_t held, waiting;
+    uint64_t searches; /* for deadlocks, so far */
 };
 
 themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted, void *arg,
@@ -46,25 +60,24 @@ themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted
     return THEMIS_OK;
 }
 
-static void list_free(lock_t *list)
-{
-    for (lock_t *next; list; list = next) {
-        next = list->next;
-        free(list);
-    }
-}
-
 void themis_server_locks_destroy(themis_server_locks_t *locks)
 {
-    file_t *file, *next;
+    file_t *file, *next_file;
+    owner_t *owner, *next_owner;
+    lock_t *lock, *next;
 
     if (!locks)
         return;
-    HASH_ITER(hh, locks->files, file, next)
+    HASH_ITER(hh, locks->owners, owner, next_owner)
+    {
+        DL_FOREACH_SAFE2(owner->locks, lock, next, owner_next)
+        free(lock);
+        HASH_DELETE(hh, locks->owners, owner);
+        free(owner);
+    }
+    HASH_ITER(hh, locks->files, file, next_file)
     {
         HASH_DELETE(hh, locks->files, file);
-        list_free(file->held);
-        list_free(file->waiting);
         free(file);
     }
     free(locks);
@@ -72,7 +85,7 @@ void themis_server_locks_destroy(themis_server_locks_t *locks)
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* NULL: the object has neither locks nor a counter. */
+/* NULL: the object has no locks. */
 static file_t *file_find(themis_server_locks_t *locks, uint64_t object)
 {
     file_t *file;
@@ -101,79 +114,133 @@ static file_t *file_get(themis_server_locks_t *locks, uint64_t object)
 
 static void file_drop_if_empty(themis_server_locks_t *locks, file_t *file)
 {
-    if (file->held || file->waiting || file->counted)
+    if (file->held || file->waiting)
         return;
     HASH_DELETE(hh, locks->files, file);
     free(file);
 }
 
-/* --- conflicts ---------------------------------------------------------------------------------------------------- */
+/* --- owners and their locks --------------------------------------------------------------------------------------- */
 
-static int same_owner(const themis_server_lock_owner_t *a, const themis_server_lock_owner_t *b)
+/* Finds it or makes it; NULL when memory is short. */
+static owner_t *owner_get(themis_server_locks_t *locks, const themis_server_lock_owner_t *key)
 {
-    return a->session == b->session && a->owner == b->owner;
+    owner_t *owner;
+
+    HASH_FIND(hh, locks->owners, key, sizeof *key, owner);
+    if (owner)
+        return owner;
+    owner = calloc(1, sizeof *owner);
+    if (!owner)
+        return NULL;
+    owner->key = *key;
+    HASH_ADD(hh, locks->owners, key, sizeof owner->key, owner);
+    if (owner->hh.tbl)
+        return owner;
+    free(owner);
+    return NULL;
 }
+
+static void owner_drop_if_empty(themis_server_locks_t *locks, owner_t *owner)
+{
+    if (owner->locks)
+        return;
+    HASH_DELETE(hh, locks->owners, owner);
+    free(owner);
+}
+
+/* Makes a lock, in its owner's list and in none of the file's yet; NULL when memory is short. */
+static lock_t *lock_create(themis_server_locks_t *locks, uint64_t object, const themis_server_lock_owner_t *key)
+{
+    file_t *file = file_get(locks, object);
+    owner_t *owner = file ? owner_get(locks, key) : NULL;
+    lock_t *lock = owner ? calloc(1, sizeof *lock) : NULL;
+
+    if (lock) {
+        lock->file = file;
+        lock->owner = owner;
+        DL_APPEND2(owner->locks, lock, owner_prev, owner_next);
+    } else if (owner) {
+        owner_drop_if_empty(locks, owner);
+    }
+    if (!lock && file)
+        file_drop_if_empty(locks, file);
+    return lock;
+}
+
+/* The file stays, even if it is empty now. */
+static void lock_free(themis_server_locks_t *locks, lock_t *lock)
+{
+    DL_DELETE2(lock->owner->locks, lock, owner_prev, owner_next);
+    owner_drop_if_empty(locks, lock->owner);
+    free(lock);
+}
+
+/* --- conflicts ---------------------------------------------------------------------------------------------------- */
 
 static int conflicts(const lock_t *a, const lock_t *b)
 {
-    return a->begin < b->end && b->begin < a->end && (a->exclusive || b->exclusive) &&
-           !same_owner(&a->owner, &b->owner);
+    return a->begin < b->end && b->begin < a->end && (a->exclusive || b->exclusive) && a->owner != b->owner;
 }
 
 /* Is there a conflict with a lock that is held, or that waits before `until` (NULL: with any that waits)? */
-static int has_conflict(const file_t *file, const lock_t *lock, const lock_t *until)
+static int has_conflict(const lock_t *lock, const lock_t *until)
 {
-    for (const lock_t *other = file->held; other; other = other->next)
+    for (const lock_t *other = lock->file->held; other; other = other->next)
         if (conflicts(other, lock))
             return 1;
-    for (const lock_t *other = file->waiting; other && other != until; other = other->next)
+    for (const lock_t *other = lock->file->waiting; other && other != until; other = other->next)
         if (conflicts(other, lock))
             return 1;
     return 0;
 }
 
-static int waits_for(const themis_server_locks_t *locks, const themis_server_lock_owner_t *from,
-                     const themis_server_lock_owner_t *target, int depth);
+/* A search that compares more pairs of locks than that, some hundred microseconds, finds nothing. */
+enum { SEARCH_PAIRS = 100000 };
 
-/* Does `lock`, which conflicts, wait in the end for a lock that `target` holds? `depth` bounds the search. */
-static int lock_waits_for(const themis_server_locks_t *locks, const file_t *file, const lock_t *lock,
-                          const themis_server_lock_owner_t *target, int depth)
+typedef struct search {
+    uint64_t number;
+    owner_t *todo; /* owners that were reached and not looked at */
+    uint32_t pairs;
+} search_t;
+
+/* Reaches the owners of the locks that delay this one. */
+static void search_from_lock(search_t *search, const lock_t *lock)
 {
-    for (const lock_t *other = file->held; other; other = other->next)
-        if (conflicts(other, lock) && waits_for(locks, &other->owner, target, depth))
-            return 1;
-    return 0;
+    for (const lock_t *other = lock->file->held; other && search->pairs < SEARCH_PAIRS; other = other->next) {
+        search->pairs++;
+        if (!conflicts(other, lock) || other->owner->search == search->number)
+            continue;
+        other->owner->search = search->number;
+        other->owner->next = search->todo;
+        search->todo = other->owner;
+    }
 }
 
-static int waits_for(const themis_server_locks_t *locks, const themis_server_lock_owner_t *from,
-                     const themis_server_lock_owner_t *target, int depth)
+/* Reaches the owners for whose locks this one waits. */
+static void search_from_owner(search_t *search, const owner_t *owner)
 {
-    if (same_owner(from, target))
-        return 1;
-    if (depth == 0)
-        return 0;
-    for (const file_t *file = locks->files; file; file = file->hh.next)
-        for (const lock_t *lock = file->waiting; lock; lock = lock->next)
-            if (same_owner(&lock->owner, from) && lock_waits_for(locks, file, lock, target, depth - 1))
-                return 1;
-    return 0;
+    for (const lock_t *lock = owner->locks; lock && search->pairs < SEARCH_PAIRS; lock = lock->owner_next) {
+        search->pairs++;
+        if (!lock->held)
+            search_from_lock(search, lock);
+    }
 }
 
-static int owner_holds_any(const themis_server_locks_t *locks, const themis_server_lock_owner_t *owner)
+/* Would `lock`, which is new, wait in the end for a lock that its owner holds? Each owner is looked at once. */
+static int is_deadlock(themis_server_locks_t *locks, const lock_t *lock)
 {
-    for (const file_t *file = locks->files; file; file = file->hh.next)
-        for (const lock_t *lock = file->held; lock; lock = lock->next)
-            if (same_owner(&lock->owner, owner))
-                return 1;
-    return 0;
-}
+    search_t search = {.number = ++locks->searches};
 
-/* Would `lock` wait for an owner that waits for its own? Only an owner that holds something can be waited for. */
-static int is_deadlock(const themis_server_locks_t *locks, const file_t *file, const lock_t *lock)
-{
-    enum { DEPTH = 8 };
-
-    return owner_holds_any(locks, &lock->owner) && lock_waits_for(locks, file, lock, &lock->owner, DEPTH);
+    if (!lock->owner->locks->owner_next)
+        return 0; /* it is the only one of its owner */
+    search_from_lock(&search, lock);
+    while (search.todo && lock->owner->search != search.number) {
+        const owner_t *owner = search.todo;
+        search.todo = owner->next;
+        search_from_owner(&search, owner);
+    }
+    return lock->owner->search == search.number;
 }
 
 /* --- locking and unlocking ---------------------------------------------------------------------------------------- */
@@ -183,26 +250,39 @@ static int by_offset(const lock_t *a, const lock_t *b)
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-static void lock_hold(themis_server_locks_t *locks, file_t *file, lock_t *lock)
+static void lock_hold(themis_server_locks_t *locks, lock_t *lock)
 {
-    DL_INSERT_INORDER(file->held, lock, by_offset);
+    DL_INSERT_INORDER(lock->file->held, lock, by_offset);
+    lock->held = 1;
+    lock->since = themis_util_clock_now();
     locks->held++;
 }
 
-static void lock_release(themis_server_locks_t *locks, file_t *file, lock_t *lock)
+static void lock_release(themis_server_locks_t *locks, lock_t *lock)
 {
-    DL_DELETE(file->held, lock);
+    DL_DELETE(lock->file->held, lock);
     locks->held--;
-    free(lock);
+    lock_free(locks, lock);
+}
+
+/* Ends a wait with `status`. */
+static void lock_refuse(themis_server_locks_t *locks, lock_t *lock, themis_status_t status)
+{
+    DL_DELETE(lock->file->waiting, lock);
+    locks->waiting--;
+    locks->granted(locks->arg, lock->waiter, status);
+    lock_free(locks, lock);
 }
 
 /* The owner holds all of the range in one lock, at least as strong. */
-static int is_held_already(const file_t *file, const lock_t *lock)
+static int is_held_already(const lock_t *lock)
 {
-    for (const lock_t *other = file->held; other; other = other->next)
-        if (same_owner(&other->owner, &lock->owner) && other->begin <= lock->begin && other->end >= lock->end &&
-            other->exclusive >= lock->exclusive)
-            return 1;
+    const lock_t *other;
+
+    DL_FOREACH2(lock->owner->locks, other, owner_next)
+    if (other->held && other->file == lock->file && other->begin <= lock->begin && other->end >= lock->end &&
+        other->exclusive >= lock->exclusive)
+        return 1;
     return 0;
 }
 
@@ -211,36 +291,40 @@ static uint64_t range_end(const themis_server_lock_range_t *range)
     return range->length > UINT64_MAX - range->offset ? UINT64_MAX : range->offset + range->length;
 }
 
+/* Holds a new lock, lets it wait, or frees it. */
+static themis_status_t lock_place(themis_server_locks_t *locks, lock_t *lock)
+{
+    themis_status_t status = THEMIS_LOCKED;
+
+    if (is_held_already(lock)) {
+        status = THEMIS_OK;
+    } else if (!has_conflict(lock, NULL)) {
+        lock_hold(locks, lock);
+        return THEMIS_OK;
+    } else if (lock->waiter && !is_deadlock(locks, lock)) {
+        DL_APPEND(lock->file->waiting, lock);
+        lock->since = themis_util_clock_now();
+        locks->waiting++;
+        return THEMIS_IN_PROGRESS;
+    }
+    lock_free(locks, lock);
+    return status;
+}
+
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
                                          const themis_server_lock_range_t *range,
                                          const themis_server_lock_owner_t *owner, int exclusive, void *waiter)
 {
     if (range->length == 0)
         return THEMIS_OK;
-    file_t *file = file_get(locks, object);
-    lock_t *lock = file ? calloc(1, sizeof *lock) : NULL;
-    if (!lock) {
-        if (file)
-            file_drop_if_empty(locks, file);
+    lock_t *lock = lock_create(locks, object, owner);
+    if (!lock)
         return THEMIS_NO_MEMORY;
-    }
-    *lock = (lock_t){
-        .begin = range->offset, .end = range_end(range), .owner = *owner, .exclusive = exclusive, .waiter = waiter};
-    if (is_held_already(file, lock)) {
-        free(lock);
-        return THEMIS_OK;
-    }
-    if (!has_conflict(file, lock, NULL)) {
-        lock_hold(locks, file, lock);
-        return THEMIS_OK;
-    }
-    if (!waiter || is_deadlock(locks, file, lock)) {
-        free(lock);
-        return THEMIS_LOCKED;
-    }
-    DL_APPEND(file->waiting, lock);
-    locks->waiting++;
-    return THEMIS_IN_PROGRESS;
+    lock->begin = range->offset;
+    lock->end = range_end(range);
+    lock->exclusive = exclusive;
+    lock->waiter = waiter;
+    return lock_place(locks, lock);
 }
 
 /* After locks of the file were released. */
@@ -250,29 +334,31 @@ static void file_grant_waiting(themis_server_locks_t *locks, file_t *file)
 
     DL_FOREACH_SAFE(file->waiting, lock, next)
     {
-        if (has_conflict(file, lock, lock))
+        if (has_conflict(lock, lock))
             continue;
         DL_DELETE(file->waiting, lock);
         locks->waiting--;
-        lock_hold(locks, file, lock);
+        lock_hold(locks, lock);
         locks->granted(locks->arg, lock->waiter, THEMIS_OK);
     }
     file_drop_if_empty(locks, file);
 }
 
 /* Cuts [begin, end) out of a held lock: nothing, one part or two remain. */
-static themis_status_t lock_cut(themis_server_locks_t *locks, file_t *file, lock_t *lock, uint64_t begin, uint64_t end)
+static themis_status_t lock_cut(themis_server_locks_t *locks, lock_t *lock, uint64_t begin, uint64_t end)
 {
     if (begin <= lock->begin && end >= lock->end) {
-        lock_release(locks, file, lock);
+        lock_release(locks, lock);
     } else if (begin > lock->begin && end < lock->end) {
-        lock_t *second = malloc(sizeof *second);
+        lock_t *second = lock_create(locks, lock->file->object, &lock->owner->key);
         if (!second)
             return THEMIS_NO_MEMORY;
-        *second = *lock;
         second->begin = end;
+        second->end = lock->end;
+        second->exclusive = lock->exclusive;
         lock->end = begin;
-        lock_hold(locks, file, second);
+        lock_hold(locks, second);
+        second->since = lock->since;
     } else if (begin > lock->begin) {
         lock->end = begin;
     } else {
@@ -294,11 +380,51 @@ themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_
         return THEMIS_OK;
     DL_FOREACH_SAFE(file->held, lock, next)
     {
-        if (status == THEMIS_OK && same_owner(&lock->owner, owner) && lock->begin < end && range->offset < lock->end)
-            status = lock_cut(locks, file, lock, range->offset, end);
+        if (status == THEMIS_OK && memcmp(&lock->owner->key, owner, sizeof *owner) == 0 && lock->begin < end &&
+            range->offset < lock->end)
+            status = lock_cut(locks, lock, range->offset, end);
     }
     file_grant_waiting(locks, file);
     return status;
+}
+
+/* --- waits that take too long ------------------------------------------------------------------------------------- */
+
+/* Does a lock that has been held since `limit` or before delay this one? */
+static int is_delayed_since(const lock_t *lock, uint64_t limit)
+{
+    for (const lock_t *other = lock->file->held; other; other = other->next)
+        if (other->since <= limit && conflicts(other, lock))
+            return 1;
+    return 0;
+}
+
+static void file_expire_waits(themis_server_locks_t *locks, file_t *file, uint64_t limit)
+{
+    lock_t *lock, *next;
+
+    DL_FOREACH_SAFE(file->waiting, lock, next)
+    {
+        if (lock->since > limit)
+            break; /* those behind it came later */
+        if (is_delayed_since(lock, limit))
+            lock_refuse(locks, lock, THEMIS_LOCKED);
+    }
+    file_grant_waiting(locks, file);
+}
+
+void themis_server_locks_expire_waits(themis_server_locks_t *locks, uint64_t longest)
+{
+    uint64_t now = themis_util_clock_now();
+    file_t *file, *next;
+
+    if (longest == 0 || locks->waiting == 0 || now < longest)
+        return;
+    HASH_ITER(hh, locks->files, file, next)
+    {
+        if (file->waiting)
+            file_expire_waits(locks, file, now - longest);
+    }
 }
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
@@ -309,17 +435,13 @@ static void file_end_session(themis_server_locks_t *locks, file_t *file, uint64_
 
     DL_FOREACH_SAFE(file->waiting, lock, next)
     {
-        if (lock->owner.session != session)
-            continue;
-        DL_DELETE(file->waiting, lock);
-        locks->waiting--;
-        locks->granted(locks->arg, lock->waiter, THEMIS_CANCELED);
-        free(lock);
+        if (lock->owner->key.session == session)
+            lock_refuse(locks, lock, THEMIS_CANCELED);
     }
     DL_FOREACH_SAFE(file->held, lock, next)
     {
-        if (lock->owner.session == session)
-            lock_release(locks, file, lock);
+        if (lock->owner->key.session == session)
+            lock_release(locks, lock);
     }
     file_grant_waiting(locks, file);
 }
@@ -334,49 +456,12 @@ void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t sess
     }
 }
 
-static int list_has_session(const lock_t *list, uint64_t session)
-{
-    const lock_t *lock;
-
-    DL_SEARCH_SCALAR(list, lock, owner.session, session);
-    return lock != NULL;
-}
-
 int themis_server_locks_has_session(const themis_server_locks_t *locks, uint64_t session)
 {
-    for (const file_t *file = locks->files; file; file = file->hh.next)
-        if (list_has_session(file->held, session) || list_has_session(file->waiting, session))
+    for (const owner_t *owner = locks->owners; owner; owner = owner->hh.next)
+        if (owner->key.session == session)
             return 1;
     return 0;
-}
-
-/* --- counters ----------------------------------------------------------------------------------------------------- */
-
-void themis_server_locks_forget(themis_server_locks_t *locks, uint64_t object)
-{
-    file_t *file = file_find(locks, object);
-
-    if (!file)
-        return;
-    file->counted = 0;
-    file->counter = 0;
-    file_drop_if_empty(locks, file);
-}
-
-themis_status_t themis_server_locks_counter(themis_server_locks_t *locks, uint64_t object, int action, int64_t value,
-                                            int64_t *before)
-{
-    file_t *file = file_get(locks, object);
-
-    if (!file)
-        return THEMIS_NO_MEMORY;
-    file->counted = 1;
-    if (action == THEMIS_PROTO_COUNTER_ADD && __builtin_add_overflow(file->counter, value, &value))
-        return THEMIS_RANGE;
-    *before = file->counter;
-    if (action != THEMIS_PROTO_COUNTER_GET)
-        file->counter = value;
-    return THEMIS_OK;
 }
 
 void themis_server_locks_usage(const themis_server_locks_t *locks, uint64_t *held, uint64_t *waiting)

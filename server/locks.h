@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Byte-range locks and counters of files (atomic mode and the shared file pointer; plain I/O asks for neither).
+ * Byte-range locks of files (atomic mode; plain I/O asks for none).
  *
  * A lock belongs to an owner of a session. It is granted when no lock of another owner conflicts with it, neither one
  * that is held nor one that came before and still waits: first come, first served, so no owner starves. A wait that
- * would be a deadlock between owners at this server is refused with THEMIS_LOCKED. Locks end with UNLOCK, or with their
- * session (client_session.h, lease.h).
+ * would be a deadlock between owners that hold locks at this server is refused with THEMIS_LOCKED; the search looks at
+ * each owner once and gives up after some hundred microseconds. What it cannot see, as a circle over two servers, ends
+ * with expire_waits. Locks end with UNLOCK, or with their session (client_session.h, lease.h).
  *
- * Threads: the caller serialises. `granted` is called from within lock, unlock and end_session.
+ * Threads: the caller serialises. `granted` is called from within lock, unlock, end_session and expire_waits.
  */
 #ifndef THEMIS_SERVER_LOCKS_H
 #define THEMIS_SERVER_LOCKS_H
@@ -24,8 +25,8 @@ typedef struct themis_server_lock_range {
     uint64_t offset, length; /* length UINT64_MAX: to the end */
 } themis_server_lock_range_t;
 
-/* A lock that had to wait is granted (THEMIS_OK), or its session has ended (THEMIS_CANCELED). `waiter` is what lock was
- * given. */
+/* A lock that had to wait is granted (THEMIS_OK), its session has ended (THEMIS_CANCELED), or it has waited too long
+ * (THEMIS_LOCKED). `waiter` is what lock was given. */
 typedef void (*themis_server_lock_granted_fn)(void *arg, void *waiter, themis_status_t status);
 
 themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted, void *arg,
@@ -49,12 +50,9 @@ void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t sess
 /* 1 if the session holds a lock or waits for one. */
 int themis_server_locks_has_session(const themis_server_locks_t *locks, uint64_t session);
 
-/* The object was removed: forgets its counter. */
-void themis_server_locks_forget(themis_server_locks_t *locks, uint64_t object);
-
-/* THEMIS_PROTO_COUNTER_*; *before is the value before the action. A counter starts at 0. */
-themis_status_t themis_server_locks_counter(themis_server_locks_t *locks, uint64_t object, int action, int64_t value,
-                                            int64_t *before);
+/* Ends, with THEMIS_LOCKED, the waits of at least `longest` ns for a lock that has been held for as long; 0: none. So a
+ * long queue in which every lock is released soon ends no wait. Called from time to time. */
+void themis_server_locks_expire_waits(themis_server_locks_t *locks, uint64_t longest);
 
 /* Locks held and locks waiting, over all objects. */
 void themis_server_locks_usage(const themis_server_locks_t *locks, uint64_t *held, uint64_t *waiting);

@@ -3,16 +3,21 @@
  * Keys: 'A' path -> attributes; 'E' directory NUL name -> type of the entry; "N" -> the highest object id that may be
  * in use.
  */
+#define _GNU_SOURCE
 #include "server/name_db.h"
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <rocksdb/c.h>
 #include "store/exclusive_use.h"
@@ -25,13 +30,28 @@ enum {
     RECORD_VERSION = 1,
     ID_BATCH = 4096,
     INDEX_SHIFT = 51,
-    WRITE_BUFFER = 8 << 20
+    WRITE_BUFFER = 8 << 20,
+    PROBE_BYTES = 1 << 20
 };
 #define ID_EPOCH_S UINT64_C(1577836800) /* 2020 */
 
+/* Free bytes of the file system that adding needs, and that removing needs: the log and the tables that RocksDB writes
+ * meanwhile have room then, and names can be removed where no more can be added. */
+#define FREE_TO_ADD (UINT64_C(32) << 20)
+#define FREE_TO_REMOVE (UINT64_C(24) << 20)
+#define SPACE_CHECK_INTERVAL (10 * THEMIS_NS_PER_MS)
+#define REOPEN_INTERVAL THEMIS_NS_PER_S
+
 struct themis_server_name_db {
-    rocksdb_t *db;
-    rocksdb_env_t *memory; /* NULL with a directory */
+    pthread_rwlock_t handle; /* of `db`: shared by all that use it */
+    rocksdb_t *db;           /* NULL: it could not be opened again */
+    char *directory;
+    _Atomic int failed;             /* status of a write that failed; nothing is written until it was opened again */
+    _Atomic uint64_t opened;        /* ns; when that was last tried */
+    _Atomic uint64_t space_checked; /* ns */
+    _Atomic uint64_t space;         /* bytes that were free then */
+    _Atomic int full;               /* 1: the log has told that */
+    rocksdb_env_t *memory;          /* NULL with a directory */
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read;
     rocksdb_writeoptions_t *write;
@@ -104,27 +124,161 @@ static themis_status_t record_unpack(const void *bytes, size_t length, themis_pr
 
 /* --- the database ------------------------------------------------------------------------------------------------ */
 
-/* Takes the message over. */
+/* Takes the message over, all that RocksDB's interface for C says of an error. */
 static themis_status_t db_failed(char *message)
 {
+    themis_status_t status = THEMIS_IO;
+
+    if (strncmp(message, "Corruption", strlen("Corruption")) == 0)
+        status = THEMIS_CORRUPT;
+    else if (strstr(message, "No space left on device"))
+        status = THEMIS_NO_SPACE;
+    else if (strstr(message, "Disk quota exceeded"))
+        status = THEMIS_QUOTA;
     themis_error("namespace database: %s", message);
     rocksdb_free(message);
-    return THEMIS_IO;
+    return status;
+}
+
+/* Of an error of a write. RocksDB's handle must not be used to write again: it would end the process. */
+static themis_status_t db_write_failed(themis_server_name_db_t *db, char *message)
+{
+    themis_status_t status = db_failed(message);
+
+    db->failed = status;
+    return status;
+}
+
+static themis_status_t handle_open(themis_server_name_db_t *db)
+{
+    char *error = NULL;
+
+    db->opened = themis_util_clock_now();
+    db->db = rocksdb_open(db->options, db->directory, &error);
+    return error ? db_failed(error) : THEMIS_OK;
+}
+
+/* Can the directory's disk be written? If not, the handle is kept, so that reads go on. */
+static int is_writable(const themis_server_name_db_t *db)
+{
+    static const char zeros[PROBE_BYTES];
+    char path[PATH_MAX];
+
+    if (db->memory)
+        return 1;
+    snprintf(path, sizeof path, "%s/PROBE", db->directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return 0;
+    int written = write(fd, zeros, sizeof zeros) == sizeof zeros && fsync(fd) == 0;
+    close(fd);
+    unlink(path);
+    return written;
+}
+
+/* After a write has failed. Returns 1 if the database can be written again. */
+static int handle_reopen(themis_server_name_db_t *db)
+{
+    if (themis_util_clock_now() - db->opened < REOPEN_INTERVAL)
+        return !db->failed;
+    pthread_rwlock_wrlock(&db->handle);
+    if (db->failed && !is_writable(db))
+        db->opened = themis_util_clock_now();
+    if (db->failed && themis_util_clock_now() - db->opened >= REOPEN_INTERVAL) {
+        if (db->db)
+            rocksdb_close(db->db);
+        db->db = NULL;
+        db->failed = handle_open(db);
+        if (!db->failed)
+            themis_info("state = %s: the database was opened again and can be written", db->directory);
+    }
+    pthread_rwlock_unlock(&db->handle);
+    return !db->failed;
+}
+
+/* Begins to use the handle, if there is one. */
+static themis_status_t handle_begin(themis_server_name_db_t *db)
+{
+    pthread_rwlock_rdlock(&db->handle);
+    if (db->db)
+        return THEMIS_OK;
+    pthread_rwlock_unlock(&db->handle);
+    return handle_reopen(db) ? handle_begin(db) : THEMIS_IO;
+}
+
+static void handle_end(themis_server_name_db_t *db)
+{
+    pthread_rwlock_unlock(&db->handle);
+}
+
+/* Is so much free? RocksDB does not survive a full file system, so that it must not notice. */
+static int has_space(themis_server_name_db_t *db, uint64_t wanted)
+{
+    uint64_t now = themis_util_clock_now();
+    struct statvfs fs;
+
+    if (db->memory)
+        return 1;
+    if (now - db->space_checked >= SPACE_CHECK_INTERVAL) {
+        /* some file systems do not say how large they are */
+        int known = statvfs(db->directory, &fs) == 0 && fs.f_blocks > 0;
+        db->space = known ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
+        db->space_checked = now;
+    }
+    int full = db->space < wanted;
+    if (full && !atomic_exchange(&db->full, 1))
+        themis_error("state = %s: less than %" PRIu64 " MiB are free: names cannot be changed", db->directory,
+                     wanted >> 20);
+    if (db->space >= FREE_TO_ADD && atomic_exchange(&db->full, 0))
+        themis_info("state = %s: names can be changed again", db->directory);
+    return !full;
+}
+
+/* The same for a change that needs `wanted` free bytes. */
+static themis_status_t change_begin(themis_server_name_db_t *db, uint64_t wanted)
+{
+    if (!has_space(db, wanted))
+        return THEMIS_NO_SPACE;
+    themis_status_t failed = db->failed;
+    if (failed != THEMIS_OK && !handle_reopen(db))
+        return failed;
+    return handle_begin(db);
 }
 
 static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length)
 {
     char *error = NULL;
+    themis_status_t status = change_begin(db, FREE_TO_ADD);
 
+    if (status != THEMIS_OK)
+        return status;
     rocksdb_put(db->db, db->write, key->bytes, key->length, value, length, &error);
-    return error ? db_failed(error) : THEMIS_OK;
+    handle_end(db);
+    return error ? db_write_failed(db, error) : THEMIS_OK;
 }
 
 static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key)
 {
     char *error = NULL;
+    themis_status_t status = change_begin(db, FREE_TO_REMOVE);
 
+    if (status != THEMIS_OK)
+        return status;
     rocksdb_delete(db->db, db->write, key->bytes, key->length, &error);
+    handle_end(db);
+    return error ? db_write_failed(db, error) : THEMIS_OK;
+}
+
+/* *value is NULL if there is none, else to be freed with rocksdb_free. */
+static themis_status_t db_get(themis_server_name_db_t *db, const name_key_t *key, char **value, size_t *length)
+{
+    char *error = NULL;
+    themis_status_t status = handle_begin(db);
+
+    if (status != THEMIS_OK)
+        return status;
+    *value = rocksdb_get(db->db, db->read, key->bytes, key->length, length, &error);
+    handle_end(db);
     return error ? db_failed(error) : THEMIS_OK;
 }
 
@@ -134,16 +288,14 @@ themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const the
                                           themis_proto_attr_t *attr)
 {
     name_key_t key;
-    char *error = NULL;
     size_t length;
+    char *value;
 
     attr_key(path, &key);
-    char *value = rocksdb_get(db->db, db->read, key.bytes, key.length, &length, &error);
-    if (error)
-        return db_failed(error);
-    if (!value)
-        return THEMIS_NO_ENTRY;
-    themis_status_t status = record_unpack(value, length, attr);
+    themis_status_t status = db_get(db, &key, &value, &length);
+    if (status != THEMIS_OK || !value)
+        return status == THEMIS_OK ? THEMIS_NO_ENTRY : status;
+    status = record_unpack(value, length, attr);
     if (status != THEMIS_OK)
         themis_error("namespace database: the attributes of %.*s are corrupt", (int)path->length, path->bytes);
     rocksdb_free(value);
@@ -188,19 +340,44 @@ themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, 
     return db_delete(db, &key);
 }
 
-int themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory)
+/* An iterator at the first key from `key` on; iterator_end ends it. */
+static themis_status_t iterator_begin(themis_server_name_db_t *db, const name_key_t *key, rocksdb_iterator_t **at)
+{
+    themis_status_t status = handle_begin(db);
+
+    if (status != THEMIS_OK)
+        return status;
+    *at = rocksdb_create_iterator(db->db, db->read);
+    rocksdb_iter_seek(*at, key->bytes, key->length);
+    return THEMIS_OK;
+}
+
+/* An iterator that meets an error is no longer valid, as at the end: what it has found may be too little. */
+static themis_status_t iterator_end(themis_server_name_db_t *db, rocksdb_iterator_t *at)
+{
+    char *error = NULL;
+
+    rocksdb_iter_get_error(at, &error);
+    rocksdb_iter_destroy(at);
+    handle_end(db);
+    return error ? db_failed(error) : THEMIS_OK;
+}
+
+themis_status_t themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory,
+                                                  int *any)
 {
     static const themis_proto_text_t none;
+    rocksdb_iterator_t *at;
     name_key_t key;
     size_t length;
 
     entry_key(directory, &none, &key);
-    rocksdb_iterator_t *at = rocksdb_create_iterator(db->db, db->read);
-    rocksdb_iter_seek(at, key.bytes, key.length);
+    themis_status_t status = iterator_begin(db, &key, &at);
+    if (status != THEMIS_OK)
+        return status;
     const char *found = rocksdb_iter_valid(at) ? rocksdb_iter_key(at, &length) : NULL;
-    int any = found && length >= key.length && memcmp(found, key.bytes, key.length) == 0;
-    rocksdb_iter_destroy(at);
-    return any;
+    *any = found && length >= key.length && memcmp(found, key.bytes, key.length) == 0;
+    return iterator_end(db, at);
 }
 
 /* Copies entries from the iterator, which is at the first one, until limit, buffer or directory ends. */
@@ -227,21 +404,23 @@ static void entries_collect(rocksdb_iterator_t *at, const name_key_t *prefix, ui
     entries->length = (uint32_t)used;
 }
 
-void themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer,
-                                size_t capacity, themis_proto_entries_t *entries)
+themis_status_t themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir,
+                                           void *buffer, size_t capacity, themis_proto_entries_t *entries)
 {
     static const themis_proto_text_t none;
     name_key_t prefix, start;
+    rocksdb_iterator_t *at;
 
     entry_key(&readdir->path, &none, &prefix);
     entry_key(&readdir->path, &readdir->after, &start);
     if (readdir->after.length)
         start.bytes[start.length++] = 0; /* the first key past `after` */
     *entries = (themis_proto_entries_t){0};
-    rocksdb_iterator_t *at = rocksdb_create_iterator(db->db, db->read);
-    rocksdb_iter_seek(at, start.bytes, start.length);
+    themis_status_t status = iterator_begin(db, &start, &at);
+    if (status != THEMIS_OK)
+        return status;
     entries_collect(at, &prefix, readdir->limit, buffer, capacity, entries);
-    rocksdb_iter_destroy(at);
+    return iterator_end(db, at);
 }
 
 /* --- object ids -------------------------------------------------------------------------------------------------- */
@@ -281,16 +460,17 @@ themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64
     return status;
 }
 
-static void ids_load(themis_server_name_db_t *db, uint32_t index)
+static themis_status_t ids_load(themis_server_name_db_t *db, uint32_t index)
 {
-    char *error = NULL;
+    static const name_key_t key = {.length = 1, .bytes = "N"};
     size_t length = 0;
     uint64_t word = 0;
+    char *value;
+    themis_status_t status = db_get(db, &key, &value, &length);
 
+    if (status != THEMIS_OK)
+        return status;
     db->next_id = first_id(index);
-    char *value = rocksdb_get(db->db, db->read, "N", 1, &length, &error);
-    if (error)
-        db_failed(error);
     if (value && length == sizeof word) {
         memcpy(&word, value, sizeof word);
         word = le64toh(word);
@@ -300,6 +480,7 @@ static void ids_load(themis_server_name_db_t *db, uint32_t index)
     if (word > db->next_id && word >> INDEX_SHIFT == db->next_id >> INDEX_SHIFT)
         db->next_id = word;
     db->reserved_id = db->next_id;
+    return THEMIS_OK;
 }
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
@@ -324,12 +505,27 @@ static int has_old_database(const char *directory)
     return snprintf(path, sizeof path, "%s/CURRENT", directory) < PATH_MAX && access(path, F_OK) == 0;
 }
 
+/* Makes the name of a new directory survive a power failure. */
+static int parent_sync(const char *directory)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s", directory);
+    int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = fd >= 0 ? fsync(fd) : -1, cause = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = cause;
+    return result;
+}
+
 static themis_status_t directory_take(themis_server_name_db_t *db, const char *directory, int fresh, uint32_t index)
 {
     int old = !fresh && has_old_database(directory);
     char content[64];
 
-    if (mkdir(directory, 0700) < 0 && errno != EEXIST) {
+    int made = mkdir(directory, 0700);
+    if (made < 0 ? errno != EEXIST : parent_sync(directory) < 0) {
         themis_error("state = %s: cannot create the directory: %s", directory, strerror(errno));
         return THEMIS_CONFIG;
     }
@@ -343,6 +539,7 @@ static themis_status_t db_open(themis_server_name_db_t *db, const char *director
     char *error = NULL;
 
     db->options = rocksdb_options_create();
+    db->directory = strdup(*directory ? directory : "/names");
     db->read = rocksdb_readoptions_create();
     db->write = rocksdb_writeoptions_create();
     rocksdb_options_set_create_if_missing(db->options, 1);
@@ -353,17 +550,25 @@ static themis_status_t db_open(themis_server_name_db_t *db, const char *director
     if (!*directory) {
         db->memory = rocksdb_create_mem_env();
         rocksdb_options_set_env(db->options, db->memory);
-        directory = "/names";
     }
+    if (!db->directory)
+        return THEMIS_NO_MEMORY;
     if (fresh && !db->memory)
         rocksdb_destroy_db(db->options, directory, &error);
     if (error)
         return db_failed(error);
-    db->db = rocksdb_open(db->options, directory, &error);
-    if (!error)
-        return THEMIS_OK;
-    db_failed(error);
-    return THEMIS_CONFIG;
+    return handle_open(db) == THEMIS_OK ? THEMIS_OK : THEMIS_CONFIG;
+}
+
+/* Opening the handle again waits for all that use it, however many follow. */
+static void handle_lock_init(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attributes;
+
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
 }
 
 themis_status_t themis_server_name_db_open(const char *directory, int fresh, uint32_t index,
@@ -375,14 +580,16 @@ themis_status_t themis_server_name_db_open(const char *directory, int fresh, uin
         return THEMIS_NO_MEMORY;
     made->lock_fd = -1;
     pthread_mutex_init(&made->ids_lock, NULL);
+    handle_lock_init(&made->handle);
     themis_status_t status = *directory ? directory_take(made, directory, fresh, index) : THEMIS_OK;
     if (status == THEMIS_OK)
         status = db_open(made, directory, fresh);
+    if (status == THEMIS_OK)
+        status = ids_load(made, index);
     if (status != THEMIS_OK) {
         themis_server_name_db_close(made);
         return status;
     }
-    ids_load(made, index);
     *db = made;
     return THEMIS_OK;
 }
@@ -402,7 +609,9 @@ void themis_server_name_db_close(themis_server_name_db_t *db)
         close(db->lock_fd);
     if (db->memory)
         rocksdb_env_destroy(db->memory);
+    pthread_rwlock_destroy(&db->handle);
     pthread_mutex_destroy(&db->ids_lock);
+    free(db->directory);
     free(db);
 }
 
@@ -413,6 +622,10 @@ themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db)
     /* RocksDB's environment in memory has nothing to sync to, and says so with an error. */
     if (db->memory)
         return THEMIS_OK;
+    themis_status_t status = change_begin(db, 0);
+    if (status != THEMIS_OK)
+        return status;
     rocksdb_flush_wal(db->db, 1, &error);
-    return error ? db_failed(error) : THEMIS_OK;
+    handle_end(db);
+    return error ? db_write_failed(db, error) : THEMIS_OK;
 }

@@ -4,7 +4,11 @@
  *
  * Nothing is checked here, neither paths nor rights; each function is one atomic step, and what takes several is locked
  * by the namespace. Texts are borrowed for the call. Errors of the database are logged here and become THEMIS_IO,
- * records that cannot be read THEMIS_CORRUPT.
+ * THEMIS_NO_SPACE or THEMIS_QUOTA, what cannot be read THEMIS_CORRUPT.
+ *
+ * Where less than 32 MiB are free in the directory's file system, changes are THEMIS_NO_SPACE before RocksDB notices;
+ * names can still be removed while 24 MiB are. After a write that failed nothing is written until the database was
+ * opened again, which changes try once a second; reads go on meanwhile.
  *
  * Threads: all functions but open and close may be called from any thread; they may wait for the disk.
  */
@@ -36,10 +40,11 @@ themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const 
 
 themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
 themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
-int themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory);
+themis_status_t themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory,
+                                                  int *any);
 /* Entries into `buffer`, which *entries borrows. */
-void themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir, void *buffer,
-                                size_t capacity, themis_proto_entries_t *entries);
+themis_status_t themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir,
+                                           void *buffer, size_t capacity, themis_proto_entries_t *entries);
 
 /* An id that no object has ever had. */
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);

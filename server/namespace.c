@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "server/access.h"
+#include "server/groups.h"
 #include "server/name_db.h"
 #include "util/clock.h"
 #include "util/hash_ring.h"
@@ -16,6 +17,7 @@ enum { LOCKS = 64 };
 
 struct themis_server_namespace {
     themis_server_name_db_t *db;
+    themis_server_groups_t *groups;
     pthread_mutex_t locks[LOCKS];
     uint32_t servers;
     pthread_mutex_t layout_lock; /* of the next one */
@@ -79,8 +81,10 @@ themis_status_t themis_server_namespace_create(const themis_server_namespace_opt
     pthread_mutex_init(&made->layout_lock, NULL);
     made->servers = options->servers;
     made->layout = options->layout;
-    themis_status_t status = themis_server_name_db_open(options->directory ? options->directory : "", options->fresh,
-                                                        options->index, &made->db);
+    themis_status_t status = themis_server_groups_create(&made->groups);
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_open(options->directory ? options->directory : "", options->fresh,
+                                            options->index, &made->db);
     if (status != THEMIS_OK) {
         themis_server_namespace_destroy(made);
         return status;
@@ -94,6 +98,7 @@ void themis_server_namespace_destroy(themis_server_namespace_t *names)
     if (!names)
         return;
     themis_server_name_db_close(names->db);
+    themis_server_groups_destroy(names->groups);
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_destroy(&names->locks[i]);
     pthread_mutex_destroy(&names->layout_lock);
@@ -112,8 +117,6 @@ themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names)
     return themis_server_name_db_sync(names->db);
 }
 
-/* --- operations -------------------------------------------------------------------------------------------------- */
-
 static themis_status_t attr_get(themis_server_namespace_t *names, const themis_proto_text_t *path,
                                 themis_proto_attr_t *attr)
 {
@@ -125,6 +128,74 @@ static themis_status_t attr_get(themis_server_namespace_t *names, const themis_p
         *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777};
         status = THEMIS_OK;
     }
+    return status;
+}
+
+/* --- rights ------------------------------------------------------------------------------------------------------- */
+
+/* The directories above a path whose home is this server; others are not known here. */
+typedef struct parents {
+    int known; /* 1: the nearest one is, and `nearest` has its attributes */
+    themis_proto_attr_t nearest;
+} parents_t;
+
+/* THEMIS_ACCESS: one of them that is known here does not let `who` pass. */
+static themis_status_t parents_check(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                     const themis_proto_text_t *path, parents_t *parents)
+{
+    themis_proto_text_t parent = *path;
+    themis_status_t status = THEMIS_OK;
+
+    *parents = (parents_t){0};
+    for (uint32_t at = 0; at + 1 < path->length && status == THEMIS_OK; at++) {
+        if (path->bytes[at] != '/')
+            continue;
+        parent.length = at ? at : 1;
+        status = themis_server_name_db_get(names->db, &parent, &parents->nearest);
+        parents->known = status == THEMIS_OK;
+        if (status == THEMIS_NO_ENTRY)
+            status = THEMIS_OK;
+        else if (status == THEMIS_OK && parents->nearest.type != THEMIS_PROTO_DIRECTORY)
+            status = THEMIS_NOT_DIRECTORY;
+        else if (status == THEMIS_OK)
+            status = themis_server_access_attr(names->groups, who, &parents->nearest, THEMIS_SERVER_ACCESS_EXECUTE);
+    }
+    return status;
+}
+
+/* The same for a change of the names in the nearest one. */
+static themis_status_t parents_check_write(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                           const themis_proto_text_t *path, parents_t *parents)
+{
+    themis_status_t status = parents_check(names, who, path, parents);
+
+    if (status == THEMIS_OK && parents->known)
+        status = themis_server_access_attr(names->groups, who, &parents->nearest, THEMIS_SERVER_ACCESS_WRITE);
+    return status;
+}
+
+/* The id of a file is for those who may access its bytes. */
+static void id_withhold(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                        themis_proto_attr_t *attr)
+{
+    if (themis_server_access_id(names->groups, who, attr) != THEMIS_OK)
+        attr->id = 0;
+}
+
+/* --- operations -------------------------------------------------------------------------------------------------- */
+
+static themis_status_t name_lookup(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                   const themis_proto_text_t *path, themis_proto_attr_t *attr)
+{
+    parents_t parents;
+    themis_status_t status = check_path(path);
+
+    if (status == THEMIS_OK)
+        status = parents_check(names, who, path, &parents);
+    if (status == THEMIS_OK)
+        status = attr_get(names, path, attr);
+    if (status == THEMIS_OK)
+        id_withhold(names, who, attr);
     return status;
 }
 
@@ -184,52 +255,95 @@ static themis_status_t check_existing(const themis_proto_create_t *create, const
     return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_EXISTS;
 }
 
+/* The attributes of a file that is renamed to this server, from its client: its home may be another server. The client
+ * can only claim a file of its own, with a layout that is possible. */
+static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                  const themis_proto_create_t *create, themis_proto_attr_t *attr)
+{
+    const themis_proto_attr_t *claimed = &create->attr;
+    const themis_proto_layout_t *layout = &claimed->layout;
+
+    if (claimed->type != THEMIS_PROTO_FILE || claimed->id == 0 || layout->count == 0 ||
+        layout->count > names->servers || layout->first >= names->servers || layout->stripe_size == 0 ||
+        layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32)
+        return THEMIS_INVALID;
+    themis_status_t status = themis_server_access_owner(who, claimed);
+    *attr = *claimed;
+    attr->mode &= 07777;
+    return status;
+}
+
+/* Makes the attributes of a new name, or of one that replaces `old`. */
+static themis_status_t name_put(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                const themis_proto_create_t *create, const themis_proto_attr_t *old,
+                                const parents_t *parents, themis_proto_attr_t *made)
+{
+    themis_status_t status = THEMIS_OK;
+
+    if (old)
+        status = themis_server_access_remove(names->groups, who, old, parents->known ? &parents->nearest : NULL);
+    if (status == THEMIS_OK)
+        status = create->flags & THEMIS_PROTO_CREATE_ADOPT ? attr_adopt(names, who, create, made)
+                                                           : attr_create(names, who, create, made);
+    return status == THEMIS_OK ? themis_server_name_db_put(names->db, &create->path, made) : status;
+}
+
 static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
-    themis_proto_attr_t old, made;
+    themis_proto_attr_t old, made = {0};
+    parents_t parents;
     int keep = 0;
 
     themis_status_t there = attr_get(names, &create->path, &old);
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
     themis_status_t status = there == THEMIS_OK ? check_existing(create, &old, &keep) : THEMIS_OK;
-    old.fresh = 0;
-    if (status == THEMIS_OK && !keep) {
-        if (create->flags & THEMIS_PROTO_CREATE_ADOPT) { /* a renamed file, with all its attributes */
-            made = create->attr;
-            status = themis_server_access_owner(who, &made);
-        } else {
-            status = attr_create(names, who, create, &made);
-        }
-        if (status == THEMIS_OK)
-            status = themis_server_name_db_put(names->db, &create->path, &made);
-        made.fresh = 1;
-    }
     if (status == THEMIS_OK)
-        *attr = there == THEMIS_OK ? old : made;
-    return status;
+        status = keep ? parents_check(names, who, &create->path, &parents)
+                      : parents_check_write(names, who, &create->path, &parents);
+    if (status == THEMIS_OK && !keep)
+        status = name_put(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
+    if (status != THEMIS_OK)
+        return status;
+    old.fresh = 0;
+    made.fresh = 1;
+    *attr = there == THEMIS_OK ? old : made;
+    if (keep)
+        id_withhold(names, who, attr);
+    return THEMIS_OK;
+}
+
+static themis_status_t check_empty(themis_server_namespace_t *names, const themis_proto_text_t *directory)
+{
+    int any = 0;
+    themis_status_t status = themis_server_name_db_has_entries(names->db, directory, &any);
+
+    return status == THEMIS_OK && any ? THEMIS_NOT_EMPTY : status;
 }
 
 static themis_status_t name_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old;
+    parents_t parents;
 
     if (is_root(&remove->path))
         return THEMIS_BUSY;
     themis_status_t status = attr_get(names, &remove->path, &old);
+    if (status == THEMIS_OK)
+        status = parents_check_write(names, who, &remove->path, &parents);
     if (status != THEMIS_OK)
         return status;
     if (old.type != remove->type)
         return old.type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
-    /* who may write a file may empty it; permission to remove the name is checked with the directory's entry */
-    if (themis_server_access_owner(who, &old) != THEMIS_OK &&
-        themis_server_access_attr(who, &old, THEMIS_SERVER_ACCESS_WRITE) != THEMIS_OK)
-        return THEMIS_ACCESS;
-    if (old.type == THEMIS_PROTO_DIRECTORY && themis_server_name_db_has_entries(names->db, &remove->path))
-        return THEMIS_NOT_EMPTY;
-    status = themis_server_name_db_remove(names->db, &remove->path);
+    status = themis_server_access_remove(names->groups, who, &old, parents.known ? &parents.nearest : NULL);
+    if (status != THEMIS_OK)
+        return status;
+    if (old.type == THEMIS_PROTO_DIRECTORY)
+        status = check_empty(names, &remove->path);
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_remove(names->db, &remove->path);
     if (status == THEMIS_OK)
         *attr = old;
     return status;
@@ -239,13 +353,18 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
                                     const themis_proto_setattr_t *set, themis_proto_attr_t *attr)
 {
     themis_proto_attr_t now;
+    parents_t parents;
 
     themis_status_t status = attr_get(names, &set->path, &now);
+    if (status == THEMIS_OK)
+        status = parents_check(names, who, &set->path, &parents);
     if (status == THEMIS_OK && set->mask)
         status = themis_server_access_owner(who, &now);
     /* only root changes the owner */
     if (status == THEMIS_OK && set->mask & THEMIS_PROTO_SET_OWNER && who->uid != 0 && set->uid != now.uid)
         status = THEMIS_ACCESS;
+    if (status == THEMIS_OK && set->mask & THEMIS_PROTO_SET_OWNER && set->gid != now.gid)
+        status = themis_server_access_group(names->groups, who, set->gid);
     if (status != THEMIS_OK)
         return status;
     if (set->mask & THEMIS_PROTO_SET_MODE)
@@ -256,10 +375,13 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
     }
     if (set->mask & THEMIS_PROTO_SET_MODIFIED)
         now.modified = set->modified;
-    status = themis_server_name_db_put(names->db, &set->path, &now);
-    if (status == THEMIS_OK)
-        *attr = now;
-    return status;
+    if (set->mask)
+        status = themis_server_name_db_put(names->db, &set->path, &now);
+    if (status != THEMIS_OK)
+        return status;
+    *attr = now;
+    id_withhold(names, who, attr);
+    return THEMIS_OK;
 }
 
 /* The directory exists, is one, and allows `want`. */
@@ -267,11 +389,15 @@ static themis_status_t check_directory(themis_server_namespace_t *names, const t
                                        const themis_proto_text_t *directory, int want)
 {
     themis_proto_attr_t attr;
+    parents_t parents;
     themis_status_t status = attr_get(names, directory, &attr);
 
+    if (status == THEMIS_OK)
+        status = parents_check(names, who, directory, &parents);
     if (status != THEMIS_OK)
         return status;
-    return attr.type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(who, &attr, want) : THEMIS_NOT_DIRECTORY;
+    return attr.type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(names->groups, who, &attr, want)
+                                               : THEMIS_NOT_DIRECTORY;
 }
 
 /* The entry is valid, and its directory may be changed. */
@@ -294,7 +420,7 @@ themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, 
     themis_status_t status = THEMIS_OPCODE;
 
     if (opcode == THEMIS_OP_LOOKUP)
-        return attr_get(names, &body->path.path, attr);
+        return name_lookup(names, who, &body->path.path, attr);
     /* every body of these begins with a path: the name's, or that of the entry's directory */
     pthread_mutex_t *lock = path_lock(names, &body->path.path);
     switch (opcode) {
@@ -332,6 +458,6 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
     if (status == THEMIS_OK && readdir->after.length > THEMIS_PROTO_MAX_NAME)
         status = THEMIS_NAME_TOO_LONG;
     if (status == THEMIS_OK)
-        themis_server_name_db_list(names->db, readdir, buffer, capacity, entries);
+        status = themis_server_name_db_list(names->db, readdir, buffer, capacity, entries);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/report.h"
-#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis_sched_t *sched)
 {
@@ -16,6 +16,20 @@ uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis
 static json_t *integer(uint64_t value)
 {
     return json_integer((json_int_t)value);
+}
+
+json_t *themis_server_report_string(const char *text)
+{
+    json_t *json = json_string(text);
+    char *plain = json ? NULL : strdup(text);
+
+    if (!plain)
+        return json;
+    for (char *at = plain; *at; at++)
+        *at = (unsigned char)*at < 128 ? *at : '_';
+    json = json_string(plain);
+    free(plain);
+    return json;
 }
 
 static json_t *seconds(uint64_t ns)
@@ -36,7 +50,7 @@ static json_t *job_json(const themis_sched_job_t *job, const themis_sched_t *sch
         json_t *value;
     } fields[] = {
         {"number", integer(job->number)},
-        {"job", json_string_nocheck(job->identity.id)},
+        {"job", themis_server_report_string(job->identity.id)},
         {"uid", integer(job->identity.uid)},
         {"gid", integer(job->identity.gid)},
         {"nodes", integer(job->identity.nodes)},

@@ -7,10 +7,10 @@
  *          direct_requests
  *       -> reply
  *
- * One mutex (`lock`) guards the job table, the scheduler, the sessions, the locks and the lists of requests. It is held
- * for bookkeeping only: never while bytes move, or the store or the namespace is called. The only message that is sent
- * under it is a saved reply (dispatch.c). Members without another note are guarded by it, or do not change while the
- * server runs.
+ * One mutex (`lock`) guards the job table, the scheduler, the sessions, locks, counters and the lists of requests. It
+ * is held for bookkeeping only: never while bytes move, or the store or the namespace is called. The only message that
+ * is sent under it is a saved reply (dispatch.c). Members without another note are guarded by it, or do not change
+ * while the server runs.
  */
 #ifndef THEMIS_SERVER_SERVER_H
 #define THEMIS_SERVER_SERVER_H
@@ -20,6 +20,7 @@
 #include "sched/control_queue.h"
 #include "sched/job_table.h"
 #include "sched/sched.h"
+#include "server/counters.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/server_config.h"
@@ -90,6 +91,7 @@ typedef struct themis_server {
     themis_server_sessions_t *sessions;
     themis_server_locks_t *locks;
     struct themis_server_direct *direct;
+    themis_server_counters_t *counters;
     themis_server_discarded_t unauthenticated; /* messages by connections without a session */
     themis_server_workers_t workers;
     themis_server_slices_t slices;

@@ -54,6 +54,8 @@ static const config_key_t keys[] = {
     {CHOICE_KEY("server", log, "error|warn|info|debug"), RELOAD, "info", "level of messages"},
     {TIME_KEY("server", drain), RELOAD, "10s", "time for queued requests when the server stops"},
     {TIME_KEY("server", lease), RELOAD, "15s", "time that locks outlive a lost connection"},
+    {TIME_KEY("server", lock_wait), RELOAD, "10m",
+     "time that a request may wait for a lock that another holds, 0 for no limit"},
     {TIME_KEY("server", stall_limit), RELOAD, "30s",
      "time that a client may delay its transfer before it is disconnected"},
     {CHOICE_KEY("store", store, "arena|posix"), RESTART, "arena", "where bytes are kept"},

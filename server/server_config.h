@@ -26,6 +26,7 @@ typedef struct themis_server_config {
     char log[16];                            /* level */
     uint64_t drain;                          /* ns that queued requests have when the server stops */
     uint64_t lease;                          /* ns that locks and replies outlive their connection */
+    uint64_t lock_wait;                      /* ns that a request may wait for a lock; 0: without end */
     uint64_t stall_limit;                    /* ns that a transfer may wait for its client */
     /* [store] */
     char store[16];                            /* "arena" or "posix" */

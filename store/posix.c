@@ -18,7 +18,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-enum { MAX_UNUSED = 256, NAME_BYTES = 32 };
+enum { MAX_UNUSED = 256, NAME_BYTES = 32, FAN_OUT = 256 };
 
 struct themis_store_object {
     uint64_t id;
@@ -37,31 +37,61 @@ typedef struct posix_store {
     object_t *objects; /* uthash */
     object_t *unused;  /* utlist of those in the table without references, least recently used first */
     uint32_t unused_count;
+    /* Directories with new names that are not on disk yet, as far as this process knows: at first all of them. */
+    uint8_t root_changed, upper_changed[FAN_OUT], lower_changed[FAN_OUT][FAN_OUT];
+    pthread_mutex_t
+        sync_lock; /* held while directories are being synced, so that no sync ends before that of another */
 } posix_store_t;
 
-/* "a7/3f/00000000000012ab": the directories come from a hash, so that consecutive ids are spread. */
-static void object_name(uint64_t id, char name[NAME_BYTES])
+/* The two directories of an object come from a hash, so that consecutive ids are spread. */
+typedef struct place {
+    unsigned upper, lower;
+    char name[NAME_BYTES]; /* "a7/3f/00000000000012ab" */
+} place_t;
+
+static void place_find(uint64_t id, place_t *place)
 {
     uint64_t hash = id * UINT64_C(0x9e3779b97f4a7c15);
 
-    snprintf(name, NAME_BYTES, "%02x/%02x/%016" PRIx64, (unsigned)(hash >> 56), (unsigned)(hash >> 48 & 0xff), id);
+    place->upper = (unsigned)(hash >> 56);
+    place->lower = (unsigned)(hash >> 48 & 0xff);
+    snprintf(place->name, NAME_BYTES, "%02x/%02x/%016" PRIx64, place->upper, place->lower, id);
 }
 
-static int open_file(const posix_store_t *store, uint64_t id, int create)
+/* The first `length` characters of the name are those of the directory. */
+static int directory_make(const posix_store_t *store, const place_t *place, int length, uint8_t *parent_changed)
 {
-    char name[NAME_BYTES], part[NAME_BYTES];
+    char part[NAME_BYTES];
 
-    object_name(id, name);
-    int fd = openat(store->directory, name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
-    if (fd >= 0 || errno != ENOENT || !create)
-        return fd;
-    snprintf(part, sizeof part, "%.2s", name);
-    if (mkdirat(store->directory, part, 0700) < 0 && errno != EEXIST)
+    snprintf(part, sizeof part, "%.*s", length, place->name);
+    if (mkdirat(store->directory, part, 0700) == 0)
+        *parent_changed = 1;
+    else if (errno != EEXIST)
         return -1;
-    snprintf(part, sizeof part, "%.5s", name);
-    if (mkdirat(store->directory, part, 0700) < 0 && errno != EEXIST)
-        return -1;
-    return openat(store->directory, name, O_RDWR | O_CLOEXEC | O_CREAT, 0600);
+    return 0;
+}
+
+static int file_create(posix_store_t *store, const place_t *place)
+{
+    const int flags = O_RDWR | O_CLOEXEC | O_CREAT;
+    int fd = openat(store->directory, place->name, flags, 0600);
+
+    if (fd < 0 && errno == ENOENT && directory_make(store, place, 2, &store->root_changed) == 0 &&
+        directory_make(store, place, 5, &store->upper_changed[place->upper]) == 0)
+        fd = openat(store->directory, place->name, flags, 0600);
+    if (fd >= 0)
+        store->lower_changed[place->upper][place->lower] = 1;
+    return fd;
+}
+
+/* With the store's lock. */
+static int file_open(posix_store_t *store, uint64_t id, int create)
+{
+    place_t place;
+
+    place_find(id, &place);
+    int fd = openat(store->directory, place.name, O_RDWR | O_CLOEXEC);
+    return fd < 0 && errno == ENOENT && create ? file_create(store, &place) : fd;
 }
 
 /* Logs errno, unless there is no space, and returns it as a status. */
@@ -101,7 +131,7 @@ static themis_status_t object_create(posix_store_t *store, uint64_t id, int crea
     if (!object)
         return THEMIS_NO_MEMORY;
     object->id = id;
-    object->fd = open_file(store, id, create);
+    object->fd = file_open(store, id, create);
     if (object->fd < 0) {
         themis_status_t status = errno == ENOENT && !create ? THEMIS_NO_ENTRY : object_failed(object, "open");
         free(object);
@@ -160,22 +190,22 @@ static void posix_close(themis_store_t *base, object_t *object)
 static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
 {
     posix_store_t *store = (posix_store_t *)base;
-    char name[NAME_BYTES];
     object_t *object, *gone = NULL;
+    place_t place;
 
-    object_name(id, name);
+    place_find(id, &place);
     pthread_mutex_lock(&store->lock);
     HASH_FIND(hh, store->objects, &id, sizeof id, object);
     if (object) {
         table_remove(store, object);
         gone = object->references == 0 ? object : NULL;
     }
-    int cause = unlinkat(store->directory, name, 0) < 0 && errno != ENOENT ? errno : 0;
+    int cause = unlinkat(store->directory, place.name, 0) < 0 && errno != ENOENT ? errno : 0;
     pthread_mutex_unlock(&store->lock);
     if (gone)
         object_free(gone);
     if (cause)
-        themis_error("cannot remove object file %s: %s", name, strerror(cause));
+        themis_error("cannot remove object file %s: %s", place.name, strerror(cause));
     return themis_util_status_from_errno(cause);
 }
 
@@ -275,9 +305,52 @@ static themis_status_t posix_size(themis_store_t *store, object_t *object, themi
     return THEMIS_OK;
 }
 
-static themis_status_t posix_sync(themis_store_t *store, object_t *object)
+static int directory_sync(const posix_store_t *store, const char *name)
 {
-    return fsync(object->fd) < 0 ? object_failed(object, "sync") : THEMIS_OK;
+    int fd = openat(store->directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -1;
+    int result = fsync(fd), cause = errno;
+    close(fd);
+    errno = cause;
+    return result;
+}
+
+/* Syncs a directory if it has new names; `length` as of directory_make. With sync_lock. */
+static int directory_sync_changed(posix_store_t *store, const place_t *place, int length, uint8_t *changed)
+{
+    char part[NAME_BYTES];
+
+    pthread_mutex_lock(&store->lock);
+    int needed = *changed;
+    *changed = 0; /* what is made from here on sets it again */
+    pthread_mutex_unlock(&store->lock);
+    snprintf(part, sizeof part, "%.*s", length, place->name);
+    if (!needed || directory_sync(store, length ? part : ".") == 0)
+        return 0;
+    int cause = errno;
+    pthread_mutex_lock(&store->lock);
+    *changed = 1;
+    pthread_mutex_unlock(&store->lock);
+    errno = cause;
+    return -1;
+}
+
+static themis_status_t posix_sync(themis_store_t *base, object_t *object)
+{
+    posix_store_t *store = (posix_store_t *)base;
+    place_t place;
+
+    if (fsync(object->fd) < 0)
+        return object_failed(object, "sync");
+    place_find(object->id, &place);
+    pthread_mutex_lock(&store->sync_lock);
+    int failed = directory_sync_changed(store, &place, 5, &store->lower_changed[place.upper][place.lower]) < 0 ||
+                 directory_sync_changed(store, &place, 2, &store->upper_changed[place.upper]) < 0 ||
+                 directory_sync_changed(store, &place, 0, &store->root_changed) < 0;
+    pthread_mutex_unlock(&store->sync_lock);
+    return failed ? object_failed(object, "sync the directories of") : THEMIS_OK;
 }
 
 static themis_status_t posix_usage(themis_store_t *base, themis_store_usage_t *usage)
@@ -308,6 +381,7 @@ static void posix_destroy(themis_store_t *base)
     close(store->directory);
     close(store->lock_fd);
     pthread_mutex_destroy(&store->lock);
+    pthread_mutex_destroy(&store->sync_lock);
     free(store);
 }
 
@@ -355,6 +429,10 @@ themis_status_t themis_store_posix_create(const themis_store_options_t *options,
     made->directory = directory;
     made->lock_fd = lock_fd;
     pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->sync_lock, NULL);
+    made->root_changed = 1;
+    memset(made->upper_changed, 1, sizeof made->upper_changed);
+    memset(made->lower_changed, 1, sizeof made->lower_changed);
     *store = &made->base;
     return THEMIS_OK;
 }

@@ -134,4 +134,14 @@ crowd() {
 }
 check "it refuses clients beyond the limit, and serves the others" crowd
 check "and logs it" grep -q 'new connections are refused: this process may have 96 open files' "$T/few.log"
+# silent: 120 TCP connections that say nothing, for 3 s.
+silent() {
+    limit 30 python3 -c 'import socket, sys, time
+held = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(120)]
+time.sleep(3)' "${THEMIS_SERVERS#*:}"
+}
+check "120 connections are silent" silent
+log_bytes=$(wc -c <"$T/few.log")
+check "of which the log tells in a few lines" test "$log_bytes" -lt 100000
+check "and a client is served afterwards" limit 30 themis ls themis:/
 finish

@@ -60,6 +60,8 @@ unit() {
     [ "$program" = "$THEMIS_PREFIX/sbin/themisd" ] && [ -x "$program" ]
 }
 check "the systemd unit starts the installed server" unit
+check "as a user of its own, without capabilities" sh -c 'grep -qx User=themis "$1" && grep -qx CapabilityBoundingSet= "$1" && grep -qx ProtectSystem=strict "$1"' \
+    sh "$THEMIS_PREFIX/lib/systemd/system/themisd.service"
 
 # The daemon is not a child of this shell; it is killed by its process id in any case.
 start_daemon() {

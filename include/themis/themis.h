@@ -227,7 +227,8 @@ THEMIS_API themis_status_t themis_sync(themis_file_t *file);
 /* --- locks and the shared file pointer ---------------------------------------------------------------------------- */
 
 enum { THEMIS_LOCK_SHARED = 0, THEMIS_LOCK_EXCLUSIVE = 1, THEMIS_LOCK_TRY = 2 };
-/* length UINT64_MAX: without end. With TRY: THEMIS_LOCKED instead of waiting. Locks belong to the file handle and end
+/* length UINT64_MAX: without end. THEMIS_LOCKED: with TRY, instead of waiting; else, a wait that the server has seen to
+ * be a deadlock, or that has lasted for its lock_wait (doc/configuration.md). Locks belong to the file handle and end
  * with it, with the session, or when its lease expires after the client was lost. Each lock is released by one unlock
  * of the same range, or all of them by one of the whole file.
  *

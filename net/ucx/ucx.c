@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include "net/ucx/active_message.h"
 #include "net/ucx/endpoint.h"
+#include "net/ucx/log_limit.h"
 #include "util/log.h"
 
 enum { MAX_POLLS = 16 };
@@ -88,6 +89,7 @@ static themis_status_t ucx_listen(themis_net_t *net, const char *host, struct so
                                     .conn_handler = {themis_net_endpoint_accept, net}};
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
 
+    themis_net_log_limit();
     ucs_status_t status = ucp_listener_create(net->ucx->worker, &params, &net->ucx->listener);
     if (status == UCS_OK)
         status = ucp_listener_query(net->ucx->listener, &attr);

@@ -185,6 +185,46 @@ START_TEST(locks_wait_and_end_with_goodbye_or_lease)
 }
 END_TEST
 
+static void short_lock_wait(themis_server_config_t *config)
+{
+    config->lock_wait = 300 * THEMIS_NS_PER_MS;
+}
+
+/* As in a circle over two servers, of which each sees a lock that is not released. */
+START_TEST(a_wait_for_a_lock_that_is_not_released_ends)
+{
+    themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
+
+    server = rig_server_start(short_lock_wait);
+    rig_client_t *a = rig_client_open(server, 1, "a"), *b = rig_client_open(server, 2, "b");
+    ck_assert_int_eq(rig_call(a, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    ck_assert_int_eq(rig_wait(b, rig_send(b, THEMIS_OP_LOCK, &lock), 10000), THEMIS_LOCKED);
+    ck_assert_int_eq(rig_call(a, THEMIS_OP_UNLOCK, &lock), THEMIS_OK);
+    ck_assert_int_eq(rig_call(b, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    rig_client_close(a, 1);
+    rig_client_close(b, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+START_TEST(a_counter_ends_with_its_object)
+{
+    themis_proto_counter_t counter = {.action = THEMIS_PROTO_COUNTER_SET, .value = 5};
+    themis_proto_object_t object;
+
+    start(0);
+    rig_client_t *client = rig_client_open(server, 1, "a");
+    ck_assert_int_eq(rig_create(client, "/f", 0, &object.object), THEMIS_OK);
+    counter.object = object.object;
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_COUNTER, &counter), THEMIS_OK);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_DESTROY, &object), THEMIS_OK);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_COUNTER, &counter), THEMIS_STALE);
+    ck_assert_uint_eq(themis_server_counters_count(server->counters), 0);
+    rig_client_close(client, 1);
+    stop(0);
+}
+END_TEST
+
 /* The welcome shows a client whether its session is still the same. */
 START_TEST(a_session_whose_lease_ended_is_a_new_one)
 {
@@ -492,7 +532,8 @@ int main(void)
                     {a_read_ends_at_the_end, 2}, {a_removed_object_is_not_recreated, 2}, {many_clients_at_once, 2}));
     test_case(suite, "arena", 60, NULL, NULL,
               TESTS({a_repeated_request_is_done_once, 1}, {locks_wait_and_end_with_goodbye_or_lease, 1},
-                    {a_waiting_lock_delays_no_other_request, 1}, {a_session_whose_lease_ended_is_a_new_one, 1},
+                    {a_waiting_lock_delays_no_other_request, 1}, {a_wait_for_a_lock_that_is_not_released_ends, 1},
+                    {a_counter_ends_with_its_object, 1}, {a_session_whose_lease_ended_is_a_new_one, 1},
                     {a_replay_waits_for_what_is_in_service, 2}, {the_device_limit_holds, 1},
                     {a_disconnected_client_leaves_no_object_open, 1}, {a_server_without_work_uses_no_processor, 1},
                     {administration_answers, 1}));

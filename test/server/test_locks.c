@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "proto/proto.h"
 #include "server/locks.h"
 #include "test/lib/run.h"
+#include "util/clock.h"
 
 static themis_server_locks_t *locks;
 static char granted[256]; /* waiters in the order of the callbacks, "a b! " with ! for canceled */
@@ -160,22 +160,61 @@ START_TEST(a_deadlock_is_refused)
 }
 END_TEST
 
-START_TEST(counters_count)
+/* A circle that is longer than any that programs make by mistake. */
+START_TEST(a_long_circle_is_refused)
 {
-    int64_t before;
+    enum { OWNERS = 1000 };
 
-    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, 5, &before), THEMIS_OK);
-    ck_assert_int_eq(before, 0);
-    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_SET, 100, &before), THEMIS_OK);
-    ck_assert_int_eq(before, 5);
-    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 1, &before), THEMIS_OK);
-    ck_assert_int_eq(before, 100);
-    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_ADD, INT64_MAX, &before), THEMIS_RANGE);
-    ck_assert_int_eq(themis_server_locks_counter(locks, 8, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
-    ck_assert_int_eq(before, 0);
-    themis_server_locks_forget(locks, 7);
-    ck_assert_int_eq(themis_server_locks_counter(locks, 7, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
-    ck_assert_int_eq(before, 0);
+    for (uint64_t i = 1; i <= OWNERS; i++)
+        ck_assert_int_eq(lock(i, 0, 10, i, EXCLUSIVE, NULL), THEMIS_OK);
+    for (uint64_t i = 1; i < OWNERS; i++)
+        ck_assert_int_eq(lock(i + 1, 0, 10, i, EXCLUSIVE, "one"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 0, 10, OWNERS, EXCLUSIVE, "last"), THEMIS_LOCKED);
+}
+END_TEST
+
+/* 25 owners share a lock of each object and wait for the next object's: 25^8 ways through 9 objects, none a circle. */
+START_TEST(the_search_for_deadlocks_takes_no_way_twice)
+{
+    enum { OBJECTS = 9, WIDTH = 25 };
+    uint64_t before = themis_util_clock_thread();
+
+    for (uint64_t object = OBJECTS; object > 0; object--)
+        for (uint64_t i = 0; i < WIDTH; i++)
+            ck_assert_int_eq(lock(object, 0, 10, 100 * object + i, SHARED, NULL), THEMIS_OK);
+    for (uint64_t object = OBJECTS - 1; object > 0; object--)
+        for (uint64_t i = 0; i < WIDTH; i++)
+            ck_assert_int_eq(lock(object + 1, 0, 10, 100 * object + i, EXCLUSIVE, "x"), THEMIS_IN_PROGRESS);
+    ck_assert_uint_lt(themis_util_clock_thread() - before, 5 * THEMIS_NS_PER_S);
+    expect_usage(OBJECTS * WIDTH, (OBJECTS - 1) * WIDTH);
+}
+END_TEST
+
+START_TEST(a_wait_ends_when_the_lock_is_held_too_long)
+{
+    const uint64_t longest = 10;
+
+    themis_util_clock_set_manual(1000);
+    ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    themis_util_clock_advance(5);
+    ck_assert_int_eq(lock(1, 0, 10, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 5, 10, 3, EXCLUSIVE, "three"), THEMIS_IN_PROGRESS);
+    themis_util_clock_advance(5);
+    themis_server_locks_expire_waits(locks, longest); /* it has not waited for so long */
+    ck_assert_str_eq(granted, "");
+    unlock(1, 0, 10, 1);
+    ck_assert_str_eq(granted, "two ");
+    themis_util_clock_advance(5);
+    themis_server_locks_expire_waits(locks, longest); /* the lock is not held for so long */
+    ck_assert_str_eq(granted, "two ");
+    themis_util_clock_advance(5);
+    themis_server_locks_expire_waits(locks, 0);
+    ck_assert_str_eq(granted, "two ");
+    ck_assert_int_eq(lock(1, 12, 10, 4, EXCLUSIVE, "four"), THEMIS_IN_PROGRESS);
+    themis_server_locks_expire_waits(locks, longest);
+    ck_assert_str_eq(granted, "two three! four ");
+    expect_usage(2, 0);
+    themis_util_clock_set_real();
 }
 END_TEST
 
@@ -213,7 +252,8 @@ int main(void)
               TESTS({ranges_conflict_where_they_overlap, 1}, {readers_share, 1},
                     {a_repeated_lock_is_granted_and_counts_once, 1}, {first_come_first_served, 1},
                     {a_lock_without_conflict_does_not_wait, 1}, {parts_can_be_released, 1},
-                    {a_session_ends_with_all_its_locks, 1}, {a_deadlock_is_refused, 1}, {counters_count, 1},
+                    {a_session_ends_with_all_its_locks, 1}, {a_deadlock_is_refused, 1}, {a_long_circle_is_refused, 1},
+                    {the_search_for_deadlocks_takes_no_way_twice, 1}, {a_wait_ends_when_the_lock_is_held_too_long, 1},
                     {no_range_is_held_by_two_owners, 1}));
     return test_run(suite);
 }

@@ -2,14 +2,19 @@
 /* Names, entries and rights, in memory and in a directory. */
 #define _GNU_SOURCE
 #include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "server/namespace.h"
 #include "test/lib/run.h"
 #include "test/lib/scratch.h"
+#include "util/log.h"
 
 static themis_server_namespace_t *names;
 static const themis_sched_job_identity_t alice = {.id = "a", .uid = 1000, .gid = 100, .nodes = 1, .priority = 1};
@@ -73,11 +78,16 @@ static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t
     return make_as(&alice, path, type, flags, 0755, &attr);
 }
 
-static themis_status_t lookup(const char *path, themis_proto_attr_t *attr)
+static themis_status_t lookup_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_attr_t *attr)
 {
     const themis_proto_body_t body = {.path = {text(path)}};
 
-    return themis_server_namespace_serve(names, &alice, THEMIS_OP_LOOKUP, &body, attr);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_LOOKUP, &body, attr);
+}
+
+static themis_status_t lookup(const char *path, themis_proto_attr_t *attr)
+{
+    return lookup_as(&alice, path, attr);
 }
 
 static themis_status_t remove_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type)
@@ -121,7 +131,7 @@ START_TEST(a_file_gets_id_owner_and_layout)
     ck_assert_uint_eq(found.created, made.created);
     ck_assert_int_eq(make_as(&alice, "/g", THEMIS_PROTO_FILE, 0, 0640, &other), THEMIS_OK);
     ck_assert_uint_ne(other.id, made.id);
-    ck_assert_int_eq(make_as(&bob, "/f", THEMIS_PROTO_FILE, 0, 0600, &other), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0600, &other), THEMIS_OK);
     ck_assert_uint_eq(other.fresh, 0);
     ck_assert_uint_eq(other.id, made.id);
     ck_assert_int_eq(lookup("/h", &found), THEMIS_NO_ENTRY);
@@ -277,6 +287,119 @@ START_TEST(permissions_are_those_of_the_mode)
 }
 END_TEST
 
+/* What a client says of a file of its own, with an id that it has learnt elsewhere. */
+static themis_proto_create_t adoption(const themis_sched_job_identity_t *who, const char *path, uint32_t flags)
+{
+    return (themis_proto_create_t){.path = text(path),
+                                   .flags = THEMIS_PROTO_CREATE_ADOPT | flags,
+                                   .attr = {.type = THEMIS_PROTO_FILE,
+                                            .id = 4711,
+                                            .mode = 0644,
+                                            .uid = who->uid,
+                                            .gid = who->gid,
+                                            .layout = {.stripe_size = 4096, .count = 1}}};
+}
+
+START_TEST(a_private_file_is_neither_destroyed_nor_taken)
+{
+    themis_proto_create_t adopt = adoption(&bob, "/secret", THEMIS_PROTO_CREATE_REPLACE);
+    themis_proto_attr_t made, attr;
+
+    ck_assert_int_eq(make_as(&root, "/secret", THEMIS_PROTO_FILE, 0, 0600, &made), THEMIS_OK);
+    ck_assert_int_eq(create(&bob, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(make_as(&bob, "/secret", THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.id, 0);
+    ck_assert_uint_eq(attr.uid, 0);
+    ck_assert_int_eq(lookup_as(&bob, "/secret", &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.id, 0);
+    ck_assert_uint_eq(attr.mode, 0600);
+    ck_assert_int_eq(remove_as(&bob, "/secret", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup_as(&root, "/secret", &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.id, made.id);
+    adopt = adoption(&root, "/other", 0); /* bob claims that it is root's */
+    ck_assert_int_eq(create(&bob, &adopt, &attr), THEMIS_ACCESS);
+}
+END_TEST
+
+START_TEST(a_client_cannot_claim_an_impossible_file)
+{
+    themis_proto_create_t adopt = adoption(&alice, "/f", 0);
+    themis_proto_attr_t attr;
+
+    adopt.attr.type = THEMIS_PROTO_DIRECTORY;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_INVALID);
+    adopt = adoption(&alice, "/f", 0);
+    adopt.attr.layout.count = 5;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_INVALID);
+    adopt.attr.layout = (themis_proto_layout_t){.stripe_size = 4096, .count = 1, .first = 4};
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_INVALID);
+    adopt = adoption(&alice, "/f", 0);
+    adopt.attr.id = 0;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_INVALID);
+    adopt = adoption(&alice, "/f", 0);
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
+}
+END_TEST
+
+/* Whether or not the client asks for the entry, as it should. */
+START_TEST(directories_protect_their_names)
+{
+    themis_proto_attr_t attr;
+    themis_proto_setattr_t set = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0700};
+
+    ck_assert_int_eq(make_as(&alice, "/d", THEMIS_PROTO_DIRECTORY, 0, 0755, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/d/d", THEMIS_PROTO_DIRECTORY, 0, 0777, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/d/f", THEMIS_PROTO_FILE, 0, 0666, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&bob, "/d/g", THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(remove_as(&bob, "/d/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(make_as(&bob, "/d/d/g", THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_OK);
+    ck_assert_int_eq(lookup_as(&bob, "/d/f", &attr), THEMIS_OK);
+    ck_assert_uint_ne(attr.id, 0);
+    ck_assert_int_eq(set_attr(&alice, &set, &attr), THEMIS_OK); /* nobody else goes through it */
+    ck_assert_int_eq(lookup_as(&bob, "/d/f", &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup_as(&bob, "/d/d/g", &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(add(&bob, "/d/d", "h", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup_as(&root, "/d/d/g", &attr), THEMIS_OK);
+    ck_assert_int_eq(make("/d/f/below", THEMIS_PROTO_FILE, 0), THEMIS_NOT_DIRECTORY);
+}
+END_TEST
+
+START_TEST(a_sticky_directory_keeps_the_names_of_others)
+{
+    themis_proto_attr_t attr;
+
+    ck_assert_int_eq(make_as(&root, "/tmp", THEMIS_PROTO_DIRECTORY, 0, 01777, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/tmp/f", THEMIS_PROTO_FILE, 0, 0666, &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&bob, "/tmp/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(remove_as(&alice, "/tmp/f", THEMIS_PROTO_FILE), THEMIS_OK);
+}
+END_TEST
+
+/* The user database says that the user is in the group, the connection does not. */
+START_TEST(supplementary_groups_count)
+{
+    const struct passwd *entry = getpwnam("daemon");
+    themis_proto_setattr_t set = {.path = text("/f"), .mask = THEMIS_PROTO_SET_OWNER};
+    themis_proto_attr_t attr;
+
+    ck_assert_ptr_nonnull(entry);
+    const themis_sched_job_identity_t member = {.id = "m", .uid = entry->pw_uid, .gid = 4711, .nodes = 1};
+    ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0640, &attr), THEMIS_OK);
+    ck_assert_int_eq(lookup_as(&member, "/f", &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.id, 0);
+    set.uid = alice.uid;
+    set.gid = entry->pw_gid;
+    ck_assert_int_eq(set_attr(&alice, &set, &attr), THEMIS_ACCESS); /* it is not her group */
+    ck_assert_int_eq(set_attr(&root, &set, &attr), THEMIS_OK);
+    for (int i = 0; i < 2; i++) { /* asked, and known */
+        ck_assert_int_eq(lookup_as(&member, "/f", &attr), THEMIS_OK);
+        ck_assert_uint_ne(attr.id, 0);
+        ck_assert_int_eq(lookup_as(&bob, "/f", &attr), THEMIS_OK);
+        ck_assert_uint_eq(attr.id, 0);
+    }
+}
+END_TEST
+
 START_TEST(renaming_keeps_all_attributes)
 {
     themis_proto_attr_t from, attr;
@@ -323,6 +446,68 @@ START_TEST(names_in_a_directory_outlive_the_process)
 }
 END_TEST
 
+/* Overwrites the first half of RocksDB's tables: blocks of data. */
+static void damage_tables(void)
+{
+    static const char zeros[4096];
+    char path[512];
+    struct dirent *entry;
+    struct stat stat;
+    int damaged = 0;
+    DIR *directory = opendir(test_scratch);
+
+    ck_assert_ptr_nonnull(directory);
+    while ((entry = readdir(directory))) {
+        snprintf(path, sizeof path, "%s/%s", test_scratch, entry->d_name);
+        int fd = strstr(entry->d_name, ".sst") ? open(path, O_WRONLY) : -1;
+        if (fd < 0)
+            continue;
+        ck_assert_int_eq(fstat(fd, &stat), 0);
+        for (off_t at = 0; at < stat.st_size / 2; at += (off_t)sizeof zeros)
+            ck_assert_int_eq(pwrite(fd, zeros, sizeof zeros, at), sizeof zeros);
+        close(fd);
+        damaged++;
+    }
+    closedir(directory);
+    ck_assert_int_gt(damaged, 0);
+}
+
+/* A directory that cannot be read is not an empty one. */
+START_TEST(entries_that_cannot_be_read_are_an_error)
+{
+    enum { ENTRIES = 2000 };
+    const themis_proto_readdir_t readdir = {.path = text("/d"), .after = text(""), .limit = 10};
+    themis_proto_entries_t entries;
+    themis_proto_attr_t attr;
+    char name[64], buffer[4096];
+
+    themis_util_log_set_level(THEMIS_LOG_ERROR);
+    test_scratch_make();
+    open_names(test_scratch);
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    for (int i = 0; i < ENTRIES; i++) {
+        snprintf(name, sizeof name, "%032d", i);
+        ck_assert_int_eq(add(&alice, "/d", name, THEMIS_PROTO_FILE), THEMIS_OK);
+    }
+    themis_server_namespace_destroy(names);
+    open_names(test_scratch); /* makes tables of the log */
+    themis_server_namespace_destroy(names);
+    damage_tables();
+    open_names(test_scratch);
+    /* the root's attributes are not in the database */
+    const themis_proto_readdir_t root_readdir = {.path = text("/"), .after = text(""), .limit = 10};
+    themis_status_t listed =
+        themis_server_namespace_readdir(names, &alice, &root_readdir, buffer, sizeof buffer, &entries);
+    ck_assert_int_eq(listed, THEMIS_CORRUPT);
+    ck_assert_int_ne(themis_server_namespace_readdir(names, &alice, &readdir, buffer, sizeof buffer, &entries),
+                     THEMIS_OK);
+    ck_assert_int_ne(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
+    ck_assert_int_eq(lookup("/d", &attr), THEMIS_CORRUPT);
+    themis_server_namespace_destroy(names);
+    test_scratch_remove();
+}
+END_TEST
+
 enum { ROUNDS = 500 };
 
 static void *adder_main(void *arg)
@@ -364,7 +549,11 @@ int main(void)
                     {a_requested_layout_is_limited_to_the_servers, 1}, {a_directory_is_removed_only_when_empty, 1},
                     {directories_with_a_common_prefix_do_not_mix, 1}, {listing_goes_in_order_and_in_parts, 1},
                     {bad_names_are_refused, 1}, {permissions_are_those_of_the_mode, 1},
-                    {renaming_keeps_all_attributes, 1}, {adding_and_removing_exclude_each_other, 1}));
-    test_case(suite, "in a directory", 60, NULL, NULL, TESTS({names_in_a_directory_outlive_the_process, 1}));
+                    {a_private_file_is_neither_destroyed_nor_taken, 1}, {a_client_cannot_claim_an_impossible_file, 1},
+                    {directories_protect_their_names, 1}, {a_sticky_directory_keeps_the_names_of_others, 1},
+                    {supplementary_groups_count, 1}, {renaming_keeps_all_attributes, 1},
+                    {adding_and_removing_exclude_each_other, 1}));
+    test_case(suite, "in a directory", 60, NULL, NULL,
+              TESTS({names_in_a_directory_outlive_the_process, 1}, {entries_that_cannot_be_read_are_an_error, 1}));
     return test_run(suite);
 }

@@ -65,6 +65,30 @@ START_TEST(json_lists_every_job)
 }
 END_TEST
 
+/* What is not UTF-8 is no JSON, and would make the list of all jobs unreadable. */
+START_TEST(ids_that_are_not_utf_8_are_listed)
+{
+    const themis_sched_job_identity_t latin = {.id = "caf\xe9", .nodes = 1}, utf8 = {.id = "caf\xc3\xa9", .nodes = 1};
+    themis_sched_job_t *job;
+    json_error_t error;
+    int fresh, changed;
+    rig_t rig;
+
+    create(&rig);
+    ck_assert_int_eq(themis_sched_job_table_join(rig.table, &latin, 0, &job, &fresh, &changed), THEMIS_OK);
+    ck_assert_int_eq(themis_sched_job_table_join(rig.table, &utf8, 0, &job, &fresh, &changed), THEMIS_OK);
+    char *text = themis_server_report_jobs(rig.table, rig.sched, 0);
+    json_t *root = json_loads(text, 0, &error);
+    ck_assert_msg(root != NULL, "%s", error.text);
+    ck_assert_uint_eq(json_array_size(root), 4);
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(root, 2), "job")), "caf_");
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(root, 3), "job")), "caf\xc3\xa9");
+    json_decref(root);
+    free(text);
+    rig_destroy(&rig);
+}
+END_TEST
+
 /* A job that only monitors is marked in JSON, not counted, and not in the metrics. */
 START_TEST(monitoring_clients_are_not_counted)
 {
@@ -226,7 +250,8 @@ int main(void)
     Suite *suite = suite_create("report");
 
     test_case(suite, "all", 60, NULL, NULL,
-              TESTS({json_lists_every_job, 1}, {monitoring_clients_are_not_counted, 1}, {many_jobs_come_in_pages, 1},
+              TESTS({json_lists_every_job, 1}, {ids_that_are_not_utf_8_are_listed, 1},
+                    {monitoring_clients_are_not_counted, 1}, {many_jobs_come_in_pages, 1},
                     {metrics_are_open_metrics, 1}, {metrics_are_served_over_http, 1}));
     return test_run(suite);
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bounds what UCX writes to the log. Its listener reports each connection that it cannot accept, without a pause: with
+ * no file descriptor left that is 30 MB of log a second.
+ */
+#ifndef THEMIS_NET_UCX_LOG_LIMIT_H
+#define THEMIS_NET_UCX_LOG_LIMIT_H
+
+/* From now on, in this process, 20 messages of UCX in 10 seconds are logged, and how many more there were. */
+void themis_net_log_limit(void);
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters of objects, and how many a user may have. */
+#include <check.h>
+#include <stdlib.h>
+#include "server/counters.h"
+#include "test/lib/run.h"
+
+static themis_server_counters_t *counters;
+
+static void set_up(void)
+{
+    ck_assert_int_eq(themis_server_counters_create(&counters), THEMIS_OK);
+}
+
+static void tear_down(void)
+{
+    themis_server_counters_destroy(counters);
+}
+
+static themis_status_t change(uint32_t uid, uint64_t object, uint8_t action, int64_t value, int64_t *before)
+{
+    const themis_proto_counter_t request = {.object = object, .action = action, .value = value};
+
+    return themis_server_counters_access(counters, &request, uid, before);
+}
+
+START_TEST(counters_count)
+{
+    int64_t before;
+
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_ADD, 5, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 0);
+    ck_assert_int_eq(change(2, 7, THEMIS_PROTO_COUNTER_SET, 100, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 5);
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_GET, 1, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 100);
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_ADD, INT64_MAX, &before), THEMIS_RANGE);
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_ADD, -1, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 100);
+    themis_server_counters_forget(counters, 7);
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
+    ck_assert_int_eq(before, 0);
+}
+END_TEST
+
+START_TEST(a_counter_of_zero_takes_no_memory)
+{
+    int64_t before;
+
+    for (uint64_t object = 1; object < 1000; object++)
+        ck_assert_int_eq(change(1, object, THEMIS_PROTO_COUNTER_GET, 3, &before), THEMIS_OK);
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_SET, 0, &before), THEMIS_OK);
+    ck_assert_uint_eq(themis_server_counters_count(counters), 0);
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_SET, -3, &before), THEMIS_OK);
+    ck_assert_uint_eq(themis_server_counters_count(counters), 1);
+    ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_ADD, 3, &before), THEMIS_OK);
+    ck_assert_int_eq(before, -3);
+    ck_assert_uint_eq(themis_server_counters_count(counters), 0);
+}
+END_TEST
+
+START_TEST(a_user_has_so_many)
+{
+    int64_t before = 42;
+    uint64_t object = 1;
+
+    for (; object <= THEMIS_SERVER_COUNTERS_PER_USER; object++)
+        ck_assert_int_eq(change(1, object, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_OK);
+    ck_assert_int_eq(change(1, object, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_QUOTA);
+    ck_assert_int_eq(change(1, object, THEMIS_PROTO_COUNTER_ADD, 1, &before), THEMIS_QUOTA);
+    ck_assert_int_eq(change(1, 1, THEMIS_PROTO_COUNTER_ADD, 1, &before), THEMIS_OK);
+    ck_assert_int_eq(change(2, object, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_OK);
+    themis_server_counters_forget(counters, 1);
+    ck_assert_int_eq(change(1, object + 1, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_OK);
+}
+END_TEST
+
+START_TEST(all_users_have_so_many)
+{
+    int64_t before;
+
+    for (uint64_t object = 0; object < THEMIS_SERVER_COUNTERS_MAX; object++)
+        ck_assert_int_eq(change((uint32_t)(object % 20), object, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_OK);
+    ck_assert_int_eq(change(20, UINT64_MAX, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_QUOTA);
+    ck_assert_uint_eq(themis_server_counters_count(counters), THEMIS_SERVER_COUNTERS_MAX);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("counters");
+
+    test_case(suite, "all", 60, set_up, tear_down,
+              TESTS({counters_count, 1}, {a_counter_of_zero_takes_no_memory, 1}, {a_user_has_so_many, 1},
+                    {all_users_have_so_many, 1}));
+    return test_run(suite);
+}
