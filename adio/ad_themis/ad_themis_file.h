@@ -5,20 +5,28 @@
 #include "ad_themis_flat.h"
 #include "ad_themis_hint_check.h"
 
+/* Of the bytes moved so far, those that were moved without messages. */
+typedef enum ADIOI_THEMIS_Direct_used {
+    AD_THEMIS_DIRECT_NONE,
+    AD_THEMIS_DIRECT_SOME,
+    AD_THEMIS_DIRECT_ALL
+} ADIOI_THEMIS_Direct_used;
+
 typedef struct ADIOI_THEMIS_File {
     themis_file_t *handle; /* owned; NULL while it is not open */
     themis_t *session;     /* borrowed from the table of sessions */
     char *name;            /* as the program gave it; owned; NULL while fd->filename is that */
     themis_layout_t layout;
-    unsigned collective_calls;           /* that have reached the driver */
-    int shared_failed;                   /* 1: the last access to the shared file pointer failed */
-    int everywhere;                      /* 1: all ranks of fd->comm have it open, so Close may communicate */
-    char *hint[AD_THEMIS_HINT_NUMBER];   /* owned; NULL: not given, or invalid */
-    int striping_factor, start_iodevice; /* requested for a new file; 0 and -1: none */
-    int cb_nodes;                        /* given by the user; 0: not */
-    ADIOI_THEMIS_Flat view;              /* the file type, unless that is contiguous */
-    struct ADIOI_THEMIS_Coll *coll;      /* the collective path; owned; NULL until it is needed */
-    struct ADIOI_THEMIS_Cache *cache;    /* of independent accesses; owned; NULL: none yet */
+    unsigned collective_calls;            /* that have reached the driver */
+    int shared_failed;                    /* 1: the last access to the shared file pointer failed */
+    int everywhere;                       /* 1: all ranks of fd->comm have it open, so Close may communicate */
+    char *hint[AD_THEMIS_HINT_NUMBER];    /* owned; NULL: not given, or invalid */
+    int striping_factor, start_iodevice;  /* requested for a new file; 0 and -1: none */
+    int cb_nodes;                         /* given by the user; 0: not */
+    ADIOI_THEMIS_Direct_used direct_used; /* as it is shown */
+    ADIOI_THEMIS_Flat view;               /* the file type, unless that is contiguous */
+    struct ADIOI_THEMIS_Coll *coll;       /* the collective path; owned; NULL until it is needed */
+    struct ADIOI_THEMIS_Cache *cache;     /* of independent accesses; owned; NULL: none yet */
 } ADIOI_THEMIS_File;
 
 static inline ADIOI_THEMIS_File *ADIOI_THEMIS_file(ADIO_File fd)
