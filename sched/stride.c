@@ -96,8 +96,8 @@ static void stride_charge_moved(themis_sched_t *sched, themis_sched_entry_t *ent
     take_snapshot(state, now);
     if (!themis_sched_entry_is_busy(entry) && account->pass < state->older)
         account->pass = state->older;
-    double room = (double)(THEMIS_SCHED_PHASE * sched->options.quantum) -
-                  (account->pass - state->virtual_time) * entry->share;
+    double room =
+        (double)(THEMIS_SCHED_PHASE * sched->options.quantum) - (account->pass - state->virtual_time) * entry->share;
     if (room > 0)
         stride_charge(sched, entry, bytes < room ? bytes : room);
 }

@@ -52,13 +52,13 @@ static json_t *policy_tree_json(themis_server_t *server)
 /* With the lock. */
 static json_t *direct_json(const themis_server_t *server, const themis_store_usage_t *usage)
 {
+    const char *pages = usage->huge ? "huge" : strcmp(server->config.store, "arena") == 0 ? "4 KiB" : "none";
     themis_server_direct_usage_t direct;
 
     themis_server_direct_usage(server, &direct);
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:I}", "mode", direct.mode, "grants", (json_int_t)direct.grants,
                      "revoked", (json_int_t)direct.revoked, "bytes_read", (json_int_t)direct.read, "bytes_written",
-                     (json_int_t)direct.written, "pages", usage->huge ? "huge" : "4 KiB", "huge_bytes",
-                     (json_int_t)usage->huge);
+                     (json_int_t)direct.written, "pages", pages, "huge_bytes", (json_int_t)usage->huge);
 }
 
 /* With the lock. */

@@ -106,7 +106,7 @@ static uint32_t count_of_process(const themis_server_direct_t *direct, pid_t pid
     return count;
 }
 
-/* *client: the one that is to be used; one that was made, and is not, is left to the caller. */
+/* *client: the one to use. Another request of the session may have made one meanwhile. */
 static themis_status_t client_attach(themis_server_request_t *request, themis_server_direct_client_t *made,
                                      themis_server_direct_client_t **client)
 {
@@ -131,32 +131,54 @@ static themis_status_t client_attach(themis_server_request_t *request, themis_se
     return THEMIS_OK;
 }
 
+/* Who a process of this host is; another user than the unknown one. */
+static themis_status_t credentials_of(const themis_server_request_t *request, themis_net_peer_credentials_t *who)
+{
+    themis_status_t status = themis_net_conn_credentials(request->conn, who);
+
+    return status != THEMIS_OK || who->uid == THEMIS_SERVER_DIRECT_UNKNOWN_USER ? THEMIS_UNSUPPORTED : THEMIS_OK;
+}
+
+int themis_server_direct_client_is_near(const themis_server_request_t *request)
+{
+    themis_net_peer_credentials_t who;
+
+    return credentials_of(request, &who) == THEMIS_OK;
+}
+
+themis_server_direct_client_t *themis_server_direct_client_find(themis_server_request_t *request)
+{
+    themis_server_t *server = request->server;
+    themis_server_direct_client_t *found;
+    themis_net_peer_credentials_t who;
+
+    if (credentials_of(request, &who) != THEMIS_OK)
+        return NULL;
+    pthread_mutex_lock(&server->lock);
+    found = client_of_session(server, request->session, who.pid, themis_util_clock_now());
+    pthread_mutex_unlock(&server->lock);
+    return found;
+}
+
 themis_status_t themis_server_direct_client_get(themis_server_request_t *request,
                                                 themis_server_direct_client_t **client)
 {
     themis_server_t *server = request->server;
-    themis_server_direct_client_t *made = NULL, *found;
+    themis_server_direct_client_t *made, *used = NULL;
     themis_net_peer_credentials_t who;
+    themis_status_t status = credentials_of(request, &who);
 
-    if (themis_net_conn_credentials(request->conn, &who) != THEMIS_OK || who.uid == THEMIS_SERVER_DIRECT_UNKNOWN_USER)
-        return THEMIS_UNSUPPORTED;
-    pthread_mutex_lock(&server->lock);
-    found = client_of_session(server, request->session, who.pid, themis_util_clock_now());
-    pthread_mutex_unlock(&server->lock);
-    if (found) {
-        *client = found;
-        return THEMIS_OK;
-    }
-    themis_status_t status = client_create(server, &who, &made);
+    if (status == THEMIS_OK)
+        status = client_create(server, &who, &made);
     if (status != THEMIS_OK)
         return status;
     pthread_mutex_lock(&server->lock);
-    status = client_attach(request, made, &found);
+    status = client_attach(request, made, &used);
     pthread_mutex_unlock(&server->lock);
-    if (status != THEMIS_OK || found != made)
+    if (used != made)
         themis_server_direct_client_free(server, made);
     if (status == THEMIS_OK)
-        *client = found;
+        *client = used;
     return status;
 }
 

@@ -4,7 +4,8 @@
 #include "server/client_session.h"
 #include "server/direct_state.h"
 
-/* Bytes that one client may have moved in one ns, more than any memory allows; a slot that says more is not believed. */
+/* Bytes that one client may have moved in one ns, more than any memory allows; a slot that says more is not believed.
+ */
 enum { PLAUSIBLE_BYTES_PER_NS = 200 };
 
 static themis_util_direct_slot_t *slot_of(const themis_server_direct_grant_t *grant)

@@ -42,7 +42,8 @@ static uint64_t mapping_begin(mapping_t *mapping)
     if (bucket->changing)
         return CHANGE_RETRY;
     mapping->changes = bucket->changes;
-    mapping->grant = themis_server_direct_grant_find(direct, mapping->client, mapping->map->object);
+    if (mapping->client)
+        mapping->grant = themis_server_direct_grant_find(direct, mapping->client, mapping->map->object);
     if (mapping->grant) {
         mapping->grant->users++;
         return 0;
@@ -52,32 +53,42 @@ static uint64_t mapping_begin(mapping_t *mapping)
     return mapping->grant ? 0 : MISSING_RETRY;
 }
 
-static uint64_t retry_after(themis_status_t status)
-{
-    return status == THEMIS_UNSUPPORTED ? OWNER_RETRY : MISSING_RETRY;
-}
-
-/* Opens and pins the object of a fresh grant. Returns as mapping_begin; then the grant is gone. */
-static uint64_t mapping_pin(mapping_t *mapping)
+/* Opens and pins the object of a fresh grant. */
+static themis_status_t mapping_pin(mapping_t *mapping)
 {
     themis_server_t *server = mapping->request->server;
     themis_server_direct_grant_t *grant = mapping->grant;
     uint32_t uid = mapping->request->session->identity.uid;
 
-    grant->client = mapping->client;
     grant->id = mapping->map->object;
     themis_status_t status = mapping->map->allocate
                                  ? themis_server_object_requests_open(server, grant->id, uid, &grant->object)
                                  : themis_store_open(server->store, grant->id, 0, uid, &grant->object);
-    if (status == THEMIS_OK) {
-        status = themis_store_pin(server->store, grant->object, uid, &grant->cell);
-        if (status == THEMIS_OK)
-            return 0;
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_store_pin(server->store, grant->object, uid, &grant->cell);
+    if (status != THEMIS_OK)
         themis_store_close(server->store, grant->object);
+    return status;
+}
+
+/* All that a fresh grant needs before it is in force. Memory is given only to who owns the object, since every user
+ * takes a segment. Returns as mapping_begin; then the grant is gone. */
+static uint64_t mapping_prepare(mapping_t *mapping)
+{
+    themis_status_t status = mapping_pin(mapping);
+
+    if (status != THEMIS_OK) {
+        free(mapping->grant);
+        return status == THEMIS_UNSUPPORTED ? OWNER_RETRY : MISSING_RETRY;
     }
-    free(grant);
-    mapping->grant = NULL;
-    return retry_after(status);
+    if (!mapping->client)
+        status = themis_server_direct_client_get(mapping->request, &mapping->client);
+    mapping->grant->client = mapping->client;
+    if (status == THEMIS_OK)
+        return 0;
+    themis_server_direct_grant_free(mapping->request->server, mapping->grant);
+    return status == THEMIS_UNSUPPORTED ? UINT64_MAX : CROWDED_RETRY;
 }
 
 /* Finds the extents; without them the grant in force stays as it is. */
@@ -169,7 +180,7 @@ static void mapping_reply(const mapping_t *mapping, themis_proto_mapped_t *reply
     themis_server_reply_send(mapping->request, THEMIS_OK, reply, NULL);
 }
 
-/* Fills in all of the reply but the extents. The client has one more user. */
+/* Fills in all of the reply but the extents. */
 static void mapping_make(mapping_t *mapping, themis_proto_mapped_t *reply)
 {
     themis_server_t *server = mapping->request->server;
@@ -179,7 +190,7 @@ static void mapping_make(mapping_t *mapping, themis_proto_mapped_t *reply)
     reply->retry = mapping_begin(mapping);
     pthread_mutex_unlock(&server->lock);
     if (!reply->retry && mapping->fresh)
-        reply->retry = mapping_pin(mapping);
+        reply->retry = mapping_prepare(mapping);
     if (reply->retry)
         return;
     mapping_fill(mapping);
@@ -187,8 +198,7 @@ static void mapping_make(mapping_t *mapping, themis_proto_mapped_t *reply)
     reply->retry = mapping_end(mapping, &grant);
     if (!reply->retry) {
         reply->grant = grant->number;
-        reply->slot =
-            location_of(grant->client->location, grant->slot * (uint64_t)sizeof(themis_util_direct_slot_t));
+        reply->slot = location_of(grant->client->location, grant->slot * (uint64_t)sizeof(themis_util_direct_slot_t));
         reply->cell = location_of(grant->cell, 0);
     }
     pthread_mutex_unlock(&server->lock);
@@ -208,10 +218,12 @@ static uint64_t map_refusal(themis_server_request_t *request)
     int want = THEMIS_SERVER_ACCESS_READ | THEMIS_SERVER_ACCESS_WRITE;
     uint64_t retry = UINT64_MAX;
 
+    if (!is_client(request) || !themis_server_direct_client_is_near(request))
+        return retry;
     if (themis_server_access_object(&request->session->identity, request->body.map.object, want) != THEMIS_OK)
         return OWNER_RETRY;
     pthread_mutex_lock(&request->server->lock);
-    if (is_client(request) && request->session->job)
+    if (request->session->job)
         retry = themis_server_direct_refusal(request->server, request->session->job, themis_util_clock_now());
     pthread_mutex_unlock(&request->server->lock);
     return retry;
@@ -222,17 +234,15 @@ static void map_serve(themis_server_request_t *request)
     themis_server_t *server = request->server;
     mapping_t mapping = {.request = request, .map = &request->body.map};
     themis_proto_mapped_t reply = {.retry = map_refusal(request)};
-    themis_status_t status = THEMIS_UNSUPPORTED;
 
-    if (!reply.retry)
-        status = themis_server_direct_client_get(request, &mapping.client);
-    if (status == THEMIS_OK) {
+    if (!reply.retry) {
+        mapping.client = themis_server_direct_client_find(request);
         mapping_make(&mapping, &reply);
+    }
+    if (mapping.client) {
         pthread_mutex_lock(&server->lock);
         themis_server_direct_client_put(server, mapping.client, themis_util_clock_now());
         pthread_mutex_unlock(&server->lock);
-    } else if (!reply.retry) {
-        reply.retry = status == THEMIS_UNSUPPORTED ? UINT64_MAX : CROWDED_RETRY;
     }
     mapping_reply(&mapping, &reply);
 }
@@ -244,8 +254,7 @@ static void unmap_serve(themis_server_request_t *request)
 
     pthread_mutex_lock(&server->lock);
     if (request->session->direct)
-        grant =
-            themis_server_direct_grant_find(server->direct, request->session->direct, request->body.object.object);
+        grant = themis_server_direct_grant_find(server->direct, request->session->direct, request->body.object.object);
     if (grant)
         themis_server_direct_grant_revoke(server, grant, themis_util_clock_now());
     pthread_mutex_unlock(&server->lock);

@@ -14,16 +14,16 @@ struct themis_server_direct_client;
 
 typedef struct themis_server_direct_grant {
     struct themis_server_direct_client *client;
-    uint64_t id; /* of the object */
+    uint64_t id;                   /* of the object */
     themis_store_object_t *object; /* open and pinned */
     themis_store_location_t cell;
-    uint32_t number;               /* never 0 */
-    uint32_t slot;                 /* of the client */
+    uint32_t number; /* never 0 */
+    uint32_t slot;   /* of the client */
     int revoked;
-    uint32_t users;                /* requests that are being served with its pin */
-    uint64_t started;              /* ns */
-    uint64_t read, written;        /* what the slot said last */
-    uint64_t counted;              /* bytes, of both */
+    uint32_t users;                                 /* requests that are being served with its pin */
+    uint64_t started;                               /* ns */
+    uint64_t read, written;                         /* what the slot said last */
+    uint64_t counted;                               /* bytes, of both */
     struct themis_server_direct_grant *next, *prev; /* in its bucket; of a dropped one, in `dropped` */
 } themis_server_direct_grant_t;
 
@@ -35,12 +35,12 @@ typedef struct themis_server_direct_client {
     int finished; /* 1: the client writes to its block no more */
     int ended;    /* 1: its process has ended */
     themis_util_direct_slot_t *slots;
-    themis_store_location_t location; /* of the slots */
-    uint32_t active, revoked;         /* grants */
-    uint32_t users;                   /* requests that are being served with it */
-    uint32_t place;                   /* in `looks` */
-    int moved;                        /* 1: bytes, at the last look */
-    uint64_t pause;                   /* ns between looks at what ends */
+    themis_store_location_t location;                               /* of the slots */
+    uint32_t active, revoked;                                       /* grants */
+    uint32_t users;                                                 /* requests that are being served with it */
+    uint32_t place;                                                 /* in `looks` */
+    int moved;                                                      /* 1: bytes, at the last look */
+    uint64_t pause;                                                 /* ns between looks at what ends */
     themis_server_direct_grant_t *grants[THEMIS_UTIL_DIRECT_SLOTS]; /* by slot; NULL: free */
     struct themis_server_direct_client *next, *prev;                /* in `left`, once it is out of `looks` */
 } themis_server_direct_client_t;
@@ -71,15 +71,15 @@ typedef struct themis_server_direct {
     themis_server_direct_bucket_t buckets[THEMIS_SERVER_DIRECT_BUCKETS];
     themis_server_direct_look_t *looks; /* `clients` of them, in no order; owned, with the clients */
     uint32_t clients, capacity;
-    uint64_t next_look;                     /* ns; no look is due before */
-    themis_server_direct_grant_t *dropped;  /* list: ended grants, whose objects are still pinned */
-    themis_server_direct_client_t *left;    /* list: ended clients, whose blocks are still allocated */
-    uint32_t active, revoked;               /* grants */
-    uint32_t last_number;                   /* of a grant */
-    uint64_t holder;                        /* number of the job that was given a grant last */
+    uint64_t next_look;                        /* ns; no look is due before */
+    themis_server_direct_grant_t *dropped;     /* list: ended grants, whose objects are still pinned */
+    themis_server_direct_client_t *left;       /* list: ended clients, whose blocks are still allocated */
+    uint32_t active, revoked;                  /* grants */
+    uint32_t last_number;                      /* of a grant */
+    uint64_t holder;                           /* number of the job that was given a grant last */
     uint64_t recent_job, recent, recent_other; /* number of the job that was active last; ns of that; ns when any
                                                   other was */
-    uint64_t read, written;                 /* bytes */
+    uint64_t read, written;                    /* bytes */
 } themis_server_direct_t;
 
 /* --- direct.c ----------------------------------------------------------------------------------------------------- */
@@ -109,10 +109,14 @@ void themis_server_direct_grant_free(themis_server_t *server, themis_server_dire
 
 /* --- direct_clients.c --------------------------------------------------------------------------------------------- */
 
+/* 1: the request comes from a process of this host whose user is known. Without the lock. */
+int themis_server_direct_client_is_near(const themis_server_request_t *request);
+/* The client that the request's session has, with one more user, or NULL. Without the lock. */
+themis_server_direct_client_t *themis_server_direct_client_find(themis_server_request_t *request);
 /*
- * The client of the request's session, made if it has none, with one more user. THEMIS_UNSUPPORTED: it is not on this
- * host, or nothing tells when its process ends. THEMIS_BUSY: it has too many blocks. THEMIS_DISCONNECTED, and errors of
- * themis_store_block_allocate. Without the lock.
+ * The same, made if there is none. THEMIS_UNSUPPORTED: it is not on this host, or nothing tells when its process ends.
+ * THEMIS_BUSY: its process has too many. THEMIS_DISCONNECTED, and errors of themis_store_block_allocate. Without the
+ * lock.
  */
 themis_status_t themis_server_direct_client_get(themis_server_request_t *request,
                                                 themis_server_direct_client_t **client);

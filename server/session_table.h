@@ -52,11 +52,11 @@ typedef struct themis_server_session {
     int heartbeat_queued;                  /* 1: a HEARTBEAT is among them, or is being served */
     uint64_t heartbeat_served;             /* ns; last_heard of the last HEARTBEAT that was served at once */
     themis_server_discarded_t discarded;
-    uint32_t epoch;              /* connections lost so far */
-    uint32_t in_service;         /* scheduled requests that a worker or the network has */
-    uint32_t in_service_earlier; /* those of them that came by an earlier connection */
-    uint32_t stalled;            /* stalled slices */
-    uint32_t unlocks;            /* locks granted, less the UNLOCKs that bypassed the queues */
+    uint32_t epoch;                             /* connections lost so far */
+    uint32_t in_service;                        /* scheduled requests that a worker or the network has */
+    uint32_t in_service_earlier;                /* those of them that came by an earlier connection */
+    uint32_t stalled;                           /* stalled slices */
+    uint32_t unlocks;                           /* locks granted, less the UNLOCKs that bypassed the queues */
     struct themis_server_direct_client *direct; /* NULL: it has had no direct access */
     themis_server_saved_replies_t replies;
     UT_hash_handle hh; /* by number; hh.next is the next one in the table */

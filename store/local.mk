@@ -7,6 +7,11 @@ store_libthemis_store_la_SOURCES = store/arena.c store/arena.h store/arena_direc
 	store/space_memory.c store/space_memory.h store/store.c store/store.h
 
 check_PROGRAMS += test/store/test_store
-test_store_test_store_SOURCES = test/store/test_store.c
+test_store_test_store_SOURCES = test/store/test_store.c test/store/objects.c test/store/objects.h
 test_store_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
+
+check_PROGRAMS += test/store/test_direct
+test_store_test_direct_SOURCES = test/store/test_direct.c test/store/objects.c test/store/objects.h
+test_store_test_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_store_test_direct_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)

@@ -75,8 +75,9 @@ struct themis_store_space {
     int direct;
     unsigned max_order;
     uint32_t segment_count, segment_units, reserve; /* segments that owners leave for others while they can */
-    pthread_mutex_t change;                         /* taken before the lock: segments change their owner */
+    pthread_mutex_t change; /* taken before the lock, by who gives a segment to another owner; also of what follows */
     uint64_t serials;
+    int warned; /* that a segment got no memory */
     pthread_mutex_t lock;
     segment_t *segments;
     pool_t *pools; /* uthash, by owner */
@@ -347,8 +348,10 @@ static int segment_acquire(themis_store_space_t *space, uint32_t owner, uint32_t
     if (!segment)
         return 0;
     themis_status_t status = is_new ? THEMIS_OK : segment_renew(space, segment, shared);
-    if (status != THEMIS_OK)
+    if (status != THEMIS_OK && !space->warned) {
+        space->warned = 1;
         themis_warn("no memory for another part of the arena: %s", themis_status_string(status));
+    }
     pthread_mutex_lock(&space->lock);
     pool_t *pool = status == THEMIS_OK ? pool_get(space, owner) : NULL;
     if (pool)

@@ -169,6 +169,7 @@ static void command_build(const themis_tools_local_servers_options_t *options,
     argument_add(command, "--index", text);
     default_size(options->count, text, sizeof text);
     argument_add(command, "--size", options->size ? options->size : text);
+    argument_add(command, "--direct", "on");
     argument_add(command, "--log", options->keep ? "info" : "warn");
     if (options->policy)
         argument_add(command, "--policy", options->policy);

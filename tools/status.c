@@ -28,18 +28,20 @@ static json_t *server_query(themis_t *session, uint32_t index)
 
 static void print_server(const json_t *row)
 {
-    const json_t *server = json_object_get(row, "server"), *sharing = json_object_get(server, "sharing");
+    const json_t *server = json_object_get(row, "server"), *sharing = json_object_get(server, "sharing"),
+                 *direct = json_object_get(server, "direct");
 
     if (!json_is_true(json_object_get(row, "reachable"))) {
         printf("%3.0f  %s\n", themis_tools_json_number(row, "number"), themis_tools_json_text(row, "error"));
         return;
     }
-    printf("%3.0f  %-22s %-8s %-16s %10.0f %10.0f %10.0f %10.0f %5.0f %7.0f%s\n",
+    printf("%3.0f  %-22s %-8s %-16s %10.0f %10.0f %10.0f %10.0f %5.0f %7.0f  %s, %s%s\n",
            themis_tools_json_number(row, "number"), themis_tools_json_text(server, "name"),
            themis_tools_json_text(server, "store"), themis_tools_json_text(sharing, "policy"),
            mib(server, "used_bytes"), mib(server, "capacity_bytes"), mib(server, "bytes_read"),
            mib(server, "bytes_written"), themis_tools_json_number(server, "jobs"),
-           themis_tools_json_number(server, "queued"),
+           themis_tools_json_number(server, "queued"), themis_tools_json_text(direct, "mode"),
+           themis_tools_json_text(direct, "pages"),
            json_is_true(json_object_get(server, "draining")) ? "  draining" : "");
 }
 
@@ -65,8 +67,8 @@ static void print_servers(const json_t *rows)
     size_t i;
     json_t *row;
 
-    printf("%3s  %-22s %-8s %-16s %10s %10s %10s %10s %5s %7s\n", "no.", "server", "store", "policy", "used MiB",
-           "of MiB", "read MiB", "writ. MiB", "jobs", "queued");
+    printf("%3s  %-22s %-8s %-16s %10s %10s %10s %10s %5s %7s  %s\n", "no.", "server", "store", "policy", "used MiB",
+           "of MiB", "read MiB", "writ. MiB", "jobs", "queued", "direct, pages");
     json_array_foreach(rows, i, row)
     {
         print_server(row);

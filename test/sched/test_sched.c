@@ -501,6 +501,78 @@ END_TEST
 
 /* The linker redirects the allocations of the library under test to these (--wrap in sched/local.mk). */
 static uint64_t allocations;
+/* A job that has moved bytes without requests while it was alone has its share as soon as another comes, and so has the
+ * other: the first one is neither behind nor ahead. */
+START_TEST(bytes_moved_alone_are_not_held_against_a_job)
+{
+    themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
+    rig_t rig;
+
+    rig_create(&rig, &chosen, 2, 2);
+    rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 4), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 4);
+    a->start = 10 * THEMIS_NS_PER_S;
+    b->start = 10 * THEMIS_NS_PER_S + 1000;
+    for (uint64_t ms = 1; ms < 9999; ms += 100)
+        themis_sched_charge(rig.sched, a->job, UINT64_C(10) << 30, ms * THEMIS_NS_PER_MS);
+    ck_assert_uint_eq(a->job->cost, 100 * (UINT64_C(10) << 30));
+    rig_run_seconds(&rig, 10.2);
+    rig_expect_part(&rig, a, 0.5, _i == 0 ? 0.02 : 0.3);
+    rig_expect_part(&rig, b, 0.5, _i == 0 ? 0.02 : 0.3);
+    ck_assert_uint_eq(rig.idle_while_queued, 0);
+    rig_destroy(&rig);
+}
+END_TEST
+
+/* While others have requests it is charged, but is never set back by more than some quanta, so that its own requests
+ * are served soon. */
+START_TEST(bytes_moved_beside_others_are_charged_within_limits)
+{
+    themis_sched_options_t chosen = rig_options("job-fair", "stride");
+    const double limit = THEMIS_SCHED_PHASE + 4;
+    rig_t rig;
+
+    rig_create(&rig, &chosen, 1, 2);
+    rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 4), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 4);
+    rig_run_seconds(&rig, 2);
+    rig_expect_part(&rig, a, 0.5, 0.01);
+    uint64_t moved_a = a->moved, moved_b = b->moved;
+    themis_sched_charge(rig.sched, a->job, 8 * MIB, rig.now);
+    rig_run(&rig, rig.now + THEMIS_NS_PER_S / 10);
+    double ahead = (double)((b->moved - moved_b) - (a->moved - moved_a)) / (double)MIB;
+    ck_assert_double_eq_tol(ahead, 8, 2);
+    moved_a = a->moved, moved_b = b->moved;
+    for (int i = 0; i < 100; i++)
+        themis_sched_charge(rig.sched, a->job, UINT64_C(1) << 40, rig.now);
+    rig_run(&rig, rig.now + THEMIS_NS_PER_S / 10);
+    ahead = (double)((b->moved - moved_b) - (a->moved - moved_a)) / (double)MIB;
+    ck_assert_double_ge(ahead, 8);
+    ck_assert_double_le(ahead, limit);
+    rig_destroy(&rig);
+}
+END_TEST
+
+/* It keeps its place in the policy's tree without a request. */
+START_TEST(a_job_that_moves_bytes_has_its_share)
+{
+    themis_sched_options_t chosen = rig_options("job-fair", "stride");
+    rig_t rig;
+
+    rig_create(&rig, &chosen, 1, 2);
+    rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 1), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 1);
+    a->start = UINT64_MAX;
+    for (int i = 0; i < 50; i++) {
+        themis_sched_charge(rig.sched, a->job, 100, rig.now);
+        rig_run_seconds(&rig, 0.1);
+    }
+    ck_assert_double_eq_tol(themis_sched_share(rig.sched, a->job), 0.5, 1e-9);
+    ck_assert(!themis_sched_is_alone(rig.sched, a->job));
+    ck_assert(themis_sched_is_alone(rig.sched, b->job));
+    rig_run_seconds(&rig, 2);
+    ck_assert_double_eq(themis_sched_share(rig.sched, a->job), 0);
+    rig_destroy(&rig);
+}
+END_TEST
+
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -560,6 +632,8 @@ int main(void)
                     {lone_requests_do_not_end_together, 10}, {starvation_is_bounded, 5},
                     {tiny_requests_are_charged_by_time, 1}, {policies_change_without_loss, 1},
                     {fifo_keeps_the_order_of_arrival, 1}, {quiet_jobs_leave_the_tree, 1},
-                    {stride_has_a_third_of_the_error, 1}, {serving_allocates_nothing, 2 * (2 + COMPARATORS)}));
+                    {stride_has_a_third_of_the_error, 1}, {bytes_moved_alone_are_not_held_against_a_job, 2},
+                    {bytes_moved_beside_others_are_charged_within_limits, 1}, {a_job_that_moves_bytes_has_its_share, 1},
+                    {serving_allocates_nothing, 2 * (2 + COMPARATORS)}));
     return test_run(suite);
 }

@@ -57,8 +57,10 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
 {
     rig_client_t *client = arg;
 
-    (void)conn;
     ck_assert_uint_le(length, sizeof client->bytes);
+    if (client->descriptor >= 0)
+        close(client->descriptor);
+    client->descriptor = themis_net_take_descriptor(conn);
     memcpy(client->bytes, bytes, length);
     client->length = length;
     client->replied = 1;
@@ -100,6 +102,7 @@ static rig_client_t *open_client(const themis_server_t *server, uint64_t session
     rig_client_t *client = calloc(1, sizeof *client);
 
     client->session = session;
+    client->descriptor = -1;
     client->next_id = 1;
     ck_assert_int_eq(themis_net_create(options, &handlers, client, &client->net), THEMIS_OK);
     ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", server->port, 10 * THEMIS_NS_PER_S, &client->conn),
@@ -130,6 +133,8 @@ void rig_client_close(rig_client_t *client, int goodbye)
     themis_net_conn_close(client->conn);
     themis_net_conn_unref(client->conn);
     themis_net_destroy(client->net);
+    if (client->descriptor >= 0)
+        close(client->descriptor);
     free(client);
 }
 

@@ -19,6 +19,7 @@ typedef struct rig_client {
     uint32_t replies; /* so far */
     size_t length;
     uint8_t bytes[1 << 16];
+    int descriptor; /* that came with it, or -1; owned by who takes it */
     themis_proto_header_t header;
     themis_proto_body_t body;
 } rig_client_t;

@@ -15,8 +15,12 @@
 #include "test/lib/run.h"
 #include "test/sched/rig.h"
 
-static const themis_server_open_metrics_t server = {
-    .name = "a\"b", .workers = 2, .capacity = 1 << 30, .used = 4096, .uptime = 1500000000};
+static const themis_server_open_metrics_t server = {.name = "a\"b",
+                                                    .workers = 2,
+                                                    .capacity = 1 << 30,
+                                                    .used = 4096,
+                                                    .uptime = 1500000000,
+                                                    .direct = {.mode = "auto", .grants = 3, .read = 5, .written = 7}};
 
 static void create(rig_t *rig)
 {
@@ -141,6 +145,8 @@ START_TEST(metrics_are_open_metrics)
     ck_assert_ptr_nonnull(strstr(text, "themis_job_share_ratio{job_id=\"17\",uid=\"1000\",gid=\"100\"} 0.75\n"));
     ck_assert_ptr_nonnull(strstr(text, "job_id=\"odd \\\"name\\\\\""));
     ck_assert_ptr_nonnull(strstr(text, "name=\"a\\\"b\""));
+    ck_assert_ptr_nonnull(strstr(text, "\nthemis_direct_bytes_total{direction=\"write\"} 7\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nthemis_direct_grants 3\n"));
     size_t length = strlen(text);
     ck_assert_str_eq(text + length - 6, "# EOF\n");
     for (char *at = text; at < text + length;) {
