@@ -24,8 +24,8 @@ adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_t
 	adio/ad_themis/ad_themis_hint_check.h adio/ad_themis/ad_themis_hints.c adio/ad_themis/ad_themis_hints.h \
 	adio/ad_themis/ad_themis_hooks.c adio/ad_themis/ad_themis_hooks.h adio/ad_themis/ad_themis_io.c \
 	adio/ad_themis/ad_themis_io.h adio/ad_themis/ad_themis_list.c adio/ad_themis/ad_themis_list.h \
-	adio/ad_themis/ad_themis_name.c adio/ad_themis/ad_themis_name.h adio/ad_themis/ad_themis_open.c \
-	adio/ad_themis/ad_themis_open.h adio/ad_themis/ad_themis_request.c adio/ad_themis/ad_themis_request.h \
+	adio/ad_themis/ad_themis_direct.c adio/ad_themis/ad_themis_direct.h adio/ad_themis/ad_themis_name.c \
+	adio/ad_themis/ad_themis_name.h adio/ad_themis/ad_themis_open.c adio/ad_themis/ad_themis_open.h adio/ad_themis/ad_themis_request.c adio/ad_themis/ad_themis_request.h \
 	adio/ad_themis/ad_themis_session.c adio/ad_themis/ad_themis_session.h adio/ad_themis/ad_themis_view.c \
 	adio/ad_themis/ad_themis_view.h adio/glue/arguments.c adio/glue/collective.c adio/glue/datatype.c adio/glue/error.c \
 	adio/glue/error.h adio/glue/file.c adio/glue/file.h adio/glue/init.c adio/glue/init.h adio/glue/interception.def \

@@ -155,7 +155,8 @@ themis_status_t themis_session_info(themis_t *session, themis_session_info_t *in
                                     .policy_fault = peer == &unknown ? "" : peer->policy_fault,
                                     .stripe_size = peer->layout.stripe_size,
                                     .stripe_count = peer->layout.count,
-                                    .all_local = all_local};
+                                    .all_local = all_local,
+                                    .direct = session->settings.direct};
     pthread_mutex_unlock(&session->poller.lock);
     return THEMIS_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ad_themis_coll_info.h"
 #include <stdio.h>
+#include "ad_themis_direct.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hints.h"
 #include "util/log.h"
@@ -87,6 +88,7 @@ void ADIOI_THEMIS_Coll_info_show(ADIOI_THEMIS_Coll *coll)
     ADIO_File fd = coll->fd;
     themis_collective_info_t info;
 
+    ADIOI_THEMIS_Direct_show(fd);
     themis_collective_info(coll->coll, &info);
     if (info.mode != coll->shown_mode)
         ADIOI_THEMIS_Hints_show(fd, "themis_collective_used", themis_collective_mode_name(info.mode));

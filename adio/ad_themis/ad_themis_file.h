@@ -5,6 +5,13 @@
 #include "ad_themis_flat.h"
 #include "ad_themis_hint_check.h"
 
+/* Of the bytes moved so far, those that were moved without messages. */
+typedef enum ADIOI_THEMIS_Direct_used {
+    AD_THEMIS_DIRECT_NONE,
+    AD_THEMIS_DIRECT_SOME,
+    AD_THEMIS_DIRECT_ALL
+} ADIOI_THEMIS_Direct_used;
+
 typedef struct ADIOI_THEMIS_File {
     themis_file_t *handle; /* owned; NULL while it is not open */
     themis_t *session;     /* borrowed from the table of sessions */
@@ -16,6 +23,7 @@ typedef struct ADIOI_THEMIS_File {
     char *hint[AD_THEMIS_HINT_NUMBER];        /* owned; NULL: not given, or invalid */
     int striping_factor, start_iodevice;      /* requested for a new file; 0 and -1: none */
     int cb_nodes;                             /* given by the user; 0: not */
+    ADIOI_THEMIS_Direct_used direct_used;     /* as it is shown */
     ADIOI_THEMIS_Flat view;                   /* the file type, unless that is contiguous */
     MPI_Datatype viewed;                      /* the file type whose form view_type is */
     const themis_util_flat_type_t *view_type; /* borrowed; NULL: not known since the view was set */

@@ -15,6 +15,8 @@
     X(aggregators, AGGREGATORS, NULL)                                                                                  \
     X(topology, TOPOLOGY, NULL)                                                                                        \
     X(cache, CHOICE, "auto|off|on")                                                                                    \
+    X(direct, CHOICE, "auto|on|off")                                                                                   \
+    X(direct_used, SHOWN, NULL)                                                                                        \
     X(stripe_count, SHOWN, NULL)                                                                                       \
     X(stripe_first, SHOWN, NULL)                                                                                       \
     X(topology_used, SHOWN, NULL)                                                                                      \

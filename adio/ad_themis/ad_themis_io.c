@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ad_themis_io.h"
 #include "ad_themis_cache.h"
+#include "ad_themis_direct.h"
 #include "ad_themis_error.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hooks.h"
@@ -121,6 +122,7 @@ int ADIOI_THEMIS_Io_contiguous(const ADIOI_THEMIS_Access *access, ADIO_Status *r
         status = io_contiguous(access, offset, &done);
         code = ADIOI_THEMIS_FAILURE(status, fd->filename);
     }
+    ADIOI_THEMIS_Direct_show(fd);
     fd->fp_sys_posn = offset + (ADIO_Offset)done;
     if (access->position == AD_THEMIS_AT_POINTER)
         fd->fp_ind += (ADIO_Offset)done;
@@ -140,6 +142,7 @@ int ADIOI_THEMIS_Io_strided(const ADIOI_THEMIS_Access *access, ADIO_Status *resu
         status = io_strided(access, &done);
         code = ADIOI_THEMIS_FAILURE(status, fd->filename);
     }
+    ADIOI_THEMIS_Direct_show(fd);
     fd->fp_sys_posn = -1;
     ADIOI_THEMIS_Access_set_status(access, done, result);
     return code;

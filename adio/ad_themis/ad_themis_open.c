@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "ad_themis_cache.h"
+#include "ad_themis_direct.h"
 #include "ad_themis_coll_file.h"
 #include "ad_themis_control.h"
 #include "ad_themis_file.h"
@@ -233,6 +234,7 @@ static void file_show(ADIO_File fd)
     if (file->start_iodevice >= 0)
         ADIOI_THEMIS_Hints_show_number(fd, "start_iodevice", file->layout.first);
     ADIOI_THEMIS_Hints_show(fd, "themis_cache", cached ? "on" : "off");
+    ADIOI_THEMIS_Direct_opened(fd);
     /* In ROMIO since MPICH 4.1. HDF5 reads it: at "false" it calls MPI_File_sync after collective writes. */
     ADIOI_THEMIS_Hints_show(fd, "romio_visibility_immediate", cached ? "false" : "true");
     if (themis_session_info(file->session, &info) != THEMIS_OK)

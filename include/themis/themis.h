@@ -83,6 +83,7 @@ typedef struct themis_session_info {
     uint64_t stripe_size;     /* of new files */
     uint32_t stripe_count;
     int all_local; /* 1: every server is on this host and copies directly */
+    int direct;    /* as in themis_options_t, for new handles */
 } themis_session_info_t;
 THEMIS_API themis_status_t themis_session_info(themis_t *session, themis_session_info_t *info);
 

@@ -45,6 +45,7 @@ static void nonsense(const char *name)
         {"themis_aggregators", "some", ""},
         {"themis_topology", "/no/such/file", "auto"},
         {"themis_cache", "maybe", "off"},
+        {"themis_direct", "perhaps", "auto"},
         {"themis_no_such_thing", "1", ""},
     };
 

@@ -572,6 +572,13 @@ START_TEST(a_session_makes_its_job_larger)
 }
 END_TEST
 
+/* What reads and writes do, by messages as well. */
+static void connect_without_direct(void)
+{
+    setenv("THEMIS_DIRECT", "off", 1);
+    connect_session();
+}
+
 int main(void)
 {
     Suite *suite = suite_create("client live");
@@ -585,6 +592,9 @@ int main(void)
                     {directories_are_listed_in_order, 1}, {renaming, 1}, {locks_exclude_other_handles, 1},
                     {counters_count, 1}, {servers_have_one_identity, 1}, {sessions_report_what_is_in_force, 1},
                     {a_session_makes_its_job_larger, 1}));
+    test_case(suite, "messages", 60, connect_without_direct, disconnect_session,
+              TESTS({lists_read_what_lists_wrote, TEST_SERVERS}, {holes_read_as_zeros_up_to_the_end, 1},
+                    {large_offsets_and_long_lists, 1}, {many_requests_at_once, 1}, {threads_share_a_file, 1}));
     int failed = test_run(suite);
     test_servers_stop();
     return failed;

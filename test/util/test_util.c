@@ -141,6 +141,8 @@ START_TEST(memory_is_there_or_not)
     ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_OK);
     pieces[1].iov_base = (void *)4096;
     ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
+    pieces[1].iov_base = NULL;
+    ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
     pieces[1].iov_base = good - BLOCK;
     ck_assert_int_eq(themis_util_memory_check(pieces, 3, NULL), THEMIS_BAD_ADDRESS);
     pieces[1] = (struct iovec){good, BLOCK + 1}; /* the last byte */
