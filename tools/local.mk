@@ -7,9 +7,11 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/attri
 	tools/format.c tools/format.h tools/installation.c tools/installation.h tools/jobs.c tools/json.c tools/json.h \
 	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c \
 	tools/mv.c tools/options.c tools/options.h tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
-	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policy.c tools/rm.c tools/rmdir.c \
-	tools/run.c tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/start.c tools/stat.c \
-	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/top.c tools/topo.c
+	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policy.c tools/port_reservation.c \
+	tools/port_reservation.h tools/preload.c tools/preload.h tools/rm.c tools/rmdir.c \
+	tools/run.c tools/server_command.c tools/server_command.h tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/start.c tools/stat.c \
+	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/supervisor.c \
+	tools/supervisor.h tools/top.c tools/topo.c
 tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \
 	-DTHEMIS_VERSION_TEXT='"$(VERSION)"'
 tools_themis_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS)
