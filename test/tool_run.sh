@@ -117,6 +117,45 @@ lost() {
 }
 check "a server that is killed is named" lost
 
+# --- crashes
+
+# named PATTERN FILE: the file gets a backtrace with that function within 20 s.
+named() {
+    for _ in $(seq 200); do
+        ! grep -q -e "$1" "$2" || return 0
+        sleep 0.1
+    done
+    cat "$2"
+    return 1
+}
+crashing_server() {
+    themisd --listen 127.0.0.1 --port 0 --size 64m --port-file "$T/port" >"$T/crash" 2>&1 &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    await_files 20 "$T/port" && kill -SEGV "$pid" && named 'themisd(themis_server_engine_join+0x' "$T/crash"
+}
+# A rank that waits for a server.
+crashing_rank() {
+    free_port
+    # shellcheck disable=SC2086
+    $run "THEMIS_SERVERS=127.0.0.1:$testlib_port" THEMIS_TIMEOUT=30s themis run -- "$hello" themis:/f >"$T/crash" 2>&1 &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    for _ in $(seq 100); do
+        ! pgrep -P "$(pgrep -P "$pid" || echo 1)" -f "^$hello" >"$T/rank" || break
+        sleep 0.1
+    done
+    sleep 1
+    kill -SEGV "$(cat "$T/rank")" && named 'libthemis-mpiio.so(ADIOI_THEMIS_[A-Za-z_]*+0x' "$T/crash"
+}
+case ${THEMIS_VARIANT-} in
+asan | tsan) skip "backtraces" "a sanitizer prints them" ;;
+*)
+    check "the backtrace of a server names its functions" crashing_server
+    check "so that of a rank in the driver" crashing_rank
+    ;;
+esac
+
 # --- many at once
 
 # together N: that many at once, each with servers of its own that its command uses, all succeed.
