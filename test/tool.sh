@@ -6,7 +6,8 @@
 unset THEMIS_SERVERS THEMIS_CONFIG
 HOME=$T # no configuration of the user's
 TMPDIR=$T
-export HOME TMPDIR
+XDG_RUNTIME_DIR=$T/none # no servers of the user's
+export HOME TMPDIR XDG_RUNTIME_DIR
 
 themis() { timeout -k 5 60 themis "$@"; }
 

@@ -334,9 +334,9 @@ void themis_tools_local_servers_ended(themis_tools_local_servers_t *servers, pid
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] == pid) {
             servers->pids[i] = 0;
-            themis_tools_error("server %d has ended, %s %d: its part of the files is gone", i,
-                               WIFSIGNALED(status) ? "by signal" : "with status",
-                               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+            themis_tools_note("server %d has ended, %s %d: its part of the files is gone", i,
+                              WIFSIGNALED(status) ? "by signal" : "with status",
+                              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         }
 }
 

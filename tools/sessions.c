@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/command.h"
+#include "tools/server_list.h"
 
+enum { LIST_BYTES = 4096 };
 static const char scheme[] = "themis:";
 
 /* One for each server list that was named; a tool runs in one thread and uses few. */
@@ -15,10 +17,32 @@ typedef struct known {
 
 static known_t *all_known;
 
+/* Where nothing is configured: the list of `themis start`, owned by the caller; else NULL. */
+static char *list_started(void)
+{
+    char started[LIST_BYTES], *list = NULL;
+    themis_status_t status = themis_configured_servers(NULL, &list);
+
+    free(list);
+    return status == THEMIS_NO_ENTRY && themis_tools_server_list_started(started, sizeof started) ? strdup(started)
+                                                                                                  : NULL;
+}
+
+static themis_status_t list_connect(const char *servers, themis_t **session)
+{
+    themis_options_t options;
+    char *started = servers ? NULL : list_started();
+
+    themis_options_init(&options);
+    options.servers = started ? started : servers;
+    themis_status_t status = themis_connect(&options, session);
+    free(started);
+    return status;
+}
+
 int themis_tools_session_get(const char *servers, themis_t **session)
 {
     const char *key = servers ? servers : "";
-    themis_options_t options;
     known_t *known = all_known;
 
     while (known && strcmp(known->servers, key) != 0)
@@ -27,12 +51,10 @@ int themis_tools_session_get(const char *servers, themis_t **session)
         *session = known->session;
         return THEMIS_TOOLS_OK;
     }
-    themis_options_init(&options);
-    options.servers = servers;
     known = calloc(1, sizeof *known);
     if (known)
         known->servers = strdup(key);
-    if (!known || !known->servers || themis_connect(&options, &known->session) != THEMIS_OK) {
+    if (!known || !known->servers || list_connect(servers, &known->session) != THEMIS_OK) {
         themis_tools_error("%s", known && known->servers ? themis_last_error() : "out of memory");
         free(known ? known->servers : NULL);
         free(known);

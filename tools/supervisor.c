@@ -124,6 +124,14 @@ int themis_tools_supervisor_signal(void)
     return self.ended_by;
 }
 
+int themis_tools_supervisor_go_on(void)
+{
+    if (themis_tools_supervisor_signal() == SIGKILL)
+        return 0;
+    self.ended_by = 0;
+    return 1;
+}
+
 /* --- the command's processes -------------------------------------------------------------------------------------- */
 
 static void command_exec(const themis_tools_supervised_t *supervised, pid_t supervisor)

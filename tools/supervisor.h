@@ -20,6 +20,9 @@ int themis_tools_supervise(int (*work)(void *arg), void *arg);
 /* The signal upon which work is to end, or 0: one that was passed on, or SIGKILL if the tool is gone. */
 int themis_tools_supervisor_signal(void);
 
+/* Forgets a signal that was passed on, for what is to be done in spite of it. Returns 1, or 0 if the tool is gone. */
+int themis_tools_supervisor_go_on(void);
+
 typedef struct themis_tools_supervised {
     char **command;                                    /* with its arguments, borrowed */
     int (*prepare)(void *arg);                         /* in the child, before exec; not 0: the child ends with that */
