@@ -110,7 +110,7 @@ static int compare_servers(themis_t *a, themis_t *b, int *same)
 
 int themis_tools_session_same_servers(themis_t *a, themis_t *b, int *same)
 {
-    static struct {
+    static _Thread_local struct {
         themis_t *a, *b;
         int same;
     } last; /* for the files of a tree the question is always the same */
