@@ -13,7 +13,7 @@
 #include "tools/supervisor.h"
 #include "util/config.h"
 
-enum { LIST_BYTES = 4096 };
+enum { LIST_BYTES = 4096, CANNOT_RUN = 126 /* this status and above: the command was not run, or ended by a signal */ };
 
 typedef struct running {
     themis_tools_local_servers_options_t options;
@@ -89,7 +89,7 @@ static int stages_run(running_t *running)
         return result;
     int copied = themis_tools_staging_end(&running->staging, copy_run, running);
     if (running->with_servers && !running->staging.quiet && !running->staging.keep)
-        themis_tools_discard_tell(running->servers.list, result != THEMIS_TOOLS_OK);
+        themis_tools_discard_tell(running->servers.list, result > 0 && result < CANNOT_RUN);
     return result == THEMIS_TOOLS_OK ? copied : result;
 }
 
