@@ -30,7 +30,7 @@ adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_t
 	adio/ad_themis/ad_themis_view.h adio/glue/arguments.c adio/glue/collective.c adio/glue/datatype.c adio/glue/error.c \
 	adio/glue/error.h adio/glue/file.c adio/glue/file.h adio/glue/init.c adio/glue/init.h adio/glue/interception.def \
 	adio/glue/interception.h adio/glue/lock.c adio/glue/lock.h adio/glue/mpir_ext.h adio/glue/romio_hooks.c \
-	adio/glue/set_view.c
+	adio/glue/set_view.c util/backtrace_symbols.c
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
 	$(ROMIO_WRAPPED:%=-Wl,--wrap=%)

@@ -20,7 +20,7 @@ server_libthemis_server_la_LIBADD = store/libthemis-store.la sched/libthemis-sch
 	net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(ROCKSDB_LIBS)
 
 sbin_PROGRAMS += server/themisd
-server_themisd_SOURCES = server/main.c
+server_themisd_SOURCES = server/main.c util/backtrace_symbols.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +23,7 @@
 enum { MAX_OPTIONS = 128, ERROR_BYTES = 1024, EXIT_USAGE = 2 };
 
 typedef struct command_line {
-    const char *file, *pid_file, *port_file;
+    const char *file, *pid_file, *port_file, *port_fd;
     int daemon, check;
     /* options of the configuration, in their order: they are set again whenever the file is read */
     const char *names[MAX_OPTIONS], *values[MAX_OPTIONS];
@@ -36,6 +37,7 @@ static void usage(FILE *out)
                  "  --daemon           goes to the background once it listens\n"
                  "  --pid-file         file for the process id\n"
                  "  --port-file        file for the port, written when the server is ready\n"
+                 "  --port-fd          the same for an open file descriptor, which is closed then\n"
                  "  --check            checks the configuration and exits\n"
                  "  --help, --version\n"
                  "keys of the configuration file as options (doc/configuration.md):\n");
@@ -59,6 +61,7 @@ static int option_set(command_line_t *line, const char *name, const char *value)
     const char **own = strcmp(name, "config") == 0      ? &line->file
                        : strcmp(name, "pid-file") == 0  ? &line->pid_file
                        : strcmp(name, "port-file") == 0 ? &line->port_file
+                       : strcmp(name, "port-fd") == 0   ? &line->port_fd
                                                         : NULL;
 
     if (own) {
@@ -132,6 +135,22 @@ static int write_number(const char *path, long number)
         errno = ENAMETOOLONG;
     if (!file || fprintf(file, "%ld\n", number) < 0 || fclose(file) != 0 || rename(fresh, path) != 0) {
         themis_error("cannot write %s: %s", path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* Who started this server reads the port from a pipe; without it the pipe's end says that the server has ended. */
+static int port_report(const char *fd_text, unsigned port)
+{
+    int64_t fd;
+
+    if (themis_util_config_integer(fd_text, STDERR_FILENO + 1, INT_MAX, &fd) != THEMIS_OK) {
+        themis_error("--port-fd %s: expected the number of an open file descriptor from 3", fd_text);
+        return -1;
+    }
+    if (dprintf((int)fd, "%u\n", port) < 0 || close((int)fd) != 0) {
+        themis_error("cannot write to --port-fd %s: %s", fd_text, strerror(errno));
         return -1;
     }
     return 0;
@@ -247,7 +266,8 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
     if (pthread_create(&thread, NULL, signals_main, &signals) != 0 || themis_server_start(server) != THEMIS_OK)
         return EXIT_FAILURE;
     int failed = (line->pid_file && write_number(line->pid_file, (long)getpid()) < 0) ||
-                 (line->port_file && write_number(line->port_file, server->port) < 0);
+                 (line->port_file && write_number(line->port_file, server->port) < 0) ||
+                 (line->port_fd && port_report(line->port_fd, server->port) < 0);
     pthread_mutex_lock(&server->lock); /* a client may change the policy already */
     themis_info("%s listens at port %u, %s of %llu MiB, policy %s", server->config.name, server->port,
                 themis_store_type(server->store), (unsigned long long)(server->config.size >> 20),

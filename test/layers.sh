@@ -52,11 +52,12 @@ objects() {
     done
 }
 
-# unprefixed LAYER: exported names without their layer's prefix that no installed header declares.
+# unprefixed LAYER: exported names without their layer's prefix that no installed header declares. backtrace_symbols takes
+# the place of the C library's.
 unprefixed() {
     # shellcheck disable=SC2046 # a list of files
     nm -g --defined-only $(objects "$1") 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u |
-        grep -vE "^themis_$1_|^_|^main\$" | grep -vxF -f "$T/public"
+        grep -vE "^themis_$1_|^_|^(main|backtrace_symbols)\$" | grep -vxF -f "$T/public"
 }
 cat "$THEMIS_SRC"/include/themis/*.h | grep -oE '\bthemis_[a-z0-9_]+' | sort -u >"$T/public"
 

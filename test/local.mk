@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += .ci/run test/packages.txt test/run.sh $(integration_scripts) test/lib/setup.sh test/lib/testlib.sh \
-	test/lib/run.h test/lib/scratch.h test/lib/yield_shim.c test/lib/posix_shim.c test/lib/disk_shim.c test/lib/quiet_check.c test/lib/asan.supp test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
+	test/lib/run.h test/lib/scratch.h test/lib/yield_shim.c test/lib/posix_shim.c test/lib/disk_shim.c test/lib/profiler_shim.c test/lib/quiet_check.c test/lib/asan.supp test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
 	test/cluster/fabric.sh test/cluster/finalize_shim.c
 # Integration scripts of this directory.
 integration_scripts = test/layers.sh test/names.sh test/format.sh test/docs.sh test/examples.sh test/hdf5.sh test/hdf5_source.sh test/pnetcdf_source.sh test/cluster.sh test/distcheck.sh \
-	test/collective.sh test/order.sh test/configure.sh test/library.sh test/many.sh test/tool.sh test/faults.sh test/themisd.sh test/stores.sh test/disk.sh test/client/crowd.c
+	test/collective.sh test/order.sh test/configure.sh test/library.sh test/many.sh test/tool.sh test/tool_run.sh test/tool_cp.sh test/tool_down.sh test/completion.sh test/faults.sh test/themisd.sh test/stores.sh test/disk.sh test/client/crowd.c
 
 # Unit programs are those of check_PROGRAMS that are called test_*; others serve integration scripts.
 .PHONY: print-check-programs
@@ -30,7 +30,7 @@ $(hdf5_tests): %: $(srcdir)/%.c
 	$(AM_V_CC)$(MKDIR_P) test/adio && $(EXAMPLE_CC) $(HDF5_CFLAGS) -o $@ $< $(HDF5_LIBS)
 
 # Preloaded into ranks; each says why.
-noinst_shims = test/cluster/finalize_shim.so test/lib/yield_shim.so
+noinst_shims = test/cluster/finalize_shim.so test/lib/yield_shim.so test/lib/profiler_shim.so
 CLEANFILES += $(noinst_shims)
 all-local: $(noinst_shims)
 test/cluster/finalize_shim.so: $(srcdir)/test/cluster/finalize_shim.c
@@ -40,3 +40,6 @@ test/cluster/finalize_shim.so: $(srcdir)/test/cluster/finalize_shim.c
 test/lib/yield_shim.so: $(srcdir)/test/lib/yield_shim.c
 	$(AM_V_CC)$(MKDIR_P) test/lib && $(CC) $(THEMIS_CFLAGS) $(UCX_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ \
 	    $(srcdir)/test/lib/yield_shim.c -ldl
+
+test/lib/profiler_shim.so: $(srcdir)/test/lib/profiler_shim.c
+	$(AM_V_CC)$(MKDIR_P) test/lib && $(EXAMPLE_CC) -fPIC -shared -o $@ $(srcdir)/test/lib/profiler_shim.c -ldl

@@ -6,7 +6,8 @@
 unset THEMIS_SERVERS THEMIS_CONFIG
 HOME=$T # no configuration of the user's
 TMPDIR=$T
-export HOME TMPDIR
+XDG_RUNTIME_DIR=$T/none # no servers of the user's
+export HOME TMPDIR XDG_RUNTIME_DIR
 
 themis() { timeout -k 5 60 themis "$@"; }
 
@@ -223,7 +224,7 @@ for to in dir dir/sub dir/sub/new softdir softdir/sub dir/sub/../../dir other/up
     check "cp -r $from $to" kept 1 "^themis cp: cannot copy a directory, '$from', into itself, '.*'\$" themis cp -r "$from" "$to"
 done
 check "cp -r of a symbolic link to a directory into that" kept 1 "'softdir', into itself, 'dir/sub/softdir'" themis cp -r softdir dir/sub
-check "cp -r of what leads to the target by a symbolic link" says 1 "'other/updir', into itself, 'dir/sub/other/updir'" themis cp -r other dir/sub
+check "cp -r of what leads to the target by a symbolic link" says 1 "'other/updir', into itself, 'dir/sub/other/updir'" themis cp -rL other dir/sub
 check "and no further" prints "dir/sub
 dir/sub/other" find dir/sub
 rmdir dir/sub/other
@@ -259,7 +260,9 @@ check "they stop" outcome 0 env "THEMIS_SERVERS=$others" timeout 60 themis stop 
 mkfifo "$T/self/dir/fifo" "$T/self/other/g"
 ln -s /dev/zero "$T/self/dir/zero"
 check "cp -r of a FIFO in a tree says so and goes on" says 1 "dir/fifo is neither a file nor a directory" themis cp -r dir themis:/special
-check "so of a device" grep -q "dir/zero is neither a file nor a directory" "$T/err"
+check "so of a symbolic link" grep -q "dir/zero is a symbolic link; it is not copied" "$T/err"
+check "with -L of the device that it leads to" says 1 "dir/zero is neither a file nor a directory" themis cp -rL dir themis:/specials
+themis rm -r themis:/specials
 check "with the rest" prints more themis cat themis:/special/g
 check "cp -r does not write to a FIFO in a tree" says 1 "other/g is neither a file nor a directory" themis cp -r themis:/special/. other
 rm "$T/self/dir/fifo" "$T/self/other/g" "$T/self/dir/zero"
@@ -289,7 +292,7 @@ cd "$T" || exit 1
 # --- run with servers that are configured
 
 check "run uses configured servers" prints "$list" themis run -- sh -c 'echo "$THEMIS_SERVERS"'
-check "run preloads the driver before what is there" prints "$THEMIS_PREFIX/lib/libthemis-mpiio.so:/lib/x86_64-linux-gnu/libm.so.6" \
+check "run preloads the driver behind what is there" prints "/lib/x86_64-linux-gnu/libm.so.6:$THEMIS_PREFIX/lib/libthemis-mpiio.so" \
     env LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6 timeout 60 themis run -- sh -c 'echo "$LD_PRELOAD"'
 
 # --- stop

@@ -9,13 +9,14 @@ static int file_write(const char *text)
 {
     themis_tools_endpoint_t source, out = {.fd = STDOUT_FILENO};
     themis_tools_location_t from;
+    const themis_tools_pipelined_t plain = {0};
     const char *cause;
     int result = themis_tools_location_at(text, &from);
 
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_endpoint_open_source(&from, &source);
     if (result == THEMIS_TOOLS_OK) {
-        if (themis_tools_pipelined_copy(source, out, NULL, NULL, &cause) != THEMIS_OK)
+        if (themis_tools_pipelined_copy(source, out, &plain, &cause) != THEMIS_OK)
             result = themis_tools_error("%s: %s", text, cause);
         themis_tools_endpoint_close(&source, &from, 0);
     }

@@ -32,6 +32,15 @@ static void message_print(const char *format, va_list list)
     fputc('\n', stderr);
 }
 
+void themis_tools_note(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    message_print(format, list);
+    va_end(list);
+}
+
 int themis_tools_error(const char *format, ...)
 {
     va_list list;

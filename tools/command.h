@@ -33,7 +33,9 @@ void themis_tools_command_help(const themis_tools_command_t *command, FILE *out)
 /* The same for the running one, on standard error; returns THEMIS_TOOLS_USAGE. */
 int themis_tools_usage(void);
 
-/* "themis NAME: text" on standard error; returns THEMIS_TOOLS_FAILED. */
+/* "themis NAME: text" on standard error. */
+__attribute__((format(printf, 1, 2))) void themis_tools_note(const char *format, ...);
+/* The same; returns THEMIS_TOOLS_FAILED. */
 __attribute__((format(printf, 1, 2))) int themis_tools_error(const char *format, ...);
 /* The same for a mistake in the command line; returns THEMIS_TOOLS_USAGE. */
 __attribute__((format(printf, 1, 2))) int themis_tools_misuse(const char *format, ...);

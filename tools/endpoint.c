@@ -39,9 +39,18 @@ static int local_open(const char *path, int flags, uint32_t mode, themis_tools_e
     return THEMIS_TOOLS_OK;
 }
 
+/* It may be a file whose offset others share: it is read or written from there. */
+static int stream_open(int fd, themis_tools_endpoint_t *end)
+{
+    *end = (themis_tools_endpoint_t){.fd = dup(fd)};
+    return end->fd >= 0 ? THEMIS_TOOLS_OK : themis_tools_error_errno("-");
+}
+
 int themis_tools_endpoint_open_source(const themis_tools_location_t *location, themis_tools_endpoint_t *end)
 {
     *end = (themis_tools_endpoint_t){.fd = -1, .is_regular = 1};
+    if (themis_tools_location_is_stream(location))
+        return stream_open(STDIN_FILENO, end);
     return location->session ? source_open_remote(location, end) : local_open(location->path, O_RDONLY, 0, end);
 }
 
@@ -49,8 +58,24 @@ int themis_tools_endpoint_open_target(const themis_tools_location_t *location, u
                                       themis_tools_endpoint_t *end)
 {
     *end = (themis_tools_endpoint_t){.fd = -1, .is_regular = 1};
+    if (themis_tools_location_is_stream(location))
+        return stream_open(STDOUT_FILENO, end);
     return location->session ? target_open_remote(location, mode, end)
                              : local_open(location->path, O_WRONLY | O_CREAT, mode, end);
+}
+
+int themis_tools_endpoint_create(const themis_tools_location_t *location, uint32_t mode, const themis_layout_t *layout,
+                                 themis_tools_endpoint_t *end)
+{
+    const int flags = THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE | THEMIS_OPEN_EXCLUSIVE;
+
+    *end = (themis_tools_endpoint_t){.fd = -1, .is_regular = 1};
+    if (location->session)
+        return themis_open(location->session, location->path, flags, mode, layout, &end->file) == THEMIS_OK
+                   ? THEMIS_TOOLS_OK
+                   : themis_tools_error_last();
+    end->fd = open(location->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    return end->fd >= 0 ? THEMIS_TOOLS_OK : themis_tools_error_errno(location->path);
 }
 
 int themis_tools_endpoint_close(themis_tools_endpoint_t *end, const themis_tools_location_t *location, int written)
@@ -66,19 +91,4 @@ int themis_tools_endpoint_close(themis_tools_endpoint_t *end, const themis_tools
         result = themis_tools_error_errno(location->path);
     }
     return result;
-}
-
-int themis_tools_endpoint_is_same_file(const themis_tools_endpoint_t *a, const themis_tools_endpoint_t *b, int *same)
-{
-    struct stat at, bt;
-
-    *same = 0;
-    if (a->file && b->file)
-        return strcmp(themis_file_path(a->file), themis_file_path(b->file)) != 0
-                   ? THEMIS_TOOLS_OK
-                   : themis_tools_session_same_servers(themis_file_session(a->file), themis_file_session(b->file),
-                                                       same);
-    if (!a->file && !b->file && a->is_regular && b->is_regular)
-        *same = fstat(a->fd, &at) == 0 && fstat(b->fd, &bt) == 0 && at.st_dev == bt.st_dev && at.st_ino == bt.st_ino;
-    return THEMIS_TOOLS_OK;
 }

@@ -13,13 +13,15 @@ typedef struct themis_tools_endpoint {
     int replaces; /* a regular target that existed: it is emptied as soon as the first bytes of the source were read */
 } themis_tools_endpoint_t;
 
+/* "-" is standard input here. */
 int themis_tools_endpoint_open_source(const themis_tools_location_t *location, themis_tools_endpoint_t *end);
-/* Keeps what the target holds: it may turn out to be the source, or the source to be unreadable. */
+/* "-" is standard output here. Keeps what the target holds: it may turn out to be the source, or the source to be
+ * unreadable. */
 int themis_tools_endpoint_open_target(const themis_tools_location_t *location, uint32_t mode,
                                       themis_tools_endpoint_t *end);
+/* A new file beside a target, with that layout (NULL: the servers' default). */
+int themis_tools_endpoint_create(const themis_tools_location_t *location, uint32_t mode, const themis_layout_t *layout,
+                                 themis_tools_endpoint_t *end);
 /* written: what was written to a server is made durable before. */
 int themis_tools_endpoint_close(themis_tools_endpoint_t *end, const themis_tools_location_t *location, int written);
-
-/* Paths on the same servers are files, since there are no links. A stream may be copied to itself: nothing is lost. */
-int themis_tools_endpoint_is_same_file(const themis_tools_endpoint_t *a, const themis_tools_endpoint_t *b, int *same);
 #endif

@@ -2,15 +2,34 @@
 # One command with subcommands: each is a file and a line in the table of main.c.
 bin_PROGRAMS += tools/themis
 tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/attributes.c tools/attributes.h tools/cat.c \
-	tools/command.c tools/command.h tools/cp.c tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
+	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
+	tools/copy_tree.h tools/cp.c tools/discard.c tools/discard.h tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
 	tools/fabric_levels.h tools/fabric_option.c tools/fabric_option.h tools/fabric_svg.c tools/fabric_svg.h \
-	tools/format.c tools/format.h tools/installation.c tools/installation.h tools/jobs.c tools/json.c tools/json.h \
+	tools/format.c tools/format.h tools/installation.c tools/installation.h tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h \
 	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c \
 	tools/mv.c tools/options.c tools/options.h tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
-	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policy.c tools/rm.c tools/rmdir.c \
-	tools/run.c tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/start.c tools/stat.c \
-	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/top.c tools/topo.c
-tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \
+	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policy.c tools/port_reservation.c \
+	tools/port_reservation.h tools/preload.c tools/preload.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \
+	tools/run.c tools/server_command.c tools/server_command.h tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/staging.c tools/staging.h tools/start.c tools/stat.c \
+	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/supervisor.c \
+	tools/supervisor.h tools/top.c tools/topo.c
+tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) $(XXHASH_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \
 	-DTHEMIS_VERSION_TEXT='"$(VERSION)"'
-tools_themis_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS)
+tools_themis_LDADD = aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(XXHASH_LIBS)
 tools_themis_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
+
+# Completion in shells asks the tool for its commands and options.
+EXTRA_DIST += tools/completion/themis.bash
+zsh_completiondir = $(datadir)/zsh/site-functions
+fish_completiondir = $(datadir)/fish/vendor_completions.d
+dist_zsh_completion_DATA = tools/completion/_themis
+dist_fish_completion_DATA = tools/completion/themis.fish
+bash_completiondir = $(datadir)/bash-completion/completions
+install-data-local: install-bash-completion
+uninstall-local: uninstall-bash-completion
+.PHONY: install-bash-completion uninstall-bash-completion
+install-bash-completion:
+	$(MKDIR_P) $(DESTDIR)$(bash_completiondir)
+	$(INSTALL_DATA) $(srcdir)/tools/completion/themis.bash $(DESTDIR)$(bash_completiondir)/themis
+uninstall-bash-completion:
+	rm -f $(DESTDIR)$(bash_completiondir)/themis

@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each server needs the addresses of all: their ports are reserved first, all at once, and each is handed over to its
+ * server, which reports through a pipe when it listens. The pipe's end without a report says that it has ended.
+ */
 #define _GNU_SOURCE
 #include "tools/local_servers.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "themis/themis.h"
 #include "tools/command.h"
 #include "tools/installation.h"
+#include "tools/port_reservation.h"
+#include "tools/server_command.h"
 #include "util/clock.h"
 #include "util/config.h"
 
-enum {
-    PATH_BYTES = 4096,
-    MAX_ARGUMENTS = 96,
-    MAX_SETTINGS = 31,
-    START_ATTEMPTS = 3,
-    SHOWN_LINES = 5,
-    LINE_BYTES = 1024
-};
-static const uint64_t start_limit = 20 * THEMIS_NS_PER_S, stop_limit = 15 * THEMIS_NS_PER_S;
-static const uint64_t min_timeout = 50 * THEMIS_NS_PER_MS, max_timeout = THEMIS_NS_PER_S;
+enum { PATH_BYTES = 4096, SHOWN_LINES = 5, LINE_BYTES = 1024, LOOK_MS = 100 };
+static const uint64_t start_limit = 120 * THEMIS_NS_PER_S, stop_limit = 15 * THEMIS_NS_PER_S;
 
 int themis_tools_local_servers_check(themis_tools_local_servers_options_t *options)
 {
@@ -40,148 +35,56 @@ int themis_tools_local_servers_check(themis_tools_local_servers_options_t *optio
         return themis_tools_misuse("-s %s: expected a number from 1 to %d", options->number, THEMIS_TOOLS_MAX_SERVERS);
     for (const char *at = options->settings; at; at = strchr(at + 1, ','))
         settings++;
-    if (settings > MAX_SETTINGS)
-        return themis_tools_misuse("-o: more than %d settings", MAX_SETTINGS);
+    if (settings > THEMIS_TOOLS_MAX_SETTINGS)
+        return themis_tools_misuse("-o: more than %d settings", THEMIS_TOOLS_MAX_SETTINGS);
     options->count = (int)count;
     return THEMIS_TOOLS_OK;
 }
 
-/* --- the command line of a server --------------------------------------------------------------------------------- */
+/* --- ports -------------------------------------------------------------------------------------------------------- */
 
-/* A socket bound to a port of loopback, 0 for any; *address gets the port. -1 with errno. */
-static int port_bind(uint16_t port, int reuse, struct sockaddr_in *address)
+/* Servers that start: what is needed until all have reported. */
+typedef struct starting {
+    const themis_tools_local_servers_options_t *options;
+    const char *program;
+    int reserved[THEMIS_TOOLS_MAX_SERVERS]; /* descriptors that hold the ports */
+    uint16_t ports[THEMIS_TOOLS_MAX_SERVERS];
+    int reports[THEMIS_TOOLS_MAX_SERVERS]; /* reading ends of pipes; -1: none, or reported */
+} starting_t;
+
+static void list_fill(const starting_t *starting, themis_tools_local_servers_t *servers)
 {
-    socklen_t length = sizeof *address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    *address =
-        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
-    if (fd >= 0 && reuse)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
-    if (fd < 0 || (bind(fd, (struct sockaddr *)address, length) == 0 &&
-                   getsockname(fd, (struct sockaddr *)address, &length) == 0))
-        return fd;
-    close(fd);
-    return -1;
-}
-
-/* Chooses free ports: all are held at once so that they differ. */
-static int ports_choose(themis_tools_local_servers_t *servers)
-{
-    int sockets[THEMIS_TOOLS_MAX_SERVERS], opened = 0, result = THEMIS_TOOLS_OK;
-    struct sockaddr_in address;
     size_t used = 0;
 
-    while (opened < servers->count && (sockets[opened] = port_bind(0, 0, &address)) >= 0)
-        used += (size_t)snprintf(servers->list + used, sizeof servers->list - used, "%s127.0.0.1:%u",
-                                 opened++ ? "," : "", ntohs(address.sin_port));
-    if (opened < servers->count)
-        result = themis_tools_error_errno("no free port on 127.0.0.1");
-    while (opened-- > 0)
-        close(sockets[opened]);
-    return result;
+    for (int i = 0; i < servers->count; i++)
+        used += (size_t)snprintf(servers->list + used, sizeof servers->list - used, "%s127.0.0.1:%u", i ? "," : "",
+                                 starting->ports[i]);
 }
 
-/* 1 if another process has one of the ports; closed connections do not count. */
-static int ports_are_taken(const themis_tools_local_servers_t *servers)
+static int ports_reserve(starting_t *starting, themis_tools_local_servers_t *servers)
 {
-    const char *at = servers->list;
-    struct sockaddr_in address;
-
-    for (int i = 0; i < servers->count; i++) {
-        at = strchr(at, ':') + 1;
-        int fd = port_bind((uint16_t)strtoul(at, NULL, 10), 1, &address);
-        if (fd < 0)
-            return 1;
-        close(fd);
-    }
-    return 0;
+    for (int i = 0; i < servers->count; i++)
+        if ((starting->reserved[i] = themis_tools_port_reserve(&starting->ports[i])) < 0)
+            return themis_tools_error_errno("no free port on 127.0.0.1");
+    list_fill(starting, servers);
+    return THEMIS_TOOLS_OK;
 }
 
-/* Half of the free memory, divided among all; pages are allocated as they are used. */
-static void default_size(int count, char *text, size_t size)
+static void starting_init(starting_t *starting, const themis_tools_local_servers_options_t *options,
+                          const char *program)
 {
-    unsigned long long kib = 0;
-    char line[256];
-    FILE *file = fopen("/proc/meminfo", "re");
-
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
-            break;
-    if (file)
-        fclose(file);
-    kib = kib / 2 / (unsigned)count;
-    snprintf(text, size, "%lluk", (kib > 65536 ? kib : 65536) & ~3ull);
+    *starting = (starting_t){.options = options, .program = program};
+    for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++)
+        starting->reserved[i] = starting->reports[i] = -1;
 }
 
-typedef struct command {
-    char *arguments[MAX_ARGUMENTS + 1];
-    int count;
-    int failed;
-} command_t;
-
-/* value may be NULL. */
-static void argument_add(command_t *command, const char *option, const char *value)
+static void starting_end(starting_t *starting)
 {
-    const char *both[] = {option, value};
-
-    for (int i = 0; i < 2 && both[i]; i++) {
-        command->arguments[command->count] = strdup(both[i]);
-        command->failed |= !command->arguments[command->count++];
-    }
-}
-
-/* "key=value" or "key", of `length` bytes. */
-static void setting_add(command_t *command, const char *setting, int length)
-{
-    char *key = strndup(setting, (size_t)length), *value = key ? strchr(key, '=') : NULL, option[256];
-
-    if (value)
-        *value++ = '\0';
-    snprintf(option, sizeof option, "--%s", key ? key : "");
-    argument_add(command, option, value ? value : "yes");
-    command->failed |= !key;
-    free(key);
-}
-
-static void command_free(command_t *command)
-{
-    while (command->count > 0)
-        free(command->arguments[--command->count]);
-}
-
-static void command_build(const themis_tools_local_servers_options_t *options,
-                          const themis_tools_local_servers_t *servers, const char *program, int index,
-                          command_t *command)
-{
-    char text[64], address[64];
-    const char *at = servers->list, *setting = options->settings;
-
-    for (int i = 0; i < index; i++)
-        at = strchr(at, ',') + 1;
-    snprintf(address, sizeof address, "%.*s", (int)strcspn(at, ","), at);
-    *strchr(address, ':') = '\0';
-    argument_add(command, program, NULL);
-    argument_add(command, "--listen", address);
-    argument_add(command, "--port", address + strlen(address) + 1);
-    argument_add(command, "--servers", servers->list);
-    snprintf(text, sizeof text, "%d", index);
-    argument_add(command, "--index", text);
-    default_size(options->count, text, sizeof text);
-    argument_add(command, "--size", options->size ? options->size : text);
-    argument_add(command, "--direct", "on");
-    argument_add(command, "--log", options->keep ? "info" : "warn");
-    if (options->policy)
-        argument_add(command, "--policy", options->policy);
-    /* servers that serve one command only may take the policy that it asks for (the hint themis_policy) */
-    if (!options->keep)
-        argument_add(command, "--policies", "any");
-    while (setting && *setting) {
-        int length = (int)strcspn(setting, ",");
-
-        if (length > 0)
-            setting_add(command, setting, length);
-        setting += length + (setting[length] == ',');
+    for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++) {
+        if (starting->reserved[i] >= 0)
+            close(starting->reserved[i]);
+        if (starting->reports[i] >= 0)
+            close(starting->reports[i]);
     }
 }
 
@@ -205,7 +108,25 @@ static void file_tail_print(FILE *file)
         fputs(lines[i % SHOWN_LINES], stderr);
 }
 
-/* --- starting ----------------------------------------------------------------------------------------------------- */
+/* Servers of run write to standard error, those of start to their logs. */
+static int ended_error(const themis_tools_local_servers_options_t *options, int index)
+{
+    char log[PATH_BYTES];
+    FILE *file;
+
+    if (!options->keep)
+        return themis_tools_error("server %d ended at once; its message is above", index);
+    log_path(options, index, log, sizeof log);
+    themis_tools_error("server %d ended at once; the end of its log, %s:", index, log);
+    file = fopen(log, "re");
+    if (file) {
+        file_tail_print(file);
+        fclose(file);
+    }
+    return THEMIS_TOOLS_FAILED;
+}
+
+/* --- the configuration -------------------------------------------------------------------------------------------- */
 
 /* In the child: replaces file descriptor `fd` by /dev/null. */
 static void null_redirect(int fd, int flags)
@@ -216,61 +137,12 @@ static void null_redirect(int fd, int flags)
         dup2(null, fd);
 }
 
-static void command_exec(command_t *command)
-{
-    unsetenv("LD_PRELOAD");
-    execv(command->arguments[0], command->arguments);
-    fprintf(stderr, "themis: %s: %s\n", command->arguments[0], strerror(errno));
-    _exit(127);
-}
-
-/* In the child: in a session of its own, so that signals of the terminal do not reach it, and ended with the tool
- * unless it is kept. */
-static void server_exec(const themis_tools_local_servers_options_t *options, int index, command_t *command)
-{
-    char log[PATH_BYTES];
-
-    setsid();
-    null_redirect(STDIN_FILENO, O_RDONLY);
-    if (!options->keep) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        null_redirect(STDOUT_FILENO, O_WRONLY);
-    } else {
-        log_path(options, index, log, sizeof log);
-        int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-        if (fd >= 0) {
-            dup2(fd, STDOUT_FILENO);
-            dup2(fd, STDERR_FILENO);
-        }
-    }
-    themis_util_config_env_default("UCX_NET_DEVICES", "lo");
-    command_exec(command);
-}
-
-static int server_start(const themis_tools_local_servers_options_t *options, const char *program, int index,
-                        themis_tools_local_servers_t *servers)
-{
-    command_t command = {0};
-    int result = THEMIS_TOOLS_OK;
-
-    command_build(options, servers, program, index, &command);
-    pid_t pid = command.failed ? -1 : fork();
-    if (pid == 0)
-        server_exec(options, index, &command);
-    if (pid < 0)
-        result = themis_tools_error_errno("a server could not be started");
-    else
-        servers->pids[index] = pid;
-    command_free(&command);
-    return result;
-}
-
 /* In the child: only checks the configuration; messages go to `messages`. */
-static void check_exec(command_t *command, FILE *messages)
+static void check_exec(themis_tools_server_command_t *command, FILE *messages)
 {
     null_redirect(STDOUT_FILENO, O_WRONLY);
     dup2(fileno(messages), STDERR_FILENO);
-    command_exec(command);
+    themis_tools_server_command_exec(command);
 }
 
 /* Waits for `themisd --check`; the messages about a wrong configuration are printed here, once. */
@@ -291,18 +163,19 @@ static int check_wait(pid_t pid, FILE *messages)
     return themis_tools_error("themisd --check failed with status %d", WEXITSTATUS(status));
 }
 
-static int check_configuration(const themis_tools_local_servers_options_t *options, const char *program)
+/* What the caller gave may be wrong; the message comes once, and not from each server. */
+static int configuration_check(const starting_t *starting, const char *list)
 {
-    themis_tools_local_servers_t servers = {.count = options->count};
-    command_t command = {0};
-    int result = ports_choose(&servers);
+    const themis_tools_local_servers_options_t *options = starting->options;
+    themis_tools_server_command_t command;
+    int result;
     FILE *messages;
 
-    if (result != THEMIS_TOOLS_OK)
-        return result;
+    if (!options->size && !options->policy && !options->settings)
+        return THEMIS_TOOLS_OK;
     messages = tmpfile();
-    command_build(options, &servers, program, 0, &command);
-    argument_add(&command, "--check", NULL);
+    themis_tools_server_command_build(options, starting->program, list, 0, &command);
+    themis_tools_server_command_add(&command, "--check", NULL);
     pid_t pid = !messages || command.failed ? -1 : fork();
     if (pid == 0)
         check_exec(&command, messages);
@@ -310,95 +183,121 @@ static int check_configuration(const themis_tools_local_servers_options_t *optio
         result = check_wait(pid, messages);
     else
         result = themis_tools_error("themisd could not be run: %s", command.failed ? "out of memory" : strerror(errno));
-    command_free(&command);
+    themis_tools_server_command_free(&command);
     if (messages)
         fclose(messages);
     return result;
 }
 
-/* The index of a server that has ended since the last call, or -1. */
-static int ended_find(themis_tools_local_servers_t *servers)
-{
-    int status;
+/* --- starting ----------------------------------------------------------------------------------------------------- */
 
-    for (int i = 0; i < servers->count; i++)
-        if (servers->pids[i] > 0 && waitpid(servers->pids[i], &status, WNOHANG) == servers->pids[i]) {
-            servers->pids[i] = 0;
-            return i;
-        }
-    return -1;
-}
-
-/* Each server has answered once, in this session. */
-static int all_answer(const char *list, int count, uint64_t timeout)
-{
-    themis_options_t options;
-    themis_t *session;
-    char *text;
-    int answered = 0;
-
-    themis_options_init(&options);
-    options.servers = list;
-    options.timeout = timeout;
-    if (themis_connect(&options, &session) != THEMIS_OK)
-        return 0;
-    while (answered < count && themis_query(session, (uint32_t)answered, "policy", &text) == THEMIS_OK) {
-        free(text);
-        answered++;
-    }
-    themis_disconnect(session);
-    return answered == count;
-}
-
-/* Servers of run write to standard error, those of start to their logs. */
-static int ended_error(const themis_tools_local_servers_options_t *options, int index)
+/* In the child: in a session of its own, so that signals of the terminal do not reach it, and ended with the tool
+ * unless it is kept. */
+static void server_exec(const themis_tools_local_servers_options_t *options, int index, int report,
+                        themis_tools_server_command_t *command)
 {
     char log[PATH_BYTES];
-    FILE *file;
 
-    if (!options->keep)
-        return themis_tools_error("server %d ended at once; its message is above", index);
-    log_path(options, index, log, sizeof log);
-    themis_tools_error("server %d ended at once; the end of its log, %s:", index, log);
-    file = fopen(log, "re");
-    if (file) {
-        file_tail_print(file);
-        fclose(file);
+    setsid();
+    fcntl(report, F_SETFD, 0); /* stays open */
+    null_redirect(STDIN_FILENO, O_RDONLY);
+    if (!options->keep) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        null_redirect(STDOUT_FILENO, O_WRONLY);
+    } else {
+        log_path(options, index, log, sizeof log);
+        int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        if (fd >= 0) {
+            dup2(fd, STDOUT_FILENO);
+            dup2(fd, STDERR_FILENO);
+        }
     }
-    return THEMIS_TOOLS_FAILED;
+    themis_util_config_env_default("UCX_NET_DEVICES", "lo");
+    themis_tools_server_command_exec(command);
 }
 
-/* Timeouts are short at first, so that a server that cannot start is noticed at once. */
-static int answers_await(const themis_tools_local_servers_options_t *options, themis_tools_local_servers_t *servers)
+static int server_start(starting_t *starting, int index, themis_tools_local_servers_t *servers)
 {
-    uint64_t until = themis_util_clock_now() + start_limit, timeout = min_timeout;
+    themis_tools_server_command_t command;
+    char text[16];
+    int ends[2];
 
-    while (themis_util_clock_now() < until) {
-        int ended = ended_find(servers);
-        if (ended >= 0)
-            return ended_error(options, ended);
-        if (all_answer(servers->list, servers->count, timeout))
-            return THEMIS_TOOLS_OK;
-        timeout = 2 * timeout < max_timeout ? 2 * timeout : max_timeout;
-        usleep(20000);
-    }
-    return themis_tools_error("the servers did not answer: %s%s%s", themis_last_error(),
-                              options->keep ? "; their logs are in " : "", options->keep ? options->directory : "");
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return themis_tools_error_errno("a server could not be started");
+    starting->reports[index] = ends[0];
+    themis_tools_server_command_build(starting->options, starting->program, servers->list, index, &command);
+    snprintf(text, sizeof text, "%d", ends[1]);
+    themis_tools_server_command_add(&command, "--port-fd", text);
+    errno = ENOMEM;
+    pid_t pid = command.failed ? -1 : fork();
+    if (pid == 0)
+        server_exec(starting->options, index, ends[1], &command);
+    int result = pid < 0 ? themis_tools_error_errno("a server could not be started") : THEMIS_TOOLS_OK;
+    if (pid > 0)
+        servers->pids[index] = pid;
+    themis_tools_server_command_free(&command);
+    close(ends[1]);
+    return result;
 }
 
-/* One attempt on ports that are free now. */
-static int start_attempt(const themis_tools_local_servers_options_t *options, const char *program,
-                         themis_tools_local_servers_t *servers)
+/* The pipe of server `index` can be read: the line with its port, or the end. */
+static int report_take(starting_t *starting, int index, themis_tools_local_servers_t *servers)
 {
-    *servers = (themis_tools_local_servers_t){.count = options->count};
-    int result = ports_choose(servers);
+    char line[16];
+    int64_t port;
+    ssize_t length = read(starting->reports[index], line, sizeof line - 1);
 
+    if (length < 0 && errno == EINTR)
+        return THEMIS_TOOLS_OK;
+    close(starting->reports[index]);
+    starting->reports[index] = -1;
+    if (length <= 0) {
+        if (waitpid(servers->pids[index], NULL, 0) > 0)
+            servers->pids[index] = 0;
+        return ended_error(starting->options, index);
+    }
+    line[length] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    if (themis_util_config_integer(line, 1, UINT16_MAX, &port) != THEMIS_OK)
+        return themis_tools_error("server %d reports '%s' as its port", index, line);
+    starting->ports[index] = (uint16_t)port;
+    return THEMIS_TOOLS_OK;
+}
+
+/* Looks at the pipes once; *left: how many servers have not reported. */
+static int reports_poll(starting_t *starting, themis_tools_local_servers_t *servers, int *left)
+{
+    struct pollfd polled[THEMIS_TOOLS_MAX_SERVERS];
+    int result = THEMIS_TOOLS_OK;
+
+    *left = 0;
+    for (int i = 0; i < servers->count; i++) {
+        polled[i] = (struct pollfd){.fd = starting->reports[i], .events = POLLIN};
+        *left += polled[i].fd >= 0;
+    }
+    if (*left == 0 || poll(polled, (nfds_t)servers->count, LOOK_MS) <= 0)
+        return THEMIS_TOOLS_OK;
     for (int i = 0; i < servers->count && result == THEMIS_TOOLS_OK; i++)
-        result = server_start(options, program, i, servers);
-    if (result == THEMIS_TOOLS_OK)
-        result = answers_await(options, servers);
-    if (result != THEMIS_TOOLS_OK)
-        themis_tools_local_servers_stop(servers);
+        if (polled[i].fd >= 0 && polled[i].revents)
+            result = report_take(starting, i, servers);
+    return result;
+}
+
+static int reports_await(starting_t *starting, themis_tools_local_servers_t *servers)
+{
+    const themis_tools_local_servers_options_t *options = starting->options;
+    uint64_t until = themis_util_clock_now() + start_limit;
+    int left = 1, result = THEMIS_TOOLS_OK;
+
+    while (left > 0 && result == THEMIS_TOOLS_OK) {
+        if (options->cancelled && options->cancelled())
+            return THEMIS_TOOLS_FAILED;
+        if (themis_util_clock_now() > until)
+            return themis_tools_error(
+                "%d servers did not start within %u s%s%s", left, (unsigned)(start_limit / THEMIS_NS_PER_S),
+                options->keep ? "; their logs are in " : "", options->keep ? options->directory : "");
+        result = reports_poll(starting, servers, &left);
+    }
     return result;
 }
 
@@ -406,30 +305,52 @@ int themis_tools_local_servers_start(const themis_tools_local_servers_options_t 
                                      themis_tools_local_servers_t *servers)
 {
     char program[PATH_BYTES];
+    starting_t starting;
 
+    *servers = (themis_tools_local_servers_t){.count = options->count};
     if (!themis_tools_installation_find("sbin/themisd", "server/themisd", THEMIS_SBINDIR "/themisd", program,
                                         sizeof program))
         return themis_tools_error("themisd is not installed with this tool");
-    int result = check_configuration(options, program);
-    if (result != THEMIS_TOOLS_OK)
-        return result;
-    /* try again only if another process has taken one of the ports meanwhile */
-    result = start_attempt(options, program, servers);
-    for (int i = 1; i < START_ATTEMPTS && result != THEMIS_TOOLS_OK && ports_are_taken(servers); i++)
-        result = start_attempt(options, program, servers);
+    starting_init(&starting, options, program);
+    int result = ports_reserve(&starting, servers);
+    if (result == THEMIS_TOOLS_OK)
+        result = configuration_check(&starting, servers->list);
+    for (int i = 0; i < servers->count && result == THEMIS_TOOLS_OK; i++)
+        result = server_start(&starting, i, servers);
+    if (result == THEMIS_TOOLS_OK)
+        result = reports_await(&starting, servers);
+    if (result == THEMIS_TOOLS_OK)
+        list_fill(&starting, servers); /* a setting may have given them other ports */
+    else
+        themis_tools_local_servers_stop(servers);
+    starting_end(&starting);
     return result;
 }
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
+void themis_tools_local_servers_ended(themis_tools_local_servers_t *servers, pid_t pid, int status)
+{
+    for (int i = 0; i < servers->count; i++)
+        if (servers->pids[i] == pid) {
+            servers->pids[i] = 0;
+            themis_tools_note("server %d has ended, %s %d: its part of the files is gone", i,
+                              WIFSIGNALED(status) ? "by signal" : "with status",
+                              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        }
+}
+
+/* Waits for those that have ended; 1 if one still runs. */
 static int any_runs(themis_tools_local_servers_t *servers)
 {
-    while (ended_find(servers) >= 0)
-        ;
-    for (int i = 0; i < servers->count; i++)
-        if (servers->pids[i] > 0)
-            return 1;
-    return 0;
+    int running = 0;
+
+    for (int i = 0; i < servers->count; i++) {
+        if (servers->pids[i] > 0 && waitpid(servers->pids[i], NULL, WNOHANG) != 0)
+            servers->pids[i] = 0;
+        running |= servers->pids[i] > 0;
+    }
+    return running;
 }
 
 void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers)

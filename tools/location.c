@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "tools/command.h"
 #include "tools/sessions.h"
+#include "util/clock.h"
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
@@ -70,32 +71,68 @@ const char *themis_tools_location_name(const char *path, size_t *length)
 
 /* --- attributes ------------------------------------------------------------------------------------------------ */
 
-static themis_status_t local_look(const char *path, themis_tools_location_info_t *attributes)
+static void local_fill(const struct stat *stats, themis_tools_location_info_t *attributes)
+{
+    *attributes = (themis_tools_location_info_t){.kind = S_ISDIR(stats->st_mode)   ? THEMIS_TOOLS_DIRECTORY
+                                                         : S_ISREG(stats->st_mode) ? THEMIS_TOOLS_FILE
+                                                         : S_ISLNK(stats->st_mode) ? THEMIS_TOOLS_LINK
+                                                                                   : THEMIS_TOOLS_SPECIAL,
+                                                 .mode = stats->st_mode & 0777,
+                                                 .size = (uint64_t)stats->st_size,
+                                                 .modified = (uint64_t)stats->st_mtim.tv_sec * THEMIS_NS_PER_S +
+                                                             (uint64_t)stats->st_mtim.tv_nsec,
+                                                 .uid = stats->st_uid,
+                                                 .gid = stats->st_gid,
+                                                 .device = stats->st_dev,
+                                                 .inode = stats->st_ino,
+                                                 .links = (uint32_t)stats->st_nlink};
+}
+
+static themis_status_t remote_look(const themis_tools_location_t *location, themis_tools_location_info_t *attributes)
+{
+    themis_stat_t stats;
+    themis_status_t status = themis_stat(location->session, location->path, &stats);
+
+    if (status == THEMIS_OK)
+        *attributes = (themis_tools_location_info_t){
+            .kind = stats.type == THEMIS_TYPE_DIRECTORY ? THEMIS_TOOLS_DIRECTORY : THEMIS_TOOLS_FILE,
+            .mode = stats.mode & 0777,
+            .size = stats.size,
+            .modified = stats.modified,
+            .uid = stats.uid,
+            .gid = stats.gid,
+            .links = 1};
+    return status;
+}
+
+static themis_status_t look(const themis_tools_location_t *location, int flags,
+                            themis_tools_location_info_t *attributes)
 {
     struct stat stats;
 
-    if (stat(path, &stats) != 0)
+    if (location->session)
+        return remote_look(location, attributes);
+    if (fstatat(AT_FDCWD, location->path, &stats, flags) != 0)
         return errno == ENOENT ? THEMIS_NO_ENTRY : THEMIS_IO;
-    *attributes = (themis_tools_location_info_t){S_ISDIR(stats.st_mode)   ? THEMIS_TOOLS_DIRECTORY
-                                                 : S_ISREG(stats.st_mode) ? THEMIS_TOOLS_FILE
-                                                                          : THEMIS_TOOLS_SPECIAL,
-                                                 stats.st_mode & 0777, (uint64_t)stats.st_size};
+    local_fill(&stats, attributes);
     return THEMIS_OK;
 }
 
 themis_status_t themis_tools_location_look(const themis_tools_location_t *location,
                                            themis_tools_location_info_t *attributes)
 {
-    themis_stat_t stats;
+    return look(location, 0, attributes);
+}
 
-    if (!location->session)
-        return local_look(location->path, attributes);
-    themis_status_t status = themis_stat(location->session, location->path, &stats);
-    if (status == THEMIS_OK)
-        *attributes = (themis_tools_location_info_t){stats.type == THEMIS_TYPE_DIRECTORY ? THEMIS_TOOLS_DIRECTORY
-                                                                                         : THEMIS_TOOLS_FILE,
-                                                     stats.mode & 0777, stats.size};
-    return status;
+themis_status_t themis_tools_location_look_link(const themis_tools_location_t *location,
+                                                themis_tools_location_info_t *attributes)
+{
+    return look(location, AT_SYMLINK_NOFOLLOW, attributes);
+}
+
+int themis_tools_location_is_stream(const themis_tools_location_t *location)
+{
+    return !location->session && strcmp(location->path, "-") == 0;
 }
 
 /* --- identity --------------------------------------------------------------------------------------------- */
@@ -172,6 +209,22 @@ static int remote_is_within(const themis_tools_location_t *location, const themi
         themis_path_normalise(directory->path, outer) != THEMIS_OK || !path_is_below(inner, outer))
         return THEMIS_TOOLS_OK;
     return themis_tools_session_same_servers(location->session, directory->session, within);
+}
+
+int themis_tools_location_is_same_file(const themis_tools_location_t *a, const themis_tools_location_t *b, int *same)
+{
+    char path_a[THEMIS_PATH_BYTES], path_b[THEMIS_PATH_BYTES];
+    struct stat at, bt;
+
+    *same = 0;
+    if (a->session && b->session)
+        return themis_path_normalise(a->path, path_a) != THEMIS_OK ||
+                       themis_path_normalise(b->path, path_b) != THEMIS_OK || strcmp(path_a, path_b) != 0
+                   ? THEMIS_TOOLS_OK
+                   : themis_tools_session_same_servers(a->session, b->session, same);
+    if (!a->session && !b->session)
+        *same = stat(a->path, &at) == 0 && stat(b->path, &bt) == 0 && is_same(&at, &bt) && S_ISREG(at.st_mode);
+    return THEMIS_TOOLS_OK;
 }
 
 int themis_tools_location_is_within(const themis_tools_location_t *location, const themis_tools_location_t *directory,

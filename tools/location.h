@@ -26,18 +26,33 @@ const char *themis_tools_location_name(const char *path, size_t *length);
 typedef enum themis_tools_kind {
     THEMIS_TOOLS_FILE,
     THEMIS_TOOLS_DIRECTORY,
-    THEMIS_TOOLS_SPECIAL /* FIFO, socket or device of this host */
+    THEMIS_TOOLS_SPECIAL, /* FIFO, socket or device of this host */
+    THEMIS_TOOLS_LINK     /* symbolic link of this host, where it is not followed */
 } themis_tools_kind_t;
 
 typedef struct themis_tools_location_info {
     themis_tools_kind_t kind;
-    uint32_t mode; /* the permissions only */
-    uint64_t size; /* bytes */
+    uint32_t mode;          /* the permissions only */
+    uint64_t size;          /* bytes */
+    uint64_t modified;      /* ns since 1970 */
+    uint32_t uid, gid;      /* owner */
+    uint64_t device, inode; /* of this host; 0 on servers */
+    uint32_t links;         /* names that a file of this host has */
 } themis_tools_location_info_t;
 
 /* THEMIS_NO_ENTRY: it does not exist. The cause is in themis_last_error() or, on this host, in errno. */
 themis_status_t themis_tools_location_look(const themis_tools_location_t *location,
                                            themis_tools_location_info_t *attributes);
+
+/* The same, of a symbolic link itself. */
+themis_status_t themis_tools_location_look_link(const themis_tools_location_t *location,
+                                                themis_tools_location_info_t *attributes);
+
+/* 1 for "-", standard input or output. */
+int themis_tools_location_is_stream(const themis_tools_location_t *location);
+
+/* *same: 1 if both are one regular file, under whatever names. Prints its errors. */
+int themis_tools_location_is_same_file(const themis_tools_location_t *a, const themis_tools_location_t *b, int *same);
 
 /*
  * *within: 1 if `location`, which need not exist yet, is `directory` or lies below it, by identity and not by name.

@@ -2,6 +2,7 @@
 /* themis ls: the entries of directories. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include "tools/attributes.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -11,7 +12,8 @@ typedef struct listing {
     themis_t *session;
     const char *directory;
     int detailed;
-    json_t *json; /* NULL: as text */
+    json_t *json;     /* NULL: as text */
+    uint32_t unknown; /* entries whose attributes are not known since a server is down */
     int result;
 } listing_t;
 
@@ -29,6 +31,29 @@ static void attributes_show(const listing_t *listing, const char *name, const th
         printf("%s%s\n", name, suffix);
 }
 
+/* Where a server is down only names are known; after the first failure the others are not asked for. */
+static void name_show(listing_t *listing, const char *name, themis_type_t type)
+{
+    const char *suffix = type == THEMIS_TYPE_DIRECTORY ? "/" : "";
+
+    listing->unknown++;
+    if (listing->json)
+        json_array_append_new(listing->json, json_pack("{s:s, s:s, s:b}", "name", name, "type",
+                                                       themis_tools_attributes_type(type), "reachable", 0));
+    else if (listing->detailed)
+        printf("%c???     ?     ?              ? %-19s %s\n", type == THEMIS_TYPE_DIRECTORY ? 'd' : '-', "?", name);
+    else
+        printf("%s%s\n", name, suffix);
+}
+
+static int is_unreachable(const listing_t *listing, themis_status_t status)
+{
+    uint32_t down;
+
+    themis_tools_session_is_down(listing->session, 0, &down);
+    return down > 0 && (status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED || status == THEMIS_TIMED_OUT);
+}
+
 /* A name without attributes (its creation was interrupted) does not exist. */
 static int entry_show(void *arg, const char *name, themis_type_t type)
 {
@@ -36,13 +61,38 @@ static int entry_show(void *arg, const char *name, themis_type_t type)
     char path[8192];
     themis_stat_t stat;
 
+    if (listing->unknown > 0) {
+        name_show(listing, name, type);
+        return 0;
+    }
     snprintf(path, sizeof path, "%s/%s", listing->directory, name);
     themis_status_t status = themis_stat(listing->session, path, &stat);
     if (status == THEMIS_OK)
         attributes_show(listing, name, &stat, type == THEMIS_TYPE_DIRECTORY ? "/" : "");
+    else if (is_unreachable(listing, status))
+        name_show(listing, name, type);
     else if (status != THEMIS_NO_ENTRY)
         listing->result = themis_tools_error_last();
     return 0;
+}
+
+/* Says which servers are missing. */
+static void missing_tell(listing_t *listing)
+{
+    themis_session_info_t info;
+
+    if (themis_session_info(listing->session, &info) != THEMIS_OK)
+        return;
+    const char *at = info.server_list;
+    for (uint32_t i = 0; i < info.servers; i++) {
+        int length = (int)strcspn(at, ",");
+        if (themis_tools_session_is_down(listing->session, i, NULL))
+            listing->result = themis_tools_error("server %.*s is DOWN: what it holds is missing, and of %" PRIu32
+                                                 " names only the names are known",
+                                                 length, at, listing->unknown);
+        at += length + (at[length] == ',');
+    }
+    listing->unknown = 0;
 }
 
 static int path_list(listing_t *listing, const char *text)
@@ -54,12 +104,16 @@ static int path_list(listing_t *listing, const char *text)
     if (result != THEMIS_TOOLS_OK)
         return result;
     listing->directory = path;
-    if (themis_stat(listing->session, path, &stat) != THEMIS_OK)
+    themis_status_t status = themis_stat(listing->session, path, &stat);
+    if (status != THEMIS_OK && is_unreachable(listing, status))
+        stat.type = THEMIS_TYPE_DIRECTORY; /* its home may still have the names in it */
+    else if (status != THEMIS_OK)
         return themis_tools_error_last();
     if (stat.type != THEMIS_TYPE_DIRECTORY)
         attributes_show(listing, path, &stat, "");
     else if (themis_readdir(listing->session, path, entry_show, listing) != THEMIS_OK)
-        return themis_tools_error_last();
+        listing->result = themis_tools_error_last();
+    missing_tell(listing);
     return listing->result;
 }
 

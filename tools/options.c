@@ -7,7 +7,7 @@
 static const themis_tools_option_t *option_find(const themis_tools_option_t *options, const char *name, size_t length,
                                                 char letter)
 {
-    for (; options->flag || options->text; options++)
+    for (; options->flag || options->text || options->texts; options++)
         if (name ? options->name && strlen(options->name) == length && strncmp(options->name, name, length) == 0
                  : options->letter == letter)
             return options;
@@ -29,7 +29,14 @@ static int option_take(const themis_tools_option_t *option, const char *given, c
         themis_tools_error("option %s %s", given, option->flag ? "takes no value" : "needs a value");
         return -1;
     }
-    *option->text = value ? value : next;
+    if (option->texts && option->texts->count == THEMIS_TOOLS_MAX_TEXTS) {
+        themis_tools_error("option %s is given more than %d times", given, THEMIS_TOOLS_MAX_TEXTS);
+        return -1;
+    }
+    if (option->texts)
+        option->texts->texts[option->texts->count++] = value ? value : next;
+    else
+        *option->text = value ? value : next;
     return value ? 0 : 1;
 }
 
@@ -45,7 +52,7 @@ static int letters_take(const themis_tools_option_t *options, const char *argume
 {
     for (const char *letter = argument + 1; *letter; letter++) {
         const themis_tools_option_t *option = option_find(options, NULL, 0, *letter);
-        int with_value = option && option->text;
+        int with_value = option && !option->flag;
         int taken = option_take(option, argument, with_value && letter[1] ? letter + 1 : NULL, next);
         if (taken < 0 || with_value)
             return taken;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include "util/status.h"
 
 enum { AHEAD = 2, BLOCKS = 2 * AHEAD, BLOCK_BYTES = 4 << 20 };
@@ -26,6 +27,8 @@ typedef struct copy {
     uint64_t offset; /* of the next block to be read */
     int skipped;     /* the last block was zeros and is not written */
     const char *cause;
+    const themis_tools_pipelined_t *options;
+    uint64_t checksum;
 } copy_t;
 
 static themis_status_t error_note(copy_t *copy, themis_status_t status)
@@ -71,7 +74,7 @@ static void skip_hole(copy_t *copy)
     if (data < 0 && errno == ENXIO)
         data = lseek(copy->from.fd, 0, SEEK_END);
     if (data > (off_t)copy->offset)
-        copy->offset = (uint64_t)data;
+        copy->offset = (uint64_t)data / BLOCK_BYTES * BLOCK_BYTES; /* blocks are the same in source and target */
 }
 
 /* Starts to fill a block with the next bytes of the source. */
@@ -132,12 +135,25 @@ static int is_zero(const block_t *block)
     return !*block->bytes && memcmp(block->bytes, block->bytes + 1, block->length - 1) == 0;
 }
 
+static int is_nowhere(const themis_tools_endpoint_t *end)
+{
+    return !end->file && end->fd < 0;
+}
+
+/* The sum over all blocks that are not zeros. */
+static void block_checksum(copy_t *copy, const block_t *block)
+{
+    if (copy->options->checksum && !is_zero(block))
+        copy->checksum += XXH3_64bits_withSeed(block->bytes, block->length, block->offset);
+}
+
 static themis_status_t block_write(copy_t *copy, block_t *block)
 {
     if (block->length == 0)
         return THEMIS_OK;
+    block_checksum(copy, block);
     copy->skipped = copy->to.is_regular && is_zero(block);
-    if (copy->skipped)
+    if (copy->skipped || is_nowhere(&copy->to))
         return THEMIS_OK;
     if (!copy->to.file)
         return write_local(copy, block);
@@ -159,8 +175,9 @@ static themis_status_t target_empty(copy_t *copy)
 }
 
 /* The block of turn `turn` is read AHEAD turns before it is written, and has as many turns until it is read again. */
-static themis_status_t copy_run(copy_t *copy, themis_tools_progress_fn progress, void *arg)
+static themis_status_t copy_run(copy_t *copy)
 {
+    const themis_tools_pipelined_t *options = copy->options;
     themis_status_t status = THEMIS_OK;
 
     for (int i = 0; i < AHEAD && status == THEMIS_OK; i++)
@@ -172,8 +189,11 @@ static themis_status_t copy_run(copy_t *copy, themis_tools_progress_fn progress,
             (turn == 0 && (status = target_empty(copy)) != THEMIS_OK) ||
             (status = block_write(copy, block)) != THEMIS_OK)
             return status;
-        if (progress)
-            progress(arg, block->offset + block->length);
+        if (options->progress && options->progress(options->arg, block->offset + block->length)) {
+            copy->cause = "interrupted";
+            return THEMIS_IO;
+        }
+        copy->checksum += block->length < BLOCK_BYTES ? block->offset + block->length : 0;
         if (block->length < BLOCK_BYTES)
             return copy->to.is_regular && (copy->skipped || block->length == 0)
                        ? target_truncate(copy, block->offset + block->length)
@@ -183,9 +203,9 @@ static themis_status_t copy_run(copy_t *copy, themis_tools_progress_fn progress,
 }
 
 themis_status_t themis_tools_pipelined_copy(themis_tools_endpoint_t from, themis_tools_endpoint_t to,
-                                            themis_tools_progress_fn progress, void *arg, const char **cause)
+                                            const themis_tools_pipelined_t *options, const char **cause)
 {
-    copy_t copy = {.from = from, .to = to};
+    copy_t copy = {.from = from, .to = to, .options = options};
     char *memory = malloc((size_t)BLOCKS * BLOCK_BYTES);
 
     *cause = "out of memory";
@@ -193,12 +213,14 @@ themis_status_t themis_tools_pipelined_copy(themis_tools_endpoint_t from, themis
         return THEMIS_NO_MEMORY;
     for (int i = 0; i < BLOCKS; i++)
         copy.blocks[i].bytes = memory + (size_t)i * BLOCK_BYTES;
-    themis_status_t status = copy_run(&copy, progress, arg);
+    themis_status_t status = copy_run(&copy);
     for (int i = 0; i < BLOCKS; i++) {
         themis_status_t unfinished = block_wait(&copy, &copy.blocks[i], NULL);
         status = status == THEMIS_OK ? unfinished : status;
     }
     free(memory);
+    if (options->checksum)
+        *options->checksum = copy.checksum;
     if (copy.cause)
         *cause = copy.cause;
     return status;

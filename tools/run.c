@@ -1,179 +1,197 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis run: runs a command with the driver preloaded, and with servers of its own if none are configured. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "themis/themis.h"
 #include "tools/command.h"
-#include "tools/installation.h"
+#include "tools/discard.h"
 #include "tools/local_servers.h"
 #include "tools/options.h"
+#include "tools/preload.h"
+#include "tools/server_list.h"
+#include "tools/staging.h"
+#include "tools/supervisor.h"
 #include "util/config.h"
 
-enum { PATH_BYTES = 4096 };
+enum { LIST_BYTES = 4096, CANNOT_RUN = 126 /* this status and above: the command was not run, or ended by a signal */ };
 
-static volatile sig_atomic_t child; /* pid of the command, for the handler */
-static volatile sig_atomic_t ended_by;
-
-/* The command gets the signals that we get; we end when it has ended. */
-static void signal_forward(int signal)
-{
-    ended_by = signal;
-    if (child > 0)
-        kill((pid_t)child, signal);
-}
-
-static void signals_handle(void)
-{
-    struct sigaction pass = {.sa_handler = signal_forward}, ignore = {.sa_handler = SIG_IGN};
-
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
-    /* the terminal sends these to the command too */
-    sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGQUIT, &ignore, NULL);
-}
-
-static void signals_default(void)
-{
-    const int signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        signal(signals[i], SIG_DFL);
-}
-
-/* Puts the driver first in LD_PRELOAD. */
-static int preload_set(void)
-{
-    const char *already = themis_util_config_env("LD_PRELOAD");
-    char library[PATH_BYTES], value[2 * PATH_BYTES];
-
-    if (!themis_tools_installation_find("lib/libthemis-mpiio.so", "adio/.libs/libthemis-mpiio.so",
-                                        THEMIS_LIBDIR "/libthemis-mpiio.so", library, sizeof library))
-        return themis_tools_error("libthemis-mpiio.so, the driver, is not installed with this tool");
-    snprintf(value, sizeof value, "%s%s%s", library, already ? ":" : "", already ? already : "");
-    setenv("LD_PRELOAD", value, 1);
-    return THEMIS_TOOLS_OK;
-}
+typedef struct running {
+    themis_tools_local_servers_options_t options;
+    themis_tools_local_servers_t servers;
+    themis_tools_staging_t staging;
+    int with_servers; /* 1: of its own */
+    const char *list; /* otherwise: that the command gets, or NULL */
+    char **command;
+} running_t;
 
 /* In the child. */
-static void become_command(const char *list, int private_servers, char **command)
+static int environment_set(void *arg)
 {
-    signals_default();
-    if (preload_set() != THEMIS_TOOLS_OK)
-        _exit(126);
-    if (list)
-        setenv("THEMIS_SERVERS", list, 1);
-    if (private_servers)
+    const running_t *running = arg;
+
+    if (running->list)
+        setenv("THEMIS_SERVERS", running->list, 1);
+    if (running->with_servers)
         themis_util_config_env_default("UCX_NET_DEVICES", "lo");
+    return 0;
+}
+
+static int command_prepare(void *arg)
+{
+    if (themis_tools_preload_set() != THEMIS_TOOLS_OK)
+        return 126;
     /* UCX would handle SIGHUP in every program that loads it */
     themis_util_config_env_default("UCX_DEBUG_SIGNO", "0");
-    execvp(command[0], command);
-    themis_tools_error_errno(command[0]);
-    _exit(errno == ENOENT ? 127 : 126);
+    return environment_set(arg);
 }
 
-/* The status of the command, as a shell would report it. */
-static int run_command(const char *list, int private_servers, char **command)
+static void child_ended(void *arg, pid_t child, int status)
 {
-    int status;
-    pid_t pid = fork();
+    running_t *running = arg;
 
-    if (pid == 0)
-        become_command(list, private_servers, command);
-    if (pid < 0)
-        return themis_tools_error_errno(command[0]);
-    child = pid;
-    if (ended_by) /* the signal came before the child existed */
-        kill(pid, ended_by);
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return themis_tools_error_errno(command[0]);
-    child = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    themis_tools_local_servers_ended(&running->servers, child, status);
 }
 
-/* A new directory for the servers' files, in memory if possible. */
-static int directory_make(char *path, size_t size)
+static int child_is_server(void *arg, pid_t child)
 {
-    const char *places[] = {themis_util_config_env("TMPDIR"), "/dev/shm", "/tmp"};
+    const running_t *running = arg;
 
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!places[i] || snprintf(path, size, "%s/themis-run-XXXXXX", places[i]) >= (int)size)
-            continue;
-        if (mkdtemp(path))
-            return THEMIS_TOOLS_OK;
-    }
-    return themis_tools_error("no temporary directory for the servers could be made: %s", strerror(errno));
+    for (int i = 0; i < running->servers.count; i++)
+        if (running->servers.pids[i] == child)
+            return 1;
+    return 0;
 }
 
-static int entry_remove(const char *path, const struct stat *stat, int type, struct FTW *position)
+static int command_run(running_t *running)
 {
-    return remove(path);
+    const themis_tools_supervised_t supervised = {running->command, command_prepare, child_ended, child_is_server,
+                                                  running};
+
+    return themis_tools_supervisor_run(&supervised);
 }
 
-static int run_with_servers(themis_tools_local_servers_options_t *options, char **command)
+static int copy_run(void *arg, char **command)
 {
-    char directory[PATH_BYTES];
-    themis_tools_local_servers_t servers;
-    int result = directory_make(directory, sizeof directory);
+    const themis_tools_supervised_t supervised = {command, environment_set, child_ended, child_is_server, arg};
+
+    return themis_tools_supervisor_run(&supervised);
+}
+
+/* The command between the copies to and from the servers. The latter are made whatever became of it. */
+static int stages_run(running_t *running)
+{
+    int result = themis_tools_staging_begin(&running->staging, copy_run, running);
 
     if (result != THEMIS_TOOLS_OK)
         return result;
-    options->directory = directory;
-    result = themis_tools_local_servers_start(options, &servers);
-    if (result == THEMIS_TOOLS_OK) {
-        result = ended_by ? 128 + ended_by : run_command(servers.list, 1, command);
-        themis_tools_local_servers_stop(&servers);
-    }
-    nftw(directory, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
+    result = command_run(running);
+    if (!themis_tools_supervisor_go_on())
+        return result;
+    int copied = themis_tools_staging_end(&running->staging, copy_run, running);
+    if (running->with_servers && !running->staging.quiet && !running->staging.keep)
+        themis_tools_discard_tell(running->servers.list, result > 0 && result < CANNOT_RUN);
+    return result == THEMIS_TOOLS_OK ? copied : result;
+}
+
+/* In the supervisor. */
+static int work(void *arg)
+{
+    running_t *running = arg;
+
+    if (!running->with_servers)
+        return stages_run(running);
+    running->options.cancelled = themis_tools_supervisor_signal;
+    int result = themis_tools_local_servers_start(&running->options, &running->servers);
+    if (result != THEMIS_TOOLS_OK)
+        return themis_tools_supervisor_signal() ? 128 + themis_tools_supervisor_signal() : result;
+    running->list = running->servers.list;
+    if (!running->staging.quiet)
+        themis_tools_note("%d server%s of its own, %s: what %s at the end is gone", running->servers.count,
+                          running->servers.count == 1 ? "" : "s", running->list,
+                          running->servers.count == 1 ? "it holds" : "they hold");
+    result = stages_run(running);
+    themis_tools_local_servers_stop(&running->servers);
     return result;
+}
+
+/* Whose servers: its own with -s, those configured, those of `themis start`, or else its own. `list` gets the list. */
+static int servers_choose(running_t *running, char list[LIST_BYTES])
+{
+    char *configured = NULL;
+    themis_status_t status = running->options.number ? THEMIS_NO_ENTRY : themis_configured_servers(NULL, &configured);
+    const char *whose = "that are configured";
+
+    /* where the configuration is wrong nothing is run: on servers of its own the command's files would be lost */
+    if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
+        return themis_tools_error_last();
+    if (configured)
+        snprintf(list, LIST_BYTES, "%s", configured);
+    free(configured);
+    if (status == THEMIS_NO_ENTRY) {
+        running->with_servers = running->options.number || !themis_tools_server_list_started(list, LIST_BYTES);
+        if (running->with_servers)
+            return THEMIS_TOOLS_OK;
+        if (!themis_tools_server_list_answers(list))
+            return themis_tools_error("the servers of 'themis start', %s, do not answer; 'themis stop' forgets them, "
+                                      "-s 1 takes one of its own",
+                                      list);
+        whose = "of 'themis start'";
+        running->list = list;
+    }
+    if (running->options.policy || running->options.settings || running->options.size)
+        return themis_tools_misuse("servers are configured or started: -p, -o and --size apply only to servers that it "
+                                   "starts, with -s");
+    if (!running->staging.quiet)
+        themis_tools_note("the servers %s, %s", whose, list);
+    return THEMIS_TOOLS_OK;
 }
 
 static int run_run(int argc, char **argv)
 {
-    themis_tools_local_servers_options_t servers = {0};
-    const themis_tools_option_t options[] = {{'s', "servers", NULL, &servers.number},
-                                             {0, "size", NULL, &servers.size},
-                                             {'p', "policy", NULL, &servers.policy},
-                                             {'o', "set", NULL, &servers.settings},
-                                             {0}};
+    running_t running = {.with_servers = 0};
+    themis_tools_local_servers_options_t *servers = &running.options;
+    themis_tools_staging_t *staging = &running.staging;
+    const themis_tools_option_t options[] = {
+        {'s', "servers", NULL, &servers->number, NULL}, {0, "size", NULL, &servers->size, NULL},
+        {'p', "policy", NULL, &servers->policy, NULL},  {'o', "set", NULL, &servers->settings, NULL},
+        {0, "stage-in", NULL, NULL, &staging->in},      {0, "stage-out", NULL, NULL, &staging->out},
+        {0, "keep", NULL, &staging->keep, NULL},        {0, "verify", &staging->verify, NULL, NULL},
+        {'q', "quiet", &staging->quiet, NULL, NULL},    {0}};
     int at = themis_tools_options(argc, argv, options);
-    themis_status_t configured = THEMIS_NO_ENTRY;
-    char *list = NULL;
+    char list[LIST_BYTES];
 
     if (at < 0 || at == argc)
         return themis_tools_usage();
-    int result = themis_tools_local_servers_check(&servers);
-    if (result != THEMIS_TOOLS_OK)
-        return result;
-    signals_handle();
-    if (!servers.number)
-        configured = themis_configured_servers(NULL, &list);
-    free(list);
-    if (configured == THEMIS_NO_ENTRY)
-        return run_with_servers(&servers, argv + at);
-    if (servers.policy || servers.settings || servers.size)
-        return themis_tools_misuse(
-            "servers are configured: -p, -o and --size apply only to servers that it starts, with -s");
-    /* where the configuration is wrong nothing is run: on servers of its own the command's files would be lost */
-    return configured == THEMIS_OK ? run_command(NULL, 0, argv + at) : themis_tools_error_last();
+    running.command = argv + at;
+    int result = themis_tools_local_servers_check(servers);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_staging_check(staging);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_preload_merge(running.command);
+    if (result == THEMIS_TOOLS_OK)
+        result = servers_choose(&running, list);
+    return result == THEMIS_TOOLS_OK ? themis_tools_supervise(work, &running) : result;
 }
 
 const themis_tools_command_t themis_tools_run = {
-    "run", "[-s N] [--size BYTES] [-p POLICY] [-o KEY=VALUE,...] [--] COMMAND...",
+    "run",
+    "[-s N] [--size BYTES] [-p POLICY] [-o KEY=VALUE,...] [--stage-in SRC[:DST]] [--stage-out SRC:DST] [--keep DIR] "
+    "[--verify] [-q] [--] COMMAND...",
     "Runs an MPI program on Themis files.",
-    "Sets the preload of the driver. Where no servers are configured, or with -s, it starts servers of its own on "
-    "this\n"
-    "machine, which end with the command and keep nothing. The status is that of the command.\n"
+    "Sets the preload of the driver. Servers are those configured, else those of 'themis start'; where there are none, "
+    "or\n"
+    "with -s, it starts servers of its own on this machine, which end with the command and keep nothing. It says "
+    "which.\n"
+    "The status is that of the command, or of a copy that failed.\n"
+    "The driver comes behind what is in LD_PRELOAD, also where the arguments set it (mpirun -genv, env).\n"
     "  -s N      start N servers\n"
     "  --size B  memory that each may use; by default half of what is free, divided among them\n"
     "  -p NAME   their policy\n"
-    "  -o K=V    any other key of themisd's configuration\n",
+    "  -o K=V    any other key of themisd's configuration\n"
+    "  --stage-in SRC[:DST]  copies a file or directory to DST on the servers before (themis:/ without DST); "
+    "repeatable\n"
+    "  --stage-out SRC:DST   copies SRC of the servers to DST after the command, also when it has failed; repeatable\n"
+    "  --keep DIR   copies all files of the servers into DIR after the command\n"
+    "  --verify     compares checksums of what these copy\n"
+    "  -q           says neither whose servers it uses nor what ends with them\n",
     run_run};

@@ -3,22 +3,64 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/command.h"
+#include "tools/reach.h"
+#include "tools/server_list.h"
+#include "util/clock.h"
+#include "util/config.h"
 
+enum { LIST_BYTES = 4096 };
+static const uint64_t reach_limit = 300 * THEMIS_NS_PER_MS, down_timeout = 600 * THEMIS_NS_PER_MS;
 static const char scheme[] = "themis:";
 
 /* One for each server list that was named; a tool runs in one thread and uses few. */
 typedef struct known {
     char *servers; /* "": the default */
     themis_t *session;
+    unsigned char *down; /* owned; for each server: 1 if it could not be reached */
+    unsigned down_count;
     struct known *next;
 } known_t;
 
 static known_t *all_known;
 
+/* The list that is meant, owned by the caller: as given, configured, or where nothing is, that of `themis start`. NULL:
+ * none, or a wrong one, of which themis_connect tells. */
+static char *list_find(const char *servers)
+{
+    char started[LIST_BYTES], *list = NULL;
+    themis_options_t options;
+
+    themis_options_init(&options);
+    options.servers = servers;
+    themis_status_t status = themis_configured_servers(&options, &list);
+    if (status == THEMIS_OK)
+        return list;
+    return status == THEMIS_NO_ENTRY && themis_tools_server_list_started(started, sizeof started) ? strdup(started)
+                                                                                                  : NULL;
+}
+
+/* Servers that are down are not waited for as long as those that may come back. */
+static themis_status_t known_connect(known_t *known, const char *servers)
+{
+    themis_options_t options;
+    char *list = list_find(servers);
+    unsigned answering = 0;
+
+    known->down = calloc(THEMIS_TOOLS_MAX_REACHED, 1);
+    if (list && known->down)
+        known->down_count = themis_tools_reach(list, reach_limit, known->down, THEMIS_TOOLS_MAX_REACHED, &answering);
+    themis_options_init(&options);
+    options.servers = list ? list : servers;
+    if (list && (known->down_count > 0 || answering == 0) && !themis_util_config_env("THEMIS_TIMEOUT"))
+        options.timeout = down_timeout;
+    themis_status_t status = themis_connect(&options, &known->session);
+    free(list);
+    return status;
+}
+
 int themis_tools_session_get(const char *servers, themis_t **session)
 {
     const char *key = servers ? servers : "";
-    themis_options_t options;
     known_t *known = all_known;
 
     while (known && strcmp(known->servers, key) != 0)
@@ -27,14 +69,15 @@ int themis_tools_session_get(const char *servers, themis_t **session)
         *session = known->session;
         return THEMIS_TOOLS_OK;
     }
-    themis_options_init(&options);
-    options.servers = servers;
     known = calloc(1, sizeof *known);
     if (known)
         known->servers = strdup(key);
-    if (!known || !known->servers || themis_connect(&options, &known->session) != THEMIS_OK) {
+    if (!known || !known->servers || known_connect(known, servers) != THEMIS_OK) {
         themis_tools_error("%s", known && known->servers ? themis_last_error() : "out of memory");
-        free(known ? known->servers : NULL);
+        if (known) {
+            free(known->servers);
+            free(known->down);
+        }
         free(known);
         return THEMIS_TOOLS_FAILED;
     }
@@ -51,8 +94,20 @@ void themis_tools_sessions_close(void)
         all_known = known->next;
         themis_disconnect(known->session);
         free(known->servers);
+        free(known->down);
         free(known);
     }
+}
+
+int themis_tools_session_is_down(themis_t *session, uint32_t index, uint32_t *down)
+{
+    const known_t *known = all_known;
+
+    while (known && known->session != session)
+        known = known->next;
+    if (down)
+        *down = known ? known->down_count : 0;
+    return known && known->down && index < THEMIS_TOOLS_MAX_REACHED && known->down[index];
 }
 
 /* Whether server `index` of both sessions is the same. On failure one of them did not answer. */
@@ -88,7 +143,7 @@ static int compare_servers(themis_t *a, themis_t *b, int *same)
 
 int themis_tools_session_same_servers(themis_t *a, themis_t *b, int *same)
 {
-    static struct {
+    static _Thread_local struct {
         themis_t *a, *b;
         int same;
     } last; /* for the files of a tree the question is always the same */

@@ -10,6 +10,10 @@
 int themis_tools_session_get(const char *servers, themis_t **session);
 void themis_tools_sessions_close(void);
 
+/* 1 if server `index` could not be reached when the session was made; operations that need it fail after less than a
+ * second, unless THEMIS_TIMEOUT is set. *down, which may be NULL: how many there are of them. */
+int themis_tools_session_is_down(themis_t *session, uint32_t index, uint32_t *down);
+
 /* 1 for "themis:/path" and "themis://host:port,host:port/path". */
 int themis_tools_session_is_remote(const char *text);
 

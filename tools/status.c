@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis status: each server and its jobs. */
 #include <stdio.h>
+#include <string.h>
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/sessions.h"
 #include "tools/statistics.h"
+#include "util/config.h"
 
 static double mib(const json_t *object, const char *key)
 {
     return themis_tools_json_number(object, key) / 0x1p20;
 }
 
-/* {"number":, "reachable":, "server":, "jobs":} of one server; one that does not answer has "error" instead. */
-static json_t *server_query(themis_t *session, uint32_t index)
+/* `address` begins with that of the server. {"number":, "reachable":, "server":, "jobs":} of one server; one that does
+ * not answer has "error" instead. */
+static json_t *server_query(themis_t *session, uint32_t index, const char *address)
 {
-    const char *error;
-    json_t *server = themis_tools_json_query(session, index, "server", &error), *jobs = NULL;
+    const char *error = "DOWN: it accepts no connection";
+    int is_down = themis_tools_session_is_down(session, index, NULL);
+    json_t *server = is_down ? NULL : themis_tools_json_query(session, index, "server", &error), *jobs = NULL;
 
     if (server)
         jobs = themis_tools_statistics_jobs(session, index, &error);
     if (!jobs) {
         json_decref(server);
-        return json_pack("{s:i, s:b, s:s}", "number", (int)index, "reachable", 0, "error", error);
+        return json_pack("{s:i, s:b, s:s, s:s#}", "number", (int)index, "reachable", 0, "error", error, "address",
+                         address, (int)strcspn(address, ","));
     }
     return json_pack("{s:i, s:b, s:o, s:o}", "number", (int)index, "reachable", 1, "server", server, "jobs", jobs);
 }
@@ -32,7 +37,9 @@ static void print_server(const json_t *row)
                  *direct = json_object_get(server, "direct");
 
     if (!json_is_true(json_object_get(row, "reachable"))) {
-        printf("%3.0f  %s\n", themis_tools_json_number(row, "number"), themis_tools_json_text(row, "error"));
+        const char *error = themis_tools_json_text(row, "error");
+        printf("%3.0f  %-22s %s%s\n", themis_tools_json_number(row, "number"), themis_tools_json_text(row, "address"),
+               strncmp(error, "DOWN", 4) == 0 ? "" : "DOWN: ", error);
         return;
     }
     printf("%3.0f  %-22s %-8s %-16s %10.0f %10.0f %10.0f %10.0f %5.0f %7.0f  %s, %s%s\n",
@@ -91,12 +98,16 @@ static int run_status(int argc, char **argv)
 
     if (themis_tools_options(argc, argv, options) != argc)
         return themis_tools_usage();
+    themis_util_config_env_default("THEMIS_TIMEOUT", "900ms"); /* one that hangs is shown soon, too */
     if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
     themis_session_info(session, &info);
     json_t *rows = json_array();
+    const char *address = info.server_list;
     for (uint32_t i = 0; i < info.servers; i++) {
-        json_t *row = server_query(session, i);
+        json_t *row = server_query(session, i, address);
+        address += strcspn(address, ",");
+        address += *address == ',';
         if (!row || !json_is_true(json_object_get(row, "reachable")))
             result = THEMIS_TOOLS_FAILED;
         json_array_append_new(rows, row);

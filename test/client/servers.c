@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "test/client/servers.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,23 +16,28 @@ char test_server_list[256];
 static pid_t pids[TEST_SERVERS];
 static int ports[TEST_SERVERS];
 
-/* Ports below those that the kernel gives to outgoing connections: nothing takes one while its server is down. */
-static void choose_ports(void)
+/* Ports that the kernel gives, and gives to nobody else while these sockets are bound: a server that starts takes its
+ * port over, also again after it was down, since it listens with SO_REUSEADDR. They stay open as long as this process.
+ */
+static int reserve_ports(void)
 {
-    int port = 10000 + (int)getpid() % 9000;
     size_t used = 0;
 
-    for (int i = 0; i < TEST_SERVERS; port = port < 19999 ? port + 1 : 10000) {
-        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-        int fd = socket(AF_INET, SOCK_STREAM, 0);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) {
-            used += (size_t)snprintf(test_server_list + used, sizeof test_server_list - used, "%s127.0.0.1:%d",
-                                     i ? "," : "", port);
-            ports[i++] = port;
+    for (int i = 0; i < TEST_SERVERS; i++) {
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t length = sizeof address;
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), shared = 1;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &shared, sizeof shared);
+        if (bind(fd, (struct sockaddr *)&address, length) != 0 ||
+            getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+            perror("a port for a server");
+            return -1;
         }
-        close(fd);
+        ports[i] = ntohs(address.sin_port);
+        used += (size_t)snprintf(test_server_list + used, sizeof test_server_list - used, "%s127.0.0.1:%d",
+                                 i ? "," : "", ports[i]);
     }
+    return 0;
 }
 
 themis_status_t test_connect(const char *list, uint64_t timeout, themis_t **session)
@@ -80,7 +86,8 @@ int test_servers_start(void)
         return -1;
     }
     setenv("UCX_NET_DEVICES", "lo", 0);
-    choose_ports();
+    if (reserve_ports() != 0)
+        return -1;
     for (int i = 0; i < TEST_SERVERS; i++)
         test_server_start(i);
     return 0;

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The command `themis` where servers are dead or hang: soon, and with words that say which.
+# timeout: 120
+. "$(dirname "$0")/lib/testlib.sh"
+start_servers 3
+case ${THEMIS_VARIANT-} in
+asan | tsan) skip "dead servers" "times are those of a normal build" && finish ;;
+esac
+unset THEMIS_TIMEOUT
+
+# within MS STATUS WORDS COMMAND...: it ends so, within that time, and its output has these words.
+within() {
+    most=$1 wanted=$2 words=$3 got=0
+    shift 3
+    began=$(date +%s%3N)
+    timeout 30 "$@" </dev/null >"$T/out" 2>&1 || got=$?
+    took=$(($(date +%s%3N) - began))
+    [ "$took" -le "$most" ] && [ "$got" = "$wanted" ] && grep -q -e "$words" "$T/out" && return 0
+    echo "$took ms, status $got"
+    cat "$T/out"
+    return 1
+}
+
+free_port
+check "a list of servers that are not there" within 1000 1 "no server of 127.0.0.1:$testlib_port answered" env "THEMIS_SERVERS=127.0.0.1:$testlib_port" themis ls
+check "THEMIS_TIMEOUT waits longer" sh -c 'began=$(date +%s); THEMIS_TIMEOUT=3s THEMIS_SERVERS=$1 timeout 20 themis ls; [ $(($(date +%s) - began)) -ge 2 ]' sh "127.0.0.1:$testlib_port"
+for i in 1 2 3 4 5 6 7 8; do timeout 20 themis mkdir "themis:/d$i"; done
+
+# The home of the root directory stays: the others are tried.
+dead=
+for i in 0 1 2; do
+    kill -STOP "$(echo $testlib_servers | cut -d ' ' -f $((i + 1)))"
+    if [ -z "$dead" ] && THEMIS_TIMEOUT=1s timeout 20 themis stat themis:/ >/dev/null 2>&1; then dead=$i; fi
+    kill -CONT "$(echo $testlib_servers | cut -d ' ' -f $((i + 1)))"
+done
+address=$(echo "$THEMIS_SERVERS" | cut -d, -f $((dead + 1)))
+pid=$(echo $testlib_servers | cut -d ' ' -f $((dead + 1)))
+kill -STOP "$pid"
+check "status with one that hangs" within 1500 1 "^  $dead  $address  *DOWN" themis status
+kill -CONT "$pid"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+check "status with one dead server" within 1000 1 "^  $dead  $address  *DOWN" themis status
+check "shows the others" [ "$(grep -c ' arena ' "$T/out")" = 2 ]
+check "as JSON, too" sh -c 'themis status --json | jq -e "map(select(.reachable | not)) | length == 1 and .[0].address == \"$1\""' sh "$address"
+check "ls of what is there" within 1500 1 "server $address is DOWN: what it holds is missing" themis ls
+check "with every name" [ "$(grep -c '^d[1-8]/$' "$T/out")" = 8 ]
+finish

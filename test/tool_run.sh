@@ -1,0 +1,258 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# themis run: what is preloaded, what remains when it is killed, and many of them at once.
+# THEMIS_MANY_RUNS=100 begins that many at once.
+# timeout: 120
+. "$(dirname "$0")/lib/testlib.sh"
+unset THEMIS_SERVERS THEMIS_CONFIG
+HOME=$T # no configuration of the user's
+TMPDIR=$T
+XDG_RUNTIME_DIR=$T # no servers of the user's
+export HOME TMPDIR XDG_RUNTIME_DIR
+hello=$THEMIS_BUILD/examples/hello_mpiio
+profiler=$THEMIS_BUILD/test/lib/profiler_shim.so
+driver=$THEMIS_PREFIX/lib/libthemis-mpiio.so
+run=$(run_env)
+
+# prints LINES COMMAND...: true if the command succeeds and this is its output.
+prints() {
+    lines=$1
+    shift
+    "$@" >"$T/out" 2>"$T/err" && [ "$(cat "$T/out")" = "$lines" ] && return 0
+    cat "$T/out" "$T/err"
+    return 1
+}
+
+# --- what is preloaded
+
+# shellcheck disable=SC2016 # expanded by the command
+show='echo "$LD_PRELOAD"'
+case ${THEMIS_VARIANT-} in
+asan | tsan) skip "the order of LD_PRELOAD" "a sanitizer is in it" ;;
+*)
+    check "run puts the driver behind what is there" prints "libm.so.6:$driver" env LD_PRELOAD=libm.so.6 timeout 60 themis run --size 64m -- sh -c "$show"
+    check "and only once" prints "$driver:libm.so.6" env LD_PRELOAD="$driver:libm.so.6" timeout 60 themis run --size 64m -- sh -c "$show"
+    check "so in mpirun -genv" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -n 1 -genv LD_PRELOAD libm.so.6 sh -c "$show"
+    check "-genv with =" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -genv LD_PRELOAD=libm.so.6 -n 1 sh -c "$show"
+    check "-env" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -n 1 -env LD_PRELOAD libm.so.6 sh -c "$show"
+    check "and env" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- env LD_PRELOAD=libm.so.6 sh -c "$show"
+    check "srun's --export keeps what follows" prints "--export=ALL,LD_PRELOAD=libm.so.6:$driver,A=1" \
+        timeout 60 themis run --size 64m -- echo --export=ALL,LD_PRELOAD=libm.so.6,A=1
+    ;;
+esac
+# seen COMMAND...: the program works, and the profiler has seen what both of its ranks opened.
+seen() {
+    timeout -k 5 $((60 * testlib_slower)) "$@" >"$T/out" 2>&1 && [ "$(grep -c "profiler: [1-9][0-9]* opened" "$T/out")" = 2 ] && return 0
+    cat "$T/out"
+    return 1
+}
+# shellcheck disable=SC2086 # words of a command
+{
+    library=$(sanitizer_library)
+    check "a profiler in front sees the calls" seen env "LD_PRELOAD=${library:+$library:}$profiler" themis run --size 256m -- mpirun.mpich -n 2 "$hello" themis:/f
+    check "so one that mpirun preloads" seen $run themis run --size 256m -- mpirun.mpich -n 2 -genv LD_PRELOAD "${library:+$library:}$profiler" "$hello" themis:/f
+}
+
+# --- what remains
+
+# left WORDS: processes with these words on their command line.
+left() { pgrep -f -a -- "$1"; }
+
+# gone WORDS...: within 2 s (longer under sanitizers) no such process is left, nor a file in $TMPDIR or /dev/shm.
+gone() {
+    for _ in $(seq $((20 * testlib_slower))); do
+        remains=
+        for words in "$@"; do remains=$remains$(left "$words"); done
+        [ -n "$remains" ] || break
+        sleep 0.1
+    done
+    remains=$remains$(ls -d "$T"/themis-run-* /dev/shm/themis-run-* 2>/dev/null)
+    [ -z "$remains" ] || echo "left: $remains"
+    [ -z "$remains" ]
+}
+
+# killed HOW: run with two servers and a launcher's ranks is killed; HOW is "-" for its process group, empty for itself.
+# The ranks are told from others by the time that they sleep.
+nap=7$$
+killed() {
+    rm -f "$T/list"
+    # shellcheck disable=SC2016,SC2086 # expanded by the command; words of a command
+    setsid $run themis run -s 2 --size 64m -- sh -c \
+        'echo "$THEMIS_SERVERS" >"$1.new"; mv "$1.new" "$1"; sleep "$2" & mpirun.mpich -n 2 sleep "$2"; echo "went on" >"$1.wrong"' sh "$T/list" "$nap" &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    for _ in $(seq 100); do
+        [ "$(pgrep -c -f "^sleep $nap")" != 3 ] || break
+        sleep 0.1
+    done
+    [ "$(pgrep -c -f "^sleep $nap")" = 3 ] || { echo "the ranks did not start" && return 1; }
+    kill -KILL "$1$pid"
+    wait "$pid" 2>/dev/null
+    gone "--servers $(cat "$T/list") " "sleep $nap" && [ ! -e "$T/list.wrong" ]
+}
+check "SIGKILL of run ends servers, launcher, ranks and what a script began" killed ""
+check "so SIGKILL of its process group" killed "-"
+# terminated: SIGTERM of run ends all, too, though the script that it runs passes nothing on.
+terminated() {
+    # shellcheck disable=SC2016,SC2086
+    $run themis run -s 1 --size 64m -- sh -c 'mpirun.mpich -n 2 sleep "$1"; true' sh "$nap" &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    for _ in $(seq 100); do
+        [ "$(pgrep -c -f "^sleep $nap")" != 2 ] || break
+        sleep 0.1
+    done
+    kill "$pid"
+    wait "$pid" 2>/dev/null
+    gone "sleep $nap"
+}
+check "SIGTERM of run" terminated
+
+# A server that ends before the command is told of, by number.
+lost() {
+    # shellcheck disable=SC2016,SC2086
+    timeout 60 $run themis run -s 2 --size 64m -- sh -c 'kill -KILL "$(pgrep -f -- "--servers $THEMIS_SERVERS --index 1")" && sleep 1' >"$T/out" 2>&1
+    grep -q '^themis run: server 1 has ended, by signal 9' "$T/out" && return 0
+    cat "$T/out"
+    return 1
+}
+check "a server that is killed is named" lost
+
+# --- crashes
+
+# named PATTERN FILE: the file gets a backtrace with that function within 20 s.
+named() {
+    for _ in $(seq 200); do
+        ! grep -q -e "$1" "$2" || return 0
+        sleep 0.1
+    done
+    cat "$2"
+    return 1
+}
+crashing_server() {
+    themisd --listen 127.0.0.1 --port 0 --size 64m --port-file "$T/port" >"$T/crash" 2>&1 &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    await_files 20 "$T/port" && kill -SEGV "$pid" && named 'themisd(themis_server_engine_join+0x' "$T/crash"
+}
+# A rank that waits for a server.
+crashing_rank() {
+    free_port
+    # shellcheck disable=SC2086
+    $run "THEMIS_SERVERS=127.0.0.1:$testlib_port" THEMIS_TIMEOUT=30s themis run -- "$hello" themis:/f >"$T/crash" 2>&1 &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    for _ in $(seq 100); do
+        ! pgrep -P "$(pgrep -P "$pid" || echo 1)" -f "^$hello" >"$T/rank" || break
+        sleep 0.1
+    done
+    sleep 1
+    kill -SEGV "$(cat "$T/rank")" && named 'libthemis-mpiio.so(ADIOI_THEMIS_[A-Za-z_]*+0x' "$T/crash"
+}
+case ${THEMIS_VARIANT-} in
+asan | tsan) skip "backtraces" "a sanitizer prints them" ;;
+*)
+    check "the backtrace of a server names its functions" crashing_server
+    check "so that of a rank in the driver" crashing_rank
+    ;;
+esac
+
+# --- whose servers, and what becomes of their files
+
+# tells WORDS COMMAND...: it succeeds, and one line on standard error has these words.
+tells() {
+    words=$1
+    shift
+    "$@" </dev/null >"$T/out" 2>"$T/err" && [ "$(grep -c -e "$words" "$T/err")" = 1 ] && return 0
+    cat "$T/out" "$T/err"
+    return 1
+}
+# fails STATUS WORDS COMMAND...: the same of one that ends with that status.
+fails() {
+    wanted=$1 words=$2 got=0
+    shift 2
+    "$@" </dev/null >"$T/out" 2>"$T/err" || got=$?
+    [ "$got" = "$wanted" ] && [ "$(grep -c -e "$words" "$T/err")" = 1 ] && return 0
+    echo "status $got"
+    cat "$T/out" "$T/err"
+    return 1
+}
+alone="timeout 60 themis run --size 64m"
+mkdir -p "$T/in/sub"
+echo hello >"$T/in/hello"
+head -c 3000000 /dev/urandom >"$T/in/sub/block"
+# shellcheck disable=SC2086,SC2016 # words of a command; expanded by the command
+{
+    check "run says that the servers are its own" tells '^themis run: 1 server of its own, 127.0.0.1:[0-9]*: what it holds' $alone -- true
+    check "and what ends with them" tells '^themis run: 2 files, 2.9 MiB, discarded' $alone --stage-in "$T/in" -- true
+    check "-q says nothing" sh -c '[ -z "$(timeout 60 themis run -q --size 64m -- themis mkdir themis:/d 2>&1)" ]'
+    check "a failing command that used no server" fails 3 'something replaced LD_PRELOAD' $alone -- sh -c 'exit 3'
+    check "--stage-in with a name there" prints hello $alone --stage-in "$T/in/hello:/other" -- themis cat themis:/other
+    check "a name with colons" sh -c 'echo x >"$1/a:b_15:00.nc" && [ "$(timeout 60 themis run --size 64m --stage-in "$1/a:b_15:00.nc:/a:b.nc" --stage-in "$1/a:b_15:00.nc" -- themis ls)" = "a:b.nc
+a:b_15:00.nc" ]' sh "$T"
+    check "--stage-in of what is not there runs nothing" fails 1 'the command is not run' $alone --stage-in "$T/absent" -- touch "$T/ran"
+    check "indeed" [ ! -e "$T/ran" ]
+    check "--stage-out after a failure, which is the status" fails 3 'of its own' $alone --stage-in "$T/in" --stage-out "/in:$T/back" -- sh -c 'exit 3'
+    check "brings all back" diff -r "$T/in" "$T/back"
+    check "--keep with checksums" tells 'of its own' $alone --stage-in "$T/in" --verify --keep "$T/kept" -- true
+    check "keeps all" diff -r "$T/in" "$T/kept/in"
+    check "--stage-out of what is not there" fails 1 'stage-out /absent:.* failed' $alone --stage-out "/absent:$T/absent" -- true
+    check "a wrong --stage-out" fails 2 'expected /PATH-ON-SERVERS:FILE' $alone --stage-out absent -- true
+}
+# after_term: SIGTERM of run ends the command, and what is to be copied out is.
+after_term() {
+    # shellcheck disable=SC2086
+    $run themis run --size 64m --stage-in "$T/in/hello" --stage-out "/hello:$T/late" -- sleep "$nap" &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    for _ in $(seq 100); do
+        [ -z "$(left "^sleep $nap")" ] || break
+        sleep 0.1
+    done
+    kill "$pid"
+    got=0
+    wait "$pid" || got=$?
+    [ "$got" = 143 ] && cmp "$T/in/hello" "$T/late"
+}
+check "--stage-out after SIGTERM" after_term
+
+check "servers start" sh -c 'themis start --size 64m >"$1/started"' sh "$T"
+list=$(sed -n 's/.*THEMIS_SERVERS=\([^ ;]*\).*/\1/p' "$T/started")
+testlib_servers=$(pgrep -f -- "--servers $list ")
+check "run in another shell takes those, and says so" tells "^themis run: the servers of 'themis start', $list\$" timeout 60 themis run -- themis mkdir themis:/stays
+check "other commands, too" prints stays/ themis ls
+check "configured ones come first" fails 0 "^themis run: the servers that are configured, 127.0.0.1:1\$" env THEMIS_SERVERS=127.0.0.1:1 timeout 60 themis run -- true
+check "-s takes others" tells 'of its own' timeout 60 themis run -s 1 --size 64m -- true
+kill -KILL $testlib_servers
+sleep 0.2
+check "run refuses started ones that are gone" fails 1 "do not answer; 'themis stop' forgets them" timeout 60 themis run -- touch "$T/ran"
+check "and runs nothing" [ ! -e "$T/ran" ]
+chmod 777 "$T/themis"
+check "a list that another user could have written is not used" tells 'of its own' timeout 60 themis run --size 64m -- true
+rm -rf "$T/themis"
+testlib_servers=
+
+# --- many at once
+
+# together N: that many at once, each with servers of its own that its command uses, all succeed.
+together() {
+    pids=''
+    for i in $(seq "$1"); do
+        # shellcheck disable=SC2086
+        $run themis run -s $((1 + i % 2)) -- sh -c 'themis mkdir "themis:/$1" && [ "$(themis ls)" = "$1/" ]' sh "d$i" </dev/null >"$T/many.$i" 2>&1 &
+        pids="$pids $i:$!"
+    done
+    failed=0
+    for pair in $pids; do
+        wait "${pair#*:}" && continue
+        failed=$((failed + 1))
+        sed "s/^/${pair%:*}: /" "$T/many.${pair%:*}"
+    done
+    echo "$failed of $1 failed"
+    [ "$failed" = 0 ]
+}
+many=${THEMIS_MANY_RUNS:-20}
+THEMIS_TIMEOUT=60s
+export THEMIS_TIMEOUT
+check "$many runs at once" together "$many"
+finish

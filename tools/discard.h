@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What ends with the servers of one command. */
+#ifndef THEMIS_TOOLS_DISCARD_H
+#define THEMIS_TOOLS_DISCARD_H
+
+/* Tells on standard error how many files of how many bytes servers hold whose stores end with them. `failed`: the
+ * command did; if nothing has used the servers then, it says what may be the cause. */
+void themis_tools_discard_tell(const char *list, int failed);
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ports of loopback that stay free for one server until it listens. */
+#ifndef THEMIS_TOOLS_PORT_RESERVATION_H
+#define THEMIS_TOOLS_PORT_RESERVATION_H
+#include <stdint.h>
+
+/*
+ * The kernel gives a port that nobody has, and gives it to nobody else as long as the returned descriptor is open:
+ * neither to a socket that asks for any port nor to an outgoing connection. A server takes it over while it is
+ * reserved, since servers listen with SO_REUSEADDR. -1 with errno; the descriptor is closed on exec.
+ */
+int themis_tools_port_reserve(uint16_t *port);
+#endif

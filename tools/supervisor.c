@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The supervisor is in a process group of its own, so that a signal to the tool's group leaves it, but in the same
+ * session, so that the command stays in the foreground of its terminal. As a subreaper it becomes the parent of what
+ * the command leaves behind. It takes all signals by sigwait; the kernel sends it one when the tool ends.
+ */
+#define _GNU_SOURCE
+#include "tools/supervisor.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "tools/command.h"
+#include "util/clock.h"
+
+enum { TOOL_ENDED = SIGUSR1, ROUND_NS = 5000000 };
+static const uint64_t term_limit = THEMIS_NS_PER_S, kill_limit = 5 * THEMIS_NS_PER_S;
+
+static volatile sig_atomic_t supervisor_pid; /* in the tool, for the handler */
+
+/* Of the supervisor. */
+static struct {
+    sigset_t signals, before; /* that it takes; the mask of the command */
+    pid_t group;              /* of the tool */
+    int ended_by;
+} self;
+
+/* --- in the tool -------------------------------------------------------------------------------------------------- */
+
+static void signal_forward(int signal)
+{
+    if (supervisor_pid > 0)
+        kill((pid_t)supervisor_pid, signal);
+}
+
+static int supervisor_await(pid_t pid)
+{
+    int status;
+
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return themis_tools_error_errno("the process that supervises the command");
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    return themis_tools_error("the process that supervises the command was ended by signal %d", WTERMSIG(status));
+}
+
+static void supervisor_begin(pid_t tool)
+{
+    prctl(PR_SET_NAME, "themis-guard");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    self.group = getpgrp();
+    setpgid(0, 0);
+    signal(SIGTTOU, SIG_IGN); /* messages to the terminal, though in its background */
+    prctl(PR_SET_PDEATHSIG, TOOL_ENDED);
+    if (getppid() != tool)
+        raise(TOOL_ENDED);
+}
+
+int themis_tools_supervise(int (*work)(void *arg), void *arg)
+{
+    struct sigaction pass = {.sa_handler = signal_forward}, ignore = {.sa_handler = SIG_IGN};
+    const int signals[] = {SIGTERM, SIGHUP, SIGCHLD, TOOL_ENDED};
+    pid_t tool = getpid();
+
+    sigemptyset(&self.signals);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(&self.signals, signals[i]);
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
+    sigprocmask(SIG_BLOCK, &self.signals, &self.before);
+    pid_t pid = fork();
+    if (pid == 0) {
+        supervisor_begin(tool);
+        int status = work(arg);
+        fflush(stdout);
+        _exit(status);
+    }
+    if (pid < 0)
+        return themis_tools_error_errno("fork");
+    supervisor_pid = pid;
+    sigaction(SIGTERM, &pass, NULL);
+    sigaction(SIGHUP, &pass, NULL);
+    sigprocmask(SIG_SETMASK, &self.before, NULL);
+    return supervisor_await(pid);
+}
+
+/* --- signals of the supervisor ------------------------------------------------------------------------------------ */
+
+static void signal_note(int number)
+{
+    if (number == TOOL_ENDED)
+        self.ended_by = SIGKILL;
+    else if (number != SIGCHLD && self.ended_by == 0)
+        self.ended_by = number;
+}
+
+/* Waits for a signal for at most `ns`; 0 if none came. */
+static int signal_take(long ns)
+{
+    struct timespec limit = {.tv_nsec = ns};
+    int number = sigtimedwait(&self.signals, NULL, &limit);
+
+    if (number <= 0)
+        return 0;
+    signal_note(number);
+    return number;
+}
+
+int themis_tools_supervisor_signal(void)
+{
+    sigset_t others = self.signals;
+    const struct timespec now = {0};
+    int number;
+
+    sigdelset(&others, SIGCHLD);
+    while ((number = sigtimedwait(&others, NULL, &now)) > 0)
+        signal_note(number);
+    return self.ended_by;
+}
+
+int themis_tools_supervisor_go_on(void)
+{
+    if (themis_tools_supervisor_signal() == SIGKILL)
+        return 0;
+    self.ended_by = 0;
+    return 1;
+}
+
+/* --- the command's processes -------------------------------------------------------------------------------------- */
+
+static void command_exec(const themis_tools_supervised_t *supervised, pid_t supervisor)
+{
+    const int signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTTOU};
+
+    setpgid(0, self.group);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != supervisor)
+        _exit(128 + SIGTERM);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
+    sigprocmask(SIG_SETMASK, &self.before, NULL);
+    int result = supervised->prepare(supervised->arg);
+    if (result != 0)
+        _exit(result);
+    execvp(supervised->command[0], supervised->command);
+    result = errno == ENOENT ? 127 : 126;
+    themis_tools_error_errno(supervised->command[0]);
+    _exit(result);
+}
+
+/* Waits for all children that have ended; 1 if the command is among them. */
+static int children_reap(const themis_tools_supervised_t *supervised, pid_t command, int *command_status)
+{
+    int status, found = 0;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == command) {
+            *command_status = status;
+            found = 1;
+        } else {
+            supervised->ended(supervised->arg, pid, status);
+        }
+    }
+    return found;
+}
+
+/* Sends SIGKILL to each child but the spared ones; returns how many. */
+static int children_kill(const themis_tools_supervised_t *supervised)
+{
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    int pid, count = 0;
+
+    while (file && fscanf(file, "%d", &pid) == 1)
+        if (!supervised->is_spared(supervised->arg, (pid_t)pid)) {
+            kill((pid_t)pid, SIGKILL);
+            count++;
+        }
+    if (file)
+        fclose(file);
+    return count;
+}
+
+/* What remains when the command has ended: children of what is killed become ours, and are killed in their turn. */
+static void remains_kill(const themis_tools_supervised_t *supervised)
+{
+    uint64_t until = themis_util_clock_now() + kill_limit;
+    int status;
+
+    while (children_kill(supervised) > 0 && themis_util_clock_now() < until) {
+        signal_take(ROUND_NS);
+        children_reap(supervised, 0, &status);
+    }
+}
+
+/* A launcher ends its ranks upon SIGTERM. */
+static void command_end(const themis_tools_supervised_t *supervised, pid_t command)
+{
+    uint64_t until = themis_util_clock_now() + term_limit;
+    int status, ended = 0;
+
+    kill(command, SIGTERM);
+    kill(command, SIGCONT);
+    while (!ended && themis_util_clock_now() < until) {
+        signal_take(ROUND_NS);
+        ended = children_reap(supervised, command, &status);
+    }
+}
+
+/* Until the command ends, or the tool does. What the command leaves behind goes on, unless an end was asked for. */
+static int command_await(const themis_tools_supervised_t *supervised, pid_t command)
+{
+    int status = 0;
+
+    while (self.ended_by != SIGKILL && !children_reap(supervised, command, &status)) {
+        int number = sigwaitinfo(&self.signals, NULL);
+        if (number > 0)
+            signal_note(number);
+        if (number == SIGTERM || number == SIGHUP)
+            kill(command, number);
+    }
+    if (self.ended_by == SIGKILL)
+        command_end(supervised, command);
+    if (self.ended_by != 0)
+        remains_kill(supervised);
+    if (self.ended_by == SIGKILL)
+        return 128 + SIGKILL;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int themis_tools_supervisor_run(const themis_tools_supervised_t *supervised)
+{
+    pid_t supervisor = getpid();
+
+    if (themis_tools_supervisor_signal() != 0)
+        return 128 + self.ended_by;
+    pid_t command = fork();
+    if (command == 0)
+        command_exec(supervised, supervisor);
+    if (command < 0)
+        return themis_tools_error_errno(supervised->command[0]);
+    return command_await(supervised, command);
+}
