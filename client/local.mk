@@ -53,12 +53,12 @@ test_client_test_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_faults_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_faults_DEPENDENCIES = server/themisd
 
-check_PROGRAMS += test/client/test_direct
-test_client_test_direct_SOURCES = test/client/test_direct.c test/client/fake.c test/client/fake.h test/client/random.h \
+check_PROGRAMS += test/client/test_client_direct
+test_client_test_client_direct_SOURCES = test/client/test_client_direct.c test/client/fake.c test/client/fake.h test/client/random.h \
 	test/client/servers.c test/client/servers.h
-test_client_test_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_client_test_direct_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
-EXTRA_test_client_test_direct_DEPENDENCIES = server/themisd
+test_client_test_client_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_client_test_client_direct_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
+EXTRA_test_client_test_client_direct_DEPENDENCIES = server/themisd
 
 # Serves test/many.sh.
 check_PROGRAMS += test/client/many

@@ -102,10 +102,10 @@ uint64_t themis_server_direct_refusal(const themis_server_t *server, const themi
 
     if (!direct->beacon || direct->mode == THEMIS_SERVER_DIRECT_OFF)
         return UINT64_MAX;
+    if (server->config.store_bandwidth > 0)
+        return UINT64_MAX; /* the copies of clients could not be limited */
     if (direct->mode == THEMIS_SERVER_DIRECT_ON)
         return 0;
-    if (server->config.store_bandwidth > 0)
-        return UINT64_MAX;
     uint64_t other = direct->recent_job == job->number ? direct->recent_other : direct->recent;
     if (other > 0 && now < other + ACTIVE_TIME)
         return other + ACTIVE_TIME - now;

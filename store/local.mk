@@ -11,7 +11,7 @@ test_store_test_store_SOURCES = test/store/test_store.c test/store/objects.c tes
 test_store_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
-check_PROGRAMS += test/store/test_direct
-test_store_test_direct_SOURCES = test/store/test_direct.c test/store/objects.c test/store/objects.h
-test_store_test_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_store_test_direct_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
+check_PROGRAMS += test/store/test_store_direct
+test_store_test_store_direct_SOURCES = test/store/test_store_direct.c test/store/objects.c test/store/objects.h
+test_store_test_store_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_store_test_store_direct_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
