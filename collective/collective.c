@@ -2,7 +2,8 @@
 /*
  * The queue of a file's operations. They are processed in the order in which they were begun, the same on all ranks;
  * what ranks do together (consensus, planning, shuffle) is done by the operation at the head alone, so its messages
- * never mix with those of another. List I/O needs no other rank and starts as soon as it can.
+ * never mix with those of another. As it ends only when the I/O of all ranks is done, and the next one's I/O begins
+ * when all have begun that, calls take effect in their order. With a cache list I/O starts at once.
  */
 #include "collective/collective.h"
 #include <stdlib.h>
@@ -86,9 +87,9 @@ static void start_list_io(themis_collective_operation_t *op)
 }
 
 /*
- * The first stage. Without a cache no rank's part of a blocking call begins before all have begun the call, so that
- * what a rank did by itself before the call is done; programs that run on ROMIO's own drivers count on that, although
- * MPI does not promise it.
+ * The first stage. Without a cache no rank's I/O begins before all have begun the call, so that what a rank did by
+ * itself before the call is done, and the calls before it are; programs that run on ROMIO's own drivers count on that,
+ * although MPI does not promise it.
  */
 static void operation_begin(themis_collective_operation_t *op)
 {
@@ -102,7 +103,7 @@ static void operation_begin(themis_collective_operation_t *op)
         op->status = status;
     if (coll->always != THEMIS_COLLECTIVE_LIST)
         op->stage = THEMIS_COLLECTIVE_DECIDE;
-    else if (op->all_blocking && !themis_collective_relaxed_is_allowed(&coll->relaxed))
+    else if (!themis_collective_relaxed_is_allowed(&coll->relaxed))
         op->stage = THEMIS_COLLECTIVE_ASSEMBLE;
     else
         start_list_io(op);
