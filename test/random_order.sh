@@ -75,7 +75,7 @@ done
 
 directs='' direct=''
 start_servers 1 && servers=1
-! limit 60 ranks 1 "$program" --has-hint themis_direct themis:/order || directs='auto on off'
+! limit 60 ranks 1 "$program" --hint themis_direct=auto --has-hint themis_direct themis:/order || directs='auto on off'
 sequences 1 1 100
 sequences 2 1 350
 sequences 2 2 50

@@ -13,7 +13,7 @@
  *     --save FILE           where a sequence that fails is written to (default: random_order.failed)
  *     --replay FILE         runs such a file again: its sequence, rules and hints
  *     --print               the sequences, without running them
- *     --has-hint KEY        only tells by its status whether MPI_File_get_info shows the hint, which is given as well
+ *     --has-hint KEY        only tells by its status whether MPI_File_get_info shows that hint
  *
  * Ends at the first sequence that fails, with status 1.
  */
