@@ -2,7 +2,8 @@
 /*
  * The queue of a file's operations. They are processed in the order in which they were begun, the same on all ranks;
  * what ranks do together (consensus, planning, shuffle) is done by the operation at the head alone, so its messages
- * never mix with those of another. List I/O needs no other rank and starts as soon as it can.
+ * never mix with those of another. As it ends only when the I/O of all ranks is done, and the next one's I/O begins
+ * when all have begun that, calls take effect in their order.
  */
 #include "collective/collective.h"
 #include <stdlib.h>
@@ -84,19 +85,17 @@ static void start_list_io(themis_collective_operation_t *op)
 }
 
 /*
- * The first stage. No rank's part of a blocking call begins before all have begun the call, so that
- * what a rank did by itself before the call is done; programs that run on ROMIO's own drivers count on that, although
- * MPI does not promise it.
+ * The first stage. No rank's I/O begins before all have begun the call, so that what a rank did by
+ * itself before the call is done, and the calls before it are; programs that run on ROMIO's own drivers count on that,
+ * although MPI does not promise it.
  */
 static void operation_begin(themis_collective_operation_t *op)
 {
     themis_collective_t *coll = op->coll;
     if (coll->always != THEMIS_COLLECTIVE_LIST)
         op->stage = THEMIS_COLLECTIVE_DECIDE;
-    else if (op->all_blocking)
-        op->stage = THEMIS_COLLECTIVE_ASSEMBLE;
     else
-        start_list_io(op);
+        op->stage = THEMIS_COLLECTIVE_ASSEMBLE;
 }
 
 static void assemble_step(themis_collective_operation_t *op)
@@ -300,28 +299,21 @@ themis_status_t themis_collective_wait(themis_collective_operation_t *op, uint64
 
 /* --- blocking calls --- */
 
-static themis_status_t run_queued(themis_collective_t *coll, const themis_collective_access_t *access,
-                                  themis_status_t own, int all_blocking, uint64_t *done)
-{
-    memset(&coll->blocking, 0, sizeof coll->blocking);
-    coll->blocking.blocking = 1;
-    coll->blocking.all_blocking = all_blocking;
-    queue_append(coll, access, own, &coll->blocking);
-    queue_wait(coll, &coll->blocking);
-    return operation_end(&coll->blocking, done);
-}
-
 themis_status_t themis_collective_run(themis_collective_t *coll, const themis_collective_access_t *access,
                                       themis_status_t own, uint64_t *done)
 {
-    return run_queued(coll, access, own, 1, done);
+    memset(&coll->blocking, 0, sizeof coll->blocking);
+    coll->blocking.blocking = 1;
+    queue_append(coll, access, own, &coll->blocking);
+    queue_wait(coll, &coll->blocking);
+    return operation_end(&coll->blocking, done);
 }
 
 themis_status_t themis_collective_decline(themis_collective_t *coll, const themis_collective_access_t *access,
                                           themis_status_t own)
 {
     uint64_t done;
-    return run_queued(coll, access, own, 0, &done);
+    return themis_collective_run(coll, access, own, &done);
 }
 
 themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_t own)

@@ -5,8 +5,8 @@
  *
  * A call goes one of two ways. List I/O (list_io.h): each rank sends its own list to the servers. Two-phase I/O
  * (twophase.h): through the aggregators of file domains, which exchange the bytes with the ranks by the shuffle of
- * shuffle.h. All ranks reach a consensus before the I/O (except in non-blocking calls whose way is clear from the
- * start) and another one after it, so that a call has ended for no rank while the bytes of another are under way.
+ * shuffle.h. All ranks reach a consensus before the I/O and another one after it, so that a call has ended for no rank
+ * while the bytes of another are under way, and calls take effect in their order, non-blocking ones too.
  *
  * Not thread-safe; the driver holds ROMIO's lock. Nothing here blocks for other ranks but create, destroy, wait, run,
  * decline and sync.

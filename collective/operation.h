@@ -36,8 +36,7 @@ struct themis_collective_operation {
     themis_collective_consensus_t consensus;
     themis_status_t status;
     uint64_t done;
-    int blocking;     /* this rank waits for it */
-    int all_blocking; /* all ranks do: it is a blocking call */
+    int blocking; /* this rank waits for it */
     themis_collective_list_io_t list_io;
     /* two-phase */
     themis_collective_consensus_record_t decision; /* the consensus by which it became two-phase: range and pattern */

@@ -7,7 +7,8 @@
 #   scattered    by rack: each slab of the cube is with the ranks of one rack, but of another one than that where the
 #                default puts the slab's aggregator
 # Every byte is compared for every placement of aggregators and every method of file domains. Then bytes over the uplinks, as
-# the interfaces count them, against what the plan means; and the default placement against the topological one.
+# the interfaces count them, against what the plan means; and the default placement against the topological one. At last
+# random programs, as in test/random_order.sh.
 #
 #   CLUSTER_SIDE=256 CLUSTER_REPEATS=5 sh test/run.sh cluster     the size and repeats of the timed part
 #   CLUSTER_PARTS=compare_times sh test/run.sh cluster            that part alone
@@ -130,6 +131,18 @@ verify_all() {
             done
         done
     done
+}
+
+# random_order: the random programs of test/random_order.sh, 2 ranks on each of 2 hosts of different racks.
+random_order() {
+    seed=${ORDER_SEED:-$(date +%s)}
+    mkdir -p "$THEMIS_BUILD/test-logs"
+    check "50 random sequences from seed $seed, 4 ranks on 2 hosts" on login env UCX_NET_DEVICES=eth0 UCX_TLS=tcp,self,sm \
+        THEMIS_SERVERS=io0:7711,io1:7711 timeout -k 5 200 mpirun.mpich -launcher ssh \
+        -launcher-exec "$THEMIS_SRC/test/cluster/launch.sh" -hosts r0n0,r1n0 -ppn 2 -n 4 -genv LD_PRELOAD \
+        "$THEMIS_BUILD/test/cluster/finalize_shim.so:$THEMIS_BUILD/test/lib/yield_shim.so:$(preload)" \
+        "$THEMIS_BUILD/test/order/random_order" --seeds "$seed" 50 --rules documented \
+        --save "$THEMIS_BUILD/test-logs/random_order-cluster-$seed" themis:/order
 }
 
 # uplink_bytes: sent and received over all uplinks so far.
@@ -276,5 +289,5 @@ sh "$cluster" up "$CLUSTER_DIR" $racks $hosts 400 2000 2 || {
 compute=$(sh "$cluster" hosts "$CLUSTER_DIR" | tr '\n' ',' | sed 's/,$//')
 record_fabric
 start_io_hosts
-for part in ${CLUSTER_PARTS:-measure_overhead compare_bytes compare_times verify_all}; do $part; done
+for part in ${CLUSTER_PARTS:-measure_overhead compare_bytes compare_times verify_all random_order}; do $part; done
 end

@@ -159,6 +159,10 @@ for n in 1 2 4; do
     check "threads of $n ranks open the first files on ufs:" first_files "$n" "ufs:$T/first"
 done
 check "more than 2 GiB in one call" limit 60 ranks 2 "$programs/features" large-count themis:/large
+check "more than 2 GiB through functions for large counts, nothing on one rank" limit 120 ranks 2 "$programs/features" count-c themis:/large
+colon_name=history.2023-03-10_15:00:00.nc
+colons() { feature colons themis:/$colon_name && limit 20 themis ls themis:/ | grep -x "$colon_name" && limit 20 themis ls themis:/$colon_name; }
+check "a name with colons, for programs and themis ls; ranks with nothing to read or write" colons
 
 # request POLICY: a program with the hint themis_policy; its messages in $T/policy.err, the hints in force in $T/policy.
 request() {

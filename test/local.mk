@@ -4,7 +4,7 @@ EXTRA_DIST += .ci/run test/packages.txt test/run.sh $(integration_scripts) test/
 	test/cluster/fabric.sh test/cluster/finalize_shim.c
 # Integration scripts of this directory.
 integration_scripts = test/layers.sh test/names.sh test/format.sh test/docs.sh test/examples.sh test/hdf5.sh test/hdf5_source.sh test/pnetcdf_source.sh test/cluster.sh test/distcheck.sh \
-	test/collective.sh test/order.sh test/configure.sh test/library.sh test/many.sh test/tool.sh test/tool_run.sh test/tool_cp.sh test/tool_down.sh test/completion.sh test/faults.sh test/themisd.sh test/stores.sh test/disk.sh test/client/crowd.c
+	test/collective.sh test/order.sh test/random_order.sh test/configure.sh test/library.sh test/many.sh test/tool.sh test/tool_run.sh test/tool_cp.sh test/tool_down.sh test/completion.sh test/faults.sh test/themisd.sh test/stores.sh test/disk.sh test/client/crowd.c
 
 # Unit programs are those of check_PROGRAMS that are called test_*; others serve integration scripts.
 .PHONY: print-check-programs
@@ -28,6 +28,13 @@ endif
 all-local: $(all_hdf5_tests)
 $(hdf5_tests): %: $(srcdir)/%.c
 	$(AM_V_CC)$(MKDIR_P) test/adio && $(EXAMPLE_CC) $(HDF5_CFLAGS) -o $@ $< $(HDF5_LIBS)
+
+# Random programs, for test/random_order.sh and test/cluster.sh.
+check_PROGRAMS += test/order/random_order
+test_order_random_order_SOURCES = test/order/model.c test/order/model.h test/order/play.c test/order/play.h \
+	test/order/random_order.c test/order/sequence.c test/order/sequence.h
+test_order_random_order_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+test_order_random_order_LDADD = $(MPI_LIBS)
 
 # Preloaded into ranks; each says why.
 noinst_shims = test/cluster/finalize_shim.so test/lib/yield_shim.so test/lib/profiler_shim.so

@@ -15,7 +15,7 @@ THEMIS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 . "$THEMIS_SRC/test/lib/setup.sh"
 
 # Integration scripts run in this order; the others follow by name.
-first_scripts="layers format tool errors romio examples hdf5 collective order"
+first_scripts="layers format tool errors romio examples hdf5 collective order random_order"
 last_scripts="sharing cluster distcheck"
 unit_timeout=300
 passed=0 failed=0 skipped=0 failures=

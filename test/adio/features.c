@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parts of MPI-IO that ROMIO's own programs do not test: features CASE FILE. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -159,6 +161,91 @@ static void large_count(const char *name)
     MPI_File_close(&file);
     free(block);
     free(back);
+}
+
+/* A buffer of `count` MiB, all of which are the same MiB of memory; NULL: not possible. */
+static char *repeated_mib(int count)
+{
+    enum { MIB = 1 << 20 };
+    int memory = memfd_create("mib", 0);
+    char *all = mmap(NULL, (size_t)count * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory < 0 || all == MAP_FAILED || ftruncate(memory, MIB) != 0)
+        return NULL;
+    for (int i = 0; i < count; i++)
+        if (mmap(all + (size_t)i * MIB, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, 0) == MAP_FAILED)
+            return NULL;
+    close(memory);
+    return all;
+}
+
+/* 1 if the status of a call has that number of bytes. */
+static int counts(const MPI_Status *status, MPI_Count bytes)
+{
+    MPI_Count got = -1;
+
+    MPI_Get_elements_x(status, MPI_BYTE, &got);
+    return got == bytes;
+}
+
+/* More than 2 GiB through the functions for large counts, with nothing to read or write on the last rank. MPICH 4.0
+ * stops the program where the count itself is above INT_MAX. */
+static void count_c(const char *name)
+{
+    enum { MIB = 1 << 20, BLOCKS = 2060 };
+    MPI_Count bytes = rank == ranks - 1 && ranks > 1 ? 0 : (MPI_Count)MIB * BLOCKS;
+    MPI_File file = open_file(name);
+    char *all = repeated_mib(BLOCKS), *pattern = malloc(MIB);
+    MPI_Status status;
+    MPI_Request request;
+
+    expect(all != NULL, "a buffer");
+    for (int i = 0; i < MIB; i++)
+        pattern[i] = (char)(i * 2654435761u >> 24);
+    memcpy(all, pattern, MIB);
+    expect(MPI_File_write_at_all_c(file, 0, all, bytes / 4, MPI_INT, &status) == MPI_SUCCESS, "write_at_all_c");
+    expect(counts(&status, bytes), "the status of the write");
+    memset(all, 0xa5, MIB);
+    expect(MPI_File_read_at_all_c(file, 0, all, bytes / 4, MPI_INT, &status) == MPI_SUCCESS, "read_at_all_c");
+    expect(counts(&status, bytes), "the status of the read");
+    expect(!bytes || memcmp(all, pattern, MIB) == 0, "what is read");
+    memset(all, 0xa5, MIB);
+    expect(MPI_File_read_at_c(file, 0, all, bytes / 4, MPI_INT, &status) == MPI_SUCCESS, "read_at_c");
+    expect(counts(&status, bytes) && (!bytes || memcmp(all, pattern, MIB) == 0), "what is read independently");
+    memset(all, 0xa5, MIB);
+    expect(MPI_File_iread_at_all_c(file, 0, all, bytes / 4, MPI_INT, &request) == MPI_SUCCESS, "iread_at_all_c");
+    expect(MPI_Wait(&request, &status) == MPI_SUCCESS && counts(&status, bytes), "the status of the non-blocking read");
+    expect(!bytes || memcmp(all, pattern, MIB) == 0, "what is read without blocking");
+    munmap(all, (size_t)MIB * BLOCKS);
+    free(pattern);
+    MPI_File_close(&file);
+}
+
+/* A name with colons. The last rank has nothing to write, the first one nothing to read. */
+static void colons(const char *name)
+{
+    enum { WORDS = 1000 };
+    MPI_File file = open_file(name);
+    int last = rank == ranks - 1 && ranks > 1, first = rank == 0 && ranks > 1, values[WORDS], back[WORDS], bytes = -1;
+    MPI_Status status;
+
+    for (int i = 0; i < WORDS; i++)
+        values[i] = 1000000 * (rank + 1) + i;
+    expect(MPI_File_write_at_all(file, (MPI_Offset)sizeof values * rank, values, last ? 0 : WORDS, MPI_INT, &status) ==
+               MPI_SUCCESS,
+           "write");
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    expect(bytes == (last ? 0 : (int)sizeof values), "the status of the write");
+    memset(back, 0xa5, sizeof back);
+    expect(MPI_File_read_at_all(file, 0, back, first ? 0 : WORDS, MPI_INT, &status) == MPI_SUCCESS, "read");
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    expect(bytes == (first ? 0 : (int)sizeof back), "the status of the read");
+    for (int i = 0; i < WORDS; i++)
+        if (back[i] != (first ? (int)0xa5a5a5a5 : 1000000 + i)) {
+            expect(0, "what the first rank wrote, and nothing where nothing is read");
+            break;
+        }
+    MPI_File_close(&file);
 }
 
 static void modes(const char *name)
@@ -353,6 +440,8 @@ static const struct {
 } cases[] = {{"external32", external32},
              {"sparse", sparse},
              {"large-count", large_count},
+             {"count-c", count_c},
+             {"colons", colons},
              {"modes", modes},
              {"gaps", gaps},
              {"views", views},

@@ -236,6 +236,51 @@ static void atomic_header(MPI_File file, const char *name)
     header(file, name);
 }
 
+/* The same with a non-blocking read, which the others begin before rank 0 has written. */
+static void header_iread(MPI_File file, const char *name)
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        int block[WORDS];
+        MPI_Request request;
+
+        memset(block, POISON, BLOCK);
+        if (rank == 0) {
+            usleep(1000);
+            write_alone(file, 0, 0, mark(i, 0));
+        }
+        need(MPI_File_iread_at_all(file, 0, block, BLOCK, MPI_BYTE, &request), "iread_at_all");
+        need(MPI_Wait(&request, MPI_STATUS_IGNORE), "wait");
+        checked++;
+        wrong += memcmp(block, content(mark(i, 0)), BLOCK) != 0;
+    }
+}
+
+/* Three writes of the same block under way, each by another rank, and a read behind them. */
+static void in_turn(MPI_File file, const char *name)
+{
+    enum { WRITES = 3 };
+
+    for (int i = 0; i < BLOCKS; i++) {
+        int block[WRITES + 1][WORDS];
+        MPI_Request request[WRITES + 1];
+        MPI_Status status[WRITES + 1];
+
+        delay_in_turn(i);
+        memset(block[WRITES], POISON, BLOCK);
+        for (int n = 0; n < WRITES; n++) {
+            memcpy(block[n], content(mark(i + n, 0)), BLOCK);
+            need(MPI_File_iwrite_at_all(file, place(i, 0), block[n], rank == n % ranks ? BLOCK : 0, MPI_BYTE,
+                                        &request[n]),
+                 "iwrite_at_all");
+        }
+        need(MPI_File_iread_at_all(file, place(i, 0), block[WRITES], BLOCK, MPI_BYTE, &request[WRITES]),
+             "iread_at_all");
+        need(MPI_Waitall(WRITES + 1, request, status), "waitall");
+        checked++;
+        wrong += memcmp(block[WRITES], content(mark(i + WRITES - 1, 0)), BLOCK) != 0;
+    }
+}
+
 static void size(MPI_File file, const char *name)
 {
     MPI_Offset bytes;
@@ -279,6 +324,8 @@ static const scene_t scenes[] = {{"fill-then-write", fill_then_write, 0},
                                  {"shared", shared, 0},
                                  {"alone-then-collective", alone_then_collective, 0},
                                  {"header", header, 0},
+                                 {"header-iread", header_iread, 0},
+                                 {"in-turn", in_turn, 1},
                                  {"atomic-header", atomic_header, 0},
                                  {"size", size, 0},
                                  {"over-for-all", over_for_all, 1}};
