@@ -90,6 +90,7 @@ static void object_put(themis_client_direct_t *direct, themis_client_direct_obje
         object = object->hh.next;
     HASH_DEL(direct->objects, object);
     direct->idle--;
+    themis_client_direct_map_give_back(&direct->segments, object);
     themis_client_direct_map_destroy(&direct->segments, object);
 }
 

@@ -63,7 +63,8 @@ void themis_client_direct_map_leave(themis_client_direct_segments_t *segments, t
     }
 }
 
-void themis_client_direct_map_destroy(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object)
+void themis_client_direct_map_give_back(themis_client_direct_segments_t *segments,
+                                        const themis_client_direct_object_t *object)
 {
     themis_proto_object_t request = {object->key.id};
     themis_client_direct_view_t *view = atomic_load(&object->view);
@@ -73,7 +74,11 @@ void themis_client_direct_map_destroy(themis_client_direct_segments_t *segments,
         themis_client_call_get(segments->calls, (uint32_t)object->key.server, &call) == THEMIS_OK &&
         themis_client_call_start(call, THEMIS_OP_UNMAP, &request, NULL) != THEMIS_OK)
         themis_client_call_put(call);
-    themis_client_direct_view_destroy(segments, view);
+}
+
+void themis_client_direct_map_destroy(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object)
+{
+    themis_client_direct_view_destroy(segments, atomic_load(&object->view));
     free_list(segments, atomic_load(&object->replaced));
     pthread_mutex_destroy(&object->lock);
     free(object);

@@ -35,7 +35,10 @@ typedef struct themis_client_direct_object {
 } themis_client_direct_object_t;
 
 themis_client_direct_object_t *themis_client_direct_map_create(uint64_t id, uint32_t server);
-/* No thread uses it. The grant, if there is one, is given back without waiting. */
+/* Tells the server that the grant, if there is one, is no longer needed; does not wait. */
+void themis_client_direct_map_give_back(themis_client_direct_segments_t *segments,
+                                        const themis_client_direct_object_t *object);
+/* No thread uses it. */
 void themis_client_direct_map_destroy(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object);
 
 /* The object's view if its grant stands; it is used until leave. NULL: no direct access now. */

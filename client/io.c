@@ -143,7 +143,7 @@ static themis_status_t request_end(themis_request_t *request, size_t *done)
 {
     themis_status_t status = request->status;
 
-    if (request->call_count > 0)
+    if (!request->direct)
         atomic_fetch_add(&request->file->direct.messages, request->moved);
     if (status == THEMIS_OK) /* locks may have been lost meanwhile */
         status = themis_client_lock_check(request->file);
@@ -199,6 +199,7 @@ static themis_status_t start_list(themis_file_t *file, const themis_list_t *list
         return fail_no_request();
     (*request)->phase = THEMIS_CLIENT_PHASE_DONE;
     (*request)->moved = bytes;
+    (*request)->direct = 1;
     return THEMIS_OK;
 }
 

@@ -23,6 +23,7 @@ themis_request_t *themis_client_request_get(themis_client_requests_t *requests)
     request->phase = THEMIS_CLIENT_PHASE_DATA;
     request->status = THEMIS_OK;
     request->moved = 0;
+    request->direct = 0;
     return request;
 }
 

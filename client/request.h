@@ -33,6 +33,7 @@ struct themis_request {
 
     themis_proto_opcode_t opcode;
     themis_client_phase_t phase;
+    int direct; /* 1: its bytes were moved without messages, before it was made */
     themis_status_t status;
     uint64_t bytes, moved;
     uint32_t remaining; /* calls that have not ended */

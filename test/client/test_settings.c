@@ -48,6 +48,29 @@ START_TEST(batch_systems_name_job_and_nodes)
 }
 END_TEST
 
+START_TEST(direct_access_is_on_or_off)
+{
+    themis_options_t options;
+    themis_client_settings_t settings;
+
+    themis_options_init(&options);
+    options.servers = "localhost:1";
+    setenv("THEMIS_DIRECT", "off", 1);
+    ck_assert_int_eq(themis_client_settings_load(&options, &settings), THEMIS_OK);
+    ck_assert_int_eq(settings.direct, -1);
+    themis_client_settings_free(&settings);
+    options.direct = 1; /* what the program says counts more */
+    ck_assert_int_eq(themis_client_settings_load(&options, &settings), THEMIS_OK);
+    ck_assert_int_eq(settings.direct, 1);
+    themis_client_settings_free(&settings);
+    options.direct = 0;
+    setenv("THEMIS_DIRECT", "maybe", 1);
+    ck_assert_int_eq(themis_client_settings_load(&options, &settings), THEMIS_CONFIG);
+    ck_assert_ptr_nonnull(strstr(themis_last_error(), "THEMIS_DIRECT=maybe"));
+    unsetenv("THEMIS_DIRECT");
+}
+END_TEST
+
 START_TEST(the_larger_number_of_nodes_counts)
 {
     expect(NULL, 0, 1);
@@ -133,8 +156,8 @@ int main(void)
 
     test_case(suite, "all", 20, clear_environment, clear_environment,
               TESTS({batch_systems_name_job_and_nodes, 1}, {the_larger_number_of_nodes_counts, 1},
-                    {own_names_come_before_the_batch_system, 1}, {hydra_names_the_proxy, 1},
-                    {configured_servers_are_found_without_a_session, 1},
+                    {direct_access_is_on_or_off, 1}, {own_names_come_before_the_batch_system, 1},
+                    {hydra_names_the_proxy, 1}, {configured_servers_are_found_without_a_session, 1},
                     {paths_are_normalised_with_a_text_for_errors, 1}));
     return test_run(suite);
 }
