@@ -7,7 +7,7 @@
 enum { FIRST_TRIALS = 32 };
 
 /* What an insertion costs beside the pieces that it visits, in the unit of timeline.steps. */
-enum { HEAP_STEPS = 8, MAX_INSTANCES = 1 << 22 };
+enum { HEAP_STEPS = 8, MAX_INSTANCES = 1 << 20 };
 
 themis_status_t themis_persched_filling_make(themis_persched_filling_t *f, const themis_persched_tasks_t *tasks,
                                              double bandwidth)
@@ -152,7 +152,7 @@ themis_status_t themis_persched_filling_run(themis_persched_filling_t *f, double
         if (f->heap_count > 0)
             heap_sink(f, 0);
         if (++inserted == MAX_INSTANCES || (f->last_step != 0 && f->timeline.steps > f->last_step))
-            return THEMIS_RANGE;
+            return THEMIS_CANCELED;
     }
     f->efficiency = themis_persched_efficiency(f->tasks, f->instances, period);
     f->dilation = themis_persched_dilation(f->tasks, f->instances, period);

@@ -30,7 +30,7 @@ themis_status_t themis_persched_filling_make(themis_persched_filling_t *f, const
                                              double bandwidth);
 void themis_persched_filling_release(themis_persched_filling_t *f);
 
-/* Fills a period. RANGE: an application has no instance, or it takes too many steps, or more than 2^22 instances fit.
+/* Fills a period. RANGE: an application has no instance. CANCELED: it takes too many steps or more than 2^20 instances.
  */
 themis_status_t themis_persched_filling_run(themis_persched_filling_t *f, double period);
 

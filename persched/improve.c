@@ -110,7 +110,7 @@ static themis_status_t candidates_find(improvement_t *m)
         status = themis_persched_filling_run(&m->filling, period);
         if (status == THEMIS_OK)
             candidate_consider(m, period);
-        else if (status != THEMIS_RANGE)
+        else if (status != THEMIS_RANGE && status != THEMIS_CANCELED)
             return status;
     }
     return THEMIS_OK;

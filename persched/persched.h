@@ -101,14 +101,15 @@ themis_status_t themis_persched_bounds(const themis_persched_problem_t *problem,
 /*
  * PerSched. *plan is the pattern of the largest SysEff; *fair (may be NULL) the one of the smallest dilation among the
  * periods tried, without correction of its period. Both are owned by the caller. RANGE: no period that was tried has
- * room for all applications, or it has room for more than 2^22 instances.
+ * room for all applications, or it has room for more than 2^20 instances.
  */
 themis_status_t themis_persched_plan(const themis_persched_problem_t *problem,
                                      const themis_persched_parameters_t *parameters, themis_persched_pattern_t **plan,
                                      themis_persched_pattern_t **fair);
 
 /*
- * The greedy pattern of one period: the inner part of PerSched. RANGE: it has no room for all applications.
+ * The greedy pattern of one period: the inner part of PerSched. RANGE: it has no room for all applications. CANCELED:
+ * it has room for more than 2^20 instances.
  */
 themis_status_t themis_persched_fill(const themis_persched_problem_t *problem, double period,
                                      themis_persched_pattern_t **pattern);

@@ -45,8 +45,10 @@ static themis_status_t search_try(search_t *s, double period)
     s->filling.last_step = 0;
     double gain = s->filling.efficiency - s->best_efficiency, relief = s->fair_dilation - s->filling.dilation;
 
+    if (status == THEMIS_CANCELED && s->best == 0)
+        return THEMIS_RANGE;
     if (status != THEMIS_OK)
-        return status == THEMIS_RANGE ? THEMIS_OK : status;
+        return status == THEMIS_RANGE || status == THEMIS_CANCELED ? THEMIS_OK : status;
     if (s->best == 0 || gain > BETTER || (gain > -BETTER && period < s->best)) {
         s->best = period;
         s->best_efficiency = s->filling.efficiency;
@@ -104,7 +106,7 @@ static themis_status_t search_correct(search_t *s, double *period)
         if (status == THEMIS_OK)
             *period = shorter;
     }
-    return status == THEMIS_RANGE ? THEMIS_OK : status;
+    return status == THEMIS_RANGE || status == THEMIS_CANCELED ? THEMIS_OK : status;
 }
 
 static themis_status_t search_results(search_t *s, themis_persched_pattern_t **plan, themis_persched_pattern_t **fair)

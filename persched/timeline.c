@@ -141,8 +141,12 @@ static themis_status_t piece_take(themis_persched_timeline_t *t, uint32_t at, do
     t->steps++;
     if (to - from <= NOTHING * t->period || bandwidth <= NOTHING * t->bandwidth)
         return THEMIS_OK;
-    to = fmin(to, from + *left / bandwidth);
-    *left -= (to - from) * bandwidth;
+    if (*left <= (to - from) * bandwidth) {
+        to = from + *left / bandwidth;
+        *left = 0;
+    } else {
+        *left -= (to - from) * bandwidth;
+    }
     return takes_add(takes, (themis_persched_take_t){at, lap, from, to, bandwidth});
 }
 

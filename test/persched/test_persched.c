@@ -424,7 +424,7 @@ int main(void)
     test_case(suite, "model", 60, seed_set, NULL,
               TESTS({random_problems, 60}, {a_single_application_never_waits, 1}, {doubt_reserves_more, 1},
                     {a_thousand_in_a_second, 3}));
-    test_case(suite, "errors", 20, seed_set, NULL,
+    test_case(suite, "errors", 60, seed_set, NULL,
               TESTS({values_out_of_range, 1}, {very_different_applications, 1}, {check_finds_what_is_broken, 8},
                     {check_finds_too_much_at_once, 1}));
     test_case(suite, "online", 20, seed_set, NULL,
