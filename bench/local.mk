@@ -13,3 +13,4 @@ bench/compare: $(srcdir)/bench/compare.c
 include bench/sched.mk
 include bench/plan.mk
 include bench/overlap.mk
+include bench/persched.mk
