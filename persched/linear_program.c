@@ -24,8 +24,10 @@ typedef struct place {
     uint32_t begin, end;
 } place_t;
 
-/* Columns: 1 + j is the time between event j and the next; `first_bytes` + ... the bytes, in seconds at full bandwidth,
- * in the order in which byte_columns_visit visits them. */
+/*
+ * Columns of the matrix: first, for each event, the time until the next one; then, for each instance of each lane and
+ * each interval in which it may do I/O, the bytes that it moves, in seconds at full bandwidth.
+ */
 typedef struct program {
     const themis_persched_tasks_t *tasks;
     const themis_persched_pattern_t *pattern;

@@ -19,9 +19,9 @@
 /* One kind of application; `number` of them run, each on nodes of its own. */
 typedef struct themis_persched_application {
     const char *name;  /* for reports; borrowed, may be NULL */
-    double compute;    /* w: seconds of computation in an instance, > 0 */
-    double volume;     /* vol_io: bytes of I/O after it, > 0 */
-    double nodes;      /* beta: nodes of one application, > 0 */
+    double compute;    /* seconds of computation in an instance, > 0 */
+    double volume;     /* bytes of I/O after it, > 0 */
+    double nodes;      /* of one application, > 0 */
     uint32_t number;   /* >= 1 */
     double confidence; /* how sure compute and volume are, in (0, 1]; windows are made for volume * (2 - confidence) */
 } themis_persched_application_t;

@@ -8,7 +8,8 @@
 # may LAYER: the layers whose headers it may include beside its own and util; include/themis is open to all.
 may() {
     case $1 in
-    util | lap | persched | proto | store | tools) ;;
+    util | lap | persched | proto | store) ;;
+    tools) echo persched ;;
     sched | net) echo proto ;;
     aggregation) echo lap ;;
     collective) echo aggregation ;;
