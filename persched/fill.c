@@ -133,11 +133,22 @@ static themis_status_t instance_insert(themis_persched_filling_t *f, uint32_t k)
     return status == THEMIS_OK ? themis_persched_timeline_use(&f->timeline, &f->takes) : status;
 }
 
+/* Times of a pattern are numbers of 53 bits; a shorter transfer would not be exact to a millionth. */
+static int transfers_are_exact(const themis_persched_tasks_t *tasks, double period)
+{
+    for (uint32_t k = 0; k < tasks->count; k++)
+        if (tasks->task[k].reserve / tasks->task[k].rate < 1e-9 * period)
+            return 0;
+    return 1;
+}
+
 themis_status_t themis_persched_filling_run(themis_persched_filling_t *f, double period)
 {
     uint32_t inserted = 0;
     themis_status_t status;
 
+    if (!transfers_are_exact(f->tasks, period))
+        return THEMIS_RANGE;
     status = themis_persched_timeline_reset(&f->timeline, period, f->timeline.bandwidth);
     heap_fill(f);
     while (f->heap_count > 0 && status == THEMIS_OK) {

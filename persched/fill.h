@@ -30,7 +30,8 @@ themis_status_t themis_persched_filling_make(themis_persched_filling_t *f, const
                                              double bandwidth);
 void themis_persched_filling_release(themis_persched_filling_t *f);
 
-/* Fills a period. RANGE: an application has no instance. CANCELED: it takes too many steps or more than 2^20 instances.
+/* Fills a period. RANGE: an application has no instance, or transfers for less than 1e-9 of the period. CANCELED: it
+ * takes too many steps or more than 2^20 instances.
  */
 themis_status_t themis_persched_filling_run(themis_persched_filling_t *f, double period);
 

@@ -34,9 +34,10 @@ typedef struct program {
     double bandwidth;
     uint32_t events, instances, seed;
     event_t *event;
-    uint32_t *first; /* [lanes] index of its first instance among all */
-    place_t *place;  /* [instances] */
-    uint32_t bytes;  /* columns of bytes */
+    uint32_t *first;  /* [lanes] index of its first instance among all */
+    place_t *place;   /* [instances] */
+    uint32_t bytes;   /* columns of bytes */
+    size_t computing; /* intervals in which instances compute, of all together */
     glp_prob *lp;
     int entries; /* of the matrix */
     int *row, *column;
@@ -96,11 +97,15 @@ static uint32_t interval_next(const program_t *p, uint32_t interval)
     return (interval + 1) % p->events;
 }
 
-static void bytes_count(program_t *p)
+static void intervals_count(program_t *p)
 {
     for (uint32_t k = 0; k < p->pattern->lanes; k++)
-        for (uint32_t i = 0; i < p->pattern->lane[k].instances; i++)
-            p->bytes += (io_end(p, k, i) + p->events - p->place[p->first[k] + i].end) % p->events;
+        for (uint32_t i = 0; i < p->pattern->lane[k].instances; i++) {
+            const place_t *place = &p->place[p->first[k] + i];
+
+            p->bytes += (io_end(p, k, i) + p->events - place->end) % p->events;
+            p->computing += (place->end + p->events - place->begin) % p->events;
+        }
 }
 
 static void entry_add(program_t *p, int row, int column, double value)
@@ -225,7 +230,7 @@ static themis_status_t program_allocate(program_t *p)
 
 static themis_status_t matrix_allocate(program_t *p)
 {
-    size_t entries = 1 + p->events + 4 * (size_t)p->bytes + (size_t)p->events * p->pattern->lanes;
+    size_t entries = 1 + p->events + 4 * (size_t)p->bytes + p->computing;
 
     p->row = calloc(entries, sizeof *p->row);
     p->column = calloc(entries, sizeof *p->column);
@@ -242,7 +247,7 @@ themis_status_t themis_persched_program_shorten(const themis_persched_tasks_t *t
 
     if (status == THEMIS_OK) {
         events_order(&p);
-        bytes_count(&p);
+        intervals_count(&p);
         status = matrix_allocate(&p);
     }
     if (status == THEMIS_OK) {

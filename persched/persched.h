@@ -101,7 +101,8 @@ themis_status_t themis_persched_bounds(const themis_persched_problem_t *problem,
 /*
  * PerSched. *plan is the pattern of the largest SysEff; *fair (may be NULL) the one of the smallest dilation among the
  * periods tried, without correction of its period. Both are owned by the caller. RANGE: no period that was tried has
- * room for all applications, or it has room for more than 2^20 instances.
+ * room for all applications, or it has room for more than 2^20 instances, or an
+ * application's I/O is shorter than 1e-9 of it.
  */
 themis_status_t themis_persched_plan(const themis_persched_problem_t *problem,
                                      const themis_persched_parameters_t *parameters, themis_persched_pattern_t **plan,

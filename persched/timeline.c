@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Fractions of bandwidth, volume and period that rounding may leave: less is taken for nothing. */
-static const double NOTHING = 1e-11;
+/* Fractions of bandwidth and volume, and of the period, that rounding may leave: less is taken for nothing. */
+static const double NOTHING = 1e-11, INSTANT = 1e-13;
 
 static themis_status_t pieces_reserve(themis_persched_timeline_t *t, uint32_t count)
 {
@@ -139,7 +139,7 @@ static themis_status_t piece_take(themis_persched_timeline_t *t, uint32_t at, do
     double from = fmax(begin, p->begin + lap), to = fmin(end, p->end + lap), bandwidth = fmin(rate, p->free);
 
     t->steps++;
-    if (to - from <= NOTHING * t->period || bandwidth <= NOTHING * t->bandwidth)
+    if (to - from <= INSTANT * t->period || bandwidth <= NOTHING * t->bandwidth)
         return THEMIS_OK;
     if (*left <= (to - from) * bandwidth) {
         to = from + *left / bandwidth;
@@ -251,7 +251,7 @@ static themis_status_t piece_split(themis_persched_timeline_t *t, uint32_t at, d
 
 static themis_status_t take_use(themis_persched_timeline_t *t, const themis_persched_take_t *take)
 {
-    double begin = take->begin - take->lap, end = take->end - take->lap, least = NOTHING * t->period;
+    double begin = take->begin - take->lap, end = take->end - take->lap, least = INSTANT * t->period;
     themis_status_t status = THEMIS_OK;
     uint32_t at = take->piece, rest;
 

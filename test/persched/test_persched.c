@@ -357,6 +357,25 @@ START_TEST(very_different_applications)
 }
 END_TEST
 
+/* Transfers of a nanosecond in a year cannot be told from none; those of a second can. */
+START_TEST(very_short_transfers)
+{
+    themis_persched_application_t a[2] = {{"tiny", 3e7, _i ? 1e12 : 1e3, 10, 2, 1}, {"usual", 1e7, 1e12, 10, 1, 1}};
+    themis_persched_problem_t problem = {{30, 1e12, 1e11}, a, 2};
+    themis_persched_pattern_t *plan, *better;
+    themis_status_t status = themis_persched_plan(&problem, &themis_persched_defaults, &plan, NULL);
+
+    ck_assert_int_eq(status, _i ? THEMIS_OK : THEMIS_RANGE);
+    if (status != THEMIS_OK)
+        return;
+    pattern_verify(&problem, plan);
+    ck_assert_int_eq(themis_persched_improve(&problem, &themis_persched_defaults, plan, 0, &better), THEMIS_OK);
+    pattern_verify(&problem, better);
+    themis_persched_pattern_free(better);
+    themis_persched_pattern_free(plan);
+}
+END_TEST
+
 /* Two patterns that are correct alone, laid over each other, exceed B. */
 START_TEST(check_finds_too_much_at_once)
 {
@@ -425,8 +444,8 @@ int main(void)
               TESTS({random_problems, 60}, {a_single_application_never_waits, 1}, {doubt_reserves_more, 1},
                     {a_thousand_in_a_second, 3}));
     test_case(suite, "errors", 60, seed_set, NULL,
-              TESTS({values_out_of_range, 1}, {very_different_applications, 1}, {check_finds_what_is_broken, 8},
-                    {check_finds_too_much_at_once, 1}));
+              TESTS({values_out_of_range, 1}, {very_different_applications, 1}, {very_short_transfers, 2},
+                    {check_finds_what_is_broken, 8}, {check_finds_too_much_at_once, 1}));
     test_case(suite, "online", 20, seed_set, NULL,
               TESTS({online_heuristics, THEMIS_PERSCHED_HEURISTICS}, {online_heuristics_do_what_they_are_called, 1}));
     return test_run(suite);
