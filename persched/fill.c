@@ -71,6 +71,28 @@ static double takes_end(const themis_persched_takes_t *takes)
     return takes->take[takes->count - 1].end;
 }
 
+/* The transfer of at most `span` seconds that ends soonest after its begin, of those that begin at some times. */
+static themis_status_t first_shortest(themis_persched_filling_t *f, const themis_persched_task_t *task, double span)
+{
+    double best = -1, shortest = INFINITY;
+
+    for (int i = 0; i < FIRST_TRIALS; i++) {
+        double begin = f->timeline.period / FIRST_TRIALS * i;
+        themis_status_t status =
+            themis_persched_timeline_earliest(&f->timeline, begin, begin + span, task->rate, task->reserve, &f->takes);
+
+        if (status == THEMIS_NO_MEMORY)
+            return status;
+        if (status != THEMIS_OK || takes_end(&f->takes) - f->takes.take[0].begin >= shortest)
+            continue;
+        best = begin;
+        shortest = takes_end(&f->takes) - f->takes.take[0].begin;
+    }
+    return best < 0 ? THEMIS_RANGE
+                    : themis_persched_timeline_earliest(&f->timeline, best, best + span, task->rate, task->reserve,
+                                                        &f->takes);
+}
+
 /* A first instance goes where it gets the most bandwidth, if there is time left to compute. */
 static themis_status_t first_find(themis_persched_filling_t *f, uint32_t k)
 {
@@ -83,14 +105,7 @@ static themis_status_t first_find(themis_persched_filling_t *f, uint32_t k)
     status = themis_persched_timeline_widest(&f->timeline, task->rate, task->reserve, &f->takes);
     if (status != THEMIS_OK || takes_end(&f->takes) - f->takes.take[0].begin <= span)
         return status;
-    status = THEMIS_RANGE;
-    for (int i = 0; i < FIRST_TRIALS && status == THEMIS_RANGE; i++) {
-        double begin = f->timeline.period / FIRST_TRIALS * i;
-
-        status =
-            themis_persched_timeline_earliest(&f->timeline, begin, begin + span, task->rate, task->reserve, &f->takes);
-    }
-    return status;
+    return first_shortest(f, task, span);
 }
 
 static themis_status_t takes_record(themis_persched_filling_t *f, uint32_t k, double compute_begin)

@@ -113,6 +113,19 @@ START_TEST(table_4_online)
 }
 END_TEST
 
+/* Ten applications in hardly more than the least period: the ninth has room in two parts only, round the end. */
+START_TEST(crowded_period)
+{
+    themis_persched_application_t a[PAPER_APPLICATIONS];
+    themis_persched_problem_t problem = paper_problem(0, a);
+    themis_persched_pattern_t *pattern;
+
+    ck_assert_int_eq(themis_persched_fill(&problem, 900, &pattern), THEMIS_OK);
+    pattern_verify(&problem, pattern);
+    themis_persched_pattern_free(pattern);
+}
+END_TEST
+
 /* Figure 7: averages over all sets, relative to factor 100; 10 is enough. */
 START_TEST(factor_converges)
 {
@@ -438,8 +451,8 @@ int main(void)
     Suite *suite = suite_create("persched");
 
     test_case(suite, "paper", 120, seed_set, NULL,
-              TESTS({table_4, PAPER_SETS}, {table_4_online, PAPER_SETS}, {factor_converges, 1}, {epsilon_converges, 4},
-                    {improved, PAPER_SETS}));
+              TESTS({table_4, PAPER_SETS}, {table_4_online, PAPER_SETS}, {crowded_period, 1}, {factor_converges, 1},
+                    {epsilon_converges, 4}, {improved, PAPER_SETS}));
     test_case(suite, "model", 60, seed_set, NULL,
               TESTS({random_problems, 60}, {a_single_application_never_waits, 1}, {doubt_reserves_more, 1},
                     {a_thousand_in_a_second, 3}));
