@@ -19,3 +19,4 @@ bench/latency: $(srcdir)/bench/latency.c $(srcdir)/bench/compare.h $(COMPARE_INP
 include bench/sched.mk
 include bench/plan.mk
 include bench/overlap.mk
+include bench/persched.mk

@@ -87,6 +87,17 @@ optional() {
 }
 check "no parallel HDF5: its example is left out, with a word" optional
 
+# without_glpk: the planner of periodic I/O is built, and passes its tests, without linear programs.
+without_glpk() {
+    cp "$T/found" "$T/cache"
+    rm -rf "$T/tree" && mkdir "$T/tree" && cd "$T/tree" &&
+        limit 60 "$THEMIS_SRC/configure" -q --cache-file="$T/cache" --enable-werror ac_cv_header_glpk_h=no >"$T/said" 2>&1 &&
+        limit 180 env -u MAKEFLAGS make -s test/persched/test_persched &&
+        CK_RUN_CASE=model limit 60 ./test/persched/test_persched && grep -q 'define THEMIS_GLPK 0' config.h
+}
+check "no GLPK: periodic I/O is planned without it" without_glpk
+check "GLPK asked for, and missing: libglpk-dev" asks libglpk-dev -- --with-glpk ac_cv_header_glpk_h=no
+
 # without_comparators: the scheduler and its tests are built and pass without gift and tbf.
 without_comparators() {
     cp "$T/found" "$T/cache"

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Benchmarks of periodic I/O schedules.
+EXTRA_DIST += bench/persched.sh
+EXTRA_PROGRAMS += bench/persched
+CLEANFILES += bench/persched
+bench_persched_SOURCES = bench/persched.c test/persched/paper.h
+bench_persched_LDADD = persched/libthemis-persched.la -lm

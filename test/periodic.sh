@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The command `themis periodic`: plans of application files, and what it says of wrong ones.
+# timeout: 120
+. "$(dirname "$0")/lib/testlib.sh"
+
+cat >"$T/good.ini" <<'END'
+[platform]
+nodes = 640
+bandwidth = 3GB
+node_bandwidth = 0.01GB
+
+[application turbulence]
+compute = 76.8s
+volume = 235.8GB
+nodes = 64
+number = 8
+
+[application astro]
+compute = 4h
+volume = 423.4GB
+nodes = 128
+confidence = 0.9
+END
+
+plan() { timeout -k 5 60 themis periodic plan "$@" </dev/null >"$T/out" 2>"$T/err"; }
+
+# plans WORDS ARGUMENT...: it succeeds and prints these words.
+plans() {
+    words=$1
+    shift
+    plan "$@" && grep -q -e "$words" "$T/out" && return 0
+    cat "$T/out" "$T/err"
+    return 1
+}
+
+# refuses WORDS ARGUMENT...: status 2, nothing on standard output, these words on standard error.
+refuses() {
+    words=$1 got=0
+    shift
+    plan "$@" || got=$?
+    [ "$got" = 2 ] && [ ! -s "$T/out" ] && grep -q -e "$words" "$T/err" && return 0
+    echo "status $got"
+    cat "$T/out" "$T/err"
+    return 1
+}
+
+# wrong WORDS EDIT: the file changed by sed is refused with these words.
+wrong() {
+    sed "$2" "$T/good.ini" >"$T/bad.ini"
+    refuses "$1" "$T/bad.ini"
+}
+
+# holds FILTER ARGUMENT...: the JSON is such that the filter of jq holds.
+holds() {
+    filter=$1
+    shift
+    plan --json "$@" && jq -e "$filter" "$T/out" >/dev/null && return 0
+    cat "$T/err"
+    return 1
+}
+
+check "a plan" plans "PerSched .* period" "$T/good.ini"
+check "its bounds" plans "bound: nobody waits  *0\\.3[0-9]* " "$T/good.ini"
+check "options after the file" plans "online: min-dilation" "$T/good.ini" --simulate --kprime 2
+check "all applications and instances as JSON" holds \
+    '(.applications | length) == 9 and all(.applications[].instances[]; .compute_end_s > .compute_begin_s and (.io | length) > 0)' "$T/good.ini"
+check "what is moved is what was asked for, and a tenth more in doubt" holds \
+    'all(.applications[]; (if .application == "astro" then 1.1 else 1 end * .volume_bytes) as $v |
+     all(.instances[]; ([.io[] | (.end_s - .begin_s) * .bytes_per_s] | add) / $v | . > 0.999999 and . < 1.000001))' "$T/good.ini"
+check "an improved plan dominates" holds \
+    '.schedules | (.[1].efficiency >= .[0].efficiency) and (.[1].dilation <= .[0].dilation)' --improve --kprime 1.5 "$T/good.ini"
+check "a platform on the command line" holds '.platform.nodes == 1000' --platform 1000,6GB,20MB "$T/good.ini"
+check "a picture" plans "" "$T/good.ini" --plot "$T/plan.svg"
+check "it is SVG with all applications" sh -c '[ "$(grep -c "turbulence [1-8]<" "$1")" = 8 ] && tail -n 1 "$1" | grep -q "^</svg>"' sh "$T/plan.svg"
+
+check "a negative volume" wrong "bad.ini:8: .*volume = -3GB" 's/volume = 235.*/volume = -3GB/'
+check "an unknown key" wrong "bad.ini:8: .*volum = .*number and confidence" 's/volume = 235/volum = 235/'
+check "an unknown section" wrong "bad.ini:7: .*sections are" 's/application turb/app turb/'
+check "more nodes than the platform" wrong "bad.ini:13: .*840 nodes are needed.*640" 's/nodes = 128/nodes = 328/'
+check "a missing key" wrong "bad.ini:7: \\[application turbulence\\] has no volume" '/volume = 235/d'
+check "no platform" wrong "\\[platform\\] has no bandwidth" '/bandwidth = 3GB/d'
+check "a confidence above 1" wrong "confidence = 1.9" 's/confidence = 0/confidence = 1/'
+check "a line that is no entry" wrong "bad.ini:5: expected" 's/^$/nonsense/'
+: >"$T/empty.ini"
+check "an empty file" refuses "empty.ini:1: no \\[application NAME\\]" "$T/empty.ini"
+check "no file" refuses "no-such.ini: No such file" "$T/no-such.ini"
+check "a wrong platform" refuses "node_bandwidth of" --platform 640,3GB "$T/good.ini"
+check "a wrong factor" refuses "from 1 to 1000" --kprime 0 "$T/good.ini"
+check "a picture of another kind" refuses "must end in .svg" --plot a.png "$T/good.ini"
+check "no plan" refuses "usage" --no-such "$T/good.ini"
+finish
