@@ -10,5 +10,5 @@
 /* After a poll without success. *polls counts them and starts at 0. */
 void themis_collective_backoff_wait(const themis_collective_group_t *group, unsigned *polls);
 /* A part of what is waited for has come: sleeps are short again. */
-void themis_collective_backoff_shorten(unsigned *polls);
+void themis_collective_backoff_shorten(const themis_collective_group_t *group, unsigned *polls);
 #endif

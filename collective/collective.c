@@ -251,7 +251,7 @@ static void queue_wait(themis_collective_t *coll, const themis_collective_operat
         else
             themis_collective_backoff_wait(coll->group, &polls);
         if (op && op->progress != progress)
-            themis_collective_backoff_shorten(&polls);
+            themis_collective_backoff_shorten(coll->group, &polls);
         progress = op ? op->progress : 0;
     }
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "collective/group.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,16 @@ static void combine_records(void *in, void *inout, int *length, MPI_Datatype *ty
         themis_collective_consensus_record_combine(&into[i], &from[i]);
 }
 
+/* Ranks that are bound each have a processor of their own, the others share theirs. */
+static int is_crowded(MPI_Comm host, int size)
+{
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed); /* after a failure none is known, which counts as too few */
+    MPI_Allreduce(MPI_IN_PLACE, &allowed, sizeof allowed / sizeof(unsigned long), MPI_UNSIGNED_LONG, MPI_BOR, host);
+    return CPU_COUNT(&allowed) < size;
+}
+
 /* The ranks of this host, or of the pretended node. */
 static int split_nodes(themis_collective_group_t *group)
 {
@@ -21,6 +33,7 @@ static int split_nodes(themis_collective_group_t *group)
     int local, size;
     MPI_Comm_rank(host, &local);
     MPI_Comm_size(host, &size);
+    group->crowded = is_crowded(host, size);
     int parts = group->fake_nodes < 1 ? 1 : group->fake_nodes < size ? group->fake_nodes : size;
     int done = MPI_Comm_split(host, (int)((int64_t)local * parts / size), local, &group->node) == MPI_SUCCESS;
     MPI_Comm_free(&host);

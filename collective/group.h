@@ -35,6 +35,7 @@ typedef struct themis_collective_group {
     int leader;            /* rank in `comm` of the node's leader */
     int fake_nodes;        /* as the group was made with */
     uint32_t node_index, nodes;
+    int crowded;    /* 1: the ranks of the host outnumber the processors that they may run on */
     MPI_Op combine; /* of consensus records */
     MPI_Win window;
     themis_collective_shared_t *shared; /* [local_size + 1] in shared memory */
