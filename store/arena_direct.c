@@ -7,7 +7,9 @@
 
 enum {
     PAGE = THEMIS_STORE_ARENA_PAGE,
-    HOLE_UNIT = 64 << 10,  /* what a small write into a hole gets, aligned */
+    HOLE_UNIT = 64 << 10,      /* what a small write into a hole gets, aligned, in a sparse object */
+    DENSE_HOLE_UNIT = 1 << 20, /* and in one that has memory for an eighth of its length or more */
+    DENSE_PARTS = 8,
     CALL_BYTES = 64 << 20, /* that one call allocates or clears at most, about */
     BLOCK_ORDER = 2
 };
@@ -117,6 +119,13 @@ void themis_store_arena_direct_unpin(themis_store_t *store, object_t *object)
 
 /* --- maps -------------------------------------------------------------------------------------------------------- */
 
+static uint64_t hole_unit(const themis_store_arena_extents_t *extents)
+{
+    uint64_t end = extents->count ? themis_store_arena_extent_end(extents->extent[extents->count - 1]) : 0;
+
+    return extents->allocated >= end / DENSE_PARTS ? DENSE_HOLE_UNIT : HOLE_UNIT;
+}
+
 /* Adds an extent in a hole that [at, end) is in, at `index` of the list. It may end before `at`: where the object does
  * not grow at an extent's end, it begins with the pages around, which the next small writes need. */
 static themis_status_t hole_add(const themis_store_arena_t *arena, object_t *object, uint32_t index, uint64_t at,
@@ -126,9 +135,10 @@ static themis_status_t hole_add(const themis_store_arena_t *arena, object_t *obj
     uint64_t from = index ? themis_store_arena_extent_end(extents->extent[index - 1]) : 0;
 
     if (from < at / PAGE * PAGE && themis_store_space_has_plenty(arena->space)) {
+        uint64_t unit = hole_unit(extents), start = at / unit * unit;
         uint64_t next = index < extents->count ? extents->extent[index]->offset : UINT64_MAX;
-        at = from > at / HOLE_UNIT * HOLE_UNIT ? from : at / HOLE_UNIT * HOLE_UNIT;
-        end = themis_util_min(next, (end + HOLE_UNIT - 1) / HOLE_UNIT * HOLE_UNIT);
+        at = from > start ? from : start;
+        end = themis_util_min(next, (end + unit - 1) / unit * unit);
     }
     return themis_store_arena_extents_add(extents, arena->space, index, at, end - at);
 }
