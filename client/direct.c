@@ -90,7 +90,8 @@ static void object_put(themis_client_direct_t *direct, themis_client_direct_obje
         object = object->hh.next;
     HASH_DEL(direct->objects, object);
     direct->idle--;
-    themis_client_direct_map_give_back(&direct->segments, object);
+    if (*direct->here)
+        themis_client_direct_map_give_back(&direct->segments, object);
     themis_client_direct_map_destroy(&direct->segments, object);
 }
 
@@ -207,19 +208,38 @@ static int may_allocate(const themis_client_direct_access_t *access, const themi
     return access->writing && (span <= dense_bytes || span / min_density <= part->bytes);
 }
 
+/* The first access after a connection was lost drops what all objects of that server have mapped. */
+static void server_forget_lost(themis_client_direct_t *direct, uint64_t server)
+{
+    themis_client_direct_object_t *object, *next;
+
+    pthread_mutex_lock(&direct->lock);
+    HASH_ITER(hh, direct->objects, object, next)
+    {
+        if (object->key.server == server)
+            themis_client_direct_map_forget_lost(&direct->segments, object);
+    }
+    pthread_mutex_unlock(&direct->lock);
+}
+
 /* Each server is asked at most once. */
 static int access_begin(themis_file_t *file, themis_client_direct_access_t *access)
 {
+    themis_client_direct_t *direct = &file->session->direct;
     themis_client_direct_part_t *part;
 
     while ((part = enter_all(file, access)) != NULL) {
+        int lost;
         if (part->asked && !part->is_past_end)
             themis_client_direct_map_helped(part->object, 0);
         if (part->asked || part->is_past_end || !part->object)
             return 0;
         part->asked = 1;
-        if (!themis_client_direct_map_ask(&file->session->direct.segments, part->object, part->first, part->end,
-                                          may_allocate(access, part)))
+        int may = themis_client_direct_map_ask(&direct->segments, part->object, part->first, part->end,
+                                               may_allocate(access, part), &lost);
+        if (lost)
+            server_forget_lost(direct, part->object->key.server);
+        if (!may)
             return 0;
     }
     return 1;

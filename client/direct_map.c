@@ -99,16 +99,33 @@ static int is_near(const themis_client_direct_segments_t *segments, const themis
     return near;
 }
 
-/* With the object's lock held. */
-static int may_ask(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object)
+/* With the object's lock held. 1: its view was of a connection that is lost. */
+static int forget_lost(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object)
 {
-    uint64_t connection = segments->calls->peers->array[object->key.server].connection;
     themis_client_direct_view_t *view = atomic_load(&object->view);
 
-    if (view && view->granted != connection) {
-        replace_view(segments, object, NULL);
-        view = NULL;
-    }
+    if (!view || view->granted == segments->calls->peers->array[object->key.server].connection)
+        return 0;
+    replace_view(segments, object, NULL);
+    return 1;
+}
+
+void themis_client_direct_map_forget_lost(themis_client_direct_segments_t *segments,
+                                          themis_client_direct_object_t *object)
+{
+    if (pthread_mutex_trylock(&object->lock) != 0)
+        return; /* who holds it is asking, and will see for itself */
+    forget_lost(segments, object);
+    pthread_mutex_unlock(&object->lock);
+}
+
+/* With the object's lock held. */
+static int may_ask(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object, int *lost)
+{
+    uint64_t connection = segments->calls->peers->array[object->key.server].connection;
+
+    *lost = forget_lost(segments, object);
+    themis_client_direct_view_t *view = atomic_load(&object->view);
     if (view && (atomic_load(&view->beacon->word) & THEMIS_UTIL_DIRECT_DEAD))
         return 0;
     if (object->retry_at && object->refused == connection && themis_util_clock_now() < object->retry_at)
@@ -172,19 +189,20 @@ static themis_status_t map_once(themis_client_direct_segments_t *segments, themi
 }
 
 int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
-                                 uint64_t first, uint64_t end, int allocate)
+                                 uint64_t first, uint64_t end, int allocate, int *lost)
 {
     themis_proto_map_t request = {.object = object->key.id, .offset = first, .allocate = allocate != 0};
     uint64_t next = UINT64_MAX, limit = allocate ? end : themis_util_min(end, INT64_MAX - read_ahead) + read_ahead;
     uint32_t skip = atomic_load_explicit(&object->skip, memory_order_relaxed);
     themis_status_t status = THEMIS_OK;
 
+    *lost = 0;
     if (skip > 0) {
         atomic_store_explicit(&object->skip, skip - 1, memory_order_relaxed);
         return 0;
     }
     pthread_mutex_lock(&object->lock);
-    int may = may_ask(segments, object);
+    int may = may_ask(segments, object, lost);
     for (; may && status == THEMIS_OK && request.offset < end; request.offset = next) {
         request.length = limit - request.offset;
         status = map_once(segments, object, &request, &next);

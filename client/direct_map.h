@@ -63,10 +63,15 @@ void themis_client_direct_map_leave(themis_client_direct_segments_t *segments, t
 
 /*
  * Asks the server for bytes [first, end); `allocate`: a write needs them. No copy by this thread may be under way.
- * Returns 1 if there is now more reason to try than before. Never fails: what is not granted goes by messages.
+ * Returns 1 if there is now more reason to try than before. *lost is 1 if what was known came by a connection that was
+ * lost meanwhile. Never fails: what is not granted goes by messages.
  */
 int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
-                                 uint64_t first, uint64_t end, int allocate);
+                                 uint64_t first, uint64_t end, int allocate, int *lost);
+
+/* Drops the view if its connection was lost, so that the memory of a server that has ended is not kept. */
+void themis_client_direct_map_forget_lost(themis_client_direct_segments_t *segments,
+                                          themis_client_direct_object_t *object);
 
 /* To be told after asking whether it has helped; where it does not, few accesses ask. */
 void themis_client_direct_map_helped(themis_client_direct_object_t *object, int helped);

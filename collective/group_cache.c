@@ -6,6 +6,10 @@
 #include "collective/group_cache.h"
 #include <pthread.h>
 #include <stdlib.h>
+#include "collective/node_info.h"
+
+/* Groups that are kept: each has four communicators, of which MPICH has 2,048, and shared memory. */
+enum { MAX_KEPT = 64, MAX_ALIKE = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static themis_collective_group_t *kept;
@@ -35,14 +39,40 @@ static themis_collective_group_t *take_oldest(MPI_Comm comm, int fake_nodes, siz
     return found;
 }
 
-void themis_collective_group_cache_release(themis_collective_group_t *group)
+static void group_keep(themis_collective_group_t *group)
 {
-    if (!group)
-        return;
     pthread_mutex_lock(&lock);
     group->next = kept;
     kept = group;
     pthread_mutex_unlock(&lock);
+}
+
+/* This rank keeps enough groups, of these ranks or in all. */
+static int has_enough(const themis_collective_group_t *group)
+{
+    int all = 0, alike = 0;
+    pthread_mutex_lock(&lock);
+    for (const themis_collective_group_t *other = kept; other; other = other->next) {
+        all++;
+        alike += group_fits(other, group->comm, group->fake_nodes, group->staging_bytes);
+    }
+    pthread_mutex_unlock(&lock);
+    return all >= MAX_KEPT || alike >= MAX_ALIKE;
+}
+
+/* Ranks may keep different ones, so they agree. */
+void themis_collective_group_cache_release(themis_collective_group_t *group)
+{
+    if (!group)
+        return;
+    int enough = has_enough(group), any = 0;
+    MPI_Allreduce(&enough, &any, 1, MPI_INT, MPI_MAX, group->comm);
+    if (!any) {
+        group_keep(group);
+        return;
+    }
+    themis_collective_node_info_free(group);
+    themis_collective_group_destroy(group);
 }
 
 themis_status_t themis_collective_group_cache_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
@@ -63,7 +93,8 @@ themis_status_t themis_collective_group_cache_acquire(MPI_Comm comm, int fake_no
         *result = found;
         return THEMIS_OK;
     }
-    themis_collective_group_cache_release(found);
+    if (found)
+        group_keep(found);
     if (status != THEMIS_OK) {
         free(made);
         return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Groups that were released and wait for the next open of the same ranks. Making a group takes a dozen collective
- * calls, taking a kept one a single one. What is kept is never freed: by the time MPI ends, ranks could not do that in
- * the same order.
+ * calls, taking a kept one a single one. A bounded number is kept, and these are never freed: by the time MPI ends,
+ * ranks could not do that in the same order.
  */
 #ifndef THEMIS_COLLECTIVE_GROUP_CACHE_H
 #define THEMIS_COLLECTIVE_GROUP_CACHE_H
@@ -14,6 +14,6 @@
  */
 themis_status_t themis_collective_group_cache_acquire(MPI_Comm comm, int fake_nodes, size_t staging_bytes,
                                                       themis_status_t own, themis_collective_group_t **group);
-/* By all ranks of a group, but does not communicate. NULL is allowed. */
+/* Collective over the ranks of the group, which is kept or freed. NULL is allowed, on all ranks. */
 void themis_collective_group_cache_release(themis_collective_group_t *group);
 #endif

@@ -27,7 +27,10 @@ test_adio_collective_mpi_SOURCES = test/adio/collective_mpi.c
 test_adio_collective_mpi_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_collective_mpi_LDADD = $(MPI_LIBS)
 
-check_PROGRAMS += test/adio/independent_cache
+check_PROGRAMS += test/adio/independent_cache test/adio/many_files
+test_adio_many_files_SOURCES = test/adio/many_files.c
+test_adio_many_files_CPPFLAGS = $(MPI_CFLAGS)
+test_adio_many_files_LDADD = $(MPI_LIBS)
 test_adio_independent_cache_SOURCES = test/adio/independent_cache.c
 test_adio_independent_cache_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_independent_cache_LDADD = $(MPI_LIBS)

@@ -103,6 +103,22 @@ static themis_status_t exchange_info(const themis_collective_group_t *group, con
     return code == MPI_SUCCESS ? THEMIS_OK : THEMIS_INTERNAL;
 }
 
+static void info_free(themis_collective_node_info_t *info)
+{
+    if (!info)
+        return;
+    free(info->node_of_rank);
+    free(info->preference);
+    free(info->node);
+    free(info);
+}
+
+void themis_collective_node_info_free(themis_collective_group_t *group)
+{
+    info_free(group->node_info);
+    group->node_info = NULL;
+}
+
 themis_status_t themis_collective_node_info_gather(themis_collective_group_t *group)
 {
     if (group->node_info)
@@ -114,13 +130,9 @@ themis_status_t themis_collective_node_info_gather(themis_collective_group_t *gr
         status = exchange_info(group, &scratch, info);
     free(scratch.cpu);
     free(scratch.row);
-    if (status == THEMIS_OK) {
+    if (status == THEMIS_OK)
         group->node_info = info;
-    } else if (info) {
-        free(info->node_of_rank);
-        free(info->preference);
-        free(info->node);
-        free(info);
-    }
+    else
+        info_free(info);
     return status;
 }

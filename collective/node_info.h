@@ -28,4 +28,6 @@ typedef struct themis_collective_node_info {
  * where there is one node only, it is rank order.
  */
 themis_status_t themis_collective_node_info_gather(themis_collective_group_t *group);
+/* Local; there may be none. */
+void themis_collective_node_info_free(themis_collective_group_t *group);
 #endif

@@ -155,7 +155,9 @@ themis_server_direct_client_t *themis_server_direct_client_find(themis_server_re
     if (credentials_of(request, &who) != THEMIS_OK)
         return NULL;
     pthread_mutex_lock(&server->lock);
-    found = client_of_session(server, request->session, who.pid, themis_util_clock_now());
+    found = themis_server_request_is_orphan(request)
+                ? NULL
+                : client_of_session(server, request->session, who.pid, themis_util_clock_now());
     pthread_mutex_unlock(&server->lock);
     return found;
 }

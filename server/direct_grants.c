@@ -134,7 +134,7 @@ void themis_server_direct_grants_revoke_all(themis_server_t *server, uint64_t no
 
 void themis_server_direct_grant_free(themis_server_t *server, themis_server_direct_grant_t *grant)
 {
-    themis_store_unpin(server->store, grant->object);
+    themis_store_unpin(server->store, grant->object, &grant->cell);
     themis_store_close(server->store, grant->object);
     free(grant);
 }

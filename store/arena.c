@@ -341,7 +341,7 @@ static themis_status_t object_cut(const arena_t *arena, object_t *object, uint64
     themis_store_arena_cut_t *cut = object->windows ? malloc(sizeof *cut) : NULL;
     themis_status_t status = object->windows && !cut ? THEMIS_NO_MEMORY : THEMIS_OK;
 
-    if (status == THEMIS_OK && object->pins)
+    if (status == THEMIS_OK && object->cell) /* somebody holds a pin */
         status = themis_store_arena_extents_replace(&object->extents, arena->space, size);
     if (status != THEMIS_OK) {
         free(cut);

@@ -100,18 +100,33 @@ themis_status_t themis_store_arena_direct_pin(themis_store_t *store, object_t *o
     if (!object->cell)
         status = cell_create(((themis_store_arena_t *)store)->space, object);
     if (status == THEMIS_OK) {
-        object->pins++;
+        object->cell->pins++;
         *cell = object->cell->location;
     }
     pthread_mutex_unlock(&object->lock);
     return status;
 }
 
-void themis_store_arena_direct_unpin(themis_store_t *store, object_t *object)
+/* Of those that the object has or had. */
+static themis_store_arena_cell_t *cell_find(const object_t *object, const themis_store_location_t *location)
+{
+    themis_store_arena_cell_t *cell = object->cell;
+
+    if (cell && cell->location.segment == location->segment && cell->location.at == location->at)
+        return cell;
+    for (cell = object->detached; cell; cell = cell->next)
+        if (cell->location.segment == location->segment && cell->location.at == location->at)
+            return cell;
+    return NULL;
+}
+
+void themis_store_arena_direct_unpin(themis_store_t *store, object_t *object, const themis_store_location_t *location)
 {
     pthread_mutex_lock(&object->lock);
-    if (--object->pins == 0) {
-        themis_store_arena_object_detach_cell(object);
+    themis_store_arena_cell_t *cell = cell_find(object, location);
+    if (cell && --cell->pins == 0) {
+        if (cell == object->cell)
+            themis_store_arena_object_detach_cell(object);
         themis_store_arena_object_collect((themis_store_arena_t *)store, object);
     }
     pthread_mutex_unlock(&object->lock);
@@ -173,7 +188,9 @@ static size_t extents_map(const themis_store_arena_t *arena, object_t *object, u
         uint64_t invalid = (uint64_t)(extent->pages - extent->valid) * PAGE;
         themis_store_mapped_t *next = &mapped[count];
         *touched = 1;
-        if (!themis_store_space_locate(arena->space, extent->unit, &next->location) ||
+        /* the last page of the largest object ends past what messages can say */
+        if (themis_store_arena_extent_end(extent) > INT64_MAX ||
+            !themis_store_space_locate(arena->space, extent->unit, &next->location) ||
             !themis_store_arena_extent_complete(arena->space, extent))
             continue;
         next->offset = extent->offset;

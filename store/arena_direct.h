@@ -12,7 +12,8 @@
 int themis_store_arena_direct(const themis_store_t *store);
 themis_status_t themis_store_arena_direct_pin(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
                                               themis_store_location_t *cell);
-void themis_store_arena_direct_unpin(themis_store_t *store, themis_store_object_t *object);
+void themis_store_arena_direct_unpin(themis_store_t *store, themis_store_object_t *object,
+                                     const themis_store_location_t *location);
 themis_status_t themis_store_arena_direct_map(themis_store_t *store, themis_store_object_t *object,
                                               const themis_store_extent_t *range, int allocate,
                                               themis_store_mapped_t *mapped, size_t capacity, size_t *count);

@@ -80,13 +80,15 @@ void themis_store_arena_object_collect(themis_store_arena_t *arena, themis_store
         object->cuts = cut->next;
         free(cut);
     }
-    if (object->windows || object->pins)
-        return;
-    themis_store_arena_extents_collect(&object->extents, arena->space);
-    while (object->detached) {
-        themis_store_arena_cell_t *cell = object->detached;
-        object->detached = cell->next;
+    for (themis_store_arena_cell_t **at = &object->detached, *cell; (cell = *at) != NULL;) {
+        if (cell->pins) {
+            at = &cell->next;
+            continue;
+        }
+        *at = cell->next;
         themis_store_space_free(arena->space, cell->unit, 0);
         free(cell);
     }
+    if (!object->windows && !object->detached)
+        themis_store_arena_extents_collect(&object->extents, arena->space);
 }

@@ -21,6 +21,7 @@ typedef struct themis_store_arena_cell {
     themis_util_direct_cell_t *shared;
     themis_store_location_t location;
     uint32_t unit; /* of the block, of order 0 */
+    uint32_t pins; /* that came while it was the object's */
     struct themis_store_arena_cell *next;
 } themis_store_arena_cell_t;
 
@@ -37,10 +38,9 @@ struct themis_store_object {
     pthread_mutex_t lock; /* of all that follows */
     uint64_t end, modified, generation;
     uint32_t windows; /* in use: prepared, not finished */
-    uint32_t pins;
     themis_store_arena_cut_t *cuts;
     themis_store_arena_cell_t *cell;     /* NULL: none since the object was pinned or cut */
-    themis_store_arena_cell_t *detached; /* no longer the object's, but still in use */
+    themis_store_arena_cell_t *detached; /* no longer the object's; pinned, or not yet freed */
     themis_store_arena_extents_t extents;
 };
 
@@ -72,6 +72,7 @@ void themis_store_arena_object_raise(themis_store_object_t *object, uint64_t end
 void themis_store_arena_object_detach_cell(themis_store_object_t *object);
 /* What a window of `generation` wrote at this byte and beyond has been cut away since. UINT64_MAX: nothing was. */
 uint64_t themis_store_arena_object_limit(const themis_store_object_t *object, uint64_t generation);
-/* Frees extents and cells that are no longer the object's, and the cuts, unless it is in use. */
+/* Frees what is no longer the object's and no longer in use: detached cells without pins; the cuts, when there is no
+ * window; extents, when there is neither a window nor a pin from before they were cut away. */
 void themis_store_arena_object_collect(themis_store_arena_t *arena, themis_store_object_t *object);
 #endif

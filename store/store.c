@@ -120,9 +120,9 @@ themis_status_t themis_store_pin(themis_store_t *store, themis_store_object_t *o
     return themis_store_direct(store) ? store->ops->pin(store, object, uid, cell) : THEMIS_UNSUPPORTED;
 }
 
-void themis_store_unpin(themis_store_t *store, themis_store_object_t *object)
+void themis_store_unpin(themis_store_t *store, themis_store_object_t *object, const themis_store_location_t *cell)
 {
-    store->ops->unpin(store, object);
+    store->ops->unpin(store, object, cell);
 }
 
 themis_status_t themis_store_map(themis_store_t *store, themis_store_object_t *object,

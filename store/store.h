@@ -119,7 +119,7 @@ typedef struct themis_store_ops {
     int (*direct)(const themis_store_t *store);
     themis_status_t (*pin)(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
                            themis_store_location_t *cell);
-    void (*unpin)(themis_store_t *store, themis_store_object_t *object);
+    void (*unpin)(themis_store_t *store, themis_store_object_t *object, const themis_store_location_t *cell);
     themis_status_t (*map)(themis_store_t *store, themis_store_object_t *object, const themis_store_extent_t *range,
                            int allocate, themis_store_mapped_t *mapped, size_t capacity, size_t *count);
     themis_status_t (*block_allocate)(themis_store_t *store, uint32_t uid, themis_store_location_t *location,
@@ -187,7 +187,7 @@ int themis_store_direct(const themis_store_t *store);
  */
 themis_status_t themis_store_pin(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
                                  themis_store_location_t *cell);
-void themis_store_unpin(themis_store_t *store, themis_store_object_t *object);
+void themis_store_unpin(themis_store_t *store, themis_store_object_t *object, const themis_store_location_t *cell);
 
 /*
  * The extents of a pinned object that meet the range, whole and in order, at most `capacity` of them. Their bytes that

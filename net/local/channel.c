@@ -70,7 +70,8 @@ void themis_net_channel_wake_peer(const themis_net_channel_t *channel)
     (void)sent; /* full of wakeups that it has not seen yet, or it is gone, which the socket will tell */
 }
 
-/* Reads wakeups up to the next descriptor, which is kept, or closed if there are too many; 0 when nothing is left. */
+/* Reads wakeups up to the next descriptor, for which there is room; 0 when nothing is left. A descriptor that was lost
+ * has a place, too, so that the others belong to their messages. */
 static int socket_receive(themis_net_channel_t *channel)
 {
     char bytes[2 * MAX_WAKEUPS];
@@ -78,10 +79,8 @@ static int socket_receive(themis_net_channel_t *channel)
 
     if (themis_net_passing_receive(channel->fd, bytes, sizeof bytes, &fd) <= 0)
         return 0;
-    if (fd >= 0 && channel->descriptor_count < THEMIS_NET_MAX_DESCRIPTORS)
-        channel->descriptors[channel->descriptor_count++] = fd;
-    else if (fd >= 0)
-        close(fd);
+    if (fd >= 0 || fd == THEMIS_NET_PASSING_LOST)
+        channel->descriptors[channel->descriptor_count++] = fd >= 0 ? fd : -1;
     return 1;
 }
 
@@ -89,13 +88,16 @@ static int socket_receive(themis_net_channel_t *channel)
 static void empty_socket(themis_net_channel_t *channel)
 {
     char bytes[2 * MAX_WAKEUPS];
+    int left = 1;
 
-    channel->wakeups = 0;
     if (channel->receives_descriptors) {
-        while (socket_receive(channel))
+        while (channel->descriptor_count < THEMIS_NET_MAX_DESCRIPTORS && (left = socket_receive(channel)))
             ;
+        if (!left) /* else the rest waits until messages have taken descriptors */
+            channel->wakeups = 0;
         return;
     }
+    channel->wakeups = 0;
     ssize_t got = recv(channel->fd, bytes, sizeof bytes, MSG_DONTWAIT);
     (void)got; /* its end is an event of its own, and the kernel drops descriptors that nobody receives */
 }
@@ -165,7 +167,8 @@ void themis_net_channel_free(themis_net_channel_t *channel)
     pthread_mutex_destroy(&channel->out_lock);
     free(channel->waiting);
     while (channel->descriptor_count > 0)
-        close(channel->descriptors[--channel->descriptor_count]);
+        if (channel->descriptors[--channel->descriptor_count] >= 0)
+            close(channel->descriptors[channel->descriptor_count]);
     free(channel->message);
     free(channel);
 }

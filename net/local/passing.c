@@ -47,5 +47,7 @@ ssize_t themis_net_passing_receive(int socket, void *bytes, size_t length, int *
             memcpy(fd, CMSG_DATA(one) + at, sizeof *fd);
         }
     }
+    if (*fd < 0 && (message.msg_flags & MSG_CTRUNC))
+        *fd = THEMIS_NET_PASSING_LOST;
     return got;
 }

@@ -67,20 +67,19 @@ typedef struct grant {
     uint32_t uid;
     themis_store_object_t *object;
     themis_util_direct_cell_t *cell;
+    themis_store_location_t location; /* of the cell */
     themis_store_mapped_t mapped[EXTENTS];
     size_t count;
 } grant_t;
 
 static themis_status_t grant_open(grant_t *grant, uint64_t id, uint32_t uid)
 {
-    themis_store_location_t cell;
-
     grant->uid = uid;
     grant->count = 0;
     REQUIRE(themis_store_open(store, id, 1, uid, &grant->object) == THEMIS_OK);
-    themis_status_t status = themis_store_pin(store, grant->object, uid, &cell);
+    themis_status_t status = themis_store_pin(store, grant->object, uid, &grant->location);
     if (status == THEMIS_OK)
-        grant->cell = (themis_util_direct_cell_t *)reach(uid, cell);
+        grant->cell = (themis_util_direct_cell_t *)reach(uid, grant->location);
     else
         themis_store_close(store, grant->object);
     return status;
@@ -88,7 +87,7 @@ static themis_status_t grant_open(grant_t *grant, uint64_t id, uint32_t uid)
 
 static void grant_close(grant_t *grant)
 {
-    themis_store_unpin(store, grant->object);
+    themis_store_unpin(store, grant->object, &grant->location);
     themis_store_close(store, grant->object);
 }
 
@@ -389,6 +388,28 @@ START_TEST(a_straggler_changes_nothing_after_a_truncation)
     ck_assert_int_eq(themis_store_remove(store, 2), THEMIS_OK);
     ck_assert_uint_lt(used(), held);
     free(bytes);
+    close_direct();
+}
+END_TEST
+
+/* What a truncation takes away is free when those are gone that could know it, whoever has come since. */
+START_TEST(later_pins_keep_nothing_from_before)
+{
+    grant_t straggler, later;
+
+    open_direct(64 * MIB, 0);
+    ck_assert_int_eq(grant_open(&straggler, 1, ALICE), THEMIS_OK);
+    put(1, 0, 8 * MIB, 'a');
+    ck_assert_int_eq(grant_map(&straggler, 0, 8 * MIB, 0), THEMIS_OK);
+    truncate_to(1, 0);
+    ck_assert_int_eq(grant_open(&later, 1, ALICE), THEMIS_OK);
+    ck_assert_uint_ge(used(), 8 * MIB);
+    grant_close(&straggler);
+    ck_assert_uint_lt(used(), MIB);
+    ck_assert_int_eq(grant_map(&later, 0, MIB, 1), THEMIS_OK);
+    grant_put(&later, 0, MIB, 'b');
+    grant_close(&later);
+    expect(1, 0, MIB, 'b');
     close_direct();
 }
 END_TEST
@@ -843,7 +864,7 @@ static void *rogue_user_main(void *arg)
             REQUIRE(themis_store_map(store, object, &range, 0, mapped, EXTENTS, &count) == THEMIS_OK);
             for (size_t i = 0; i < count; i++)
                 rogue_learn(mapped[i].location.segment, ALICE);
-            themis_store_unpin(store, object);
+            themis_store_unpin(store, object, &cell);
         }
         themis_store_close(store, object);
         REQUIRE(themis_store_remove(store, id) == THEMIS_OK);
@@ -914,7 +935,7 @@ static void *meet_main(void *arg)
             REQUIRE(themis_store_map(store, object, &range, 1, mapped, EXTENTS, &count) == THEMIS_OK);
             for (size_t i = 1; i < count; i++)
                 REQUIRE(mapped[i - 1].offset + mapped[i - 1].length <= mapped[i].offset);
-            themis_store_unpin(store, object);
+            themis_store_unpin(store, object, &cell);
         }
     }
     themis_store_close(store, object);
@@ -945,7 +966,7 @@ int main(void)
         TESTS({stores_that_cannot_say_so, 3}, {nobody_else_is_let_in, 1}, {both_ways_lead_to_the_same_bytes, 1},
               {what_is_mapped_was_never_anything_else, 1}, {what_a_client_says_is_believed_as_far_as_it_can_be_true, 1},
               {pages_that_a_write_has_claimed_are_not_mapped, 1}, {a_straggler_changes_nothing_after_a_truncation, 1},
-              {a_removed_object_keeps_its_memory_until_unpinned, 1},
+              {later_pins_keep_nothing_from_before, 1}, {a_removed_object_keeps_its_memory_until_unpinned, 1},
               {a_truncation_without_room_for_what_it_keeps_changes_nothing, 1},
               {blocks_are_zeros_in_memory_of_the_user, 1}, {memory_goes_to_another_user_as_new_memory_only, 1},
               {no_user_is_left_without_space, 1}, {one_user_can_use_all_of_the_space, 1},
