@@ -97,6 +97,12 @@ static double next_event(const simulation_t *s)
     return next;
 }
 
+/* Also where what is left takes less time than a double can add to `time`. */
+static int instance_ended(const runner_t *r, double time)
+{
+    return r->left <= 1e-9 * r->volume || (r->rate > 0 && time + r->left / r->rate <= time);
+}
+
 static void simulation_advance(simulation_t *s, double time)
 {
     uint32_t kept = 0;
@@ -105,7 +111,7 @@ static void simulation_advance(simulation_t *s, double time)
         runner_t *r = s->waiting[i];
 
         r->left -= (time - s->now) * r->rate;
-        if (r->left > 1e-9 * r->volume) {
+        if (!instance_ended(r, time)) {
             s->waiting[kept++] = r;
             continue;
         }

@@ -108,6 +108,56 @@ terminated() {
 }
 check "SIGTERM of run" terminated
 
+# --- signals that do not end it
+
+# ignores: with SIGHUP and SIGQUIT ignored, as nohup does, neither run nor its command is ended by them. $$ is run,
+# $PPID its supervisor.
+ignores() {
+    # shellcheck disable=SC2016,SC2086
+    timeout 60 $run sh -c 'trap "" HUP QUIT; exec themis run -q --size 64m -- sh -c '\''
+        for signal in HUP QUIT; do kill -$signal "$1" $PPID $$; done
+        sleep 0.3
+        echo stays'\'' sh $$' >"$T/out" 2>&1
+    [ "$(cat "$T/out")" = stays ] && return 0
+    cat "$T/out"
+    return 1
+}
+check "run leaves ignored signals ignored" ignores
+# passes: SIGUSR1 and SIGUSR2 of run come to the command; none of those of a batch system is taken for the end of run.
+passes() {
+    # shellcheck disable=SC2016,SC2086
+    timeout 60 $run sh -c 'exec themis run -q --size 64m -- sh -c '\''
+        trap "echo one" USR1
+        trap "echo two" USR2
+        kill -USR1 "$1"; sleep 0.5
+        kill -USR2 "$1"; sleep 0.5
+        kill -"$2" $PPID; sleep 0.3
+        echo end'\'' sh $$ "$1"' sh "$(kill -l RTMIN 2>/dev/null || echo 34)" >"$T/out" 2>&1
+    [ "$(tr '\n' ' ' <"$T/out")" = "one two end " ] && return 0
+    cat "$T/out"
+    return 1
+}
+check "SIGUSR1 and SIGUSR2 go to the command" passes
+# interrupted: SIGINT does not wait for a server that does not end. Background processes of a script ignore it.
+interrupted() {
+    rm -f "$T/ended"
+    # shellcheck disable=SC2016,SC2086
+    env --default-signal=INT $run themis run -q --size 64m -- sh -c \
+        'kill -STOP "$(pgrep -f -- "--servers $THEMIS_SERVERS ")"; echo done >"$1"' sh "$T/ended" &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    await_files 20 "$T/ended" || return 1
+    sleep 1
+    kill -INT "$pid"
+    for _ in $(seq 50); do
+        kill -0 "$pid" 2>/dev/null || { wait "$pid"; return; }
+        sleep 0.1
+    done
+    echo "still runs"
+    return 1
+}
+check "SIGINT while servers end" interrupted
+
 # A server that ends before the command is told of, by number.
 lost() {
     # shellcheck disable=SC2016,SC2086

@@ -195,13 +195,19 @@ int themis_tools_copy_attributes(const themis_tools_location_t *to, const themis
 
 /* --- one file ----------------------------------------------------------------------------------------------------- */
 
+static int interrupted(void *arg, uint64_t bytes)
+{
+    (void)arg, (void)bytes;
+    return themis_tools_interrupted();
+}
+
 /* Reads again what was written. */
 static int target_verify(const themis_tools_location_t *written, const themis_tools_location_t *to, uint64_t wanted)
 {
     const themis_tools_endpoint_t nowhere = {.fd = -1};
     themis_tools_endpoint_t end;
     uint64_t found = 0;
-    const themis_tools_pipelined_t options = {.checksum = &found};
+    const themis_tools_pipelined_t options = {.progress = interrupted, .checksum = &found};
     const char *cause;
     int result = themis_tools_endpoint_open_source(written, &end);
 

@@ -19,6 +19,7 @@ typedef struct census {
     char **directories; /* that are still to be listed; owned */
     size_t count, capacity;
     const char *directory; /* that is being listed */
+    int (*cancelled)(void);
 } census_t;
 
 static int directory_push(census_t *census, char *path)
@@ -33,6 +34,11 @@ static int directory_push(census_t *census, char *path)
     }
     census->directories[census->count++] = path;
     return 0;
+}
+
+static int is_enough(const census_t *census)
+{
+    return census->files >= MAX_COUNTED || census->cancelled();
 }
 
 static int entry_count(void *arg, const char *name, themis_type_t type)
@@ -50,7 +56,7 @@ static int entry_count(void *arg, const char *name, themis_type_t type)
         census->bytes += stat.size;
     }
     free(path);
-    return census->files >= MAX_COUNTED;
+    return is_enough(census);
 }
 
 static void census_take(census_t *census)
@@ -62,7 +68,7 @@ static void census_take(census_t *census)
     while (census->count > 0) {
         char *path = census->directories[--census->count];
         census->directory = path;
-        if (census->files < MAX_COUNTED)
+        if (!is_enough(census))
             themis_readdir(census->session, *path ? path : "/", entry_count, census);
         free(path);
     }
@@ -91,9 +97,9 @@ static int is_unused(themis_t *session)
     return unused;
 }
 
-void themis_tools_discard_tell(const char *list, int failed)
+void themis_tools_discard_tell(const char *list, int failed, int (*cancelled)(void))
 {
-    census_t census = {.files = 0};
+    census_t census = {.cancelled = cancelled};
     themis_options_t options;
 
     themis_options_init(&options);
@@ -106,7 +112,7 @@ void themis_tools_discard_tell(const char *list, int failed)
                           "LD_PRELOAD for the ranks, and has to name libthemis-mpiio.so, too");
     else if (is_volatile(census.session))
         census_take(&census);
-    if (census.files > 0)
+    if (census.files > 0 && !cancelled())
         themis_tools_note("%s%llu file%s, %.1f MiB, discarded with the servers; --keep DIR or --stage-out copies",
                           census.files >= MAX_COUNTED ? "at least " : "", (unsigned long long)census.files,
                           census.files == 1 ? "" : "s", (double)census.bytes / 0x1p20);

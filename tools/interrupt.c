@@ -2,6 +2,7 @@
 #include "tools/interrupt.h"
 #include <signal.h>
 #include <stddef.h>
+#include "tools/ignored.h"
 
 static volatile sig_atomic_t noted;
 
@@ -13,10 +14,12 @@ static void signal_note(int signal)
 void themis_tools_interrupt_watch(void)
 {
     const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction note = {.sa_handler = signal_note, .sa_flags = (int)SA_RESETHAND}, before;
+    struct sigaction note = {.sa_handler = signal_note, .sa_flags = (int)SA_RESETHAND};
 
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        if (themis_tools_signal_is_ignored(signals[i]))
+            signal(signals[i], SIG_IGN);
+        else
             sigaction(signals[i], &note, NULL);
 }
 

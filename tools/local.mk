@@ -5,7 +5,8 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/attri
 	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
 	tools/copy_tree.h tools/cp.c tools/discard.c tools/discard.h tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
 	tools/fabric_levels.h tools/fabric_option.c tools/fabric_option.h tools/fabric_svg.c tools/fabric_svg.h \
-	tools/format.c tools/format.h tools/installation.c tools/installation.h tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h \
+	tools/format.c tools/format.h tools/ignored.c tools/ignored.h tools/installation.c tools/installation.h \
+	tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h \
 	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c \
 	tools/mv.c tools/options.c tools/options.h tools/periodic.c tools/periodic_file.c tools/periodic_file.h \
 	tools/periodic_report.c tools/periodic_report.h tools/periodic_svg.c tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \

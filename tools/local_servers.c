@@ -322,7 +322,7 @@ int themis_tools_local_servers_start(const themis_tools_local_servers_options_t 
     if (result == THEMIS_TOOLS_OK)
         list_fill(&starting, servers); /* a setting may have given them other ports */
     else
-        themis_tools_local_servers_stop(servers);
+        themis_tools_local_servers_stop(servers, NULL);
     starting_end(&starting);
     return result;
 }
@@ -353,14 +353,14 @@ static int any_runs(themis_tools_local_servers_t *servers)
     return running;
 }
 
-void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers)
+void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers, int (*cancelled)(void))
 {
     uint64_t until = themis_util_clock_now() + stop_limit;
 
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] > 0)
             kill(servers->pids[i], SIGTERM);
-    while (any_runs(servers) && themis_util_clock_now() < until)
+    while (any_runs(servers) && themis_util_clock_now() < until && !(cancelled && cancelled()))
         usleep(5000);
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] > 0) {

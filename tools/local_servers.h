@@ -35,6 +35,7 @@ int themis_tools_local_servers_start(const themis_tools_local_servers_options_t 
 /* To be told of each process that the caller has waited for: a server that has ended is noted, with a message. */
 void themis_tools_local_servers_ended(themis_tools_local_servers_t *servers, pid_t pid, int status);
 
-/* Sends SIGTERM, upon which they drain and end, and SIGKILL after 15 s. */
-void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers);
+/* Sends SIGTERM, upon which they drain and end, and SIGKILL after 15 s, or when cancelled(), which may be NULL, is not
+ * 0. */
+void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers, int (*cancelled)(void));
 #endif

@@ -140,7 +140,7 @@ static int is_nowhere(const themis_tools_endpoint_t *end)
     return !end->file && end->fd < 0;
 }
 
-/* The sum over all blocks that are not zeros. */
+/* The sum over all blocks that are not zeros, to which copy_run adds the length. */
 static void block_checksum(copy_t *copy, const block_t *block)
 {
     if (copy->options->checksum && !is_zero(block))

@@ -49,8 +49,10 @@ static int is_connected(int fd)
 static void connections_await(struct pollfd *polled, unsigned count, uint64_t limit, unsigned char *down)
 {
     uint64_t now = themis_util_clock_now(), until = now + limit;
-    unsigned left = count;
+    unsigned left = 0;
 
+    for (unsigned i = 0; i < count; i++)
+        left += polled[i].fd >= 0;
     for (; left > 0 && now < until; now = themis_util_clock_now()) {
         if (poll(polled, count, (int)((until - now) / THEMIS_NS_PER_MS) + 1) < 0 && errno != EINTR)
             return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis run: runs a command with the driver preloaded, and with servers of its own if none are configured. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "themis/themis.h"
@@ -89,8 +90,14 @@ static int stages_run(running_t *running)
         return result;
     int copied = themis_tools_staging_end(&running->staging, copy_run, running);
     if (running->with_servers && !running->staging.quiet && !running->staging.keep)
-        themis_tools_discard_tell(running->servers.list, result > 0 && result < CANNOT_RUN);
+        themis_tools_discard_tell(running->servers.list, result > 0 && result < CANNOT_RUN,
+                                  themis_tools_supervisor_signal);
     return result == THEMIS_TOOLS_OK ? copied : result;
+}
+
+static int is_interrupted(void)
+{
+    return themis_tools_supervisor_signal() == SIGINT;
 }
 
 /* In the supervisor. */
@@ -110,7 +117,8 @@ static int work(void *arg)
                           running->servers.count == 1 ? "" : "s", running->list,
                           running->servers.count == 1 ? "it holds" : "they hold");
     result = stages_run(running);
-    themis_tools_local_servers_stop(&running->servers);
+    themis_tools_supervisor_go_on(); /* one that made an end of the command leaves the servers their time */
+    themis_tools_local_servers_stop(&running->servers, is_interrupted);
     return result;
 }
 

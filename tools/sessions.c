@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/sessions.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tools/command.h"
@@ -12,7 +13,7 @@ enum { LIST_BYTES = 4096 };
 static const uint64_t reach_limit = 300 * THEMIS_NS_PER_MS, down_timeout = 600 * THEMIS_NS_PER_MS;
 static const char scheme[] = "themis:";
 
-/* One for each server list that was named; a tool runs in one thread and uses few. */
+/* One for each server list that was named; a tool uses few. */
 typedef struct known {
     char *servers; /* "": the default */
     themis_t *session;
@@ -21,7 +22,8 @@ typedef struct known {
     struct known *next;
 } known_t;
 
-static known_t *all_known;
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER; /* cp names locations in several threads */
+static known_t *all_known;                                     /* new ones in front; the others do not change */
 
 /* The list that is meant, owned by the caller: as given, configured, or where nothing is, that of `themis start`. NULL:
  * none, or a wrong one, of which themis_connect tells. */
@@ -58,7 +60,7 @@ static themis_status_t known_connect(known_t *known, const char *servers)
     return status;
 }
 
-int themis_tools_session_get(const char *servers, themis_t **session)
+static int known_get(const char *servers, themis_t **session)
 {
     const char *key = servers ? servers : "";
     known_t *known = all_known;
@@ -87,6 +89,14 @@ int themis_tools_session_get(const char *servers, themis_t **session)
     return THEMIS_TOOLS_OK;
 }
 
+int themis_tools_session_get(const char *servers, themis_t **session)
+{
+    pthread_mutex_lock(&known_lock);
+    int result = known_get(servers, session);
+    pthread_mutex_unlock(&known_lock);
+    return result;
+}
+
 void themis_tools_sessions_close(void)
 {
     while (all_known) {
@@ -101,7 +111,9 @@ void themis_tools_sessions_close(void)
 
 int themis_tools_session_is_down(themis_t *session, uint32_t index, uint32_t *down)
 {
+    pthread_mutex_lock(&known_lock);
     const known_t *known = all_known;
+    pthread_mutex_unlock(&known_lock);
 
     while (known && known->session != session)
         known = known->next;

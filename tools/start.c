@@ -40,7 +40,7 @@ static int run_start(int argc, char **argv)
     if (result == THEMIS_TOOLS_OK)
         printf("export THEMIS_SERVERS=%s\n", started.list);
     else
-        themis_tools_local_servers_stop(&started);
+        themis_tools_local_servers_stop(&started, NULL);
     return result;
 }
 

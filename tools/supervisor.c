@@ -16,19 +16,31 @@
 #include <time.h>
 #include <unistd.h>
 #include "tools/command.h"
+#include "tools/ignored.h"
 #include "util/clock.h"
 
-enum { TOOL_ENDED = SIGUSR1, ROUND_NS = 5000000 };
+#define TOOL_ENDED SIGRTMIN /* no constant; batch systems send other signals to all processes of a job */
+enum { ROUND_NS = 5000000 };
 static const uint64_t term_limit = THEMIS_NS_PER_S, kill_limit = 5 * THEMIS_NS_PER_S;
+/* So long a signal of the terminal may take by way of the tool. */
+static const uint64_t late_limit = 200 * THEMIS_NS_PER_MS;
 
 static volatile sig_atomic_t supervisor_pid; /* in the tool, for the handler */
 
 /* Of the supervisor. */
 static struct {
     sigset_t signals, before; /* that it takes; the mask of the command */
-    pid_t group;              /* of the tool */
+    pid_t tool, group;        /* of the tool */
     int ended_by;
+    int command_runs;
+    uint64_t command_ended; /* when */
 } self;
+
+/* What the tool and the supervisor handle otherwise than the command, which gets what the tool was started with. */
+static const struct {
+    int number, is_passed; /* 1: from the tool to the supervisor, unless it was ignored */
+} changed[] = {{SIGINT, 1}, {SIGTERM, 1}, {SIGHUP, 1}, {SIGUSR1, 1}, {SIGUSR2, 1}, {SIGQUIT, 0}, {SIGTTOU, 0}};
+enum { CHANGED = sizeof changed / sizeof *changed };
 
 /* --- in the tool -------------------------------------------------------------------------------------------------- */
 
@@ -50,33 +62,49 @@ static int supervisor_await(pid_t pid)
     return themis_tools_error("the process that supervises the command was ended by signal %d", WTERMSIG(status));
 }
 
-static void supervisor_begin(pid_t tool)
+static void signals_choose(void)
 {
-    prctl(PR_SET_NAME, "themis-guard");
+    sigemptyset(&self.signals);
+    sigaddset(&self.signals, SIGCHLD);
+    sigaddset(&self.signals, TOOL_ENDED);
+    for (int i = 0; i < CHANGED; i++) {
+        if (themis_tools_signal_is_ignored(changed[i].number))
+            signal(changed[i].number, SIG_IGN);
+        else if (changed[i].is_passed)
+            sigaddset(&self.signals, changed[i].number);
+    }
+}
+
+static void signals_pass(void)
+{
+    const struct sigaction pass = {.sa_handler = signal_forward};
+
+    for (int i = 0; i < CHANGED; i++)
+        if (sigismember(&self.signals, changed[i].number))
+            sigaction(changed[i].number, &pass, NULL);
+}
+
+static void supervisor_begin(void)
+{
+    prctl(PR_SET_NAME, "supervisor");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     self.group = getpgrp();
     setpgid(0, 0);
     signal(SIGTTOU, SIG_IGN); /* messages to the terminal, though in its background */
     prctl(PR_SET_PDEATHSIG, TOOL_ENDED);
-    if (getppid() != tool)
+    if (getppid() != self.tool)
         raise(TOOL_ENDED);
 }
 
 int themis_tools_supervise(int (*work)(void *arg), void *arg)
 {
-    struct sigaction pass = {.sa_handler = signal_forward}, ignore = {.sa_handler = SIG_IGN};
-    const int signals[] = {SIGTERM, SIGHUP, SIGCHLD, TOOL_ENDED};
-    pid_t tool = getpid();
-
-    sigemptyset(&self.signals);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaddset(&self.signals, signals[i]);
-    sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGQUIT, &ignore, NULL);
+    self.tool = getpid();
+    signals_choose();
+    signal(SIGQUIT, SIG_IGN);
     sigprocmask(SIG_BLOCK, &self.signals, &self.before);
     pid_t pid = fork();
     if (pid == 0) {
-        supervisor_begin(tool);
+        supervisor_begin();
         int status = work(arg);
         fflush(stdout);
         _exit(status);
@@ -84,19 +112,25 @@ int themis_tools_supervise(int (*work)(void *arg), void *arg)
     if (pid < 0)
         return themis_tools_error_errno("fork");
     supervisor_pid = pid;
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
+    signals_pass();
     sigprocmask(SIG_SETMASK, &self.before, NULL);
     return supervisor_await(pid);
 }
 
 /* --- signals of the supervisor ------------------------------------------------------------------------------------ */
 
+/* While a command runs SIGINT is left to it; it has it from the terminal, whose foreground it is in. */
+static int interrupt_is_of_command(void)
+{
+    return self.command_runs || themis_util_clock_now() - self.command_ended < late_limit;
+}
+
 static void signal_note(int number)
 {
-    if (number == TOOL_ENDED)
+    if (number == TOOL_ENDED && getppid() != self.tool)
         self.ended_by = SIGKILL;
-    else if (number != SIGCHLD && self.ended_by == 0)
+    else if (self.ended_by == 0 &&
+             (number == SIGTERM || number == SIGHUP || (number == SIGINT && !interrupt_is_of_command())))
         self.ended_by = number;
 }
 
@@ -136,14 +170,12 @@ int themis_tools_supervisor_go_on(void)
 
 static void command_exec(const themis_tools_supervised_t *supervised, pid_t supervisor)
 {
-    const int signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTTOU};
-
     setpgid(0, self.group);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != supervisor)
         _exit(128 + SIGTERM);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        signal(signals[i], SIG_DFL);
+    for (int i = 0; i < CHANGED; i++)
+        signal(changed[i].number, themis_tools_signal_is_ignored(changed[i].number) ? SIG_IGN : SIG_DFL);
     sigprocmask(SIG_SETMASK, &self.before, NULL);
     int result = supervised->prepare(supervised->arg);
     if (result != 0)
@@ -222,7 +254,7 @@ static int command_await(const themis_tools_supervised_t *supervised, pid_t comm
         int number = sigwaitinfo(&self.signals, NULL);
         if (number > 0)
             signal_note(number);
-        if (number == SIGTERM || number == SIGHUP)
+        if (number == SIGTERM || number == SIGHUP || number == SIGUSR1 || number == SIGUSR2)
             kill(command, number);
     }
     if (self.ended_by == SIGKILL)
@@ -245,5 +277,9 @@ int themis_tools_supervisor_run(const themis_tools_supervised_t *supervised)
         command_exec(supervised, supervisor);
     if (command < 0)
         return themis_tools_error_errno(supervised->command[0]);
-    return command_await(supervised, command);
+    self.command_runs = 1;
+    int status = command_await(supervised, command);
+    self.command_runs = 0;
+    self.command_ended = themis_util_clock_now();
+    return status;
 }

@@ -9,15 +9,16 @@
 #include <sys/types.h>
 
 /*
- * Calls work(arg) in the supervisor, a child, and returns what it returns. SIGTERM and SIGHUP of the tool go to it;
- * SIGINT and SIGQUIT are left to the command, which gets them from the terminal, too. To be called once, before there
- * are threads.
+ * Calls work(arg) in the supervisor, a child, and returns what it returns. SIGTERM, SIGHUP, SIGINT, SIGUSR1 and SIGUSR2
+ * of the tool go to it, SIGQUIT is left to the command. Those that the tool was started to ignore, as nohup does, stay
+ * ignored, also by the command. To be called once, before there are threads.
  */
 int themis_tools_supervise(int (*work)(void *arg), void *arg);
 
 /* The functions below are for `work`. */
 
-/* The signal upon which work is to end, or 0: one that was passed on, or SIGKILL if the tool is gone. */
+/* The signal upon which work is to end, or 0: one that was passed on, or SIGKILL if the tool is gone. SIGINT counts
+ * only where no command runs, which has it from the terminal itself. */
 int themis_tools_supervisor_signal(void);
 
 /* Forgets a signal that was passed on, for what is to be done in spite of it. Returns 1, or 0 if the tool is gone. */
@@ -31,7 +32,7 @@ typedef struct themis_tools_supervised {
     void *arg;
 } themis_tools_supervised_t;
 
-/* Runs the command in the tool's process group. Returns its status as a shell reports it; 128 + a signal also where
- * that made an end of it. */
+/* Runs the command in the tool's process group; SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to it. Returns its
+ * status as a shell reports it; 128 + a signal also where that made an end of it. */
 int themis_tools_supervisor_run(const themis_tools_supervised_t *supervised);
 #endif
