@@ -364,6 +364,32 @@ START_TEST(directories_protect_their_names)
 }
 END_TEST
 
+/* Nor do errors tell those who may not pass a directory what is in it. */
+START_TEST(directories_hide_their_names)
+{
+    static const char *const paths[] = {"/d/f", "/d/d", "/d/none"};
+    const themis_proto_readdir_t readdir = {.path = text("/d/none"), .after = text(""), .limit = 1};
+    themis_proto_entries_t entries;
+    themis_proto_attr_t attr;
+    char buffer[64];
+
+    ck_assert_int_eq(make_as(&alice, "/d", THEMIS_PROTO_DIRECTORY, 0, 0700, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/d/d", THEMIS_PROTO_DIRECTORY, 0, 0777, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/d/f", THEMIS_PROTO_FILE, 0, 0666, &attr), THEMIS_OK);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const themis_proto_setattr_t set = {.path = text(paths[i]), .mask = THEMIS_PROTO_SET_MODE};
+        const uint32_t flags = THEMIS_PROTO_CREATE_EXCLUSIVE;
+        ck_assert_int_eq(make_as(&bob, paths[i], THEMIS_PROTO_FILE, flags, 0644, &attr), THEMIS_ACCESS);
+        ck_assert_int_eq(make_as(&bob, paths[i], THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_ACCESS);
+        ck_assert_int_eq(remove_as(&bob, paths[i], THEMIS_PROTO_FILE), THEMIS_ACCESS);
+        ck_assert_int_eq(set_attr(&bob, &set, &attr), THEMIS_ACCESS);
+        ck_assert_int_eq(add(&bob, paths[i], "x", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    }
+    ck_assert_int_eq(themis_server_namespace_readdir(names, &bob, &readdir, buffer, sizeof buffer, &entries),
+                     THEMIS_ACCESS);
+}
+END_TEST
+
 START_TEST(a_sticky_directory_keeps_the_names_of_others)
 {
     themis_proto_attr_t attr;
@@ -550,9 +576,9 @@ int main(void)
                     {directories_with_a_common_prefix_do_not_mix, 1}, {listing_goes_in_order_and_in_parts, 1},
                     {bad_names_are_refused, 1}, {permissions_are_those_of_the_mode, 1},
                     {a_private_file_is_neither_destroyed_nor_taken, 1}, {a_client_cannot_claim_an_impossible_file, 1},
-                    {directories_protect_their_names, 1}, {a_sticky_directory_keeps_the_names_of_others, 1},
-                    {supplementary_groups_count, 1}, {renaming_keeps_all_attributes, 1},
-                    {adding_and_removing_exclude_each_other, 1}));
+                    {directories_protect_their_names, 1}, {directories_hide_their_names, 1},
+                    {a_sticky_directory_keeps_the_names_of_others, 1}, {supplementary_groups_count, 1},
+                    {renaming_keeps_all_attributes, 1}, {adding_and_removing_exclude_each_other, 1}));
     test_case(suite, "in a directory", 60, NULL, NULL,
               TESTS({names_in_a_directory_outlive_the_process, 1}, {entries_that_cannot_be_read_are_an_error, 1}));
     return test_run(suite);
