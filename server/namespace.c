@@ -252,7 +252,7 @@ static themis_status_t check_existing(const themis_proto_create_t *create, const
 }
 
 /* The attributes of a file that is renamed to this server, from its client: its home may be another server. The client
- * can only claim a file of its own, with a layout that is possible. */
+ * can only claim a file of its own, with a layout that is possible, and a group that it may give it. */
 static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                   const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
@@ -264,6 +264,8 @@ static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis
         layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32)
         return THEMIS_INVALID;
     themis_status_t status = themis_server_access_owner(who, claimed);
+    if (status == THEMIS_OK)
+        status = themis_server_access_group(names->groups, who, claimed->gid);
     *attr = *claimed;
     attr->mode &= 07777;
     return status;

@@ -341,6 +341,23 @@ START_TEST(a_client_cannot_claim_an_impossible_file)
 }
 END_TEST
 
+/* As with SETATTR. */
+START_TEST(a_client_cannot_claim_a_group)
+{
+    themis_proto_create_t adopt = adoption(&alice, "/f", THEMIS_PROTO_CREATE_REPLACE);
+    themis_proto_attr_t attr;
+
+    adopt.attr.gid = 4712;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup("/f", &attr), THEMIS_NO_ENTRY);
+    adopt.attr.gid = alice.gid;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
+    adopt.attr.gid = 4712;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(create(&root, &adopt, &attr), THEMIS_OK);
+}
+END_TEST
+
 /* Whether or not the client asks for the entry, as it should. */
 START_TEST(directories_protect_their_names)
 {
@@ -576,9 +593,10 @@ int main(void)
                     {directories_with_a_common_prefix_do_not_mix, 1}, {listing_goes_in_order_and_in_parts, 1},
                     {bad_names_are_refused, 1}, {permissions_are_those_of_the_mode, 1},
                     {a_private_file_is_neither_destroyed_nor_taken, 1}, {a_client_cannot_claim_an_impossible_file, 1},
-                    {directories_protect_their_names, 1}, {directories_hide_their_names, 1},
-                    {a_sticky_directory_keeps_the_names_of_others, 1}, {supplementary_groups_count, 1},
-                    {renaming_keeps_all_attributes, 1}, {adding_and_removing_exclude_each_other, 1}));
+                    {a_client_cannot_claim_a_group, 1}, {directories_protect_their_names, 1},
+                    {directories_hide_their_names, 1}, {a_sticky_directory_keeps_the_names_of_others, 1},
+                    {supplementary_groups_count, 1}, {renaming_keeps_all_attributes, 1},
+                    {adding_and_removing_exclude_each_other, 1}));
     test_case(suite, "in a directory", 60, NULL, NULL,
               TESTS({names_in_a_directory_outlive_the_process, 1}, {entries_that_cannot_be_read_are_an_error, 1}));
     return test_run(suite);
