@@ -62,16 +62,20 @@ themis_status_t themis_client_namespace_lookup(themis_t *session, const char *pa
     return ask_attr(session, path, THEMIS_OP_LOOKUP, &request, attr);
 }
 
-/* The name of a new entry could not be created: the entry is removed unless someone else has created the name. */
-static void undo_entry(themis_t *session, const char *path, themis_proto_type_t type)
+/* What was to follow ENTRY_ADD has failed with `status`, which is returned: the entry becomes that of the name that is
+ * there, or is removed if there is none. */
+static themis_status_t undo_entry(themis_t *session, const char *path, themis_proto_type_t type, themis_status_t status)
 {
     themis_proto_attr_t there;
-    themis_status_t status = themis_client_namespace_lookup(session, path, &there);
+    char cause[512];
 
-    if (status == THEMIS_NO_ENTRY)
+    snprintf(cause, sizeof cause, "%s", themis_last_error());
+    themis_status_t found = themis_client_namespace_lookup(session, path, &there);
+    if (found == THEMIS_NO_ENTRY)
         change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
-    else if (status == THEMIS_OK && there.type != type)
+    else if (found == THEMIS_OK && there.type != type)
         change_entry(session, path, THEMIS_OP_ENTRY_ADD, there.type);
+    return themis_client_fail(status, "%s", cause);
 }
 
 themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
@@ -83,25 +87,41 @@ themis_status_t themis_client_namespace_create(themis_t *session, const char *pa
     if (status != THEMIS_OK)
         return status;
     status = ask_attr(session, path, THEMIS_OP_CREATE, &request, attr);
-    if (status != THEMIS_OK) {
-        char cause[512];
-        snprintf(cause, sizeof cause, "%s", themis_last_error());
-        undo_entry(session, path, wanted->type);
-        themis_client_fail(status, "%s", cause);
-    }
-    return status;
+    return status == THEMIS_OK ? THEMIS_OK : undo_entry(session, path, wanted->type, status);
+}
+
+themis_status_t themis_client_namespace_check_change(themis_t *session, const char *path, themis_proto_type_t type)
+{
+    return change_entry(session, path, THEMIS_OP_ENTRY_ADD, type);
+}
+
+/* REMOVE checks the directory only where it has the same home; another home is asked with ENTRY_ADD, which changes
+ * nothing of an entry that is there. */
+static themis_status_t check_other_home(themis_t *session, const char *path, themis_proto_type_t type, int *asked)
+{
+    char directory[THEMIS_PATH_BYTES];
+    const char *name;
+    themis_status_t status = themis_client_path_split(path, directory, &name);
+
+    if (status != THEMIS_OK)
+        return themis_client_fail(THEMIS_BUSY, "/: the root directory cannot be removed");
+    *asked = home_of(session, directory) != home_of(session, path);
+    return *asked ? themis_client_namespace_check_change(session, path, type) : THEMIS_OK;
 }
 
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr)
 {
     themis_proto_remove_t request = {themis_client_convert_text(path), type};
+    int asked = 0;
+    themis_status_t status = check_other_home(session, path, type, &asked);
 
-    if (strcmp(path, "/") == 0)
-        return themis_client_fail(THEMIS_BUSY, "/: the root directory cannot be removed");
-    themis_status_t status = ask_attr(session, path, THEMIS_OP_REMOVE, &request, attr);
-
-    return status == THEMIS_OK ? change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type) : status;
+    if (status != THEMIS_OK)
+        return status;
+    status = ask_attr(session, path, THEMIS_OP_REMOVE, &request, attr);
+    if (status == THEMIS_OK)
+        return change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
+    return asked ? undo_entry(session, path, type, status) : status;
 }
 
 /* --- the bytes of a file ------------------------------------------------------------------------------------------ */
@@ -212,13 +232,17 @@ themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
 themis_status_t themis_unlink(themis_t *session, const char *path)
 {
     char normal[THEMIS_PATH_BYTES];
-    themis_proto_attr_t attr;
+    themis_proto_attr_t attr = {0};
     themis_status_t status = themis_path_normalise(path, normal);
 
-    if (status == THEMIS_OK &&
-        (status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr)) == THEMIS_OK)
-        status = themis_client_namespace_destroy(session, normal, &attr);
-    return status;
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr);
+    if (attr.id == 0)
+        return status;
+    /* the name is gone, even if its entry is not: nobody else can destroy the bytes */
+    themis_status_t destroyed = themis_client_namespace_destroy(session, normal, &attr);
+    return status == THEMIS_OK ? destroyed : status;
 }
 
 themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode)

@@ -4,7 +4,8 @@
  * directory.
  *
  * The entry is created before the name and removed after it, so a client that ends in between leaves an entry without a
- * name, never a name that no listing shows. Such entries are tolerated, and removed with their directory.
+ * name, never a name that no listing shows. Such entries are tolerated, and removed with their directory. The home of a
+ * directory also decides who may change the names in it, so that it is asked before the name is changed.
  *
  * All paths are normalised. `attr` is written on success and may be NULL.
  */
@@ -20,7 +21,12 @@ themis_status_t themis_client_namespace_lookup(themis_t *session, const char *pa
 themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
                                                const themis_proto_attr_t *wanted, themis_proto_attr_t *attr);
 
-/* Removes a name and its entry, not the bytes. Fails as REMOVE does if it is of another type. */
+/* May the caller change the entry of `path`, a name of that type that exists? Nothing changes then; what the
+ * directory's home says if not. The entry of a name that does not exist is added. */
+themis_status_t themis_client_namespace_check_change(themis_t *session, const char *path, themis_proto_type_t type);
+
+/* Removes a name and its entry, not the bytes. Fails as REMOVE does if it is of another type. `attr` is also written
+ * when the name was removed and only its entry remains. */
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr);
 

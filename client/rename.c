@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Renaming. The new name of a file gets the object before the old name is removed, so its bytes are reachable all the
- * time. A directory is moved entry by entry, since the names below it have other home servers under their new paths.
+ * time; whether the old one may be removed is asked before anything changes. A directory is moved entry by entry, since
+ * the names below it have other home servers under their new paths.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "client/array.h"
@@ -10,18 +12,40 @@
 #include "client/namespace.h"
 #include "client/path.h"
 
+static const uint32_t take_over = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE;
+
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
+
+/* The old name could not be removed, for the reason `status`, which is returned. If it is known to be there still, the
+ * new one becomes what it was; else it stays, since no other name may be left. */
+static themis_status_t undo_new_name(themis_t *session, const char *from, const char *to,
+                                     const themis_proto_attr_t *attr, const themis_proto_attr_t *old,
+                                     themis_status_t status)
+{
+    themis_proto_attr_t there;
+    char cause[512];
+
+    snprintf(cause, sizeof cause, "%s", themis_last_error());
+    if (themis_client_namespace_lookup(session, from, &there) == THEMIS_OK && there.id == attr->id) {
+        if (old->fresh)
+            themis_client_namespace_remove(session, to, THEMIS_PROTO_FILE, NULL);
+        else
+            themis_client_namespace_create(session, to, take_over, old, NULL);
+    }
+    return themis_client_fail(status, "%s", cause);
+}
 
 static themis_status_t rename_file(themis_t *session, const char *from, const char *to, const themis_proto_attr_t *attr)
 {
-    const uint32_t flags = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE;
     themis_proto_attr_t old;
-    themis_status_t status = themis_client_namespace_create(session, to, flags, attr, &old);
+    themis_status_t status = themis_client_namespace_create(session, to, take_over, attr, &old);
 
     if (status != THEMIS_OK)
         return status;
     status = themis_client_namespace_remove(session, from, THEMIS_PROTO_FILE, NULL);
-    if (status == THEMIS_OK && !old.fresh && old.id != attr->id)
+    if (status != THEMIS_OK)
+        return undo_new_name(session, from, to, attr, &old, status);
+    if (!old.fresh && old.id != attr->id)
         status = themis_client_namespace_destroy(session, to, &old);
     return status;
 }
@@ -84,14 +108,16 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
     status = themis_client_namespace_lookup(session, to, &there);
     if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
         return status;
-    if (status == THEMIS_OK && there.type == THEMIS_PROTO_DIRECTORY) {
-        if (attr.type == THEMIS_PROTO_FILE)
-            return themis_client_fail(THEMIS_IS_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_IS_DIRECTORY));
-        if ((status = themis_rmdir(session, to)) != THEMIS_OK) /* as POSIX: an empty one may be replaced */
-            return status;
-    } else if (status == THEMIS_OK && attr.type == THEMIS_PROTO_DIRECTORY) {
+    int replaces = status == THEMIS_OK;
+    if (replaces && there.type == THEMIS_PROTO_DIRECTORY && attr.type == THEMIS_PROTO_FILE)
+        return themis_client_fail(THEMIS_IS_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_IS_DIRECTORY));
+    if (replaces && there.type == THEMIS_PROTO_FILE && attr.type == THEMIS_PROTO_DIRECTORY)
         return themis_client_fail(THEMIS_NOT_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_NOT_DIRECTORY));
-    }
+    status = themis_client_namespace_check_change(session, from, attr.type);
+    if (status == THEMIS_OK && replaces && there.type == THEMIS_PROTO_DIRECTORY)
+        status = themis_rmdir(session, to); /* as POSIX: an empty one may be replaced */
+    if (status != THEMIS_OK)
+        return status;
     if (attr.type == THEMIS_PROTO_FILE)
         return rename_file(session, from, to, &attr);
     return rename_directory(session, from, to, &attr);

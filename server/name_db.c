@@ -323,13 +323,29 @@ themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const 
 
 /* --- entries ----------------------------------------------------------------------------------------------------- */
 
+/* Is there this entry, of this type? */
+static int entry_is(themis_server_name_db_t *db, const name_key_t *key, char type)
+{
+    char *value = NULL;
+    size_t length;
+
+    if (db_get(db, key, &value, &length) != THEMIS_OK || !value)
+        return 0;
+    int same = length == 1 && *value == type;
+    rocksdb_free(value);
+    return same;
+}
+
 themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry)
 {
     char type = (char)entry->type;
     name_key_t key;
 
     entry_key(&entry->directory, &entry->name, &key);
-    return db_put(db, &key, &type, 1);
+    themis_status_t status = db_put(db, &key, &type, 1);
+    if (status == THEMIS_NO_SPACE && entry_is(db, &key, type))
+        return THEMIS_OK; /* who removes a name asks for its entry first */
+    return status;
 }
 
 themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry)

@@ -38,6 +38,7 @@ themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const the
                                           const themis_proto_attr_t *attr);
 themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path);
 
+/* An entry that is there already, with that type, needs no space. */
 themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
 themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
 themis_status_t themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory,

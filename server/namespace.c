@@ -117,20 +117,6 @@ themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names)
     return themis_server_name_db_sync(names->db);
 }
 
-static themis_status_t attr_get(themis_server_namespace_t *names, const themis_proto_text_t *path,
-                                themis_proto_attr_t *attr)
-{
-    themis_status_t status = check_path(path);
-
-    if (status == THEMIS_OK)
-        status = themis_server_name_db_get(names->db, path, attr);
-    if (status == THEMIS_NO_ENTRY && is_root(path)) {
-        *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777};
-        status = THEMIS_OK;
-    }
-    return status;
-}
-
 /* --- rights ------------------------------------------------------------------------------------------------------- */
 
 /* The directories above a path whose home is this server; others are not known here. */
@@ -163,15 +149,29 @@ static themis_status_t parents_check(themis_server_namespace_t *names, const the
     return status;
 }
 
-/* The same for a change of the names in the nearest one. */
-static themis_status_t parents_check_write(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                           const themis_proto_text_t *path, parents_t *parents)
+/* The attributes of a path. Who may not pass the directories above is not told whether there are any. */
+static themis_status_t name_find(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                 const themis_proto_text_t *path, parents_t *parents, themis_proto_attr_t *attr)
 {
-    themis_status_t status = parents_check(names, who, path, parents);
+    themis_status_t status = check_path(path);
 
-    if (status == THEMIS_OK && parents->known)
-        status = themis_server_access_attr(names->groups, who, &parents->nearest, THEMIS_SERVER_ACCESS_WRITE);
+    if (status == THEMIS_OK)
+        status = parents_check(names, who, path, parents);
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_get(names->db, path, attr);
+    if (status == THEMIS_NO_ENTRY && is_root(path)) {
+        *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777};
+        status = THEMIS_OK;
+    }
     return status;
+}
+
+/* May the names in the nearest one be changed? */
+static themis_status_t parents_check_write(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                           const parents_t *parents)
+{
+    return parents->known ? themis_server_access_attr(names->groups, who, &parents->nearest, THEMIS_SERVER_ACCESS_WRITE)
+                          : THEMIS_OK;
 }
 
 /* The id of a file is for those who may access its bytes. */
@@ -188,12 +188,8 @@ static themis_status_t name_lookup(themis_server_namespace_t *names, const themi
                                    const themis_proto_text_t *path, themis_proto_attr_t *attr)
 {
     parents_t parents;
-    themis_status_t status = check_path(path);
+    themis_status_t status = name_find(names, who, path, &parents, attr);
 
-    if (status == THEMIS_OK)
-        status = parents_check(names, who, path, &parents);
-    if (status == THEMIS_OK)
-        status = attr_get(names, path, attr);
     if (status == THEMIS_OK)
         id_withhold(names, who, attr);
     return status;
@@ -256,7 +252,7 @@ static themis_status_t check_existing(const themis_proto_create_t *create, const
 }
 
 /* The attributes of a file that is renamed to this server, from its client: its home may be another server. The client
- * can only claim a file of its own, with a layout that is possible. */
+ * can only claim a file of its own, with a layout that is possible, and a group that it may give it. */
 static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                   const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
@@ -268,6 +264,8 @@ static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis
         layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32)
         return THEMIS_INVALID;
     themis_status_t status = themis_server_access_owner(who, claimed);
+    if (status == THEMIS_OK)
+        status = themis_server_access_group(names->groups, who, claimed->gid);
     *attr = *claimed;
     attr->mode &= 07777;
     return status;
@@ -295,13 +293,12 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     parents_t parents;
     int keep = 0;
 
-    themis_status_t there = attr_get(names, &create->path, &old);
+    themis_status_t there = name_find(names, who, &create->path, &parents, &old);
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
     themis_status_t status = there == THEMIS_OK ? check_existing(create, &old, &keep) : THEMIS_OK;
-    if (status == THEMIS_OK)
-        status = keep ? parents_check(names, who, &create->path, &parents)
-                      : parents_check_write(names, who, &create->path, &parents);
+    if (status == THEMIS_OK && !keep)
+        status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
         status = name_put(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
     if (status != THEMIS_OK)
@@ -330,9 +327,9 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
 
     if (is_root(&remove->path))
         return THEMIS_BUSY;
-    themis_status_t status = attr_get(names, &remove->path, &old);
+    themis_status_t status = name_find(names, who, &remove->path, &parents, &old);
     if (status == THEMIS_OK)
-        status = parents_check_write(names, who, &remove->path, &parents);
+        status = parents_check_write(names, who, &parents);
     if (status != THEMIS_OK)
         return status;
     if (old.type != remove->type)
@@ -355,9 +352,7 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
     themis_proto_attr_t now;
     parents_t parents;
 
-    themis_status_t status = attr_get(names, &set->path, &now);
-    if (status == THEMIS_OK)
-        status = parents_check(names, who, &set->path, &parents);
+    themis_status_t status = name_find(names, who, &set->path, &parents, &now);
     if (status == THEMIS_OK && set->mask)
         status = themis_server_access_owner(who, &now);
     /* only root changes the owner */
@@ -390,10 +385,8 @@ static themis_status_t check_directory(themis_server_namespace_t *names, const t
 {
     themis_proto_attr_t attr;
     parents_t parents;
-    themis_status_t status = attr_get(names, directory, &attr);
+    themis_status_t status = name_find(names, who, directory, &parents, &attr);
 
-    if (status == THEMIS_OK)
-        status = parents_check(names, who, directory, &parents);
     if (status != THEMIS_OK)
         return status;
     return attr.type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(names->groups, who, &attr, want)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The client library against servers of this build. */
+#define _DEFAULT_SOURCE
 #include <check.h>
+#include <grp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "test/client/random.h"
 #include "test/client/servers.h"
 #include "test/lib/run.h"
@@ -470,6 +473,110 @@ START_TEST(renaming)
 }
 END_TEST
 
+/* --- rights ------------------------------------------------------------------------------------------------------- */
+
+enum { FILES = 8 }; /* so many that some have their directory's home, and some have not */
+
+/* The path "<directory>/<letter><i>", valid for seven more calls. */
+static const char *numbered(const char *directory, const char *letter, int i)
+{
+    static char paths[8][64];
+    static unsigned next;
+
+    next = (next + 1) % 8;
+    snprintf(paths[next], sizeof paths[next], "%s/%s%d", directory, letter, i);
+    return paths[next];
+}
+
+static int count_directory(void *arg, const char *name, themis_type_t type)
+{
+    int *counts = arg;
+
+    counts[type == THEMIS_TYPE_DIRECTORY]++;
+    return 0;
+}
+
+static void expect_counts(const char *path, int files, int directories)
+{
+    int counts[2] = {0, 0};
+
+    ck_ok(themis_readdir(session, path, count_directory, counts));
+    ck_assert_int_eq(counts[0], files);
+    ck_assert_int_eq(counts[1], directories);
+}
+
+static void make_rights(void)
+{
+    ck_ok(themis_mkdir(session, "/rights", 0755));
+    ck_ok(themis_mkdir(session, "/rights/locked", 0755));
+    ck_ok(themis_mkdir(session, "/rights/open", 0755));
+    for (int i = 0; i < FILES; i++) {
+        put_text(numbered("/rights/locked", "f", i), "kept");
+        put_text(numbered("/rights/open", "f", i), "mine");
+        ck_ok(themis_mkdir(session, numbered("/rights/locked", "d", i), 0755));
+    }
+    ck_ok(themis_chmod(session, "/rights/locked", 0555));
+}
+
+static void remove_rights(void)
+{
+    ck_ok(themis_chmod(session, "/rights/locked", 0755));
+    for (int i = 0; i < FILES; i++) {
+        ck_ok(themis_unlink(session, numbered("/rights/open", "f", i)));
+        expect_text(numbered("/rights/locked", "f", i), "kept");
+        ck_ok(themis_unlink(session, numbered("/rights/locked", "f", i)));
+        ck_ok(themis_rmdir(session, numbered("/rights/locked", "d", i)));
+    }
+    ck_ok(themis_rmdir(session, "/rights/open"));
+    ck_ok(themis_rmdir(session, "/rights/locked"));
+    ck_ok(themis_rmdir(session, "/rights"));
+}
+
+START_TEST(refusals_change_nothing)
+{
+    themis_stat_t stat;
+
+    make_rights();
+    for (int i = 0; i < FILES; i++) {
+        const char *file = numbered("/rights/locked", "f", i), *new_name = numbered("/rights/open", "n", i);
+        ck_assert_int_eq(themis_unlink(session, file), THEMIS_ACCESS);
+        ck_assert_int_eq(themis_rename(session, file, numbered("/rights/open", "f", i)), THEMIS_ACCESS);
+        expect_text(numbered("/rights/open", "f", i), "mine");
+        ck_assert_int_eq(themis_rename(session, file, new_name), THEMIS_ACCESS);
+        ck_assert_int_eq(themis_stat(session, new_name, &stat), THEMIS_NO_ENTRY);
+        expect_text(file, "kept");
+        const char *directory = numbered("/rights/locked", "d", i);
+        ck_assert_int_eq(themis_rmdir(session, directory), THEMIS_ACCESS);
+        ck_assert_int_eq(themis_rename(session, directory, new_name), THEMIS_ACCESS);
+        ck_assert_int_eq(themis_stat(session, new_name, &stat), THEMIS_NO_ENTRY);
+    }
+    expect_counts("/rights/locked", FILES, FILES);
+    expect_counts("/rights/open", FILES, 0);
+    remove_rights();
+}
+END_TEST
+
+/* What is not removed keeps its entry, and what is not there gets none. */
+START_TEST(entries_follow_names)
+{
+    ck_ok(themis_mkdir(session, "/entries", 0755));
+    for (int i = 0; i < FILES; i++) {
+        ck_ok(themis_mkdir(session, numbered("/entries", "d", i), 0755));
+        put_text(numbered("/entries", "f", i), "kept");
+        ck_assert_int_eq(themis_unlink(session, numbered("/entries", "d", i)), THEMIS_IS_DIRECTORY);
+        ck_assert_int_eq(themis_rmdir(session, numbered("/entries", "f", i)), THEMIS_NOT_DIRECTORY);
+        ck_assert_int_eq(themis_unlink(session, numbered("/entries", "n", i)), THEMIS_NO_ENTRY);
+    }
+    expect_counts("/entries", FILES, FILES);
+    for (int i = 0; i < FILES; i++) {
+        ck_ok(themis_unlink(session, numbered("/entries", "f", i)));
+        ck_ok(themis_rmdir(session, numbered("/entries", "d", i)));
+    }
+    expect_counts("/entries", 0, 0);
+    ck_ok(themis_rmdir(session, "/entries"));
+}
+END_TEST
+
 /* --- locks, counters, administration ------------------------------------------------------------------------------ */
 
 START_TEST(locks_exclude_other_handles)
@@ -579,6 +686,19 @@ static void connect_without_direct(void)
     connect_session();
 }
 
+/* Root may do everything, so the process of a test becomes that of another user. */
+static void connect_as_user(void)
+{
+    enum { NOBODY = 65534 };
+
+    if (geteuid() == 0) {
+        ck_assert_int_eq(setgroups(0, NULL), 0);
+        ck_assert_int_eq(setgid(NOBODY), 0);
+        ck_assert_int_eq(setuid(NOBODY), 0);
+    }
+    connect_session();
+}
+
 int main(void)
 {
     Suite *suite = suite_create("client live");
@@ -589,12 +709,13 @@ int main(void)
               TESTS({lists_read_what_lists_wrote, TEST_SERVERS}, {holes_read_as_zeros_up_to_the_end, 1},
                     {large_offsets_and_long_lists, 1}, {many_requests_at_once, 1}, {threads_share_a_file, 1},
                     {wrong_lists_are_refused, 1}, {handles_travel_as_bytes, 1}, {names_come_and_go, 1},
-                    {directories_are_listed_in_order, 1}, {renaming, 1}, {locks_exclude_other_handles, 1},
-                    {counters_count, 1}, {servers_have_one_identity, 1}, {sessions_report_what_is_in_force, 1},
-                    {a_session_makes_its_job_larger, 1}));
+                    {directories_are_listed_in_order, 1}, {renaming, 1}, {entries_follow_names, 1},
+                    {locks_exclude_other_handles, 1}, {counters_count, 1}, {servers_have_one_identity, 1},
+                    {sessions_report_what_is_in_force, 1}, {a_session_makes_its_job_larger, 1}));
     test_case(suite, "messages", 60, connect_without_direct, disconnect_session,
               TESTS({lists_read_what_lists_wrote, TEST_SERVERS}, {holes_read_as_zeros_up_to_the_end, 1},
                     {large_offsets_and_long_lists, 1}, {many_requests_at_once, 1}, {threads_share_a_file, 1}));
+    test_case(suite, "rights", 60, connect_as_user, disconnect_session, TESTS({refusals_change_nothing, 1}));
     int failed = test_run(suite);
     test_servers_stop();
     return failed;

@@ -341,6 +341,23 @@ START_TEST(a_client_cannot_claim_an_impossible_file)
 }
 END_TEST
 
+/* As with SETATTR. */
+START_TEST(a_client_cannot_claim_a_group)
+{
+    themis_proto_create_t adopt = adoption(&alice, "/f", THEMIS_PROTO_CREATE_REPLACE);
+    themis_proto_attr_t attr;
+
+    adopt.attr.gid = 4712;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup("/f", &attr), THEMIS_NO_ENTRY);
+    adopt.attr.gid = alice.gid;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
+    adopt.attr.gid = 4712;
+    ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_ACCESS);
+    ck_assert_int_eq(create(&root, &adopt, &attr), THEMIS_OK);
+}
+END_TEST
+
 /* Whether or not the client asks for the entry, as it should. */
 START_TEST(directories_protect_their_names)
 {
@@ -361,6 +378,32 @@ START_TEST(directories_protect_their_names)
     ck_assert_int_eq(add(&bob, "/d/d", "h", THEMIS_PROTO_FILE), THEMIS_ACCESS);
     ck_assert_int_eq(lookup_as(&root, "/d/d/g", &attr), THEMIS_OK);
     ck_assert_int_eq(make("/d/f/below", THEMIS_PROTO_FILE, 0), THEMIS_NOT_DIRECTORY);
+}
+END_TEST
+
+/* Nor do errors tell those who may not pass a directory what is in it. */
+START_TEST(directories_hide_their_names)
+{
+    static const char *const paths[] = {"/d/f", "/d/d", "/d/none"};
+    const themis_proto_readdir_t readdir = {.path = text("/d/none"), .after = text(""), .limit = 1};
+    themis_proto_entries_t entries;
+    themis_proto_attr_t attr;
+    char buffer[64];
+
+    ck_assert_int_eq(make_as(&alice, "/d", THEMIS_PROTO_DIRECTORY, 0, 0700, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/d/d", THEMIS_PROTO_DIRECTORY, 0, 0777, &attr), THEMIS_OK);
+    ck_assert_int_eq(make_as(&alice, "/d/f", THEMIS_PROTO_FILE, 0, 0666, &attr), THEMIS_OK);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const themis_proto_setattr_t set = {.path = text(paths[i]), .mask = THEMIS_PROTO_SET_MODE};
+        const uint32_t flags = THEMIS_PROTO_CREATE_EXCLUSIVE;
+        ck_assert_int_eq(make_as(&bob, paths[i], THEMIS_PROTO_FILE, flags, 0644, &attr), THEMIS_ACCESS);
+        ck_assert_int_eq(make_as(&bob, paths[i], THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_ACCESS);
+        ck_assert_int_eq(remove_as(&bob, paths[i], THEMIS_PROTO_FILE), THEMIS_ACCESS);
+        ck_assert_int_eq(set_attr(&bob, &set, &attr), THEMIS_ACCESS);
+        ck_assert_int_eq(add(&bob, paths[i], "x", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    }
+    ck_assert_int_eq(themis_server_namespace_readdir(names, &bob, &readdir, buffer, sizeof buffer, &entries),
+                     THEMIS_ACCESS);
 }
 END_TEST
 
@@ -550,7 +593,8 @@ int main(void)
                     {directories_with_a_common_prefix_do_not_mix, 1}, {listing_goes_in_order_and_in_parts, 1},
                     {bad_names_are_refused, 1}, {permissions_are_those_of_the_mode, 1},
                     {a_private_file_is_neither_destroyed_nor_taken, 1}, {a_client_cannot_claim_an_impossible_file, 1},
-                    {directories_protect_their_names, 1}, {a_sticky_directory_keeps_the_names_of_others, 1},
+                    {a_client_cannot_claim_a_group, 1}, {directories_protect_their_names, 1},
+                    {directories_hide_their_names, 1}, {a_sticky_directory_keeps_the_names_of_others, 1},
                     {supplementary_groups_count, 1}, {renaming_keeps_all_attributes, 1},
                     {adding_and_removing_exclude_each_other, 1}));
     test_case(suite, "in a directory", 60, NULL, NULL,
