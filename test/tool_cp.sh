@@ -57,6 +57,21 @@ for there in "$T/local" themis:/d; do
     touch -d '2100-01-01' f
     check "$where: -u replaces what is older" says 0 "" -u f "$there/f"
     check "$where: it does" holds new "$there/f"
+    mode_of() {
+        case $1 in
+        themis:*) printf '%o' "$(timeout 20 themis stat --json "$1" | jq '.[0].mode')" ;;
+        *) stat -c %a "$1" ;;
+        esac
+    }
+    created() { (umask 027 && echo x | themis cp - "$there/piped" && themis cp -r private "$there/copied" && umask); }
+    mkdir -m 755 private
+    echo x >private/file
+    chmod 666 private/file
+    check "$where: files are created under the umask" created
+    check "$where: what comes by a pipe" [ "$(mode_of "$there/piped")" = 640 ]
+    check "$where: files of a tree" [ "$(mode_of "$there/copied/file")" = 640 ]
+    check "$where: and its directories" [ "$(mode_of "$there/copied")" = 750 ]
+    rm -r private
     mkdir -p tree/sub
     echo a >tree/a
     echo b >tree/sub/b

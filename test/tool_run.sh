@@ -266,6 +266,12 @@ after_term() {
 }
 check "--stage-out after SIGTERM" after_term
 
+mkdir "$T/elsewhere"
+ln -s elsewhere "$T/themis"
+check "start does not use a directory that may be another's" tells "/themis is not a directory that only you can write to" \
+    sh -c '! themis start --size 64m'
+check "and makes nothing there" [ -z "$(ls "$T/elsewhere")" ]
+rm "$T/themis"
 check "servers start" sh -c 'themis start --size 64m >"$1/started"' sh "$T"
 list=$(sed -n 's/.*THEMIS_SERVERS=\([^ ;]*\).*/\1/p' "$T/started")
 testlib_servers=$(pgrep -f -- "--servers $list ")

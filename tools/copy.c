@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tools/command.h"
+#include "tools/creation_mode.h"
 #include "tools/interrupt.h"
 #include "tools/pipelined_copy.h"
 #include "util/clock.h"
@@ -259,7 +260,7 @@ static int source_copy(themis_tools_copying_t *copying, const themis_tools_locat
 {
     target_t target;
     uint64_t checksum = 0;
-    int result = target_open(to, attributes->mode, &target);
+    int result = target_open(to, themis_tools_creation_mode(attributes->mode), &target);
 
     if (result == THEMIS_TOOLS_OK) {
         result = bytes_copy(copying, from, source, attributes, &target, &checksum);

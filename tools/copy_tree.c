@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "tools/command.h"
+#include "tools/creation_mode.h"
 #include "tools/interrupt.h"
 
 typedef struct themis_tools_copied_directory {
@@ -106,7 +107,9 @@ static int directory_make(const themis_tools_location_t *from, const themis_tool
                    : themis_tools_error("cannot overwrite non-directory '%s' with directory '%s'", to->text,
                                         from->text);
     if (to->session)
-        return themis_mkdir(to->session, to->path, mode) == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_error_last();
+        return themis_mkdir(to->session, to->path, themis_tools_creation_mode(mode)) == THEMIS_OK
+                   ? THEMIS_TOOLS_OK
+                   : themis_tools_error_last();
     return mkdir(to->path, mode) == 0 ? THEMIS_TOOLS_OK : themis_tools_error_errno(to->path);
 }
 

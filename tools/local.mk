@@ -3,7 +3,7 @@
 bin_PROGRAMS += tools/themis
 tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/attributes.c tools/attributes.h tools/cat.c \
 	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
-	tools/copy_tree.h tools/cp.c tools/discard.c tools/discard.h tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
+	tools/copy_tree.h tools/cp.c tools/creation_mode.c tools/creation_mode.h tools/discard.c tools/discard.h tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
 	tools/fabric_levels.h tools/fabric_option.c tools/fabric_option.h tools/fabric_svg.c tools/fabric_svg.h \
 	tools/format.c tools/format.h tools/ignored.c tools/ignored.h tools/installation.c tools/installation.h \
 	tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h \

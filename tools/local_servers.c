@@ -206,7 +206,7 @@ static void server_exec(const themis_tools_local_servers_options_t *options, int
         null_redirect(STDOUT_FILENO, O_WRONLY);
     } else {
         log_path(options, index, log, sizeof log);
-        int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
         if (fd >= 0) {
             dup2(fd, STDOUT_FILENO);
             dup2(fd, STDERR_FILENO);

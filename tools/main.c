@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tools/command.h"
+#include "tools/creation_mode.h"
 #include "tools/sessions.h"
 
 static const themis_tools_command_t *const commands[] = {
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
         themis_tools_command_help(command, stdout);
         return THEMIS_TOOLS_OK;
     }
+    themis_tools_creation_mode_init();
     int status = themis_tools_command_run(command, argc - 1, argv + 1);
     themis_tools_sessions_close();
     if (fflush(stdout) != 0 && status == THEMIS_TOOLS_OK)

@@ -2,9 +2,10 @@
 /* themis mkdir: makes directories. */
 #include <stdio.h>
 #include "tools/command.h"
+#include "tools/creation_mode.h"
 #include "tools/sessions.h"
 
-static const uint32_t directory_mode = 0755;
+static const uint32_t directory_mode = 0777; /* less the umask */
 
 static themis_status_t parents_make(themis_t *session, const char *path)
 {
@@ -14,7 +15,7 @@ static themis_status_t parents_make(themis_t *session, const char *path)
         if (path[i] != '/')
             continue;
         snprintf(part, sizeof part, "%.*s", (int)i, path);
-        themis_status_t status = themis_mkdir(session, part, directory_mode);
+        themis_status_t status = themis_mkdir(session, part, themis_tools_creation_mode(directory_mode));
         if (status != THEMIS_OK && status != THEMIS_EXISTS)
             return status;
     }
@@ -27,7 +28,7 @@ static int directory_make(void *arg, themis_t *session, const char *path)
     themis_status_t status = *parents ? parents_make(session, path) : THEMIS_OK;
 
     if (status == THEMIS_OK)
-        status = themis_mkdir(session, path, directory_mode);
+        status = themis_mkdir(session, path, themis_tools_creation_mode(directory_mode));
     if (status == THEMIS_OK || (status == THEMIS_EXISTS && *parents))
         return THEMIS_TOOLS_OK;
     return themis_tools_error_last();

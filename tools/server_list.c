@@ -53,14 +53,20 @@ int themis_tools_server_list_read(const char *directory, char *list, size_t size
     return found;
 }
 
+int themis_tools_server_list_is_private(const char *directory)
+{
+    struct stat stats;
+
+    return lstat(directory, &stats) == 0 && S_ISDIR(stats.st_mode) && stats.st_uid == getuid() &&
+           (stats.st_mode & 022) == 0;
+}
+
 int themis_tools_server_list_started(char *list, size_t size)
 {
     char directory[PATH_BYTES];
-    struct stat stats;
 
     themis_tools_server_list_directory(directory, sizeof directory);
-    return lstat(directory, &stats) == 0 && S_ISDIR(stats.st_mode) && stats.st_uid == getuid() &&
-           (stats.st_mode & 022) == 0 && themis_tools_server_list_read(directory, list, size);
+    return themis_tools_server_list_is_private(directory) && themis_tools_server_list_read(directory, list, size);
 }
 
 static int port_answers(uint16_t port)

@@ -11,6 +11,8 @@ void themis_tools_server_list_directory(char *path, size_t size);
 int themis_tools_server_list_write(const char *directory, const char *list);
 /* 1 and the list, if servers were started with this directory. */
 int themis_tools_server_list_read(const char *directory, char *list, size_t size);
+/* 1: a directory of this user's, no link, in which nobody else can make files. */
+int themis_tools_server_list_is_private(const char *directory);
 /* 1 and the list of the default directory, which another user cannot have written. */
 int themis_tools_server_list_started(char *list, size_t size);
 /* 1 if each server of such a list, "127.0.0.1:port,...", accepts a connection. */

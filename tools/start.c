@@ -28,11 +28,15 @@ static int run_start(int argc, char **argv)
         return result;
     themis_tools_server_list_directory(default_directory, sizeof default_directory);
     servers.directory = directory ? directory : default_directory;
+    if (mkdir(servers.directory, 0700) != 0 && errno != EEXIST)
+        return themis_tools_error_errno(servers.directory);
+    /* anybody may have made it in /tmp, with links to other files in it */
+    if (!directory && !themis_tools_server_list_is_private(servers.directory))
+        return themis_tools_error("%s is not a directory that only you can write to; name another one with -d",
+                                  servers.directory);
     if (themis_tools_server_list_read(servers.directory, list, sizeof list))
         return themis_tools_error("servers were started with %s already; 'themis stop%s%s' ends them",
                                   servers.directory, directory ? " -d " : "", directory ? directory : "");
-    if (mkdir(servers.directory, 0700) != 0 && errno != EEXIST)
-        return themis_tools_error_errno(servers.directory);
     result = themis_tools_local_servers_start(&servers, &started);
     if (result != THEMIS_TOOLS_OK)
         return result;
