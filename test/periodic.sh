@@ -74,6 +74,12 @@ check "a platform on the command line" holds '.platform.nodes == 1000' --platfor
 check "a picture" plans "" "$T/good.ini" --plot "$T/plan.svg"
 check "it is SVG with all applications" sh -c '[ "$(grep -c "turbulence [1-8]<" "$1")" = 8 ] && tail -n 1 "$1" | grep -q "^</svg>"' sh "$T/plan.svg"
 
+sed 's/application turbulence/application a<b> \& 123456789012äö/' "$T/good.ini" >"$T/odd.ini"
+check "a picture of a name with signs of XML" plans "" "$T/odd.ini" --plot "$T/odd.svg"
+check "has them escaped, and twenty characters" grep -q '>a&lt;b&gt; &amp; 123456789012ä [1-8]<' "$T/odd.svg"
+check "a name that is not UTF-8" wrong "bad.ini:7: " "$(printf 's/application turb/application t\\xffrb/')"
+check "is refused as such" grep -q "name is not UTF-8" "$T/err"
+
 check "a negative volume" wrong "bad.ini:8: .*volume = -3GB" 's/volume = 235.*/volume = -3GB/'
 check "an unknown key" wrong "bad.ini:8: .*volum = .*number and confidence" 's/volume = 235/volum = 235/'
 check "an unknown section" wrong "bad.ini:7: .*sections are" 's/application turb/app turb/'

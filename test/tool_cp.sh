@@ -118,6 +118,22 @@ if [ "$(id -u)" != 0 ]; then
     chmod 400 local/q
     check "what may not be written is not replaced" says 1 "Permission denied" f local/q
 fi
+# Files of root that others may write, replaced by another user.
+other() { setpriv --reuid=65534 --regid=65534 --clear-groups timeout -k 5 60 themis cp "$@"; }
+written() { other g "$1/f" && holds old "$1/f" && [ "$(stat -c '%u %g %a' "$1/f")" = "0 0 666" ] && no_rest "$1"; }
+chmod 711 "$T"
+if [ "$(id -u)" = 0 ] && other --help >/dev/null 2>&1; then
+    for kind in 755 777 1777; do
+        mkdir "mode$kind"
+        echo new >"mode$kind/f"
+        chmod 666 "mode$kind/f"
+        chmod "$kind" "mode$kind"
+        check "a writable file of another user in a directory of mode $kind is written and stays theirs" written "mode$kind"
+    done
+    check "root gives a replacement back" sh -c 'chown 65534:65534 mode777/f && themis cp f mode777/f && [ "$(stat -c "%u %g %a" mode777/f)" = "65534 65534 666" ]'
+else
+    skip "files of another user" "needs root, and a tool that others can run"
+fi
 mkdir -p links/sub
 echo x >links/x
 ln -s x links/soft

@@ -45,5 +45,8 @@ check "status with one dead server" within 1000 1 "^  $dead  $address  *DOWN" th
 check "shows the others" [ "$(grep -c ' arena ' "$T/out")" = 2 ]
 check "as JSON, too" sh -c 'themis status --json | jq -e "map(select(.reachable | not)) | length == 1 and .[0].address == \"$1\""' sh "$address"
 check "ls of what is there" within 1500 1 "server $address is DOWN: what it holds is missing" themis ls
+check "says that once" [ "$(grep -c DOWN "$T/out")" = 1 ]
 check "with every name" [ "$(grep -c '^d[1-8]/$' "$T/out")" = 8 ]
+check "ls of two directories" within 3000 1 "themis:/: of [1-9][0-9]* entries only the names are known" themis ls themis:/ themis:/
+check "says that a server is missing once, too" [ "$(grep -c DOWN "$T/out")" = 1 ]
 finish

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A file is written under a temporary name in the target's directory and renamed at the end. Where that is not
- * possible, or would separate the target from its other names (hard links), it is written in place, as are streams.
+ * possible, or would separate the target from its other names (hard links), or from its owner or group, it is written
+ * in place, as are streams.
  */
 #define _GNU_SOURCE
 #include "tools/copy.h"
@@ -124,6 +125,51 @@ static int ends_with_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
+static void target_remove(const target_t *target)
+{
+    if (target->temporary.session)
+        themis_unlink(target->temporary.session, target->temporary.path);
+    else if (target->temporary.path)
+        unlink(target->temporary.path);
+}
+
+/* Whether another file in its place could not be the same but for its content. On servers owner and group of a new file
+ * are those of who makes it. */
+static int must_stay(const target_t *target)
+{
+    const themis_tools_location_info_t *old = &target->old;
+
+    if (!target->exists)
+        return 0;
+    return old->kind != THEMIS_TOOLS_FILE || old->links > 1 ||
+           (target->location.session && (old->uid != geteuid() || old->gid != getegid()));
+}
+
+/* Gives a replacement on this host the owner, group and mode of what it replaces; 0 if this user may not. */
+static int replaced_attributes(const target_t *target)
+{
+    const themis_tools_location_info_t *old = &target->old;
+
+    if (!target->exists || target->end.file)
+        return 1;
+    return fchown(target->end.fd, old->uid, old->gid) == 0 && fchmod(target->end.fd, old->mode) == 0;
+}
+
+/* A new file beside the target. *refused: 1, without a message, if there cannot be one to replace it. */
+static int beside_open(uint32_t mode, const themis_layout_t *layout, target_t *target, int *refused)
+{
+    const int result =
+        themis_tools_endpoint_create(&target->temporary, target->exists ? target->old.mode : mode,
+                                     target->exists && target->location.session ? layout : NULL, &target->end, refused);
+
+    if (result != THEMIS_TOOLS_OK || replaced_attributes(target))
+        return result;
+    *refused = 1;
+    themis_tools_endpoint_close(&target->end, &target->temporary, 0);
+    target_remove(target);
+    return THEMIS_TOOLS_FAILED;
+}
+
 /* mode: of a new file. */
 static int target_open(const themis_tools_location_t *to, uint32_t mode, target_t *target)
 {
@@ -139,23 +185,14 @@ static int target_open(const themis_tools_location_t *to, uint32_t mode, target_
         return themis_tools_error("%s is not a directory", to->text);
     if (target->exists && (result = existing_check(target, &layout)) != THEMIS_TOOLS_OK)
         return result;
-    int in_place = themis_tools_location_is_stream(to) ||
-                   (target->exists && (target->old.kind != THEMIS_TOOLS_FILE || target->old.links > 1));
-    if (in_place || temporary_name(target) != THEMIS_TOOLS_OK)
-        return themis_tools_endpoint_open_target(&target->location, mode, &target->end);
-    return themis_tools_endpoint_create(&target->temporary, target->exists ? target->old.mode : mode,
-                                        target->exists && to->session ? &layout : NULL, &target->end);
-}
-
-/* Gives a replacement the mode and, where this user may, the owner of what it replaces. */
-static int replaced_attributes(const target_t *target)
-{
-    if (!target->exists || target->end.file)
-        return THEMIS_TOOLS_OK;
-    if (fchown(target->end.fd, target->old.uid, target->old.gid) != 0 && errno != EPERM)
-        return themis_tools_error_errno(target->location.path);
-    return fchmod(target->end.fd, target->old.mode) == 0 ? THEMIS_TOOLS_OK
-                                                         : themis_tools_error_errno(target->location.path);
+    int in_place =
+        themis_tools_location_is_stream(to) || must_stay(target) || temporary_name(target) != THEMIS_TOOLS_OK;
+    if (!in_place)
+        result = beside_open(mode, &layout, target, &in_place);
+    if (!in_place)
+        return result;
+    themis_tools_location_free(&target->temporary);
+    return themis_tools_endpoint_open_target(&target->location, mode, &target->end);
 }
 
 static int target_rename(const target_t *target)
@@ -166,14 +203,6 @@ static int target_rename(const target_t *target)
         return themis_rename(to->session, from->path, to->path) == THEMIS_OK ? THEMIS_TOOLS_OK
                                                                              : themis_tools_error_last();
     return rename(from->path, to->path) == 0 ? THEMIS_TOOLS_OK : themis_tools_error_errno(to->path);
-}
-
-static void target_remove(const target_t *target)
-{
-    if (target->temporary.session)
-        themis_unlink(target->temporary.session, target->temporary.path);
-    else if (target->temporary.path)
-        unlink(target->temporary.path);
 }
 
 /* --- attributes --------------------------------------------------------------------------------------------------- */
@@ -264,8 +293,6 @@ static int source_copy(themis_tools_copying_t *copying, const themis_tools_locat
 
     if (result == THEMIS_TOOLS_OK) {
         result = bytes_copy(copying, from, source, attributes, &target, &checksum);
-        if (result == THEMIS_TOOLS_OK && target.temporary.text)
-            result = replaced_attributes(&target);
         result |= themis_tools_endpoint_close(&target.end, &target.location, result == THEMIS_TOOLS_OK);
         if (result == THEMIS_TOOLS_OK)
             result = target_finish(copying, &target, attributes, checksum);

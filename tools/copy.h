@@ -21,7 +21,8 @@ void themis_tools_copying_progress_end(themis_tools_copying_t *copying);
 
 /*
  * Copies one file. What it replaces stays as it is until all has been copied, and compared if asked for; a copy that
- * fails leaves nothing. Any thread; prints its errors.
+ * fails leaves nothing. Both do not hold where the target is written in place, since a new file in its stead would
+ * lose other names, owner or group, or cannot be made. Any thread; prints its errors.
  */
 int themis_tools_copy_file(themis_tools_copying_t *copying, const themis_tools_location_t *from,
                            const themis_tools_location_t *to, const themis_tools_location_info_t *attributes);

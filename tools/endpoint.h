@@ -19,9 +19,10 @@ int themis_tools_endpoint_open_source(const themis_tools_location_t *location, t
  * unreadable. */
 int themis_tools_endpoint_open_target(const themis_tools_location_t *location, uint32_t mode,
                                       themis_tools_endpoint_t *end);
-/* A new file beside a target, with that layout (NULL: the servers' default). */
+/* A new file beside a target, with that layout (NULL: the servers' default). *refused: 1, without a message, where this
+ * user may not make files in its directory on this host. */
 int themis_tools_endpoint_create(const themis_tools_location_t *location, uint32_t mode, const themis_layout_t *layout,
-                                 themis_tools_endpoint_t *end);
+                                 themis_tools_endpoint_t *end, int *refused);
 /* written: what was written to a server is made durable before. */
 int themis_tools_endpoint_close(themis_tools_endpoint_t *end, const themis_tools_location_t *location, int written);
 #endif

@@ -12,8 +12,9 @@ typedef struct listing {
     themis_t *session;
     const char *directory;
     int detailed;
-    json_t *json;     /* NULL: as text */
-    uint32_t unknown; /* entries whose attributes are not known since a server is down */
+    json_t *json;         /* NULL: as text */
+    uint32_t unknown;     /* entries whose attributes are not known since a server is down */
+    const themis_t *told; /* of this session it has been said which servers are missing */
     int result;
 } listing_t;
 
@@ -77,21 +78,33 @@ static int entry_show(void *arg, const char *name, themis_type_t type)
 }
 
 /* Says which servers are missing. */
-static void missing_tell(listing_t *listing)
+static void servers_tell(listing_t *listing)
 {
     themis_session_info_t info;
 
-    if (themis_session_info(listing->session, &info) != THEMIS_OK)
+    if (listing->told == listing->session || themis_session_info(listing->session, &info) != THEMIS_OK)
         return;
+    listing->told = listing->session;
     const char *at = info.server_list;
     for (uint32_t i = 0; i < info.servers; i++) {
         int length = (int)strcspn(at, ",");
         if (themis_tools_session_is_down(listing->session, i, NULL))
-            listing->result = themis_tools_error("server %.*s is DOWN: what it holds is missing, and of %" PRIu32
-                                                 " names only the names are known",
-                                                 length, at, listing->unknown);
+            themis_tools_error("server %.*s is DOWN: what it holds is missing", length, at);
         at += length + (at[length] == ',');
     }
+}
+
+static void missing_tell(listing_t *listing, const char *text)
+{
+    uint32_t down;
+
+    themis_tools_session_is_down(listing->session, 0, &down);
+    if (down == 0)
+        return;
+    servers_tell(listing);
+    listing->result = THEMIS_TOOLS_FAILED;
+    if (listing->unknown > 0)
+        themis_tools_error("%s: of %" PRIu32 " entries only the names are known", text, listing->unknown);
     listing->unknown = 0;
 }
 
@@ -113,7 +126,7 @@ static int path_list(listing_t *listing, const char *text)
         attributes_show(listing, path, &stat, "");
     else if (themis_readdir(listing->session, path, entry_show, listing) != THEMIS_OK)
         listing->result = themis_tools_error_last();
-    missing_tell(listing);
+    missing_tell(listing, text);
     return listing->result;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/periodic_file.h"
+#include <ctype.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +122,18 @@ static themis_status_t application_entry(file_t *f, themis_persched_application_
     return status;
 }
 
+/* As JSON and pictures hold it: UTF-8 without control characters. */
+static int name_is_valid(const char *name)
+{
+    json_t *json = json_string(name);
+    int valid = json != NULL;
+
+    json_decref(json);
+    for (; *name; name++)
+        valid = valid && !iscntrl((unsigned char)*name);
+    return valid;
+}
+
 static themis_status_t on_entry(void *arg, const char *section, const char *key, const char *value, int line)
 {
     static const char prefix[] = "application ";
@@ -131,6 +145,8 @@ static themis_status_t on_entry(void *arg, const char *section, const char *key,
         return platform_entry(f, key, value);
     if (strncmp(section, prefix, sizeof prefix - 1) != 0 || !*name)
         return entry_refuse(f, THEMIS_CONFIG, "sections are [platform] and [application NAME]");
+    if (!name_is_valid(name))
+        return entry_refuse(f, THEMIS_CONFIG, "the application's name is not UTF-8, or has control characters");
     themis_persched_application_t *a = application_find(f, name, line);
     return a ? application_entry(f, a, key, value) : entry_refuse(f, THEMIS_NO_MEMORY, "too many applications");
 }

@@ -51,6 +51,31 @@ static void box_wrap(const picture_t *p, double begin, double end, double y, dou
         box_draw(p, 0, end - period, y, height, fill);
 }
 
+/* At most `most` characters of a text in UTF-8. */
+static void text_write(FILE *out, const char *text, int most)
+{
+    for (; *text; text++) {
+        if ((*text & 0xC0) != 0x80 && most-- == 0)
+            return;
+        if (*text == '&')
+            fputs("&amp;", out);
+        else if (*text == '<')
+            fputs("&lt;", out);
+        else if (*text == '>')
+            fputs("&gt;", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void name_draw(const picture_t *p, const themis_persched_lane_t *lane, double y, double height)
+{
+    fprintf(p->out, "<text x=\"%d\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"end\">", LEFT - 8, y + height * 0.75,
+            fmin(12, p->row * 0.7));
+    text_write(p->out, p->report->problem->application[lane->application].name, 20);
+    fprintf(p->out, " %u</text>\n", lane->copy + 1);
+}
+
 static void lane_draw(const picture_t *p, uint32_t k)
 {
     const themis_persched_lane_t *lane = &p->pattern->lane[k];
@@ -62,8 +87,7 @@ static void lane_draw(const picture_t *p, uint32_t k)
 
     lane_color(p, k, fill, sizeof fill);
     if (p->row >= 9)
-        fprintf(p->out, "<text x=\"%d\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"end\">%.20s %u</text>\n", LEFT - 8,
-                y + height * 0.75, fmin(12, p->row * 0.7), a->name, lane->copy + 1);
+        name_draw(p, lane, y, height);
     for (uint32_t i = 0; i < lane->instances; i++) {
         const themis_persched_instance_t *instance = &lane->instance[i];
 

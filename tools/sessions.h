@@ -6,8 +6,8 @@
 #include "tools/options.h"
 
 /* The session of a server list; NULL: that of the environment and the configuration. Paths on the same servers share a
- * session; themis_tools_sessions_close ends them all. Any thread but for
- * the latter, which comes when no other uses a session. */
+ * session; themis_tools_sessions_close ends them all. Any thread but for the latter, which comes when no other uses a
+ * session. */
 int themis_tools_session_get(const char *servers, themis_t **session);
 void themis_tools_sessions_close(void);
 

@@ -19,8 +19,14 @@ static MPI_Comm comm_create(int index)
     MPI_Comm comm;
     int order = rank;
 
-    for (int i = index; i > 0; i /= 2) /* odd: rotated, even: mirrored */
-        order = i % 2 ? (order + 1) % ranks : ranks - 1 - order;
+    for (int left = ranks, rest = index; left > 1; rest /= left--) { /* permutation number `index` */
+        int chosen = rest % left;
+        if (order == chosen) {
+            order = left - 1;
+            break;
+        }
+        order -= order > chosen;
+    }
     if (index % 5 == 4) /* all but the last rank, and that one alone */
         MPI_Comm_split(MPI_COMM_WORLD, rank == ranks - 1, order, &comm);
     else
