@@ -74,24 +74,24 @@ static int list_find(const struct passwd *entry, gid_t **list)
     return 0;
 }
 
-/* Asks the user database. NULL when memory is short. */
+/* Asks the user database. NULL when memory is short, or when it did not answer; a user that it does not know has no
+ * groups. */
 static user_t *user_ask(uint32_t uid)
 {
     struct passwd entry, *found = NULL;
     user_t *user = calloc(1, sizeof *user);
     char *buffer = malloc(PASSWD_BYTES);
 
-    if (user && buffer && getpwuid_r(uid, &entry, buffer, PASSWD_BYTES, &found) == 0 && found)
-        user->count = list_find(found, &user->groups);
-    if (user && !buffer) {
+    if (!user || !buffer || getpwuid_r(uid, &entry, buffer, PASSWD_BYTES, &found) != 0) {
         free(user);
-        user = NULL;
+        free(buffer);
+        return NULL;
     }
+    user->uid = uid;
+    if (found)
+        user->count = list_find(found, &user->groups);
+    user->asked = themis_util_clock_now();
     free(buffer);
-    if (user) {
-        user->uid = uid;
-        user->asked = themis_util_clock_now();
-    }
     return user;
 }
 

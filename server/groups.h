@@ -15,6 +15,7 @@ typedef struct themis_server_groups themis_server_groups_t;
 themis_status_t themis_server_groups_create(themis_server_groups_t **groups);
 void themis_server_groups_destroy(themis_server_groups_t *groups); /* NULL is allowed */
 
-/* 1 if user `uid` is in group `gid`; 0 if not, or if this host does not know the user. */
+/* 1 if user `uid` is in group `gid`; 0 if not, or if this host does not know the user or its
+ * user database does not answer, which is asked again by the next question. */
 int themis_server_groups_has(themis_server_groups_t *groups, uint32_t uid, uint32_t gid);
 #endif

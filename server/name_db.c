@@ -46,6 +46,7 @@ struct themis_server_name_db {
     pthread_rwlock_t handle; /* of `db`: shared by all that use it */
     rocksdb_t *db;           /* NULL: it could not be opened again */
     char *directory;
+    pthread_mutex_t writing;        /* one write at a time, with the check of `failed` before it */
     _Atomic int failed;             /* status of a write that failed; nothing is written until it was opened again */
     _Atomic uint64_t opened;        /* ns; when that was last tried */
     _Atomic uint64_t space_checked; /* ns */
@@ -140,15 +141,6 @@ static themis_status_t db_failed(char *message)
     return status;
 }
 
-/* Of an error of a write. RocksDB's handle must not be used to write again: it would end the process. */
-static themis_status_t db_write_failed(themis_server_name_db_t *db, char *message)
-{
-    themis_status_t status = db_failed(message);
-
-    db->failed = status;
-    return status;
-}
-
 static themis_status_t handle_open(themis_server_name_db_t *db)
 {
     char *error = NULL;
@@ -234,15 +226,38 @@ static int has_space(themis_server_name_db_t *db, uint64_t wanted)
     return !full;
 }
 
-/* The same for a change that needs `wanted` free bytes. */
+/* Begins a change that needs `wanted` free bytes, one at a time: after an error RocksDB's handle must not be used to
+ * write again, which would end the process. change_end ends it, also if there was no error. */
 static themis_status_t change_begin(themis_server_name_db_t *db, uint64_t wanted)
 {
     if (!has_space(db, wanted))
         return THEMIS_NO_SPACE;
-    themis_status_t failed = db->failed;
-    if (failed != THEMIS_OK && !handle_reopen(db))
-        return failed;
-    return handle_begin(db);
+    pthread_mutex_lock(&db->writing);
+    themis_status_t status = db->failed;
+    if (status == THEMIS_OK || handle_reopen(db))
+        status = handle_begin(db);
+    if (status != THEMIS_OK)
+        pthread_mutex_unlock(&db->writing);
+    return status;
+}
+
+/* Ends the use of the handle. Takes the error of a write over, NULL if there was none. */
+static themis_status_t handle_end_write(themis_server_name_db_t *db, char *error)
+{
+    themis_status_t status = error ? db_failed(error) : THEMIS_OK;
+
+    if (error)
+        db->failed = status;
+    handle_end(db);
+    return status;
+}
+
+static themis_status_t change_end(themis_server_name_db_t *db, char *error)
+{
+    themis_status_t status = handle_end_write(db, error);
+
+    pthread_mutex_unlock(&db->writing);
+    return status;
 }
 
 static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length)
@@ -253,8 +268,7 @@ static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key
     if (status != THEMIS_OK)
         return status;
     rocksdb_put(db->db, db->write, key->bytes, key->length, value, length, &error);
-    handle_end(db);
-    return error ? db_write_failed(db, error) : THEMIS_OK;
+    return change_end(db, error);
 }
 
 static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key)
@@ -265,8 +279,7 @@ static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *
     if (status != THEMIS_OK)
         return status;
     rocksdb_delete(db->db, db->write, key->bytes, key->length, &error);
-    handle_end(db);
-    return error ? db_write_failed(db, error) : THEMIS_OK;
+    return change_end(db, error);
 }
 
 /* *value is NULL if there is none, else to be freed with rocksdb_free. */
@@ -596,6 +609,7 @@ themis_status_t themis_server_name_db_open(const char *directory, int fresh, uin
         return THEMIS_NO_MEMORY;
     made->lock_fd = -1;
     pthread_mutex_init(&made->ids_lock, NULL);
+    pthread_mutex_init(&made->writing, NULL);
     handle_lock_init(&made->handle);
     themis_status_t status = *directory ? directory_take(made, directory, fresh, index) : THEMIS_OK;
     if (status == THEMIS_OK)
@@ -627,6 +641,7 @@ void themis_server_name_db_close(themis_server_name_db_t *db)
         rocksdb_env_destroy(db->memory);
     pthread_rwlock_destroy(&db->handle);
     pthread_mutex_destroy(&db->ids_lock);
+    pthread_mutex_destroy(&db->writing);
     free(db->directory);
     free(db);
 }
@@ -641,7 +656,7 @@ themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db)
     themis_status_t status = change_begin(db, 0);
     if (status != THEMIS_OK)
         return status;
+    pthread_mutex_unlock(&db->writing); /* all is written to the log's file: changes need not wait for the disk */
     rocksdb_flush_wal(db->db, 1, &error);
-    handle_end(db);
-    return error ? db_write_failed(db, error) : THEMIS_OK;
+    return handle_end_write(db, error);
 }

@@ -52,11 +52,12 @@ themis_status_t themis_server_object_requests_open(themis_server_t *server, uint
 
 static themis_status_t object_remove(themis_server_t *server, uint64_t id)
 {
+    themis_server_tombstones_add(server->tombstones, id);
+    /* a COUNTER after that is refused, with the same lock */
     pthread_mutex_lock(&server->lock);
     themis_server_counters_forget(server->counters, id);
     pthread_mutex_unlock(&server->lock);
     themis_server_direct_begin_change(server, id);
-    themis_server_tombstones_add(server->tombstones, id);
     themis_status_t status = themis_store_remove(server->store, id);
     themis_server_direct_end_change(server, id);
     return status;

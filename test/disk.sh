@@ -62,8 +62,10 @@ leaf=$(dirname "${object#./}")
 printf 'objects\nobjects/%s\nobjects/%s\n' "$(dirname "$leaf")" "$leaf" >"$T/wanted"
 directories >"$T/synced"
 check "and with it the new directories of its object, up to that of the store" cmp "$T/wanted" "$T/synced"
+# `themis cp` would make another object each time
+check "another file is written and synced" limit 30 ranks 1 "$THEMIS_BUILD/examples/hello_mpiio" themis:/g
 : >"$T/syncs"
-check "it is written and synced again" limit 30 themis cp "$T/data" themis:/f
+check "it is written and synced again" limit 30 ranks 1 "$THEMIS_BUILD/examples/hello_mpiio" themis:/g
 none "without its directories, which have nothing new" "$(directories)"
 
 # --- a disk that fills up while RocksDB writes
@@ -72,6 +74,12 @@ check "there are names" limit 30 themis mkdir themis:/d themis:/d/a
 : >"$T/full"
 check "a name cannot be created on a full disk, which is said" has_failed "no space left on server" themis mkdir themis:/d/b
 check "nor the next one" has_failed "no space left on server" themis mkdir themis:/d/c
+# many_at_once: none of them is made.
+many_at_once() {
+    seq 20 | xargs -P 10 -I N timeout 30 themis mkdir themis:/d/mN >"$T/said" 2>&1
+    [ "$(grep -c "no space left on server" "$T/said")" = 20 ]
+}
+check "nor many at once" many_at_once
 check "the server lives" is_running
 check "what is there is listed" sh -c '[ "$(timeout 30 themis ls themis:/d)" = a/ ] || { timeout 30 themis ls themis:/d; exit 1; }'
 check "and read" sh -c 'timeout 30 themis cat themis:/f | cmp - "$1"' sh "$T/data"

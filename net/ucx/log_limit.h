@@ -6,6 +6,7 @@
 #ifndef THEMIS_NET_UCX_LOG_LIMIT_H
 #define THEMIS_NET_UCX_LOG_LIMIT_H
 
-/* From now on, in this process, 20 messages of UCX in 10 seconds are logged, and how many more there were. */
+/* From now on, in this process, 20 errors and warnings of UCX in 10 seconds are logged, and how many more there were.
+ * What ends the process, and levels below warnings, which UCX writes only where it is told to, are logged in full. */
 void themis_net_log_limit(void);
 #endif

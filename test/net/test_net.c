@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <ucs/debug/log_def.h>
+#include "net/ucx/log_limit.h"
 #include "test/lib/run.h"
 #include "test/net/peer.h"
 #include "util/clock.h"
@@ -573,6 +575,39 @@ START_TEST(threads)
 }
 END_TEST
 
+static int logged;
+
+static ucs_log_func_rc_t count_message(const char *file, unsigned line, const char *function, ucs_log_level_t level,
+                                       const ucs_log_component_config_t *config, const char *message, va_list arguments)
+{
+    logged++;
+    return UCS_LOG_FUNC_RC_STOP;
+}
+
+/* Of so many messages of that level. */
+static int log_many(ucs_log_level_t level)
+{
+    ucs_log_component_config_t config = {.log_level = UCS_LOG_LEVEL_LAST};
+
+    logged = 0;
+    for (int i = 0; i < 100; i++)
+        ucs_log_dispatch(__FILE__, __LINE__, __func__, level, &config, "message %d", i);
+    return logged;
+}
+
+/* Handlers are called from the last one on. */
+START_TEST(messages_of_ucx_are_limited)
+{
+    ucs_log_push_handler(count_message);
+    themis_net_log_limit();
+    ck_assert_int_eq(log_many(UCS_LOG_LEVEL_INFO), 100);
+    ck_assert_int_eq(log_many(UCS_LOG_LEVEL_ERROR), 20);
+    ck_assert_int_eq(log_many(UCS_LOG_LEVEL_WARN), 0);
+    ck_assert_int_eq(log_many(UCS_LOG_LEVEL_FATAL), 100);
+    ck_assert_int_eq(log_many(UCS_LOG_LEVEL_DEBUG), 100);
+}
+END_TEST
+
 int main(int count, char **words)
 {
     setenv("UCX_NET_DEVICES", "lo", 1);
@@ -597,5 +632,6 @@ int main(int count, char **words)
     TEST_CASE(suite, each_message_wakes);
     TEST_CASE(suite, wake_ends_a_sleep);
     TEST_CASE(suite, threads);
+    TEST_CASE(suite, messages_of_ucx_are_limited);
     return test_run(suite);
 }

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <check.h>
 #include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <pwd.h>
@@ -443,6 +445,39 @@ START_TEST(supplementary_groups_count)
 }
 END_TEST
 
+static int database_down;
+
+/* In front of that of libc, for the server too. */
+int getpwuid_r(uid_t uid, struct passwd *entry, char *buffer, size_t bytes, struct passwd **found)
+{
+    int (*real)(uid_t, struct passwd *, char *, size_t, struct passwd **) =
+        (int (*)(uid_t, struct passwd *, char *, size_t, struct passwd **))dlsym(RTLD_NEXT, "getpwuid_r");
+
+    *found = NULL;
+    return database_down ? EIO : real(uid, entry, buffer, bytes, found);
+}
+
+/* A user database that does not answer says nothing about a user's groups. */
+START_TEST(groups_are_asked_for_again)
+{
+    const struct passwd *daemon = getpwnam("daemon");
+    themis_proto_setattr_t set = {.path = text("/f"), .mask = THEMIS_PROTO_SET_OWNER, .uid = alice.uid};
+    themis_proto_attr_t attr;
+
+    ck_assert_ptr_nonnull(daemon);
+    const themis_sched_job_identity_t member = {.id = "m", .uid = daemon->pw_uid, .gid = 4711, .nodes = 1};
+    ck_assert_int_eq(make_as(&alice, "/f", THEMIS_PROTO_FILE, 0, 0640, &attr), THEMIS_OK);
+    set.gid = daemon->pw_gid;
+    ck_assert_int_eq(set_attr(&root, &set, &attr), THEMIS_OK);
+    database_down = 1;
+    ck_assert_int_eq(lookup_as(&member, "/f", &attr), THEMIS_OK);
+    ck_assert_uint_eq(attr.id, 0);
+    database_down = 0;
+    ck_assert_int_eq(lookup_as(&member, "/f", &attr), THEMIS_OK);
+    ck_assert_uint_ne(attr.id, 0);
+}
+END_TEST
+
 START_TEST(renaming_keeps_all_attributes)
 {
     themis_proto_attr_t from, attr;
@@ -595,8 +630,8 @@ int main(void)
                     {a_private_file_is_neither_destroyed_nor_taken, 1}, {a_client_cannot_claim_an_impossible_file, 1},
                     {a_client_cannot_claim_a_group, 1}, {directories_protect_their_names, 1},
                     {directories_hide_their_names, 1}, {a_sticky_directory_keeps_the_names_of_others, 1},
-                    {supplementary_groups_count, 1}, {renaming_keeps_all_attributes, 1},
-                    {adding_and_removing_exclude_each_other, 1}));
+                    {supplementary_groups_count, 1}, {groups_are_asked_for_again, 1},
+                    {renaming_keeps_all_attributes, 1}, {adding_and_removing_exclude_each_other, 1}));
     test_case(suite, "in a directory", 60, NULL, NULL,
               TESTS({names_in_a_directory_outlive_the_process, 1}, {entries_that_cannot_be_read_are_an_error, 1}));
     return test_run(suite);
