@@ -85,17 +85,14 @@ static void start_list_io(themis_collective_operation_t *op)
 }
 
 /*
- * The first stage. No rank's I/O begins before all have begun the call, so that what a rank did by
- * itself before the call is done, and the calls before it are; programs that run on ROMIO's own drivers count on that,
- * although MPI does not promise it.
+ * The first stage. No rank's I/O begins before all have begun the call, so that what a rank did by itself before the
+ * call is done, and the calls before it are; programs that run on ROMIO's own drivers count on that, although MPI does
+ * not promise it.
  */
 static void operation_begin(themis_collective_operation_t *op)
 {
-    themis_collective_t *coll = op->coll;
-    if (coll->always != THEMIS_COLLECTIVE_LIST)
-        op->stage = THEMIS_COLLECTIVE_DECIDE;
-    else
-        op->stage = THEMIS_COLLECTIVE_ASSEMBLE;
+    int is_list = op->coll->always == THEMIS_COLLECTIVE_LIST;
+    op->stage = is_list ? THEMIS_COLLECTIVE_ASSEMBLE : THEMIS_COLLECTIVE_DECIDE;
 }
 
 static void assemble_step(themis_collective_operation_t *op)
@@ -170,19 +167,18 @@ static void result_step(themis_collective_operation_t *op)
                        : file->bytes;
 }
 
-/* One step of the operation at the head of the queue, or of a later one as far as it needs no other rank. */
-static void operation_step(themis_collective_operation_t *op, int is_head)
+/* One step of the operation at the head of the queue. */
+static void operation_step(themis_collective_operation_t *op)
 {
-    if (op->stage == THEMIS_COLLECTIVE_LIST_IO)
-        list_io_step(op);
-    if (!is_head)
-        return;
     switch (op->stage) {
     case THEMIS_COLLECTIVE_ASSEMBLE:
         assemble_step(op);
         break;
     case THEMIS_COLLECTIVE_DECIDE:
         decide_step(op);
+        break;
+    case THEMIS_COLLECTIVE_LIST_IO:
+        list_io_step(op);
         break;
     case THEMIS_COLLECTIVE_RESULT:
         result_step(op);
@@ -194,22 +190,22 @@ static void operation_step(themis_collective_operation_t *op, int is_head)
 
 /* --- the queue --- */
 
-/* Makes progress on every operation; ended ones leave the queue. Returns how many stages were passed. */
+/* Makes progress on the operation at the head, and when that has ended on the next. Returns how many stages were
+ * passed. */
 static int queue_progress(themis_collective_t *coll)
 {
     int passed = 0;
-    for (themis_collective_operation_t *op = coll->head; op; op = op->next) {
-        themis_collective_stage_t before;
-        do {
-            before = op->stage;
-            operation_step(op, op == coll->head);
-            passed += op->stage != before;
-        } while (op->stage != before && op->stage != THEMIS_COLLECTIVE_ENDED);
-        if (op->stage == THEMIS_COLLECTIVE_ENDED && op == coll->head) {
-            coll->head = op->next;
-            if (!coll->head)
-                coll->tail = NULL;
-        }
+    for (themis_collective_operation_t *op; (op = coll->head) != NULL;) {
+        themis_collective_stage_t before = op->stage;
+        operation_step(op);
+        if (op->stage == before)
+            return passed;
+        passed++;
+        if (op->stage != THEMIS_COLLECTIVE_ENDED)
+            continue;
+        coll->head = op->next;
+        if (!coll->head)
+            coll->tail = NULL;
     }
     return passed;
 }
