@@ -278,14 +278,13 @@ static int access_end(themis_file_t *file, themis_client_direct_access_t *access
 
     if (access->writing && moved)
         publish(access);
-    atomic_thread_fence(memory_order_seq_cst); /* the bytes come before the look */
     for (uint32_t i = 0; i < access->layout->count; i++) {
         themis_client_direct_part_t *part = &access->parts[i];
         if (!part->view)
             continue;
+        /* sequentially consistent, so that the bytes come before the look */
+        atomic_fetch_add(access->writing ? &part->view->slot->written : &part->view->slot->read, part->bytes);
         valid &= themis_client_direct_view_is_valid(part->view);
-        atomic_fetch_add_explicit(access->writing ? &part->view->slot->written : &part->view->slot->read, part->bytes,
-                                  memory_order_relaxed);
         if (part->asked)
             themis_client_direct_map_helped(part->object, 1);
     }
