@@ -382,6 +382,7 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
     themis_status_t status = THEMIS_OK;
     uint32_t index = 0;
 
+    themis_store_space_reserve_only(1);
     pthread_mutex_lock(&object->lock);
     while (at < end && status == THEMIS_OK) {
         uint64_t part_end = end;
@@ -392,6 +393,7 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
     }
     if (status == THEMIS_OK && object->end < end)
         themis_store_arena_object_raise(object, end);
+    themis_store_space_reserve_only(0);
     pthread_mutex_unlock(&object->lock);
     return status;
 }

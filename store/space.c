@@ -385,6 +385,13 @@ static void range_populate(themis_store_space_t *space, uint32_t range)
         atomic_compare_exchange_strong(&space->ranges[range], &small, RANGE_HUGE);
 }
 
+static _Thread_local int reserves;
+
+void themis_store_space_reserve_only(int on)
+{
+    reserves = on;
+}
+
 /* Of what is taken into use. Blocks of a file are left to the first access, which may find the device full. */
 static void block_populate(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
@@ -459,7 +466,8 @@ themis_status_t themis_store_space_allocate(themis_store_space_t *space, uint32_
         if (!found)
             return THEMIS_NO_SPACE;
     }
-    block_populate(space, *unit, order);
+    if (!reserves)
+        block_populate(space, *unit, order);
     *got = order;
     return THEMIS_OK;
 }

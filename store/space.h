@@ -54,6 +54,9 @@ int themis_store_space_direct(const themis_store_space_t *space); /* 1: blocks c
 themis_status_t themis_store_space_segment(themis_store_space_t *space, uint64_t serial, uint32_t owner, int *fd,
                                            uint64_t *bytes);
 
+/* Of this thread: 1: blocks are allocated without touching their memory, for what is only reserved; 0 at first. */
+void themis_store_space_reserve_only(int on);
+
 /* Fills in capacity, used, warm, huge and segments. */
 void themis_store_space_usage(themis_store_space_t *space, themis_store_usage_t *usage);
 /* 1 while less than half of the space is in use. */
