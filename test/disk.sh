@@ -77,7 +77,10 @@ check "nor the next one" has_failed "no space left on server" themis mkdir themi
 # many_at_once: none of them is made.
 many_at_once() {
     seq 20 | xargs -P 10 -I N timeout 30 themis mkdir themis:/d/mN >"$T/said" 2>&1
-    [ "$(grep -c "no space left on server" "$T/said")" = 20 ]
+    [ "$(grep -c "no space left on server" "$T/said")" = 20 ] || {
+        cat "$T/said"
+        return 1
+    }
 }
 check "nor many at once" many_at_once
 check "the server lives" is_running

@@ -45,6 +45,7 @@ static int progress_show(void *arg, uint64_t bytes)
         double seconds = (double)(now - copying->started) / 1e9, mib = (double)copying->bytes / 0x1p20;
         fprintf(stderr, "\r%-40.40s %3.0f %%  %.0f MiB  %.0f MiB/s ", progress->name,
                 progress->size ? 100.0 * (double)bytes / (double)progress->size : 100.0, mib, mib / seconds);
+        fflush(stderr);
     }
     pthread_mutex_unlock(&copying->lock);
     return themis_tools_interrupted();

@@ -39,8 +39,11 @@ static int wants_help(const char *argument)
 
 int main(int argc, char **argv)
 {
+    static char errors[BUFSIZ];
     const themis_tools_command_t *command = argc > 1 ? command_find(argv[1]) : NULL;
 
+    /* A message is one write(2), so that those of several processes do not mix within a line. */
+    setvbuf(stderr, errors, _IOLBF, sizeof errors);
     if (argc > 1 && wants_help(argv[1])) {
         print_commands(stdout);
         return THEMIS_TOOLS_OK;
