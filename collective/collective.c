@@ -206,6 +206,8 @@ static int queue_progress(themis_collective_t *coll)
         coll->head = op->next;
         if (!coll->head)
             coll->tail = NULL;
+        /* now, and not when this rank asks for the result: the file may drop the plan for those of later calls */
+        themis_collective_twophase_end(op);
     }
     return passed;
 }
@@ -252,19 +254,17 @@ static void queue_wait(themis_collective_t *coll, const themis_collective_operat
     }
 }
 
-static themis_status_t operation_end(themis_collective_operation_t *op, uint64_t *done)
+static themis_status_t operation_result(const themis_collective_operation_t *op, uint64_t *done)
 {
-    themis_status_t status = op->status;
-    if (status == THEMIS_OK)
+    if (op->status == THEMIS_OK)
         *done = op->done;
-    themis_collective_twophase_end(op);
-    return status;
+    return op->status;
 }
 
 /* Of a non-blocking call: the operation is on the heap. */
 static themis_status_t operation_free(themis_collective_operation_t *op, uint64_t *done)
 {
-    themis_status_t status = operation_end(op, done);
+    themis_status_t status = operation_result(op, done);
     free(op);
     return status;
 }
@@ -302,7 +302,7 @@ themis_status_t themis_collective_run(themis_collective_t *coll, const themis_co
     coll->blocking.blocking = 1;
     queue_append(coll, access, own, &coll->blocking);
     queue_wait(coll, &coll->blocking);
-    return operation_end(&coll->blocking, done);
+    return operation_result(&coll->blocking, done);
 }
 
 themis_status_t themis_collective_decline(themis_collective_t *coll, const themis_collective_access_t *access,

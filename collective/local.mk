@@ -19,7 +19,7 @@ collective_libthemis_collective_la_LIBADD = $(XXHASH_LIBS)
 check_PROGRAMS += test/collective/collective_core
 test_collective_collective_core_SOURCES = test/collective/collective_core.c
 test_collective_collective_core_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-test_collective_collective_core_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+test_collective_collective_core_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 test_collective_collective_core_LDADD = collective/libthemis-collective.la $(AGGREGATION_LIBS) $(MPI_LIBS)
 
 check_PROGRAMS += test/adio/collective_mpi

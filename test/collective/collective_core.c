@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,17 @@ static int refuse(void)
         return 0;
     refused = 1;
     return 1;
+}
+
+/* What was freed reads as zeros, so that a later use of it shows. */
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+void __wrap_free(void *memory)
+{
+    if (memory)
+        memset(memory, 0, malloc_usable_size(memory));
+    __asm__ volatile("" : : "r"(memory) : "memory"); /* the zeros are not dropped as dead stores */
+    __real_free(memory);
 }
 
 void *__real_malloc(size_t size);
@@ -364,6 +376,46 @@ static void session(call_t *call, local_file_t *files, const themis_collective_f
     themis_collective_destroy(coll);
 }
 
+/* Non-blocking calls of more patterns than a file keeps plans for; their results are asked for when all have ended, by
+ * some ranks from the first to the last and by others from the last to the first. */
+static void many_patterns(local_file_t *files, const themis_collective_file_ops_t *ops)
+{
+    enum { CALLS = 9, BYTES = 1000 };
+    themis_collective_options_t config = {.mode = THEMIS_COLLECTIVE_TWOPHASE,
+                                          .method = THEMIS_AGGREGATION_ALIGNED,
+                                          .buffer_size = 16384,
+                                          .layout = {.stripe_size = 4096, .servers = 2},
+                                          .fake_nodes = 1};
+    static unsigned char buffer[CALLS][BYTES + CALLS], found[BYTES + CALLS];
+    themis_collective_operation_t *op[CALLS];
+    themis_util_runs_t file[CALLS] = {{0}}, memory[CALLS] = {{0}};
+    themis_collective_t *coll = NULL;
+    if (themis_collective_create(MPI_COMM_WORLD, &config, ops, &coll) != THEMIS_OK)
+        report("create failed", 0, 0);
+    for (unsigned k = 0; k < CALLS && coll; k++) {
+        uint64_t at = ((uint64_t)k * (uint64_t)ranks + (uint64_t)rank) * sizeof *buffer;
+        memset(buffer[k], (int)(k * 16 + (unsigned)rank + 1), sizeof *buffer);
+        themis_util_runs_add(&file[k], at, BYTES + k);
+        themis_util_runs_add(&memory[k], 0, BYTES + k);
+        op[k] = themis_collective_start(
+            coll, &(themis_collective_access_t){THEMIS_WRITE, &file[k], &memory[k], buffer[k]}, THEMIS_OK);
+    }
+    if (coll && themis_collective_sync(coll, THEMIS_OK) != THEMIS_OK)
+        report("sync failed", 0, 0);
+    for (unsigned i = 0; i < CALLS && coll; i++) {
+        unsigned k = rank % 2 ? CALLS - 1 - i : i;
+        uint64_t done = 0, at = themis_util_runs_first(&file[k]);
+        if (themis_collective_wait(op[k], &done) != THEMIS_OK || done != BYTES + k)
+            report("one of many calls failed", k, done);
+        if (pread(files->fd, found, BYTES + k, (off_t)at) != BYTES + (int)k || memcmp(found, buffer[k], BYTES + k) != 0)
+            report("wrong bytes of one of many calls", k, at);
+        themis_util_runs_free(&file[k]);
+        themis_util_runs_free(&memory[k]);
+    }
+    themis_collective_destroy(coll);
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 /* A rank that cannot take part, and one whose server is gone: all ranks get the same status, and the next call works.
  */
 static void errors(call_t *call, local_file_t *files, const themis_collective_file_ops_t *ops)
@@ -491,6 +543,8 @@ int main(int argc, char **argv)
         session(&call, &files, &ops, 1 + (unsigned)draw(8));
     for (unsigned i = 0; i < calls / 8 && !failures; i++)
         errors(&call, &files, &ops);
+    if (!failures)
+        many_patterns(&files, &ops);
     /* Many short calls, in each of which all ranks wait for one another: too slow with more ranks than processors. */
     long allocations = failures || ranks > 3 ? 0 : memory(&call, &ops);
     if (rank == 0)
