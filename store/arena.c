@@ -196,7 +196,7 @@ static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *win
         uint64_t part_end = end;
         extent_t *extent = themis_store_arena_object_extent(object, at, index, &part_end);
         if (!extent && is_write) {
-            status = themis_store_arena_extents_add(&object->extents, arena->space, *index, at, part_end - at);
+            status = themis_store_arena_extents_add(&object->extents, arena->space, *index, at, part_end - at, 1);
             continue;
         }
         if (!extent)
@@ -375,6 +375,7 @@ static themis_status_t arena_truncate(themis_store_t *store, object_t *object, u
     return status;
 }
 
+/* On failure nothing has changed. */
 static themis_status_t arena_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
     themis_store_space_t *space = ((arena_t *)store)->space;
@@ -382,18 +383,17 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
     themis_status_t status = THEMIS_OK;
     uint32_t index = 0;
 
-    themis_store_space_reserve_only(1);
     pthread_mutex_lock(&object->lock);
     while (at < end && status == THEMIS_OK) {
         uint64_t part_end = end;
         if (themis_store_arena_object_extent(object, at, &index, &part_end))
             at = part_end;
         else
-            status = themis_store_arena_extents_add(&object->extents, space, index, at, part_end - at);
+            status = themis_store_arena_extents_add(&object->extents, space, index, at, part_end - at, 0);
     }
+    themis_store_arena_extents_reserved(&object->extents, space, status == THEMIS_OK);
     if (status == THEMIS_OK && object->end < end)
         themis_store_arena_object_raise(object, end);
-    themis_store_space_reserve_only(0);
     pthread_mutex_unlock(&object->lock);
     return status;
 }

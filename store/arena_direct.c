@@ -38,6 +38,7 @@ static themis_status_t block_get(themis_store_space_t *space, uint32_t uid, unsi
         themis_store_space_free(space, *unit, got);
         return THEMIS_NO_SPACE;
     }
+    themis_store_space_populate(space, *unit, order);
     memset(themis_store_space_address(space, *unit), 0, (size_t)PAGE << order);
     return THEMIS_OK;
 }
@@ -155,7 +156,7 @@ static themis_status_t hole_add(const themis_store_arena_t *arena, object_t *obj
         at = from > start ? from : start;
         end = themis_util_min(next, (end + unit - 1) / unit * unit);
     }
-    return themis_store_arena_extents_add(extents, arena->space, index, at, end - at);
+    return themis_store_arena_extents_add(extents, arena->space, index, at, end - at, 1);
 }
 
 static themis_status_t holes_fill(const themis_store_arena_t *arena, object_t *object, uint64_t at, uint64_t end)

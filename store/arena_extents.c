@@ -61,7 +61,7 @@ static int extents_reserve(themis_store_arena_extents_t *extents, uint32_t count
 
 /* An extent of `order` or lower at `index`, from `start` on. */
 static themis_status_t extent_insert(themis_store_arena_extents_t *extents, themis_store_space_t *space, uint32_t index,
-                                     uint64_t start, unsigned order)
+                                     uint64_t start, unsigned order, int populate)
 {
     uint32_t unit;
 
@@ -75,8 +75,10 @@ static themis_status_t extent_insert(themis_store_arena_extents_t *extents, them
         themis_store_space_free(space, unit, order);
         return THEMIS_NO_MEMORY;
     }
+    if (populate)
+        themis_store_space_populate(space, unit, order);
     *extent = (themis_store_arena_extent_t){
-        .offset = start, .unit = unit, .pages = UINT32_C(1) << order, .order = (uint8_t)order};
+        .offset = start, .unit = unit, .pages = UINT32_C(1) << order, .order = (uint8_t)order, .reserved = !populate};
     for (uint32_t page = 0; page < extent->pages; page++)
         if (themis_store_space_is_fresh(space, unit + page))
             themis_store_arena_extent_make_valid(extent, page);
@@ -88,11 +90,12 @@ static themis_status_t extent_insert(themis_store_arena_extents_t *extents, them
 }
 
 themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
-                                               uint32_t index, uint64_t offset, uint64_t length)
+                                               uint32_t index, uint64_t offset, uint64_t length, int populate)
 {
     uint64_t start = offset / THEMIS_STORE_ARENA_PAGE * THEMIS_STORE_ARENA_PAGE;
 
-    return extent_insert(extents, space, index, start, wanted_order(extents, index, start, offset - start + length));
+    return extent_insert(extents, space, index, start, wanted_order(extents, index, start, offset - start + length),
+                         populate);
 }
 
 uint8_t *themis_store_arena_extent_page(const themis_store_space_t *space, const themis_store_arena_extent_t *extent,
@@ -134,6 +137,23 @@ void themis_store_arena_extents_collect(themis_store_arena_extents_t *extents, t
         extents->retired = extent->next;
         extent_free(space, extent);
     }
+}
+
+void themis_store_arena_extents_reserved(themis_store_arena_extents_t *extents, themis_store_space_t *space, int keep)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < extents->count; i++) {
+        themis_store_arena_extent_t *extent = extents->extent[i];
+        if (extent->reserved && !keep) {
+            extents->allocated -= (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
+            extent_free(space, extent);
+            continue;
+        }
+        extent->reserved = 0;
+        extents->extent[count++] = extent;
+    }
+    extents->count = count;
 }
 
 void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, themis_store_space_t *space)
@@ -188,7 +208,7 @@ static themis_status_t extents_make(themis_store_arena_extents_t *made, themis_s
 
     while (offset < end && status == THEMIS_OK) {
         uint64_t pages = (end - offset + THEMIS_STORE_ARENA_PAGE - 1) / THEMIS_STORE_ARENA_PAGE;
-        status = extent_insert(made, space, made->count, offset, floor_order(pages));
+        status = extent_insert(made, space, made->count, offset, floor_order(pages), 1);
         offset = themis_store_arena_extents_end(made);
     }
     return status;

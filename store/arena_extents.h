@@ -22,6 +22,7 @@ typedef struct themis_store_arena_extent {
     uint64_t offset;             /* in the object */
     uint32_t unit, pages, valid; /* place in the space; pages, and how many of them are valid */
     uint8_t order;
+    uint8_t reserved; /* 1: added to be reserved, by an allocation that is under way */
     struct themis_store_arena_extent *next; /* in `retired` */
     uint32_t state[];                       /* [pages] */
 } themis_store_arena_extent_t;
@@ -46,10 +47,13 @@ uint32_t themis_store_arena_extents_find(const themis_store_arena_extents_t *ext
 
 /*
  * Adds an extent at `index` of the list. It begins at the page of `offset`, in a hole, and has about `length` bytes:
- * fewer if the space has no such block, more where the object grows. THEMIS_NO_SPACE, THEMIS_NO_MEMORY.
+ * fewer if the space has no such block, more where the object grows. `populate`: 1: it is about to be used; 0: it is
+ * only reserved, and extents_reserved tells then whether it stays. THEMIS_NO_SPACE, THEMIS_NO_MEMORY.
  */
 themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
-                                               uint32_t index, uint64_t offset, uint64_t length);
+                                               uint32_t index, uint64_t offset, uint64_t length, int populate);
+/* Ends a reservation: keeps the extents that were added for it, or frees them. */
+void themis_store_arena_extents_reserved(themis_store_arena_extents_t *extents, themis_store_space_t *space, int keep);
 
 /* Discards the bytes from `size` on. Complete extents are retired. */
 void themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,

@@ -385,15 +385,8 @@ static void range_populate(themis_store_space_t *space, uint32_t range)
         atomic_compare_exchange_strong(&space->ranges[range], &small, RANGE_HUGE);
 }
 
-static _Thread_local int reserves;
-
-void themis_store_space_reserve_only(int on)
-{
-    reserves = on;
-}
-
-/* Of what is taken into use. Blocks of a file are left to the first access, which may find the device full. */
-static void block_populate(themis_store_space_t *space, uint32_t unit, unsigned order)
+/* Blocks of a file are left to the first access, which may find the device full. */
+void themis_store_space_populate(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     uint32_t last = (unit + (UINT32_C(1) << order) - 1) / RANGE_UNITS;
 
@@ -466,8 +459,6 @@ themis_status_t themis_store_space_allocate(themis_store_space_t *space, uint32_
         if (!found)
             return THEMIS_NO_SPACE;
     }
-    if (!reserves)
-        block_populate(space, *unit, order);
     *got = order;
     return THEMIS_OK;
 }

@@ -34,10 +34,12 @@ typedef struct themis_store_space themis_store_space_t;
 themis_status_t themis_store_space_create(const themis_store_options_t *options, themis_store_space_t **space);
 void themis_store_space_destroy(themis_store_space_t *space); /* NULL is allowed */
 
-/* Allocates a block of `order`, or of the highest lower one that is free; *got is its order and *unit its place.
- * THEMIS_NO_SPACE: neither the owner nor THEMIS_STORE_COMMON has or gets any. */
+/* Allocates a block of `order`, or of the highest lower one that is free; *got is its order and *unit its place. Its
+ * memory is not touched. THEMIS_NO_SPACE: neither the owner nor THEMIS_STORE_COMMON has or gets any. */
 themis_status_t themis_store_space_allocate(themis_store_space_t *space, uint32_t owner, unsigned order, unsigned *got,
                                             uint32_t *unit);
+/* Populates an allocated block that is about to be used. */
+void themis_store_space_populate(themis_store_space_t *space, uint32_t unit, unsigned order);
 void themis_store_space_free(themis_store_space_t *space, uint32_t unit, unsigned order);
 
 /* Of a unit of an allocated block: 1 if nobody was given it before; then it read as zeros when it was allocated. */
@@ -53,9 +55,6 @@ int themis_store_space_direct(const themis_store_space_t *space); /* 1: blocks c
 /* As themis_store_segment. */
 themis_status_t themis_store_space_segment(themis_store_space_t *space, uint64_t serial, uint32_t owner, int *fd,
                                            uint64_t *bytes);
-
-/* Of this thread: 1: blocks are allocated without touching their memory, for what is only reserved; 0 at first. */
-void themis_store_space_reserve_only(int on);
 
 /* Fills in capacity, used, warm, huge and segments. */
 void themis_store_space_usage(themis_store_space_t *space, themis_store_usage_t *usage);

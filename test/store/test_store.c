@@ -161,6 +161,31 @@ START_TEST(allocation_reserves_and_keeps)
 }
 END_TEST
 
+/* What the object had stays, with its bytes. */
+START_TEST(a_failed_allocation_keeps_nothing)
+{
+    themis_store_object_t *object;
+    themis_store_extent_t range = {0, 96 * MIB};
+    themis_store_usage_t before, after;
+
+    open_store(_i == 0 ? ARENA : DIRECT, 64 * MIB, 0);
+    put(1, 8 * MIB, 1000, 'a');
+    uint64_t allocated = size_of(1).allocated, end = size_of(1).end;
+    ck_assert_int_eq(themis_store_usage(store, &before), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, 1, 1, owner, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_allocate(store, object, &range), THEMIS_NO_SPACE);
+    themis_store_close(store, object);
+    ck_assert_int_eq(themis_store_usage(store, &after), THEMIS_OK);
+    ck_assert_uint_eq(after.used, before.used);
+    ck_assert_uint_eq(size_of(1).allocated, allocated);
+    ck_assert_uint_eq(size_of(1).end, end);
+    put(2, 0, 40 * MIB, 'b');
+    expect(1, 0, 8 * MIB, 0);
+    expect(1, 8 * MIB, 1000, 'a');
+    close_store();
+}
+END_TEST
+
 START_TEST(an_object_that_is_not_there)
 {
     themis_store_object_t *object;
@@ -453,8 +478,8 @@ int main(void)
                     {scattered_extents_in_one_window, count}, {neighbours_write_one_object_at_once, count},
                     {objects_come_and_go_at_once, count}));
     test_case(suite, "arena", 60, NULL, NULL,
-              TESTS({a_full_arena_keeps_what_was_written, 2}, {an_arena_holds_many_small_objects, 2},
-                    {an_arena_is_touched_ahead_by_what_was_asked, 2},
+              TESTS({a_full_arena_keeps_what_was_written, 2}, {a_failed_allocation_keeps_nothing, 2},
+                    {an_arena_holds_many_small_objects, 2}, {an_arena_is_touched_ahead_by_what_was_asked, 2},
                     {many_windows_over_one_page_do_not_make_it_valid, 1}, {wrong_options_are_refused, 1}));
     return test_run(suite);
 }
