@@ -12,6 +12,13 @@ test_store_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/store/test_store_direct
-test_store_test_store_direct_SOURCES = test/store/test_store_direct.c test/store/objects.c test/store/objects.h
+test_store_test_store_direct_SOURCES = test/store/test_store_direct.c test/store/grants.c test/store/grants.h \
+	test/store/objects.c test/store/objects.h
 test_store_test_store_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_direct_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
+
+check_PROGRAMS += test/store/test_store_direct_many
+test_store_test_store_direct_many_SOURCES = test/store/test_store_direct_many.c test/store/grants.c \
+	test/store/grants.h test/store/objects.c test/store/objects.h
+test_store_test_store_direct_many_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_store_test_store_direct_many_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
