@@ -174,6 +174,14 @@ static themis_status_t holes_fill(const themis_store_arena_t *arena, object_t *o
     return status;
 }
 
+/* 1: all of the extent is valid, or has become so. Not while a write is under way that began before a truncation: it
+ * may still write to what the truncation has discarded. */
+static int extent_prepare(const themis_store_arena_t *arena, const object_t *object, extent_t *extent)
+{
+    return (!object->cuts || extent->valid == extent->pages) &&
+           themis_store_arena_extent_complete(arena->space, extent);
+}
+
 /* Extents that end after `at`, up to `end`, as long as they take no more clearing than a call may do. `touched`: 1 if
  * there is any, mapped or not. */
 static size_t extents_map(const themis_store_arena_t *arena, object_t *object, uint64_t at, uint64_t end,
@@ -192,7 +200,7 @@ static size_t extents_map(const themis_store_arena_t *arena, object_t *object, u
         /* the last page of the largest object ends past what messages can say */
         if (themis_store_arena_extent_end(extent) > INT64_MAX ||
             !themis_store_space_locate(arena->space, extent->unit, &next->location) ||
-            !themis_store_arena_extent_complete(arena->space, extent))
+            !extent_prepare(arena, object, extent))
             continue;
         next->offset = extent->offset;
         next->length = (uint64_t)extent->pages * PAGE;
