@@ -134,11 +134,12 @@ static void request_finish(themis_server_request_t *request, themis_status_t sta
         status = themis_store_size(request->server->store, request->object, &size);
         done.end = size.end;
     }
-    if (status != THEMIS_DISCONNECTED)
-        themis_server_reply_send(request, status, &done, NULL);
+    /* before the reply: what the client removes after it is free at once */
     if (request->object)
         themis_store_close(request->server->store, request->object);
     request->object = NULL;
+    if (status != THEMIS_DISCONNECTED)
+        themis_server_reply_send(request, status, &done, NULL);
 }
 
 themis_status_t themis_server_io_requests_serve(themis_server_request_t *request, int resumed)
