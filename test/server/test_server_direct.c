@@ -670,7 +670,8 @@ START_TEST(garbage_in_shared_words_harms_nobody_else)
     for (int i = 0; i < trials(200); i++) {
         uint64_t object = shared->object + (uint64_t)i % 4, end = size_of(direct->client, object);
         ck_assert_uint_le(end, 64 * RIG_MIB);
-        if (i % 10 == 0)
+        /* each may keep what it cuts off until the vandals end, so the store does not hold many */
+        if (i % 10 == 0 && i < 300)
             truncate_to(direct->client, object, (uint64_t)i * 100);
         ck_assert_int_eq(rig_write(direct->client, object, 100, "text", 4), THEMIS_OK);
         check_served(direct->client, "other file");
