@@ -16,6 +16,7 @@
 #include <config.h>
 #include "server/drain.h"
 #include "server/engine.h"
+#include "server/host_check.h"
 #include "server/lifecycle.h"
 #include "util/config.h"
 #include "util/log.h"
@@ -246,17 +247,6 @@ static void warn_of_loss(const themis_server_config_t *config)
                     *config->file ? "file" : "state", *config->file ? config->file : config->state);
 }
 
-/* Pages are allocated as they are used: too large an arena ends this process then, not at the start. */
-static void warn_of_memory(const themis_server_config_t *config)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
-
-    if (strcmp(config->store, "arena") == 0 && !*config->file && config->size > memory)
-        themis_warn("size = %llu MiB is more than this machine's %llu MiB of memory",
-                    (unsigned long long)(config->size >> 20), (unsigned long long)(memory >> 20));
-}
-
 static int run(themis_server_t *server, const command_line_t *line, int ready)
 {
     signals_t signals = {.server = server, .line = line};
@@ -274,7 +264,6 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
                 server->config.policy);
     pthread_mutex_unlock(&server->lock);
     warn_of_loss(&server->config);
-    warn_of_memory(&server->config);
     if (failed)
         themis_server_drain_start(server);
     else if (ready >= 0)
@@ -331,8 +320,8 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (line.check) {
-        themis_util_log_set_name("themisd");
-        warn_of_memory(&config);
+        if (themis_server_host_check(&config, stdout, stderr) > 0)
+            return EXIT_USAGE;
         printf("configuration is valid\n");
         return EXIT_SUCCESS;
     }

@@ -68,9 +68,13 @@ themis_status_t themis_server_config_read(themis_server_config_t *config, const 
 themis_status_t themis_server_config_set(themis_server_config_t *config, const char *option, const char *value,
                                          char *error, size_t size);
 
-/* Checks what single keys cannot show: policies, addresses, directories, and keys that depend on each other. Fills in
- * `count` and `index` from `servers`. */
+/* Checks what single keys cannot show: policies, addresses, directories, keys that depend on each other, and an arena
+ * that is larger than memory. Fills in `count` and `index` from `servers`. */
 themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size);
+
+/* Where the value of a key comes from, to begin a message with: "file:line: [section] key: ". `member`: of *config.
+ * Returns the length, which is below `size`. */
+size_t themis_server_config_where(const themis_server_config_t *config, const void *member, char *text, size_t size);
 
 /* Takes over from `fresh` what a running server can change; `kept` lists the other keys that differ, separated by
  * commas. */

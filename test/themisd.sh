@@ -31,22 +31,41 @@ fails_with() {
     }
 }
 
-# warns TEXT COMMAND...: the command succeeds, and its message has TEXT.
-warns() {
-    wanted=$1
-    shift
-    "$@" >"$T/said" 2>&1 && grep -qF -- "$wanted" "$T/said" || {
-        cat "$T/said"
-        return 1
-    }
-}
-
 check "--check accepts a good file" limit 10 themisd -c "$conf" --check
 sed 's/job-fair/user-than-size-fair/' "$conf" >"$T/bad.conf"
 check "--check names file, line and key of a wrong policy" fails_with "$T/bad.conf:7: [sharing] policy" limit 10 themisd -c "$T/bad.conf" --check
 check "and of an option" fails_with "[sharing] policies: nonsense" limit 10 themisd -c "$conf" --policies nonsense --check
 check "--check refuses an arena that is too large" fails_with "[store] size: an arena of" limit 10 themisd --size 900t --check
-check "and warns of one that is larger than memory" warns "of memory" limit 10 themisd --size 8t --check
+check "and one that is larger than memory" fails_with "of memory that th" limit 10 themisd --size 8t --check
+check "which does not start either" fails_with "[store] size: 8388608 MiB are more than the" limit 10 themisd --listen 127.0.0.1 --port 0 --size 8t
+check "unless it is in a file, which has to have the space" fails_with "MiB do not fit into $T" limit 10 themisd --size 8t --file "$T/huge" --check
+check "-c of a directory is not an empty file" fails_with "$T: Is a directory" limit 10 themisd -c "$T" --check
+printf '[stroe]\nsize = 1m\n' >"$T/bad.conf"
+check "a key in a wrong section: where it belongs" fails_with "$T/bad.conf:2: [stroe] size = 1m: " limit 10 themisd -c "$T/bad.conf" --check
+check "by name" grep -qF "size belongs to [store]" "$T/said"
+printf '\n[stroe]\nsise = 1m\n' >"$T/bad.conf"
+check "an unknown section" fails_with "$T/bad.conf:3: [stroe] sise = 1m: " limit 10 themisd -c "$T/bad.conf" --check
+check "with the sections that there are" grep -qF "no such section; a server reads [server], [store]" "$T/said"
+check "a server that is not in its list is named" fails_with "this server, 127.0.0.1:7711 by listen and port, is not in the list" \
+    limit 10 themisd --listen 127.0.0.1 --port 7711 --servers 127.0.0.1:1,127.0.0.1:2 --check
+check "an address of another host" fails_with "[server] listen: 192.0.2.1 is not an address of this host" limit 10 themisd --listen 192.0.2.1 --check
+check "also that of the metrics" fails_with "[metrics] metrics_listen: 192.0.2.1 is not an address" \
+    limit 10 themisd --metrics-listen 192.0.2.1 --metrics-port 7712 --check
+check "a server whose name cannot be resolved" fails_with "[server] servers: no-such-host.invalid" \
+    limit 30 themisd --servers no-such-host.invalid:7711 --check
+check "a directory above that is missing" fails_with "[server] state: $T/none: No such file" limit 10 themisd --state "$T/none/state" --check
+: >"$T/plain"
+check "one that is a file" fails_with "[server] state: $T/plain is not a directory" limit 10 themisd --state "$T/plain" --check
+mkdir -m 0755 "$T/mine"
+says_owner() { limit 10 themisd --state "$T/mine" --check | grep -q "^state = $T/mine: of $(id -un), mode 0755, [0-9]* MiB free\$"; }
+check "--check tells whose a directory is, and its space" says_owner
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 0755 "$T"
+    check "a directory in which the user may not write" fails_with "belongs to root, mode 0755: user nobody cannot write there" \
+        limit 10 setpriv --reuid=65534 --clear-groups "$(command -v themisd)" --state "$T/mine" --check
+else
+    skip "a directory in which the user may not write" "not root, or no setpriv"
+fi
 sed 's/^servers = .*/servers = junk/' "$conf" >"$T/client.conf"
 check "a client names file, line and key of a wrong list" fails_with "$T/client.conf:9: [client] servers = junk" \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
