@@ -114,4 +114,80 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
     skip "owners" "not root, or no setpriv"
 fi
+# --- lists
+
+themis chmod 0644 themis:/t/a.txt themis:/t/sub/b.h5 themis:/t/sub/empty
+check "ls -R" prints "themis:/t:
+a.txt
+sub/
+
+themis:/t/sub:
+b.h5
+deep/
+empty
+
+themis:/t/sub/deep:
+c.txt" themis ls -R themis:/t
+themis ls -lh themis:/t/sub >"$T/long"
+check "ls -l has modes, and sizes with -h" grep -qE '^-rw-r--r-- +[^ ]+ +[^ ]+ +2.86M .* b.h5$' "$T/long"
+check "and marks directories" grep -qE '^drwx.* deep$' "$T/long"
+check "and names owners" grep -qE "^-rw-r--r-- +$(id -un) +$(id -gn) +0 .* empty$" "$T/long"
+check "-n has their numbers" sh -c 'themis ls -n themis:/t/sub | grep -qE "^-rw-r--r-- +$(id -u) +$(id -g) +3000000 .* b.h5$"'
+check "its columns are aligned" [ "$(themis ls -l themis:/t/sub | sed 's/\(.*:[0-9][0-9]\) [^ ]*$/\1/' | awk '{ print length }' | sort -u | wc -l)" = 1 ]
+check "-S: the largest first" prints "b.h5
+empty" sh -c 'themis ls -S themis:/t/sub | grep -v deep'
+check "-r: in reverse order" prints "sub/
+a.txt" themis ls -r themis:/t
+check "--json -R tells the directories" json '[.[] | select(.name == "c.txt")] == [.[] | select(.directory == "themis:/t/sub/deep")]' \
+    themis ls --json -R themis:/t
+check "integers are integers" json '.[0].uid | type == "number"' themis ls --json themis:/t
+check "without a fraction" sh -c '! themis top --once --json | grep -E "(bytes|per_s|jobs|queued|requests)\": [0-9]+\.[0-9]"'
+check "and there are some" json '.servers | length == 2 and all(.capacity_bytes > 1000000)' themis top --once --json
+if command -v script >/dev/null; then
+    script -qec "stty cols 40; TERM=xterm timeout 20 themis ls themis:/t/sub" /dev/null </dev/null >"$T/columns" 2>&1
+    check "on a terminal: columns, and directories in colour" grep -q "b.h5   .*$(printf '\033')\[1;34mdeep$(printf '\033')\[0m/ .*empty" "$T/columns"
+    script -qec "stty cols 40; NO_COLOR=1 TERM=xterm timeout 20 themis ls -1 themis:/t/sub" /dev/null </dev/null >"$T/columns" 2>&1
+    check "-1 and NO_COLOR: neither" sh -c '! grep -q "\[1;34m\|h5 " "$1/columns" && grep -q "^deep/" "$1/columns"' sh "$T"
+    themis mkdir -p "$(printf 'themis:/esc/\033[2Jx')"
+    script -qec "NO_COLOR=1 timeout 20 themis ls themis:/esc" /dev/null </dev/null >"$T/columns" 2>&1
+    check "control characters of a name do not reach the terminal" grep -q '?\[2Jx/' "$T/columns"
+    themis rm -r themis:/esc
+else
+    skip "on a terminal" "no script"
+fi
+
+# --- patterns
+
+themis mkdir themis:/p themis:/p/one themis:/p/two themis:/p/.hidden
+for f in one/x.h5 one/y.h5 two/x.h5 two/z.nc .hidden/x.h5 "one/q[1]"; do themis cp "$T/t/a.txt" "themis:/p/$f"; done
+check "a pattern stands for what matches" prints "/p/one/x.h5
+/p/one/y.h5
+/p/two/x.h5" sh -c "themis stat 'themis:/p/*/*.h5' | grep ^/"
+check "with the servers named, too" prints "/p/two/z.nc" sh -c "themis stat 'themis://$THEMIS_SERVERS/p/t*/?.nc' | grep ^/"
+check "in the middle of a path" prints "/p/one/x.h5
+/p/two/x.h5" sh -c "themis stat 'themis:/p/*/x.h5' | grep ^/"
+check "a dot is matched by a dot" prints "/p/.hidden/x.h5" sh -c "themis stat 'themis:/p/.h*/x.h5' | grep ^/"
+check "a name with brackets that exists is meant itself" prints "/p/one/q[1]" sh -c "themis stat 'themis:/p/one/q[1]' | grep ^/"
+check "what matches nothing is named as it is" refused 1 '/p/\*.none' themis stat 'themis:/p/*.none'
+check "cp takes patterns" themis cp 'themis:/p/one/*.h5' "$T"
+check "and copies all of them" cmp "$T/x.h5" "$T/y.h5"
+check "a new name with brackets is no pattern" themis cp "$T/x.h5" 'themis:/p/new[2]'
+check "rm takes patterns" themis rm 'themis:/p/*/x.h5' 'themis:/p/new[[]*'
+check "and removes no other" prints "q[1]
+y.h5" themis ls themis:/p/one
+check "ls takes patterns" prints "themis:/p/one:
+q[1]
+y.h5
+
+themis:/p/two:
+z.nc" themis ls 'themis:/p/*'
+
+# --- help
+
+themis ls --help >"$T/help"
+check "help VERB" prints "$(cat "$T/help")" themis help ls
+check "help of what there is not" refused 2 "no command 'no-such'" themis help no-such
+check "help lists the commands" prints "$(themis --help)" themis help
+check "-V" prints "$(themis --version)" themis -V
+check "-h of chmod is help" prints "$(themis help chmod)" themis chmod -h
 finish

@@ -37,6 +37,9 @@ static int run_chmod(int argc, char **argv)
     return result;
 }
 
-const themis_tools_command_t themis_tools_chmod = {"chmod", "[-R] MODE PATH...",
+const themis_tools_command_t themis_tools_chmod = {"chmod",
+                                                   "[-R] MODE PATH...",
                                                    "Changes modes: 0644, or as in u+rwX,go-w.",
-                                                   "  -R   directories with all below them\n", run_chmod};
+                                                   "  -R   directories with all below them\n",
+                                                   run_chmod,
+                                                   1};

@@ -39,6 +39,9 @@ static int run_chown(int argc, char **argv)
     return result;
 }
 
-const themis_tools_command_t themis_tools_chown = {"chown", "[-R] USER[:GROUP] PATH...",
+const themis_tools_command_t themis_tools_chown = {"chown",
+                                                   "[-R] USER[:GROUP] PATH...",
                                                    "Changes owner and group, by name or number.",
-                                                   "  -R   directories with all below them\n", run_chown};
+                                                   "  -R   directories with all below them\n",
+                                                   run_chown,
+                                                   1};

@@ -16,6 +16,7 @@ typedef struct themis_tools_command {
     const char *summary;               /* one line */
     const char *options;               /* one line for each, or NULL */
     int (*run)(int argc, char **argv); /* argv[0] is the name */
+    int patterns;                      /* 1: operands such as themis:/d/x*.h5 become what matches */
 } themis_tools_command_t;
 
 extern const themis_tools_command_t themis_tools_run, themis_tools_start, themis_tools_stop, themis_tools_status;

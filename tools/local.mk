@@ -6,9 +6,9 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/attri
 	tools/copy_tree.h tools/cp.c tools/creation_mode.c tools/creation_mode.h tools/discard.c tools/discard.h tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
 	tools/fabric_levels.h tools/fabric_option.c tools/fabric_option.h tools/fabric_svg.c tools/fabric_svg.h \
 	tools/format.c tools/format.h tools/ignored.c tools/ignored.h tools/installation.c tools/installation.h \
-	tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h \
+	tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h tools/listing.c tools/listing.h \
 	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c tools/mode.c tools/mode.h \
-	tools/mv.c tools/options.c tools/options.h tools/owner.c tools/owner.h tools/periodic.c tools/periodic_file.c tools/periodic_file.h \
+	tools/mv.c tools/options.c tools/options.h tools/owner.c tools/owner.h tools/patterns.c tools/patterns.h tools/periodic.c tools/periodic_file.c tools/periodic_file.h \
 	tools/periodic_report.c tools/periodic_report.h tools/periodic_svg.c tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
 	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policy.c tools/port_reservation.c \
 	tools/port_reservation.h tools/preload.c tools/preload.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \
