@@ -182,6 +182,146 @@ y.h5
 themis:/p/two:
 z.nc" themis ls 'themis:/p/*'
 
+# --- find: what GNU find says of the same tree
+
+# as_find WORDS...: both list the same paths.
+as_find() {
+    (cd "$T" && find t "$@") | sort >"$T/wanted" && themis find themis:/t "$@" | sed 's|^themis:/||' | sort >"$T/found" &&
+        diff "$T/wanted" "$T/found" && [ -s "$T/wanted" ]
+}
+head -c 1024 /dev/zero >"$T/t/sub/kib" && head -c 1025 /dev/zero >"$T/t/sub/kib+1" && mkdir "$T/t/hollow"
+themis cp "$T/t/sub/kib" "$T/t/sub/kib+1" themis:/t/sub && themis mkdir themis:/t/hollow
+check "find of everything" as_find
+check "by name" as_find -name '*.txt'
+check "the root of the search, too" as_find -name t
+check "in upper or lower case" as_find -iname 'B.*'
+check "not by name" as_find ! -name '*.txt' -type f
+check "directories" as_find -type d
+check "by size in KiB, rounded up" as_find -type f -size 1k
+check "larger" as_find -type f -size +1k
+check "smaller" as_find -type f -size -2k
+check "in bytes" as_find -type f -size 1025c
+check "in MiB" as_find -type f -size 3M
+check "in blocks" as_find -type f -size 2
+check "to a depth" as_find -maxdepth 1
+check "from a depth" as_find -mindepth 2 -not -type d
+check "empty ones" as_find -empty
+check "of today" as_find -mtime 0 -type f
+check "of the last hour" as_find -mmin -60 -type f
+check "of an owner" as_find -user "$(id -un)"
+check "none is a day old" prints "" themis find themis:/t -mtime +0
+sleep 0.1 && themis cp "$T/t/a.txt" themis:/t/newest
+check "newer than another file" prints themis:/t/newest themis find themis:/t -newer themis:/t/sub/kib+1 -type f
+touch -d '1 hour ago' "$T/reference"
+check "newer than a file of this host" sh -c 'themis find themis:/t -type f -newer "$1" | grep -c . | grep -qx 7' sh "$T/reference"
+themis rm themis:/t/newest
+check "-print0 for xargs" prints 3 sh -c "themis find themis:/t -type d -mindepth 1 -print0 | tr -cd '\\000' | wc -c | tr -d ' '"
+check "by path" prints themis:/t/sub/deep/c.txt themis find themis:/ -path '*/deep/*'
+check "as JSON" json 'length == 1 and .[0].size_bytes == 3000000' themis find themis:/t -name b.h5 --json
+check "a slash at the end of the root is not doubled" prints themis:/t/a.txt themis find themis:/t/ -name a.txt
+check "the root directory" prints themis:/t/a.txt themis find themis: -name a.txt
+for wrong in "-size 1x" "-size k" "-mtime x" "-type l" "-maxdepth -1" "-nothing" "-name" "!" "-user no-such-user" "-size 99999999999999999999c"; do
+    # shellcheck disable=SC2086 # words of an expression
+    check "find $wrong is a wrong usage" refused 2 "themis find: " themis find themis:/t $wrong
+done
+check "what is not there" refused 1 "/none" themis find themis:/none
+
+# --- du and df
+
+check "du -b adds up" prints "$((14 + 3000000 + 5 + 1024 + 1025))	themis:/t" themis du -sb themis:/t
+check "du tells every directory, the inner ones first" prints "5	themis:/t/sub/deep
+3002054	themis:/t/sub
+0	themis:/t/hollow" sh -c 'themis du -b themis:/t | sort -k2r | grep t/'
+check "down to a depth" prints "themis:/t/hollow
+themis:/t/sub
+themis:/t" sh -c 'themis du -b -d 1 themis:/t | cut -f2'
+check "-a: files, too" sh -c 'themis du -ab themis:/t | grep -qx "1025	themis:/t/sub/kib+1"'
+check "-c: with a sum" sh -c 'themis du -bsc themis:/t/sub themis:/t/a.txt | grep -qx "3002068	total"'
+allocated=$(themis stat --json themis:/t/sub/b.h5 | jq '.[0].allocated_bytes')
+check "the space that is taken, in KiB" prints "$(((allocated + 1023) / 1024))	themis:/t/sub/b.h5" themis du themis:/t/sub/b.h5
+check "with a unit" sh -c 'themis du -hb themis:/t/sub/b.h5 | grep -q "^2.86M"'
+check "as JSON" json '.[0] == {path: "themis:/t", size_bytes: 3002068}' themis du -sb --json themis:/t
+check "du of what is not there" refused 1 "/none" themis du themis:/none
+check "df has a line for each server, and a sum" [ "$(themis df | wc -l)" = 4 ]
+check "as JSON, in integers" json 'length == 2 and all(.capacity_bytes > .used_bytes and .store == "arena") and (map(.used_bytes) | add) >= 3000000' \
+    themis df --json
+check "the free space is what is not used" sh -c 'themis df | awk "NR > 1 { n++; bad += \$(NF - 3) - \$(NF - 2) - \$(NF - 1) > 1 } END { exit n != 3 || bad }"'
+check "df -h" sh -c 'themis df -h | grep -q "^total  *2.00G .*%"'
+
+# --- tail
+
+seq 1 200000 >"$T/lines" && printf unfinished >>"$T/lines"
+themis cp "$T/lines" themis:/lines
+# as_tail WORDS...: both write the same.
+as_tail() {
+    tail "$@" "$T/lines" >"$T/wanted" && themis tail "$@" themis:/lines >"$T/found" && cmp "$T/wanted" "$T/found"
+}
+for words in "-n 10" "-n 1" "-n 0" "-n 150000" "-n 999999" "-n +1" "-n +199999" "-n +150001" "-n +999999" "-c 1" "-c 100000" "-c +1288000" "-c 0" \
+    "-c +0" "-c 99999999"; do
+    # shellcheck disable=SC2086 # words of a command
+    check "tail $words" as_tail $words
+done
+check "tail without a number" as_tail
+check "tail -3" as_tail -3
+seq 1 100 >"$T/lines" && themis cp "$T/lines" themis:/lines
+check "a newline at the end ends the last line" as_tail -n 2
+check "of several files, with their names" prints "==> themis:/lines <==
+100
+
+==> themis:/t/a.txt <==
+three" themis tail -n 1 themis:/lines themis:/t/a.txt
+check "of an empty file" prints "" themis tail themis:/t/sub/empty
+check "of a directory" refused 1 "directory" themis tail themis:/t
+check "a wrong number" refused 2 "expected a number" themis tail -n x themis:/lines
+unset -f themis
+spawn timeout 60 themis tail -n 1 -f themis:/lines >"$T/followed" 2>"$T/follow.err"
+# await_line LINE: it is in what tail -f has written, within 10 s.
+await_line() {
+    for _ in $(seq 100); do
+        grep -qx "$1" "$T/followed" && return 0
+        sleep 0.1
+    done
+    cat "$T/followed" "$T/follow.err"
+    return 1
+}
+check "tail -f begins as tail" await_line 100
+# In place: the target stays the same file where it may not be replaced.
+cat >"$T/append.c" <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <themis/themis.h>
+int main(int argc, char **argv)
+{
+    themis_t *session;
+    themis_file_t *file;
+    themis_stat_t stat;
+    size_t done;
+
+    if (argc < 2 || themis_connect(NULL, &session) != THEMIS_OK ||
+        themis_open(session, "/lines", THEMIS_OPEN_WRITE, 0, NULL, &file) != THEMIS_OK)
+        return 1;
+    if (strcmp(argv[1], "cut") == 0 ? themis_truncate(file, 2) != THEMIS_OK
+                                    : themis_file_stat(file, &stat) != THEMIS_OK ||
+                                          themis_write(file, argv[1], strlen(argv[1]), stat.size, &done) != THEMIS_OK)
+        return 1;
+    themis_close(file);
+    themis_disconnect(session);
+    return 0;
+}
+END
+if ${CC:-gcc} -o "$T/append" "$T/append.c" -I"$THEMIS_PREFIX/include" -L"$THEMIS_PREFIX/lib" -lthemis -Wl,-rpath,"$THEMIS_PREFIX/lib" 2>"$T/cc"; then
+    check "a line is added" limit 20 "$T/append" "101
+"
+    check "tail -f writes it" await_line 101
+    check "the file is cut" limit 20 "$T/append" cut
+    check "which tail -f says" sh -c 'for _ in $(seq 100); do grep -q "was truncated" "$1" && exit 0; sleep 0.1; done; exit 1' sh "$T/follow.err"
+else
+    skip "tail -f of a file that grows" "no compiler"
+fi
+end_pids $testlib_spawned
+testlib_spawned=
+themis() { timeout -k 5 60 themis "$@"; }
+
 # --- help
 
 themis ls --help >"$T/help"

@@ -18,8 +18,8 @@ void themis_tools_listing_detect(themis_tools_listing_format_t *format)
     const char *kind = themis_util_config_env("TERM");
     struct winsize size;
 
-    *format = (themis_tools_listing_format_t){.terminal = isatty(STDOUT_FILENO)};
-    if (!format->terminal)
+    *format = (themis_tools_listing_format_t){0};
+    if (!isatty(STDOUT_FILENO))
         return;
     format->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : STANDARD_WIDTH;
     format->colour = kind && strcmp(kind, "dumb") != 0 && !themis_util_config_env("NO_COLOR");
@@ -36,8 +36,7 @@ static void name_print(const themis_tools_listed_t *row, const char *suffix,
     int coloured = format->colour && is_directory(row);
 
     fputs(coloured ? "\033[1;34m" : "", stdout);
-    for (const char *at = row->name; *at; at++)
-        putchar(format->terminal && ((unsigned char)*at < ' ' || *at == 127) ? '?' : *at);
+    themis_tools_format_name(row->name, stdout);
     fputs(coloured ? "\033[0m" : "", stdout);
     fputs(is_directory(row) ? suffix : "", stdout);
 }

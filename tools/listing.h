@@ -17,10 +17,9 @@ typedef struct themis_tools_listing_format {
     int numeric;  /* users and groups as numbers */
     int width;    /* of the terminal; 0: one entry a line */
     int colour;
-    int terminal; /* control characters of names are not sent to it */
 } themis_tools_listing_format_t;
 
-/* What standard output is: width, colour and terminal; the rest is 0. */
+/* What standard output is: width and colour; the rest is 0. */
 void themis_tools_listing_detect(themis_tools_listing_format_t *format);
 
 void themis_tools_listing_print(const themis_tools_listed_t *rows, size_t count,
