@@ -110,6 +110,17 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     check "chown -R" themis chown -R nobody themis:/t
     check "down to the last file" [ "$(owner themis:/t/sub/deep/c.txt) $(owner themis:/t)" = "$(id -u nobody):0 $(id -u nobody):0" ]
     themis chown -R 0:0 themis:/t
+    themis mkdir themis:/m && themis chmod 0777 themis:/m
+    for mode in 0755 0711 0700; do
+        themis mkdir "themis:/m/d$mode" && themis cp "$T/t/a.txt" "themis:/m/d$mode/f" && themis chmod $mode "themis:/m/d$mode"
+        check "mv of a directory of mode $mode, of another user, is refused" refused 1 "/m/d$mode" as_user themis mv "themis:/m/d$mode" themis:/m/taken
+        check "and leaves no empty directory" refused 1 "/m/taken" themis stat themis:/m/taken
+        check "what could not be moved is there" themis stat "themis:/m/d$mode/f"
+    done
+    themis mkdir themis:/m/there && themis chmod 0777 themis:/m/there && as_user themis mkdir themis:/m/there/d0755
+    check "nor where an empty one was to be replaced" refused 1 "/m/d0755" as_user themis mv themis:/m/d0755 themis:/m/there
+    check "which stays" prints "d0755/" themis ls themis:/m/there
+    themis rm -r themis:/m
     themis() { timeout -k 5 60 themis "$@"; }
 else
     skip "owners" "not root, or no setpriv"
@@ -324,6 +335,8 @@ themis() { timeout -k 5 60 themis "$@"; }
 
 # --- help
 
+themis periodic --help >"$T/help"
+check "periodic plan --help" prints "$(cat "$T/help")" themis periodic plan --help
 themis ls --help >"$T/help"
 check "help VERB" prints "$(cat "$T/help")" themis help ls
 check "help of what there is not" refused 2 "no command 'no-such'" themis help no-such
