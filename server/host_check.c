@@ -139,6 +139,21 @@ static void check_file(finding_t *finding)
             available >> 20);
 }
 
+/* Its directory has to be there. */
+static void check_log(finding_t *finding)
+{
+    const char *path = finding->config->log_file;
+    char parent[THEMIS_SERVER_CONFIG_TEXT];
+    struct stat directory;
+
+    if (!*path || (access(path, W_OK) == 0 && stat(path, &directory) == 0 && !S_ISDIR(directory.st_mode)))
+        return;
+    snprintf(parent, sizeof parent, "%s", path);
+    parent_of(parent);
+    if (directory_usable(finding, path, parent, &directory) && access(path, F_OK) == 0)
+        fault(finding, path, "%s cannot be written", path);
+}
+
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
 /* Can a socket of this host have this address? The port is left open, as a server may run. */
@@ -197,6 +212,7 @@ int themis_server_host_check(const themis_server_config_t *config, FILE *out, FI
         check_directory(&finding, "directory", config->directory, 0);
     if (arena && *config->file)
         check_file(&finding);
+    check_log(&finding);
     check_address(&finding, config->listen);
     if (config->metrics_port)
         check_address(&finding, config->metrics_listen);

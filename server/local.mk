@@ -65,3 +65,7 @@ CLEANFILES += examples/themisd.service
 examples/themisd.service: $(srcdir)/examples/themisd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) examples && sed -e 's|[@]sbindir[@]|$(sbindir)|' -e 's|[@]unitdir[@]|$(unitdir)|' \
 		$(srcdir)/examples/themisd.service.in >$@.new && mv $@.new $@
+
+# For administrators: a dashboard, alerts, rotation of logs.
+serverexamplesdir = $(docdir)/examples
+dist_serverexamples_DATA = doc/grafana.json examples/themis.rules.yml examples/themisd.logrotate

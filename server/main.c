@@ -198,15 +198,32 @@ static void daemon_detach(int ready)
     close(ready);
 }
 
+/* Standard error becomes the file, also again after a rotation; an empty path leaves it. */
+static int log_open(const char *path)
+{
+    int fd = *path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640) : -1;
+    int failed = *path && (fd < 0 || dup2(fd, STDERR_FILENO) < 0);
+
+    if (failed)
+        themis_error("log_file = %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return failed ? -1 : 0;
+}
+
 static void config_reload(themis_server_t *server, const command_line_t *line)
 {
     char error[ERROR_BYTES];
     themis_server_config_t *fresh = malloc(sizeof *fresh);
 
-    if (fresh && config_load(line, fresh, error) == THEMIS_OK)
+    log_open(server->config.log_file); /* it may have been rotated */
+    if (fresh && config_load(line, fresh, error) == THEMIS_OK) {
+        if (strcmp(fresh->log_file, server->config.log_file) != 0)
+            log_open(fresh->log_file);
         themis_server_reload(server, fresh);
-    else
+    } else {
         themis_error("%s; the old configuration stays", fresh ? error : "out of memory");
+    }
     free(fresh);
 }
 
@@ -326,6 +343,8 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     set_up_process(&config);
+    if (log_open(config.log_file) < 0)
+        return EXIT_FAILURE;
     if (line.daemon && (ready = daemon_fork()) < 0)
         return -1 - ready;
     if (themis_server_create(&config, &server) != THEMIS_OK)

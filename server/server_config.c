@@ -45,6 +45,7 @@ static const config_key_t keys[] = {
     {TEXT_KEY("server", state), RESTART, NULL, "directory of the namespace (none: in memory)"},
     {NUMBER_KEY("server", workers, 0, 1024), RESTART, "0", "threads, 0 for one per core, at least 2"},
     {CHOICE_KEY("server", log, "error|warn|info|debug"), RELOAD, "info", "level of messages"},
+    {TEXT_KEY("server", log_file), RELOAD, NULL, "file for messages, opened again on SIGHUP (standard error)"},
     {TIME_KEY("server", drain), RELOAD, "10s", "time for queued requests when the server stops"},
     {TIME_KEY("server", lease), RELOAD, "15s", "time that locks outlive a lost connection"},
     {TIME_KEY("server", lock_wait), RELOAD, "10m",

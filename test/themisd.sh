@@ -73,6 +73,9 @@ sed 's/^servers = /server = /' "$conf" >"$T/client.conf"
 check "and of an unknown key" fails_with "$T/client.conf:9: [client] server = " \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
 
+check "a log file in no directory" fails_with "[server] log_file: $T/none: No such file" limit 10 themisd --log-file "$T/none/log" --check
+check "which does not start either" fails_with "log_file = $T/none/log: No such file" limit 10 themisd --listen 127.0.0.1 --port 0 --log-file "$T/none/log"
+
 # unit: systemd's unit starts the installed server at the host's address.
 unit() {
     program=$(sed -n 's/^ExecStart=\([^ ]*\) -c .* --listen %H$/\1/p' "$THEMIS_PREFIX/lib/systemd/system/themisd.service")
@@ -150,6 +153,54 @@ check "SIGTERM drains and stops" draining_or_done
 wait "$writer" || true
 check "queued requests failed for no other reason than the stop" sh -c '! grep -iE "i/o error|malformed|protocol" "$1"' sh "$T/cp.log"
 daemon=
+# With metrics, and a log file that is rotated.
+free_port
+metrics=http://127.0.0.1:$testlib_port
+sed -i 's/ = 65m/ = 64m/' "$conf"
+check "a server with a log file starts" start_daemon --log-file "$T/themisd.log" --metrics-port "$testlib_port" --store-bandwidth 8m
+check "whose messages go there" grep -q "listens at port" "$T/themisd.log"
+check "/healthz is 200" [ "$(curl -s --max-time 10 -o "$T/health" -w '%{http_code}' "$metrics/healthz")$(cat "$T/health")" = 200ok ]
+version=$(themisd --version | cut -d' ' -f2)
+check "metrics have the version" sh -c 'curl -s --max-time 10 "$1/metrics" | grep -q "^themis_server_info{.*,version=\"$2\","' sh "$metrics" "$version"
+mv "$T/themisd.log" "$T/themisd.log.1"
+kill -HUP "$daemon"
+check "SIGHUP opens the log again" await grep -qs "configuration reloaded" "$T/themisd.log"
+check "and leaves the old one" sh -c '! grep -q reloaded "$1/themisd.log.1"' sh "$T"
+mv "$T/themisd.log" "$T/themisd.log.2"
+sed -i 's/policy = fifo/policy = nonsense/' "$conf"
+kill -HUP "$daemon"
+check "also where the configuration is wrong" await grep -qs "old configuration stays" "$T/themisd.log"
+sed -i 's/policy = nonsense/policy = fifo/' "$conf"
+timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
+writer=$!
+check "requests are queued again" await is_queued
+kill -TERM "$daemon"
+unhealthy() { [ "$(curl -s --max-time 2 -w '%{http_code}' "$metrics/healthz")" = "draining
+503" ]; }
+check "/healthz is 503 while it drains" await unhealthy
+check "it ends" await gone
+wait "$writer" || true
+daemon=
+
+# --- examples for administrators
+
+examples=$THEMIS_PREFIX/share/doc/themis/examples
+for file in grafana.json themis.rules.yml themisd.logrotate; do
+    check "$file is installed" [ -s "$examples/$file" ]
+done
+if command -v promtool >/dev/null; then
+    check "Prometheus accepts the alert rules" limit 30 promtool check rules "$examples/themis.rules.yml"
+    cp "$examples/themis.rules.yml" "$T" && cp "$THEMIS_SRC/test/lib/alerts.yml" "$T"
+    check "each alert fires when it should" limit 30 promtool test rules "$T/alerts.yml"
+    check "each of them is tried" sh -c '[ "$(sed -n "s/^ *- alert: //p" "$1/themis.rules.yml" | sort)" = "$(sed -n "s/^ *alertname: //p" "$1/alerts.yml" | sort -u)" ]' sh "$T"
+else
+    skip "alert rules" "promtool is not installed"
+fi
+if command -v logrotate >/dev/null; then
+    check "logrotate accepts its file" limit 30 logrotate -d "$examples/themisd.logrotate"
+else
+    skip "logrotate accepts its file" "logrotate is not installed"
+fi
 start_servers 1
 check "a port in use is reported with its address" fails_with "cannot listen at $THEMIS_SERVERS: address already in use" \
     limit 30 themisd --listen 127.0.0.1 --port "${THEMIS_SERVERS##*:}" --size 64m
