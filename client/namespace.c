@@ -256,6 +256,24 @@ themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode)
     return status == THEMIS_OK ? ask_attr(session, normal, THEMIS_OP_SETATTR, &request, NULL) : status;
 }
 
+/* The owner and the group are set together, so what is to stay is looked up. */
+themis_status_t themis_chown(themis_t *session, const char *path, uint32_t uid, uint32_t gid)
+{
+    char normal[THEMIS_PATH_BYTES];
+    themis_proto_attr_t now;
+    themis_status_t status = themis_path_normalise(path, normal);
+
+    if (status == THEMIS_OK)
+        status = themis_client_namespace_lookup(session, normal, &now);
+    if (status != THEMIS_OK)
+        return status;
+    themis_proto_setattr_t request = {.path = themis_client_convert_text(normal),
+                                      .mask = THEMIS_PROTO_SET_OWNER,
+                                      .uid = uid == UINT32_MAX ? now.uid : uid,
+                                      .gid = gid == UINT32_MAX ? now.gid : gid};
+    return ask_attr(session, normal, THEMIS_OP_SETATTR, &request, NULL);
+}
+
 /* The entries of one reply. `after` is the last name seen and becomes the new one. */
 static themis_status_t list_part(themis_t *session, const char *directory, char after[THEMIS_CLIENT_NAME_BYTES],
                                  themis_entry_fn entry, void *arg, int *more)

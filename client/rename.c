@@ -79,23 +79,42 @@ static themis_status_t rename_below(themis_t *session, const char *from, const c
     return status == THEMIS_NO_ENTRY ? THEMIS_OK : status; /* an entry without a name */
 }
 
+/* The old directory could not be moved, for the reason `status`, which is returned. If it is there still, the new one
+ * is removed, unless something has been moved into it. */
+static themis_status_t undo_directory(themis_t *session, const char *from, const char *to, themis_status_t status)
+{
+    themis_proto_attr_t there;
+    char cause[512];
+
+    snprintf(cause, sizeof cause, "%s", themis_last_error());
+    if (themis_client_namespace_lookup(session, from, &there) == THEMIS_OK)
+        themis_rmdir(session, to);
+    return themis_client_fail(status, "%s", cause);
+}
+
+/* `replaces`: there is a directory of the new name; as in POSIX, an empty one is replaced. */
 static themis_status_t rename_directory(themis_t *session, const char *from, const char *to,
-                                        const themis_proto_attr_t *attr)
+                                        const themis_proto_attr_t *attr, int replaces)
 {
     names_t names = {0};
-    themis_status_t status = themis_mkdir(session, to, attr->mode);
+    int made = 0;
+    themis_status_t status = themis_readdir(session, from, add_name, &names);
 
-    if (status == THEMIS_OK)
-        status = themis_readdir(session, from, add_name, &names);
     if (status == THEMIS_OK && names.failed)
         status = themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory for its names", from);
+    if (status == THEMIS_OK && replaces)
+        status = themis_rmdir(session, to);
+    if (status == THEMIS_OK)
+        made = (status = themis_mkdir(session, to, attr->mode)) == THEMIS_OK;
     for (size_t i = 0; i < names.count; i++) {
         if (status == THEMIS_OK)
             status = rename_below(session, from, to, names.array[i]);
         free(names.array[i]);
     }
     free(names.array);
-    return status == THEMIS_OK ? themis_rmdir(session, from) : status;
+    if (status == THEMIS_OK)
+        status = themis_rmdir(session, from);
+    return status != THEMIS_OK && made && !replaces ? undo_directory(session, from, to, status) : status;
 }
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to)
@@ -114,13 +133,11 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
     if (replaces && there.type == THEMIS_PROTO_FILE && attr.type == THEMIS_PROTO_DIRECTORY)
         return themis_client_fail(THEMIS_NOT_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_NOT_DIRECTORY));
     status = themis_client_namespace_check_change(session, from, attr.type);
-    if (status == THEMIS_OK && replaces && there.type == THEMIS_PROTO_DIRECTORY)
-        status = themis_rmdir(session, to); /* as POSIX: an empty one may be replaced */
     if (status != THEMIS_OK)
         return status;
     if (attr.type == THEMIS_PROTO_FILE)
         return rename_file(session, from, to, &attr);
-    return rename_directory(session, from, to, &attr);
+    return rename_directory(session, from, to, &attr, replaces);
 }
 
 themis_status_t themis_rename(themis_t *session, const char *from, const char *to)

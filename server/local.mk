@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
 server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beacon.c server/beacon.h \
-	server/client_session.c server/client_session.h server/control_requests.c server/control_requests.h \
+	server/client_session.c server/client_session.h server/config_check.c server/control_requests.c server/control_requests.h \
 	server/counters.c server/counters.h server/cursor.c server/cursor.h server/direct.c server/direct.h \
 	server/direct_clients.c server/direct_grants.c server/direct_requests.c server/direct_requests.h \
 	server/direct_state.h server/dispatch.c server/dispatch.h server/drain.c server/drain.h server/engine.c \
-	server/engine.h server/groups.c server/groups.h server/identity.c server/identity.h \
+	server/engine.h server/groups.c server/groups.h server/host_check.c server/host_check.h server/identity.c server/identity.h \
 	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
 	server/lock_requests.c server/lock_requests.h server/locks.c server/locks.h server/metrics_http.c \
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h \
@@ -65,3 +65,7 @@ CLEANFILES += examples/themisd.service
 examples/themisd.service: $(srcdir)/examples/themisd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) examples && sed -e 's|[@]sbindir[@]|$(sbindir)|' -e 's|[@]unitdir[@]|$(unitdir)|' \
 		$(srcdir)/examples/themisd.service.in >$@.new && mv $@.new $@
+
+# For administrators: a dashboard, alerts, rotation of logs.
+serverexamplesdir = $(docdir)/examples
+dist_serverexamples_DATA = doc/grafana.json examples/themis.rules.yml examples/themisd.logrotate

@@ -16,6 +16,7 @@
 #include <config.h>
 #include "server/drain.h"
 #include "server/engine.h"
+#include "server/host_check.h"
 #include "server/lifecycle.h"
 #include "util/config.h"
 #include "util/log.h"
@@ -197,15 +198,32 @@ static void daemon_detach(int ready)
     close(ready);
 }
 
+/* Standard error becomes the file, also again after a rotation; an empty path leaves it. */
+static int log_open(const char *path)
+{
+    int fd = *path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640) : -1;
+    int failed = *path && (fd < 0 || dup2(fd, STDERR_FILENO) < 0);
+
+    if (failed)
+        themis_error("log_file = %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return failed ? -1 : 0;
+}
+
 static void config_reload(themis_server_t *server, const command_line_t *line)
 {
     char error[ERROR_BYTES];
     themis_server_config_t *fresh = malloc(sizeof *fresh);
 
-    if (fresh && config_load(line, fresh, error) == THEMIS_OK)
+    log_open(server->config.log_file); /* it may have been rotated */
+    if (fresh && config_load(line, fresh, error) == THEMIS_OK) {
+        if (strcmp(fresh->log_file, server->config.log_file) != 0)
+            log_open(fresh->log_file);
         themis_server_reload(server, fresh);
-    else
+    } else {
         themis_error("%s; the old configuration stays", fresh ? error : "out of memory");
+    }
     free(fresh);
 }
 
@@ -246,17 +264,6 @@ static void warn_of_loss(const themis_server_config_t *config)
                     *config->file ? "file" : "state", *config->file ? config->file : config->state);
 }
 
-/* Pages are allocated as they are used: too large an arena ends this process then, not at the start. */
-static void warn_of_memory(const themis_server_config_t *config)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
-
-    if (strcmp(config->store, "arena") == 0 && !*config->file && config->size > memory)
-        themis_warn("size = %llu MiB is more than this machine's %llu MiB of memory",
-                    (unsigned long long)(config->size >> 20), (unsigned long long)(memory >> 20));
-}
-
 static int run(themis_server_t *server, const command_line_t *line, int ready)
 {
     signals_t signals = {.server = server, .line = line};
@@ -274,7 +281,6 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
                 server->config.policy);
     pthread_mutex_unlock(&server->lock);
     warn_of_loss(&server->config);
-    warn_of_memory(&server->config);
     if (failed)
         themis_server_drain_start(server);
     else if (ready >= 0)
@@ -331,12 +337,14 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (line.check) {
-        themis_util_log_set_name("themisd");
-        warn_of_memory(&config);
+        if (themis_server_host_check(&config, stdout, stderr) > 0)
+            return EXIT_USAGE;
         printf("configuration is valid\n");
         return EXIT_SUCCESS;
     }
     set_up_process(&config);
+    if (log_open(config.log_file) < 0)
+        return EXIT_FAILURE;
     if (line.daemon && (ready = daemon_fork()) < 0)
         return -1 - ready;
     if (themis_server_create(&config, &server) != THEMIS_OK)

@@ -13,6 +13,7 @@ enum { MAX_CONNECTIONS = 8, TIMEOUT_SECONDS = 10 };
 struct themis_server_metrics_http {
     struct MHD_Daemon *daemon;
     themis_server_metrics_text_fn text;
+    themis_server_metrics_health_fn health;
     void *arg;
 };
 
@@ -34,9 +35,17 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
     return result;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
+/* A text that lasts. */
+static enum MHD_Result plain_answer(struct MHD_Connection *connection, unsigned status, const char *text)
 {
     return answer(connection, status, NULL, text, MHD_RESPMEM_PERSISTENT);
+}
+
+static enum MHD_Result health_answer(const themis_server_metrics_http_t *http, struct MHD_Connection *connection)
+{
+    const char *fault = http->health(http->arg);
+
+    return plain_answer(connection, fault ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, fault ? fault : "ok\n");
 }
 
 static enum MHD_Result on_get(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
@@ -46,17 +55,20 @@ static enum MHD_Result on_get(void *arg, struct MHD_Connection *connection, cons
     themis_server_metrics_http_t *http = arg;
 
     if (strcmp(method, "GET") != 0)
-        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is served\n");
+        return plain_answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is served\n");
+    if (strcmp(url, "/healthz") == 0)
+        return health_answer(http, connection);
     if (strcmp(url, "/metrics") != 0)
-        return refuse(connection, MHD_HTTP_NOT_FOUND, "only /metrics is served\n");
+        return plain_answer(connection, MHD_HTTP_NOT_FOUND, "only /metrics and /healthz are served\n");
     char *text = http->text(http->arg);
     if (text == NULL)
-        return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
+        return plain_answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
     return answer(connection, MHD_HTTP_OK, type, text, MHD_RESPMEM_MUST_FREE);
 }
 
 themis_status_t themis_server_metrics_http_start(const char *host, uint16_t port, themis_server_metrics_text_fn text,
-                                                 void *arg, themis_server_metrics_http_t **http)
+                                                 themis_server_metrics_health_fn health, void *arg,
+                                                 themis_server_metrics_http_t **http)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
 
@@ -70,6 +82,7 @@ themis_status_t themis_server_metrics_http_start(const char *host, uint16_t port
     if (made == NULL)
         return THEMIS_NO_MEMORY;
     made->text = text;
+    made->health = health;
     made->arg = arg;
     made->daemon =
         MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, NULL, NULL, on_get, made, MHD_OPTION_SOCK_ADDR,

@@ -52,6 +52,16 @@ static char *on_scrape(void *server)
     return themis_server_monitoring_text(server);
 }
 
+static const char *on_health(void *arg)
+{
+    themis_server_t *server = arg;
+
+    pthread_mutex_lock(&server->lock);
+    int draining = server->drain.active;
+    pthread_mutex_unlock(&server->lock);
+    return draining ? "draining\n" : NULL;
+}
+
 themis_status_t themis_server_monitoring_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
@@ -61,8 +71,8 @@ themis_status_t themis_server_monitoring_create(themis_server_t *server)
         return THEMIS_NO_MEMORY;
     if (config->metrics_port == 0)
         return THEMIS_OK;
-    return themis_server_metrics_http_start(config->metrics_listen, (uint16_t)config->metrics_port, on_scrape, server,
-                                            &server->monitoring->http);
+    return themis_server_metrics_http_start(config->metrics_listen, (uint16_t)config->metrics_port, on_scrape,
+                                            on_health, server, &server->monitoring->http);
 }
 
 void themis_server_monitoring_destroy(themis_server_t *server)

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "server/access.h"
 #include "server/groups.h"
 #include "server/name_db.h"
@@ -160,7 +161,7 @@ static themis_status_t name_find(themis_server_namespace_t *names, const themis_
     if (status == THEMIS_OK)
         status = themis_server_name_db_get(names->db, path, attr);
     if (status == THEMIS_NO_ENTRY && is_root(path)) {
-        *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777};
+        *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777, .uid = geteuid(), .gid = getegid()};
         status = THEMIS_OK;
     }
     return status;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <config.h>
 
 /* The jobs that have samples. */
 typedef struct shown {
@@ -140,11 +141,11 @@ static void put_direct(FILE *out, const themis_server_direct_usage_t *direct)
 static void put_server(FILE *out, const themis_server_open_metrics_t *server, uint32_t jobs,
                        const themis_sched_t *sched)
 {
-    put_family(out, "themis_server", "info", "The server and its policy.");
+    put_family(out, "themis_server", "info", "The server, its version and its policy.");
     fputs("themis_server_info{name=\"", out);
     put_label(out, server->name);
-    fprintf(out, "\",index=\"%u\",policy=\"%s\",draw=\"%s\"} 1\n", server->index, themis_sched_policy(sched),
-            themis_sched_draw(sched));
+    fprintf(out, "\",index=\"%u\",version=\"%s\",policy=\"%s\",draw=\"%s\"} 1\n", server->index, PACKAGE_VERSION,
+            themis_sched_policy(sched), themis_sched_draw(sched));
     put_gauge(out, "themis_jobs", "Jobs that have asked for something.", jobs);
     put_gauge(out, "themis_sessions", "Sessions of clients.", server->sessions);
     put_gauge(out, "themis_workers", "Worker threads.", server->workers);

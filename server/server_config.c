@@ -2,17 +2,10 @@
 #define _GNU_SOURCE
 #include "server/server_config.h"
 #include <assert.h>
-#include <errno.h>
-#include <libgen.h>
-#include <netdb.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 #include "proto/proto.h"
-#include "sched/policy.h"
-#include "store/space.h"
 #include "util/clock.h"
 #include "util/config.h"
 
@@ -52,6 +45,7 @@ static const config_key_t keys[] = {
     {TEXT_KEY("server", state), RESTART, NULL, "directory of the namespace (none: in memory)"},
     {NUMBER_KEY("server", workers, 0, 1024), RESTART, "0", "threads, 0 for one per core, at least 2"},
     {CHOICE_KEY("server", log, "error|warn|info|debug"), RELOAD, "info", "level of messages"},
+    {TEXT_KEY("server", log_file), RELOAD, NULL, "file for messages, opened again on SIGHUP (standard error)"},
     {TIME_KEY("server", drain), RELOAD, "10s", "time for queued requests when the server stops"},
     {TIME_KEY("server", lease), RELOAD, "15s", "time that locks outlive a lost connection"},
     {TIME_KEY("server", lock_wait), RELOAD, "10m",
@@ -178,6 +172,29 @@ typedef struct reading {
     char why[128]; /* more than the status says */
 } reading_t;
 
+/* Where the key belongs, or which sections there are. */
+static void unknown_explain(reading_t *reading, const char *section, const char *name)
+{
+    size_t used = 0;
+    int known = 0;
+
+    for (size_t i = 0; i < KEYS; i++) {
+        known |= strcmp(keys[i].section, section) == 0;
+        if (strcmp(keys[i].name, name) == 0) {
+            snprintf(reading->why, sizeof reading->why, "%s belongs to [%s]", name, keys[i].section);
+            return;
+        }
+    }
+    if (known) {
+        snprintf(reading->why, sizeof reading->why, "no such key");
+        return;
+    }
+    for (size_t i = 0; i < KEYS; i++)
+        if (i == 0 || strcmp(keys[i].section, keys[i - 1].section) != 0)
+            used += (size_t)snprintf(reading->why + used, sizeof reading->why - used, "%s [%s]",
+                                     used ? "," : "no such section; a server reads", keys[i].section);
+}
+
 static themis_status_t on_entry(void *arg, const char *section, const char *name, const char *value, int line)
 {
     reading_t *reading = arg;
@@ -192,7 +209,7 @@ static themis_status_t on_entry(void *arg, const char *section, const char *name
         snprintf(reading->why, sizeof reading->why, "already set in line %d", reading->config->line[i]);
         return THEMIS_CONFIG;
     }
-    snprintf(reading->why, sizeof reading->why, "no such key");
+    unknown_explain(reading, section, name);
     return THEMIS_CONFIG;
 }
 
@@ -261,137 +278,18 @@ themis_status_t themis_server_config_address(const themis_server_config_t *confi
     return THEMIS_OK;
 }
 
-/* --- checks over several keys ------------------------------------------------------------------------------------ */
-
-typedef struct checking {
-    themis_server_config_t *config;
-    char *error;
-    size_t size;
-} checking_t;
-
-/* Reports what is wrong with the key of `member`, and where its value comes from. Returns THEMIS_CONFIG. */
-__attribute__((format(printf, 3, 4))) static themis_status_t check_failed(const checking_t *checking,
-                                                                          const void *member, const char *format, ...)
+size_t themis_server_config_where(const themis_server_config_t *config, const void *member, char *text, size_t size)
 {
-    size_t offset = (size_t)((const char *)member - (const char *)checking->config), i = 0;
-    char why[512];
-    va_list list;
+    size_t offset = (size_t)((const char *)member - (const char *)config), i = 0;
+    char file[THEMIS_SERVER_CONFIG_TEXT + 16] = "";
 
     while (i < KEYS - 1 && keys[i].offset != offset)
         i++;
-    va_start(list, format);
-    vsnprintf(why, sizeof why, format, list);
-    va_end(list);
-    int line = checking->config->line[i];
+    int line = config->line[i];
     if (line > 0)
-        snprintf(checking->error, checking->size, "%s:%d: [%s] %s: %s", checking->config->path, line, keys[i].section,
-                 keys[i].name, why);
-    else
-        snprintf(checking->error, checking->size, "%s[%s] %s: %s", line < 0 ? "option " : "", keys[i].section,
-                 keys[i].name, why);
-    return THEMIS_CONFIG;
-}
-
-/* Counts the servers, checks their addresses and finds this one among them if `index` is not given. */
-static themis_status_t check_servers(const checking_t *checking)
-{
-    themis_server_config_t *config = checking->config;
-    char host[256];
-    uint16_t port;
-    uint32_t count = 0;
-    themis_status_t status;
-
-    while ((status = themis_server_config_address(config, count, host, &port)) == THEMIS_OK) {
-        if (config->index < 0 && port == config->port && strcmp(host, config->listen) == 0)
-            config->index = count;
-        count++;
-    }
-    if (status != THEMIS_RANGE || (count == 0 && *config->servers))
-        return check_failed(checking, config->servers, "entry %u is not host:port", count + 1);
-    if (count)
-        config->count = count;
-    if (config->index < 0 && config->count > 1)
-        return check_failed(checking, &config->index, "needed, since listen and port match none of servers");
-    if (config->index < 0)
-        config->index = 0;
-    if (config->index >= config->count)
-        return check_failed(checking, &config->index, "%lld is not below the number of servers, %lld",
-                            (long long)config->index, (long long)config->count);
-    return THEMIS_OK;
-}
-
-/* `member`: policies with `separators` between them, or "any" where there are separators. */
-static themis_status_t check_policies(const checking_t *checking, const char *member, const char *separators)
-{
-    char name[sizeof checking->config->policy], why[256];
-    themis_sched_policy_t policy;
-
-    for (const char *at = member; *at; at += strspn(at, separators)) {
-        size_t length = strcspn(at, separators);
-        int fits = length < sizeof name;
-        snprintf(name, sizeof name, "%.*s", (int)length, at);
-        at += length;
-        if (*separators && strcmp(name, "any") == 0)
-            continue;
-        if (!fits || themis_sched_policy_parse(name, &policy, why, sizeof why) != THEMIS_OK)
-            return check_failed(checking, member, "%.200s: %s", name, fits ? why : "too long");
-    }
-    return THEMIS_OK;
-}
-
-/* An IPv4 address that can be listened at, or the name of a host that has one. */
-static themis_status_t check_address(const checking_t *checking, const char *member)
-{
-    const struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *found = NULL;
-    int failed = *member ? getaddrinfo(member, NULL, &wanted, &found) : 0;
-
-    if (failed)
-        return check_failed(checking, member, "%s: %s", member, gai_strerror(failed));
-    if (found)
-        freeaddrinfo(found);
-    return THEMIS_OK;
-}
-
-static themis_status_t check_store(const checking_t *checking)
-{
-    const themis_server_config_t *config = checking->config;
-    int posix = strcmp(config->store, "posix") == 0;
-    char parent[THEMIS_SERVER_CONFIG_TEXT];
-
-    if (config->stripe_size % 4096)
-        return check_failed(checking, &config->stripe_size, "must be a multiple of 4 KiB");
-    if (posix && !*config->directory)
-        return check_failed(checking, config->directory, "needed by the posix store");
-    if (posix && !*config->state)
-        return check_failed(checking, config->state, "needed by the posix store, so that names last as long as bytes");
-    snprintf(parent, sizeof parent, "%s", config->file);
-    if (!posix && config->size > THEMIS_STORE_SPACE_MAX_BYTES)
-        return check_failed(checking, &config->size, "an arena of %llu bytes is not possible: use 4 KiB to 16 TiB",
-                            (unsigned long long)config->size);
-    if (!posix && *config->file && access(dirname(parent), W_OK) != 0)
-        return check_failed(checking, config->file, "%s: %s", config->file, strerror(errno));
-    return THEMIS_OK;
-}
-
-themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size)
-{
-    const checking_t checking = {config, error, size};
-    themis_status_t status = check_servers(&checking);
-
-    if (status == THEMIS_OK)
-        status = check_store(&checking);
-    if (status == THEMIS_OK)
-        status = check_policies(&checking, config->policy, "");
-    if (status == THEMIS_OK)
-        status = check_policies(&checking, config->policies, ", ");
-    if (status == THEMIS_OK)
-        status = check_address(&checking, config->listen);
-    if (status == THEMIS_OK && config->metrics_port)
-        status = check_address(&checking, config->metrics_listen);
-    if (status == THEMIS_OK && config->heartbeat == 0)
-        status = check_failed(&checking, &config->heartbeat, "must not be 0");
-    return status;
+        snprintf(file, sizeof file, "%s:%d: ", config->path, line);
+    int used = snprintf(text, size, "%s[%s] %s: ", line < 0 ? "option " : file, keys[i].section, keys[i].name);
+    return (size_t)used < size ? (size_t)used : size - 1;
 }
 
 void themis_server_config_reload(themis_server_config_t *config, const themis_server_config_t *fresh, char *kept,

@@ -15,19 +15,20 @@ enum { THEMIS_SERVER_CONFIG_TEXT = 4096, THEMIS_SERVER_CONFIG_KEYS = 64 };
 
 typedef struct themis_server_config {
     /* [server] */
-    char name[256];                          /* of this server in messages; default host:port */
-    char listen[256];                        /* host or address; empty: all */
-    int64_t port;                            /* 0: any */
-    char servers[THEMIS_SERVER_CONFIG_TEXT]; /* "host:port,host:port" of all servers, in the order that clients use */
-    int64_t count;                           /* number of servers, where `servers` is not given */
-    int64_t index;                           /* of this server among them; -1: found by its own address */
-    char state[THEMIS_SERVER_CONFIG_TEXT];   /* directory of the namespace; empty: in memory */
-    int64_t workers;                         /* threads; 0: one for each core, at least 2 */
-    char log[16];                            /* level */
-    uint64_t drain;                          /* ns that queued requests have when the server stops */
-    uint64_t lease;                          /* ns that locks and replies outlive their connection */
-    uint64_t lock_wait;                      /* ns that a request may wait for a lock; 0: without end */
-    uint64_t stall_limit;                    /* ns that a transfer may wait for its client */
+    char name[256];                           /* of this server in messages; default host:port */
+    char listen[256];                         /* host or address; empty: all */
+    int64_t port;                             /* 0: any */
+    char servers[THEMIS_SERVER_CONFIG_TEXT];  /* "host:port,host:port" of all servers, in the order that clients use */
+    int64_t count;                            /* number of servers, where `servers` is not given */
+    int64_t index;                            /* of this server among them; -1: found by its own address */
+    char log_file[THEMIS_SERVER_CONFIG_TEXT]; /* empty: standard error */
+    char state[THEMIS_SERVER_CONFIG_TEXT];    /* directory of the namespace; empty: in memory */
+    int64_t workers;                          /* threads; 0: one for each core, at least 2 */
+    char log[16];                             /* level */
+    uint64_t drain;                           /* ns that queued requests have when the server stops */
+    uint64_t lease;                           /* ns that locks and replies outlive their connection */
+    uint64_t lock_wait;                       /* ns that a request may wait for a lock; 0: without end */
+    uint64_t stall_limit;                     /* ns that a transfer may wait for its client */
     /* [store] */
     char store[16];                            /* "arena" or "posix" */
     uint64_t size;                             /* bytes */
@@ -68,9 +69,13 @@ themis_status_t themis_server_config_read(themis_server_config_t *config, const 
 themis_status_t themis_server_config_set(themis_server_config_t *config, const char *option, const char *value,
                                          char *error, size_t size);
 
-/* Checks what single keys cannot show: policies, addresses, directories, and keys that depend on each other. Fills in
- * `count` and `index` from `servers`. */
+/* Checks what single keys cannot show: policies, addresses, directories, keys that depend on each other, and an arena
+ * that is larger than memory. Fills in `count` and `index` from `servers`. */
 themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size);
+
+/* Where the value of a key comes from, to begin a message with: "file:line: [section] key: ". `member`: of *config.
+ * Returns the length, which is below `size`. */
+size_t themis_server_config_where(const themis_server_config_t *config, const void *member, char *text, size_t size);
 
 /* Takes over from `fresh` what a running server can change; `kept` lists the other keys that differ, separated by
  * commas. */

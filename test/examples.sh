@@ -54,10 +54,13 @@ check "themis run starts servers of its own" limit 90 env -u THEMIS_SERVERS $(ru
 # The second time: nothing is compiled, and all is verified. quickstart has its build tree in build, wherever tests are run.
 quickstart() {
     : >"$T/before"
-    limit 90 env -u THEMIS_SERVERS sh "$THEMIS_SRC/examples/quickstart.sh" >"$T/quick" 2>&1 || { cat "$T/quick" && return 1; }
+    limit 180 env -u THEMIS_SERVERS QUICKSTART_MIB=16 sh "$THEMIS_SRC/examples/quickstart.sh" >"$T/quick" 2>&1 || { cat "$T/quick" && return 1; }
     took=$(sed -n 's/^== quickstart: every byte verified, after \([0-9]*\) s$/\1/p' "$T/quick")
     cat "$T/quick"
-    [ -n "$took" ] && [ "$(grep -c '^\(cube\|btio\): .* 4 ranks, .* median of 3 times: .* MiB/s, every byte verified$' "$T/quick")" = 2 ] &&
+    [ -n "$took" ] && [ "$(grep -c '^\(cube\|btio\): .* 4 ranks, themis:.* median of 3 times: .* MiB/s, every byte verified$' "$T/quick")" = 2 ] &&
+        [ "$(grep -c '^\(cube\|btio\): 1[0-9][0-9] x .* 1[56]\.[0-9] MiB, 4 ranks, ufs:.* MiB/s, every byte verified$' "$T/quick")" = 2 ] &&
+        [ "$(grep -c '^\(cube\|btio\): themis: is [0-9.]* times as fast as ufs: for writing, [0-9.]* times for reading$' "$T/quick")" = 2 ] &&
+        [ "$(grep -c '^ [123]\. ' "$T/quick")" = 3 ] && [ ! -e "$THEMIS_BUILD/quickstart.file" ] &&
         [ "$(grep -c '^ *[01]  127.0.0.1:[0-9]* *arena ' "$T/quick")" = 2 ] &&
         [ "$(grep -c '^  layout    stripes of 1048576 bytes on 2 servers, the first on server [01]$' "$T/quick")" = 2 ] && grep -q '^  themis_servers  *127.0.0.1:' "$T/quick"
 }

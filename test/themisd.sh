@@ -31,28 +31,50 @@ fails_with() {
     }
 }
 
-# warns TEXT COMMAND...: the command succeeds, and its message has TEXT.
-warns() {
-    wanted=$1
-    shift
-    "$@" >"$T/said" 2>&1 && grep -qF -- "$wanted" "$T/said" || {
-        cat "$T/said"
-        return 1
-    }
-}
-
 check "--check accepts a good file" limit 10 themisd -c "$conf" --check
 sed 's/job-fair/user-than-size-fair/' "$conf" >"$T/bad.conf"
 check "--check names file, line and key of a wrong policy" fails_with "$T/bad.conf:7: [sharing] policy" limit 10 themisd -c "$T/bad.conf" --check
 check "and of an option" fails_with "[sharing] policies: nonsense" limit 10 themisd -c "$conf" --policies nonsense --check
 check "--check refuses an arena that is too large" fails_with "[store] size: an arena of" limit 10 themisd --size 900t --check
-check "and warns of one that is larger than memory" warns "of memory" limit 10 themisd --size 8t --check
+check "and one that is larger than memory" fails_with "of memory that th" limit 10 themisd --size 8t --check
+check "which does not start either" fails_with "[store] size: 8388608 MiB are more than the" limit 10 themisd --listen 127.0.0.1 --port 0 --size 8t
+check "unless it is in a file, which has to have the space" fails_with "MiB do not fit into $T" limit 10 themisd --size 8t --file "$T/huge" --check
+check "-c of a directory is not an empty file" fails_with "$T: Is a directory" limit 10 themisd -c "$T" --check
+printf '[stroe]\nsize = 1m\n' >"$T/bad.conf"
+check "a key in a wrong section: where it belongs" fails_with "$T/bad.conf:2: [stroe] size = 1m: " limit 10 themisd -c "$T/bad.conf" --check
+check "by name" grep -qF "size belongs to [store]" "$T/said"
+printf '\n[stroe]\nsise = 1m\n' >"$T/bad.conf"
+check "an unknown section" fails_with "$T/bad.conf:3: [stroe] sise = 1m: " limit 10 themisd -c "$T/bad.conf" --check
+check "with the sections that there are" grep -qF "no such section; a server reads [server], [store]" "$T/said"
+check "a server that is not in its list is named" fails_with "this server, 127.0.0.1:7711 by listen and port, is not in the list" \
+    limit 10 themisd --listen 127.0.0.1 --port 7711 --servers 127.0.0.1:1,127.0.0.1:2 --check
+check "an address of another host" fails_with "[server] listen: 192.0.2.1 is not an address of this host" limit 10 themisd --listen 192.0.2.1 --check
+check "also that of the metrics" fails_with "[metrics] metrics_listen: 192.0.2.1 is not an address" \
+    limit 10 themisd --metrics-listen 192.0.2.1 --metrics-port 7712 --check
+check "a server whose name cannot be resolved" fails_with "[server] servers: no-such-host.invalid" \
+    limit 30 themisd --servers no-such-host.invalid:7711 --check
+check "a directory above that is missing" fails_with "[server] state: $T/none: No such file" limit 10 themisd --state "$T/none/state" --check
+: >"$T/plain"
+check "one that is a file" fails_with "[server] state: $T/plain is not a directory" limit 10 themisd --state "$T/plain" --check
+mkdir -m 0755 "$T/mine"
+says_owner() { limit 10 themisd --state "$T/mine" --check | grep -q "^state = $T/mine: of $(id -un), mode 0755, [0-9]* MiB free\$"; }
+check "--check tells whose a directory is, and its space" says_owner
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 0755 "$T"
+    check "a directory in which the user may not write" fails_with "belongs to root, mode 0755: user nobody cannot write there" \
+        limit 10 setpriv --reuid=65534 --clear-groups "$(command -v themisd)" --state "$T/mine" --check
+else
+    skip "a directory in which the user may not write" "not root, or no setpriv"
+fi
 sed 's/^servers = .*/servers = junk/' "$conf" >"$T/client.conf"
 check "a client names file, line and key of a wrong list" fails_with "$T/client.conf:9: [client] servers = junk" \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
 sed 's/^servers = /server = /' "$conf" >"$T/client.conf"
 check "and of an unknown key" fails_with "$T/client.conf:9: [client] server = " \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
+
+check "a log file in no directory" fails_with "[server] log_file: $T/none: No such file" limit 10 themisd --log-file "$T/none/log" --check
+check "which does not start either" fails_with "log_file = $T/none/log: No such file" limit 10 themisd --listen 127.0.0.1 --port 0 --log-file "$T/none/log"
 
 # unit: systemd's unit starts the installed server at the host's address.
 unit() {
@@ -131,6 +153,54 @@ check "SIGTERM drains and stops" draining_or_done
 wait "$writer" || true
 check "queued requests failed for no other reason than the stop" sh -c '! grep -iE "i/o error|malformed|protocol" "$1"' sh "$T/cp.log"
 daemon=
+# With metrics, and a log file that is rotated.
+free_port
+metrics=http://127.0.0.1:$testlib_port
+sed -i 's/ = 65m/ = 64m/' "$conf"
+check "a server with a log file starts" start_daemon --log-file "$T/themisd.log" --metrics-port "$testlib_port" --store-bandwidth 8m
+check "whose messages go there" grep -q "listens at port" "$T/themisd.log"
+check "/healthz is 200" [ "$(curl -s --max-time 10 -o "$T/health" -w '%{http_code}' "$metrics/healthz")$(cat "$T/health")" = 200ok ]
+version=$(themisd --version | cut -d' ' -f2)
+check "metrics have the version" sh -c 'curl -s --max-time 10 "$1/metrics" | grep -q "^themis_server_info{.*,version=\"$2\","' sh "$metrics" "$version"
+mv "$T/themisd.log" "$T/themisd.log.1"
+kill -HUP "$daemon"
+check "SIGHUP opens the log again" await grep -qs "configuration reloaded" "$T/themisd.log"
+check "and leaves the old one" sh -c '! grep -q reloaded "$1/themisd.log.1"' sh "$T"
+mv "$T/themisd.log" "$T/themisd.log.2"
+sed -i 's/policy = fifo/policy = nonsense/' "$conf"
+kill -HUP "$daemon"
+check "also where the configuration is wrong" await grep -qs "old configuration stays" "$T/themisd.log"
+sed -i 's/policy = nonsense/policy = fifo/' "$conf"
+timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
+writer=$!
+check "requests are queued again" await is_queued
+kill -TERM "$daemon"
+unhealthy() { [ "$(curl -s --max-time 2 -w '%{http_code}' "$metrics/healthz")" = "draining
+503" ]; }
+check "/healthz is 503 while it drains" await unhealthy
+check "it ends" await gone
+wait "$writer" || true
+daemon=
+
+# --- examples for administrators
+
+examples=$THEMIS_PREFIX/share/doc/themis/examples
+for file in grafana.json themis.rules.yml themisd.logrotate; do
+    check "$file is installed" [ -s "$examples/$file" ]
+done
+if command -v promtool >/dev/null; then
+    check "Prometheus accepts the alert rules" limit 30 promtool check rules "$examples/themis.rules.yml"
+    cp "$examples/themis.rules.yml" "$T" && cp "$THEMIS_SRC/test/lib/alerts.yml" "$T"
+    check "each alert fires when it should" limit 30 promtool test rules "$T/alerts.yml"
+    check "each of them is tried" sh -c '[ "$(sed -n "s/^ *- alert: //p" "$1/themis.rules.yml" | sort)" = "$(sed -n "s/^ *alertname: //p" "$1/alerts.yml" | sort -u)" ]' sh "$T"
+else
+    skip "alert rules" "promtool is not installed"
+fi
+if command -v logrotate >/dev/null; then
+    check "logrotate accepts its file" limit 30 logrotate -d "$examples/themisd.logrotate"
+else
+    skip "logrotate accepts its file" "logrotate is not installed"
+fi
 start_servers 1
 check "a port in use is reported with its address" fails_with "cannot listen at $THEMIS_SERVERS: address already in use" \
     limit 30 themisd --listen 127.0.0.1 --port "${THEMIS_SERVERS##*:}" --size 64m

@@ -247,6 +247,12 @@ a:b_15:00.nc" ]' sh "$T"
     check "--keep with checksums" tells 'of its own' $alone --stage-in "$T/in" --verify --keep "$T/kept" -- true
     check "keeps all" diff -r "$T/in" "$T/kept/in"
     check "--stage-out of what is not there" fails 1 'stage-out /absent:.* failed' $alone --stage-out "/absent:$T/absent" -- true
+    check "and not all of it is said to be copied" fails 1 'could not be copied, see above, is lost' $alone --stage-in "$T/in" --stage-out "/absent:$T/absent" -- true
+    check "files that have been copied are not said to be lost" tells 'what --stage-out named has been copied before' $alone --stage-in "$T/in" --stage-out "/in:$T/again" -- true
+    check "a --stage-out into no directory: before the command" fails 1 "cannot make $T/none/x: $T/none: No such file or directory; the command is not run" \
+        $alone --stage-out "/in:$T/none/x" -- touch "$T/was-run"
+    check "as with --keep" fails 1 'the command is not run' $alone --keep "$T/none/x" -- touch "$T/was-run"
+    check "which has not been run" [ ! -e "$T/was-run" ]
     check "a wrong --stage-out" fails 2 'expected /PATH-ON-SERVERS:FILE' $alone --stage-out absent -- true
 }
 # after_term: SIGTERM of run ends the command, and what is to be copied out is.

@@ -36,4 +36,5 @@ static int run_cat(int argc, char **argv)
     return result;
 }
 
-const themis_tools_command_t themis_tools_cat = {"cat", "PATH...", "Writes files to standard output.", NULL, run_cat};
+const themis_tools_command_t themis_tools_cat = {"cat", "PATH...", "Writes files to standard output.",
+                                                 NULL,  run_cat,   1};

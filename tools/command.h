@@ -16,12 +16,15 @@ typedef struct themis_tools_command {
     const char *summary;               /* one line */
     const char *options;               /* one line for each, or NULL */
     int (*run)(int argc, char **argv); /* argv[0] is the name */
+    int patterns;                      /* 1: operands such as themis:/d/x*.h5 become what matches */
 } themis_tools_command_t;
 
 extern const themis_tools_command_t themis_tools_run, themis_tools_start, themis_tools_stop, themis_tools_status;
 extern const themis_tools_command_t themis_tools_ls, themis_tools_stat, themis_tools_cp, themis_tools_cat;
 extern const themis_tools_command_t themis_tools_jobs, themis_tools_policy, themis_tools_top;
 extern const themis_tools_command_t themis_tools_rm, themis_tools_mkdir, themis_tools_rmdir, themis_tools_mv;
+extern const themis_tools_command_t themis_tools_chmod, themis_tools_chown, themis_tools_df, themis_tools_du;
+extern const themis_tools_command_t themis_tools_find, themis_tools_tail;
 extern const themis_tools_command_t themis_tools_topo, themis_tools_plan, themis_tools_periodic;
 
 /* Runs a subcommand; the functions below are for it. */

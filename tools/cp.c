@@ -158,7 +158,8 @@ static int run_cp(int argc, char **argv)
 }
 
 const themis_tools_command_t themis_tools_cp = {
-    "cp", "[-rpnuq] [-L or -P] [-j N] [--verify] FROM... TO",
+    "cp",
+    "[-rpnuq] [-L or -P] [-j N] [--verify] FROM... TO",
     "Copies files to servers, from servers, or between them; - is standard input or output.",
     "  -r   directories too, with all below them\n"
     "  -p   keeps the mode, and on this host times and, where allowed, owner\n"
@@ -169,4 +170,5 @@ const themis_tools_command_t themis_tools_cp = {
     "  -j N  N files at a time\n"
     "  --verify  reads again what was written, and compares checksums\n"
     "  -q   no progress on the terminal\n",
-    run_cp};
+    run_cp,
+    1};

@@ -97,7 +97,7 @@ static int is_unused(themis_t *session)
     return unused;
 }
 
-void themis_tools_discard_tell(const char *list, int failed, int (*cancelled)(void))
+void themis_tools_discard_tell(const char *list, const char *note, int failed, int (*cancelled)(void))
 {
     census_t census = {.cancelled = cancelled};
     themis_options_t options;
@@ -113,8 +113,8 @@ void themis_tools_discard_tell(const char *list, int failed, int (*cancelled)(vo
     else if (is_volatile(census.session))
         census_take(&census);
     if (census.files > 0 && !cancelled())
-        themis_tools_note("%s%llu file%s, %.1f MiB, discarded with the servers; --keep DIR or --stage-out copies",
+        themis_tools_note("%s%llu file%s, %.1f MiB, discarded with the servers; %s",
                           census.files >= MAX_COUNTED ? "at least " : "", (unsigned long long)census.files,
-                          census.files == 1 ? "" : "s", (double)census.bytes / 0x1p20);
+                          census.files == 1 ? "" : "s", (double)census.bytes / 0x1p20, note);
     themis_disconnect(census.session);
 }

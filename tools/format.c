@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/format.h"
-#include <stdio.h>
+#include <unistd.h>
 
 /* With three digits and a unit; units[0] is none. */
 static const char *value_format(double value, double base, const char *units, char *text)
@@ -22,4 +22,12 @@ const char *themis_tools_format_bytes(double bytes, char *text)
 const char *themis_tools_format_count(double count, char *text)
 {
     return count < 99999.5 ? value_format(count, 1000, " ", text) : value_format(count, 1000, " kMGTPE", text);
+}
+
+void themis_tools_format_name(const char *name, FILE *out)
+{
+    int terminal = isatty(fileno(out));
+
+    for (; *name; name++)
+        putc(terminal && ((unsigned char)*name < ' ' || *name == 127) ? '?' : *name, out);
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers of at most 5 characters. `text` has 8 bytes; both return it. */
+/* Numbers of at most 5 characters, and names. `text` has 8 bytes and is returned. */
 #ifndef THEMIS_TOOLS_FORMAT_H
 #define THEMIS_TOOLS_FORMAT_H
+#include <stdio.h>
 
 /* "1.5G", in powers of 1024. */
 const char *themis_tools_format_bytes(double bytes, char *text);
 /* "99999", "100k", "2.5M", in powers of 1000. */
 const char *themis_tools_format_count(double count, char *text);
+
+/* A name or path as it is; on a terminal with ? for control characters, which would change its state. */
+void themis_tools_format_name(const char *name, FILE *out);
 #endif

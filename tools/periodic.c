@@ -119,6 +119,10 @@ static int run_periodic(int argc, char **argv)
                                              {0}};
     int at, result;
 
+    if (argc > 2 && strcmp(argv[1], "plan") == 0 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+        themis_tools_command_help(&themis_tools_periodic, stdout);
+        return THEMIS_TOOLS_OK;
+    }
     if (argc < 3 || strcmp(argv[1], "plan") != 0)
         return themis_tools_usage();
     at = 1 + themis_tools_options(argc - 1, argv + 1, options);

@@ -65,5 +65,9 @@ static int run_rm(int argc, char **argv)
 }
 
 const themis_tools_command_t themis_tools_rm = {
-    "rm", "[-r] [-f] PATH...", "Removes files, with -r directories and all below them.",
-    "  -r   directories too, with all below them\n  -f   what does not exist is no error\n", run_rm};
+    "rm",
+    "[-r] [-f] PATH...",
+    "Removes files, with -r directories and all below them.",
+    "  -r   directories too, with all below them\n  -f   what does not exist is no error\n",
+    run_rm,
+    1};

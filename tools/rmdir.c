@@ -15,4 +15,5 @@ static int run_rmdir(int argc, char **argv)
     return themis_tools_session_each_path(argc, argv, options, directory_remove, NULL);
 }
 
-const themis_tools_command_t themis_tools_rmdir = {"rmdir", "PATH...", "Removes empty directories.", NULL, run_rmdir};
+const themis_tools_command_t themis_tools_rmdir = {"rmdir", "PATH...", "Removes empty directories.",
+                                                   NULL,    run_rmdir, 1};

@@ -78,6 +78,15 @@ static int copy_run(void *arg, char **command)
     return themis_tools_supervisor_run(&supervised);
 }
 
+/* How what was copied relates to what is discarded. */
+static const char *discard_note(const themis_tools_staging_t *staging, int copied)
+{
+    if (copied != THEMIS_TOOLS_OK)
+        return "what could not be copied, see above, is lost";
+    return staging->out.count > 0 ? "what --stage-out named has been copied before"
+                                  : "--keep DIR or --stage-out copies";
+}
+
 /* The command between the copies to and from the servers. The latter are made whatever became of it. */
 static int stages_run(running_t *running)
 {
@@ -89,9 +98,9 @@ static int stages_run(running_t *running)
     if (!themis_tools_supervisor_go_on())
         return result;
     int copied = themis_tools_staging_end(&running->staging, copy_run, running);
-    if (running->with_servers && !running->staging.quiet && !running->staging.keep)
-        themis_tools_discard_tell(running->servers.list, result > 0 && result < CANNOT_RUN,
-                                  themis_tools_supervisor_signal);
+    if (running->with_servers && !running->staging.quiet && (!running->staging.keep || copied != THEMIS_TOOLS_OK))
+        themis_tools_discard_tell(running->servers.list, discard_note(&running->staging, copied),
+                                  result > 0 && result < CANNOT_RUN, themis_tools_supervisor_signal);
     return result == THEMIS_TOOLS_OK ? copied : result;
 }
 

@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "util/memory_limit.h"
 
 enum { MIN_KIB = 65536, MAX_WARM_KIB = 262144 };
 
-/* Half of the free memory, divided among all; pages are allocated as they are used. */
+/* Half of the free memory, or of what a cgroup leaves, divided among all; pages are allocated as they are used. */
 static unsigned long long default_kib(int count)
 {
-    unsigned long long kib = 0;
+    int cgroup;
+    unsigned long long kib = 0, limit = themis_util_memory_limit("", &cgroup) / 1024;
     char line[256];
     FILE *file = fopen("/proc/meminfo", "re");
 
@@ -22,7 +24,7 @@ static unsigned long long default_kib(int count)
             break;
     if (file)
         fclose(file);
-    kib = kib / 2 / (unsigned)count;
+    kib = (kib < limit ? kib : limit) / 2 / (unsigned)count;
     return (kib > MIN_KIB ? kib : MIN_KIB) & ~3ull;
 }
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "tools/staging.h"
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "tools/command.h"
 #include "tools/sessions.h"
@@ -66,17 +70,63 @@ void themis_tools_stage_free(themis_tools_stage_t *stage)
     *stage = (themis_tools_stage_t){0};
 }
 
-int themis_tools_staging_check(const themis_tools_staging_t *staging)
+/* Can `to` be written, or be made in its directory? */
+static int target_check(const char *option, const char *to)
+{
+    struct stat info;
+    char parent[PATH_MAX], cause[256];
+
+    if (themis_tools_session_is_remote(to))
+        return THEMIS_TOOLS_OK;
+    if (snprintf(parent, sizeof parent, "%s", to) >= (int)sizeof parent)
+        return themis_tools_misuse("%s: the path is too long", option);
+    if (stat(to, &info) == 0) {
+        int mode = S_ISDIR(info.st_mode) ? W_OK | X_OK : W_OK;
+        return access(to, mode) == 0 ? THEMIS_TOOLS_OK
+                                     : themis_tools_error("%s: %s: %s; the command is not run", option, to,
+                                                          strerror_r(errno, cause, sizeof cause));
+    }
+    const char *directory = dirname(parent);
+    if (access(directory, W_OK | X_OK) != 0)
+        return themis_tools_error("%s: cannot make %s: %s: %s; the command is not run", option, to, directory,
+                                  strerror_r(errno, cause, sizeof cause));
+    return THEMIS_TOOLS_OK;
+}
+
+static int in_check(const char *text)
 {
     themis_tools_stage_t stage;
+    int result = themis_tools_stage_in_parse(text, &stage);
+
+    if (result == THEMIS_TOOLS_OK)
+        themis_tools_stage_free(&stage);
+    return result;
+}
+
+static int out_check(const char *text)
+{
+    themis_tools_stage_t stage;
+    char option[PATH_MAX];
+    int result = themis_tools_stage_out_parse(text, &stage);
+
+    if (result != THEMIS_TOOLS_OK)
+        return result;
+    snprintf(option, sizeof option, "--stage-out %s", text);
+    result = target_check(option, stage.to);
+    themis_tools_stage_free(&stage);
+    return result;
+}
+
+int themis_tools_staging_check(const themis_tools_staging_t *staging)
+{
     int result = THEMIS_TOOLS_OK;
 
     for (int i = 0; i < staging->in.count && result == THEMIS_TOOLS_OK; i++)
-        if ((result = themis_tools_stage_in_parse(staging->in.texts[i], &stage)) == THEMIS_TOOLS_OK)
-            themis_tools_stage_free(&stage);
+        result = in_check(staging->in.texts[i]);
     for (int i = 0; i < staging->out.count && result == THEMIS_TOOLS_OK; i++)
-        if ((result = themis_tools_stage_out_parse(staging->out.texts[i], &stage)) == THEMIS_TOOLS_OK)
-            themis_tools_stage_free(&stage);
+        result = out_check(staging->out.texts[i]);
+    if (staging->keep && result == THEMIS_TOOLS_OK)
+        result = target_check("--keep", staging->keep);
     return result;
 }
 

@@ -21,7 +21,8 @@ int themis_tools_stage_in_parse(const char *text, themis_tools_stage_t *stage);
 int themis_tools_stage_out_parse(const char *text, themis_tools_stage_t *stage);
 void themis_tools_stage_free(themis_tools_stage_t *stage);
 
-/* Parses all; nothing is copied. */
+/* Parses all, and looks whether targets can be written, since after hours of the command it would be too late. Nothing
+ * is copied. */
 int themis_tools_staging_check(const themis_tools_staging_t *staging);
 
 /* Runs one copy, by whatever runs a command ("PROGRAM cp -r ..."); returns its status. */

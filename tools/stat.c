@@ -53,6 +53,9 @@ static int run_stat(int argc, char **argv)
     return result;
 }
 
-const themis_tools_command_t themis_tools_stat = {"stat", "[--json] PATH...",
+const themis_tools_command_t themis_tools_stat = {"stat",
+                                                  "[--json] PATH...",
                                                   "Shows attributes, size and layout of files and directories.",
-                                                  "  --json   as JSON\n", run_stat};
+                                                  "  --json   as JSON\n",
+                                                  run_stat,
+                                                  1};

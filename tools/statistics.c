@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/statistics.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,22 +235,28 @@ void themis_tools_statistics_release(themis_tools_statistics_t *sample)
     *sample = (themis_tools_statistics_t){0};
 }
 
+static json_int_t whole(double value)
+{
+    return (json_int_t)llround(value);
+}
+
 static json_t *server_json(const themis_tools_server_t *server)
 {
-    return json_pack("{s:b, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "reachable", server->reachable, "name",
-                     server->name, "policy", server->policy, "draw", server->draw, "jobs", server->jobs, "queued",
-                     server->queued, "capacity_bytes", server->capacity, "used_bytes", server->used, "read_bytes_per_s",
-                     server->read_s, "written_bytes_per_s", server->written_s);
+    return json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reachable", server->reachable, "name",
+                     server->name, "policy", server->policy, "draw", server->draw, "jobs", whole(server->jobs),
+                     "queued", whole(server->queued), "capacity_bytes", whole(server->capacity), "used_bytes",
+                     whole(server->used), "read_bytes_per_s", whole(server->read_s), "written_bytes_per_s",
+                     whole(server->written_s));
 }
 
 static json_t *job_json(const themis_tools_job_t *job)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "job", job->id,
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:f, s:f, s:I, s:I, s:I, s:f, s:I, s:I, s:I}", "job", job->id,
                      "uid", (json_int_t)job->uid, "gid", (json_int_t)job->gid, "nodes", (json_int_t)job->nodes,
                      "priority", (json_int_t)job->priority, "active", job->active, "share_due", job->due, "share_got",
-                     job->got, "read_bytes_per_s", job->read_s, "written_bytes_per_s", job->written_s, "queued",
-                     job->queued, "wait_ms", job->wait_ms, "bytes_read", job->bytes_read, "bytes_written",
-                     job->bytes_written, "requests", job->requests);
+                     job->got, "read_bytes_per_s", whole(job->read_s), "written_bytes_per_s", whole(job->written_s),
+                     "queued", whole(job->queued), "wait_ms", job->wait_ms, "bytes_read", whole(job->bytes_read),
+                     "bytes_written", whole(job->bytes_written), "requests", whole(job->requests));
 }
 
 json_t *themis_tools_statistics_json(const themis_tools_statistics_t *sample)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include "util/clock.h"
 #include "util/status.h"
 
@@ -67,12 +68,26 @@ static int on_entry(void *arg, const char *section, const char *key, const char 
     return 0;
 }
 
+/* NULL: errno says why. Opening a directory succeeds, and reading it looks like an empty file. */
+static FILE *file_open(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    struct stat kind;
+
+    if (file && fstat(fileno(file), &kind) == 0 && S_ISDIR(kind.st_mode)) {
+        fclose(file);
+        errno = EISDIR;
+        return NULL;
+    }
+    return file;
+}
+
 themis_status_t themis_util_config_read(const char *path, themis_util_config_entry_fn entry, void *arg, char *error,
                                         size_t size)
 {
     reading_t reading = {.path = path, .entry = entry, .arg = arg, .error = error, .size = size};
 
-    reading.file = fopen(path, "re");
+    reading.file = file_open(path);
     if (!reading.file) {
         int cause = errno;
         snprintf(error, size, "%s: %s", path, strerror(cause));

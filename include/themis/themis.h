@@ -123,7 +123,11 @@ THEMIS_API themis_status_t themis_unlink(themis_t *session, const char *path);
 /* Replaces a file of the new name. A directory is moved with all that is below it, entry by entry: not atomic, but
  * after a crash each entry has at least one of its names. */
 THEMIS_API themis_status_t themis_rename(themis_t *session, const char *from, const char *to);
+/* The owner and uid 0 may. */
 THEMIS_API themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode);
+/* UINT32_MAX leaves the owner or the group. Only uid 0 changes the owner; the owner may give a file to a group of his.
+ */
+THEMIS_API themis_status_t themis_chown(themis_t *session, const char *path, uint32_t uid, uint32_t gid);
 
 /*
  * Called for each entry, in byte order of names; a value other than 0 ends the listing, with success. Every name that

@@ -192,6 +192,14 @@ static char *three_words(void *arg)
     return strdup("a b c\n# EOF\n");
 }
 
+/* Takes requests as long as *arg is below 2. */
+static const char *full_on_request(void *arg)
+{
+    _Atomic int *calls = arg;
+
+    return *calls < 2 ? NULL : "full\n";
+}
+
 /* A port of loopback that is free now. */
 static uint16_t free_port(void)
 {
@@ -229,7 +237,8 @@ START_TEST(metrics_are_served_over_http)
     _Atomic int calls = 0;
     uint16_t port = free_port();
 
-    ck_assert_int_eq(themis_server_metrics_http_start("", port, three_words, &calls, &http), THEMIS_OK);
+    ck_assert_int_eq(themis_server_metrics_http_start("", port, three_words, full_on_request, &calls, &http),
+                     THEMIS_OK);
     ask(port, "GET /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 200 OK"));
     ck_assert_ptr_nonnull(strstr(answer, "application/openmetrics-text"));
@@ -240,8 +249,16 @@ START_TEST(metrics_are_served_over_http)
     ask(port, "DELETE /metrics HTTP/1.0\r\n\r\n", answer, sizeof answer);
     ck_assert_ptr_nonnull(strstr(answer, " 405 "));
     ck_assert_int_eq(calls, 1);
+    calls = 1;
+    ask(port, "GET /healthz HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    ck_assert_ptr_nonnull(strstr(answer, " 200 OK"));
+    calls = 2;
+    ask(port, "GET /healthz HTTP/1.0\r\n\r\n", answer, sizeof answer);
+    ck_assert_ptr_nonnull(strstr(answer, " 503 "));
+    ck_assert_ptr_nonnull(strstr(answer, "full\n"));
     themis_server_metrics_http_stop(http);
-    ck_assert_int_eq(themis_server_metrics_http_start("nowhere", port, three_words, &calls, &http), THEMIS_CONFIG);
+    ck_assert_int_eq(themis_server_metrics_http_start("nowhere", port, three_words, full_on_request, &calls, &http),
+                     THEMIS_CONFIG);
 }
 END_TEST
 

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The configuration reader, the status codes, the clock and the check of addresses. */
+#define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "test/lib/run.h"
+#include "test/lib/scratch.h"
 #include "util/clock.h"
 #include "util/config.h"
 #include "util/memory.h"
+#include "util/memory_limit.h"
 #include "util/status.h"
 
 START_TEST(bytes_have_units)
@@ -129,6 +133,51 @@ START_TEST(the_clock_can_be_driven)
 }
 END_TEST
 
+static void file_make(const char *directory, const char *name, const char *text)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s%s", test_scratch, directory);
+    for (char *at = path + strlen(test_scratch) + 1; *at; at++)
+        if (*at == '/') {
+            *at = '\0';
+            mkdir(path, 0700);
+            *at = '/';
+        }
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s%s/%s", test_scratch, directory, name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+START_TEST(a_cgroup_limits_memory)
+{
+    int cgroup = 7;
+
+    test_scratch_make();
+    uint64_t all = themis_util_memory_limit(test_scratch, &cgroup);
+    ck_assert_int_eq(cgroup, 0);
+    ck_assert_uint_gt(all, 1 << 20);
+    file_make("/proc/self", "cgroup", "0::/job/step\n");
+    ck_assert_uint_eq(themis_util_memory_limit(test_scratch, &cgroup), all);
+    file_make("/sys/fs/cgroup/job/step", "memory.max", "max\n");
+    ck_assert_uint_eq(themis_util_memory_limit(test_scratch, &cgroup), all);
+    ck_assert_int_eq(cgroup, 0);
+    file_make("/sys/fs/cgroup/job", "memory.max", "1048576\n"); /* of the group above */
+    ck_assert_uint_eq(themis_util_memory_limit(test_scratch, &cgroup), 1 << 20);
+    ck_assert_int_eq(cgroup, 1);
+    file_make("/proc/self", "cgroup", "5:cpu:/job\n4:cpuset,memory:/a\n1:name=memory:/b\n");
+    file_make("/sys/fs/cgroup/memory/a", "memory.limit_in_bytes", "524288\n");
+    file_make("/sys/fs/cgroup/memory/b", "memory.limit_in_bytes", "4096\n");
+    ck_assert_uint_eq(themis_util_memory_limit(test_scratch, &cgroup), 512 << 10);
+    file_make("/proc/self", "cgroup", "nonsense\n:\n4:memory\n");
+    ck_assert_uint_eq(themis_util_memory_limit(test_scratch, &cgroup), all);
+    test_scratch_remove();
+}
+END_TEST
+
 START_TEST(memory_is_there_or_not)
 {
     enum { ROOM = 1 << 20, BLOCK = 1 << 16 };
@@ -164,6 +213,6 @@ int main(void)
     test_case(suite, "all", 20, NULL, NULL,
               TESTS({bytes_have_units, 1}, {durations_have_units, 1}, {integers_are_bounded, 1},
                     {a_file_is_read_with_line_numbers, 1}, {errors_name_file_line_and_key, 1}, {statuses_convert, 1},
-                    {the_clock_can_be_driven, 1}, {memory_is_there_or_not, 1}));
+                    {the_clock_can_be_driven, 1}, {memory_is_there_or_not, 1}, {a_cgroup_limits_memory, 1}));
     return test_run(suite);
 }

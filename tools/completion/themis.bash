@@ -15,7 +15,11 @@ _themis() {
     local word=${line##* } paths
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(themis --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p') --help --version" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(themis --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p') help --help --version" -- "$cur")
+        return
+    fi
+    if [ "$COMP_CWORD" = 2 ] && [ "${COMP_WORDS[1]}" = help ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(themis --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$cur")
         return
     fi
     case $word in

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks of the configuration over several keys, and against what this machine has. */
+#include <errno.h>
+#include <libgen.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "sched/policy.h"
+#include "server/server_config.h"
+#include "store/space.h"
+#include "util/memory_limit.h"
+
+typedef struct checking {
+    themis_server_config_t *config;
+    char *error;
+    size_t size;
+} checking_t;
+
+/* Reports what is wrong with the key of `member`, and where its value comes from. Returns THEMIS_CONFIG. */
+__attribute__((format(printf, 3, 4))) static themis_status_t check_failed(const checking_t *checking,
+                                                                          const void *member, const char *format, ...)
+{
+    size_t used = themis_server_config_where(checking->config, member, checking->error, checking->size);
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(checking->error + used, checking->size - used, format, list);
+    va_end(list);
+    return THEMIS_CONFIG;
+}
+
+/* Counts the servers, checks their addresses and finds this one among them if `index` is not given. */
+static themis_status_t check_servers(const checking_t *checking)
+{
+    themis_server_config_t *config = checking->config;
+    char host[256];
+    uint16_t port;
+    uint32_t count = 0;
+    themis_status_t status;
+
+    while ((status = themis_server_config_address(config, count, host, &port)) == THEMIS_OK) {
+        if (config->index < 0 && port == config->port && strcmp(host, config->listen) == 0)
+            config->index = count;
+        count++;
+    }
+    if (status != THEMIS_RANGE || (count == 0 && *config->servers))
+        return check_failed(checking, config->servers, "entry %u is not host:port", count + 1);
+    if (count)
+        config->count = count;
+    if (config->index < 0 && config->count > 1)
+        return check_failed(checking, config->servers,
+                            "this server, %s:%lld by listen and port, is not in the list; set index if it is one of "
+                            "them by another name",
+                            *config->listen ? config->listen : "(listen is not set)", (long long)config->port);
+    if (config->index < 0)
+        config->index = 0;
+    if (config->index >= config->count)
+        return check_failed(checking, &config->index, "%lld is not below the number of servers, %lld",
+                            (long long)config->index, (long long)config->count);
+    return THEMIS_OK;
+}
+
+/* `member`: policies with `separators` between them, or "any" where there are separators. */
+static themis_status_t check_policies(const checking_t *checking, const char *member, const char *separators)
+{
+    char name[sizeof checking->config->policy], why[256];
+    themis_sched_policy_t policy;
+
+    for (const char *at = member; *at; at += strspn(at, separators)) {
+        size_t length = strcspn(at, separators);
+        int fits = length < sizeof name;
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        at += length;
+        if (*separators && strcmp(name, "any") == 0)
+            continue;
+        if (!fits || themis_sched_policy_parse(name, &policy, why, sizeof why) != THEMIS_OK)
+            return check_failed(checking, member, "%.200s: %s", name, fits ? why : "too long");
+    }
+    return THEMIS_OK;
+}
+
+/* An IPv4 address that can be listened at, or the name of a host that has one. */
+static themis_status_t check_address(const checking_t *checking, const char *member)
+{
+    const struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    int failed = *member ? getaddrinfo(member, NULL, &wanted, &found) : 0;
+
+    if (failed)
+        return check_failed(checking, member, "%s: %s", member, gai_strerror(failed));
+    if (found)
+        freeaddrinfo(found);
+    return THEMIS_OK;
+}
+
+/* Pages are allocated as they are used: too large an arena would end this process then, not at the start. */
+static themis_status_t check_memory(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+    int cgroup;
+    uint64_t limit = themis_util_memory_limit("", &cgroup);
+
+    if (strcmp(config->store, "arena") != 0 || *config->file || config->size <= limit)
+        return THEMIS_OK;
+    return check_failed(checking, &config->size,
+                        "%llu MiB are more than the %llu MiB of memory that %s; use less, or a file",
+                        (unsigned long long)(config->size >> 20), (unsigned long long)(limit >> 20),
+                        cgroup ? "the cgroup of this process has" : "this machine has");
+}
+
+static themis_status_t check_store(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+    int posix = strcmp(config->store, "posix") == 0;
+    char parent[THEMIS_SERVER_CONFIG_TEXT];
+
+    if (config->stripe_size % 4096)
+        return check_failed(checking, &config->stripe_size, "must be a multiple of 4 KiB");
+    if (posix && !*config->directory)
+        return check_failed(checking, config->directory, "needed by the posix store");
+    if (posix && !*config->state)
+        return check_failed(checking, config->state, "needed by the posix store, so that names last as long as bytes");
+    snprintf(parent, sizeof parent, "%s", config->file);
+    if (!posix && config->size > THEMIS_STORE_SPACE_MAX_BYTES)
+        return check_failed(checking, &config->size, "an arena of %llu bytes is not possible: use 4 KiB to 16 TiB",
+                            (unsigned long long)config->size);
+    if (!posix && *config->file && access(dirname(parent), W_OK) != 0)
+        return check_failed(checking, config->file, "%s: %s", config->file, strerror(errno));
+    return THEMIS_OK;
+}
+
+themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size)
+{
+    const checking_t checking = {config, error, size};
+    themis_status_t status = check_servers(&checking);
+
+    if (status == THEMIS_OK)
+        status = check_store(&checking);
+    if (status == THEMIS_OK)
+        status = check_memory(&checking);
+    if (status == THEMIS_OK)
+        status = check_policies(&checking, config->policy, "");
+    if (status == THEMIS_OK)
+        status = check_policies(&checking, config->policies, ", ");
+    if (status == THEMIS_OK)
+        status = check_address(&checking, config->listen);
+    if (status == THEMIS_OK && config->metrics_port)
+        status = check_address(&checking, config->metrics_listen);
+    if (status == THEMIS_OK && config->heartbeat == 0)
+        status = check_failed(&checking, &config->heartbeat, "must not be 0");
+    return status;
+}
