@@ -64,7 +64,9 @@ void themis_server_session_end(themis_server_t *server, themis_server_session_t 
 {
     session->references++; /* requests that end below may hold the last one */
     themis_server_queue_cancel(server, session);
-    themis_server_locks_end_session(server->locks, session->number);
+    themis_server_locks_cancel_waits(server->locks, session->incarnation);
+    if (!session->in_service) /* else with its last slice, which may be a write under a lock */
+        themis_server_locks_end_session(server->locks, session->incarnation);
     if (session->conn)
         themis_server_session_lose_connection(server, session);
     themis_server_direct_end_session(server, session);

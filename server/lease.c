@@ -20,7 +20,7 @@ static void session_check_silence(themis_server_t *server, themis_server_session
     uint64_t silent = now > session->last_heard ? now - session->last_heard : 0;
 
     if (silent >= limit + server->config.lease) {
-        if (session->requests || themis_server_locks_has_session(server->locks, session->number)) {
+        if (session->requests || themis_server_locks_has_session(server->locks, session->incarnation)) {
             themis_server_session_disconnect(server, session);
             session_expire(server, session, "silent", silent);
             return;

@@ -43,7 +43,11 @@ static themis_status_t tables_create(themis_server_t *server)
     if (status == THEMIS_OK)
         status = themis_server_counters_create(&server->counters);
     if (status == THEMIS_OK)
-        status = themis_server_locks_create(themis_server_lock_requests_granted, server, &server->locks);
+        status = themis_server_locks_create(&themis_server_lock_requests_events, server, &server->locks);
+    /* of a store that survives there may be locks from before */
+    if (status == THEMIS_OK)
+        status =
+            themis_server_fences_create(has_arena(&server->config) ? 0 : themis_util_clock_wall(), &server->fences);
     return status;
 }
 
@@ -215,6 +219,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);
     themis_server_locks_destroy(server->locks);
+    themis_server_fences_destroy(server->fences);
     themis_server_counters_destroy(server->counters);
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);

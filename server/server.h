@@ -21,6 +21,7 @@
 #include "sched/job_table.h"
 #include "sched/sched.h"
 #include "server/counters.h"
+#include "server/fences.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/server_config.h"
@@ -90,6 +91,7 @@ typedef struct themis_server {
     struct themis_server_request *closing; /* list: ended requests whose objects are still open */
     themis_server_sessions_t *sessions;
     themis_server_locks_t *locks;
+    themis_server_fences_t *fences;
     struct themis_server_direct *direct;
     themis_server_counters_t *counters;
     themis_server_discarded_t unauthenticated; /* messages by connections without a session */
