@@ -2,6 +2,7 @@
 #include "server/client_session.h"
 #include "server/direct.h"
 #include "server/peers.h"
+#include "server/pending.h"
 #include "server/queue.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -93,4 +94,5 @@ void themis_server_session_count_discarded(themis_server_t *server, themis_net_c
         themis_server_session_disconnect(server, session);
     else
         themis_net_conn_close(conn);
+    themis_server_pending_forget(server, conn);
 }

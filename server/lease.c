@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "server/client_session.h"
+#include "server/pending.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -62,6 +63,7 @@ void themis_server_lease_expire(themis_server_t *server, uint64_t now)
         else if (!session->conn && now - session->lost >= server->config.lease)
             session_expire(server, session, "lost", now - session->lost);
     }
+    themis_server_pending_expire(server, now);
     themis_server_locks_expire_waits(server->locks, server->config.lock_wait);
     themis_sched_job_table_expire(server->jobs, now, limit, NULL, NULL);
     jobs_remove_inactive(server, now);

@@ -13,6 +13,7 @@
 #include "server/lock_requests.h"
 #include "server/monitoring.h"
 #include "server/peers.h"
+#include "server/pending.h"
 #include "server/server_policy.h"
 #include "server/slices.h"
 #include "util/clock.h"
@@ -146,6 +147,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
     if (getrandom(&made->incarnation, sizeof made->incarnation, 0) != sizeof made->incarnation)
         made->incarnation = themis_util_clock_wall();
     made->started = themis_util_clock_now();
+    themis_server_pending_init(made);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == THEMIS_OK; i++)
         status = parts[i](made);
     if (status == THEMIS_OK)
@@ -215,6 +217,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_server_peers_destroy(server);
     if (server->sessions)
         sessions_end(server);
+    themis_server_pending_clear(server);
     themis_net_destroy(server->net);
     themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);

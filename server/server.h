@@ -64,6 +64,14 @@ typedef struct themis_server_drain {
     uint64_t end; /* ns */
 } themis_server_drain_t;
 
+/* Connections without a session (pending.c). */
+typedef struct themis_server_pending {
+    struct themis_server_pending_conn *list; /* oldest first */
+    uint32_t per_user;                       /* as many may be of one user */
+    uint64_t closed;                         /* by this server, since the start */
+    uint64_t warn_again;                     /* ns */
+} themis_server_pending_t;
+
 /* Counters since the start. */
 typedef struct themis_server_totals {
     uint64_t heartbeats;
@@ -95,6 +103,7 @@ typedef struct themis_server {
     struct themis_server_direct *direct;
     themis_server_counters_t *counters;
     themis_server_discarded_t unauthenticated; /* messages by connections without a session */
+    themis_server_pending_t pending;
     themis_server_workers_t workers;
     themis_server_slices_t slices;
     themis_server_drain_t drain;
