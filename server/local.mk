@@ -7,7 +7,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/direct_state.h server/dispatch.c server/dispatch.h server/drain.c server/drain.h server/engine.c \
 	server/engine.h server/fences.c server/fences.h server/groups.c server/groups.h server/identity.c server/identity.h \
 	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
-	server/lock_deadlock.c server/lock_requests.c server/lock_requests.h server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
+	server/lock_deadlock.c server/lock_requests.c server/lock_requests.h server/lock_table.c server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \
 	server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h server/pending.c server/pending.h server/queue.c \

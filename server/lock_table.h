@@ -35,6 +35,26 @@ typedef struct themis_server_lock_file {
     UT_hash_handle hh;
 } themis_server_lock_file_t;
 
+struct themis_server_locks {
+    const themis_server_lock_events_t *events;
+    void *arg;
+    themis_server_lock_file_t *files;
+    themis_server_lock_holder_t *owners;
+    uint64_t held, waiting;
+    uint64_t searches; /* for deadlocks, so far */
+};
+
+/* NULL: the object has no locks. */
+themis_server_lock_file_t *themis_server_lock_table_find(themis_server_locks_t *locks, uint64_t object);
+/* Forgets a file without locks. */
+void themis_server_lock_table_drop_if_empty(themis_server_locks_t *locks, themis_server_lock_file_t *file);
+
+/* Makes a lock, in its owner's list and in none of the file's yet; NULL when memory is short. */
+themis_server_lock_t *themis_server_lock_table_add(themis_server_locks_t *locks, uint64_t object,
+                                                   const themis_server_lock_owner_t *key);
+/* Frees a lock that is in none of the file's lists. The file stays, even if it is empty now. */
+void themis_server_lock_table_remove(themis_server_locks_t *locks, themis_server_lock_t *lock);
+
 static inline int themis_server_lock_conflicts(const themis_server_lock_t *a, const themis_server_lock_t *b)
 {
     return a->begin < b->end && b->begin < a->end && (a->exclusive || b->exclusive) && a->owner != b->owner;

@@ -11,15 +11,6 @@ typedef themis_server_lock_t lock_t;
 typedef themis_server_lock_holder_t owner_t;
 typedef themis_server_lock_file_t file_t;
 
-struct themis_server_locks {
-    const themis_server_lock_events_t *events;
-    void *arg;
-    file_t *files;
-    owner_t *owners;
-    uint64_t held, waiting;
-    uint64_t searches; /* for deadlocks, so far */
-};
-
 themis_status_t themis_server_locks_create(const themis_server_lock_events_t *events, void *arg,
                                            themis_server_locks_t **locks)
 {
@@ -56,99 +47,6 @@ void themis_server_locks_destroy(themis_server_locks_t *locks)
     free(locks);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
-/* NULL: the object has no locks. */
-static file_t *file_find(themis_server_locks_t *locks, uint64_t object)
-{
-    file_t *file;
-
-    HASH_FIND(hh, locks->files, &object, sizeof object, file);
-    return file;
-}
-
-/* Finds it or makes it; NULL when memory is short. */
-static file_t *file_get(themis_server_locks_t *locks, uint64_t object)
-{
-    file_t *file = file_find(locks, object);
-
-    if (file)
-        return file;
-    file = calloc(1, sizeof *file);
-    if (!file)
-        return NULL;
-    file->object = object;
-    HASH_ADD(hh, locks->files, object, sizeof object, file);
-    if (file->hh.tbl)
-        return file;
-    free(file);
-    return NULL;
-}
-
-static void file_drop_if_empty(themis_server_locks_t *locks, file_t *file)
-{
-    if (file->held || file->waiting)
-        return;
-    HASH_DELETE(hh, locks->files, file);
-    free(file);
-}
-
-/* --- owners and their locks --------------------------------------------------------------------------------------- */
-
-/* Finds it or makes it; NULL when memory is short. */
-static owner_t *owner_get(themis_server_locks_t *locks, const themis_server_lock_owner_t *key)
-{
-    owner_t *owner;
-
-    HASH_FIND(hh, locks->owners, key, sizeof *key, owner);
-    if (owner)
-        return owner;
-    owner = calloc(1, sizeof *owner);
-    if (!owner)
-        return NULL;
-    owner->key = *key;
-    HASH_ADD(hh, locks->owners, key, sizeof owner->key, owner);
-    if (owner->hh.tbl)
-        return owner;
-    free(owner);
-    return NULL;
-}
-
-static void owner_drop_if_empty(themis_server_locks_t *locks, owner_t *owner)
-{
-    if (owner->locks)
-        return;
-    HASH_DELETE(hh, locks->owners, owner);
-    free(owner);
-}
-
-/* Makes a lock, in its owner's list and in none of the file's yet; NULL when memory is short. */
-static lock_t *lock_create(themis_server_locks_t *locks, uint64_t object, const themis_server_lock_owner_t *key)
-{
-    file_t *file = file_get(locks, object);
-    owner_t *owner = file ? owner_get(locks, key) : NULL;
-    lock_t *lock = owner ? calloc(1, sizeof *lock) : NULL;
-
-    if (lock) {
-        lock->file = file;
-        lock->owner = owner;
-        DL_APPEND2(owner->locks, lock, owner_prev, owner_next);
-    } else if (owner) {
-        owner_drop_if_empty(locks, owner);
-    }
-    if (!lock && file)
-        file_drop_if_empty(locks, file);
-    return lock;
-}
-
-/* The file stays, even if it is empty now. */
-static void lock_free(themis_server_locks_t *locks, lock_t *lock)
-{
-    DL_DELETE2(lock->owner->locks, lock, owner_prev, owner_next);
-    owner_drop_if_empty(locks, lock->owner);
-    free(lock);
-}
-
 /* --- conflicts ---------------------------------------------------------------------------------------------------- */
 
 /* Is there a conflict with a lock that is held, or that waits before `until` (NULL: with any that waits)? */
@@ -182,7 +80,7 @@ static void lock_release(themis_server_locks_t *locks, lock_t *lock)
 {
     DL_DELETE(lock->file->held, lock);
     locks->held--;
-    lock_free(locks, lock);
+    themis_server_lock_table_remove(locks, lock);
 }
 
 /* Ends a wait with `status`. */
@@ -191,7 +89,7 @@ static void lock_refuse(themis_server_locks_t *locks, lock_t *lock, themis_statu
     DL_DELETE(lock->file->waiting, lock);
     locks->waiting--;
     locks->events->granted(locks->arg, lock->waiter, status);
-    lock_free(locks, lock);
+    themis_server_lock_table_remove(locks, lock);
 }
 
 /* The owner holds all of the range in one lock, at least as strong. */
@@ -227,7 +125,7 @@ static themis_status_t lock_place(themis_server_locks_t *locks, lock_t *lock)
         locks->waiting++;
         return THEMIS_IN_PROGRESS;
     }
-    lock_free(locks, lock);
+    themis_server_lock_table_remove(locks, lock);
     return status;
 }
 
@@ -237,7 +135,7 @@ themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t 
 {
     if (range->length == 0)
         return THEMIS_OK;
-    lock_t *lock = lock_create(locks, object, owner);
+    lock_t *lock = themis_server_lock_table_add(locks, object, owner);
     if (!lock)
         return THEMIS_NO_MEMORY;
     lock->begin = range->offset;
@@ -261,7 +159,7 @@ static void file_grant_waiting(themis_server_locks_t *locks, file_t *file)
         lock_hold(locks, lock);
         locks->events->granted(locks->arg, lock->waiter, THEMIS_OK);
     }
-    file_drop_if_empty(locks, file);
+    themis_server_lock_table_drop_if_empty(locks, file);
 }
 
 /* Cuts [begin, end) out of a held lock: nothing, one part or two remain. */
@@ -270,7 +168,7 @@ static themis_status_t lock_cut(themis_server_locks_t *locks, lock_t *lock, uint
     if (begin <= lock->begin && end >= lock->end) {
         lock_release(locks, lock);
     } else if (begin > lock->begin && end < lock->end) {
-        lock_t *second = lock_create(locks, lock->file->object, &lock->owner->key);
+        lock_t *second = themis_server_lock_table_add(locks, lock->file->object, &lock->owner->key);
         if (!second)
             return THEMIS_NO_MEMORY;
         second->begin = end;
@@ -292,7 +190,7 @@ themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_
                                            const themis_server_lock_owner_t *owner)
 {
     uint64_t end = range_end(range);
-    file_t *file = file_find(locks, object);
+    file_t *file = themis_server_lock_table_find(locks, object);
     themis_status_t status = THEMIS_OK;
     lock_t *lock, *next;
 
