@@ -42,7 +42,7 @@ typedef struct themis_client_call {
     themis_client_bytes_t message, reply;
 
     /* of a READ or WRITE */
-    uint64_t object;
+    uint64_t object, epoch;
     uint32_t index; /* of the object */
     themis_util_runs_t runs;
     struct iovec *memory; /* owned array; the pieces are the caller's */

@@ -15,6 +15,7 @@ struct themis_file {
     themis_client_direct_file_t direct;
 
     struct {
+        uint64_t epoch;       /* that LOCK was granted with */
         uint64_t owner;       /* differs from handle to handle of a session */
         _Atomic int used;     /* 1: there may be locks at the server */
         uint64_t count;       /* themis_lock without their themis_unlock */

@@ -9,7 +9,7 @@
 #include "client/short_read.h"
 #include "client/split.h"
 
-enum { SMALL_BYTES = 64 << 10 };
+enum { SMALL_BYTES = 64 << 10, MAX_RENEWALS = 16 };
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
@@ -71,6 +71,7 @@ static themis_request_t *request_create(themis_file_t *file, themis_proto_opcode
     request->path = file->path;
     request->layout = &file->layout;
     request->object = file->attr.id;
+    request->epoch = themis_client_lock_epoch(file);
     request->opcode = opcode;
     request->bytes = bytes;
     request->remaining = 0;
@@ -105,16 +106,60 @@ static themis_status_t request_start(themis_file_t *file, const themis_list_t *l
 
 /* --- completion --------------------------------------------------------------------------------------------------- */
 
-/* Adds up what the calls moved; the first error counts. */
-static void finish_data(themis_request_t *request)
+/* A server knows a later epoch of the locks that a call was made under. */
+static int call_is_fenced(themis_client_call_t *call, const char *path)
 {
     themis_proto_body_t reply;
 
-    request->phase = THEMIS_CLIENT_PHASE_DONE;
-    for (size_t i = 0; i < request->call_count && request->status == THEMIS_OK; i++) {
-        request->status = themis_client_call_result(request->calls[i], request->path, &reply);
-        if (request->status == THEMIS_OK)
+    return call->epoch && themis_client_call_result(call, path, &reply) == THEMIS_LOCKED;
+}
+
+/* Starts the calls that were refused again, with the present epoch, if the locks are still held. */
+static themis_status_t request_renew(themis_request_t *request)
+{
+    uint64_t epoch;
+
+    if (request->renewals++ >= MAX_RENEWALS)
+        return THEMIS_LOCKED; /* with the text of a call's result */
+    themis_status_t status = themis_client_lock_renew(request->file, &epoch);
+    for (size_t i = 0; i < request->call_count && status == THEMIS_OK; i++) {
+        if (!call_is_fenced(request->calls[i], request->path))
+            continue;
+        request->calls[i]->epoch = epoch;
+        themis_client_call_start(request->calls[i], request->opcode, NULL, &request->remaining);
+    }
+    return status;
+}
+
+/* Adds up what the calls moved; the first error counts. *fenced: some are to be renewed. */
+static themis_status_t sum_up(themis_request_t *request, int *fenced)
+{
+    themis_proto_body_t reply;
+
+    request->moved = 0;
+    for (size_t i = 0; i < request->call_count; i++) {
+        themis_status_t status = themis_client_call_result(request->calls[i], request->path, &reply);
+        if (status == THEMIS_OK)
             request->moved += reply.io_done.bytes;
+        else if (status == THEMIS_LOCKED && request->calls[i]->epoch)
+            *fenced = 1;
+        else
+            return status;
+    }
+    return THEMIS_OK;
+}
+
+static void finish_data(themis_request_t *request)
+{
+    int fenced = 0;
+
+    request->phase = THEMIS_CLIENT_PHASE_DONE;
+    request->status = sum_up(request, &fenced);
+    if (request->status == THEMIS_OK && fenced) {
+        request->status = request_renew(request);
+        if (request->status == THEMIS_OK)
+            request->phase = THEMIS_CLIENT_PHASE_DATA;
+        return;
     }
     if (request->status != THEMIS_OK || request->moved >= request->bytes)
         return;
@@ -184,6 +229,12 @@ static themis_status_t access_check(themis_file_t *file, const themis_list_t *li
     return status == THEMIS_OK ? themis_client_lock_check(file) : status;
 }
 
+/* Under a lock nothing is moved directly: a server could not refuse it when the lock was lost. */
+static int move_directly(themis_file_t *file, const themis_list_t *list, themis_proto_opcode_t opcode, uint64_t bytes)
+{
+    return !themis_client_lock_epoch(file) && themis_client_direct_move(file, list, opcode == THEMIS_OP_WRITE, bytes);
+}
+
 static themis_status_t start_list(themis_file_t *file, const themis_list_t *list, themis_proto_opcode_t opcode,
                                   themis_request_t **request)
 {
@@ -192,7 +243,7 @@ static themis_status_t start_list(themis_file_t *file, const themis_list_t *list
 
     if (status != THEMIS_OK)
         return status;
-    if (!themis_client_direct_move(file, list, opcode == THEMIS_OP_WRITE, bytes))
+    if (!move_directly(file, list, opcode, bytes))
         return request_start(file, list, opcode, bytes, request);
     *request = request_create(file, opcode, bytes);
     if (!*request)
@@ -222,7 +273,7 @@ static themis_status_t move_list(themis_file_t *file, const themis_list_t *list,
 
     if (status != THEMIS_OK)
         return status;
-    if (!themis_client_direct_move(file, list, opcode == THEMIS_OP_WRITE, bytes)) {
+    if (!move_directly(file, list, opcode, bytes)) {
         status = request_start(file, list, opcode, bytes, &request);
         return status == THEMIS_OK ? themis_request_wait(request, done) : status;
     }

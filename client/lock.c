@@ -9,7 +9,7 @@ static uint32_t first_server(const themis_file_t *file)
     return themis_client_striping_server(&file->layout, 0, file->session->peers.count);
 }
 
-/* *incarnation (may be NULL): of the session at the server, when it replied. */
+/* *incarnation (may be NULL): of the session at the server, when it replied. Texts in *reply are not valid. */
 static themis_status_t ask_first_server(themis_file_t *file, themis_proto_opcode_t opcode, const void *request,
                                         themis_proto_body_t *reply, uint64_t *incarnation)
 {
@@ -25,14 +25,22 @@ static themis_status_t ask_first_server(themis_file_t *file, themis_proto_opcode
     return status;
 }
 
+/* What LOCK was granted with. */
+typedef struct grant {
+    uint64_t incarnation, epoch;
+} grant_t;
+
 static themis_status_t change_lock(themis_file_t *file, themis_proto_opcode_t opcode,
-                                   const themis_proto_lock_t *request, uint64_t *incarnation)
+                                   const themis_proto_lock_t *request, grant_t *grant)
 {
     themis_proto_body_t reply;
 
     if (request->offset > INT64_MAX)
         return themis_client_fail(THEMIS_RANGE, "%s: an offset of 2^63 or more", file->path);
-    return ask_first_server(file, opcode, request, &reply, incarnation);
+    themis_status_t status = ask_first_server(file, opcode, request, &reply, grant ? &grant->incarnation : NULL);
+    if (status == THEMIS_OK && grant)
+        grant->epoch = reply.granted.epoch;
+    return status;
 }
 
 /* --- locks that were lost ----------------------------------------------------------------------------------------- */
@@ -56,13 +64,17 @@ themis_status_t themis_client_lock_check(themis_file_t *file)
 }
 
 /* Counts a lock that was granted; returns 0 if those before it were lost. */
-static int count_lock(themis_file_t *file, uint64_t incarnation)
+static int count_lock(themis_file_t *file, const grant_t *grant)
 {
     pthread_mutex_lock(&file->session->poller.lock);
-    if (file->locks.count == 0)
-        file->locks.incarnation = incarnation;
-    int together = file->locks.incarnation == incarnation;
+    if (file->locks.count == 0) {
+        file->locks.incarnation = grant->incarnation;
+        file->locks.epoch = 0;
+    }
+    int together = file->locks.incarnation == grant->incarnation;
     file->locks.count += (uint64_t)together;
+    if (together && grant->epoch > file->locks.epoch)
+        file->locks.epoch = grant->epoch;
     pthread_mutex_unlock(&file->session->poller.lock);
     return together;
 }
@@ -72,6 +84,33 @@ static void uncount_lock(themis_file_t *file, int all)
     pthread_mutex_lock(&file->session->poller.lock);
     file->locks.count = all || !file->locks.count ? 0 : file->locks.count - 1;
     pthread_mutex_unlock(&file->session->poller.lock);
+}
+
+uint64_t themis_client_lock_epoch(themis_file_t *file)
+{
+    if (!file->locks.used)
+        return 0;
+    pthread_mutex_lock(&file->session->poller.lock);
+    uint64_t epoch = file->locks.count ? file->locks.epoch : 0;
+    pthread_mutex_unlock(&file->session->poller.lock);
+    return epoch;
+}
+
+themis_status_t themis_client_lock_renew(themis_file_t *file, uint64_t *epoch)
+{
+    themis_proto_lock_t request = {.object = file->attr.id, .owner = file->locks.owner};
+    grant_t grant;
+    themis_status_t status = change_lock(file, THEMIS_OP_LOCK, &request, &grant);
+
+    if (status != THEMIS_OK)
+        return status;
+    pthread_mutex_lock(&file->session->poller.lock);
+    int held = file->locks.count && file->locks.incarnation == grant.incarnation;
+    if (held && grant.epoch > file->locks.epoch)
+        file->locks.epoch = grant.epoch;
+    *epoch = file->locks.epoch;
+    pthread_mutex_unlock(&file->session->poller.lock);
+    return held ? THEMIS_OK : fail_lost(file);
 }
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */
@@ -85,13 +124,13 @@ themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t lengt
                                    .exclusive = (flags & THEMIS_LOCK_EXCLUSIVE) != 0,
                                    .wait = (flags & THEMIS_LOCK_TRY) == 0};
     themis_status_t status = themis_client_lock_check(file);
-    uint64_t incarnation = 0;
+    grant_t grant;
 
     if (status != THEMIS_OK || length == 0)
         return status;
     file->locks.used = 1;
-    status = change_lock(file, THEMIS_OP_LOCK, &request, &incarnation);
-    if (status != THEMIS_OK || count_lock(file, incarnation))
+    status = change_lock(file, THEMIS_OP_LOCK, &request, &grant);
+    if (status != THEMIS_OK || count_lock(file, &grant))
         return status;
     change_lock(file, THEMIS_OP_UNLOCK, &request, NULL);
     return fail_lost(file);

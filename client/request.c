@@ -24,6 +24,7 @@ themis_request_t *themis_client_request_get(themis_client_requests_t *requests)
     request->status = THEMIS_OK;
     request->moved = 0;
     request->direct = 0;
+    request->renewals = 0;
     return request;
 }
 
@@ -92,5 +93,6 @@ themis_status_t themis_client_request_add_call(themis_request_t *request, uint32
     request->calls[request->call_count++] = *result;
     (*result)->index = index;
     (*result)->object = request->object;
+    (*result)->epoch = request->epoch;
     return THEMIS_OK;
 }

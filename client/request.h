@@ -29,7 +29,7 @@ struct themis_request {
     themis_file_t *file;    /* borrowed, as are path and layout */
     const char *path;
     const themis_layout_t *layout;
-    uint64_t object;
+    uint64_t object, epoch; /* epoch: of the lock that it is made under; 0: none */
 
     themis_proto_opcode_t opcode;
     themis_client_phase_t phase;
@@ -37,6 +37,7 @@ struct themis_request {
     themis_status_t status;
     uint64_t bytes, moved;
     uint32_t remaining; /* calls that have not ended */
+    uint32_t renewals;  /* how often the epoch was */
     themis_client_call_t **calls;
     size_t call_count, call_capacity;
     themis_client_call_t **open; /* by object index: the call that is being filled */

@@ -183,6 +183,7 @@ static void code_entries(themis_proto_coder_t *coder, themis_proto_entries_t *en
 static void code_io(themis_proto_coder_t *coder, themis_proto_io_t *io)
 {
     themis_proto_code_u64(coder, &io->object);
+    themis_proto_code_u64(coder, &io->epoch);
     themis_proto_code_bytes(coder, io->descriptor, sizeof io->descriptor);
     themis_proto_code_u32(coder, &io->runs);
     if (!coder->bad)
@@ -259,8 +260,14 @@ static void code_lock(themis_proto_coder_t *coder, themis_proto_lock_t *lock)
     code_flag(coder, &lock->wait);
     if (coder->bad)
         return;
-    themis_proto_check(coder, lock->length > 0 && lock->offset <= INT64_MAX &&
+    themis_proto_check(coder, lock->offset <= INT64_MAX &&
                                   (lock->length == UINT64_MAX || lock->length <= INT64_MAX - lock->offset));
+}
+
+static void code_granted(themis_proto_coder_t *coder, themis_proto_granted_t *granted)
+{
+    themis_proto_code_u64(coder, &granted->epoch);
+    themis_proto_check(coder, !coder->bad && granted->epoch > 0);
 }
 
 static void code_counter(themis_proto_coder_t *coder, themis_proto_counter_t *counter)

@@ -50,7 +50,7 @@ enum {
     X(MAP, 39, map, mapped)          /* where an object's bytes are in the server's memory, for direct access */       \
     X(UNMAP, 40, object, none)       /* the client needs that no longer */                                             \
     X(SEGMENT, 41, segment, segment) /* a part of the server's memory; a descriptor comes with the reply */            \
-    X(LOCK, 48, lock, none)          /* byte-range lock, at the file's first server; waits or refuses */               \
+    X(LOCK, 48, lock, granted)       /* byte-range lock, at the file's first server; waits or refuses */               \
     X(UNLOCK, 49, lock, none)                                                                                          \
     X(COUNTER, 50, counter, counter) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
     X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
@@ -194,6 +194,7 @@ typedef struct themis_proto_run {
  */
 typedef struct themis_proto_io {
     uint64_t object;
+    uint64_t epoch; /* of the lock that the access is made under; 0: none */
     uint8_t descriptor[THEMIS_PROTO_DESCRIPTOR_BYTES];
     uint32_t runs; /* 1 to THEMIS_PROTO_MAX_RUNS */
     const uint8_t
@@ -259,13 +260,17 @@ typedef struct themis_proto_size {
 } themis_proto_size_t;
 
 /* A range that the owner holds already is granted at once (a replayed request); UNLOCK frees whatever part of the range
- * the owner holds, and succeeds also if that is none. */
+ * the owner holds, and succeeds also if that is none. A LOCK of length 0 locks nothing: it asks for the epoch. */
 typedef struct themis_proto_lock {
     uint64_t object, offset, length; /* file offsets; length UINT64_MAX: to the end of all files */
     uint64_t owner;                  /* distinguishes lock holders of one session */
     uint8_t exclusive;
     uint8_t wait; /* 0: THEMIS_LOCKED instead of waiting */
 } themis_proto_lock_t;
+
+typedef struct themis_proto_granted {
+    uint64_t epoch; /* at least 1; READ and WRITE under the lock carry it. It grows when another's lock is lost. */
+} themis_proto_granted_t;
 
 enum { THEMIS_PROTO_COUNTER_GET, THEMIS_PROTO_COUNTER_SET, THEMIS_PROTO_COUNTER_ADD };
 typedef struct themis_proto_counter {
@@ -338,6 +343,7 @@ typedef union themis_proto_body {
     themis_proto_mapped_t mapped;
     themis_proto_segment_t segment;
     themis_proto_lock_t lock;
+    themis_proto_granted_t granted;
     themis_proto_counter_t counter;
     themis_proto_text_body_t text;
     themis_proto_table_t table;

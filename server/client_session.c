@@ -2,6 +2,7 @@
 #include "server/client_session.h"
 #include "server/direct.h"
 #include "server/peers.h"
+#include "server/pending.h"
 #include "server/queue.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -64,7 +65,9 @@ void themis_server_session_end(themis_server_t *server, themis_server_session_t 
 {
     session->references++; /* requests that end below may hold the last one */
     themis_server_queue_cancel(server, session);
-    themis_server_locks_end_session(server->locks, session->number);
+    themis_server_locks_cancel_waits(server->locks, session->incarnation);
+    if (!session->in_service) /* else with its last slice, which may be a write under a lock */
+        themis_server_locks_end_session(server->locks, session->incarnation);
     if (session->conn)
         themis_server_session_lose_connection(server, session);
     themis_server_direct_end_session(server, session);
@@ -91,4 +94,5 @@ void themis_server_session_count_discarded(themis_server_t *server, themis_net_c
         themis_server_session_disconnect(server, session);
     else
         themis_net_conn_close(conn);
+    themis_server_pending_forget(server, conn);
 }

@@ -3,6 +3,7 @@
 #include "server/client_session.h"
 #include "server/direct.h"
 #include "server/drain.h"
+#include "server/pending.h"
 #include "server/queue.h"
 #include "server/reply.h"
 #include "server/session_requests.h"
@@ -175,6 +176,18 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     pthread_mutex_unlock(&server->lock);
 }
 
+static void on_opened(void *arg, themis_net_conn_t *conn)
+{
+    themis_server_t *server = arg;
+    themis_net_peer_credentials_t credentials;
+    themis_status_t known = themis_net_conn_credentials(conn, &credentials);
+
+    pthread_mutex_lock(&server->lock);
+    themis_server_pending_add(server, conn,
+                              known == THEMIS_OK ? (int64_t)credentials.uid : THEMIS_SERVER_PENDING_UNKNOWN);
+    pthread_mutex_unlock(&server->lock);
+}
+
 static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
 {
     themis_server_t *server = arg;
@@ -184,7 +197,9 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
     themis_server_session_t *session = themis_net_conn_user(conn);
     if (session && session->conn == conn)
         themis_server_session_lose_connection(server, session);
+    themis_server_pending_forget(server, conn);
     pthread_mutex_unlock(&server->lock);
 }
 
-const themis_net_handlers_t themis_server_dispatch_handlers = {.message = on_message, .closed = on_closed};
+const themis_net_handlers_t themis_server_dispatch_handlers = {
+    .opened = on_opened, .message = on_message, .closed = on_closed};

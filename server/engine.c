@@ -156,7 +156,7 @@ static uint64_t tick(themis_server_t *server, uint64_t now)
     uint64_t next = themis_server_direct_tick(server, now), leases = workers->next_tick - now;
     if (server->drain.active && leases > DRAIN_TICK)
         leases = DRAIN_TICK;
-    else if (!server->drain.active && themis_sched_job_table_count(server->jobs) == 0)
+    else if (!server->drain.active && themis_sched_job_table_count(server->jobs) == 0 && !server->pending.list)
         leases = LONG_SLEEP;
     return next < leases ? next : leases;
 }

@@ -8,6 +8,7 @@
 #include "server/object_requests.h"
 #include "server/reply.h"
 #include "server/slices.h"
+#include "util/clock.h"
 
 static themis_direction_t direction_of(const themis_server_request_t *request)
 {
@@ -64,6 +65,20 @@ static themis_status_t object_open(themis_server_request_t *request)
     return status;
 }
 
+/* Is the lock that the access is made under still the one that it was granted? */
+static themis_status_t fence_pass(themis_server_request_t *request)
+{
+    themis_server_t *server = request->server;
+    const themis_proto_io_t *io = &request->body.io;
+
+    if (!io->epoch)
+        return THEMIS_OK;
+    pthread_mutex_lock(&server->lock);
+    themis_status_t status = themis_server_fences_pass(server->fences, io->object, io->epoch, themis_util_clock_wall());
+    pthread_mutex_unlock(&server->lock);
+    return status;
+}
+
 /* The next window's transfer, begun or done; THEMIS_OK with window->bytes 0 when nothing is left to move. */
 static themis_status_t window_begin(themis_server_request_t *request)
 {
@@ -109,6 +124,8 @@ static themis_status_t slice_serve(themis_server_request_t *request, int resumed
         status = window_finish(request, request->status);
     else if (!request->opened)
         status = object_open(request);
+    if (!resumed && status == THEMIS_OK)
+        status = fence_pass(request);
     while (status == THEMIS_OK && request->slice.left) {
         status = window_begin(request);
         if (status == THEMIS_IN_PROGRESS)

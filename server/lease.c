@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "server/client_session.h"
+#include "server/pending.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -20,7 +21,7 @@ static void session_check_silence(themis_server_t *server, themis_server_session
     uint64_t silent = now > session->last_heard ? now - session->last_heard : 0;
 
     if (silent >= limit + server->config.lease) {
-        if (session->requests || themis_server_locks_has_session(server->locks, session->number)) {
+        if (session->requests || themis_server_locks_has_session(server->locks, session->incarnation)) {
             themis_server_session_disconnect(server, session);
             session_expire(server, session, "silent", silent);
             return;
@@ -62,6 +63,7 @@ void themis_server_lease_expire(themis_server_t *server, uint64_t now)
         else if (!session->conn && now - session->lost >= server->config.lease)
             session_expire(server, session, "lost", now - session->lost);
     }
+    themis_server_pending_expire(server, now);
     themis_server_locks_expire_waits(server->locks, server->config.lock_wait);
     themis_sched_job_table_expire(server->jobs, now, limit, NULL, NULL);
     jobs_remove_inactive(server, now);

@@ -8,7 +8,7 @@
 #define THEMIS_SERVER_LEASE_H
 #include "server/server.h"
 
-/* Ends sessions whose lease is over and waits for locks that last longer than lock_wait, and removes jobs that no
- * session has and that have no requests. Called from time to time, with the lock. */
+/* Ends sessions whose lease is over, connections without one and waits for locks that last longer than lock_wait, and
+ * removes jobs that no session has and that have no requests. Called from time to time, with the lock. */
 void themis_server_lease_expire(themis_server_t *server, uint64_t now);
 #endif

@@ -13,6 +13,7 @@
 #include "server/lock_requests.h"
 #include "server/monitoring.h"
 #include "server/peers.h"
+#include "server/pending.h"
 #include "server/server_policy.h"
 #include "server/slices.h"
 #include "util/clock.h"
@@ -43,7 +44,11 @@ static themis_status_t tables_create(themis_server_t *server)
     if (status == THEMIS_OK)
         status = themis_server_counters_create(&server->counters);
     if (status == THEMIS_OK)
-        status = themis_server_locks_create(themis_server_lock_requests_granted, server, &server->locks);
+        status = themis_server_locks_create(&themis_server_lock_requests_events, server, &server->locks);
+    /* of a store that survives there may be locks from before */
+    if (status == THEMIS_OK)
+        status =
+            themis_server_fences_create(has_arena(&server->config) ? 0 : themis_util_clock_wall(), &server->fences);
     return status;
 }
 
@@ -142,6 +147,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
     if (getrandom(&made->incarnation, sizeof made->incarnation, 0) != sizeof made->incarnation)
         made->incarnation = themis_util_clock_wall();
     made->started = themis_util_clock_now();
+    themis_server_pending_init(made);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == THEMIS_OK; i++)
         status = parts[i](made);
     if (status == THEMIS_OK)
@@ -211,10 +217,12 @@ void themis_server_destroy(themis_server_t *server)
     themis_server_peers_destroy(server);
     if (server->sessions)
         sessions_end(server);
+    themis_server_pending_clear(server);
     themis_net_destroy(server->net);
     themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);
     themis_server_locks_destroy(server->locks);
+    themis_server_fences_destroy(server->fences);
     themis_server_counters_destroy(server->counters);
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);

@@ -3,8 +3,9 @@
 #include "server/queue.h"
 #include "server/reply.h"
 #include "server/slices.h"
+#include "util/clock.h"
 
-void themis_server_lock_requests_granted(void *arg, void *waiter, themis_status_t status)
+static void on_granted(void *arg, void *waiter, themis_status_t status)
 {
     themis_server_request_t *request = waiter;
 
@@ -14,12 +15,21 @@ void themis_server_lock_requests_granted(void *arg, void *waiter, themis_status_
     themis_server_queue_add_ready(request);
 }
 
+static void on_lost(void *arg, uint64_t object)
+{
+    const themis_server_t *server = arg;
+
+    themis_server_fences_raise(server->fences, object, themis_util_clock_wall());
+}
+
+const themis_server_lock_events_t themis_server_lock_requests_events = {.granted = on_granted, .lost = on_lost};
+
 /* With the lock. */
 static themis_status_t lock_take(themis_server_request_t *request)
 {
     const themis_proto_lock_t *lock = &request->body.lock;
     const themis_server_lock_range_t range = {lock->offset, lock->length};
-    const themis_server_lock_owner_t owner = {request->session->number, lock->owner};
+    const themis_server_lock_owner_t owner = {request->session->incarnation, lock->owner};
     themis_server_locks_t *locks = request->server->locks;
 
     if (request->header.opcode == THEMIS_OP_UNLOCK)
@@ -28,7 +38,7 @@ static themis_status_t lock_take(themis_server_request_t *request)
         return THEMIS_CANCELED;
     themis_status_t status =
         themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive, lock->wait ? request : NULL);
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK && lock->length)
         request->session->unlocks++;
     if (status == THEMIS_IN_PROGRESS) {
         /* while it waits it is not in service, and from here on it may be granted at any time */
@@ -65,6 +75,8 @@ themis_status_t themis_server_lock_requests_serve(themis_server_request_t *reque
     } else if (request->header.opcode == THEMIS_OP_UNLOCK || !resumed) {
         status = lock_take(request);
     }
+    if (request->header.opcode == THEMIS_OP_LOCK)
+        reply.granted.epoch = themis_server_fences_epoch(server->fences, request->body.lock.object);
     pthread_mutex_unlock(&server->lock);
     if (status == THEMIS_IN_PROGRESS)
         return status;

@@ -7,6 +7,6 @@
 /* Serves a request, `resumed` after it waited for a lock. Replies, or leaves the request to the lock table
  * (THEMIS_IN_PROGRESS). Without the lock. */
 themis_status_t themis_server_lock_requests_serve(themis_server_request_t *request, int resumed);
-/* The lock table's callback (themis_server_lock_granted_fn): a request need not wait any more. With the lock. */
-void themis_server_lock_requests_granted(void *server, void *request, themis_status_t status);
+/* What the lock table tells the server. With the lock. */
+extern const themis_server_lock_events_t themis_server_lock_requests_events;
 #endif

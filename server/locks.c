@@ -1,60 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Per object two lists: locks that are held, by offset, and locks that wait, in order of arrival. Lists, since a file
- * has about as many locks as it has ranks, and each is held for one access. Each lock is in its owner's list, too,
- * which the search for deadlocks follows.
- */
 #include "server/locks.h"
 #include <stdlib.h>
 #include <string.h>
 #include "util/clock.h"
 #define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "server/lock_table.h"
 #include <utlist.h>
 
-typedef struct lock {
-    uint64_t begin, end; /* end UINT64_MAX: to the end of the file */
-    struct owner *owner;
-    struct file *file;
-    int exclusive, held;
-    uint64_t since; /* ns; when it was granted, or came and had to wait */
-    void *waiter;
-    struct lock *next, *prev;             /* in the file's list */
-    struct lock *owner_next, *owner_prev; /* in the owner's */
-} lock_t;
+typedef themis_server_lock_t lock_t;
+typedef themis_server_lock_holder_t owner_t;
+typedef themis_server_lock_file_t file_t;
 
-/* Whoever has locks, held or waiting. */
-typedef struct owner {
-    themis_server_lock_owner_t key;
-    lock_t *locks;
-    uint64_t search;    /* the last search for a deadlock that came by here */
-    struct owner *next; /* in that search's list of owners still to be looked at */
-    UT_hash_handle hh;
-} owner_t;
-
-typedef struct file {
-    uint64_t object;
-    lock_t *held, *waiting;
-    UT_hash_handle hh;
-} file_t;
-
-struct themis_server_locks {
-    themis_server_lock_granted_fn granted;
-    void *arg;
-    file_t *files;
-    owner_t *owners;
-    uint64_t held, waiting;
-    uint64_t searches; /* for deadlocks, so far */
-};
-
-themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted, void *arg,
+themis_status_t themis_server_locks_create(const themis_server_lock_events_t *events, void *arg,
                                            themis_server_locks_t **locks)
 {
     themis_server_locks_t *made = calloc(1, sizeof *made);
 
     if (!made)
         return THEMIS_NO_MEMORY;
-    made->granted = granted;
+    made->events = events;
     made->arg = arg;
     *locks = made;
     return THEMIS_OK;
@@ -83,164 +47,18 @@ void themis_server_locks_destroy(themis_server_locks_t *locks)
     free(locks);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
-/* NULL: the object has no locks. */
-static file_t *file_find(themis_server_locks_t *locks, uint64_t object)
-{
-    file_t *file;
-
-    HASH_FIND(hh, locks->files, &object, sizeof object, file);
-    return file;
-}
-
-/* Finds it or makes it; NULL when memory is short. */
-static file_t *file_get(themis_server_locks_t *locks, uint64_t object)
-{
-    file_t *file = file_find(locks, object);
-
-    if (file)
-        return file;
-    file = calloc(1, sizeof *file);
-    if (!file)
-        return NULL;
-    file->object = object;
-    HASH_ADD(hh, locks->files, object, sizeof object, file);
-    if (file->hh.tbl)
-        return file;
-    free(file);
-    return NULL;
-}
-
-static void file_drop_if_empty(themis_server_locks_t *locks, file_t *file)
-{
-    if (file->held || file->waiting)
-        return;
-    HASH_DELETE(hh, locks->files, file);
-    free(file);
-}
-
-/* --- owners and their locks --------------------------------------------------------------------------------------- */
-
-/* Finds it or makes it; NULL when memory is short. */
-static owner_t *owner_get(themis_server_locks_t *locks, const themis_server_lock_owner_t *key)
-{
-    owner_t *owner;
-
-    HASH_FIND(hh, locks->owners, key, sizeof *key, owner);
-    if (owner)
-        return owner;
-    owner = calloc(1, sizeof *owner);
-    if (!owner)
-        return NULL;
-    owner->key = *key;
-    HASH_ADD(hh, locks->owners, key, sizeof owner->key, owner);
-    if (owner->hh.tbl)
-        return owner;
-    free(owner);
-    return NULL;
-}
-
-static void owner_drop_if_empty(themis_server_locks_t *locks, owner_t *owner)
-{
-    if (owner->locks)
-        return;
-    HASH_DELETE(hh, locks->owners, owner);
-    free(owner);
-}
-
-/* Makes a lock, in its owner's list and in none of the file's yet; NULL when memory is short. */
-static lock_t *lock_create(themis_server_locks_t *locks, uint64_t object, const themis_server_lock_owner_t *key)
-{
-    file_t *file = file_get(locks, object);
-    owner_t *owner = file ? owner_get(locks, key) : NULL;
-    lock_t *lock = owner ? calloc(1, sizeof *lock) : NULL;
-
-    if (lock) {
-        lock->file = file;
-        lock->owner = owner;
-        DL_APPEND2(owner->locks, lock, owner_prev, owner_next);
-    } else if (owner) {
-        owner_drop_if_empty(locks, owner);
-    }
-    if (!lock && file)
-        file_drop_if_empty(locks, file);
-    return lock;
-}
-
-/* The file stays, even if it is empty now. */
-static void lock_free(themis_server_locks_t *locks, lock_t *lock)
-{
-    DL_DELETE2(lock->owner->locks, lock, owner_prev, owner_next);
-    owner_drop_if_empty(locks, lock->owner);
-    free(lock);
-}
-
 /* --- conflicts ---------------------------------------------------------------------------------------------------- */
-
-static int conflicts(const lock_t *a, const lock_t *b)
-{
-    return a->begin < b->end && b->begin < a->end && (a->exclusive || b->exclusive) && a->owner != b->owner;
-}
 
 /* Is there a conflict with a lock that is held, or that waits before `until` (NULL: with any that waits)? */
 static int has_conflict(const lock_t *lock, const lock_t *until)
 {
     for (const lock_t *other = lock->file->held; other; other = other->next)
-        if (conflicts(other, lock))
+        if (themis_server_lock_conflicts(other, lock))
             return 1;
     for (const lock_t *other = lock->file->waiting; other && other != until; other = other->next)
-        if (conflicts(other, lock))
+        if (themis_server_lock_conflicts(other, lock))
             return 1;
     return 0;
-}
-
-/* A search that compares more pairs of locks than that, some hundred microseconds, finds nothing. */
-enum { SEARCH_PAIRS = 100000 };
-
-typedef struct search {
-    uint64_t number;
-    owner_t *todo; /* owners that were reached and not looked at */
-    uint32_t pairs;
-} search_t;
-
-/* Reaches the owners of the locks that delay this one. */
-static void search_from_lock(search_t *search, const lock_t *lock)
-{
-    for (const lock_t *other = lock->file->held; other && search->pairs < SEARCH_PAIRS; other = other->next) {
-        search->pairs++;
-        if (!conflicts(other, lock) || other->owner->search == search->number)
-            continue;
-        other->owner->search = search->number;
-        other->owner->next = search->todo;
-        search->todo = other->owner;
-    }
-}
-
-/* Reaches the owners for whose locks this one waits. */
-static void search_from_owner(search_t *search, const owner_t *owner)
-{
-    for (const lock_t *lock = owner->locks; lock && search->pairs < SEARCH_PAIRS; lock = lock->owner_next) {
-        search->pairs++;
-        if (!lock->held)
-            search_from_lock(search, lock);
-    }
-}
-
-/* Would `lock`, which is new, wait in the end for a lock that its owner holds? Each owner is looked at once. */
-static int is_deadlock(themis_server_locks_t *locks, const lock_t *lock)
-{
-    search_t search = {.number = ++locks->searches};
-
-    if (!lock->owner->locks->owner_next)
-        return 0; /* it is the only one of its owner */
-    search_from_lock(&search, lock);
-    while (search.todo && lock->owner->search != search.number) {
-        const owner_t *owner = search.todo;
-        search.todo = owner->next;
-        search_from_owner(&search, owner);
-    }
-    return lock->owner->search == search.number;
 }
 
 /* --- locking and unlocking ---------------------------------------------------------------------------------------- */
@@ -262,7 +80,7 @@ static void lock_release(themis_server_locks_t *locks, lock_t *lock)
 {
     DL_DELETE(lock->file->held, lock);
     locks->held--;
-    lock_free(locks, lock);
+    themis_server_lock_table_remove(locks, lock);
 }
 
 /* Ends a wait with `status`. */
@@ -270,8 +88,8 @@ static void lock_refuse(themis_server_locks_t *locks, lock_t *lock, themis_statu
 {
     DL_DELETE(lock->file->waiting, lock);
     locks->waiting--;
-    locks->granted(locks->arg, lock->waiter, status);
-    lock_free(locks, lock);
+    locks->events->granted(locks->arg, lock->waiter, status);
+    themis_server_lock_table_remove(locks, lock);
 }
 
 /* The owner holds all of the range in one lock, at least as strong. */
@@ -301,13 +119,13 @@ static themis_status_t lock_place(themis_server_locks_t *locks, lock_t *lock)
     } else if (!has_conflict(lock, NULL)) {
         lock_hold(locks, lock);
         return THEMIS_OK;
-    } else if (lock->waiter && !is_deadlock(locks, lock)) {
+    } else if (lock->waiter && !themis_server_lock_is_deadlock(lock, ++locks->searches)) {
         DL_APPEND(lock->file->waiting, lock);
         lock->since = themis_util_clock_now();
         locks->waiting++;
         return THEMIS_IN_PROGRESS;
     }
-    lock_free(locks, lock);
+    themis_server_lock_table_remove(locks, lock);
     return status;
 }
 
@@ -317,7 +135,7 @@ themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t 
 {
     if (range->length == 0)
         return THEMIS_OK;
-    lock_t *lock = lock_create(locks, object, owner);
+    lock_t *lock = themis_server_lock_table_add(locks, object, owner);
     if (!lock)
         return THEMIS_NO_MEMORY;
     lock->begin = range->offset;
@@ -339,9 +157,9 @@ static void file_grant_waiting(themis_server_locks_t *locks, file_t *file)
         DL_DELETE(file->waiting, lock);
         locks->waiting--;
         lock_hold(locks, lock);
-        locks->granted(locks->arg, lock->waiter, THEMIS_OK);
+        locks->events->granted(locks->arg, lock->waiter, THEMIS_OK);
     }
-    file_drop_if_empty(locks, file);
+    themis_server_lock_table_drop_if_empty(locks, file);
 }
 
 /* Cuts [begin, end) out of a held lock: nothing, one part or two remain. */
@@ -350,7 +168,7 @@ static themis_status_t lock_cut(themis_server_locks_t *locks, lock_t *lock, uint
     if (begin <= lock->begin && end >= lock->end) {
         lock_release(locks, lock);
     } else if (begin > lock->begin && end < lock->end) {
-        lock_t *second = lock_create(locks, lock->file->object, &lock->owner->key);
+        lock_t *second = themis_server_lock_table_add(locks, lock->file->object, &lock->owner->key);
         if (!second)
             return THEMIS_NO_MEMORY;
         second->begin = end;
@@ -372,11 +190,11 @@ themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_
                                            const themis_server_lock_owner_t *owner)
 {
     uint64_t end = range_end(range);
-    file_t *file = file_find(locks, object);
+    file_t *file = themis_server_lock_table_find(locks, object);
     themis_status_t status = THEMIS_OK;
     lock_t *lock, *next;
 
-    if (!file)
+    if (!file || range->length == 0)
         return THEMIS_OK;
     DL_FOREACH_SAFE(file->held, lock, next)
     {
@@ -394,7 +212,7 @@ themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_
 static int is_delayed_since(const lock_t *lock, uint64_t limit)
 {
     for (const lock_t *other = lock->file->held; other; other = other->next)
-        if (other->since <= limit && conflicts(other, lock))
+        if (other->since <= limit && themis_server_lock_conflicts(other, lock))
             return 1;
     return 0;
 }
@@ -429,7 +247,7 @@ void themis_server_locks_expire_waits(themis_server_locks_t *locks, uint64_t lon
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-static void file_end_session(themis_server_locks_t *locks, file_t *file, uint64_t session)
+static void file_cancel_waits(themis_server_locks_t *locks, file_t *file, uint64_t session)
 {
     lock_t *lock, *next;
 
@@ -438,12 +256,34 @@ static void file_end_session(themis_server_locks_t *locks, file_t *file, uint64_
         if (lock->owner->key.session == session)
             lock_refuse(locks, lock, THEMIS_CANCELED);
     }
+    file_grant_waiting(locks, file);
+}
+
+void themis_server_locks_cancel_waits(themis_server_locks_t *locks, uint64_t session)
+{
+    file_t *file, *next;
+
+    HASH_ITER(hh, locks->files, file, next)
+    {
+        file_cancel_waits(locks, file, session);
+    }
+}
+
+static void file_end_session(themis_server_locks_t *locks, file_t *file, uint64_t session)
+{
+    lock_t *lock, *next;
+    int lost = 0;
+
     DL_FOREACH_SAFE(file->held, lock, next)
     {
-        if (lock->owner->key.session == session)
-            lock_release(locks, lock);
+        if (lock->owner->key.session != session)
+            continue;
+        lock_release(locks, lock);
+        lost = 1;
     }
-    file_grant_waiting(locks, file);
+    if (lost)
+        locks->events->lost(locks->arg, file->object);
+    file_cancel_waits(locks, file, session);
 }
 
 void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t session)

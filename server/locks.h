@@ -8,7 +8,8 @@
  * each owner once and gives up after some hundred microseconds. What it cannot see, as a circle over two servers, ends
  * with expire_waits. Locks end with UNLOCK, or with their session (client_session.h, lease.h).
  *
- * Threads: the caller serialises. `granted` is called from within lock, unlock, end_session and expire_waits.
+ * Threads: the caller serialises. events are called from within lock, unlock, cancel_waits, end_session and
+ * expire_waits.
  */
 #ifndef THEMIS_SERVER_LOCKS_H
 #define THEMIS_SERVER_LOCKS_H
@@ -18,20 +19,26 @@
 typedef struct themis_server_locks themis_server_locks_t;
 
 typedef struct themis_server_lock_owner {
-    uint64_t session, owner;
+    uint64_t session; /* its incarnation: another one when the client comes back after its session has ended */
+    uint64_t owner;
 } themis_server_lock_owner_t;
 
 typedef struct themis_server_lock_range {
     uint64_t offset, length; /* length UINT64_MAX: to the end */
 } themis_server_lock_range_t;
 
-/* A lock that had to wait is granted (THEMIS_OK), its session has ended (THEMIS_CANCELED), or it has waited too long
- * (THEMIS_LOCKED). `waiter` is what lock was given. */
-typedef void (*themis_server_lock_granted_fn)(void *arg, void *waiter, themis_status_t status);
+typedef struct themis_server_lock_events {
+    /* A lock that had to wait is granted (THEMIS_OK), its session has ended (THEMIS_CANCELED), or it has waited too
+     * long (THEMIS_LOCKED). `waiter` is what lock was given. */
+    void (*granted)(void *arg, void *waiter, themis_status_t status);
+    /* A session has ended that held locks of the object, before others get them. */
+    void (*lost)(void *arg, uint64_t object);
+} themis_server_lock_events_t;
 
-themis_status_t themis_server_locks_create(themis_server_lock_granted_fn granted, void *arg,
+/* `events` is borrowed. */
+themis_status_t themis_server_locks_create(const themis_server_lock_events_t *events, void *arg,
                                            themis_server_locks_t **locks);
-void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allowed; `granted` is not called */
+void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allowed; without events */
 
 /*
  * THEMIS_OK: the owner holds the range now (also when it did before). THEMIS_LOCKED: held by another, and `waiter` is
@@ -44,6 +51,8 @@ themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t 
 themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_t object,
                                            const themis_server_lock_range_t *range,
                                            const themis_server_lock_owner_t *owner);
+/* Cancels the waits of a session. */
+void themis_server_locks_cancel_waits(themis_server_locks_t *locks, uint64_t session);
 /* Releases all locks of a session and cancels its waits. */
 void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t session);
 

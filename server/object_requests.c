@@ -56,6 +56,7 @@ static themis_status_t object_remove(themis_server_t *server, uint64_t id)
     /* a COUNTER after that is refused, with the same lock */
     pthread_mutex_lock(&server->lock);
     themis_server_counters_forget(server->counters, id);
+    themis_server_fences_forget(server->fences, id);
     pthread_mutex_unlock(&server->lock);
     themis_server_direct_begin_change(server, id);
     themis_status_t status = themis_store_remove(server->store, id);

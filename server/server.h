@@ -21,6 +21,7 @@
 #include "sched/job_table.h"
 #include "sched/sched.h"
 #include "server/counters.h"
+#include "server/fences.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/server_config.h"
@@ -63,6 +64,14 @@ typedef struct themis_server_drain {
     uint64_t end; /* ns */
 } themis_server_drain_t;
 
+/* Connections without a session (pending.c). */
+typedef struct themis_server_pending {
+    struct themis_server_pending_conn *list; /* oldest first */
+    uint32_t per_user;                       /* as many may be of one user */
+    uint64_t closed;                         /* by this server, since the start */
+    uint64_t warn_again;                     /* ns */
+} themis_server_pending_t;
+
 /* Counters since the start. */
 typedef struct themis_server_totals {
     uint64_t heartbeats;
@@ -90,9 +99,11 @@ typedef struct themis_server {
     struct themis_server_request *closing; /* list: ended requests whose objects are still open */
     themis_server_sessions_t *sessions;
     themis_server_locks_t *locks;
+    themis_server_fences_t *fences;
     struct themis_server_direct *direct;
     themis_server_counters_t *counters;
     themis_server_discarded_t unauthenticated; /* messages by connections without a session */
+    themis_server_pending_t pending;
     themis_server_workers_t workers;
     themis_server_slices_t slices;
     themis_server_drain_t drain;

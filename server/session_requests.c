@@ -6,6 +6,7 @@
 #include "server/client_session.h"
 #include "server/direct.h"
 #include "server/identity.h"
+#include "server/pending.h"
 #include "server/reply.h"
 #include "server/server_policy.h"
 #include "util/clock.h"
@@ -134,6 +135,8 @@ themis_status_t themis_server_session_requests_hello(themis_server_request_t *re
     if (status == THEMIS_OK)
         status = session_connect(server, session, request->conn);
     if (status == THEMIS_OK)
+        themis_server_pending_forget(server, request->conn);
+    if (status == THEMIS_OK)
         welcome = welcome_make(server, session, hello, policy, error);
     pthread_mutex_unlock(&server->lock);
     themis_server_reply_send_unsaved(request->conn, &request->header, status, &welcome, text);
@@ -152,6 +155,7 @@ void themis_server_session_requests_serve(themis_server_request_t *request)
     if (opcode == THEMIS_OP_GOODBYE && request->session->listed) {
         themis_server_direct_finish(request->session);
         themis_server_session_end(server, request->session);
+        themis_server_pending_add(server, request->conn, request->session->identity.uid);
     }
     pthread_mutex_unlock(&server->lock);
     if (opcode != THEMIS_OP_HELLO)

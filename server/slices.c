@@ -124,6 +124,8 @@ void themis_server_slice_end(themis_server_request_t *request)
     session->in_service--;
     if (request->epoch != session->epoch)
         session->in_service_earlier--;
+    if (!session->listed && !session->in_service)
+        themis_server_locks_end_session(server->locks, session->incarnation);
     *(request->header.opcode == THEMIS_OP_READ ? &session->job->bytes_read : &session->job->bytes_written) +=
         request->slice.moved;
     if (themis_server_request_is_orphan(request))

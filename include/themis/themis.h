@@ -238,7 +238,9 @@ enum { THEMIS_LOCK_SHARED = 0, THEMIS_LOCK_EXCLUSIVE = 1, THEMIS_LOCK_TRY = 2 };
  * of the same range, or all of them by one of the whole file.
  *
  * Locks are lost when the server that keeps them restarts, or when the lease expires. All reads, writes and locks by
- * the handle then fail with THEMIS_STALE until it has released what it held; these unlocks fail with it, too. */
+ * the handle then fail with THEMIS_STALE until it has released what it held; these unlocks fail with it, too. What the
+ * handle accesses while it holds a lock goes by messages, and servers refuse it once the next holder of a lost lock has
+ * accessed the file. */
 THEMIS_API themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t length, int flags);
 THEMIS_API themis_status_t themis_unlock(themis_file_t *file, uint64_t offset, uint64_t length);
 

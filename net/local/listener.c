@@ -22,7 +22,8 @@
 #define MAX_SILENCE (5 * THEMIS_NS_PER_S)
 #define ACCEPT_PAUSE (100 * THEMIS_NS_PER_MS)
 #define WARN_INTERVAL (10 * THEMIS_NS_PER_S)
-enum { BACKLOG = 256, SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+/* MAX_ACCEPTED: at a time, before those that were accepted are looked at. */
+enum { BACKLOG = 256, MAX_ACCEPTED = 64, SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 /* epoll_event.data.u64: the listening socket; after it, the accepted ones by their index. */
 enum { EPOLL_LISTENER = THEMIS_NET_EPOLL_LOCAL, EPOLL_SILENT };
@@ -90,64 +91,85 @@ static unsigned count_of_user(const themis_net_listener_t *listener, uid_t uid)
     unsigned count = 0;
 
     for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++)
-        count += listener->silent[i].uid == uid;
+        count += listener->silent[i].fd >= 0 && listener->silent[i].uid == uid;
     return count;
 }
 
-/* When all are taken, the oldest of the user that has the most gives way, but none that has just come. */
-static int oldest_of_busiest_user(const themis_net_listener_t *listener, uint64_t now)
+/* The oldest one of the user, or -1. */
+static int oldest_of_user(const themis_net_listener_t *listener, uid_t uid)
 {
-    unsigned max = 0;
     int found = -1;
 
     for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++) {
         const themis_net_silent_t *silent = &listener->silent[i];
-        unsigned count = count_of_user(listener, silent->uid);
-        if (count > max || (count == max && silent->since < listener->silent[found].since)) {
-            max = count;
+        if (silent->fd >= 0 && silent->uid == uid && (found < 0 || silent->since < listener->silent[found].since))
             found = i;
-        }
     }
-    return listener->silent[found].since + ACCEPT_PAUSE < now ? found : -1;
+    return found;
 }
 
-/* The index for one more, or -1. */
-static int silent_free_index(themis_net_listener_t *listener, uint64_t now)
+/* Who has most of those that are silent. */
+static uid_t busiest_user(const themis_net_listener_t *listener)
 {
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++)
+    unsigned max = 0;
+    uid_t busiest = 0;
+
+    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++) {
+        unsigned count = count_of_user(listener, listener->silent[i].uid);
+        if (count > max) {
+            max = count;
+            busiest = listener->silent[i].uid;
+        }
+    }
+    return busiest;
+}
+
+/* The index for one more of the user, whose oldest gives way if it has as many as it may. When all are taken it is one
+ * of the user that has most. */
+static int silent_index_for(themis_net_listener_t *listener, uid_t uid)
+{
+    int full = count_of_user(listener, uid) >= THEMIS_NET_MAX_SILENT_OF_USER;
+
+    for (int i = 0; i < THEMIS_NET_MAX_SILENT && !full; i++)
         if (listener->silent[i].fd < 0)
             return i;
-    int index = oldest_of_busiest_user(listener, now);
-    if (index >= 0)
-        silent_drop(&listener->silent[index]);
+    int index = oldest_of_user(listener, full ? uid : busiest_user(listener));
+    silent_drop(&listener->silent[index]);
     return index;
 }
 
-static void accept_all(themis_net_t *net)
+/* Takes the place of another one if there are too many. */
+static void accept_one(themis_net_t *net, int fd)
 {
     themis_net_listener_t *listener = &net->local->listener;
+    struct ucred peer;
+    socklen_t size = sizeof peer;
 
-    for (;;) {
-        uint64_t now = themis_util_clock_now();
-        int index = themis_net_conn_is_possible(net) ? silent_free_index(listener, now) : -1;
-        if (index < 0) {
-            accept_pause(net);
-            return;
-        }
-        int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) {
-            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-                accept_pause(net);
-            return;
-        }
-        struct ucred peer;
-        socklen_t size = sizeof peer;
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-            themis_net_watch(net, fd, EPOLLIN, EPOLL_SILENT + (uint64_t)index) != 0) {
-            close(fd);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+        close(fd);
+        return;
+    }
+    int index = silent_index_for(listener, peer.uid);
+    if (themis_net_watch(net, fd, EPOLLIN, EPOLL_SILENT + (uint64_t)index) == 0)
+        listener->silent[index] = (themis_net_silent_t){fd, peer.uid, themis_util_clock_now()};
+    else
+        close(fd);
+}
+
+/* Accepts without a pause, also where others have to give way for it, so that no user fills the socket's queue, which
+ * all have in common. */
+static void accept_all(themis_net_t *net)
+{
+    for (int i = 0; i < MAX_ACCEPTED; i++) {
+        int possible = themis_net_conn_is_possible(net);
+        int fd = possible ? accept4(net->local->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
+        if (fd >= 0) {
+            accept_one(net, fd);
             continue;
         }
-        listener->silent[index] = (themis_net_silent_t){fd, peer.uid, now};
+        if (!possible || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED))
+            accept_pause(net);
+        return;
     }
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The server's side of what net/local/hello.h describes. A process that has connected and does not say hello is dropped
- * after a while, and only so many may be silent at a time. Apart from opening and closing, this belongs to the
- * progressing thread.
+ * after a while, and only so many may be silent at a time, of one user and of all. Apart from opening and closing, this
+ * belongs to the progressing thread.
  */
 #ifndef THEMIS_NET_LOCAL_LISTENER_H
 #define THEMIS_NET_LOCAL_LISTENER_H
 #include "net/net.h"
 
-enum { THEMIS_NET_MAX_SILENT = 64 };
+/* Of all users, and of one. */
+enum { THEMIS_NET_MAX_SILENT = 512, THEMIS_NET_MAX_SILENT_OF_USER = 128 };
 
 /* An accepted socket by which nothing came yet. */
 typedef struct themis_net_silent {

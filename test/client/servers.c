@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 char test_server_list[256];
+const char *test_server_lease = "15s";
 static pid_t pids[TEST_SERVERS];
 static int ports[TEST_SERVERS];
 
@@ -70,7 +71,7 @@ void test_server_start_after(int index, unsigned delay_ms)
     usleep(delay_ms * 1000);
     execl("server/themisd", "themisd", "--listen", "127.0.0.1", "--port", port, "--servers", test_server_list,
           "--index", number, "--size", "256m", "--warm", "0", "--stripe-size", stripe, "--log", "error", "--heartbeat",
-          "200ms", "--direct", "on", (char *)NULL);
+          "200ms", "--lease", test_server_lease, "--direct", "on", (char *)NULL);
     _exit(127);
 }
 

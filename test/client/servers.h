@@ -11,6 +11,7 @@ enum { TEST_SERVERS = 3, TEST_STRIPE = 4096 };
 #define ck_ok(call) ck_assert_msg((call) == THEMIS_OK, "%s", themis_last_error())
 
 extern char test_server_list[256];
+extern const char *test_server_lease; /* of servers that are started from now on */
 
 /* Connects to a list of servers, with a timeout of so many ns. */
 themis_status_t test_connect(const char *list, uint64_t timeout, themis_t **session);

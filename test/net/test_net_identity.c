@@ -5,7 +5,11 @@
 #include <check.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "net/conn.h"
 #include "net/connect.h"
@@ -143,7 +147,7 @@ END_TEST
  * ever. */
 START_TEST(silent_processes)
 {
-    enum { PROCESSES = THEMIS_NET_MAX_SILENT + 20 };
+    enum { PROCESSES = THEMIS_NET_MAX_SILENT_OF_USER + 20 };
     test_client_t *client = test_client_new(1);
     struct sockaddr_un address;
     int sockets[PROCESSES];
@@ -166,6 +170,51 @@ START_TEST(silent_processes)
 }
 END_TEST
 
+/* A process of another user connects all the time and says nothing. */
+static void flood_main(uint64_t cookie)
+{
+    enum { SOCKETS = 400 };
+    int sockets[SOCKETS];
+    struct sockaddr_un address;
+    socklen_t size = themis_net_hello_address(cookie, &address);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    memset(sockets, -1, sizeof sockets);
+    if (setuid(65534) != 0)
+        _exit(1);
+    for (unsigned i = 0;; i = (i + 1) % SOCKETS) {
+        close(sockets[i]);
+        sockets[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (connect(sockets[i], (struct sockaddr *)&address, size) != 0)
+            usleep(100);
+    }
+}
+
+/* Only root can be two users. */
+START_TEST(a_flood_keeps_no_other_user_out)
+{
+    if (geteuid() != 0)
+        return;
+    test_client_t *client = test_client_new(1);
+    pid_t flood = fork();
+    if (flood == 0)
+        flood_main(client->conn->cookie);
+    usleep(300000);
+    uint64_t before = themis_util_clock_now();
+    for (int i = 0; i < 10; i++) {
+        test_client_t *other = test_client_start("127.0.0.1", client->peer.port, 1);
+        ck_assert_int_eq(themis_net_connect_progress(other->conn, 10 * SECOND), THEMIS_OK);
+        ck_assert_int_eq(ask_who(other), THEMIS_OK); /* by the local socket */
+        test_client_free(other);
+    }
+    ck_assert_uint_lt(themis_util_clock_now() - before, 10 * SECOND);
+    ck_assert_int_eq(waitpid(flood, NULL, WNOHANG), 0);
+    kill(flood, SIGKILL);
+    waitpid(flood, NULL, 0);
+    test_client_free(client);
+}
+END_TEST
+
 int main(int count, char **words)
 {
     setenv("UCX_NET_DEVICES", "lo", 1);
@@ -177,5 +226,6 @@ int main(int count, char **words)
     TEST_CASE(suite, relay);
     TEST_CASE(suite, any_address);
     TEST_CASE(suite, silent_processes);
+    TEST_CASE(suite, a_flood_keeps_no_other_user_out);
     return test_run(suite);
 }

@@ -417,13 +417,20 @@ START_TEST(locks_and_counters)
 {
     themis_proto_lock_t lock = {.object = 1, .offset = 2, .length = UINT64_MAX, .owner = 3, .exclusive = 1};
     themis_proto_counter_t counter = {.object = 1, .action = THEMIS_PROTO_COUNTER_ADD, .value = -5};
+    themis_proto_granted_t granted = {77};
 
     size_t length = encode(request(THEMIS_OP_LOCK), &lock);
     themis_proto_lock_t seen = decode(length).lock;
     ck_assert(seen.length == UINT64_MAX && seen.owner == 3 && seen.exclusive == 1 && seen.wait == 0);
     assert_only_whole(length);
     lock.length = 0;
-    refuse(request(THEMIS_OP_LOCK), &lock);
+    length = encode(request(THEMIS_OP_LOCK), &lock);
+    ck_assert_uint_eq(decode(length).lock.length, 0);
+    length = encode(reply(THEMIS_OP_LOCK), &granted);
+    ck_assert_uint_eq(decode(length).granted.epoch, 77);
+    assert_only_whole(length);
+    granted.epoch = 0;
+    refuse(reply(THEMIS_OP_LOCK), &granted);
     lock.length = INT64_MAX;
     refuse(request(THEMIS_OP_LOCK), &lock);
     lock.length = 1;

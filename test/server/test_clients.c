@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "net/core.h"
 #include "test/lib/run.h"
@@ -284,6 +285,67 @@ START_TEST(a_silent_client_loses_its_locks)
     hangs = rig_client_open(server, 71, "hangs");
     ck_assert_uint_ne(hangs->body.welcome.incarnation, first); /* so it knows that its locks are gone */
     rig_client_close(hangs, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+static void few_files(rlim_t files)
+{
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = files;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* Whether the server has closed its connection; waits for so many ms. */
+static int is_closed(rig_client_t *client, unsigned ms)
+{
+    uint64_t until = themis_util_clock_now() + ms * THEMIS_NS_PER_MS;
+
+    while (!client->closed && themis_util_clock_now() < until)
+        themis_net_progress(client->net, 10 * THEMIS_NS_PER_MS);
+    return client->closed;
+}
+
+/* From this host (0) and another one (1). */
+START_TEST(who_says_no_hello_is_disconnected)
+{
+    server = rig_server_start(NULL);
+    rig_client_t *silent = _i ? rig_client_open_far(server, 0, NULL) : rig_client_open(server, 0, NULL);
+    rig_client_t *client = rig_client_open(server, 91, "job"), *parts = rig_client_open(server, 92, "job");
+    ck_assert_int_eq(rig_call(parts, THEMIS_OP_GOODBYE, &(themis_proto_none_t){0}), THEMIS_OK);
+    ck_assert(!is_closed(silent, 2000));
+    ck_assert(is_closed(silent, 10000));
+    ck_assert(is_closed(parts, 10000));
+    ck_assert(!is_closed(client, 100));
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}), THEMIS_OK);
+    rig_client_close(parts, 0);
+    rig_client_close(silent, 0);
+    rig_client_close(client, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
+/* As many as a user may have, and more: the first ones give way at once, and who says HELLO is served. */
+START_TEST(a_user_has_few_connections_without_a_session)
+{
+    enum { CONNECTIONS = 20, MORE = 4 };
+    rig_client_t *silent[CONNECTIONS + MORE];
+
+    few_files(4 * CONNECTIONS);
+    server = rig_server_start(NULL);
+    few_files(1024);
+    for (int i = 0; i < CONNECTIONS + MORE; i++)
+        silent[i] = rig_client_open(server, 0, NULL);
+    rig_client_t *client = rig_client_open(server, 93, "job");
+    for (int i = 0; i < MORE; i++)
+        ck_assert(is_closed(silent[i], 3000));
+    ck_assert(!is_closed(silent[CONNECTIONS + MORE - 1], 0));
+    for (int i = 0; i < CONNECTIONS + MORE; i++)
+        rig_client_close(silent[i], 0);
+    ck_assert_int_eq(rig_call(client, THEMIS_OP_HEARTBEAT, &(themis_proto_none_t){0}), THEMIS_OK);
+    rig_client_close(client, 1);
     rig_server_stop(server);
 }
 END_TEST
@@ -793,7 +855,8 @@ int main(void)
                     {heartbeats_do_not_wait_for_administration, 1},
                     {too_many_discarded_messages_close_the_connection, 3}, {a_flood_does_not_slow_others, 1}));
     test_case(suite, "silence", 60, NULL, NULL,
-              TESTS({requests_of_a_silent_client_are_served_or_dropped, 2}, {a_silent_client_loses_its_locks, 1},
+              TESTS({who_says_no_hello_is_disconnected, 2}, {a_user_has_few_connections_without_a_session, 1},
+                    {requests_of_a_silent_client_are_served_or_dropped, 2}, {a_silent_client_loses_its_locks, 1},
                     {a_client_may_be_idle_for_long, 1}));
     test_case(suite, "stalls", 60, NULL, NULL,
               TESTS({stalled_clients_do_not_slow_others, 1}, {metadata_does_not_wait_for_stalled_clients, 1},

@@ -185,6 +185,52 @@ START_TEST(locks_wait_and_end_with_goodbye_or_lease)
 }
 END_TEST
 
+static themis_status_t write_under(rig_client_t *client, uint64_t object, uint8_t *bytes, size_t length, uint64_t epoch)
+{
+    themis_proto_run_t run = {0, length, 0, 1};
+    themis_proto_io_t io = {.object = object, .epoch = epoch, .runs = 1, .run_bytes = (const uint8_t *)&run};
+    themis_net_exposed_t *exposed = rig_expose(client, bytes, length, 0, &io);
+    themis_status_t status = rig_call(client, THEMIS_OP_WRITE, &io);
+
+    themis_net_unexpose(exposed);
+    return status;
+}
+
+/* What was written under a lock that was lost is refused, also when the client has come back. */
+START_TEST(a_lost_lock_protects_no_write)
+{
+    themis_proto_lock_t lock = {.length = 100, .exclusive = 1, .wait = 1}, other = {.offset = 1000, .length = 100};
+    uint8_t old[100] = {1}, new[100] = {2}, seen[100];
+
+    server = rig_server_start(short_lease);
+    rig_client_t *lost = rig_client_open(server, 71, "lost"), *next = rig_client_open(server, 72, "next");
+    ck_assert_int_eq(rig_create(next, "/f", 0, &lock.object), THEMIS_OK);
+    other.object = lock.object;
+    ck_assert_int_eq(rig_call(lost, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    uint64_t before = lost->body.granted.epoch;
+    ck_assert_int_eq(rig_call(next, THEMIS_OP_LOCK, &other), THEMIS_OK);
+    ck_assert_uint_eq(next->body.granted.epoch, before);
+    ck_assert_int_eq(write_under(lost, lock.object, old, sizeof old, before), THEMIS_OK);
+    rig_client_close(lost, 0);
+    ck_assert_int_eq(rig_wait(next, rig_send(next, THEMIS_OP_LOCK, &lock), 10000), THEMIS_OK);
+    uint64_t after = next->body.granted.epoch;
+    ck_assert_uint_gt(after, before);
+    lost = rig_client_open(server, 71, "lost");
+    ck_assert_int_eq(write_under(lost, lock.object, old, sizeof old, before), THEMIS_LOCKED);
+    ck_assert_int_eq(write_under(next, lock.object, new, sizeof new, before), THEMIS_LOCKED);
+    lock.length = 0; /* asks for the epoch */
+    ck_assert_int_eq(rig_call(next, THEMIS_OP_LOCK, &lock), THEMIS_OK);
+    ck_assert_uint_eq(next->body.granted.epoch, after);
+    ck_assert_int_eq(write_under(next, lock.object, new, sizeof new, after), THEMIS_OK);
+    ck_assert_int_eq(rig_read(next, lock.object, 0, seen, sizeof seen), THEMIS_OK);
+    ck_assert_mem_eq(seen, new, sizeof new);
+    ck_assert_int_eq(write_under(lost, lock.object, old, sizeof old, UINT64_MAX), THEMIS_INVALID);
+    rig_client_close(lost, 1);
+    rig_client_close(next, 1);
+    rig_server_stop(server);
+}
+END_TEST
+
 static void short_lock_wait(themis_server_config_t *config)
 {
     config->lock_wait = 300 * THEMIS_NS_PER_MS;
@@ -532,10 +578,10 @@ int main(void)
                     {a_read_ends_at_the_end, 2}, {a_removed_object_is_not_recreated, 2}, {many_clients_at_once, 2}));
     test_case(suite, "arena", 60, NULL, NULL,
               TESTS({a_repeated_request_is_done_once, 1}, {locks_wait_and_end_with_goodbye_or_lease, 1},
-                    {a_waiting_lock_delays_no_other_request, 1}, {a_wait_for_a_lock_that_is_not_released_ends, 1},
-                    {a_counter_ends_with_its_object, 1}, {a_session_whose_lease_ended_is_a_new_one, 1},
-                    {a_replay_waits_for_what_is_in_service, 2}, {the_device_limit_holds, 1},
-                    {a_disconnected_client_leaves_no_object_open, 1}, {a_server_without_work_uses_no_processor, 1},
-                    {administration_answers, 1}));
+                    {a_lost_lock_protects_no_write, 1}, {a_waiting_lock_delays_no_other_request, 1},
+                    {a_wait_for_a_lock_that_is_not_released_ends, 1}, {a_counter_ends_with_its_object, 1},
+                    {a_session_whose_lease_ended_is_a_new_one, 1}, {a_replay_waits_for_what_is_in_service, 2},
+                    {the_device_limit_holds, 1}, {a_disconnected_client_leaves_no_object_open, 1},
+                    {a_server_without_work_uses_no_processor, 1}, {administration_answers, 1}));
     return test_run(suite);
 }

@@ -17,10 +17,18 @@ static void on_granted(void *arg, void *waiter, themis_status_t status)
     sprintf(granted + strlen(granted), "%s%s ", (const char *)waiter, status == THEMIS_OK ? "" : "!");
 }
 
+static void on_lost(void *arg, uint64_t object)
+{
+    (void)arg;
+    sprintf(granted + strlen(granted), "lost:%d ", (int)object);
+}
+
+static const themis_server_lock_events_t events = {.granted = on_granted, .lost = on_lost};
+
 static void set_up(void)
 {
     *granted = 0;
-    ck_assert_int_eq(themis_server_locks_create(on_granted, NULL, &locks), THEMIS_OK);
+    ck_assert_int_eq(themis_server_locks_create(&events, NULL, &locks), THEMIS_OK);
 }
 
 static void tear_down(void)
@@ -141,7 +149,7 @@ START_TEST(a_session_ends_with_all_its_locks)
     themis_server_locks_end_session(locks, 2);
     ck_assert_str_eq(granted, "two! two again! ");
     themis_server_locks_end_session(locks, 1);
-    ck_assert_str_eq(granted, "two! two again! three ");
+    ck_assert_str_eq(granted, "two! two again! lost:1 lost:2 three ");
     expect_usage(1, 0);
 }
 END_TEST
@@ -157,6 +165,53 @@ START_TEST(a_deadlock_is_refused)
     ck_assert_int_eq(lock(1, 0, 10, 4, EXCLUSIVE, "four"), THEMIS_IN_PROGRESS);
     unlock(3, 0, 10, 3);
     ck_assert_str_eq(granted, "two ");
+}
+END_TEST
+
+/* One holds what three wants, and comes behind two, who waits only for three. */
+START_TEST(a_circle_through_the_queue_is_refused)
+{
+    ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(2, 0, 10, 3, SHARED, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(2, 0, 10, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 0, 10, 3, EXCLUSIVE, "three"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(2, 0, 10, 1, SHARED, "one"), THEMIS_LOCKED);
+    ck_assert_int_eq(lock(2, 20, 10, 1, SHARED, NULL), THEMIS_OK);
+    unlock(1, 0, 10, 1);
+    unlock(2, 0, 10, 3);
+    ck_assert_str_eq(granted, "three two ");
+}
+END_TEST
+
+/* Two locks of one owner wait, as those of two threads do; who waits behind the first one does not hold up the second
+ * for ever. */
+START_TEST(threads_of_one_owner_may_wait)
+{
+    ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(2, 0, 10, 2, EXCLUSIVE, NULL), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 0, 10, 3, EXCLUSIVE, "first"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 0, 10, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(2, 0, 10, 3, EXCLUSIVE, "second"), THEMIS_IN_PROGRESS);
+    unlock(1, 0, 10, 1);
+    unlock(1, 0, 10, 3);
+    unlock(2, 0, 10, 2);
+    ck_assert_str_eq(granted, "first two second ");
+}
+END_TEST
+
+/* All wait in one queue: each new search passes all locks that came before, within its bound. */
+START_TEST(a_long_queue_is_searched_in_bounds)
+{
+    enum { OWNERS = 2000 };
+    uint64_t before = themis_util_clock_thread();
+
+    ck_assert_int_eq(lock(1, 0, 10, OWNERS, EXCLUSIVE, NULL), THEMIS_OK);
+    for (uint64_t i = 1; i < OWNERS; i++) {
+        ck_assert_int_eq(lock(i + 1, 0, 10, i, SHARED, NULL), THEMIS_OK);
+        ck_assert_int_eq(lock(1, 0, 10, i, EXCLUSIVE, "x"), THEMIS_IN_PROGRESS);
+    }
+    ck_assert_uint_lt(themis_util_clock_thread() - before, 20 * THEMIS_NS_PER_S);
+    expect_usage(OWNERS, OWNERS - 1);
 }
 END_TEST
 
@@ -252,7 +307,9 @@ int main(void)
               TESTS({ranges_conflict_where_they_overlap, 1}, {readers_share, 1},
                     {a_repeated_lock_is_granted_and_counts_once, 1}, {first_come_first_served, 1},
                     {a_lock_without_conflict_does_not_wait, 1}, {parts_can_be_released, 1},
-                    {a_session_ends_with_all_its_locks, 1}, {a_deadlock_is_refused, 1}, {a_long_circle_is_refused, 1},
+                    {a_session_ends_with_all_its_locks, 1}, {a_deadlock_is_refused, 1},
+                    {a_circle_through_the_queue_is_refused, 1}, {threads_of_one_owner_may_wait, 1},
+                    {a_long_queue_is_searched_in_bounds, 1}, {a_long_circle_is_refused, 1},
                     {the_search_for_deadlocks_takes_no_way_twice, 1}, {a_wait_ends_when_the_lock_is_held_too_long, 1},
                     {no_range_is_held_by_two_owners, 1}));
     return test_run(suite);
