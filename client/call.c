@@ -35,6 +35,7 @@ themis_status_t themis_client_call_get(themis_client_calls_t *calls, uint32_t se
     call->peer = &calls->peers->array[server];
     call->memory_count = 0;
     call->descriptor = -1;
+    call->binding = NULL;
     themis_util_runs_clear(&call->runs);
     *result = call;
     return THEMIS_OK;
@@ -173,6 +174,9 @@ static themis_status_t call_encode(themis_client_call_t *call, const void *body,
 {
     themis_proto_header_t header = {
         .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = call->opcode, .id = call->id};
+
+    if (call->binding)
+        header.flags = themis_client_binding_flags(call->binding, call->opcode);
     themis_status_t status = themis_client_array_reserve(&call->message.bytes, &call->message.capacity, capacity, 1);
 
     if (status != THEMIS_OK)
@@ -202,8 +206,13 @@ static themis_status_t call_expose(themis_client_call_t *call)
 static void call_transmit(themis_client_call_t *call)
 {
     int is_io = call->opcode == THEMIS_OP_READ || call->opcode == THEMIS_OP_WRITE;
-    themis_status_t status = is_io ? call_expose(call) : THEMIS_OK;
+    themis_status_t status = THEMIS_OK;
 
+    if (call->binding)
+        status = themis_client_binding_check(call->binding, call->peer, call->opcode, &call->cause);
+
+    if (status == THEMIS_OK && is_io)
+        status = call_expose(call);
     if (status == THEMIS_DISCONNECTED) {
         themis_client_peer_lose(call->peer, status);
         return;
@@ -225,6 +234,7 @@ static void call_submit(themis_client_call_t *call, uint32_t *remaining)
         ++*remaining;
     call->sent = 0;
     call->status = THEMIS_IN_PROGRESS;
+    call->cause = NULL;
     call->reply.length = 0;
     queue_add(call);
     if (peer->state != THEMIS_CLIENT_PEER_READY)
@@ -301,6 +311,9 @@ static int on_reply(themis_client_peer_t *peer, const themis_proto_header_t *hea
         call->reply.length = length;
         call->incarnation = peer->incarnation;
         call->connection = peer->connection;
+        call->store = peer->store;
+        if (call->binding)
+            themis_client_binding_update(call->binding, header);
         if (call->opcode == THEMIS_OP_SEGMENT)
             call->descriptor = themis_net_take_descriptor(peer->conn);
         themis_net_exposed_flush(call->exposed);
@@ -337,11 +350,11 @@ static themis_status_t fail_named(const themis_client_call_t *call, const char *
 static themis_status_t fail_unanswered(const themis_client_call_t *call, const char *subject)
 {
     const themis_client_peer_t *peer = call->peer;
-    const themis_proto_text_t none = {NULL, 0};
+    const themis_proto_text_t cause = {call->cause, call->cause ? (uint32_t)strlen(call->cause) : 0};
 
     if (peer->state == THEMIS_CLIENT_PEER_REFUSED && peer->why == call->status)
         return themis_client_fail(call->status, "%s%s%s", subject ? subject : "", subject ? ": " : "", peer->cause);
-    return fail_named(call, subject, call->status, &none);
+    return fail_named(call, subject, call->status, &cause);
 }
 
 themis_status_t themis_client_call_result(themis_client_call_t *call, const char *subject, themis_proto_body_t *reply)

@@ -13,6 +13,7 @@
 #define THEMIS_CLIENT_CALL_H
 #include <stdint.h>
 #include <sys/uio.h>
+#include "client/binding.h"
 #include "client/peers.h"
 #include "util/runs.h"
 #include "net/net.h"
@@ -36,9 +37,12 @@ typedef struct themis_client_call {
     int sent;            /* 1: on the current connection */
     uint32_t *remaining; /* calls that have not ended; NULL: no thread waits, and the end puts the call */
     themis_status_t status;
-    uint64_t incarnation; /* of the session at the server that replied */
-    uint64_t connection;  /* by which it did */
-    int descriptor;       /* that came with the reply to a SEGMENT, owned; -1: none */
+    const char *cause;                /* of the status, instead of its text; NULL: none */
+    uint64_t incarnation;             /* of the session at the server that replied */
+    uint64_t connection;              /* by which it did */
+    uint64_t store;                   /* hash of the identity of its store */
+    themis_client_binding_t *binding; /* of the file's handle to the server, borrowed; NULL: none */
+    int descriptor;                   /* that came with the reply to a SEGMENT, owned; -1: none */
     themis_client_bytes_t message, reply;
 
     /* of a READ or WRITE */
@@ -64,6 +68,8 @@ extern const themis_client_peer_events_t themis_client_call_events;
 void themis_client_calls_cancel(themis_client_calls_t *calls);
 void themis_client_calls_free(themis_client_calls_t *calls);
 
+/* Without a binding. A call with one fails with THEMIS_LOST, and is not sent, if the server has another store; a SYNC
+ * also if its machine was restarted. */
 themis_status_t themis_client_call_get(themis_client_calls_t *calls, uint32_t server, themis_client_call_t **call);
 void themis_client_call_put(themis_client_call_t *call);
 

@@ -162,14 +162,17 @@ void themis_file_moved(const themis_file_t *file, themis_moved_t *moved)
 static int part_enter(themis_file_t *file, themis_client_direct_access_t *access, themis_client_direct_part_t *part)
 {
     themis_client_direct_segments_t *segments = &file->session->direct.segments;
+    uint32_t index = (uint32_t)(part - access->parts);
 
-    part->object = file_object(file, (uint32_t)(part - access->parts));
+    part->object = file_object(file, index);
     themis_client_direct_view_t *view = part->object ? themis_client_direct_map_enter(part->object) : NULL;
     if (!view)
         return 0;
     part->view = view;
     part->is_past_end = !access->writing && part->end > atomic_load(&view->cell->end);
-    if (!part->is_past_end && themis_client_direct_copy_is_known(access, part))
+    /* a file that was opened with another store is not moved, and messages say so */
+    if (!part->is_past_end && view->store == atomic_load(&file->bindings[index].store) &&
+        themis_client_direct_copy_is_known(access, part))
         return 1;
     part->view = NULL;
     themis_client_direct_map_leave(segments, part->object, view);
@@ -254,7 +257,7 @@ static void raise_end(themis_util_direct_cell_t *cell, uint64_t end)
 }
 
 /* What others see of a write, once its bytes are there. */
-static void publish(themis_client_direct_access_t *access)
+static void publish(themis_file_t *file, themis_client_direct_access_t *access)
 {
     struct timespec time;
 
@@ -265,6 +268,8 @@ static void publish(themis_client_direct_access_t *access)
         if (!part->view)
             continue;
         raise_end(part->view->cell, part->end);
+        if (!atomic_load_explicit(&file->bindings[i].dirty, memory_order_relaxed))
+            atomic_store(&file->bindings[i].dirty, 1);
         if (atomic_load_explicit(&part->view->cell->modified, memory_order_relaxed) < now)
             atomic_store_explicit(&part->view->cell->modified, now, memory_order_relaxed);
     }
@@ -277,7 +282,7 @@ static int access_end(themis_file_t *file, themis_client_direct_access_t *access
     int valid = moved;
 
     if (access->writing && moved)
-        publish(access);
+        publish(file, access);
     for (uint32_t i = 0; i < access->layout->count; i++) {
         themis_client_direct_part_t *part = &access->parts[i];
         if (!part->view)

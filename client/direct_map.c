@@ -178,6 +178,7 @@ static themis_status_t map_once(themis_client_direct_segments_t *segments, themi
     status = themis_client_call_do(call, THEMIS_OP_MAP, request, NULL, &reply);
     if (status == THEMIS_OK) {
         mapped.connection = call->connection;
+        mapped.store = call->store;
         mapped.reply = &reply.mapped;
         status = take_reply(segments, object, &mapped, next);
     } else {

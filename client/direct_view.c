@@ -122,6 +122,7 @@ themis_status_t themis_client_direct_view_create(themis_client_direct_segments_t
         return THEMIS_NO_MEMORY;
     making.view->grant = mapped->reply->grant;
     making.view->granted = mapped->connection;
+    making.view->store = mapped->store;
     making.view->connection = &segments->calls->peers->array[mapped->server].connection;
     themis_status_t status = hold_words(&making);
     if (status != THEMIS_OK) {

@@ -23,6 +23,7 @@ typedef struct themis_client_direct_view {
     const themis_util_direct_beacon_t *beacon;
     const _Atomic uint64_t *connection; /* that of the server now */
     uint64_t granted;                   /* the connection of the grant */
+    uint64_t store;                     /* hash of the identity of the server's store */
     uint32_t grant;
     size_t count;
 
@@ -35,7 +36,7 @@ typedef struct themis_client_direct_view {
 typedef struct themis_client_direct_mapped {
     const themis_proto_mapped_t *reply;
     uint32_t server;
-    uint64_t connection;
+    uint64_t connection, store;
 } themis_client_direct_mapped_t;
 
 /* The view that the reply gives together with `old` (NULL: none), if that has the same grant. Extents whose memory

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An open file: what was found when it was opened. Does not change but for its locks, which the session's lock guards,
- * and what is known for direct access. */
+ * what is known for direct access, and what is known of its servers. */
 #ifndef THEMIS_CLIENT_FILE_H
 #define THEMIS_CLIENT_FILE_H
 #include "client/session.h"
@@ -13,6 +13,7 @@ struct themis_file {
     themis_proto_attr_t attr; /* as found; modified: when it was created */
     themis_layout_t layout;   /* complete: no defaults left */
     themis_client_direct_file_t direct;
+    themis_client_binding_t *bindings; /* owned; by object index, and after them that of the path's home server */
 
     struct {
         uint64_t epoch;       /* that LOCK was granted with */
@@ -26,4 +27,10 @@ struct themis_file {
 themis_status_t themis_client_file_create(themis_t *session, const char *path, int flags,
                                           const themis_proto_attr_t *attr, themis_file_t **file);
 void themis_client_file_destroy(themis_file_t *file);
+
+/* Meets the servers of the file, and binds the handle to those that it has met. */
+void themis_client_file_bind(themis_file_t *file);
+/* THEMIS_LOST: a server that the handle has changed, or that is known now, has another store. Others are not waited for
+ * longer than a second. */
+themis_status_t themis_client_file_check(themis_file_t *file);
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += client/libthemis-client.la
-client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/cache.c client/call.c client/call.h \
+client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/binding.c client/binding.h client/cache.c client/call.c client/call.h \
 	client/convert.h client/cursor.h client/direct.c client/direct.h client/direct_copy.c client/direct_copy.h \
 	client/direct_map.c client/direct_map.h client/direct_segments.c client/direct_segments.h client/direct_view.c \
 	client/direct_view.h client/error.c client/error.h client/extent.h client/file.c client/file.h \
@@ -52,6 +52,12 @@ test_client_test_fencing_SOURCES = test/client/test_fencing.c test/client/server
 test_client_test_fencing_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_fencing_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_fencing_DEPENDENCIES = server/themisd
+
+check_PROGRAMS += test/client/test_lost
+test_client_test_lost_SOURCES = test/client/test_lost.c test/client/servers.c test/client/servers.h
+test_client_test_lost_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_client_test_lost_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
+EXTRA_test_client_test_lost_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_faults
 test_client_test_faults_SOURCES = test/client/test_faults.c test/client/servers.c test/client/servers.h

@@ -18,6 +18,7 @@ static themis_status_t ask_first_server(themis_file_t *file, themis_proto_opcode
 
     if (status != THEMIS_OK)
         return status;
+    call->binding = &file->bindings[0];
     status = themis_client_call_do(call, opcode, request, file->path, reply);
     if (status == THEMIS_OK && incarnation)
         *incarnation = call->incarnation;

@@ -13,6 +13,8 @@ static themis_status_t call_begin(themis_client_calls_t *calls, const themis_cli
 
     if (status != THEMIS_OK)
         return status;
+    if (multicall->bindings)
+        (*call)->binding = &multicall->bindings[index];
     if (multicall->fill)
         multicall->fill(multicall->arg, index, &body);
     status = themis_client_call_start(*call, multicall->opcode, &body, remaining);

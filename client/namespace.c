@@ -5,6 +5,7 @@
 #include <string.h>
 #include "client/convert.h"
 #include "client/error.h"
+#include "client/file.h"
 #include "client/multicall.h"
 #include "client/path.h"
 #include "client/striping.h"
@@ -146,7 +147,7 @@ static void add_object(void *arg, uint32_t index, const themis_proto_body_t *rep
 }
 
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
-                                             themis_stat_t *stat)
+                                             themis_client_binding_t *bindings, themis_stat_t *stat)
 {
     themis_stat_t found = {.type = (themis_type_t)attr->type,
                            .mode = attr->mode,
@@ -159,6 +160,7 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
     themis_client_multicall_t multicall = {.layout = &found.layout,
                                            .opcode = THEMIS_OP_SIZE,
                                            .subject = path,
+                                           .bindings = bindings,
                                            .body.object = {attr->id},
                                            .collect = add_object,
                                            .arg = &found};
@@ -174,24 +176,39 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
 
 /* --- durable names ------------------------------------------------------------------------------------------------ */
 
-themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
-                                             const themis_layout_t *layout)
+static themis_status_t home_sync(themis_file_t *file, const char *path, uint32_t home)
 {
+    themis_client_calls_t *calls = &file->session->calls;
+    themis_proto_object_t request = {file->attr.id};
+    themis_proto_body_t reply;
+    themis_client_call_t *call;
+    themis_status_t status = themis_client_call_get(calls, home, &call);
+
+    if (status != THEMIS_OK)
+        return status;
+    if (strcmp(path, file->path) == 0)
+        call->binding = &file->bindings[file->layout.count];
+    status = themis_client_call_do(call, THEMIS_OP_SYNC, &request, path, &reply);
+    themis_client_call_put(call);
+    return status;
+}
+
+themis_status_t themis_client_namespace_sync(themis_file_t *file)
+{
+    const themis_t *session = file->session;
     char at[THEMIS_PATH_BYTES], parent[THEMIS_PATH_BYTES];
     const char *name;
-    themis_proto_object_t request = {object};
-    themis_proto_body_t reply;
     themis_status_t status = THEMIS_OK;
     unsigned char *synced = calloc(session->peers.count, 1); /* by server */
 
     if (!synced)
-        return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", path);
-    for (uint32_t index = 0; index < layout->count; index++)
-        synced[themis_client_striping_server(layout, index, session->peers.count)] = 1;
-    for (strcpy(at, path); status == THEMIS_OK; strcpy(at, parent)) {
+        return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", file->path);
+    for (uint32_t index = 0; index < file->layout.count; index++)
+        synced[themis_client_striping_server(&file->layout, index, session->peers.count)] = 1;
+    for (strcpy(at, file->path); status == THEMIS_OK; strcpy(at, parent)) {
         uint32_t home = home_of(session, at);
         if (!synced[home])
-            status = themis_client_call_ask(&session->calls, home, THEMIS_OP_SYNC, &request, at, &reply);
+            status = home_sync(file, at, home);
         synced[home] = 1;
         if (themis_client_path_split(at, parent, &name) != THEMIS_OK)
             break;
@@ -209,7 +226,7 @@ themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *
     themis_status_t status = themis_path_normalise(path, normal);
 
     if (status == THEMIS_OK && (status = themis_client_namespace_lookup(session, normal, &attr)) == THEMIS_OK)
-        status = themis_client_namespace_stat(session, normal, &attr, stat);
+        status = themis_client_namespace_stat(session, normal, &attr, NULL, stat);
     return status;
 }
 

@@ -30,14 +30,14 @@ themis_status_t themis_client_namespace_check_change(themis_t *session, const ch
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr);
 
-/* Makes the name of the file `object` and those of the directories above it durable: SYNC to their home servers, except
- * those in `layout`, which have had one. */
-themis_status_t themis_client_namespace_sync(themis_t *session, const char *path, uint64_t object,
-                                             const themis_layout_t *layout);
+/* Makes the name of the file and those of the directories above it durable: SYNC to their home servers, except those
+ * of its bytes, which have had one. */
+themis_status_t themis_client_namespace_sync(themis_file_t *file);
 
 /* Frees the bytes of a file on all its servers. */
 themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
 
+/* `bindings`: of a handle, or NULL. */
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
-                                             themis_stat_t *stat);
+                                             themis_client_binding_t *bindings, themis_stat_t *stat);
 #endif

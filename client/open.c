@@ -83,6 +83,7 @@ themis_status_t themis_open(themis_t *session, const char *path, int flags, uint
     if ((status = find_or_create(session, normal, flags, &wanted, &attr)) != THEMIS_OK ||
         (status = themis_client_file_create(session, normal, flags, &attr, &file)) != THEMIS_OK)
         return status;
+    themis_client_file_bind(file);
     if ((flags & THEMIS_OPEN_TRUNCATE) && !attr.fresh)
         status = themis_truncate(file, 0);
     if (status != THEMIS_OK)
@@ -100,6 +101,8 @@ themis_status_t themis_close(themis_file_t *file)
         return THEMIS_OK;
     if (file->locks.used)
         status = themis_unlock(file, 0, UINT64_MAX);
+    if (status == THEMIS_OK)
+        status = themis_client_file_check(file);
     themis_client_file_destroy(file);
     return status;
 }
@@ -108,7 +111,7 @@ themis_status_t themis_close(themis_file_t *file)
 
 themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat)
 {
-    return themis_client_namespace_stat(file->session, file->path, &file->attr, stat);
+    return themis_client_namespace_stat(file->session, file->path, &file->attr, file->bindings, stat);
 }
 
 typedef struct resizing {
@@ -131,8 +134,12 @@ static void set_object_size(void *arg, uint32_t index, themis_proto_body_t *body
 static themis_status_t file_resize(themis_file_t *file, themis_proto_opcode_t opcode, uint64_t size)
 {
     resizing_t resizing = {&file->layout, opcode, size};
-    themis_client_multicall_t multicall = {
-        .layout = &file->layout, .opcode = opcode, .subject = file->path, .fill = set_object_size, .arg = &resizing};
+    themis_client_multicall_t multicall = {.layout = &file->layout,
+                                           .opcode = opcode,
+                                           .subject = file->path,
+                                           .bindings = file->bindings,
+                                           .fill = set_object_size,
+                                           .arg = &resizing};
 
     if (size > INT64_MAX)
         return themis_client_fail(THEMIS_RANGE, "%s: a size of 2^63 or more", file->path);
@@ -159,11 +166,14 @@ themis_status_t themis_allocate(themis_file_t *file, uint64_t size)
  * the directories above it get one, too. */
 themis_status_t themis_sync(themis_file_t *file)
 {
-    themis_client_multicall_t multicall = {
-        .layout = &file->layout, .opcode = THEMIS_OP_SYNC, .subject = file->path, .body.object = {file->attr.id}};
+    themis_client_multicall_t multicall = {.layout = &file->layout,
+                                           .opcode = THEMIS_OP_SYNC,
+                                           .subject = file->path,
+                                           .bindings = file->bindings,
+                                           .body.object = {file->attr.id}};
     themis_status_t status = themis_client_multicall(&file->session->calls, &multicall);
 
     if (status != THEMIS_OK)
         return status;
-    return themis_client_namespace_sync(file->session, file->path, file->attr.id, &file->layout);
+    return themis_client_namespace_sync(file);
 }

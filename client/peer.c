@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include "client/convert.h"
 #include "client/error.h"
 #include "util/clock.h"
@@ -91,6 +92,14 @@ static themis_status_t check_index(const themis_client_peer_t *peer, const themi
                               settings->server_list);
 }
 
+/* Never 0. */
+static uint64_t identity_hash(const uint8_t identity[THEMIS_PROTO_IDENTITY_BYTES])
+{
+    uint64_t hash = XXH3_64bits(identity, THEMIS_PROTO_IDENTITY_BYTES);
+
+    return hash ? hash : 1;
+}
+
 static void handle_welcome(themis_client_peer_t *peer, const void *bytes, size_t length)
 {
     themis_proto_header_t header;
@@ -111,6 +120,9 @@ static void handle_welcome(themis_client_peer_t *peer, const void *bytes, size_t
     peer->cause[0] = '\0';
     peer->hello_id = 0;
     peer->incarnation = welcome->incarnation;
+    peer->store = identity_hash(welcome->store);
+    peer->boot = identity_hash(welcome->boot);
+    peer->wanted = 0;
     peer->layout = themis_client_convert_layout(&welcome->layout);
     peer->policy_granted = welcome->policy_granted;
     copy_text(peer->policy, sizeof peer->policy, &welcome->policy);
@@ -250,7 +262,8 @@ static themis_status_t attempt_begin(themis_client_peer_t *peer, uint64_t now)
     int is_young = now - peer->common->started < peer->common->settings->timeout;
     themis_net_conn_t *conn = NULL;
 
-    if (!peer->unreachable_since)
+    /* the time of a call that comes later begins then */
+    if (!peer->unreachable_since && (peer->queue.first || !peer->wanted))
         peer->unreachable_since = is_young ? now - peer->common->delay : now;
     peer->state = THEMIS_CLIENT_PEER_CONNECTING;
     peer->attempt_until = end_of_attempt(peer, now);

@@ -67,6 +67,7 @@ struct themis_client_peer {
     uint64_t attempt_until;      /* ns; when an attempt, from connecting to WELCOME, has failed */
     uint64_t unreachable_since;  /* ns; since when calls fail to get through; 0: they do */
     uint64_t retry_at;           /* ns; the earliest next attempt */
+    uint64_t avoid_until;        /* ns; not wanted before, as it could not be reached */
     themis_client_peer_queue_t queue;
 
     struct {
@@ -77,9 +78,12 @@ struct themis_client_peer {
     } heartbeat;
 
     /* from the server */
-    uint64_t incarnation;   /* of the session at it */
-    uint64_t hello_id;      /* of the HELLO that waits for its WELCOME; 0: none */
-    int local;              /* 1: on this host */
+    uint64_t incarnation; /* of the session at it */
+    uint64_t store,
+        boot;          /* hashes of the identities of its store, and of its machine since it was started; 0: unknown */
+    int wanted;        /* 1: a connection is, though no call waits for it */
+    uint64_t hello_id; /* of the HELLO that waits for its WELCOME; 0: none */
+    int local;         /* 1: on this host */
     themis_layout_t layout; /* its default for new files */
     char policy[THEMIS_PROTO_MAX_POLICY + 1];
     int policy_granted;

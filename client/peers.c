@@ -9,7 +9,11 @@
 #include "util/clock.h"
 #include "util/min.h"
 
+enum { PASSES = 2 }; /* of the poller: one finds that a connection is closed, the next one tells */
 static const uint64_t max_tick = THEMIS_NS_PER_S;
+static const uint64_t meeting = THEMIS_NS_PER_S;
+static const uint64_t avoidance = 10 * THEMIS_NS_PER_S;
+static const uint64_t step = 20 * THEMIS_NS_PER_MS;
 static const uint64_t head_start = 200 * THEMIS_NS_PER_MS; /* of the servers that are tried before */
 
 themis_status_t themis_client_peers_init(themis_client_peers_t *peers)
@@ -64,7 +68,7 @@ static void tick_all(themis_client_peers_t *peers, uint64_t now)
 static int is_needed(const themis_client_peers_t *peers, const themis_client_peer_t *peer)
 {
     return peer->state != THEMIS_CLIENT_PEER_READY &&
-           (peer->queue.first || peer->index < peers->probed || themis_client_peer_is_connecting(peer));
+           (peer->queue.first || peer->wanted || peer->index < peers->probed || themis_client_peer_is_connecting(peer));
 }
 
 /* Returns the ns until the next step. */
@@ -160,4 +164,49 @@ themis_status_t themis_client_peers_connect_any(themis_client_peers_t *peers)
         return themis_client_fail(answered->why, "%s", answered->cause);
     return themis_client_fail(THEMIS_UNREACHABLE, "no server of %s answered within %.1f s: %s", settings->server_list,
                               (double)settings->timeout / 1e9, themis_status_string(why));
+}
+
+/* --- servers that are wanted -------------------------------------------------------------------------------------- */
+
+static int want(themis_client_peers_t *peers, themis_client_peers_select_fn select, void *arg, uint64_t now)
+{
+    int any = 0;
+
+    for (uint32_t i = 0; i < peers->count; i++) {
+        themis_client_peer_t *peer = &peers->array[i];
+        if (peer->state != THEMIS_CLIENT_PEER_READY && now >= peer->avoid_until && select(arg, peer))
+            any = peer->wanted = 1;
+    }
+    return any;
+}
+
+static int is_any_wanted(const themis_client_peers_t *peers)
+{
+    for (uint32_t i = 0; i < peers->count; i++)
+        if (peers->array[i].wanted)
+            return 1;
+    return 0;
+}
+
+void themis_client_peers_meet(themis_client_peers_t *peers, themis_client_peers_select_fn select, void *arg)
+{
+    themis_client_poller_t *poller = peers->common.poller;
+    uint64_t now = themis_util_clock_now(), until = now + meeting;
+
+    for (int i = 0; i < PASSES; i++)
+        themis_client_poller_wait_any(poller, 0);
+    pthread_mutex_lock(&poller->lock);
+    int any = want(peers, select, arg, now);
+    while (any && is_any_wanted(peers) && (now = themis_util_clock_now()) < until) {
+        poller->due = 1;
+        pthread_mutex_unlock(&poller->lock);
+        themis_client_poller_wait_any(poller, themis_util_min(until - now, step));
+        pthread_mutex_lock(&poller->lock);
+    }
+    for (uint32_t i = 0; any && i < peers->count; i++)
+        if (peers->array[i].wanted) {
+            peers->array[i].wanted = 0;
+            peers->array[i].avoid_until = now + avoidance;
+        }
+    pthread_mutex_unlock(&poller->lock);
 }

@@ -24,4 +24,12 @@ uint64_t themis_client_peers_serve(void *peers, uint64_t now);
  * just be slow. THEMIS_UNREACHABLE: none replied within the timeout; otherwise the status of the server that refused.
  */
 themis_status_t themis_client_peers_connect_any(themis_client_peers_t *peers);
+
+/* The servers that are of interest: 1 for each that is. */
+typedef int (*themis_client_peers_select_fn)(void *arg, const themis_client_peer_t *peer);
+
+/* Waits, for a second at most, until the selected servers have welcomed the session, if they were not known to be out
+ * of reach just before. What was lost of connections until now is noticed. Without the lock; `select` is called with
+ * it. */
+void themis_client_peers_meet(themis_client_peers_t *peers, themis_client_peers_select_fn select, void *arg);
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client/array.h"
+#include "client/file.h"
 #include "client/striping.h"
 
 static pthread_mutex_t *lock_of(const themis_client_requests_t *requests)
@@ -92,6 +93,7 @@ themis_status_t themis_client_request_add_call(themis_request_t *request, uint32
         return status;
     request->calls[request->call_count++] = *result;
     (*result)->index = index;
+    (*result)->binding = &request->file->bindings[index];
     (*result)->object = request->object;
     (*result)->epoch = request->epoch;
     return THEMIS_OK;

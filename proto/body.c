@@ -101,6 +101,8 @@ static void code_welcome(themis_proto_coder_t *coder, themis_proto_welcome_t *we
     code_label(coder, &welcome->name, THEMIS_PROTO_MAX_TEXT);
     code_label(coder, &welcome->policy, THEMIS_PROTO_MAX_POLICY);
     code_label(coder, &welcome->fault, THEMIS_PROTO_MAX_TEXT);
+    themis_proto_code_bytes(coder, welcome->store, sizeof welcome->store);
+    themis_proto_code_bytes(coder, welcome->boot, sizeof welcome->boot);
     themis_proto_check(coder, !coder->bad && welcome->servers <= THEMIS_PROTO_MAX_SERVERS &&
                                   welcome->index < welcome->servers);
 }

@@ -39,10 +39,18 @@ static int opcode_is_known(unsigned opcode)
     }
 }
 
+static int flags_are_sound(const themis_proto_header_t *header)
+{
+    if (header->flags == 0)
+        return 1;
+    return header->flags == THEMIS_PROTO_FLAG_EXISTS && header->kind == THEMIS_PROTO_REQUEST &&
+           header->opcode >= THEMIS_OP_READ && header->opcode <= THEMIS_OP_SYNC;
+}
+
 /* Kind, status and flags as they have to be in this version. */
 static int header_is_sound(const themis_proto_header_t *header)
 {
-    if (header->flags != 0)
+    if (!flags_are_sound(header))
         return 0;
     if (header->kind == THEMIS_PROTO_REQUEST)
         return header->status == THEMIS_OK;

@@ -24,7 +24,8 @@ enum {
     THEMIS_PROTO_MAX_RUNS = 16384, /* of one READ or WRITE */
     THEMIS_PROTO_MAX_MAPPED = 512, /* extents in the reply to one MAP */
     THEMIS_PROTO_MAX_SERVERS = 4096,
-    THEMIS_PROTO_DESCRIPTOR_BYTES = 40 /* a bulk descriptor as net/ makes it, opaque here */
+    THEMIS_PROTO_DESCRIPTOR_BYTES = 40, /* a bulk descriptor as net/ makes it, opaque here */
+    THEMIS_PROTO_IDENTITY_BYTES = 16
 };
 
 /* X(name, number, request body, reply body) ; a body `none` is empty. Numbers never change. */
@@ -64,6 +65,10 @@ typedef enum themis_proto_opcode {
 #undef THEMIS_PROTO_ENUM
 } themis_proto_opcode_t;
 
+/* Flag of READ, WRITE, TRUNCATE, ALLOCATE, SIZE and SYNC: the client knows that the object exists. If it does not, and
+ * was not removed, the request fails with THEMIS_LOST. */
+enum { THEMIS_PROTO_FLAG_EXISTS = 1 };
+
 typedef enum themis_proto_kind { THEMIS_PROTO_REQUEST = 1, THEMIS_PROTO_REPLY = 2 } themis_proto_kind_t;
 
 /*
@@ -74,7 +79,7 @@ typedef struct themis_proto_header {
     uint8_t version;
     themis_proto_kind_t kind;
     uint16_t opcode;
-    uint32_t flags; /* 0 in version 1 */
+    uint32_t flags; /* THEMIS_PROTO_FLAG_EXISTS or 0 */
     uint64_t id;
     int32_t status; /* themis_status_t; 0 in requests */
     uint32_t body;  /* bytes after the header */
@@ -117,9 +122,11 @@ typedef struct themis_proto_welcome {
     uint64_t heartbeat;           /* ns between heartbeats that the server expects */
     themis_proto_layout_t layout; /* the server's default for new files */
     themis_proto_text_t name;
-    themis_proto_text_t policy; /* in force */
-    uint8_t policy_granted;     /* 1: the requested policy is in force (or there was no request) */
-    themis_proto_text_t fault;  /* why the request is not a valid policy, and where; else empty */
+    themis_proto_text_t policy;                 /* in force */
+    uint8_t policy_granted;                     /* 1: the requested policy is in force (or there was no request) */
+    themis_proto_text_t fault;                  /* why the request is not a valid policy, and where; else empty */
+    uint8_t store[THEMIS_PROTO_IDENTITY_BYTES]; /* of the server's store: another one has none of its data */
+    uint8_t boot[THEMIS_PROTO_IDENTITY_BYTES];  /* changes when the server's machine was restarted */
 } themis_proto_welcome_t;
 
 typedef struct themis_proto_attr {

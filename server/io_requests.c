@@ -44,7 +44,6 @@ static themis_status_t object_open(themis_server_request_t *request)
     themis_store_t *store = request->server->store;
     int write = direction_of(request) == THEMIS_WRITE;
     uint64_t id = request->body.io.object;
-    uint32_t owner = request->session->identity.uid;
     themis_store_size_t size;
 
     request->opened = 1;
@@ -53,9 +52,9 @@ static themis_status_t object_open(themis_server_request_t *request)
         &request->session->identity, id, write ? THEMIS_SERVER_ACCESS_WRITE : THEMIS_SERVER_ACCESS_READ);
     if (status != THEMIS_OK)
         return status;
+    status = themis_server_object_requests_find(request, id, write, &request->object);
     if (write)
-        return themis_server_object_requests_open(request->server, id, owner, &request->object);
-    status = themis_store_open(store, id, 0, owner, &request->object);
+        return status;
     if (status == THEMIS_NO_ENTRY)
         return THEMIS_OK; /* nothing was written here: an end of 0 */
     if (status == THEMIS_OK)

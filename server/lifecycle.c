@@ -73,6 +73,24 @@ static themis_status_t sched_create(themis_server_t *server)
     return status;
 }
 
+/* What clients know the store by. That of an arena ends with the process. */
+static themis_status_t identity_create(themis_server_t *server)
+{
+    const themis_server_config_t *config = &server->config;
+    char text[THEMIS_STORE_IDENTITY_TEXT];
+    themis_status_t status = THEMIS_OK;
+
+    themis_store_identity_of_boot(&server->boot);
+    if (has_arena(config))
+        themis_store_identity_make(&server->identity);
+    else
+        status = themis_store_identity_of_directories(config->state, config->directory, (uint32_t)config->index,
+                                                      &server->identity);
+    if (status == THEMIS_OK)
+        themis_info("store %s", themis_store_identity_text(&server->identity, text));
+    return status;
+}
+
 static themis_status_t store_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
@@ -80,6 +98,7 @@ static themis_status_t store_create(themis_server_t *server)
                                       .size = config->size,
                                       .path = has_arena(config) ? config->file : config->directory,
                                       .index = (uint32_t)config->index,
+                                      .identity = &server->identity,
                                       .warm = config->warm,
                                       .direct = strcmp(config->direct, "off") != 0};
 
@@ -92,6 +111,7 @@ static themis_status_t names_create(themis_server_t *server)
     themis_server_namespace_options_t options = {.directory = config->state,
                                                  .fresh = has_arena(config), /* its bytes end with the server */
                                                  .index = (uint32_t)config->index,
+                                                 .identity = has_arena(config) ? NULL : &server->identity,
                                                  .servers = (uint32_t)config->count,
                                                  .layout = default_layout(config)};
 
@@ -129,6 +149,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
     static themis_status_t (*const parts[])(themis_server_t *) = {workers_create,
                                                                   tables_create,
                                                                   sched_create,
+                                                                  identity_create,
                                                                   store_create,
                                                                   themis_server_direct_create,
                                                                   names_create,

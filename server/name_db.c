@@ -548,7 +548,8 @@ static int parent_sync(const char *directory)
     return result;
 }
 
-static themis_status_t directory_take(themis_server_name_db_t *db, const char *directory, int fresh, uint32_t index)
+static themis_status_t directory_take(themis_server_name_db_t *db, const char *directory, int fresh, uint32_t index,
+                                      const themis_store_identity_t *identity)
 {
     int old = !fresh && has_old_database(directory);
     char content[64];
@@ -559,7 +560,7 @@ static themis_status_t directory_take(themis_server_name_db_t *db, const char *d
         return THEMIS_CONFIG;
     }
     snprintf(content, sizeof content, "names of %sserver %" PRIu32, fresh ? "an arena on " : "", index);
-    return themis_store_exclusive_use_directory("state", directory, content, old ? NULL : is_database_file,
+    return themis_store_exclusive_use_directory("state", directory, content, identity, old ? NULL : is_database_file,
                                                 &db->lock_fd);
 }
 
@@ -601,7 +602,7 @@ static void handle_lock_init(pthread_rwlock_t *lock)
 }
 
 themis_status_t themis_server_name_db_open(const char *directory, int fresh, uint32_t index,
-                                           themis_server_name_db_t **db)
+                                           const themis_store_identity_t *identity, themis_server_name_db_t **db)
 {
     themis_server_name_db_t *made = calloc(1, sizeof *made);
 
@@ -611,7 +612,7 @@ themis_status_t themis_server_name_db_open(const char *directory, int fresh, uin
     pthread_mutex_init(&made->ids_lock, NULL);
     pthread_mutex_init(&made->writing, NULL);
     handle_lock_init(&made->handle);
-    themis_status_t status = *directory ? directory_take(made, directory, fresh, index) : THEMIS_OK;
+    themis_status_t status = *directory ? directory_take(made, directory, fresh, index, identity) : THEMIS_OK;
     if (status == THEMIS_OK)
         status = db_open(made, directory, fresh);
     if (status == THEMIS_OK)

@@ -17,18 +17,20 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
+#include "store/identity.h"
 #include "themis/status.h"
 
 typedef struct themis_server_name_db themis_server_name_db_t;
 
 /*
  * `directory` is created if it does not exist; "": in memory. `fresh`: the names are those of an
- * arena, and what an earlier arena left is removed. `index` of this server: part of the ids of objects. THEMIS_CONFIG:
+ * arena, and what an earlier arena left is removed. `index` of this server: part of the ids of objects. `identity` of
+ * the store that has the objects; NULL: any. THEMIS_CONFIG:
  * the directory cannot be opened, or holds something else or another server's names, and is left as it is.
  * THEMIS_BUSY: a server uses it.
  */
 themis_status_t themis_server_name_db_open(const char *directory, int fresh, uint32_t index,
-                                           themis_server_name_db_t **db);
+                                           const themis_store_identity_t *identity, themis_server_name_db_t **db);
 void themis_server_name_db_close(themis_server_name_db_t *db); /* NULL is allowed */
 
 /* THEMIS_NO_ENTRY: no attributes of that path, as of "/" until they are put. */

@@ -85,7 +85,7 @@ themis_status_t themis_server_namespace_create(const themis_server_namespace_opt
     themis_status_t status = themis_server_groups_create(&made->groups);
     if (status == THEMIS_OK)
         status = themis_server_name_db_open(options->directory ? options->directory : "", options->fresh,
-                                            options->index, &made->db);
+                                            options->index, options->identity, &made->db);
     if (status != THEMIS_OK) {
         themis_server_namespace_destroy(made);
         return status;

@@ -17,16 +17,18 @@
 #include <stdint.h>
 #include "proto/proto.h"
 #include "sched/job_table.h"
+#include "store/identity.h"
 #include "themis/status.h"
 
 typedef struct themis_server_namespace themis_server_namespace_t;
 
 typedef struct themis_server_namespace_options {
-    const char *directory;        /* created if it does not exist; NULL or "": in memory */
-    int fresh;                    /* 1: of an arena: names in the directory are removed, as their bytes are gone */
-    uint32_t index;               /* of this server: part of the ids of objects */
-    uint32_t servers;             /* number of servers, which bounds layouts */
-    themis_proto_layout_t layout; /* default for new files; count 0: all */
+    const char *directory; /* created if it does not exist; NULL or "": in memory */
+    int fresh;             /* 1: of an arena: names in the directory are removed, as their bytes are gone */
+    uint32_t index;        /* of this server: part of the ids of objects */
+    const themis_store_identity_t *identity; /* of the store of the objects; NULL: any */
+    uint32_t servers;                        /* number of servers, which bounds layouts */
+    themis_proto_layout_t layout;            /* default for new files; count 0: all */
 } themis_server_namespace_options_t;
 
 /* THEMIS_CONFIG: the directory cannot be opened, or holds something else or another server's names, and is left as it

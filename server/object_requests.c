@@ -50,6 +50,23 @@ themis_status_t themis_server_object_requests_open(themis_server_t *server, uint
     return THEMIS_STALE;
 }
 
+themis_status_t themis_server_object_requests_find(const themis_server_request_t *request, uint64_t id, int change,
+                                                   themis_store_object_t **object)
+{
+    themis_server_t *server = request->server;
+    uint32_t owner = request->session->identity.uid;
+
+    if (!(request->header.flags & THEMIS_PROTO_FLAG_EXISTS) || themis_server_tombstones_has(server->tombstones, id))
+        return change ? themis_server_object_requests_open(server, id, owner, object)
+                      : themis_store_open(server->store, id, 0, owner, object);
+    themis_status_t status = themis_store_open(server->store, id, 0, owner, object);
+    if (status != THEMIS_NO_ENTRY)
+        return status;
+    if (themis_server_tombstones_has(server->tombstones, id)) /* by now */
+        return change ? THEMIS_STALE : THEMIS_NO_ENTRY;
+    return THEMIS_LOST;
+}
+
 static themis_status_t object_remove(themis_server_t *server, uint64_t id)
 {
     themis_server_tombstones_add(server->tombstones, id);
@@ -71,7 +88,6 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     int changes = opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE;
     /* every body of these begins with the object's id */
     uint64_t id = request->body.object.object;
-    uint32_t owner = request->session->identity.uid;
     themis_proto_body_t reply = {.size = {0}};
     themis_store_object_t *object;
 
@@ -83,8 +99,7 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
         status = object_remove(server, id);
     } else if (status == THEMIS_OK) {
-        status = changes ? themis_server_object_requests_open(server, id, owner, &object)
-                         : themis_store_open(server->store, id, 0, owner, &object);
+        status = themis_server_object_requests_find(request, id, changes, &object);
         if (status == THEMIS_OK) {
             status = object_serve(request, object, &reply);
             themis_store_close(server->store, object);

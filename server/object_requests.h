@@ -9,4 +9,8 @@ void themis_server_object_requests_serve(themis_server_request_t *request);
 /* Opens an object to change it; it is made for `owner` if it does not exist. THEMIS_STALE: it was removed. */
 themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, uint32_t owner,
                                                    themis_store_object_t **object);
+/* Opens the object of a request, to change it (`change`) or only if it exists, else THEMIS_NO_ENTRY. THEMIS_STALE: as
+ * above. THEMIS_LOST: it does not exist, was not removed, and the client knows that it did exist. */
+themis_status_t themis_server_object_requests_find(const themis_server_request_t *request, uint64_t id, int change,
+                                                   themis_store_object_t **object);
 #endif

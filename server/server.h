@@ -80,9 +80,11 @@ typedef struct themis_server_totals {
 
 typedef struct themis_server {
     themis_server_config_t config;
-    uint64_t incarnation; /* another one for each process */
-    uint64_t started;     /* ns */
-    uint16_t port;        /* that it listens at */
+    uint64_t incarnation;             /* another one for each process */
+    themis_store_identity_t identity; /* of the store */
+    themis_store_identity_t boot;     /* of the machine, since it was started */
+    uint64_t started;                 /* ns */
+    uint16_t port;                    /* that it listens at */
     pthread_mutex_t lock;
     /* parts with their own locking */
     themis_net_t *net;

@@ -105,6 +105,8 @@ static themis_proto_welcome_t welcome_make(themis_server_t *server, const themis
                    .first = UINT32_MAX},
         .name = {config->name, (uint32_t)strlen(config->name)}};
 
+    memcpy(welcome.store, server->identity.bytes, sizeof welcome.store);
+    memcpy(welcome.boot, server->boot.bytes, sizeof welcome.boot);
     welcome.policy_granted = (uint8_t)themis_server_policy_request(server, &hello->policy, &session->identity, error,
                                                                    THEMIS_PROTO_MAX_TEXT + 1);
     snprintf(policy, THEMIS_PROTO_MAX_POLICY + 1, "%s", themis_sched_policy(server->sched));

@@ -22,7 +22,7 @@ typedef struct themis_store_arena_extent {
     uint64_t offset;             /* in the object */
     uint32_t unit, pages, valid; /* place in the space; pages, and how many of them are valid */
     uint8_t order;
-    uint8_t reserved; /* 1: added to be reserved, by an allocation that is under way */
+    uint8_t reserved;                       /* 1: added to be reserved, by an allocation that is under way */
     struct themis_store_arena_extent *next; /* in `retired` */
     uint32_t state[];                       /* [pages] */
 } themis_store_arena_extent_t;

@@ -11,7 +11,13 @@
 #include "util/status.h"
 
 static const char line_start[] = "themis-store 1 ";
-enum { LINE_BYTES = 96, START = sizeof line_start - 1 };
+enum { RECORD_BYTES = 192, START = sizeof line_start - 1 };
+
+/* What a STORE is to have. */
+typedef struct record {
+    char text[RECORD_BYTES];
+    size_t first; /* length of the first line, with its end */
+} record_t;
 
 static themis_status_t lock_failed(const char *key, const char *path, const char *what)
 {
@@ -36,31 +42,56 @@ themis_status_t themis_store_exclusive_use_file(const char *key, const char *pat
     return THEMIS_OK;
 }
 
-/* Succeeds if the STORE has the line `expected`, or none yet. */
-static themis_status_t check_line(const char *key, const char *directory, int fd, const char *expected)
+static void record_make(record_t *record, const char *content, const themis_store_identity_t *identity)
 {
-    char line[LINE_BYTES];
-    ssize_t got = pread(fd, line, sizeof line - 1, 0);
+    char text[THEMIS_STORE_IDENTITY_TEXT];
 
-    if (got < 0)
-        return lock_failed(key, directory, "read its STORE");
-    line[got] = 0;
-    if (got == 0 || strcmp(line, expected) == 0)
-        return THEMIS_OK;
-    line[strcspn(line, "\n")] = 0;
-    if (strncmp(line, line_start, START) == 0)
-        themis_error("%s = %s holds the %s, not the %.*s; it is left unchanged", key, directory, line + START,
-                     (int)strcspn(expected + START, "\n"), expected + START);
+    record->first = (size_t)snprintf(record->text, sizeof record->text, "%s%s\n", line_start, content);
+    if (identity)
+        snprintf(record->text + record->first, sizeof record->text - record->first, "store %s\n",
+                 themis_store_identity_text(identity, text));
+}
+
+static themis_status_t fail_other(const char *key, const char *directory, const char *found, const record_t *wanted)
+{
+    if (strncmp(found, line_start, START) == 0 && strncmp(found, wanted->text, wanted->first) == 0)
+        themis_error("%s = %s holds the %.*s, but of another store; it is left unchanged", key, directory,
+                     (int)(wanted->first - 1 - START), wanted->text + START);
+    else if (strncmp(found, line_start, START) == 0)
+        themis_error("%s = %s holds the %.*s, not the %.*s; it is left unchanged", key, directory,
+                     (int)strcspn(found + START, "\n"), found + START, (int)(wanted->first - 1 - START),
+                     wanted->text + START);
     else
         themis_error("%s = %s has a file STORE that is not of this version; it is left unchanged", key, directory);
     return THEMIS_CONFIG;
 }
 
-static themis_status_t write_line(const char *key, const char *directory, int fd, int directory_fd,
-                                  const char *expected)
+/* Succeeds if the STORE has the record, its first line alone, or nothing yet; *complete: it has all of it. */
+static themis_status_t check_record(const char *key, const char *directory, int fd, const record_t *wanted,
+                                    int *complete)
 {
-    size_t length = strlen(expected);
-    ssize_t written = pwrite(fd, expected, length, 0);
+    char found[RECORD_BYTES];
+    ssize_t got = pread(fd, found, sizeof found - 1, 0);
+
+    if (got < 0)
+        return lock_failed(key, directory, "read its STORE");
+    found[got] = 0;
+    *complete = strcmp(found, wanted->text) == 0;
+    if (*complete || got == 0)
+        return THEMIS_OK;
+    if (strncmp(found, wanted->text, wanted->first) == 0 &&
+        ((size_t)got == wanted->first || wanted->text[wanted->first] == 0)) {
+        *complete = wanted->text[wanted->first] == 0;
+        return THEMIS_OK;
+    }
+    return fail_other(key, directory, found, wanted);
+}
+
+static themis_status_t write_record(const char *key, const char *directory, int fd, int directory_fd,
+                                    const record_t *record)
+{
+    size_t length = strlen(record->text);
+    ssize_t written = pwrite(fd, record->text, length, 0);
 
     if (written >= 0 && (size_t)written < length)
         errno = ENOSPC;
@@ -69,18 +100,19 @@ static themis_status_t write_line(const char *key, const char *directory, int fd
     return THEMIS_OK;
 }
 
-static themis_status_t lock_store(const char *key, const char *directory, int directory_fd, const char *expected,
+static themis_status_t lock_store(const char *key, const char *directory, int directory_fd, const record_t *record,
                                   int fd)
 {
-    themis_status_t status = check_line(key, directory, fd, expected);
+    int complete;
+    themis_status_t status = check_record(key, directory, fd, record, &complete);
 
     if (status == THEMIS_OK)
         status = themis_store_exclusive_use_file(key, directory, fd);
     /* again, as another server may have written it before it released the lock */
     if (status == THEMIS_OK)
-        status = check_line(key, directory, fd, expected);
-    if (status == THEMIS_OK && lseek(fd, 0, SEEK_END) == 0)
-        status = write_line(key, directory, fd, directory_fd, expected);
+        status = check_record(key, directory, fd, record, &complete);
+    if (status == THEMIS_OK && !complete)
+        status = write_record(key, directory, fd, directory_fd, record);
     return status;
 }
 
@@ -120,17 +152,18 @@ static themis_status_t open_store(const char *key, const char *directory, int di
 }
 
 themis_status_t themis_store_exclusive_use_directory(const char *key, const char *directory, const char *content,
+                                                     const themis_store_identity_t *identity,
                                                      int (*foreign)(const char *name), int *fd)
 {
     int directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), made = -1;
-    char expected[LINE_BYTES];
+    record_t record;
 
     if (directory_fd < 0)
         return lock_failed(key, directory, "open");
-    snprintf(expected, sizeof expected, "%s%s\n", line_start, content);
+    record_make(&record, content, identity);
     themis_status_t status = open_store(key, directory, directory_fd, foreign, &made);
     if (status == THEMIS_OK)
-        status = lock_store(key, directory, directory_fd, expected, made);
+        status = lock_store(key, directory, directory_fd, &record, made);
     close(directory_fd);
     if (status == THEMIS_OK)
         *fd = made;

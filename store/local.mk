@@ -3,7 +3,7 @@
 noinst_LTLIBRARIES += store/libthemis-store.la
 store_libthemis_store_la_SOURCES = store/arena.c store/arena.h store/arena_direct.c store/arena_direct.h \
 	store/arena_extents.c store/arena_extents.h store/arena_object.c store/arena_object.h store/exclusive_use.c \
-	store/exclusive_use.h store/posix.c store/posix.h store/space.c store/space.h store/space_file.c store/space_file.h \
+	store/exclusive_use.h store/identity.c store/identity.h store/posix.c store/posix.h store/space.c store/space.h store/space_file.c store/space_file.h \
 	store/space_memory.c store/space_memory.h store/store.c store/store.h
 
 check_PROGRAMS += test/store/test_store

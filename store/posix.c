@@ -404,7 +404,7 @@ static themis_status_t lock_directory(const themis_store_options_t *options, int
     char content[64];
 
     snprintf(content, sizeof content, "objects of server %" PRIu32, options->index);
-    return themis_store_exclusive_use_directory("directory", options->path, content, NULL, lock_fd);
+    return themis_store_exclusive_use_directory("directory", options->path, content, options->identity, NULL, lock_fd);
 }
 
 themis_status_t themis_store_posix_create(const themis_store_options_t *options, themis_store_t **store)

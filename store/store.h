@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
+#include "store/identity.h"
 #include "themis/status.h"
 #include "util/direction.h"
 
@@ -90,10 +91,11 @@ typedef struct themis_store_mapped {
 } themis_store_mapped_t;
 
 typedef struct themis_store_options {
-    const char *type;      /* "arena" or "posix" */
-    uint64_t size;         /* bytes of an arena's region */
-    const char *path;      /* posix: directory; arena: a file to map, or NULL or "" for memory */
-    uint32_t index;        /* posix: of the server that owns the directory */
+    const char *type;                        /* "arena" or "posix" */
+    uint64_t size;                           /* bytes of an arena's region */
+    const char *path;                        /* posix: directory; arena: a file to map, or NULL or "" for memory */
+    uint32_t index;                          /* posix: of the server that owns the directory */
+    const themis_store_identity_t *identity; /* posix: that the directory has, or gets; NULL: any */
     uint64_t warm;         /* arena: bytes whose pages are populated ahead of use, at the start and then on demand */
     uint32_t reserve_step; /* arena: bytes by which the space in use grows, 0: 4 MiB; smaller in tests */
     int direct;            /* arena in memory: 1: memory of users can be passed on to their processes */

@@ -37,9 +37,12 @@ posix="store=posix state=$T/names directory=$T/objects"
 start_servers 1 $posix
 check "a posix store is filled" sh -c 'timeout 30 themis mkdir themis:/d && timeout 30 themis cp "$1/data" themis:/d' sh "$T"
 check "a second server cannot use the directory of a running one" \
-    refused "directory = $T/objects is in use by another server" --store posix --state "$T/other" --directory "$T/objects"
-check "nor its names" refused "state = $T/names is in use by another server" --store posix --state "$T/names" --directory "$T/other"
-rm -f "$T/other/"*
+    refused "directory = $T/objects is in use by another server" --store posix --state "$T/names" --directory "$T/objects"
+mkdir "$T/half" && echo "themis-store 1 objects of server 0" >"$T/half/STORE"
+check "nor its names" refused "state = $T/names is in use by another server" --store posix --state "$T/names" --directory "$T/half"
+check "nor others' names with them" refused "the names of these objects are not there" --store posix --state "$T/other" --directory "$T/objects"
+check "nor other objects with its names" refused "the objects of these names are not there" --store posix --state "$T/names" --directory "$T/other"
+check "and nothing was made there" test -z "$(ls "$T/other")"
 check "nor can an arena, which would clear them" refused "state = $T/names holds the names of server 0" --state "$T/names"
 check "the files are unchanged" is_back
 stop_servers
@@ -73,6 +76,44 @@ testlib_servers=
 # shellcheck disable=SC2086
 check "and again at once after it was killed" try_servers 1 $posix
 check "with all its files" is_back
+stop_servers
+
+# --- names and objects that belong together
+
+identity() { sed -n 's/^store //p' "$1/STORE"; }
+same_identity() { [ "$(identity "$1")" = "$(identity "$2")" ] && [ "$(identity "$1" | wc -c)" = 37 ]; }
+check "names and objects have one identity" same_identity "$T/names" "$T/objects"
+mkdir "$T/objects2"
+other="store=posix state=$T/names2 directory=$T/objects2"
+# shellcheck disable=SC2086
+start_servers 1 $other
+check "another store" sh -c 'timeout 30 themis cp "$1/data" themis:/' sh "$T"
+stop_servers
+check "has another one" sh -c '! cmp -s "$1/names/STORE" "$1/names2/STORE"' sh "$T"
+checksums >"$T/sums"
+check "names of one store and objects of another are refused" refused "they are of different stores" \
+    --store posix --state "$T/names" --directory "$T/objects2"
+check "both ways round" refused "they are of different stores" --store posix --state "$T/names2" --directory "$T/objects"
+check "and nothing is changed" is_untouched
+sed -i '/^store /d' "$T/names/STORE" "$T/objects/STORE"
+# shellcheck disable=SC2086
+start_servers 1 $posix
+check "directories of a version without identities are used" is_back
+stop_servers
+check "and get one" same_identity "$T/names" "$T/objects"
+sed -i '/^store /d' "$T/names/STORE"
+# shellcheck disable=SC2086
+start_servers 1 $posix
+check "also where one of them has it" is_back
+stop_servers
+check "which the other one gets" same_identity "$T/names" "$T/objects"
+mkdir "$T/logged" && : >"$T/logged/server.log"
+check "names that are gone are not made anew above their objects" refused "the names of these objects are not there" \
+    --store posix --state "$T/logged" --directory "$T/objects"
+check "and nothing was made there" test "$(ls "$T/logged")" = server.log
+mkdir "$T/begun" "$T/begun/lost+found" && sed 's/^store .*/store 01234567-89ab-4cde-8f01-23456789abcd/' "$T/objects/STORE" >"$T/begun/STORE"
+start_servers 1 store=posix "state=$T/names3" "directory=$T/begun"
+check "a first start that was cut short is continued" same_identity "$T/names3" "$T/begun"
 stop_servers
 
 # --- state and file of an arena

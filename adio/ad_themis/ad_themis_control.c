@@ -51,18 +51,37 @@ void ADIOI_THEMIS_Fcntl(ADIO_File fd, int flag, ADIO_Fcntl_t *arg, int *error_co
     *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
 }
 
+/* Collective: tells rank 0 what objects the other ranks know to exist. Returns whether any rank has written. */
+static int gather_known(ADIO_File fd, int rank)
+{
+    themis_file_t *handle = ADIOI_THEMIS_file(fd)->handle;
+    int words = 1 + (int)THEMIS_KNOWN_WORDS(ADIOI_THEMIS_file(fd)->layout.count), any;
+    /* a rank without memory for these few bytes could not take part in the reduction either */
+    uint32_t *known = ADIOI_Malloc((size_t)words * sizeof *known);
+    uint32_t *all = ADIOI_Malloc((size_t)words * sizeof *all);
+
+    known[0] = fd->dirty_write != 0;
+    themis_file_known(handle, known + 1);
+    MPI_Allreduce(known, all, words, MPI_UINT32_T, MPI_BOR, fd->comm);
+    any = all[0] != 0;
+    if (rank == 0)
+        themis_file_learn(handle, all + 1);
+    ADIOI_Free(known);
+    ADIOI_Free(all);
+    return any;
+}
+
 /* Collective. One rank syncs for all: a server syncs the bytes of all clients. */
 void ADIOI_THEMIS_Flush(ADIO_File fd, int *error_code)
 {
-    int dirty = fd->dirty_write, any = 0, rank;
     themis_status_t status = THEMIS_OK;
+    int rank;
 
     *error_code = ADIOI_THEMIS_Coll_sync(fd);
     if (*error_code != MPI_SUCCESS)
         return;
     MPI_Comm_rank(fd->comm, &rank);
-    MPI_Allreduce(&dirty, &any, 1, MPI_INT, MPI_MAX, fd->comm);
-    if (!any)
+    if (!gather_known(fd, rank))
         return;
     if (rank == 0)
         AD_THEMIS_UNLOCKED(status, themis_sync(ADIOI_THEMIS_file(fd)->handle));

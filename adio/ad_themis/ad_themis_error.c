@@ -43,6 +43,20 @@ static const error_class_t *class_of(themis_status_t status)
     return &other;
 }
 
+/* A text that is too long, since it has a long path, is cut to what is said of the server. */
+static const char *cause_of(themis_status_t status, const char *text)
+{
+    const char *part = text, *next;
+
+    if (!text || !*text)
+        return themis_status_string(status);
+    if (strlen(text) < LONGEST_CAUSE)
+        return text;
+    while ((next = strstr(part + 1, ": server ")))
+        part = next;
+    return part != text && strlen(part + 2) < LONGEST_CAUSE ? part + 2 : themis_status_string(status);
+}
+
 int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, const char *name, const char *text)
 {
     const error_class_t *class;
@@ -53,7 +67,7 @@ int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, c
     if (status == THEMIS_OK)
         return MPI_SUCCESS;
     class = class_of(status);
-    cause = text && *text && strlen(text) < LONGEST_CAUSE ? text : themis_status_string(status);
+    cause = cause_of(status, text);
     length = strlen(name);
     if (length <= LONGEST_NAME)
         snprintf(whole, sizeof whole, "themis:%s: %s", name, cause);
@@ -73,7 +87,7 @@ int ADIOI_THEMIS_Error_broadcast(ADIO_File fd, int root, const char *function, t
     } outcome = {.status = status};
 
     if (status != THEMIS_OK)
-        snprintf(outcome.text, sizeof outcome.text, "%s", themis_last_error());
+        snprintf(outcome.text, sizeof outcome.text, "%s", cause_of(status, themis_last_error()));
     MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, root, fd->comm);
     return ADIOI_THEMIS_Error(function, __LINE__, outcome.status, fd->filename, outcome.text);
 }

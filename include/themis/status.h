@@ -41,6 +41,7 @@ extern "C" {
     X(QUOTA, -42, "quota exceeded")                                                                                    \
     X(CORRUPT, -43, "stored data is corrupt")                                                                          \
     X(FILE_TOO_BIG, -44, "file too large")                                                                             \
+    X(LOST, -45, "its data are gone")                                                                                  \
     /* the connection to one server */                                                                                 \
     X(UNREACHABLE, -60, "server unreachable")                                                                          \
     X(DISCONNECTED, -61, "connection to server lost")                                                                  \

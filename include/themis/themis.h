@@ -147,21 +147,38 @@ enum {
     THEMIS_OPEN_TRUNCATE = 16
 };
 
-/* `mode` and `layout` are used if the file is created; layout NULL: defaults. */
+/*
+ * `mode` and `layout` are used if the file is created; layout NULL: defaults. Connects to the servers of the file; one
+ * that does not answer within a second is left for later.
+ *
+ * A server that comes back with another store, such as an arena that was started again, or with another directory, has
+ * none of the data. All operations by handles from before that concern it fail with THEMIS_LOST as soon as it has
+ * answered. So do those on an object that the handle has written and the server no longer has, and a sync after the
+ * server's machine was restarted since the file was opened, as written bytes may be gone.
+ */
 THEMIS_API themis_status_t themis_open(themis_t *session, const char *path, int flags, uint32_t mode,
                                        const themis_layout_t *layout, themis_file_t **file);
 
-/* Releases the handle and its locks, whatever the result, which is that of releasing the locks. Does not sync. */
+/* Releases the handle and its locks, whatever the result, which is that of releasing the locks. THEMIS_LOST: a server
+ * that the handle has written to has lost what it had. Does not sync. */
 THEMIS_API themis_status_t themis_close(themis_file_t *file);
 
 /*
  * A handle as bytes, so that one rank opens a file and broadcasts it to the others, without a message to any server.
  * Pack writes at most `capacity` bytes and stores the length; THEMIS_HANDLE_BYTES always suffice.
  */
-#define THEMIS_HANDLE_BYTES 4352
+#define THEMIS_HANDLE_BYTES (4352 + 16 * 4097)
 THEMIS_API themis_status_t themis_file_pack(const themis_file_t *file, void *bytes, size_t capacity, size_t *length);
 THEMIS_API themis_status_t themis_file_unpack(themis_t *session, const void *bytes, size_t length,
                                               themis_file_t **file);
+
+/*
+ * The objects of a file that a handle knows to exist, as it has written them: bit i is that of server i of the layout.
+ * A sync by a handle that was told of those of all ranks fails with THEMIS_LOST if a server has lost one.
+ */
+#define THEMIS_KNOWN_WORDS(count) (((size_t)(count) + 31) / 32)
+THEMIS_API void themis_file_known(const themis_file_t *file, uint32_t *words);
+THEMIS_API void themis_file_learn(themis_file_t *file, const uint32_t *words);
 
 THEMIS_API void themis_file_layout(const themis_file_t *file, themis_layout_t *layout);
 THEMIS_API const char *themis_file_path(const themis_file_t *file); /* borrowed, as long as the file */

@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 char test_server_list[256];
 const char *test_server_lease = "15s";
+const char *test_server_directory;
 static pid_t pids[TEST_SERVERS];
 static int ports[TEST_SERVERS];
 
@@ -57,9 +59,27 @@ themis_list_t test_list(void *bytes, const themis_run_t *run, struct iovec *memo
     return (themis_list_t){memory, 1, run, 1};
 }
 
+enum { STORE_WORDS = 6 };
+
+/* Where server `index` keeps its names and bytes; no words: in memory. */
+static void store_words(int index, const char *words[STORE_WORDS])
+{
+    static char names[512], objects[512];
+
+    memset(words, 0, STORE_WORDS * sizeof *words);
+    if (!test_server_directory)
+        return;
+    snprintf(names, sizeof names, "%s/names%d", test_server_directory, index);
+    snprintf(objects, sizeof objects, "%s/objects%d", test_server_directory, index);
+    mkdir(objects, 0700);
+    memcpy(words, (const char *[]){"--store", "posix", "--state", names, "--directory", objects},
+           STORE_WORDS * sizeof *words);
+}
+
 void test_server_start_after(int index, unsigned delay_ms)
 {
     char port[16], number[16], stripe[16];
+    const char *store[STORE_WORDS];
 
     snprintf(port, sizeof port, "%d", ports[index]);
     snprintf(number, sizeof number, "%d", index);
@@ -69,9 +89,11 @@ void test_server_start_after(int index, unsigned delay_ms)
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     usleep(delay_ms * 1000);
+    store_words(index, store);
     execl("server/themisd", "themisd", "--listen", "127.0.0.1", "--port", port, "--servers", test_server_list,
           "--index", number, "--size", "256m", "--warm", "0", "--stripe-size", stripe, "--log", "error", "--heartbeat",
-          "200ms", "--lease", test_server_lease, "--direct", "on", (char *)NULL);
+          "200ms", "--lease", test_server_lease, "--direct", "on", store[0], store[1], store[2], store[3], store[4],
+          store[5], (char *)NULL);
     _exit(127);
 }
 

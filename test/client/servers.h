@@ -12,6 +12,8 @@ enum { TEST_SERVERS = 3, TEST_STRIPE = 4096 };
 
 extern char test_server_list[256];
 extern const char *test_server_lease; /* of servers that are started from now on */
+/* The servers have posix stores below it, or arenas if it is NULL, as at first. */
+extern const char *test_server_directory;
 
 /* Connects to a list of servers, with a timeout of so many ns. */
 themis_status_t test_connect(const char *list, uint64_t timeout, themis_t **session);
@@ -22,7 +24,7 @@ themis_list_t test_list(void *bytes, const themis_run_t *run, struct iovec *memo
 /* Starts all; they end with this process at the latest. Returns 0, or -1 and prints why if there is no themisd. */
 int test_servers_start(void);
 void test_servers_stop(void);
-/* Ends one at once, as a crash would, or starts it again at the same address, empty. */
+/* Ends one at once, as a crash would, or starts it again at the same address; an arena is empty then. */
 void test_server_kill(int index);
 void test_server_start(int index);
 /* Returns at once. Both are for the main thread: a server ends with the thread that started it. */

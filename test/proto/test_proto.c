@@ -121,7 +121,9 @@ START_TEST(hello_and_welcome)
                                       .name = TEXT("s1"),
                                       .policy = TEXT("job-fair"),
                                       .policy_granted = 1,
-                                      .fault = TEXT("character 5")};
+                                      .fault = TEXT("character 5"),
+                                      .store = "0123456789abcde",
+                                      .boot = "edcba9876543210"};
     length = encode(reply(THEMIS_OP_HELLO), &welcome);
     themis_proto_welcome_t got = decode(length).welcome;
     ck_assert_uint_eq(got.incarnation, 5);
@@ -129,9 +131,35 @@ START_TEST(hello_and_welcome)
     ck_assert_uint_eq(got.layout.stripe_size, 65536);
     ck_assert(text_is(got.name, "s1") && text_is(got.policy, "job-fair") && got.policy_granted == 1);
     ck_assert(text_is(got.fault, "character 5"));
+    ck_assert(memcmp(got.store, welcome.store, sizeof got.store) == 0);
+    ck_assert(memcmp(got.boot, welcome.boot, sizeof got.boot) == 0);
     assert_only_whole(length);
     welcome.index = 2;
     refuse(reply(THEMIS_OP_HELLO), &welcome);
+}
+END_TEST
+
+/* What requests may say of their object, and nothing else. */
+START_TEST(flags)
+{
+    themis_proto_object_t object = {.object = 3};
+    themis_proto_header_t header = request(THEMIS_OP_SYNC), seen;
+    themis_proto_body_t body;
+
+    header.flags = THEMIS_PROTO_FLAG_EXISTS;
+    size_t length = encode(header, &object);
+    ck_assert_int_eq(themis_proto_decode(buffer, length, &seen, &body), THEMIS_OK);
+    ck_assert_uint_eq(seen.flags, THEMIS_PROTO_FLAG_EXISTS);
+    buffer[8] = 2;
+    ck_assert_int_eq(themis_proto_decode(buffer, length, &seen, &body), THEMIS_PROTOCOL);
+    header.flags = 3;
+    refuse(header, &object);
+    header.flags = THEMIS_PROTO_FLAG_EXISTS;
+    header.opcode = THEMIS_OP_DESTROY;
+    refuse(header, &object);
+    header = reply(THEMIS_OP_SYNC);
+    header.flags = THEMIS_PROTO_FLAG_EXISTS;
+    refuse(header, &object);
 }
 END_TEST
 
@@ -572,7 +600,7 @@ int main(void)
     Suite *suite = suite_create("proto");
 
     test_case(suite, "messages", 60, NULL, NULL,
-              TESTS({hello_and_welcome, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
+              TESTS({hello_and_welcome, 1}, {flags, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
                     {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {maps, 1},
                     {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
                     {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},

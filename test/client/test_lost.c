@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Servers that come back without what they had: whoever had a file open is told so. */
+#define _GNU_SOURCE
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "test/client/servers.h"
+#include "test/lib/run.h"
+#include "test/lib/scratch.h"
+#include "themis/themis.h"
+#include "util/clock.h"
+
+static themis_t *session;
+
+/* Stripes on all servers, beginning with the first. */
+static themis_file_t *open_file(const char *path)
+{
+    themis_layout_t layout = {TEST_STRIPE, TEST_SERVERS, 0};
+    themis_file_t *file;
+
+    ck_ok(themis_open(session, path, THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE, 0644, &layout, &file));
+    return file;
+}
+
+static themis_status_t write_all(themis_file_t *file)
+{
+    static unsigned char bytes[TEST_SERVERS * TEST_STRIPE];
+    size_t done;
+
+    return themis_write(file, bytes, sizeof bytes, 0, &done);
+}
+
+static void start_servers(void)
+{
+    ck_assert_int_eq(test_servers_start(), 0);
+    ck_ok(test_connect(test_server_list, 10 * THEMIS_NS_PER_S, &session));
+    themis_file_t *file = open_file("/warm"); /* all servers are started and connected */
+    ck_ok(write_all(file));
+    ck_ok(themis_close(file));
+}
+
+static void stop_servers(void)
+{
+    themis_disconnect(session);
+    for (int i = 0; i < TEST_SERVERS; i++)
+        test_server_kill(i);
+}
+
+static void start_posix_servers(void)
+{
+    test_scratch_make();
+    test_server_directory = test_scratch;
+    start_servers();
+}
+
+static void stop_posix_servers(void)
+{
+    stop_servers();
+    test_scratch_remove();
+}
+
+/* --- data that are lost ------------------------------------------------------------------------------------------- */
+
+/* Server 1 is started again, without what it had. Returns when it answers. */
+static void lose_data(void)
+{
+    themis_t *other;
+    char *text;
+
+    test_server_kill(1);
+    test_server_start(1);
+    ck_ok(test_connect(test_server_list, 10 * THEMIS_NS_PER_S, &other));
+    ck_ok(themis_query(other, 1, "instance", &text));
+    free(text);
+    themis_disconnect(other);
+}
+
+static const char *server_name(int index)
+{
+    static char name[64];
+    const char *at = test_server_list;
+
+    while (index-- > 0)
+        at = strchr(at, ',') + 1;
+    snprintf(name, sizeof name, "server %.*s:", (int)strcspn(at, ","), at);
+    return name;
+}
+
+static const uint64_t in_time = 3 * THEMIS_NS_PER_S; /* a second, and what a loaded machine adds */
+
+#define ck_lost(call)                                                                                                  \
+    do {                                                                                                               \
+        uint64_t begun = themis_util_clock_now();                                                                      \
+        ck_assert_int_eq((call), THEMIS_LOST);                                                                         \
+        ck_assert_uint_lt(themis_util_clock_now() - begun, in_time);                                                   \
+        ck_assert_ptr_nonnull(strstr(themis_last_error(), server_name(1)));                                            \
+        ck_assert_ptr_nonnull(strstr(themis_last_error(), "gone"));                                                    \
+    } while (0)
+
+static const int modes[] = {1, -1}; /* of direct access */
+
+START_TEST(lost_data_are_reported)
+{
+    unsigned char bytes[TEST_STRIPE];
+    themis_stat_t stat;
+    size_t done;
+    themis_file_t *file = open_file("/lost");
+
+    ck_ok(themis_file_set_direct(file, modes[_i]));
+    ck_ok(write_all(file));
+    ck_ok(themis_sync(file));
+    lose_data();
+    ck_lost(write_all(file));
+    ck_lost(themis_read(file, bytes, sizeof bytes, TEST_STRIPE, &done));
+    ck_lost(themis_sync(file));
+    ck_lost(themis_file_stat(file, &stat));
+    ck_lost(themis_allocate(file, 100));
+    ck_ok(themis_write(file, bytes, 100, 0, &done)); /* the other servers have all they had */
+    ck_ok(themis_read(file, bytes, sizeof bytes, 2 * TEST_STRIPE, &done));
+    ck_lost(themis_truncate(file, 0));
+    ck_lost(themis_close(file));
+}
+END_TEST
+
+/* The handle does not write to what another handle of the same file has made of it. */
+START_TEST(new_handles_do_not_help_old_ones)
+{
+    unsigned char old_bytes[TEST_STRIPE], bytes[TEST_STRIPE], found[TEST_STRIPE];
+    size_t done;
+    themis_file_t *file, *fresh;
+    char path[32] = "/again";
+    themis_stat_t stat;
+
+    memset(old_bytes, 'o', sizeof old_bytes);
+    memset(bytes, 'n', sizeof bytes);
+    file = open_file(path);
+    ck_ok(themis_file_set_direct(file, modes[_i]));
+    ck_ok(write_all(file));
+    lose_data();
+    fresh = open_file(path);
+    ck_ok(themis_file_set_direct(fresh, modes[_i]));
+    for (int i = 0; i < 3; i++) {
+        ck_ok(themis_write(fresh, bytes, sizeof bytes, TEST_STRIPE, &done));
+        ck_lost(themis_write(file, old_bytes, sizeof old_bytes, TEST_STRIPE, &done));
+        ck_ok(themis_read(fresh, found, sizeof found, TEST_STRIPE, &done));
+        ck_assert_mem_eq(found, bytes, sizeof found);
+    }
+    ck_ok(themis_sync(fresh));
+    ck_ok(themis_file_stat(fresh, &stat));
+    ck_ok(themis_close(fresh));
+    ck_lost(themis_close(file));
+}
+END_TEST
+
+/* Nothing but the close notices it; and one that has changed nothing there has lost nothing. */
+START_TEST(a_close_reports_lost_data)
+{
+    themis_file_t *written = open_file("/written"), *synced = open_file("/synced"),
+                  *untouched = open_file("/untouched");
+
+    ck_ok(themis_file_set_direct(written, modes[_i]));
+    ck_ok(write_all(written));
+    ck_ok(write_all(synced));
+    ck_ok(themis_sync(synced));
+    lose_data();
+    ck_ok(themis_close(untouched));
+    ck_lost(themis_close(written));
+    ck_lost(themis_close(synced)); /* it is known by now */
+}
+END_TEST
+
+/* The handle was made on another rank, and this session meets the server only after it has lost its data. */
+START_TEST(a_packed_handle_knows_the_stores)
+{
+    static char bytes[THEMIS_HANDLE_BYTES];
+    themis_file_t *file = open_file("/packed"), *copy;
+    themis_t *other;
+    size_t length;
+
+    ck_ok(write_all(file));
+    ck_ok(themis_file_pack(file, bytes, sizeof bytes, &length));
+    lose_data();
+    ck_ok(test_connect(test_server_list, 10 * THEMIS_NS_PER_S, &other));
+    ck_ok(themis_file_unpack(other, bytes, length, &copy));
+    ck_lost(write_all(copy));
+    ck_lost(themis_sync(copy));
+    ck_lost(themis_close(copy));
+    themis_disconnect(other);
+    ck_lost(themis_close(file));
+}
+END_TEST
+
+/* A request that waits for the server ends when that is back, without its data. */
+START_TEST(requests_do_not_wait_for_lost_data)
+{
+    static unsigned char bytes[TEST_STRIPE];
+    themis_run_t run = {TEST_STRIPE, sizeof bytes, sizeof bytes, 1};
+    themis_request_t *requests[4];
+    struct iovec memory;
+    themis_list_t list = test_list(bytes, &run, &memory);
+    themis_file_t *file = open_file("/waiting");
+
+    ck_ok(write_all(file));
+    test_server_kill(1);
+    for (int i = 0; i < 4; i++)
+        ck_ok((i % 2 ? themis_iread_list : themis_iwrite_list)(file, &list, &requests[i]));
+    ck_assert_int_eq(themis_request_test(requests[0], NULL), THEMIS_IN_PROGRESS);
+    lose_data();
+    for (int i = 0; i < 4; i++)
+        ck_lost(themis_request_wait(requests[i], NULL));
+    ck_lost(themis_close(file));
+}
+END_TEST
+
+/* The bytes are on the first server alone, the names where their hash says. */
+START_TEST(lost_names_are_reported)
+{
+    enum { FILES = 12 };
+    themis_layout_t layout = {TEST_STRIPE, 1, 0};
+    themis_file_t *files[FILES];
+    char path[32];
+    size_t done;
+    int lost = 0;
+
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "/name%d", i);
+        ck_ok(themis_open(session, path, THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE, 0644, &layout,
+                          &files[i]));
+        ck_ok(themis_write(files[i], "x", 1, 0, &done));
+        ck_ok(themis_sync(files[i]));
+    }
+    lose_data();
+    for (int i = 0; i < FILES; i++) {
+        ck_ok(themis_write(files[i], "y", 1, 0, &done));
+        themis_status_t status = themis_sync(files[i]);
+        ck_assert(status == THEMIS_OK || status == THEMIS_LOST);
+        lost += status == THEMIS_LOST && strstr(themis_last_error(), server_name(1));
+        ck_ok(themis_close(files[i]));
+    }
+    ck_assert(lost > 0 && lost < FILES);
+}
+END_TEST
+
+/* --- objects that are lost ---------------------------------------------------------------------------------------- */
+
+static int remove_object(const char *path, const struct stat *stat, int type, struct FTW *ftw)
+{
+    (void)stat;
+    return type == FTW_F && strcmp(path + ftw->base, "STORE") != 0 ? remove(path) : 0;
+}
+
+static void lose_objects(void)
+{
+    char objects[300];
+
+    snprintf(objects, sizeof objects, "%s/objects1", test_scratch);
+    test_server_kill(1);
+    ck_assert_int_eq(nftw(objects, remove_object, 16, FTW_PHYS), 0);
+    test_server_start(1);
+}
+
+START_TEST(lost_objects_are_reported)
+{
+    unsigned char bytes[TEST_STRIPE];
+    themis_file_t *file = open_file("/objects"), *removed = open_file("/removed"), *other = open_file("/other");
+    uint32_t known[THEMIS_KNOWN_WORDS(TEST_SERVERS)];
+    themis_stat_t stat;
+    size_t done;
+
+    ck_ok(write_all(file));
+    ck_ok(themis_sync(file));
+    ck_ok(write_all(removed));
+    ck_ok(themis_unlink(session, "/removed"));
+    ck_ok(themis_sync(removed)); /* the server knows why it is not there */
+    lose_objects();
+    ck_lost(themis_sync(file));
+    ck_lost(themis_read(file, bytes, sizeof bytes, TEST_STRIPE, &done));
+    ck_lost(write_all(file)); /* and does not make another one */
+    ck_lost(themis_sync(file));
+    ck_lost(themis_file_stat(file, &stat));
+    ck_ok(themis_sync(other));
+    themis_file_known(file, known);
+    ck_assert_uint_eq(known[0], 7);
+    themis_file_known(other, known);
+    ck_assert_uint_eq(known[0], 0);
+    ck_ok(write_all(other));
+    ck_ok(themis_sync(other));
+    themis_close(file);
+    themis_close(removed);
+    ck_ok(themis_close(other));
+}
+END_TEST
+
+/* A handle that has not written to the file learns of the others' objects. */
+START_TEST(objects_of_other_handles_are_missed)
+{
+    themis_file_t *file = open_file("/told"), *other = open_file("/told");
+    uint32_t known[THEMIS_KNOWN_WORDS(TEST_SERVERS)];
+
+    ck_ok(write_all(other));
+    themis_file_known(other, known);
+    ck_ok(themis_sync(file));
+    lose_objects();
+    ck_ok(themis_sync(file));
+    themis_file_learn(file, known);
+    ck_lost(themis_sync(file));
+    themis_close(file);
+    themis_close(other);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lost data");
+
+    if (access("server/themisd", X_OK) != 0) {
+        fputs("server/themisd is not built\n", stderr);
+        return 77;
+    }
+    test_case(suite, "arena", 60, start_servers, stop_servers,
+              TESTS({lost_data_are_reported, 2}, {new_handles_do_not_help_old_ones, 2}, {a_close_reports_lost_data, 2},
+                    {a_packed_handle_knows_the_stores, 1}, {lost_names_are_reported, 1},
+                    {requests_do_not_wait_for_lost_data, 1}));
+    test_case(suite, "posix", 60, start_posix_servers, stop_posix_servers,
+              TESTS({lost_objects_are_reported, 1}, {objects_of_other_handles_are_missed, 1}));
+    return test_run(suite);
+}
