@@ -22,7 +22,7 @@ extern const themis_tools_command_t themis_tools_run, themis_tools_start, themis
 extern const themis_tools_command_t themis_tools_ls, themis_tools_stat, themis_tools_cp, themis_tools_cat;
 extern const themis_tools_command_t themis_tools_jobs, themis_tools_policy, themis_tools_top;
 extern const themis_tools_command_t themis_tools_rm, themis_tools_mkdir, themis_tools_rmdir, themis_tools_mv;
-extern const themis_tools_command_t themis_tools_topo, themis_tools_plan, themis_tools_periodic;
+extern const themis_tools_command_t themis_tools_topo, themis_tools_plan, themis_tools_periodic, themis_tools_allocate;
 
 /* Runs a subcommand; the functions below are for it. */
 int themis_tools_command_run(const themis_tools_command_t *command, int argc, char **argv);
