@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One command with subcommands: each is a file and a line in the table of main.c.
 bin_PROGRAMS += tools/themis
-tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/attributes.c tools/attributes.h tools/cat.c tools/chmod.c tools/chown.c \
+tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/allocate.c tools/allocate_history.c \
+	tools/allocate_history.h tools/allocate_site.c tools/allocate_site.h tools/allocate_state.c tools/allocate_state.h tools/attributes.c tools/attributes.h tools/cat.c tools/chmod.c \
+	tools/chown.c \
 	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
 	tools/copy_tree.h tools/cp.c tools/creation_mode.c tools/creation_mode.h tools/df.c tools/discard.c tools/discard.h tools/du.c tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
 	tools/fabric_levels.h tools/fabric_option.c tools/fabric_option.h tools/fabric_svg.c tools/fabric_svg.h \
@@ -17,7 +19,7 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/attri
 	tools/supervisor.h tools/tail.c tools/top.c tools/topo.c tools/walk.c tools/walk.h
 tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) $(XXHASH_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \
 	-DTHEMIS_VERSION_TEXT='"$(VERSION)"'
-tools_themis_LDADD = persched/libthemis-persched.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(XXHASH_LIBS)
+tools_themis_LDADD = dfra/libthemis-dfra.la persched/libthemis-persched.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(XXHASH_LIBS)
 tools_themis_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 # Completion in shells asks the tool for its commands and options.

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* themis allocate: which servers a job is to use, from what earlier runs of its application did. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tools/allocate_state.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/options.h"
+
+enum { MOST_RANGES = 1024 };
+
+typedef struct settings {
+    const char *site, *history, *state, *application, *user, *nodes;
+    int json;
+    themis_dfra_range_t range[MOST_RANGES];
+    uint32_t ranges;
+    uint32_t count; /* of nodes */
+    themis_tools_allocate_site_t site_file;
+    themis_tools_allocate_history_t history_file;
+    themis_tools_allocate_state_t state_file;
+    themis_dfra_application_t known;
+} settings_t;
+
+static int node_read(const char **text, uint32_t *node)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long long number = **text >= '0' && **text <= '9' ? strtoull(*text, &end, 10) : ULLONG_MAX;
+    if (errno || number >= UINT32_MAX)
+        return 0;
+    *text = end;
+    *node = (uint32_t)number;
+    return 1;
+}
+
+/* "0-255,600,700-710", in ascending order */
+static int nodes_read(settings_t *s)
+{
+    const char *at = s->nodes;
+    uint64_t next = 0;
+
+    for (;; at++) {
+        themis_dfra_range_t *range = &s->range[s->ranges];
+        int good = s->ranges < MOST_RANGES && node_read(&at, &range->first);
+
+        if (good) {
+            range->last = range->first;
+            good = *at != '-' || (at++, node_read(&at, &range->last));
+        }
+        if (!good || range->first < next || range->last < range->first || (*at && *at != ','))
+            return themis_tools_misuse("--nodes %s: not numbers of nodes in ascending order, such as 0-255,600",
+                                       s->nodes);
+        next = (uint64_t)range->last + 1;
+        s->count += range->last - range->first + 1;
+        s->ranges++;
+        if (!*at)
+            return THEMIS_TOOLS_OK;
+    }
+}
+
+static void decision_print(const settings_t *s, const themis_dfra_decision_t *d, const char *text)
+{
+    printf("%s, %u server%s\n%s\nTHEMIS_SERVERS=", themis_dfra_kind_name(d->kind), d->servers,
+           d->servers == 1 ? "" : "s", text);
+    for (uint32_t i = 0; i < d->servers; i++)
+        printf("%s%s", i ? "," : "", s->site_file.name[d->server[i]]);
+    putchar('\n');
+}
+
+static int decision_print_json(const settings_t *s, const themis_dfra_decision_t *d, const char *text)
+{
+    static const char *const tests[] = {"eligible", "new", "volume", "nodes", "metadata"};
+    char classes[96], others[96];
+    json_t *servers = json_array();
+
+    for (uint32_t i = 0; i < d->servers; i++)
+        json_array_append_new(servers, json_string(s->site_file.name[d->server[i]]));
+    themis_dfra_classes_text(d->classes, classes, sizeof classes);
+    themis_dfra_classes_text(d->other_classes, others, sizeof others);
+    json_t *json =
+        json_pack("{s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "decision",
+                  themis_dfra_kind_name(d->kind), "servers", servers, "reason", text, "eligibility",
+                  tests[d->eligibility], "records", (json_int_t)s->known.records, "nodes", (json_int_t)d->nodes,
+                  "default_servers", (json_int_t)d->defaults, "wanted_servers", (json_int_t)d->wanted, "idle_servers",
+                  (json_int_t)d->idle, "replaced_servers", (json_int_t)d->replaced, "neighbours",
+                  (json_int_t)d->neighbours, "classes", classes, "disturbing_classes", others);
+    if (!json)
+        return themis_tools_error("the decision cannot be written as JSON");
+    if (d->disturbing != UINT32_MAX)
+        json_object_set_new(json, "disturbing_job", json_integer((json_int_t)d->disturbing + 1));
+    themis_tools_json_print(json);
+    return THEMIS_TOOLS_OK;
+}
+
+static int decide(const settings_t *s)
+{
+    const themis_dfra_application_t *known = s->known.records > 0 ? &s->known : NULL;
+    themis_dfra_job_t job = {known, s->range, s->ranges};
+    themis_dfra_decision_t decision;
+    char text[1024];
+    int result = THEMIS_TOOLS_OK;
+
+    if (themis_dfra_decide(&s->site_file.site, &s->state_file.pool, &job, &decision, text, sizeof text) != THEMIS_OK)
+        return themis_tools_error("%s", text);
+    themis_dfra_explain(&s->site_file.site, known, &decision, text, sizeof text);
+    if (s->json)
+        result = decision_print_json(s, &decision, text);
+    else
+        decision_print(s, &decision, text);
+    themis_dfra_release(&decision);
+    return result;
+}
+
+static int settings_run(settings_t *s)
+{
+    int result = nodes_read(s);
+
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_allocate_site_read(&s->site_file, s->site);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_allocate_history_open(&s->history_file, s->history);
+    if (result == THEMIS_TOOLS_OK && s->state)
+        result = themis_tools_allocate_state_read(&s->state_file, &s->site_file, &s->history_file, s->state);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_allocate_history_find(&s->history_file, s->application, s->user, s->count, &s->known);
+    return result == THEMIS_TOOLS_OK ? decide(s) : result;
+}
+
+static int run_allocate(int argc, char **argv)
+{
+    settings_t s = {0};
+    const themis_tools_option_t options[] = {{0, "site", NULL, &s.site},   {0, "history", NULL, &s.history},
+                                             {0, "state", NULL, &s.state}, {0, "application", NULL, &s.application},
+                                             {0, "user", NULL, &s.user},   {0, "nodes", NULL, &s.nodes},
+                                             {0, "json", &s.json, NULL},   {0}};
+
+    if (themis_tools_options(argc, argv, options) != argc || !s.site || !s.history || !s.application ||
+        !*s.application || !s.nodes)
+        return themis_tools_usage();
+    int result = settings_run(&s);
+    themis_tools_allocate_state_release(&s.state_file);
+    themis_tools_allocate_history_close(&s.history_file);
+    themis_tools_allocate_site_release(&s.site_file);
+    return result;
+}
+
+const themis_tools_command_t themis_tools_allocate = {
+    "allocate", "--site FILE --history FILE --application NAME --nodes LIST [OPTION]...",
+    "Decides which servers a job is to use, from what earlier runs of its application did.",
+    "  --site FILE                servers, bandwidths and thresholds (see doc/dfra.md)\n"
+    "  --history FILE             one JSON object a line for each job that has run\n"
+    "  --application NAME         the job's application\n"
+    "  --nodes LIST               the job's nodes, by their numbers, such as 0-255,600\n"
+    "  --user NAME                counts only this user's runs\n"
+    "  --state FILE               jobs that run now and anomalous servers, as JSON\n"
+    "  --json                     as JSON\n",
+    run_allocate};
