@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phases of I/O in a series: when a job did I/O, how much, and what it computed between. A sample belongs to a phase
+ * if its rate is above the threshold that best separates high from low rates (Otsu, "A threshold selection method from
+ * gray-level histograms", IEEE Trans. SMC 9(1), 1979); a phase ends where its rate is back at the background (a second,
+ * lower threshold: the hysteresis of Canny, "A computational approach to edge detection", IEEE PAMI 8(6), 1986). Pauses
+ * within a phase are told from computing by their length. Period and volume are trimmed means over the phases.
+ */
+#ifndef THEMIS_HISTORY_PHASES_H
+#define THEMIS_HISTORY_PHASES_H
+#include "history/series.h"
+
+typedef struct themis_history_phase {
+    uint32_t first, end; /* samples [first, end) */
+    double bytes;        /* read and written, without the background */
+    double centre;       /* s since the start of the series, weighted by bytes */
+} themis_history_phase_t;
+
+typedef struct themis_history_phases {
+    uint32_t count; /* phases found; what follows is 0 where there are fewer than three */
+    double period;  /* s from one phase to the next */
+    double volume;  /* bytes of a phase, without the background */
+    double compute; /* s between two phases, to about half an interval of the series */
+    /* How far the job is periodic, 0 to 1: the part of the periods that are within 20 % of their median, times the same
+     * part of the volumes, times min(1, (count - 1) / 4). Below 0.5 period and volume describe no pattern. */
+    double confidence;
+    double background; /* bytes/s moved between the phases */
+} themis_history_phases_t;
+
+/* *phase, which may be NULL: the phases in order of time, owned by the caller (free). A series without a sample has
+ * none. A job whose rates do not fall to a quarter between its phases has one phase. */
+themis_status_t themis_history_phases_find(const themis_history_series_t *series, themis_history_phases_t *phases,
+                                           themis_history_phase_t **phase);
+#endif
