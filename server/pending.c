@@ -10,7 +10,7 @@
 #define WARN_INTERVAL (10 * THEMIS_NS_PER_S)
 
 /* A connection takes two files; half of them are left to others. */
-enum { MIN_PER_USER = 16, MAX_PER_USER = 1024, FILES_PER_CONNECTION = 4 };
+enum { MIN_PER_USER = 16, MAX_PER_USER = 8192, FILES_PER_CONNECTION = 4 };
 
 typedef struct themis_server_pending_conn {
     themis_net_conn_t *conn; /* a reference */
