@@ -28,6 +28,7 @@ record() {
     record flow bob 256 64 3000 200000000000 200000 1 N-N 2000000000
     record shared ada 256 256 1000 1000000000 1000 1 N-1 100000000
     record quiet ada 256 256 1000 1000000000 1000 1 1-1 100000000
+    record numbered 0 256 256 1000 200000000000 200000 1 N-N 2000000000 | sed 's/"user": "0"/"user": 0/'
     record metadata ada 256 256 1000 30000000000 1000 32 N-N 100000000
     record 'caf\u00e9' ada 256 256 1000 30000000000 1000 1 N-N 100000000
 } >"$T/history"
@@ -67,6 +68,9 @@ holds() {
 check "a user's last run" says '^scaled, 8 servers$' --application flow --user ada
 check "its reason has the numbers" grep -q 'moved 200 GB from 256 nodes.*256 / 32 gives 8 servers; the default is 1, 240 are idle' "$T/out"
 check "its servers are spare ones" grep -q '^THEMIS_SERVERS=io80:1,io81:1,io82:1,io83:1,io84:1,io85:1,io86:1,io87:1$' "$T/out"
+check "a user by name, whose runs have the uid" holds '.records == 1' --application numbered --user root
+check "a user by uid" holds '.records == 1' --application numbered --user 0
+check "not another user's" holds '.records == 0' --application numbered --user 1
 check "the last run of any user" holds '.decision == "scaled" and .wanted_servers == 2 and .records == 3' --application flow
 check "another number of nodes is new" holds '.decision == "default" and .eligibility == "new" and .servers == ["io0:1"]' --application flow --nodes 0-254
 check "nodes of several servers" holds '.nodes == 3 and .servers == ["io0:1", "io1:1", "io79:1"]' --application flow --nodes 5,512,40959
@@ -81,7 +85,7 @@ check "a name that is written with escapes" holds '.records == 1' --application 
 printf '{"application": "flow", "us' >>"$T/history"
 check "a last line that is just being written does not count" holds '.records == 3' --application flow
 echo >>"$T/history"
-check "but one with an end does" refuses 'history:8: not a JSON object on one line' --application flow
+check "but one with an end does" refuses 'history:9: not a JSON object on one line' --application flow
 sed -i '$d' "$T/history"
 
 # wrong WORDS EDIT: the history changed by sed is refused with these words.

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,6 +19,7 @@ typedef themis_tools_allocate_history_t history_t;
 typedef struct search {
     const history_t *history;
     const char *application, *user;
+    json_int_t uid; /* of `user`; -1: unknown here */
     uint32_t nodes;
     themis_dfra_application_t *known;
     double end; /* of the run that *known is */
@@ -118,6 +121,29 @@ static int record_read(search_t *s, const json_t *record, themis_dfra_applicatio
     return themis_dfra_application_check(a, error, sizeof error) == THEMIS_OK ? THEMIS_TOOLS_OK : refuse(s, error);
 }
 
+/* The servers' history has uids, other sources may have names. */
+static int is_of_user(const search_t *s, const json_t *record)
+{
+    const json_t *user = json_object_get(record, "user");
+
+    if (!s->user)
+        return 1;
+    if (json_is_integer(user))
+        return s->uid >= 0 && json_integer_value(user) == s->uid;
+    return json_is_string(user) && strcmp(json_string_value(user), s->user) == 0;
+}
+
+static json_int_t uid_of(const char *user)
+{
+    const struct passwd *entry = getpwnam(user);
+    char *end;
+    unsigned long number = strtoul(user, &end, 10);
+
+    if (entry)
+        return entry->pw_uid;
+    return end > user && !*end ? (json_int_t)number : -1;
+}
+
 static int line_parse(search_t *s, const char *text, size_t length)
 {
     themis_dfra_application_t a;
@@ -131,8 +157,7 @@ static int line_parse(search_t *s, const char *text, size_t length)
         json_decref(record);
         return result;
     }
-    if (strcmp(themis_tools_json_text(record, "application"), s->application) == 0 &&
-        (!s->user || strcmp(themis_tools_json_text(record, "user"), s->user) == 0)) {
+    if (strcmp(themis_tools_json_text(record, "application"), s->application) == 0 && is_of_user(s, record)) {
         result = record_read(s, record, &a, &end);
         if (result == THEMIS_TOOLS_OK && a.nodes == s->nodes) {
             a.records = s->known->records + 1;
@@ -155,7 +180,12 @@ static int may_match(const search_t *s, const char *text, size_t length)
 int themis_tools_allocate_history_find(const history_t *history, const char *application, const char *user,
                                        uint32_t nodes, themis_dfra_application_t *known)
 {
-    search_t s = {.history = history, .application = application, .user = user, .nodes = nodes, .known = known};
+    search_t s = {.history = history,
+                  .application = application,
+                  .user = user,
+                  .uid = user ? uid_of(user) : -1,
+                  .nodes = nodes,
+                  .known = known};
     const char *at = history->text, *stop = history->size ? at + history->size : at;
     int result = THEMIS_TOOLS_OK;
 
