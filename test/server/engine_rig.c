@@ -53,6 +53,14 @@ void rig_fill(uint8_t *bytes, size_t length, unsigned seed)
         bytes[i] = (uint8_t)(rand_r(&seed) >> 7);
 }
 
+static uint64_t id_of(const void *bytes, size_t length)
+{
+    themis_proto_header_t header;
+    themis_proto_body_t body;
+
+    return themis_proto_decode(bytes, length, &header, &body) == THEMIS_OK ? header.id : 0;
+}
+
 static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, size_t length)
 {
     rig_client_t *client = arg;
@@ -61,10 +69,12 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     if (client->descriptor >= 0)
         close(client->descriptor);
     client->descriptor = themis_net_take_descriptor(conn);
+    client->replies++;
+    if (client->replied && client->awaited && id_of(client->bytes, client->length) == client->awaited)
+        return; /* several came at once */
     memcpy(client->bytes, bytes, length);
     client->length = length;
     client->replied = 1;
-    client->replies++;
 }
 
 static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
@@ -161,6 +171,7 @@ themis_status_t rig_wait(rig_client_t *client, uint64_t id, unsigned ms)
 {
     uint64_t until = themis_util_clock_now() + ms * THEMIS_NS_PER_MS;
 
+    client->awaited = id;
     for (;;) {
         if (client->replied) {
             client->replied = 0;

@@ -14,7 +14,8 @@ typedef struct rig_client {
     themis_net_t *net;
     themis_net_conn_t *conn;
     uint64_t session, next_id;
-    /* the last reply */
+    /* the last reply, or the one that is waited for if that came before it */
+    uint64_t awaited;
     int replied, closed;
     uint32_t replies; /* so far */
     size_t length;
