@@ -183,6 +183,15 @@ check "what matches nothing is named as it is" refused 1 '/p/\*.none' themis sta
 check "cp takes patterns" themis cp 'themis:/p/one/*.h5' "$T"
 check "and copies all of them" cmp "$T/x.h5" "$T/y.h5"
 check "a new name with brackets is no pattern" themis cp "$T/x.h5" 'themis:/p/new[2]'
+check "nor is what cp writes to" themis cp "$T/x.h5" 'themis:/p/two/z.n?'
+check "so another file stays as it was" themis stat 'themis:/p/two/z.n?' themis:/p/two/z.nc
+check "brackets alone are no pattern" refused 1 '/p/one/y\[.\]h5' themis rm 'themis:/p/one/y[.]h5'
+themis rm 'themis:/p/two/z.n?'
+themis cp "$T/x.h5" themis:/p/one.h5
+check "a slash at the end matches directories only" prints "/p/one
+/p/two" sh -c "themis stat 'themis:/p/[ot]*/' | grep ^/"
+themis rm themis:/p/one.h5
+check "without servers there is an error" refused 1 'ls: ' env THEMIS_SERVERS=127.0.0.1:1 THEMIS_TIMEOUT=1s themis ls 'themis:/*'
 check "rm takes patterns" themis rm 'themis:/p/*/x.h5' 'themis:/p/new[[]*'
 check "and removes no other" prints "q[1]
 y.h5" themis ls themis:/p/one
@@ -228,6 +237,7 @@ check "newer than a file of this host" sh -c 'themis find themis:/t -type f -new
 themis rm themis:/t/newest
 check "-print0 for xargs" prints 3 sh -c "themis find themis:/t -type d -mindepth 1 -print0 | tr -cd '\\000' | wc -c | tr -d ' '"
 check "by path" prints themis:/t/sub/deep/c.txt themis find themis:/ -path '*/deep/*'
+check "which may begin as it is printed" prints themis:/t/sub/deep/c.txt themis find themis:/ -path 'themis:/t/*/deep/*'
 check "as JSON" json 'length == 1 and .[0].size_bytes == 3000000' themis find themis:/t -name b.h5 --json
 check "a slash at the end of the root is not doubled" prints themis:/t/a.txt themis find themis:/t/ -name a.txt
 check "the root directory" prints themis:/t/a.txt themis find themis: -name a.txt

@@ -37,4 +37,4 @@ static int run_cat(int argc, char **argv)
 }
 
 const themis_tools_command_t themis_tools_cat = {"cat", "PATH...", "Writes files to standard output.",
-                                                 NULL,  run_cat,   1};
+                                                 NULL,  run_cat,   THEMIS_TOOLS_PATTERNS_ALL};

@@ -42,4 +42,4 @@ const themis_tools_command_t themis_tools_chmod = {"chmod",
                                                    "Changes modes: 0644, or as in u+rwX,go-w.",
                                                    "  -R   directories with all below them\n",
                                                    run_chmod,
-                                                   1};
+                                                   THEMIS_TOOLS_PATTERNS_ALL};

@@ -44,4 +44,4 @@ const themis_tools_command_t themis_tools_chown = {"chown",
                                                    "Changes owner and group, by name or number.",
                                                    "  -R   directories with all below them\n",
                                                    run_chown,
-                                                   1};
+                                                   THEMIS_TOOLS_PATTERNS_ALL};

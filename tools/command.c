@@ -4,13 +4,16 @@
 #include <stdarg.h>
 #include <string.h>
 #include "themis/themis.h"
+#include "tools/patterns.h"
 
 static const themis_tools_command_t *running;
 
 int themis_tools_command_run(const themis_tools_command_t *command, int argc, char **argv)
 {
     running = command;
-    return command->run(argc, argv);
+    if (command->patterns)
+        argv = themis_tools_patterns_expand(&argc, argv, command->patterns == THEMIS_TOOLS_PATTERNS_SOURCES);
+    return argv ? command->run(argc, argv) : THEMIS_TOOLS_FAILED;
 }
 
 void themis_tools_command_help(const themis_tools_command_t *command, FILE *out)

@@ -10,13 +10,20 @@
 /* What a subcommand returns, and the exit status of `themis`. */
 enum { THEMIS_TOOLS_OK = 0, THEMIS_TOOLS_FAILED = 1, THEMIS_TOOLS_USAGE = 2 };
 
+/* Which operands such as themis:/d/x*.h5 become the paths that match. Never what is written to. */
+typedef enum themis_tools_patterns {
+    THEMIS_TOOLS_PATTERNS_NONE,
+    THEMIS_TOOLS_PATTERNS_ALL,
+    THEMIS_TOOLS_PATTERNS_SOURCES /* all operands but the last */
+} themis_tools_patterns_t;
+
 typedef struct themis_tools_command {
     const char *name;
     const char *usage;                 /* arguments, "[-r] FROM... TO" */
     const char *summary;               /* one line */
     const char *options;               /* one line for each, or NULL */
     int (*run)(int argc, char **argv); /* argv[0] is the name */
-    int patterns;                      /* 1: operands such as themis:/d/x*.h5 become what matches */
+    themis_tools_patterns_t patterns;
 } themis_tools_command_t;
 
 extern const themis_tools_command_t themis_tools_run, themis_tools_start, themis_tools_stop, themis_tools_status;

@@ -171,4 +171,4 @@ const themis_tools_command_t themis_tools_cp = {
     "  --verify  reads again what was written, and compares checksums\n"
     "  -q   no progress on the terminal\n",
     run_cp,
-    1};
+    THEMIS_TOOLS_PATTERNS_SOURCES};

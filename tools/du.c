@@ -129,4 +129,4 @@ const themis_tools_command_t themis_tools_du = {"du",
                                                 "  -d N     directories down to N levels\n"
                                                 "  --json   as JSON\n",
                                                 run_du,
-                                                1};
+                                                THEMIS_TOOLS_PATTERNS_ALL};

@@ -54,9 +54,7 @@ static int run_find(int argc, char **argv)
 }
 
 const themis_tools_command_t themis_tools_find = {
-    "find",
-    "[PATH...] [TEST...]",
-    "Lists paths for which all tests hold; from / without a PATH.",
+    "find", "[PATH...] [TEST...]", "Lists paths for which all tests hold; from / without a PATH.",
     "  -name PATTERN    the last part of the path; -iname: in upper or lower case\n"
     "  -path PATTERN    all of the path as it is printed\n"
     "  -type T          f: file, d: directory\n"
@@ -69,5 +67,4 @@ const themis_tools_command_t themis_tools_find = {
     "  -print0          a NUL byte after each path, for xargs -0; -print: a new line, as without it\n"
     "  --json           as JSON\n"
     "! or -not before a test: it does not hold.\n",
-    run_find,
-    1};
+    run_find};

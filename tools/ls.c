@@ -299,4 +299,4 @@ const themis_tools_command_t themis_tools_ls = {"ls",
                                                 "  -1       one name a line\n"
                                                 "  --json   as JSON\n",
                                                 run_ls,
-                                                1};
+                                                THEMIS_TOOLS_PATTERNS_ALL};

@@ -4,7 +4,6 @@
 #include <string.h>
 #include "tools/command.h"
 #include "tools/creation_mode.h"
-#include "tools/patterns.h"
 #include "tools/sessions.h"
 
 static const themis_tools_command_t *const commands[] = {
@@ -85,9 +84,7 @@ int main(int argc, char **argv)
         return THEMIS_TOOLS_OK;
     }
     themis_tools_creation_mode_init();
-    int count = argc - 1;
-    char **arguments = command->patterns ? themis_tools_patterns_expand(&count, argv + 1) : argv + 1;
-    int status = themis_tools_command_run(command, count, arguments);
+    int status = themis_tools_command_run(command, argc - 1, argv + 1);
     themis_tools_sessions_close();
     if (fflush(stdout) != 0 && status == THEMIS_TOOLS_OK)
         status = THEMIS_TOOLS_FAILED;

@@ -45,4 +45,4 @@ static int run_mv(int argc, char **argv)
 }
 
 const themis_tools_command_t themis_tools_mv = {"mv", "FROM TO", "Renames a file or directory, or moves it into one.",
-                                                NULL, run_mv,    1};
+                                                NULL, run_mv};

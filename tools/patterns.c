@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "themis/themis.h"
+#include "tools/command.h"
 #include "tools/sessions.h"
 
 typedef struct texts {
@@ -68,61 +69,75 @@ static int entry_match(void *arg, const char *name, themis_type_t type)
 
 static int is_pattern(const char *text)
 {
+    return strpbrk(text, "*?") != NULL;
+}
+
+static int is_component_pattern(const char *text)
+{
     return strpbrk(text, "*?[") != NULL;
 }
 
-/* Every directory of `from` with one more component, `last` if nothing follows it. */
-static void component_match(themis_t *session, const texts_t *from, const char *component, int last, texts_t *to)
+/* Every directory of `from` with one more component. What is not there, or no directory, has no entries. */
+static int component_match(themis_t *session, const texts_t *from, const char *component, int only_directories,
+                           texts_t *to)
 {
     for (size_t i = 0; i < from->count && !to->failed; i++) {
         const char *directory = from->array[i];
-        matching_t matching = {directory, component, !last, to};
-        if (is_pattern(component))
-            themis_readdir(session, *directory ? directory : "/", entry_match, &matching);
-        else
+        matching_t matching = {directory, component, only_directories, to};
+        if (!is_component_pattern(component)) {
             text_add(to, path_join(directory, component));
+            continue;
+        }
+        themis_status_t status = themis_readdir(session, *directory ? directory : "/", entry_match, &matching);
+        if (status != THEMIS_OK && status != THEMIS_NO_ENTRY && status != THEMIS_NOT_DIRECTORY)
+            return themis_tools_error_last();
     }
+    return THEMIS_TOOLS_OK;
 }
 
 /* The paths that match; without those that do not exist. */
-static void path_match(themis_t *session, const char *path, texts_t *found)
+static int path_match(themis_t *session, const char *path, texts_t *found)
 {
     char *rest = strdup(path), *next = rest;
+    int ends_with_slash = *path && path[strlen(path) - 1] == '/', result = THEMIS_TOOLS_OK;
     themis_stat_t stat;
     texts_t now = {0};
 
     text_add(&now, strdup(""));
     now.failed |= rest == NULL;
-    for (char *component; !now.failed && (component = strtok_r(next, "/", &next));) {
+    for (char *component; result == THEMIS_TOOLS_OK && !now.failed && (component = strtok_r(next, "/", &next));) {
         texts_t more = {0};
-        component_match(session, &now, component, next[strspn(next, "/")] == '\0', &more);
+        result = component_match(session, &now, component, ends_with_slash || next[strspn(next, "/")], &more);
         texts_free(&now);
         now = more;
     }
     free(rest);
-    for (size_t i = 0; i < now.count; i++)
-        if (themis_stat(session, now.array[i], &stat) == THEMIS_OK)
+    for (size_t i = 0; i < now.count && result == THEMIS_TOOLS_OK; i++)
+        if (themis_stat(session, now.array[i], &stat) != THEMIS_NO_ENTRY)
             text_add(found, strdup(now.array[i]));
     found->failed |= now.failed;
     texts_free(&now);
+    return result;
 }
 
 /* The paths for one argument get its beginning, "themis:" or "themis://host:port". */
-static void argument_expand(char *argument, texts_t *arguments)
+static int argument_expand(char *argument, texts_t *arguments)
 {
     const char *path = argument;
     size_t before = arguments->count;
     themis_t *session;
     themis_stat_t stat;
     texts_t found = {0};
+    int result = THEMIS_TOOLS_OK;
 
-    if (!themis_tools_session_is_remote(argument) || !is_pattern(argument) ||
-        themis_tools_session_resolve(argument, &session, &path) != 0 || !is_pattern(path)) {
+    if (!themis_tools_session_is_remote(argument) || !is_pattern(argument)) {
         text_add(arguments, strdup(argument));
-        return;
+        return THEMIS_TOOLS_OK;
     }
-    if (themis_stat(session, path, &stat) != THEMIS_OK)
-        path_match(session, path, &found);
+    if (themis_tools_session_resolve(argument, &session, &path) != 0)
+        return THEMIS_TOOLS_FAILED;
+    if (is_pattern(path) && themis_stat(session, path, &stat) == THEMIS_NO_ENTRY)
+        result = path_match(session, path, &found);
     for (size_t i = 0; i < found.count; i++) {
         char *text = malloc((size_t)(path - argument) + strlen(found.array[i]) + 1);
         if (text)
@@ -133,29 +148,32 @@ static void argument_expand(char *argument, texts_t *arguments)
     texts_free(&found);
     if (arguments->count == before)
         text_add(arguments, strdup(argument));
+    return result;
 }
 
-char **themis_tools_patterns_expand(int *argc, char **argv)
+char **themis_tools_patterns_expand(int *argc, char **argv, int but_last)
 {
     static texts_t expanded; /* until the end of the process */
-    texts_t arguments = {0};
-    int any = 0;
+    int any = 0, result = THEMIS_TOOLS_OK, end = *argc - (but_last && *argc > 1);
 
-    for (int i = 0; i < *argc; i++)
+    for (int i = 0; i < end; i++)
         any |= themis_tools_session_is_remote(argv[i]) && is_pattern(argv[i]);
     if (!any)
         return argv;
-    for (int i = 0; i < *argc; i++)
-        argument_expand(argv[i], &arguments);
-    int count = (int)arguments.count;
-    text_add(&arguments, strdup("")); /* room for the NULL */
-    if (arguments.failed) {
-        texts_free(&arguments);
-        return argv;
+    for (int i = 0; i < end && result == THEMIS_TOOLS_OK; i++)
+        result = argument_expand(argv[i], &expanded);
+    for (int i = end; i < *argc; i++)
+        text_add(&expanded, strdup(argv[i]));
+    int count = (int)expanded.count;
+    text_add(&expanded, strdup("")); /* room for the NULL */
+    if (expanded.failed)
+        result = themis_tools_error("out of memory for the paths that match");
+    if (result != THEMIS_TOOLS_OK) {
+        texts_free(&expanded);
+        return NULL;
     }
-    free(arguments.array[count]);
-    arguments.array[count] = NULL;
+    free(expanded.array[count]);
+    expanded.array[count] = NULL;
     *argc = count;
-    expanded = arguments;
     return expanded.array;
 }

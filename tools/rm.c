@@ -70,4 +70,4 @@ const themis_tools_command_t themis_tools_rm = {
     "Removes files, with -r directories and all below them.",
     "  -r   directories too, with all below them\n  -f   what does not exist is no error\n",
     run_rm,
-    1};
+    THEMIS_TOOLS_PATTERNS_ALL};

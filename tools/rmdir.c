@@ -16,4 +16,4 @@ static int run_rmdir(int argc, char **argv)
 }
 
 const themis_tools_command_t themis_tools_rmdir = {"rmdir", "PATH...", "Removes empty directories.",
-                                                   NULL,    run_rmdir, 1};
+                                                   NULL,    run_rmdir, THEMIS_TOOLS_PATTERNS_ALL};

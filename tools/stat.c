@@ -58,4 +58,4 @@ const themis_tools_command_t themis_tools_stat = {"stat",
                                                   "Shows attributes, size and layout of files and directories.",
                                                   "  --json   as JSON\n",
                                                   run_stat,
-                                                  1};
+                                                  THEMIS_TOOLS_PATTERNS_ALL};

@@ -252,4 +252,4 @@ const themis_tools_command_t themis_tools_tail = {"tail",
                                                   "  -c N   the last N bytes; +N: from byte N on\n"
                                                   "  -f     goes on with what is added, looked for every second\n",
                                                   run_tail,
-                                                  1};
+                                                  THEMIS_TOOLS_PATTERNS_ALL};
