@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The search for deadlocks goes from a lock that waits to the owners of those that delay it, and from an owner to its
- * locks that wait. A lock is delayed by those that are held, and by those that came before it and still wait. Each
- * owner is looked at once.
+ * locks that wait. A lock is delayed by those that are held, and by those that came before it and still wait; the first
+ * are refusals' only reason, since an owner may be several threads. Each owner is looked at once.
  */
 #include "server/lock_table.h"
 
@@ -12,6 +12,7 @@ enum { SEARCH_PAIRS = 100000 };
 typedef struct search {
     uint64_t number;
     const themis_server_lock_holder_t *from; /* who wants the new lock */
+    int behind_waiting;                      /* locks that wait delay others, too */
     themis_server_lock_holder_t *todo;       /* owners that were reached and not looked at */
     uint32_t pairs;
 } search_t;
@@ -35,7 +36,8 @@ static void search_list(search_t *search, const themis_server_lock_t *list, cons
 static void search_from_lock(search_t *search, const themis_server_lock_t *lock)
 {
     search_list(search, lock->file->held, lock);
-    search_list(search, lock->file->waiting, lock);
+    if (search->behind_waiting)
+        search_list(search, lock->file->waiting, lock);
 }
 
 /* Reaches the owners for whose locks this one waits. */
@@ -49,9 +51,9 @@ static void search_from_owner(search_t *search, const themis_server_lock_holder_
     }
 }
 
-int themis_server_lock_is_deadlock(const themis_server_lock_t *lock, uint64_t number)
+int themis_server_lock_is_deadlock(const themis_server_lock_t *lock, int behind_waiting, uint64_t number)
 {
-    search_t search = {.number = number, .from = lock->owner};
+    search_t search = {.number = number, .from = lock->owner, .behind_waiting = behind_waiting};
 
     if (!lock->owner->locks->owner_next)
         return 0; /* it is the only one of its owner */

@@ -60,7 +60,7 @@ static inline int themis_server_lock_conflicts(const themis_server_lock_t *a, co
     return a->begin < b->end && b->begin < a->end && (a->exclusive || b->exclusive) && a->owner != b->owner;
 }
 
-/* Would `lock`, which is new and in no list of its file, wait in the end for a lock that its owner holds? `search` is
- * above that of all searches before. */
-int themis_server_lock_is_deadlock(const themis_server_lock_t *lock, uint64_t search);
+/* Would `lock`, which is new and in no list of its file, wait in the end for a lock that its owner holds?
+ * `behind_waiting`: also by locks that wait before others. `search` is above that of all searches before. */
+int themis_server_lock_is_deadlock(const themis_server_lock_t *lock, int behind_waiting, uint64_t search);
 #endif

@@ -49,12 +49,19 @@ void themis_server_locks_destroy(themis_server_locks_t *locks)
 
 /* --- conflicts ---------------------------------------------------------------------------------------------------- */
 
-/* Is there a conflict with a lock that is held, or that waits before `until` (NULL: with any that waits)? */
-static int has_conflict(const lock_t *lock, const lock_t *until)
+static int has_held_conflict(const lock_t *lock)
 {
     for (const lock_t *other = lock->file->held; other; other = other->next)
         if (themis_server_lock_conflicts(other, lock))
             return 1;
+    return 0;
+}
+
+/* Is there a conflict with a lock that is held, or that waits before `until` (NULL: with any that waits)? */
+static int has_conflict(const lock_t *lock, const lock_t *until)
+{
+    if (has_held_conflict(lock))
+        return 1;
     for (const lock_t *other = lock->file->waiting; other && other != until; other = other->next)
         if (themis_server_lock_conflicts(other, lock))
             return 1;
@@ -109,6 +116,15 @@ static uint64_t range_end(const themis_server_lock_range_t *range)
     return range->length > UINT64_MAX - range->offset ? UINT64_MAX : range->offset + range->length;
 }
 
+/* 1: a new lock is to be held. It overtakes those that wait, if it can, where they wait for its own owner: neither
+ * would ever be granted, or only once another thread of the owner has released its lock. */
+static int may_hold(themis_server_locks_t *locks, const lock_t *lock)
+{
+    if (!has_conflict(lock, NULL))
+        return 1;
+    return lock->waiter && !has_held_conflict(lock) && themis_server_lock_is_deadlock(lock, 1, ++locks->searches);
+}
+
 /* Holds a new lock, lets it wait, or frees it. */
 static themis_status_t lock_place(themis_server_locks_t *locks, lock_t *lock)
 {
@@ -116,10 +132,10 @@ static themis_status_t lock_place(themis_server_locks_t *locks, lock_t *lock)
 
     if (is_held_already(lock)) {
         status = THEMIS_OK;
-    } else if (!has_conflict(lock, NULL)) {
+    } else if (may_hold(locks, lock)) {
         lock_hold(locks, lock);
         return THEMIS_OK;
-    } else if (lock->waiter && !themis_server_lock_is_deadlock(lock, ++locks->searches)) {
+    } else if (lock->waiter && !themis_server_lock_is_deadlock(lock, 0, ++locks->searches)) {
         DL_APPEND(lock->file->waiting, lock);
         lock->since = themis_util_clock_now();
         locks->waiting++;
