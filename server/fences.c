@@ -65,14 +65,16 @@ static void floor_raise(themis_server_fences_t *fences, uint64_t epoch)
 }
 
 /* The oldest makes room. */
-static void fence_forget_oldest(themis_server_fences_t *fences)
+static void fence_forget_oldest(themis_server_fences_t *fences, uint64_t now)
 {
-    floor_raise(fences, fences->fences->epoch);
+    uint64_t epoch = fences->fences->epoch;
+
+    floor_raise(fences, epoch < now ? epoch : now);
     fence_remove(fences, fences->fences);
 }
 
 /* Remembers a higher epoch. */
-static themis_status_t fence_set(themis_server_fences_t *fences, uint64_t object, uint64_t epoch)
+static themis_status_t fence_set(themis_server_fences_t *fences, uint64_t object, uint64_t epoch, uint64_t now)
 {
     fence_t *fence = fence_find(fences, object);
 
@@ -83,7 +85,7 @@ static themis_status_t fence_set(themis_server_fences_t *fences, uint64_t object
     if (!fence)
         return THEMIS_NO_MEMORY;
     if (HASH_COUNT(fences->fences) >= THEMIS_SERVER_FENCES_MAX)
-        fence_forget_oldest(fences);
+        fence_forget_oldest(fences, now);
     fence->object = object;
     fence->epoch = epoch;
     HASH_ADD(hh, fences->fences, object, sizeof fence->object, fence);
@@ -98,7 +100,7 @@ void themis_server_fences_raise(themis_server_fences_t *fences, uint64_t object,
     uint64_t epoch = themis_server_fences_epoch(fences, object) + 1;
 
     epoch = epoch > now ? epoch : now;
-    if (fence_set(fences, object, epoch) != THEMIS_OK)
+    if (fence_set(fences, object, epoch, now) != THEMIS_OK)
         floor_raise(fences, epoch); /* the next holder's accesses raise the fence */
 }
 
@@ -112,7 +114,8 @@ themis_status_t themis_server_fences_pass(themis_server_fences_t *fences, uint64
         return THEMIS_OK;
     if (epoch < known)
         return THEMIS_LOCKED;
-    return epoch > now && epoch - now > max_ahead ? THEMIS_INVALID : fence_set(fences, object, epoch);
+    /* clocks that differ by so much, or an invention: it passes, but others' do, too */
+    return epoch > now && epoch - now > max_ahead ? THEMIS_OK : fence_set(fences, object, epoch, now);
 }
 
 void themis_server_fences_forget(themis_server_fences_t *fences, uint64_t object)

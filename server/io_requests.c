@@ -70,7 +70,7 @@ static themis_status_t fence_pass(themis_server_request_t *request)
     themis_server_t *server = request->server;
     const themis_proto_io_t *io = &request->body.io;
 
-    if (!io->epoch)
+    if (!io->epoch || !request->object)
         return THEMIS_OK;
     pthread_mutex_lock(&server->lock);
     themis_status_t status = themis_server_fences_pass(server->fences, io->object, io->epoch, themis_util_clock_wall());

@@ -45,10 +45,9 @@ static themis_status_t tables_create(themis_server_t *server)
         status = themis_server_counters_create(&server->counters);
     if (status == THEMIS_OK)
         status = themis_server_locks_create(&themis_server_lock_requests_events, server, &server->locks);
-    /* of a store that survives there may be locks from before */
+    /* there may be locks from before, and other servers that know their epochs */
     if (status == THEMIS_OK)
-        status =
-            themis_server_fences_create(has_arena(&server->config) ? 0 : themis_util_clock_wall(), &server->fences);
+        status = themis_server_fences_create(themis_util_clock_wall(), &server->fences);
     return status;
 }
 
