@@ -179,12 +179,10 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
 static void on_opened(void *arg, themis_net_conn_t *conn)
 {
     themis_server_t *server = arg;
-    themis_net_peer_credentials_t credentials;
-    themis_status_t known = themis_net_conn_credentials(conn, &credentials);
+    int64_t user = themis_server_pending_user(conn);
 
     pthread_mutex_lock(&server->lock);
-    themis_server_pending_add(server, conn,
-                              known == THEMIS_OK ? (int64_t)credentials.uid : THEMIS_SERVER_PENDING_UNKNOWN);
+    themis_server_pending_add(server, conn, user);
     pthread_mutex_unlock(&server->lock);
 }
 

@@ -72,6 +72,14 @@ static void user_make_room(themis_server_t *server, int64_t user, uint64_t now)
         pending_close(server, oldest, "since its user has too many without a session", now);
 }
 
+int64_t themis_server_pending_user(themis_net_conn_t *conn)
+{
+    themis_net_peer_credentials_t credentials;
+
+    return themis_net_conn_credentials(conn, &credentials) == THEMIS_OK ? (int64_t)credentials.uid
+                                                                        : THEMIS_SERVER_PENDING_UNKNOWN;
+}
+
 void themis_server_pending_add(themis_server_t *server, themis_net_conn_t *conn, int64_t user)
 {
     uint64_t now = themis_util_clock_now();

@@ -4,7 +4,7 @@
  * a few seconds, and each user has a limited number, of which the oldest gives way; so those of one user never keep
  * another's from connecting. Those from other hosts, whose users are not known, count as one user.
  *
- * All functions with the lock.
+ * All functions with the lock, but for pending_user.
  */
 #ifndef THEMIS_SERVER_PENDING_H
 #define THEMIS_SERVER_PENDING_H
@@ -20,6 +20,8 @@ void themis_server_pending_init(themis_server_t *server);
 /* Forgets all. */
 void themis_server_pending_clear(themis_server_t *server);
 
+/* Whose connection it is, for pending_add. Without the lock. */
+int64_t themis_server_pending_user(themis_net_conn_t *conn);
 /* The connection, of which a reference is taken, has no session from now on. */
 void themis_server_pending_add(themis_server_t *server, themis_net_conn_t *conn, int64_t user);
 /* It has one, or is closed. It need not be known. */

@@ -150,14 +150,17 @@ void themis_server_session_requests_serve(themis_server_request_t *request)
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
     themis_status_t status = opcode == THEMIS_OP_HELLO ? themis_server_session_requests_hello(request) : THEMIS_OK;
+    int64_t user = opcode == THEMIS_OP_GOODBYE ? themis_server_pending_user(request->conn) : 0;
 
     pthread_mutex_lock(&server->lock);
     if (status != THEMIS_OK)
         themis_server_session_count_discarded(server, request->conn);
     if (opcode == THEMIS_OP_GOODBYE && request->session->listed) {
+        int connected = request->session->conn == request->conn; /* not lost while the request was queued */
         themis_server_direct_finish(request->session);
         themis_server_session_end(server, request->session);
-        themis_server_pending_add(server, request->conn, request->session->identity.uid);
+        if (connected)
+            themis_server_pending_add(server, request->conn, user);
     }
     pthread_mutex_unlock(&server->lock);
     if (opcode != THEMIS_OP_HELLO)
