@@ -30,7 +30,7 @@ void themis_client_binding_update(themis_client_binding_t *binding, const themis
     if (reply->status < 0)
         return;
     if (reply->opcode == THEMIS_OP_WRITE || reply->opcode == THEMIS_OP_TRUNCATE || reply->opcode == THEMIS_OP_ALLOCATE)
-        binding->exists = binding->dirty = 1;
+        binding->exists = binding->dirty = binding->changed = 1;
     else if (reply->opcode == THEMIS_OP_SYNC)
         binding->dirty = 0;
 }

@@ -15,10 +15,11 @@
 
 /* Atomic: what is read without the lock, too. */
 typedef struct themis_client_binding {
-    _Atomic uint64_t store;  /* hash of the identity of the store that the file was opened with; 0: not met yet */
-    uint64_t boot;           /* of the machine then; only if `store` is not 0 */
-    _Atomic uint32_t exists; /* 1: it is known that the object exists */
-    _Atomic uint32_t dirty;  /* 1: the handle has changed the object since it was synced */
+    _Atomic uint64_t store;   /* hash of the identity of the store that the file was opened with; 0: not met yet */
+    uint64_t boot;            /* of the machine then; only if `store` is not 0 */
+    _Atomic uint32_t exists;  /* 1: it is known that the object exists */
+    _Atomic uint32_t dirty;   /* 1: the handle has changed the object since it was synced */
+    _Atomic uint32_t changed; /* 1: it has changed the object */
 } themis_client_binding_t;
 
 /* To the store that a ready peer has now. */

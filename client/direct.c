@@ -270,6 +270,8 @@ static void publish(themis_file_t *file, themis_client_direct_access_t *access)
         raise_end(part->view->cell, part->end);
         if (!atomic_load_explicit(&file->bindings[i].dirty, memory_order_relaxed))
             atomic_store(&file->bindings[i].dirty, 1);
+        if (!atomic_load_explicit(&file->bindings[i].changed, memory_order_relaxed))
+            atomic_store(&file->bindings[i].changed, 1);
         if (atomic_load_explicit(&part->view->cell->modified, memory_order_relaxed) < now)
             atomic_store_explicit(&part->view->cell->modified, now, memory_order_relaxed);
     }

@@ -112,7 +112,7 @@ themis_status_t themis_client_file_check(themis_file_t *file)
     for (uint32_t i = 0; i < file->layout.count && !lost; i++) {
         const themis_client_peer_t *peer = &peers->array[server_of(file, i)];
         uint64_t store = file->bindings[i].store;
-        lost = store && peer->store && store != peer->store ? peer : NULL;
+        lost = file->bindings[i].changed && store && peer->store && store != peer->store ? peer : NULL;
     }
     pthread_mutex_unlock(&file->session->poller.lock);
     return lost ? themis_client_fail(THEMIS_LOST, "%s: server %s: %s", file->path, lost->name,

@@ -122,6 +122,8 @@ static void handle_welcome(themis_client_peer_t *peer, const void *bytes, size_t
     peer->incarnation = welcome->incarnation;
     peer->store = identity_hash(welcome->store);
     peer->boot = identity_hash(welcome->boot);
+    if (peer->wanted)
+        themis_client_poller_notify(peer->common->poller);
     peer->wanted = 0;
     peer->layout = themis_client_convert_layout(&welcome->layout);
     peer->policy_granted = welcome->policy_granted;

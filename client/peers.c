@@ -200,6 +200,8 @@ void themis_client_peers_meet(themis_client_peers_t *peers, themis_client_peers_
     while (any && is_any_wanted(peers) && (now = themis_util_clock_now()) < until) {
         poller->due = 1;
         pthread_mutex_unlock(&poller->lock);
+        if (poller->polling)
+            themis_net_wake(poller->net);
         themis_client_poller_wait_any(poller, themis_util_min(until - now, step));
         pthread_mutex_lock(&poller->lock);
     }

@@ -186,7 +186,7 @@ START_TEST(a_packed_handle_knows_the_stores)
     ck_ok(themis_file_unpack(other, bytes, length, &copy));
     ck_lost(write_all(copy));
     ck_lost(themis_sync(copy));
-    ck_lost(themis_close(copy));
+    ck_ok(themis_close(copy)); /* it has changed nothing */
     themis_disconnect(other);
     ck_lost(themis_close(file));
 }
