@@ -29,6 +29,8 @@ record() {
     record shared ada 256 256 1000 1000000000 1000 1 N-1 100000000
     record quiet ada 256 256 1000 1000000000 1000 1 1-1 100000000
     record numbered 0 256 256 1000 200000000000 200000 1 N-N 2000000000 | sed 's/"user": "0"/"user": 0/'
+    record unknown ada 256 256 1000 200000000000 200000 1 unknown 2000000000
+    record running ada 256 256 1000 200000000000 200000 1 N-N 2000000000 | sed 's/}$/, "interim": true}/'
     record metadata ada 256 256 1000 30000000000 1000 32 N-N 100000000
     record 'caf\u00e9' ada 256 256 1000 30000000000 1000 1 N-N 100000000
 } >"$T/history"
@@ -69,6 +71,8 @@ check "a user's last run" says '^scaled, 8 servers$' --application flow --user a
 check "its reason has the numbers" grep -q 'moved 200 GB from 256 nodes.*256 / 32 gives 8 servers; the default is 1, 240 are idle' "$T/out"
 check "its servers are spare ones" grep -q '^THEMIS_SERVERS=io80:1,io81:1,io82:1,io83:1,io84:1,io85:1,io86:1,io87:1$' "$T/out"
 check "a user by name, whose runs have the uid" holds '.records == 1' --application numbered --user root
+check "where sharing is not known" holds '.records == 1' --application unknown
+check "not a run that has not ended" holds '.records == 0' --application running
 check "a user by uid" holds '.records == 1' --application numbered --user 0
 check "not another user's" holds '.records == 0' --application numbered --user 1
 check "the last run of any user" holds '.decision == "scaled" and .wanted_servers == 2 and .records == 3' --application flow
@@ -85,7 +89,7 @@ check "a name that is written with escapes" holds '.records == 1' --application 
 printf '{"application": "flow", "us' >>"$T/history"
 check "a last line that is just being written does not count" holds '.records == 3' --application flow
 echo >>"$T/history"
-check "but one with an end does" refuses 'history:9: not a JSON object on one line' --application flow
+check "but one with an end does" refuses 'history:11: not a JSON object on one line' --application flow
 sed -i '$d' "$T/history"
 
 # wrong WORDS EDIT: the history changed by sed is refused with these words.

@@ -63,8 +63,13 @@ static int refuse(const search_t *s, const char *reason)
     return themis_tools_misuse("%s:%zu: %s", s->history->path, s->line, reason);
 }
 
+/* Where it is not known, no file counts as one that all processes share. */
 static int sharing_read(const char *text, themis_dfra_sharing_t *sharing)
 {
+    if (strcmp(text, "unknown") == 0) {
+        *sharing = THEMIS_DFRA_N_N;
+        return 1;
+    }
     for (themis_dfra_sharing_t i = 0; i < THEMIS_DFRA_SHARINGS; i++)
         if (strcmp(text, themis_dfra_sharing_name(i)) == 0) {
             *sharing = i;
@@ -110,14 +115,14 @@ static int record_read(search_t *s, const json_t *record, themis_dfra_applicatio
                                      .io_nodes = (uint32_t)v[1],
                                      .duration = v[3] - v[2],
                                      .volume = v[4] + v[5],
-                                     .operations = v[6] + v[7],
+                                     .operations = v[6],
                                      .metadata_waiting = v[8],
                                      .peak_bandwidth = v[9]};
     /* Requests are as large at the peak as on average. */
     a->peak_iops = a->volume > 0 ? v[6] * (v[9] / a->volume) : 0;
     *end = v[3];
     if (!sharing_read(themis_tools_json_text(record, "sharing"), &a->sharing))
-        return refuse(s, "sharing is not \"N-N\", \"N-1\", \"1-1\" or \"N-M\"");
+        return refuse(s, "sharing is not \"N-N\", \"N-1\", \"1-1\", \"N-M\" or \"unknown\"");
     return themis_dfra_application_check(a, error, sizeof error) == THEMIS_OK ? THEMIS_TOOLS_OK : refuse(s, error);
 }
 
@@ -157,7 +162,8 @@ static int line_parse(search_t *s, const char *text, size_t length)
         json_decref(record);
         return result;
     }
-    if (strcmp(themis_tools_json_text(record, "application"), s->application) == 0 && is_of_user(s, record)) {
+    if (strcmp(themis_tools_json_text(record, "application"), s->application) == 0 && is_of_user(s, record) &&
+        !json_is_true(json_object_get(record, "interim"))) { /* one that still ran */
         result = record_read(s, record, &a, &end);
         if (result == THEMIS_TOOLS_OK && a.nodes == s->nodes) {
             a.records = s->known->records + 1;

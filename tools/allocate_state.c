@@ -36,6 +36,21 @@ static int observation_read(const json_t *now, const char *path, uint32_t job, t
     return THEMIS_TOOLS_OK;
 }
 
+/* A name or a uid, or "" if there is none. */
+static int user_read(const json_t *json, const char *path, uint32_t job, char *user, size_t size)
+{
+    *user = '\0';
+    if (!json)
+        return THEMIS_TOOLS_OK;
+    if (json_is_integer(json))
+        snprintf(user, size, "%" JSON_INTEGER_FORMAT, json_integer_value(json));
+    else if (json_is_string(json) && *json_string_value(json) && strlen(json_string_value(json)) < size)
+        snprintf(user, size, "%s", json_string_value(json));
+    else
+        return themis_tools_misuse("%s: the user of running job %u is no name or uid", path, job + 1);
+    return THEMIS_TOOLS_OK;
+}
+
 static int job_read(state_t *state, const themis_tools_allocate_site_t *site,
                     const themis_tools_allocate_history_t *history, const char *path, uint32_t job)
 {
@@ -45,6 +60,7 @@ static int job_read(state_t *state, const themis_tools_allocate_site_t *site,
     json_int_t number = json_integer_value(nodes);
     themis_dfra_running_t *running = &state->running[job];
     int result = THEMIS_TOOLS_OK;
+    char user[256];
 
     if (!application || !*application || number < 1 || number > UINT32_MAX || json_array_size(servers) == 0 ||
         json_array_size(servers) > THEMIS_DFRA_MOST_SERVERS)
@@ -59,9 +75,10 @@ static int job_read(state_t *state, const themis_tools_allocate_site_t *site,
     if (result == THEMIS_TOOLS_OK)
         result = observation_read(json_object_get(json, "now"), path, job, &running->now);
     if (result == THEMIS_TOOLS_OK)
-        result =
-            themis_tools_allocate_history_find(history, application, json_string_value(json_object_get(json, "user")),
-                                               (uint32_t)number, &state->known[job]);
+        result = user_read(json_object_get(json, "user"), path, job, user, sizeof user);
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_allocate_history_find(history, application, *user ? user : NULL, (uint32_t)number,
+                                                    &state->known[job]);
     running->known = state->known[job].records > 0 ? &state->known[job] : NULL;
     return result;
 }
