@@ -202,6 +202,12 @@ y.h5
 themis:/p/two:
 z.nc" themis ls 'themis:/p/*'
 
+latin=$(printf 'themis:/p/caf\351')
+themis mkdir "$latin"
+check "a name that is not UTF-8 is in the JSON as well" json '[.[] | select(.name == "caf\ufffd")] | length == 1' themis ls --json themis:/p
+check "and in that of find" json 'length == 1' themis find themis:/p -name 'caf*' --json
+themis rmdir "$latin"
+
 # --- find: what GNU find says of the same tree
 
 # as_find WORDS...: both list the same paths.

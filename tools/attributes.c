@@ -2,6 +2,7 @@
 #include "tools/attributes.h"
 #include <stdio.h>
 #include <time.h>
+#include "tools/json.h"
 
 const char *themis_tools_attributes_type(themis_type_t type)
 {
@@ -21,7 +22,7 @@ const char *themis_tools_attributes_time(uint64_t ns, char *text)
 json_t *themis_tools_attributes_json(const char *name, const themis_stat_t *stat)
 {
     json_t *object = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name", name, "type",
+        "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name", themis_tools_json_name(name), "type",
         themis_tools_attributes_type(stat->type), "mode", (json_int_t)stat->mode, "uid", (json_int_t)stat->uid, "gid",
         (json_int_t)stat->gid, "size_bytes", (json_int_t)stat->size, "allocated_bytes", (json_int_t)stat->allocated,
         "created_ns", (json_int_t)stat->created, "modified_ns", (json_int_t)stat->modified, "id", (json_int_t)stat->id);

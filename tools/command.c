@@ -3,8 +3,12 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 #include "themis/themis.h"
+#include "tools/format.h"
 #include "tools/patterns.h"
+
+enum { MESSAGE_BYTES = 16384 };
 
 static const themis_tools_command_t *running;
 
@@ -30,9 +34,12 @@ int themis_tools_usage(void)
 
 static void message_print(const char *format, va_list list)
 {
-    fprintf(stderr, "themis %s: ", running->name);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
+    static _Thread_local char text[MESSAGE_BYTES];
+
+    vsnprintf(text, sizeof text, format, list);
+    if (isatty(STDERR_FILENO)) /* names are of others' choice */
+        themis_tools_format_clean(text);
+    fprintf(stderr, "themis %s: %s\n", running->name, text);
 }
 
 void themis_tools_note(const char *format, ...)

@@ -25,8 +25,8 @@ static int line_print(const usage_t *usage, uint64_t bytes, const char *shown)
 
     if (usage->json) {
         json_array_append_new(usage->json,
-                              json_pack("{s:s, s:I}", "path", shown, usage->apparent ? "size_bytes" : "allocated_bytes",
-                                        (json_int_t)bytes));
+                              json_pack("{s:o, s:I}", "path", themis_tools_json_name(shown),
+                                        usage->apparent ? "size_bytes" : "allocated_bytes", (json_int_t)bytes));
         return THEMIS_TOOLS_OK;
     }
     if (usage->human)

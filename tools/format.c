@@ -24,10 +24,25 @@ const char *themis_tools_format_count(double count, char *text)
     return count < 99999.5 ? value_format(count, 1000, " ", text) : value_format(count, 1000, " kMGTPE", text);
 }
 
+/* Those of ASCII, and the first byte of U+0080 to U+009F, which some terminals obey as well. */
+static int is_control(const char *text)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+
+    return byte[0] < ' ' || byte[0] == 127 || (byte[0] == 0xC2 && byte[1] >= 0x80 && byte[1] <= 0x9F);
+}
+
 void themis_tools_format_name(const char *name, FILE *out)
 {
     int terminal = isatty(fileno(out));
 
     for (; *name; name++)
-        putc(terminal && ((unsigned char)*name < ' ' || *name == 127) ? '?' : *name, out);
+        putc(terminal && is_control(name) ? '?' : *name, out);
+}
+
+void themis_tools_format_clean(char *text)
+{
+    for (; *text; text++)
+        if (*text != '\n' && *text != '\t' && is_control(text))
+            *text = '?';
 }

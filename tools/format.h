@@ -11,4 +11,6 @@ const char *themis_tools_format_count(double count, char *text);
 
 /* A name or path as it is; on a terminal with ? for control characters, which would change its state. */
 void themis_tools_format_name(const char *name, FILE *out);
+/* The same for a text that may have several lines. */
+void themis_tools_format_clean(char *text);
 #endif

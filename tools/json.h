@@ -12,6 +12,9 @@ json_t *themis_tools_json_query(themis_t *session, uint32_t server, const char *
 double themis_tools_json_number(const json_t *object, const char *name);
 const char *themis_tools_json_text(const json_t *object, const char *name);
 
+/* A file name as a string: what is not UTF-8 becomes U+FFFD. */
+json_t *themis_tools_json_name(const char *name);
+
 /* Writes it to standard output, indented, and releases it. */
 void themis_tools_json_print(json_t *json);
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "tools/attributes.h"
 #include "tools/command.h"
+#include "tools/format.h"
 #include "tools/json.h"
 #include "tools/listing.h"
 #include "tools/sessions.h"
@@ -151,10 +152,10 @@ static void rows_to_json(const listing_t *listing, const char *text)
     for (size_t i = 0; i < listing->count; i++) {
         const themis_tools_listed_t *row = &listing->rows[i];
         json_t *object = row->known ? themis_tools_attributes_json(row->name, &row->stat)
-                                    : json_pack("{s:s, s:s, s:b}", "name", row->name, "type",
+                                    : json_pack("{s:o, s:s, s:b}", "name", themis_tools_json_name(row->name), "type",
                                                 themis_tools_attributes_type(row->stat.type), "reachable", 0);
         if (listing->recursive && text)
-            json_object_set_new(object, "directory", json_string(text));
+            json_object_set_new(object, "directory", themis_tools_json_name(text));
         json_array_append_new(listing->json, object);
     }
 }
@@ -192,8 +193,11 @@ static void rows_show(listing_t *listing, const char *text)
     if (listing->json) {
         rows_to_json(listing, text);
     } else {
-        if (listing->titled && text)
-            printf("%s%s:\n", listing->titled++ > 1 ? "\n" : "", text);
+        if (listing->titled && text) {
+            fputs(listing->titled++ > 1 ? "\n" : "", stdout);
+            themis_tools_format_name(text, stdout);
+            puts(":");
+        }
         themis_tools_listing_print(listing->rows, listing->count, &listing->format);
     }
     if (listing->recursive && text)

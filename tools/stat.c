@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "tools/attributes.h"
 #include "tools/command.h"
+#include "tools/format.h"
 #include "tools/json.h"
 #include "tools/sessions.h"
 
@@ -11,7 +12,8 @@ static void attributes_print(const char *path, const themis_stat_t *stat)
 {
     char created[32], modified[32];
 
-    printf("%s\n  type      %s\n  mode      %04o\n  owner     %" PRIu32 ":%" PRIu32 "\n", path,
+    themis_tools_format_name(path, stdout);
+    printf("\n  type      %s\n  mode      %04o\n  owner     %" PRIu32 ":%" PRIu32 "\n",
            themis_tools_attributes_type(stat->type), stat->mode & 07777, stat->uid, stat->gid);
     if (stat->type == THEMIS_TYPE_FILE)
         printf("  size      %" PRIu64 " bytes; takes %" PRIu64 " on the servers\n  layout    stripes of %" PRIu64

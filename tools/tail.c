@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "tools/command.h"
+#include "tools/format.h"
 #include "tools/options.h"
 #include "tools/sessions.h"
 
@@ -114,8 +115,11 @@ static themis_status_t rest_print(followed_t *followed, char *block)
 
 static void title_print(const followed_t *followed, const followed_t **titled)
 {
-    if (*titled != followed)
-        printf("%s==> %s <==\n", *titled ? "\n" : "", followed->text);
+    if (*titled != followed) {
+        fputs(*titled ? "\n==> " : "==> ", stdout);
+        themis_tools_format_name(followed->text, stdout);
+        puts(" <==");
+    }
     *titled = followed;
 }
 
