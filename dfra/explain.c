@@ -68,7 +68,7 @@ static void eligibility_explain(const themis_dfra_site_t *site, const themis_dfr
         break;
     case THEMIS_DFRA_ELIGIBLE:
         append(text, size,
-               "It moved %.3g GB from %u nodes, with %.3g metadata operations waiting: %u / %.4g gives %u servers; the "
+               "It moved %.3g GB from %u nodes (metadata operations waiting: %.3g): %u / %.4g gives %u servers; the "
                "default is %u, %u are idle.",
                known->volume / 1e9, known->io_nodes, known->metadata_waiting, known->io_nodes, themis_dfra_factor(site),
                d->wanted, d->defaults, d->idle);
@@ -83,13 +83,13 @@ static void interference_explain(const themis_dfra_decision_t *d, char *text, si
     themis_dfra_classes_text(d->classes, own, sizeof own);
     themis_dfra_classes_text(d->other_classes, other, sizeof other);
     if (d->disturbing == UINT32_MAX)
-        append(text, size, " No interference is expected with the %u jobs on its %u default servers.", d->neighbours,
-               d->defaults);
+        append(text, size, " No interference is expected (default servers: %u; jobs on them: %u).", d->defaults,
+               d->neighbours);
     else
         append(text, size, " Interference is likely with running job %u (it: %s; the job: %s)", d->disturbing + 1,
                other, own);
     if (d->disturbing != UINT32_MAX && d->kind == THEMIS_DFRA_DEDICATED)
-        append(text, size, ": %u servers of its own.", d->servers);
+        append(text, size, "; servers of its own: %u.", d->servers);
     else if (d->disturbing != UINT32_MAX)
         append(text, size, ", but of %u servers needed only %u are idle.", d->defaults, d->idle);
 }
@@ -103,5 +103,7 @@ void themis_dfra_explain(const themis_dfra_site_t *site, const themis_dfra_appli
     if (d->kind != THEMIS_DFRA_SCALED && d->eligibility != THEMIS_DFRA_NEW)
         interference_explain(d, text, size);
     if (d->replaced > 0)
-        append(text, size, " %u of its default servers are anomalous or another job's own, and left out.", d->replaced);
+        append(text, size,
+               " %u of its default servers were replaced or left out: they are anomalous, or another job's own.",
+               d->replaced);
 }

@@ -83,7 +83,7 @@ check "little volume" holds '.decision == "default" and .eligibility == "volume"
 check "an anomalous server is not given" holds '.servers[0] == "io81:1" and .idle_servers == 238' --application flow --state "$T/state"
 check "a job with a shared file goes elsewhere" holds \
     '.decision == "dedicated" and .servers == ["io81:1"] and .disturbing_job == 1 and .classes == "N-1 file"' --application shared --state "$T/state"
-check "two harmless ones stay together" says 'No interference is expected with the 1 jobs' --application quiet --state "$T/state"
+check "two harmless ones stay together" says 'No interference is expected (default servers: 1; jobs on them: 1)' --application quiet --state "$T/state"
 check "a name that is written with escapes" holds '.records == 1' --application café
 
 printf '{"application": "flow", "us' >>"$T/history"
