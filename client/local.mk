@@ -54,13 +54,15 @@ test_client_test_fencing_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_fencing_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_lost
-test_client_test_lost_SOURCES = test/client/test_lost.c test/client/servers.c test/client/servers.h
+test_client_test_lost_SOURCES = test/client/test_lost.c test/client/scene.c test/client/scene.h \
+	test/client/servers.c test/client/servers.h
 test_client_test_lost_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_lost_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_lost_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_faults
-test_client_test_faults_SOURCES = test/client/test_faults.c test/client/servers.c test/client/servers.h
+test_client_test_faults_SOURCES = test/client/test_faults.c test/client/scene.c test/client/scene.h \
+	test/client/servers.c test/client/servers.h
 test_client_test_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_faults_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_faults_DEPENDENCIES = server/themisd

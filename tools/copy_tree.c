@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "tools/array.h"
 #include "tools/command.h"
 #include "tools/creation_mode.h"
 #include "tools/interrupt.h"
@@ -36,24 +37,12 @@ static int look_error(const themis_tools_location_t *location)
     return location->session ? themis_tools_error_last() : themis_tools_error_errno(location->path);
 }
 
-/* Room for one more element; NULL if out of memory. */
-static void *room_make(void *array, size_t count, size_t *capacity, size_t element)
-{
-    if (count < *capacity)
-        return array;
-    size_t more = 2 * *capacity + 16;
-    void *grown = realloc(array, more * element);
-    if (grown)
-        *capacity = more;
-    return grown;
-}
-
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
 static int name_add(void *arg, const char *name, themis_type_t type)
 {
     level_t *level = arg;
-    char **names = room_make(level->names, level->count, &level->capacity, sizeof *names);
+    char **names = themis_tools_array_room(level->names, level->count, &level->capacity, sizeof *names);
 
     if (!names)
         return 1;
@@ -143,7 +132,7 @@ static int directory_enter(descent_t *descent, themis_tools_location_t *from, th
         result = directory_make(&level.from, &level.to, attributes->mode | 0700);
     if (result == THEMIS_TOOLS_OK)
         result = names_read(&level);
-    levels = room_make(descent->levels, descent->depth, &descent->capacity, sizeof *levels);
+    levels = themis_tools_array_room(descent->levels, descent->depth, &descent->capacity, sizeof *levels);
     if (levels)
         descent->levels = levels;
     if (result != THEMIS_TOOLS_OK || !levels) {
@@ -161,7 +150,7 @@ static void directory_leave(descent_t *descent)
     copied_directory_t *list = NULL;
 
     if (descent->copying->preserve)
-        list = room_make(done->list, done->count, &done->capacity, sizeof *list);
+        list = themis_tools_array_room(done->list, done->count, &done->capacity, sizeof *list);
     if (list) {
         done->list = list;
         list[done->count++] = (copied_directory_t){level->to, level->attributes};

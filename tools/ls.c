@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/attributes.h"
+#include "tools/array.h"
 #include "tools/command.h"
 #include "tools/format.h"
 #include "tools/json.h"
@@ -31,23 +32,12 @@ typedef struct listing {
     int result;
 } listing_t;
 
-/* Room for one more element; NULL if out of memory. */
-static void *room_make(void *array, size_t count, size_t *capacity, size_t element)
-{
-    if (count < *capacity)
-        return array;
-    size_t more = 2 * *capacity + 16;
-    void *grown = realloc(array, more * element);
-    if (grown)
-        *capacity = more;
-    return grown;
-}
-
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
 static void row_add(listing_t *listing, const char *name, const themis_stat_t *stat, int known)
 {
-    themis_tools_listed_t *rows = room_make(listing->rows, listing->count, &listing->capacity, sizeof *rows);
+    themis_tools_listed_t *rows =
+        themis_tools_array_room(listing->rows, listing->count, &listing->capacity, sizeof *rows);
     char *copy = strdup(name);
 
     if (rows)
@@ -170,8 +160,8 @@ static void rows_to_pending(listing_t *listing, const char *text)
         const themis_tools_listed_t *row = &listing->rows[i];
         if (row->stat.type != THEMIS_TYPE_DIRECTORY)
             continue;
-        char **pending =
-            room_make(listing->pending, listing->pending_count, &listing->pending_capacity, sizeof *pending);
+        char **pending = themis_tools_array_room(listing->pending, listing->pending_count, &listing->pending_capacity,
+                                                 sizeof *pending);
         char *below = malloc(length + strlen(row->name) + 2);
         if (pending)
             listing->pending = pending;
