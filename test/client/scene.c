@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "test/client/scene.h"
 #include "test/lib/scratch.h"
 #include "util/clock.h"

@@ -10,7 +10,6 @@
 #include "client/session.h"
 #include "test/client/scene.h"
 #include "test/lib/run.h"
-#include "test/lib/scratch.h"
 #include "themis/themis.h"
 #include "util/clock.h"
 

@@ -2,13 +2,13 @@
 /* Servers that come back without what they had: whoever had a file open is told so. */
 #define _GNU_SOURCE
 #include <check.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "test/client/scene.h"
 #include "test/lib/run.h"
-#include "test/lib/scratch.h"
 #include "themis/themis.h"
 #include "util/clock.h"
 
@@ -206,7 +206,7 @@ static void lose_objects(void)
 {
     char objects[300];
 
-    snprintf(objects, sizeof objects, "%s/objects1", test_scratch);
+    snprintf(objects, sizeof objects, "%s/objects1", test_server_directory);
     test_server_kill(1);
     ck_assert_int_eq(nftw(objects, remove_object, 16, FTW_PHYS), 0);
     test_server_start(1);
