@@ -9,10 +9,13 @@
  * job=NAME nodes=N priority=N (or THEMIS_PRIORITY) uid=N gid=N processes=N depth=N (requests outstanding)
  * request=BYTES file=BYTES mode=rw|write|stat|counter|status|bsp think=US (pause after each request) server=N (its
  * files are on that server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of mode bsp: pause
- * `think`, then write the file; ends after them) linger=S (stay connected after the end). The sampler takes every=MS.
+ * `think`, then write the file; ends after them) linger=S (stay connected after the end) period=MS busy=MS (of each
+ * period the first `busy` are a window: outside of it the job has no requests) steady=1 (nor fewer: it only counts).
+ * The sampler takes every=MS.
  *
- * A job prints "NAME bytes=N operations=N seconds=S" when it ends. The sampler prints
- * "time_s,server,job,bytes,requests, metadata,queued,share" with times from its start.
+ * A job prints "NAME bytes=N operations=N in_windows=N seconds=S" when it ends; in_windows leaves out the first 20 ms
+ * of each window. The sampler prints "time_s,server,job,bytes,requests, metadata,queued,share" with times from its
+ * start.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -35,11 +38,12 @@ typedef struct settings {
     const char *servers, *job, *mode;
     double at, start, seconds, linger;
     long nodes, priority, uid, gid, processes, depth, request, file, think, server, check, rounds, every;
+    long period, busy, steady;
 } settings_t;
 
 /* Counters that the processes of a job share. */
 typedef struct totals {
-    uint64_t bytes, operations, failures;
+    uint64_t bytes, operations, failures, in_windows;
 } totals_t;
 
 static double now(void)
@@ -76,6 +80,8 @@ static int take_option(settings_t *settings, const char *option)
         {"file", NULL, &settings->file, NULL},         {"think", NULL, &settings->think, NULL},
         {"server", NULL, &settings->server, NULL},     {"check", NULL, &settings->check, NULL},
         {"rounds", NULL, &settings->rounds, NULL},     {"every", NULL, &settings->every, NULL},
+        {"period", NULL, &settings->period, NULL},     {"busy", NULL, &settings->busy, NULL},
+        {"steady", NULL, &settings->steady, NULL},
     };
     const char *equals = strchr(option, '=');
 
@@ -98,7 +104,7 @@ static int take_option(settings_t *settings, const char *option)
 typedef struct process {
     const settings_t *settings;
     totals_t *totals;
-    double end;
+    double start, end; /* end: of the requests; of those of this window, if the job pauses between windows */
     themis_t *session;
     themis_file_t *file;
     unsigned char *buffer;
@@ -112,8 +118,27 @@ static int fail(const process_t *process, const char *what)
     return -1;
 }
 
+/* Seconds since the start of this period. */
+static double in_period(const process_t *process)
+{
+    double period = (double)process->settings->period * 1e-3, since = now() - process->start;
+
+    return since - period * (double)(long)(since / period);
+}
+
+static int is_in_window(const process_t *process)
+{
+    enum { BEGINNING_MS = 20 };
+    const settings_t *settings = process->settings;
+    double ms = settings->period > 0 ? in_period(process) * 1e3 : 0;
+
+    return ms >= BEGINNING_MS && ms < (double)settings->busy;
+}
+
 static void count(process_t *process, uint64_t bytes)
 {
+    if (is_in_window(process))
+        __atomic_add_fetch(&process->totals->in_windows, bytes, __ATOMIC_RELAXED);
     __atomic_add_fetch(&process->totals->bytes, bytes, __ATOMIC_RELAXED);
     __atomic_add_fetch(&process->totals->operations, 1, __ATOMIC_RELAXED);
     if (process->settings->think > 0)
@@ -237,6 +262,22 @@ static int run_loop(process_t *process, const char *path)
     return 0;
 }
 
+/* The loop in each window until the job's end. */
+static int run_windows(process_t *process, const char *path)
+{
+    const settings_t *settings = process->settings;
+    double last = process->end, period = (double)settings->period * 1e-3;
+    int status = 0;
+
+    for (double start = process->start; start < last && status == 0; start += period) {
+        process->end = start + (double)settings->busy * 1e-3;
+        sleep_until(start);
+        status = run_loop(process, path);
+    }
+    process->end = last;
+    return status;
+}
+
 static int become(const settings_t *settings)
 {
     if (settings->gid >= 0 && (setgroups(0, NULL) != 0 || setgid((gid_t)settings->gid) != 0))
@@ -246,7 +287,7 @@ static int become(const settings_t *settings)
 
 static int run_process(const settings_t *settings, totals_t *totals, int rank, double start)
 {
-    process_t process = {.settings = settings, .totals = totals, .end = start + settings->seconds};
+    process_t process = {.settings = settings, .totals = totals, .start = start, .end = start + settings->seconds};
     themis_layout_t layout = {0, settings->server >= 0 ? 1 : 0,
                               settings->server >= 0 ? (uint32_t)settings->server : THEMIS_FIRST_ANY};
     themis_options_t options;
@@ -268,7 +309,8 @@ static int run_process(const settings_t *settings, totals_t *totals, int rank, d
         return fail(&process, "open");
     fill(&process);
     sleep_until(start);
-    int status = run_loop(&process, path);
+    int pauses = settings->period > 0 && !settings->steady;
+    int status = pauses ? run_windows(&process, path) : run_loop(&process, path);
     if (settings->linger > 0)
         sleep_until(process.end + settings->linger);
     themis_close(process.file);
@@ -296,8 +338,9 @@ static int run_job(const settings_t *settings)
     }
     while (wait(&status) > 0)
         failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    printf("%s bytes=%llu operations=%llu seconds=%.3f\n", settings->job, (unsigned long long)totals->bytes,
-           (unsigned long long)totals->operations, now() - start);
+    printf("%s bytes=%llu operations=%llu in_windows=%llu seconds=%.3f\n", settings->job,
+           (unsigned long long)totals->bytes, (unsigned long long)totals->operations,
+           (unsigned long long)totals->in_windows, now() - start);
     return failed || totals->failures > 0;
 }
 

@@ -4,6 +4,7 @@
 #
 #   sh test/run.sh [--asan|--tsan] [NAME...]     all tests, or those named
 #   sh test/run.sh --clang [NAME...]             the same with clang's build
+#   sh test/run.sh --direct off|revoked NAME...  with direct access off, or taken back at random moments by a second job
 #   sh test/run.sh --list                        the names
 #
 # A NAME is a unit program (test_NAME or NAME), an integration script (test/NAME.sh), "unit" (all unit programs)
@@ -174,11 +175,19 @@ case ${1-} in
     variant=$1
     shift
     ;;
+--direct)
+    case ${2-} in
+    off) export THEMIS_DIRECT=off ;;
+    revoked) export THEMIS_TEST_DIRECT=revoked ;;
+    *) themis_die "usage: sh test/run.sh --direct off|revoked NAME..." ;;
+    esac
+    shift 2
+    ;;
 --list)
     script_names
     exit 0
     ;;
--*) themis_die "usage: sh test/run.sh [--asan|--tsan|--clang|--list] [NAME...]" ;;
+-*) themis_die "usage: sh test/run.sh [--asan|--tsan|--clang|--direct MODE|--list] [NAME...]" ;;
 esac
 export UCX_NET_DEVICES=lo
 # shellcheck disable=SC2086 # empty or one word

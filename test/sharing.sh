@@ -247,6 +247,24 @@ repeat_scenarios priority
 silent drain
 silent drop
 
+# A second job that comes and goes 50 times a minute, while the first one has direct access whenever it is alone.
+in_windows() { sed -n "s/^$1 .* in_windows=\([0-9]*\) .*/\1/p" "$T/visits.out"; }
+visits() {
+    stop_servers
+    start_servers 1 workers=2 size=2g policy=job-fair direct=auto
+    scenario visits 12 100
+    visit_options="processes=2 depth=4 request=1048576 file=33554432 check=0 period=1200 busy=150"
+    # shellcheck disable=SC2086 # words
+    job stays $visit_options steady=1
+    # shellcheck disable=SC2086 # words
+    job visitor $visit_options
+    wait_jobs || not_ok "a job and its visitor end well"
+    expect "share of a job while another visits, both without a limit" \
+        "$(awk -v s="$(in_windows stays)" -v v="$(in_windows visitor)" 'BEGIN { printf "%.4f\n", s / (s + v) }')" 0.5 2
+    expect_least "MiB that it moved directly between the visits" "$(themis status --json | jq '[.. | .direct? | objects | .bytes_read + .bytes_written] | add / 1048576 | floor')" 1000
+}
+repeat_scenarios visits
+
 # The two draws: errors of shares over windows of 100 ms.
 draws() {
     for draw in statistical stride; do

@@ -18,6 +18,9 @@
 # spawn COMMAND...                         in the background; ended with the script
 # finish                                   ends the script, with its status
 #
+# THEMIS_TEST_DIRECT=revoked: another job asks the servers for something at random moments, so that those that grant direct
+# access to a job that is alone take it back and grant it again all the time.
+#
 # $T is a directory of the script's own. All of it goes when the script ends, however it ends.
 testlib_dir=$(cd "$(dirname "$0")" && pwd)
 THEMIS_SRC=${THEMIS_SRC:-$(cd "$testlib_dir/.." && pwd)}
@@ -194,9 +197,21 @@ try_servers() {
     await_files 60 $testlib_wait_for
 }
 
+# rival: a job that has a request for each server now and then.
+rival() {
+    export THEMIS_JOB=rival LC_ALL=C
+    for testlib_pause in $(awk -v seed="$$" 'BEGIN { srand(seed); for (i = 0; i < 1000; i++) print 0.02 + 2.5 * rand() * rand() }'); do
+        sleep "$testlib_pause"
+        timeout 20 themis ls -l themis:/ >/dev/null 2>&1
+    done
+}
+
 start_servers() {
     for _ in 1 2 3; do
-        try_servers "$@" && return 0
+        if try_servers "$@"; then
+            [ "${THEMIS_TEST_DIRECT-}" != revoked ] || spawn rival
+            return 0
+        fi
         stop_servers
     done
     not_ok "servers start"
