@@ -13,8 +13,9 @@
 
 enum { MAX_IDLE = 64 }; /* objects of closed files that keep their grants */
 static const uint64_t small_bytes = 64 << 10;
-static const uint64_t dense_bytes = 4 << 20; /* ranges up to this are allocated whole */
-static const uint64_t min_density = 64;      /* larger ones if one byte in so many is written */
+static const uint64_t dense_bytes = 4 << 20;     /* ranges up to this are allocated whole */
+static const uint64_t filling_bytes = 128 << 10; /* writes from this on need not find cleared pages */
+static const uint64_t min_density = 64;          /* larger ones if one byte in so many is written */
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
@@ -203,12 +204,20 @@ static themis_client_direct_part_t *enter_all(themis_file_t *file, themis_client
     return NULL;
 }
 
-/* Memory is allocated for what is written, but not for much else. */
-static int may_allocate(const themis_client_direct_access_t *access, const themis_client_direct_part_t *part)
+/* What to ask the server for. Memory is allocated for what is written, but not for much else. Its pages are to be
+ * cleared where they were found not to be valid, or where small writes can be expected, which would not fill them. */
+static themis_client_direct_want_t part_want(const themis_client_direct_access_t *access,
+                                             const themis_client_direct_part_t *part)
 {
+    enum { PAGE = THEMIS_UTIL_DIRECT_PAGE_BYTES };
     uint64_t span = part->end - part->first;
+    int fills = part->bytes >= filling_bytes && part->bytes == span && part->first % PAGE == 0 && part->end % PAGE == 0;
 
-    return access->writing && (span <= dense_bytes || span / min_density <= part->bytes);
+    return (themis_client_direct_want_t){.first = part->first,
+                                         .end = part->end,
+                                         .allocate = access->writing &&
+                                                     (span <= dense_bytes || span / min_density <= part->bytes),
+                                         .complete = part->is_incomplete || (access->writing && !fills)};
 }
 
 /* The first access after a connection was lost drops what all objects of that server have mapped. */
@@ -225,21 +234,21 @@ static void server_forget_lost(themis_client_direct_t *direct, uint64_t server)
     pthread_mutex_unlock(&direct->lock);
 }
 
-/* Each server is asked at most once. */
+/* Each server is asked at most once, and once more for pages that are not valid. */
 static int access_begin(themis_file_t *file, themis_client_direct_access_t *access)
 {
     themis_client_direct_t *direct = &file->session->direct;
     themis_client_direct_part_t *part;
 
     while ((part = enter_all(file, access)) != NULL) {
-        int lost;
-        if (part->asked && !part->is_past_end)
+        int lost, is_in_vain = part->asked == 2 || (part->asked && !part->is_incomplete);
+        if (is_in_vain && !part->is_past_end)
             themis_client_direct_map_helped(part->object, 0);
-        if (part->asked || part->is_past_end || !part->object)
+        if (is_in_vain || part->is_past_end || !part->object)
             return 0;
-        part->asked = 1;
-        int may = themis_client_direct_map_ask(&direct->segments, part->object, part->first, part->end,
-                                               may_allocate(access, part), &lost);
+        themis_client_direct_want_t want = part_want(access, part);
+        part->asked = want.complete ? 2 : 1;
+        int may = themis_client_direct_map_ask(&direct->segments, part->object, &want, &lost);
         if (lost)
             server_forget_lost(direct, part->object->key.server);
         if (!may)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/direct_copy.h"
 #include <string.h>
+#include <time.h>
 #include "client/cursor.h"
 #include "client/extent.h"
 #include "client/striping.h"
+#include "util/clock.h"
 #include "util/min.h"
 
+enum { PAGE = THEMIS_UTIL_DIRECT_PAGE_BYTES };
 /* Bytes between two looks at the grant, so that a server that takes it back soon has its memory for itself. */
 static const uint64_t look_bytes = 1 << 20;
 
@@ -48,6 +51,55 @@ typedef struct checking {
     themis_client_direct_part_t *part;
 } checking_t;
 
+/* Calls `look` for each page with a state that [offset, end) touches; all of the range is known. `whole`: it covers the
+ * page. Ends when `look` returns 0, which is then returned. */
+typedef int (*page_fn)(themis_client_direct_part_t *part, _Atomic uint8_t *page, int whole);
+static int pages_walk(themis_client_direct_part_t *part, uint64_t offset, uint64_t end, page_fn look)
+{
+    const themis_client_direct_extent_t *extent = themis_client_direct_view_find(part->view, part->near, offset);
+
+    for (uint64_t part_end; offset < end; offset = part_end, extent++) {
+        part_end = themis_util_min(end, extent->end);
+        if (!extent->pages)
+            continue;
+        for (uint64_t i = (offset - extent->first) / PAGE; extent->first + i * PAGE < part_end; i++) {
+            uint64_t start = extent->first + i * PAGE;
+            if (!look(part, &extent->pages[i], start >= offset && start + PAGE <= part_end))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int page_look_read(themis_client_direct_part_t *part, _Atomic uint8_t *page, int whole)
+{
+    (void)whole;
+    part->is_incomplete = atomic_load_explicit(page, memory_order_acquire) != THEMIS_UTIL_DIRECT_PAGE_VALID;
+    return !part->is_incomplete;
+}
+
+static int page_look_write(themis_client_direct_part_t *part, _Atomic uint8_t *page, int whole)
+{
+    if (atomic_load_explicit(page, memory_order_acquire) == THEMIS_UTIL_DIRECT_PAGE_VALID)
+        return 1;
+    part->fills |= whole;
+    part->is_incomplete = !whole;
+    return whole;
+}
+
+/* May the access touch [offset, end), which the view covers? */
+static int pages_allow(const themis_client_direct_access_t *access, themis_client_direct_part_t *part, uint64_t offset,
+                       uint64_t end)
+{
+    return !part->view->has_pages || pages_walk(part, offset, end, access->writing ? page_look_write : page_look_read);
+}
+
+/* 1: each part is one range without holes. */
+static int is_contiguous(const themis_client_direct_access_t *access)
+{
+    return access->list->run_count == 1 && access->list->runs[0].count == 1;
+}
+
 static themis_status_t check_run(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
     checking_t *checking = arg;
@@ -62,6 +114,8 @@ static themis_status_t check_run(void *arg, uint32_t index, const themis_run_t *
         if (!found || !themis_client_direct_view_covers(part->view, found, offset + run->length))
             return THEMIS_NO_ENTRY;
         part->near = found;
+        if (!pages_allow(checking->access, part, offset, offset + run->length))
+            return THEMIS_NO_ENTRY;
     }
     return THEMIS_OK;
 }
@@ -72,6 +126,7 @@ int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, th
     checking_t checking = {access, part};
     uint32_t near = atomic_load_explicit(&part->object->near, memory_order_relaxed);
 
+    part->is_incomplete = part->fills = 0;
     part->near = near < view->count ? &view->extents[near] : NULL;
     const themis_client_direct_extent_t *found = themis_client_direct_view_find(view, part->near, part->first);
     if (!found)
@@ -79,9 +134,10 @@ int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, th
     if (found != part->near)
         atomic_store_explicit(&part->object->near, (uint32_t)(found - view->extents), memory_order_relaxed);
     part->near = found;
-    if (themis_client_direct_view_covers(view, found, part->end))
-        return 1;
-    return part->bytes < part->end - part->first && list_walk(access, check_run, &checking) == THEMIS_OK;
+    int covers = themis_client_direct_view_covers(view, found, part->end);
+    if (covers && (!view->has_pages || is_contiguous(access)))
+        return pages_allow(access, part, part->first, part->end);
+    return (covers || part->bytes < part->end - part->first) && list_walk(access, check_run, &checking) == THEMIS_OK;
 }
 
 /* --- the copy ----------------------------------------------------------------------------------------------------- */
@@ -217,9 +273,67 @@ static themis_status_t copy_run(void *arg, uint32_t index, const themis_run_t *r
     return THEMIS_OK;
 }
 
-int themis_client_direct_copy_move(themis_client_direct_access_t *access)
+static int list_copy(themis_client_direct_access_t *access)
 {
     copying_t copying = {.access = access, .cursor = {access->list->memory, 0}};
 
     return list_walk(access, copy_run, &copying) == THEMIS_OK;
+}
+
+/* --- after the copy ----------------------------------------------------------------------------------------------- */
+
+/* Waits while the server clears the page. */
+static int page_await(_Atomic uint8_t *page)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000};
+    uint64_t limit = themis_util_clock_now() + 100 * THEMIS_NS_PER_MS;
+
+    while (atomic_load(page) != THEMIS_UTIL_DIRECT_PAGE_VALID) {
+        if (themis_util_clock_now() > limit)
+            return 0;
+        nanosleep(&pause, NULL);
+    }
+    return 1;
+}
+
+/* Makes a page valid that was filled. Where somebody else has, the part is to be copied again: `fills` becomes 2. */
+static int page_fill(themis_client_direct_part_t *part, _Atomic uint8_t *page, int whole)
+{
+    uint8_t invalid = THEMIS_UTIL_DIRECT_PAGE_INVALID;
+
+    if (!whole || atomic_compare_exchange_strong(page, &invalid, THEMIS_UTIL_DIRECT_PAGE_VALID))
+        return 1;
+    part->fills = 2;
+    return page_await(page);
+}
+
+static themis_status_t fill_run(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
+{
+    themis_client_direct_access_t *access = arg;
+    themis_client_direct_part_t *part = &access->parts[index];
+
+    (void)position;
+    for (uint64_t i = 0; part->fills && i < run->count; i++) {
+        uint64_t offset = run->offset + i * run->stride;
+        if (!pages_walk(part, offset, offset + run->length, page_fill))
+            return THEMIS_BUSY;
+    }
+    return THEMIS_OK;
+}
+
+int themis_client_direct_copy_move(themis_client_direct_access_t *access)
+{
+    int fills = 0, again = 0;
+
+    if (!list_copy(access))
+        return 0;
+    for (uint32_t i = 0; i < access->layout->count; i++)
+        fills |= access->parts[i].fills;
+    if (!fills)
+        return 1;
+    if (list_walk(access, fill_run, access) != THEMIS_OK)
+        return 0;
+    for (uint32_t i = 0; i < access->layout->count; i++)
+        again |= access->parts[i].fills == 2;
+    return !again || list_copy(access);
 }

@@ -15,8 +15,10 @@ typedef struct themis_client_direct_part {
     const themis_client_direct_extent_t *near; /* found last */
     uint64_t first, end;                       /* around all that is touched */
     uint64_t bytes;                            /* touched; 0: the object does not take part */
-    int asked;                                 /* 1: the server was asked for them */
+    int asked;                                 /* the server was asked for them; 2: with all pages valid */
     int is_past_end;                           /* 1: a read goes beyond the end of the object */
+    int is_incomplete;                         /* 1: it is not known because of a page that is not valid */
+    int fills;                                 /* 1: a write covers pages that are not valid, all of them whole */
 } themis_client_direct_part_t;
 
 /* Only the first layout->count parts are set. */
@@ -33,7 +35,7 @@ void themis_client_direct_copy_measure(themis_client_direct_access_t *access);
 /* 1: the part's view has all bytes that the list touches of its object. */
 int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, themis_client_direct_part_t *part);
 
-/* Moves the bytes of the list; all is known, and all parts that take part are entered. 0: a grant was taken back
- * meanwhile, and only a part was moved. */
+/* Moves the bytes of the list, and makes the pages valid that it fills; all is known, and all parts that take part are
+ * entered. 0: a grant was taken back meanwhile, or a page did not become valid; only a part was moved. */
 int themis_client_direct_copy_move(themis_client_direct_access_t *access);
 #endif

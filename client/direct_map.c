@@ -190,13 +190,18 @@ static themis_status_t map_once(themis_client_direct_segments_t *segments, themi
 }
 
 int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
-                                 uint64_t first, uint64_t end, int allocate, int *lost)
+                                 const themis_client_direct_want_t *want, int *lost)
 {
-    themis_proto_map_t request = {.object = object->key.id, .offset = first, .allocate = allocate != 0};
-    uint64_t next = UINT64_MAX, limit = allocate ? end : themis_util_min(end, INT64_MAX - read_ahead) + read_ahead;
+    themis_proto_map_t request = {.object = object->key.id,
+                                  .offset = want->first,
+                                  .allocate = want->allocate != 0,
+                                  .incomplete = !want->complete};
+    uint64_t next = UINT64_MAX, end = want->end, limit = end;
     uint32_t skip = atomic_load_explicit(&object->skip, memory_order_relaxed);
     themis_status_t status = THEMIS_OK;
 
+    if (!want->allocate && !want->complete)
+        limit = themis_util_min(end, INT64_MAX - read_ahead) + read_ahead;
     *lost = 0;
     if (skip > 0) {
         atomic_store_explicit(&object->skip, skip - 1, memory_order_relaxed);

@@ -61,13 +61,19 @@ static inline themis_client_direct_view_t *themis_client_direct_map_enter(themis
 void themis_client_direct_map_leave(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
                                     themis_client_direct_view_t *view);
 
+/* Bytes [first, end) of an object. `allocate`: a write needs memory for them; `complete`: with valid pages only. */
+typedef struct themis_client_direct_want {
+    uint64_t first, end;
+    int allocate, complete;
+} themis_client_direct_want_t;
+
 /*
- * Asks the server for bytes [first, end); `allocate`: a write needs them. No copy by this thread may be under way.
+ * Asks the server for what is wanted. No copy by this thread may be under way.
  * Returns 1 if there is now more reason to try than before. *lost is 1 if what was known came by a connection that was
  * lost meanwhile. Never fails: what is not granted goes by messages.
  */
 int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
-                                 uint64_t first, uint64_t end, int allocate, int *lost);
+                                 const themis_client_direct_want_t *want, int *lost);
 
 /* Drops the view if its connection was lost, so that the memory of a server that has ended is not kept. */
 void themis_client_direct_map_forget_lost(themis_client_direct_segments_t *segments,

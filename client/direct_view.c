@@ -33,13 +33,14 @@ static void add_extent(making_t *making, const themis_client_direct_extent_t *ex
     themis_client_direct_view_t *view = making->view;
     themis_client_direct_extent_t *last = view->count > 0 ? &view->extents[view->count - 1] : NULL;
 
-    if (last && last->end == extent->first && last->segment == extent->segment &&
+    if (last && last->end == extent->first && last->segment == extent->segment && !last->pages && !extent->pages &&
         last->memory + (last->end - last->first) == extent->memory) {
         last->end = extent->end;
         themis_client_direct_segments_put(making->segments, extent->segment);
         return;
     }
     view->extents[view->count++] = *extent;
+    view->has_pages |= extent->pages != NULL;
 }
 
 /* What the old view has in [from, end). */
@@ -52,16 +53,49 @@ static void add_old(making_t *making, uint64_t from, uint64_t end)
         int reaches_beyond = extent.end > end;
         if (extent.first < from) {
             extent.memory += from - extent.first;
+            if (extent.pages)
+                extent.pages += (from - extent.first) / THEMIS_UTIL_DIRECT_PAGE_BYTES;
             extent.first = from;
         }
         extent.end = reaches_beyond ? end : extent.end;
         if (extent.first < extent.end) {
             themis_client_direct_segments_ref(making->segments, extent.segment);
+            if (extent.pages)
+                themis_client_direct_segments_ref(making->segments, extent.pages_segment);
             add_extent(making, &extent);
         }
         if (reaches_beyond)
             return;
     }
+}
+
+static void put_extent(themis_client_direct_segments_t *segments, const themis_client_direct_extent_t *extent)
+{
+    themis_client_direct_segments_put(segments, extent->segment);
+    if (extent->pages)
+        themis_client_direct_segments_put(segments, extent->pages_segment);
+}
+
+/* 0: its memory, or the states of its pages, cannot be had. */
+static int find_memory(making_t *making, const themis_proto_mapped_extent_t *given,
+                       themis_client_direct_extent_t *extent)
+{
+    enum { PAGE = THEMIS_UTIL_DIRECT_PAGE_BYTES };
+
+    if (given->location.segment == 0 || given->offset % PAGE != 0 || given->length % PAGE != 0) /* 0 is the beacon */
+        return 0;
+    extent->segment = segment_at(making, &given->location, given->length);
+    if (!extent->segment)
+        return 0;
+    extent->memory = extent->segment->base + given->location.at;
+    if (given->pages.segment == 0)
+        return 1;
+    extent->pages_segment = segment_at(making, &given->pages, given->length / PAGE);
+    if (extent->pages_segment)
+        extent->pages = (_Atomic uint8_t *)(extent->pages_segment->base + given->pages.at);
+    else
+        themis_client_direct_segments_put(making->segments, extent->segment);
+    return extent->pages != NULL;
 }
 
 /* The new extents, and between them what was known before. */
@@ -74,14 +108,10 @@ static void add_all(making_t *making)
     for (uint32_t i = 0; i < reply->count; i++) {
         themis_proto_mapped_get(reply, i, &given);
         themis_client_direct_extent_t extent = {.first = given.offset, .end = given.offset + given.length};
-        if (given.location.segment > 0) /* 0 is the beacon */
-            extent.segment = segment_at(making, &given.location, given.length);
         add_old(making, from, given.offset);
         from = extent.end;
-        if (!extent.segment)
-            continue;
-        extent.memory = extent.segment->base + given.location.at;
-        add_extent(making, &extent);
+        if (find_memory(making, &given, &extent))
+            add_extent(making, &extent);
     }
     add_old(making, from, UINT64_MAX);
 }
@@ -139,7 +169,7 @@ void themis_client_direct_view_destroy(themis_client_direct_segments_t *segments
     if (!view)
         return;
     for (size_t i = 0; i < view->count; i++)
-        themis_client_direct_segments_put(segments, view->extents[i].segment);
+        put_extent(segments, &view->extents[i]);
     for (size_t i = 0; i < sizeof view->held / sizeof *view->held; i++)
         themis_client_direct_segments_put(segments, view->held[i]);
     free(view);

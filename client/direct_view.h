@@ -14,6 +14,10 @@ typedef struct themis_client_direct_extent {
     uint64_t first, end;
     char *memory;                            /* of byte `first` */
     themis_client_direct_segment_t *segment; /* owned reference */
+    /* States of the pages from `first` on, which is the start of one, and an owned reference to where they are; NULL:
+     * all are valid. */
+    _Atomic uint8_t *pages;
+    themis_client_direct_segment_t *pages_segment;
 } themis_client_direct_extent_t;
 
 /* The first part may be needed by each access, the rest to make and to free it. */
@@ -25,6 +29,7 @@ typedef struct themis_client_direct_view {
     uint64_t granted;                   /* the connection of the grant */
     uint64_t store;                     /* hash of the identity of the server's store */
     uint32_t grant;
+    int has_pages; /* 1: an extent has states of its pages */
     size_t count;
 
     struct themis_client_direct_view *next;  /* of those that were replaced */

@@ -231,6 +231,7 @@ static void code_map(themis_proto_coder_t *coder, themis_proto_map_t *map)
     themis_proto_code_u64(coder, &map->offset);
     themis_proto_code_u64(coder, &map->length);
     code_flag(coder, &map->allocate);
+    code_flag(coder, &map->incomplete);
     themis_proto_check(coder, !coder->bad && map->length > 0 && map->offset <= INT64_MAX &&
                                   map->length <= INT64_MAX - map->offset);
 }

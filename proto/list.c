@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/list.h"
 
-enum { RUN_BYTES = 32, MAPPED_BYTES = 32, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1 };
+enum { RUN_BYTES = 32, MAPPED_BYTES = 48, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1 };
 
 /* Bytes of all pieces of a run; 0 if an offset or the sum exceeds 63 bits, or a piece overlaps the next. */
 static uint64_t run_total(const themis_proto_run_t *run)
@@ -64,6 +64,7 @@ static void code_mapped_extent(themis_proto_coder_t *coder, themis_proto_mapped_
     themis_proto_code_u64(coder, &extent->offset);
     themis_proto_code_u64(coder, &extent->length);
     themis_proto_code_location(coder, &extent->location);
+    themis_proto_code_location(coder, &extent->pages);
 }
 
 void themis_proto_code_mapped_extents(themis_proto_coder_t *coder, themis_proto_mapped_t *mapped)
@@ -81,7 +82,8 @@ void themis_proto_code_mapped_extents(themis_proto_coder_t *coder, themis_proto_
             return;
         themis_proto_check(coder, extent.offset >= end && extent.offset <= INT64_MAX && extent.length > 0 &&
                                       extent.length <= INT64_MAX - extent.offset &&
-                                      extent.location.at <= INT64_MAX - extent.length);
+                                      extent.location.at <= INT64_MAX - extent.length &&
+                                      extent.pages.at <= INT64_MAX - extent.length);
         end = extent.offset + extent.length;
     }
     if (!coder->bad && coder->out == NULL)

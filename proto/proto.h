@@ -236,13 +236,15 @@ typedef struct themis_proto_location {
 /* Asks for the memory of the range; a server that grants may tell of more. */
 typedef struct themis_proto_map {
     uint64_t object, offset, length;
-    uint8_t allocate; /* 1: for a write; holes in the range get memory first */
+    uint8_t allocate;   /* 1: for a write; holes in the range get memory first */
+    uint8_t incomplete; /* 1: extents may have pages that are not valid yet, of which `pages` tells */
 } themis_proto_map_t;
 
 /* Bytes [offset, offset + length) of the object. */
 typedef struct themis_proto_mapped_extent {
     uint64_t offset, length;
     themis_proto_location_t location;
+    themis_proto_location_t pages; /* of the states of its pages (util/direct.h); segment 0: all are valid */
 } themis_proto_mapped_extent_t;
 
 /* `count` extents, by offset, disjoint. util/direct.h has what is at `slot` and `cell`. */

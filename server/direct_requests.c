@@ -96,9 +96,10 @@ static void mapping_fill(mapping_t *mapping)
 {
     const themis_proto_map_t *map = mapping->map;
     const themis_store_extent_t range = {map->offset, map->length};
+    int flags = (map->allocate ? THEMIS_STORE_MAP_ALLOCATE : 0) | (map->incomplete ? THEMIS_STORE_MAP_INCOMPLETE : 0);
 
-    if (themis_store_map(mapping->request->server->store, mapping->grant->object, &range, map->allocate,
-                         mapping->extents, THEMIS_PROTO_MAX_MAPPED, &mapping->count) != THEMIS_OK)
+    if (themis_store_map(mapping->request->server->store, mapping->grant->object, &range, flags, mapping->extents,
+                         THEMIS_PROTO_MAX_MAPPED, &mapping->count) != THEMIS_OK)
         mapping->count = 0;
 }
 
@@ -175,7 +176,8 @@ static void mapping_reply(const mapping_t *mapping, themis_proto_mapped_t *reply
     }
     for (uint32_t i = 0; i < reply->count; i++)
         extents[i] = (themis_proto_mapped_extent_t){mapping->extents[i].offset, mapping->extents[i].length,
-                                                    location_of(mapping->extents[i].location, 0)};
+                                                    location_of(mapping->extents[i].location, 0),
+                                                    location_of(mapping->extents[i].pages, 0)};
     reply->bytes = (const uint8_t *)extents;
     themis_server_reply_send(mapping->request, THEMIS_OK, reply, NULL);
 }

@@ -114,10 +114,8 @@ static int add_piece(themis_store_window_t *window, uint8_t *at, uint64_t length
 
 static void clear_unless_claimed(const arena_t *arena, extent_t *extent, uint32_t page)
 {
-    if (extent->state[page])
-        return;
-    memset(themis_store_arena_extent_page(arena->space, extent, page), 0, PAGE);
-    themis_store_arena_extent_make_valid(extent, page);
+    if (extent->state[page] == 0)
+        themis_store_arena_extent_clear(arena->space, extent, page);
 }
 
 static void claim_pages(themis_store_window_t *window, extent_t *extent, uint32_t first, uint32_t end)
@@ -164,19 +162,19 @@ static int zeros_part(const arena_t *arena, themis_store_window_t *window, uint6
 }
 
 /* Makes bytes [from, end) of an extent readable; 0 if the window is full. */
-static int read_part(const arena_t *arena, themis_store_window_t *window, const extent_t *extent, uint64_t from,
-                     uint64_t end)
+static int read_part(const arena_t *arena, themis_store_window_t *window, extent_t *extent, uint64_t from, uint64_t end)
 {
     uint8_t *base = themis_store_arena_extent_page(arena->space, extent, 0);
 
     if (extent->valid == extent->pages)
         return add_piece(window, base + from, end - from);
     while (from < end) {
-        int valid = (extent->state[from / PAGE] & THEMIS_STORE_ARENA_VALID) != 0;
-        uint64_t page = from / PAGE;
-        while (page * PAGE < end && ((extent->state[page] & THEMIS_STORE_ARENA_VALID) != 0) == valid)
+        uint32_t page = (uint32_t)(from / PAGE);
+        int valid = themis_store_arena_extent_is_valid(extent, page);
+        do
             page++;
-        uint64_t to = page * PAGE < end ? page * PAGE : end;
+        while ((uint64_t)page * PAGE < end && themis_store_arena_extent_is_valid(extent, page) == valid);
+        uint64_t to = themis_util_min((uint64_t)page * PAGE, end);
         if (!(valid ? add_piece(window, base + from, to - from) : zeros_part(arena, window, to - from)))
             return 0;
         from = to;
@@ -341,7 +339,7 @@ static themis_status_t object_cut(const arena_t *arena, object_t *object, uint64
     themis_store_arena_cut_t *cut = object->windows ? malloc(sizeof *cut) : NULL;
     themis_status_t status = object->windows && !cut ? THEMIS_NO_MEMORY : THEMIS_OK;
 
-    if (status == THEMIS_OK && object->cell) /* somebody holds a pin */
+    if (status == THEMIS_OK && (object->cell || object->detached)) /* somebody holds a pin */
         status = themis_store_arena_extents_replace(&object->extents, arena->space, size);
     if (status != THEMIS_OK) {
         free(cut);

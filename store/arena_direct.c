@@ -11,6 +11,7 @@ enum {
     DENSE_HOLE_UNIT = 1 << 20, /* and in one that has memory for an eighth of its length or more */
     DENSE_PARTS = 8,
     CALL_BYTES = 64 << 20, /* that one call allocates or clears at most, about */
+    SHARED_PAGES = 64,     /* of the smallest extent whose pages need not be cleared; their states take a page */
     BLOCK_ORDER = 2
 };
 typedef themis_store_object_t object_t;
@@ -182,47 +183,74 @@ static int extent_prepare(const themis_store_arena_t *arena, const object_t *obj
            themis_store_arena_extent_complete(arena->space, extent);
 }
 
+/* 1: clients can see which pages of the extent are valid, and make them so. */
+static int extent_share(const themis_store_arena_t *arena, const object_t *object, extent_t *extent)
+{
+    themis_store_location_t location;
+    uint32_t unit;
+
+    if (extent->shared)
+        return !object->cuts;
+    if (extent->pages < SHARED_PAGES || object->cuts ||
+        block_get(arena->space, object->extents.owner, 0, &unit, &location) != THEMIS_OK)
+        return 0;
+    themis_store_arena_extent_share(extent, arena->space, unit, &location);
+    return 1;
+}
+
+/* Fills in the extent and where it is; 0 if it cannot be mapped. *cleared: the bytes that were cleared for it. */
+static int extent_map(const themis_store_arena_t *arena, const object_t *object, extent_t *extent, int flags,
+                      themis_store_mapped_t *mapped, uint64_t *cleared)
+{
+    /* the last page of the largest object ends past what messages can say */
+    if (themis_store_arena_extent_end(extent) > INT64_MAX ||
+        !themis_store_space_locate(arena->space, extent->unit, &mapped->location))
+        return 0;
+    mapped->offset = extent->offset;
+    mapped->length = (uint64_t)extent->pages * PAGE;
+    mapped->pages = (themis_store_location_t){0, 0};
+    for (uint32_t page = 0; extent->shared && page < extent->pages; page++)
+        themis_store_arena_extent_is_valid(extent, page); /* takes over what clients have filled */
+    if (extent->valid < extent->pages && flags & THEMIS_STORE_MAP_INCOMPLETE && extent_share(arena, object, extent)) {
+        mapped->pages = extent->shared_at;
+        return 1;
+    }
+    *cleared += (uint64_t)(extent->pages - extent->valid) * PAGE;
+    return extent_prepare(arena, object, extent);
+}
+
 /* Extents that end after `at`, up to `end`, as long as they take no more clearing than a call may do. `touched`: 1 if
  * there is any, mapped or not. */
-static size_t extents_map(const themis_store_arena_t *arena, object_t *object, uint64_t at, uint64_t end,
-                          themis_store_mapped_t *mapped, size_t capacity, int *touched)
+static size_t extents_map(const themis_store_arena_t *arena, object_t *object, const themis_store_extent_t *range,
+                          int flags, themis_store_mapped_t *mapped, size_t capacity, int *touched)
 {
     const themis_store_arena_extents_t *extents = &object->extents;
-    uint64_t cleared = 0;
+    uint64_t cleared = 0, end = range->offset + range->length;
     size_t count = 0;
 
-    for (uint32_t i = themis_store_arena_extents_find(extents, at, 0);
+    for (uint32_t i = themis_store_arena_extents_find(extents, range->offset, 0);
          i < extents->count && extents->extent[i]->offset < end && count < capacity && cleared < CALL_BYTES; i++) {
-        extent_t *extent = extents->extent[i];
-        uint64_t invalid = (uint64_t)(extent->pages - extent->valid) * PAGE;
-        themis_store_mapped_t *next = &mapped[count];
         *touched = 1;
-        /* the last page of the largest object ends past what messages can say */
-        if (themis_store_arena_extent_end(extent) > INT64_MAX ||
-            !themis_store_space_locate(arena->space, extent->unit, &next->location) ||
-            !extent_prepare(arena, object, extent))
-            continue;
-        next->offset = extent->offset;
-        next->length = (uint64_t)extent->pages * PAGE;
-        cleared += invalid;
-        count++;
+        count += (size_t)extent_map(arena, object, extents->extent[i], flags, &mapped[count], &cleared);
     }
     return count;
 }
 
 themis_status_t themis_store_arena_direct_map(themis_store_t *store, object_t *object,
-                                              const themis_store_extent_t *range, int allocate,
+                                              const themis_store_extent_t *range, int flags,
                                               themis_store_mapped_t *mapped, size_t capacity, size_t *count)
 {
     const themis_store_arena_t *arena = (themis_store_arena_t *)store;
-    uint64_t at = range->offset, end = at + (allocate ? themis_util_min(range->length, CALL_BYTES) : range->length);
+    int allocates = flags & THEMIS_STORE_MAP_ALLOCATE;
+    const themis_store_extent_t part = {range->offset,
+                                        allocates ? themis_util_min(range->length, CALL_BYTES) : range->length};
     themis_status_t status = THEMIS_OK;
     int touched = 0;
 
     pthread_mutex_lock(&object->lock);
-    if (allocate)
-        status = holes_fill(arena, object, at, end);
-    *count = extents_map(arena, object, at, end, mapped, capacity, &touched);
+    if (allocates)
+        status = holes_fill(arena, object, part.offset, part.offset + part.length);
+    *count = extents_map(arena, object, &part, flags, mapped, capacity, &touched);
     pthread_mutex_unlock(&object->lock);
     return touched ? THEMIS_OK : status;
 }

@@ -109,23 +109,66 @@ uint64_t themis_store_arena_extents_end(const themis_store_arena_extents_t *exte
     return extents->count ? themis_store_arena_extent_end(extents->extent[extents->count - 1]) : 0;
 }
 
+/* 0: the page is valid. */
+static int page_begin_clearing(themis_store_arena_extent_t *extent, uint32_t page)
+{
+    uint8_t invalid = THEMIS_UTIL_DIRECT_PAGE_INVALID;
+
+    if (themis_store_arena_extent_is_valid(extent, page))
+        return 0;
+    if (!extent->shared ||
+        atomic_compare_exchange_strong(&extent->shared[page], &invalid, THEMIS_UTIL_DIRECT_PAGE_CLEARING))
+        return 1;
+    themis_store_arena_extent_make_valid(extent, page); /* a client was faster */
+    return 0;
+}
+
+/* Pages [first, end), which have begun clearing. */
+static void pages_clear(const themis_store_space_t *space, themis_store_arena_extent_t *extent, uint32_t first,
+                        uint32_t end)
+{
+    memset(themis_store_arena_extent_page(space, extent, first), 0, (size_t)(end - first) * THEMIS_STORE_ARENA_PAGE);
+    for (uint32_t page = first; page < end; page++)
+        themis_store_arena_extent_make_valid(extent, page);
+}
+
+void themis_store_arena_extent_clear(const themis_store_space_t *space, themis_store_arena_extent_t *extent,
+                                     uint32_t page)
+{
+    if (page_begin_clearing(extent, page))
+        pages_clear(space, extent, page, page + 1);
+}
+
 int themis_store_arena_extent_complete(const themis_store_space_t *space, themis_store_arena_extent_t *extent)
 {
     if (extent->valid == extent->pages)
         return 1;
     for (uint32_t page = 0; page < extent->pages; page++)
-        if (extent->state[page] && !(extent->state[page] & THEMIS_STORE_ARENA_VALID))
+        if (!themis_store_arena_extent_is_valid(extent, page) && extent->state[page])
             return 0;
     for (uint32_t page = 0, end; page < extent->pages; page = end + 1) {
-        for (end = page; end < extent->pages && !(extent->state[end] & THEMIS_STORE_ARENA_VALID); end++)
-            themis_store_arena_extent_make_valid(extent, end);
-        memset(themis_store_arena_extent_page(space, extent, page), 0, (size_t)(end - page) * THEMIS_STORE_ARENA_PAGE);
+        for (end = page; end < extent->pages && page_begin_clearing(extent, end);)
+            end++;
+        pages_clear(space, extent, page, end);
     }
     return 1;
 }
 
+void themis_store_arena_extent_share(themis_store_arena_extent_t *extent, const themis_store_space_t *space,
+                                     uint32_t unit, const themis_store_location_t *location)
+{
+    extent->shared = (_Atomic uint8_t *)themis_store_space_address(space, unit);
+    extent->shared_unit = unit;
+    extent->shared_at = *location;
+    for (uint32_t page = 0; page < extent->pages; page++)
+        if (extent->state[page] & THEMIS_STORE_ARENA_VALID)
+            atomic_store(&extent->shared[page], THEMIS_UTIL_DIRECT_PAGE_VALID);
+}
+
 static void extent_free(themis_store_space_t *space, themis_store_arena_extent_t *extent)
 {
+    if (extent->shared)
+        themis_store_space_free(space, extent->shared_unit, 0);
     themis_store_space_free(space, extent->unit, extent->order);
     free(extent);
 }
@@ -177,12 +220,14 @@ static void extent_cut(const themis_store_space_t *space, themis_store_arena_ext
     uint32_t page = (uint32_t)((offset - extent->offset) / THEMIS_STORE_ARENA_PAGE);
     uint64_t inside = offset % THEMIS_STORE_ARENA_PAGE;
 
-    if (inside && (extent->state[page] & THEMIS_STORE_ARENA_VALID))
+    if (inside && themis_store_arena_extent_is_valid(extent, page))
         memset(themis_store_arena_extent_page(space, extent, page) + inside, 0, THEMIS_STORE_ARENA_PAGE - inside);
     for (page += inside != 0; page < extent->pages; page++)
-        if (extent->state[page] & THEMIS_STORE_ARENA_VALID) {
+        if (themis_store_arena_extent_is_valid(extent, page)) {
             extent->state[page] &= ~THEMIS_STORE_ARENA_VALID;
             extent->valid--;
+            if (extent->shared)
+                atomic_store(&extent->shared[page], THEMIS_UTIL_DIRECT_PAGE_INVALID);
         }
 }
 
@@ -214,13 +259,13 @@ static themis_status_t extents_make(themis_store_arena_extents_t *made, themis_s
     return status;
 }
 
-static void extent_copy(const themis_store_space_t *space, const themis_store_arena_extent_t *from,
+static void extent_copy(const themis_store_space_t *space, themis_store_arena_extent_t *from,
                         themis_store_arena_extent_t *to)
 {
     uint32_t skipped = (uint32_t)((to->offset - from->offset) / THEMIS_STORE_ARENA_PAGE);
 
     for (uint32_t page = 0; page < to->pages && skipped + page < from->pages; page++)
-        if (from->state[skipped + page] & THEMIS_STORE_ARENA_VALID) {
+        if (themis_store_arena_extent_is_valid(from, skipped + page)) {
             memcpy(themis_store_arena_extent_page(space, to, page),
                    themis_store_arena_extent_page(space, from, skipped + page), THEMIS_STORE_ARENA_PAGE);
             themis_store_arena_extent_make_valid(to, page);

@@ -4,14 +4,17 @@
  *
  * They are sorted by offset, do not overlap, and each is one block of the space, at an offset of the object that is a
  * multiple of the page size. A page of an extent is valid once bytes were written to it, or if it is known to be zeros;
- * the others read as zeros, whatever the block contains.
+ * the others read as zeros, whatever the block contains. Clients that write directly make pages valid, too: in
+ * `shared`, from where it is taken over.
  *
  * Threads: one at a time for an object; the arena holds the object's lock.
  */
 #ifndef THEMIS_STORE_ARENA_EXTENTS_H
 #define THEMIS_STORE_ARENA_EXTENTS_H
+#include <stdatomic.h>
 #include <stdint.h>
 #include "store/space.h"
+#include "util/direct.h"
 
 enum { THEMIS_STORE_ARENA_PAGE = THEMIS_STORE_SPACE_UNIT /* bytes */ };
 
@@ -22,7 +25,10 @@ typedef struct themis_store_arena_extent {
     uint64_t offset;             /* in the object */
     uint32_t unit, pages, valid; /* place in the space; pages, and how many of them are valid */
     uint8_t order;
-    uint8_t reserved;                       /* 1: added to be reserved, by an allocation that is under way */
+    uint8_t reserved;        /* 1: added to be reserved, by an allocation that is under way */
+    _Atomic uint8_t *shared; /* [pages] themis_util_direct_page_t, which clients can write; or NULL */
+    uint32_t shared_unit;    /* the block that they are in, of order 0 */
+    themis_store_location_t shared_at;
     struct themis_store_arena_extent *next; /* in `retired` */
     uint32_t state[];                       /* [pages] */
 } themis_store_arena_extent_t;
@@ -77,9 +83,31 @@ static inline uint64_t themis_store_arena_extent_end(const themis_store_arena_ex
 /* Makes all pages valid; those that were not are cleared. 0 if one is claimed: then nothing was changed. */
 int themis_store_arena_extent_complete(const themis_store_space_t *space, themis_store_arena_extent_t *extent);
 
+/* Clears a page that is not valid; then it is. */
+void themis_store_arena_extent_clear(const themis_store_space_t *space, themis_store_arena_extent_t *extent,
+                                     uint32_t page);
+
+/* Gives the extent states of its pages that clients can write, in a block that `locate` has found; it takes the block
+ * over. */
+void themis_store_arena_extent_share(themis_store_arena_extent_t *extent, const themis_store_space_t *space,
+                                     uint32_t unit, const themis_store_location_t *location);
+
 static inline void themis_store_arena_extent_make_valid(themis_store_arena_extent_t *extent, uint32_t page)
 {
     extent->valid += !(extent->state[page] & THEMIS_STORE_ARENA_VALID);
     extent->state[page] |= THEMIS_STORE_ARENA_VALID;
+    if (extent->shared)
+        atomic_store(&extent->shared[page], THEMIS_UTIL_DIRECT_PAGE_VALID);
+}
+
+/* What a client says of its own user's page is believed: it can only harm that user. */
+static inline int themis_store_arena_extent_is_valid(themis_store_arena_extent_t *extent, uint32_t page)
+{
+    if (extent->state[page] & THEMIS_STORE_ARENA_VALID)
+        return 1;
+    if (!extent->shared || atomic_load(&extent->shared[page]) == THEMIS_UTIL_DIRECT_PAGE_INVALID)
+        return 0;
+    themis_store_arena_extent_make_valid(extent, page);
+    return 1;
 }
 #endif

@@ -17,6 +17,12 @@ test_store_test_store_direct_SOURCES = test/store/test_store_direct.c test/store
 test_store_test_store_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_direct_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
+check_PROGRAMS += test/store/test_store_pages
+test_store_test_store_pages_SOURCES = test/store/test_store_pages.c test/store/grants.c test/store/grants.h \
+	test/store/objects.c test/store/objects.h
+test_store_test_store_pages_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_store_test_store_pages_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
+
 check_PROGRAMS += test/store/test_store_direct_many
 test_store_test_store_direct_many_SOURCES = test/store/test_store_direct_many.c test/store/grants.c \
 	test/store/grants.h test/store/objects.c test/store/objects.h

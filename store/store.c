@@ -126,14 +126,14 @@ void themis_store_unpin(themis_store_t *store, themis_store_object_t *object, co
 }
 
 themis_status_t themis_store_map(themis_store_t *store, themis_store_object_t *object,
-                                 const themis_store_extent_t *range, int allocate, themis_store_mapped_t *mapped,
+                                 const themis_store_extent_t *range, int flags, themis_store_mapped_t *mapped,
                                  size_t capacity, size_t *count)
 {
     if (!themis_store_direct(store))
         return THEMIS_UNSUPPORTED;
     if (range->offset > INT64_MAX || range->length > INT64_MAX - range->offset)
         return THEMIS_FILE_TOO_BIG;
-    return store->ops->map(store, object, range, allocate, mapped, capacity, count);
+    return store->ops->map(store, object, range, flags, mapped, capacity, count);
 }
 
 themis_status_t themis_store_block_allocate(themis_store_t *store, uint32_t uid, themis_store_location_t *location,

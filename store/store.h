@@ -88,7 +88,12 @@ typedef struct themis_store_location {
 typedef struct themis_store_mapped {
     uint64_t offset, length; /* bytes, multiples of 4 KiB */
     themis_store_location_t location;
+    themis_store_location_t pages; /* of the states of its pages (util/direct.h); segment 0: all of them are valid */
 } themis_store_mapped_t;
+
+/* How to map: fill the holes of the range first, with more where the object grows; give extents that have pages that
+ * are not valid, too. */
+enum { THEMIS_STORE_MAP_ALLOCATE = 1, THEMIS_STORE_MAP_INCOMPLETE = 2 };
 
 typedef struct themis_store_options {
     const char *type;                        /* "arena" or "posix" */
@@ -123,7 +128,7 @@ typedef struct themis_store_ops {
                            themis_store_location_t *cell);
     void (*unpin)(themis_store_t *store, themis_store_object_t *object, const themis_store_location_t *cell);
     themis_status_t (*map)(themis_store_t *store, themis_store_object_t *object, const themis_store_extent_t *range,
-                           int allocate, themis_store_mapped_t *mapped, size_t capacity, size_t *count);
+                           int flags, themis_store_mapped_t *mapped, size_t capacity, size_t *count);
     themis_status_t (*block_allocate)(themis_store_t *store, uint32_t uid, themis_store_location_t *location,
                                       void **address);
     void (*block_free)(themis_store_t *store, void *address);
@@ -192,14 +197,14 @@ themis_status_t themis_store_pin(themis_store_t *store, themis_store_object_t *o
 void themis_store_unpin(themis_store_t *store, themis_store_object_t *object, const themis_store_location_t *cell);
 
 /*
- * The extents of a pinned object that meet the range, whole and in order, at most `capacity` of them. Their bytes that
- * were not written are zeros. They stay where they are until the object is truncated or unpinned. `allocate`: 1 fills
- * the holes of the range first, with more where the object grows. Extents whose memory cannot be passed on, and those
- * into which a write is under way that covers pages for the first time, are left out. THEMIS_NO_SPACE: there is
- * none for a single byte.
+ * The extents of a pinned object that meet the range, whole and in order, at most `capacity` of them. Their pages that
+ * were not written are cleared, unless THEMIS_STORE_MAP_INCOMPLETE is among the flags (THEMIS_STORE_MAP_*) and `pages`
+ * tells of them. They stay where they are until the object is truncated or unpinned. Extents whose memory cannot be
+ * passed on, and those to be cleared into which a write is under way that covers pages for the first time, are left
+ * out. THEMIS_NO_SPACE: there is none for a single byte.
  */
 themis_status_t themis_store_map(themis_store_t *store, themis_store_object_t *object,
-                                 const themis_store_extent_t *range, int allocate, themis_store_mapped_t *mapped,
+                                 const themis_store_extent_t *range, int flags, themis_store_mapped_t *mapped,
                                  size_t capacity, size_t *count);
 
 /* A block of THEMIS_UTIL_DIRECT_BLOCK_BYTES zeros in memory of `uid`, until it is freed. THEMIS_UNSUPPORTED,

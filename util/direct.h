@@ -16,8 +16,23 @@
 enum {
     THEMIS_UTIL_DIRECT_SLOTS = 256, /* in a block */
     THEMIS_UTIL_DIRECT_BLOCK_BYTES = 16 << 10,
-    THEMIS_UTIL_DIRECT_DEAD = 0x40000000 /* bit of the beacon's word, as FUTEX_OWNER_DIED: the server has ended */
+    THEMIS_UTIL_DIRECT_DEAD = 0x40000000, /* bit of the beacon's word, as FUTEX_OWNER_DIED: the server has ended */
+    THEMIS_UTIL_DIRECT_PAGE_BYTES = 4096
 };
+
+/*
+ * Of a page of an extent that was mapped before all its pages were valid: one byte each. A page that is not valid reads
+ * as zeros, and its memory has whatever was there before, so that what is written as a whole need not be cleared first.
+ *
+ * A client reads only valid pages. It writes to one that is not valid only as a whole, and makes it valid afterwards by
+ * compare-and-swap from INVALID. Where that fails, somebody else has made the page valid meanwhile, maybe by clearing
+ * it: the client waits until it is valid, and copies again. Only the server clears: INVALID, CLEARING, zeros, VALID.
+ */
+typedef enum themis_util_direct_page {
+    THEMIS_UTIL_DIRECT_PAGE_INVALID,
+    THEMIS_UTIL_DIRECT_PAGE_CLEARING,
+    THEMIS_UTIL_DIRECT_PAGE_VALID
+} themis_util_direct_page_t;
 
 /* Of an object; raised by clients, by compare-and-swap, after they have written bytes. */
 typedef struct themis_util_direct_cell {
@@ -41,5 +56,6 @@ typedef struct themis_util_direct_beacon {
 static_assert(sizeof(themis_util_direct_cell_t) == 16, "the layout is shared between processes");
 static_assert(sizeof(themis_util_direct_slot_t) * THEMIS_UTIL_DIRECT_SLOTS == THEMIS_UTIL_DIRECT_BLOCK_BYTES,
               "the layout is shared between processes");
-static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LONG_LOCK_FREE == 2, "other processes know nothing of our locks");
+static_assert(ATOMIC_CHAR_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LONG_LOCK_FREE == 2,
+              "other processes know nothing of our locks");
 #endif

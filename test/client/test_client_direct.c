@@ -110,6 +110,36 @@ START_TEST(both_ways_meet_in_the_same_bytes)
 }
 END_TEST
 
+/* Whole pages are written to memory that was used before, then parts of the pages beside them. */
+START_TEST(pages_beside_those_written_are_zeros)
+{
+    enum { PAGE = 4096, LARGE = 64 * PAGE };
+    static unsigned char used[MODEL_BYTES];
+
+    open_fresh();
+    for (int round = 0; round < 10; round++) {
+        uint64_t place = (uint64_t)(1 + draw(20)) * PAGE, count = LARGE + draw(64) * PAGE;
+        memset(used, 0xee, sizeof used);
+        write_all(direct, used, sizeof used, 0);
+        ck_ok(themis_truncate(direct, 0));
+        memset(used, 0, sizeof used);
+        memset(used + place, 1, count);
+        write_all(direct, used + place, count, place);
+        memset(used + place + count + 10, 2, 100);
+        write_all(round % 2 ? plain : direct, used + place + count + 10, 100, place + count + 10);
+        memset(used + place - 100, 3, 200);
+        write_all(round % 2 ? direct : plain, used + place - 100, 200, place - 100);
+        expect_at(direct, used, place + count + 110, 0);
+        expect_at(plain, used, place + count + 110, 0);
+        ck_ok(themis_truncate(plain, sizeof used));
+        expect_at(direct, used, sizeof used, 0);
+        ck_ok(themis_truncate(plain, 0));
+    }
+    ck_assert_uint_gt(moved_directly(direct), 10 * (sizeof used + LARGE));
+    close_both();
+}
+END_TEST
+
 static uint64_t model_size;
 
 static themis_run_t random_run(void)
@@ -582,10 +612,10 @@ static Suite *direct_suite(void)
     Suite *suite = suite_create("direct access");
 
     test_case(suite, "themisd", 120, start_servers, test_servers_stop,
-              TESTS({both_ways_meet_in_the_same_bytes, 1}, {random_accesses_agree_with_a_model, 1},
-                    {a_read_ends_where_the_file_does, 1}, {a_write_says_when_it_was, 1},
-                    {memory_that_is_not_there_is_refused, 1}, {requests_end_at_once, 1}, {a_child_has_no_access, 1},
-                    {a_server_that_dies_is_named, 1}));
+              TESTS({both_ways_meet_in_the_same_bytes, 1}, {pages_beside_those_written_are_zeros, 1},
+                    {random_accesses_agree_with_a_model, 1}, {a_read_ends_where_the_file_does, 1},
+                    {a_write_says_when_it_was, 1}, {memory_that_is_not_there_is_refused, 1}, {requests_end_at_once, 1},
+                    {a_child_has_no_access, 1}, {a_server_that_dies_is_named, 1}));
     test_case(suite, "fake", 120, NULL, NULL,
               TESTS({what_is_taken_back_is_moved_again, 1}, {large_copies_are_done_again, 1},
                     {a_refusal_holds_as_long_as_it_says, 1}, {never_holds_for_the_connection, 1},

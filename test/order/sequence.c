@@ -2,7 +2,7 @@
 #include "sequence.h"
 #include <string.h>
 
-enum { MAX_PIECES = 512, MAX_BLOCK = 64 << 10, PENDING = 6 };
+enum { MAX_PIECES = 512, MAX_BLOCK = 64 << 10, PENDING = 6, PAGE = 4096 };
 
 /* How the ranks' places of a step lie to one another. */
 typedef enum arrangement { ANYWHERE, SAME, SIDE_BY_SIDE, ARRANGEMENTS } arrangement_t;
@@ -176,6 +176,10 @@ static layout_t draw_layout(maker_t *maker)
     layout.offset = maker->base + below(maker, maker->span);
     if (chance(maker, 60))
         layout.offset = maker->base + below(maker, maker->span / maker->grain) * maker->grain;
+    if (chance(maker, 20)) { /* a large write of whole pages */
+        layout.bytes = PAGE * (ORDER_MAX_BYTES / PAGE / 2 + below(maker, ORDER_MAX_BYTES / PAGE / 2 + 1));
+        layout.offset = layout.offset / PAGE * PAGE;
+    }
     layout.shift = below(maker, maker->sequence->ranks);
     return layout;
 }

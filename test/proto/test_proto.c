@@ -397,7 +397,7 @@ END_TEST
 START_TEST(maps)
 {
     themis_proto_map_t map = {.object = 1, .offset = INT64_MAX - 2, .length = 2, .allocate = 1};
-    themis_proto_mapped_extent_t extents[] = {{0, 4096, {1, 8192}}, {4096, 1, {2, INT64_MAX - 1}}};
+    themis_proto_mapped_extent_t extents[] = {{0, 4096, {1, 8192}, {0, 0}}, {4096, 1, {2, INT64_MAX - 1}, {3, 7}}};
     themis_proto_mapped_t mapped = {.grant = 7,
                                     .retry = UINT64_MAX,
                                     .slot = {1, 64},
@@ -419,18 +419,20 @@ START_TEST(maps)
     ck_assert(seen.grant == 7 && seen.retry == UINT64_MAX && seen.slot.at == 64 && seen.cell.segment == 2);
     themis_proto_mapped_get(&seen, 1, &extent);
     ck_assert(extent.offset == 4096 && extent.length == 1 && extent.location.segment == 2 &&
-              extent.location.at == INT64_MAX - 1);
+              extent.location.at == INT64_MAX - 1 && extent.pages.segment == 3 && extent.pages.at == 7);
     assert_only_whole(length);
 }
 END_TEST
 
 START_TEST(unsound_extents)
 {
-    const themis_proto_mapped_extent_t wrong[][2] = {{{0, 4096, {1, 0}}, {4095, 1, {1, 4096}}},   /* overlap */
-                                                     {{8, 1, {1, 0}}, {0, 1, {1, 4096}}},         /* order */
-                                                     {{0, 1, {1, 0}}, {1, 0, {1, 4096}}},         /* empty */
-                                                     {{0, 1, {1, 0}}, {1, INT64_MAX, {1, 4096}}}, /* past 2^63 */
-                                                     {{0, 1, {1, 0}}, {1, 2, {1, INT64_MAX - 1}}}};
+    const themis_proto_mapped_extent_t wrong[][2] = {
+        {{0, 4096, {1, 0}, {0, 0}}, {4095, 1, {1, 4096}, {0, 0}}},   /* overlap */
+        {{8, 1, {1, 0}, {0, 0}}, {0, 1, {1, 4096}, {0, 0}}},         /* order */
+        {{0, 1, {1, 0}, {0, 0}}, {1, 0, {1, 4096}, {0, 0}}},         /* empty */
+        {{0, 1, {1, 0}, {0, 0}}, {1, INT64_MAX, {1, 4096}, {0, 0}}}, /* past 2^63 */
+        {{0, 1, {1, 0}, {0, 0}}, {1, 2, {1, INT64_MAX - 1}, {0, 0}}},
+        {{0, 1, {1, 0}, {0, 0}}, {1, 2, {1, 0}, {1, INT64_MAX - 1}}}};
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         themis_proto_mapped_t mapped = {.grant = 1, .count = 2, .bytes = (const uint8_t *)wrong[i]};

@@ -61,9 +61,13 @@ static void *at(rig_direct_t *direct, themis_proto_location_t location)
     return segment.base + location.at;
 }
 
-rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int allocate)
+rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int how)
 {
-    themis_proto_map_t request = {.object = object, .offset = offset, .length = length, .allocate = (uint8_t)allocate};
+    themis_proto_map_t request = {.object = object,
+                                  .offset = offset,
+                                  .length = length,
+                                  .allocate = (how & RIG_ALLOCATE) != 0,
+                                  .incomplete = (how & RIG_INCOMPLETE) != 0};
     rig_grant_t grant = {.status = rig_call(direct->client, THEMIS_OP_MAP, &request)};
     themis_proto_mapped_extent_t first = {0};
 
@@ -83,6 +87,8 @@ rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offse
         return grant;
     grant.memory = (uint8_t *)at(direct, first.location) + (offset - first.offset);
     grant.length = first.offset + first.length - offset;
+    if (first.pages.segment)
+        grant.pages = at(direct, first.pages);
     return grant;
 }
 

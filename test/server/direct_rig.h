@@ -21,6 +21,9 @@ typedef struct rig_direct {
     int count;
 } rig_direct_t;
 
+/* How to map. */
+enum { RIG_ALLOCATE = 1, RIG_INCOMPLETE = 2 };
+
 /* What a MAP has brought. */
 typedef struct rig_grant {
     themis_status_t status;
@@ -29,8 +32,9 @@ typedef struct rig_grant {
     themis_util_direct_slot_t *slot;
     themis_util_direct_cell_t *cell;
     uint32_t extents;
-    uint8_t *memory; /* of the first byte of the range, if an extent has it */
-    uint64_t length; /* bytes that follow there */
+    uint8_t *memory;        /* of the first byte of the range, if an extent has it */
+    uint64_t length;        /* bytes that follow there */
+    _Atomic uint8_t *pages; /* states of the extent's pages, or NULL */
 } rig_grant_t;
 
 rig_direct_t *rig_direct_open(const themis_server_t *server, uint64_t session, const char *job);
@@ -39,7 +43,7 @@ void rig_direct_close(rig_direct_t *direct, int goodbye);
 /* Asks for a segment. THEMIS_OK: the first one of that serial is mapped. */
 themis_status_t rig_direct_segment(rig_direct_t *direct, uint64_t serial, rig_segment_t *segment);
 /* MAP, and maps the segments that the reply names. */
-rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int allocate);
+rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int how);
 /* The same until it is granted, for at most 20 s. */
 rig_grant_t rig_direct_await(rig_direct_t *direct, uint64_t object, uint64_t offset, uint64_t length, int allocate);
 /* As a client does: enters, writes or reads the range of the grant, leaves. Returns 0 if it was revoked. */

@@ -630,7 +630,7 @@ static void vandal_main(const themis_server_t *of, int number, void *arg)
 {
     unsigned seed = (unsigned)number + 1;
     rig_direct_t *direct = rig_direct_open(of, 100 + (uint64_t)number, "job");
-    rig_grant_t grant = rig_direct_await(direct, shared->object, 0, RIG_MIB, 1);
+    rig_grant_t grant = rig_direct_await(direct, shared->object, 0, RIG_MIB, 1), incomplete = grant;
     uint64_t *words[] = {(uint64_t *)(void *)((uintptr_t)grant.slot / 16384 * 16384),
                          (uint64_t *)(void *)((uintptr_t)grant.cell / 4096 * 4096)};
     const uint32_t counts[] = {16384 / 8, 4096 / 8};
@@ -643,7 +643,10 @@ static void vandal_main(const themis_server_t *of, int number, void *arg)
             uint64_t value = (uint64_t)rand_r(&seed) << (rand_r(&seed) % 40);
             __atomic_store_n(&words[which][word % counts[which]], rand_r(&seed) % 3 ? value : ~value, __ATOMIC_RELAXED);
         }
-        rig_direct_map(direct, shared->object + (uint64_t)(rand_r(&seed) % 4), 0, RIG_MIB, rand_r(&seed) % 2);
+        for (int i = 0; incomplete.pages && i < 256; i++)
+            atomic_store(&incomplete.pages[i], (uint8_t)(rand_r(&seed) % 4));
+        incomplete = rig_direct_map(direct, shared->object + (uint64_t)(rand_r(&seed) % 4), 0, RIG_MIB,
+                                    RIG_INCOMPLETE | (rand_r(&seed) % 2 ? RIG_ALLOCATE : 0));
     }
 }
 

@@ -103,6 +103,12 @@ void grant_put(grant_t *grant, uint64_t offset, uint64_t length, uint8_t value)
     free(bytes);
 }
 
+void soil(uint64_t bytes)
+{
+    put(99, 0, bytes, 's');
+    ck_assert_int_eq(themis_store_remove(store, 99), THEMIS_OK);
+}
+
 int all_are(const uint8_t *bytes, uint64_t length, uint8_t value)
 {
     for (uint64_t i = 0; i < length; i++)

@@ -39,6 +39,9 @@ themis_status_t grant_map(grant_t *grant, uint64_t offset, uint64_t length, int 
 uint64_t grant_move(grant_t *grant, themis_direction_t direction, uint64_t offset, uint8_t *bytes, uint64_t length);
 void grant_put(grant_t *grant, uint64_t offset, uint64_t length, uint8_t value);
 
+/* Leaves `bytes` of the owner's memory in which there was 's'. */
+void soil(uint64_t bytes);
+
 void window_fill(const themis_store_window_t *window, int value);
 int all_are(const uint8_t *bytes, uint64_t length, uint8_t value);
 uint64_t used(void); /* bytes of the store */

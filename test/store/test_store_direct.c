@@ -28,13 +28,6 @@ static themis_store_window_t *write_window(themis_store_object_t *object, uint64
     return window;
 }
 
-/* Makes every unit that the owner gets next one that was in use. */
-static void soil(uint64_t bytes)
-{
-    put(99, 0, bytes, 's');
-    ck_assert_int_eq(themis_store_remove(store, 99), THEMIS_OK);
-}
-
 START_TEST(stores_that_cannot_say_so)
 {
     char file[300];
