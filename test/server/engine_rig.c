@@ -111,6 +111,7 @@ static rig_client_t *open_client(const themis_server_t *server, uint64_t session
 {
     rig_client_t *client = calloc(1, sizeof *client);
 
+    client->server = server;
     client->session = session;
     client->descriptor = -1;
     client->next_id = 1;
@@ -148,13 +149,56 @@ void rig_client_close(rig_client_t *client, int goodbye)
     free(client);
 }
 
+static size_t object_body_bytes(themis_proto_opcode_t opcode)
+{
+    switch (opcode) {
+#define CASE(name, body)                                                                                               \
+    case THEMIS_OP_##name:                                                                                             \
+        return sizeof(themis_proto_##body##_t);
+        CASE(READ, io)
+        CASE(WRITE, io)
+        CASE(TRUNCATE, resize)
+        CASE(ALLOCATE, range)
+        CASE(SIZE, object)
+        CASE(SYNC, object)
+        CASE(DESTROY, object)
+        CASE(MAP, map)
+        CASE(LOCK, lock)
+        CASE(UNLOCK, lock)
+        CASE(COUNTER, counter)
+#undef CASE
+    default:
+        return 0;
+    }
+}
+
+/* Returns `body`, or `with`, which is the same with a capability. */
+static const void *capability_fill(const rig_client_t *client, themis_proto_opcode_t opcode, const void *body,
+                                   themis_proto_body_t *with)
+{
+    themis_proto_attr_t attr = {.capability.rights = THEMIS_PROTO_RIGHTS & ~(uint32_t)THEMIS_PROTO_RIGHT_RENAME};
+    size_t bytes = object_body_bytes(opcode);
+
+    if (bytes == 0)
+        return body;
+    memcpy(with, body, bytes);
+    attr.id = with->object.object;
+    if (with->object.capability.rights || attr.id == 0)
+        return body;
+    themis_server_capabilities_sign(client->server->capabilities, getuid(), &attr);
+    with->object.capability = attr.capability;
+    return with;
+}
+
 void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id)
 {
     themis_proto_header_t header = {
         .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = (uint16_t)opcode, .id = id};
     static _Thread_local uint8_t bytes[THEMIS_PROTO_MAX_MESSAGE];
+    themis_proto_body_t with;
     size_t length;
 
+    body = capability_fill(client, opcode, body, &with);
     ck_assert_int_eq(themis_proto_encode(&header, body, bytes, sizeof bytes, &length), THEMIS_OK);
     ck_assert_int_eq(themis_net_send(client->conn, bytes, length), THEMIS_OK);
 }

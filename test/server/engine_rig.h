@@ -11,6 +11,7 @@
 #define RIG_MIB (UINT64_C(1) << 20)
 
 typedef struct rig_client {
+    const themis_server_t *server;
     themis_net_t *net;
     themis_net_conn_t *conn;
     uint64_t session, next_id;
@@ -38,7 +39,8 @@ rig_client_t *rig_client_open_far(const themis_server_t *server, uint64_t sessio
 /* With GOODBYE, or without a message. */
 void rig_client_close(rig_client_t *client, int goodbye);
 
-/* Sends a request and returns its id; the reply comes by rig_wait. */
+/* Sends a request and returns its id; the reply comes by rig_wait. One about an object without a capability gets one
+ * with all rights, for the user of this process. */
 uint64_t rig_send(rig_client_t *client, themis_proto_opcode_t opcode, const void *body);
 /* The same with an id of an earlier request. */
 void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id);
