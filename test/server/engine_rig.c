@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "net/core.h"
 #include "test/server/engine_rig.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include "server/capability_key.h"
 #include "util/clock.h"
 #include "util/config.h"
 #include "util/log.h"
+
+static const uint8_t key[THEMIS_SERVER_CAPABILITY_KEY_MIN] = "a key that only this program has";
+
+const themis_server_capabilities_t *rig_capabilities(void)
+{
+    static themis_server_capabilities_t *capabilities;
+
+    if (!capabilities)
+        ck_assert_int_eq(themis_server_capabilities_create(key, sizeof key, 24 * 3600 * THEMIS_NS_PER_S, &capabilities),
+                         THEMIS_OK);
+    return capabilities;
+}
 
 themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config))
 {
@@ -23,6 +38,8 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
     config.warm = 0;
     config.drain = 2 * THEMIS_NS_PER_S;
     strcpy(config.listen, "127.0.0.1");
+    config.key_fd = memfd_create("key", MFD_CLOEXEC);
+    ck_assert_int_eq(write(config.key_fd, key, sizeof key), sizeof key);
     if (change)
         change(&config);
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
@@ -111,7 +128,7 @@ static rig_client_t *open_client(const themis_server_t *server, uint64_t session
 {
     rig_client_t *client = calloc(1, sizeof *client);
 
-    client->server = server;
+    client->uid = geteuid();
     client->session = session;
     client->descriptor = -1;
     client->next_id = 1;
@@ -185,7 +202,7 @@ static const void *capability_fill(const rig_client_t *client, themis_proto_opco
     attr.id = with->object.object;
     if (with->object.capability.rights || attr.id == 0)
         return body;
-    themis_server_capabilities_sign(client->server->capabilities, getuid(), &attr);
+    themis_server_capabilities_sign(rig_capabilities(), client->uid, &attr);
     with->object.capability = attr.capability;
     return with;
 }
