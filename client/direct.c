@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "client/capability.h"
 #include "client/direct_copy.h"
 #include "client/error.h"
 #include "client/file.h"
@@ -247,6 +248,7 @@ static int access_begin(themis_file_t *file, themis_client_direct_access_t *acce
             return 0;
         themis_client_direct_want_t want = part_want(access, part);
         part->asked = want.complete ? 2 : 1;
+        themis_client_capability_get(file, &want.capability);
         int may = themis_client_direct_map_ask(&direct->segments, part->object, &want, &lost);
         if (lost)
             server_forget_lost(direct, part->object->key.server);
