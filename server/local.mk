@@ -6,7 +6,9 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/direct_clients.c server/direct_grants.c server/direct_requests.c server/direct_requests.h \
 	server/direct_state.h server/dispatch.c server/dispatch.h server/drain.c server/drain.h server/engine.c \
 	server/engine.h server/fences.c server/fences.h server/groups.c server/groups.h server/host_check.c \
-	server/host_check.h server/identity.c server/identity.h \
+	server/history.c server/history.h server/history_files.c \
+	server/history_files.h server/history_job.c server/history_job.h server/history_sharing.c server/history_sharing.h \
+	server/history_store.c server/history_store.h server/host_check.h server/identity.c server/identity.h \
 	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
 	server/lock_deadlock.c server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
@@ -18,8 +20,8 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
 	server/session_table.c server/session_table.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
-server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
-server_libthemis_server_la_LIBADD = store/libthemis-store.la sched/libthemis-sched.la proto/libthemis-proto.la \
+server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(XXHASH_CFLAGS)
+server_libthemis_server_la_LIBADD = history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la proto/libthemis-proto.la \
 	net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(ROCKSDB_LIBS)
 
 sbin_PROGRAMS += server/themisd

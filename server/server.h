@@ -93,6 +93,7 @@ typedef struct themis_server {
     themis_server_tombstones_t *tombstones;
     struct themis_server_peers *peers; /* NULL: a single server */
     struct themis_server_monitoring *monitoring;
+    struct themis_server_history *history; /* NULL: none is kept */
     /* guarded by lock */
     themis_sched_job_table_t *jobs;
     themis_sched_t *sched;
