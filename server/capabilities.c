@@ -143,7 +143,7 @@ void themis_server_capabilities_sign(const themis_server_capabilities_t *capabil
 static int is_expired(const themis_server_capabilities_t *capabilities, const themis_proto_capability_t *capability)
 {
     uint64_t lifetime = capabilities->lifetime, skew = themis_util_min(lifetime / 16, MAX_SKEW);
-    uint64_t now = themis_util_clock_wall();
+    uint64_t now = themis_util_clock_wall_coarse();
 
     return capability->expires + skew < now || capability->expires > now + lifetime + skew;
 }
@@ -189,8 +189,8 @@ themis_status_t themis_server_capabilities_check_seal(const themis_server_capabi
 {
     uint8_t seal[THEMIS_PROTO_MAC_BYTES];
 
-    themis_status_t status = themis_server_capabilities_check(capabilities, attr->id, &attr->capability, uid,
-                                                              THEMIS_PROTO_RIGHT_RENAME);
+    themis_status_t status =
+        themis_server_capabilities_check(capabilities, attr->id, &attr->capability, uid, THEMIS_PROTO_RIGHT_RENAME);
     if (status != THEMIS_OK || !capabilities->checked)
         return status;
     seal_make(capabilities, attr, seal);

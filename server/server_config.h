@@ -56,7 +56,7 @@ typedef struct themis_server_config {
     /* [metrics] */
     char metrics_listen[256];
     int64_t metrics_port; /* 0: off */
-    int key_fd; /* open file that has the key, closed when it was read; -1: none. No key of the file */
+    int key_fd;           /* open file that has the key, closed when it was read; -1: none. No key of the file */
     /* Where values come from, for messages: the file's path, and for each key (in the order of the table in
      * server_config.c) its line there; 0: a default, -1: an option. */
     char path[THEMIS_SERVER_CONFIG_TEXT];

@@ -156,8 +156,8 @@ START_TEST(a_key_file_is_the_servers_alone)
         size_t bytes;
         mode_t mode;
         const char *why; /* NULL: accepted */
-    } cases[] = {{32, 0600, NULL},          {32, 0400, NULL},         {9000, 0600, NULL},         {31, 0600, "31 bytes"},
-                 {0, 0600, "0 bytes"},      {32, 0640, "mode 0640"},  {32, 0604, "mode 0604"},    {32, 0602, "0600"}};
+    } cases[] = {{32, 0600, NULL},     {32, 0400, NULL},        {9000, 0600, NULL},      {31, 0600, "31 bytes"},
+                 {0, 0600, "0 bytes"}, {32, 0640, "mode 0640"}, {32, 0604, "mode 0604"}, {32, 0602, "0600"}};
     themis_server_capability_key_t key;
     char path[512], why[256];
 

@@ -68,8 +68,8 @@ static void set_up(void)
 
 static themis_status_t create(rig_client_t *client, const char *path, uint32_t mode, themis_proto_attr_t *attr)
 {
-    themis_proto_create_t request = {.path = rig_text(path),
-                                     .attr = {.type = THEMIS_PROTO_FILE, .mode = mode, .layout = {.first = UINT32_MAX}}};
+    themis_proto_create_t request = {
+        .path = rig_text(path), .attr = {.type = THEMIS_PROTO_FILE, .mode = mode, .layout = {.first = UINT32_MAX}}};
     themis_status_t status = rig_call(client, THEMIS_OP_CREATE, &request);
 
     if (status == THEMIS_OK)
@@ -103,8 +103,7 @@ static themis_status_t removed(rig_client_t *client, const char *path)
 
 static themis_status_t adopt(rig_client_t *client, const char *path, uint32_t flags, const themis_proto_attr_t *attr)
 {
-    themis_proto_create_t request = {
-        .path = rig_text(path), .flags = THEMIS_PROTO_CREATE_ADOPT | flags, .attr = *attr};
+    themis_proto_create_t request = {.path = rig_text(path), .flags = THEMIS_PROTO_CREATE_ADOPT | flags, .attr = *attr};
 
     return rig_call(client, THEMIS_OP_CREATE, &request);
 }
@@ -286,9 +285,10 @@ START_TEST(a_right_allows_its_requests_and_no_others)
     static const struct {
         themis_proto_opcode_t opcode;
         int reader, writer;
-    } cases[] = {{THEMIS_OP_READ, 1, 0}, {THEMIS_OP_WRITE, 0, 1}, {THEMIS_OP_ALLOCATE, 0, 1}, {THEMIS_OP_TRUNCATE, 0, 1},
-                 {THEMIS_OP_SIZE, 1, 1}, {THEMIS_OP_SYNC, 1, 1},  {THEMIS_OP_MAP, 0, 0},      {THEMIS_OP_LOCK, 1, 1},
-                 {THEMIS_OP_UNLOCK, 1, 1}, {THEMIS_OP_COUNTER, 1, 1}, {THEMIS_OP_DESTROY, 0, 0}};
+    } cases[] = {{THEMIS_OP_READ, 1, 0},     {THEMIS_OP_WRITE, 0, 1},  {THEMIS_OP_ALLOCATE, 0, 1},
+                 {THEMIS_OP_TRUNCATE, 0, 1}, {THEMIS_OP_SIZE, 1, 1},   {THEMIS_OP_SYNC, 1, 1},
+                 {THEMIS_OP_MAP, 0, 0},      {THEMIS_OP_LOCK, 1, 1},   {THEMIS_OP_UNLOCK, 1, 1},
+                 {THEMIS_OP_COUNTER, 1, 1},  {THEMIS_OP_DESTROY, 0, 0}};
     themis_proto_attr_t reader, writer;
 
     file_of_alice("/r", 0604);
@@ -334,8 +334,9 @@ START_TEST(root_needs_no_capability)
     for (int i = 0; i < OBJECT_OPCODES; i++)
         if (object_opcodes[i] != THEMIS_OP_MAP) /* the memory is alice's */
             ck_assert_int_eq(request(root, object_opcodes[i], &none), object_opcodes[i] == THEMIS_OP_LOCK ? THEMIS_OK
-                             : object_opcodes[i] == THEMIS_OP_COUNTER ? THEMIS_STALE /* after DESTROY */
-                                                                        : THEMIS_OK);
+                                                                      : object_opcodes[i] == THEMIS_OP_COUNTER
+                                                                          ? THEMIS_STALE /* after DESTROY */
+                                                                          : THEMIS_OK);
 }
 END_TEST
 
