@@ -14,7 +14,7 @@
 
 static const uint8_t key[THEMIS_SERVER_CAPABILITY_KEY_MIN] = "a key that only this program has";
 
-const themis_server_capabilities_t *rig_capabilities(void)
+themis_server_capabilities_t *rig_capabilities(void)
 {
     static themis_server_capabilities_t *capabilities;
 

@@ -28,7 +28,7 @@ typedef struct rig_client {
 } rig_client_t;
 
 /* What the servers sign capabilities with; not freed. */
-const themis_server_capabilities_t *rig_capabilities(void);
+themis_server_capabilities_t *rig_capabilities(void);
 /* A running server; `change` (may be NULL) alters the configuration before. */
 themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config));
 void rig_server_stop(themis_server_t *server);
