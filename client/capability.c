@@ -19,8 +19,8 @@ uint32_t themis_client_capability_rights(int flags)
 themis_status_t themis_client_capability_renew(themis_file_t *file)
 {
     themis_proto_attr_t attr;
-    themis_status_t status = themis_client_namespace_lookup(
-        file->session, file->path, themis_client_capability_rights(file->flags), &attr);
+    themis_status_t status =
+        themis_client_namespace_lookup(file->session, file->path, themis_client_capability_rights(file->flags), &attr);
 
     if (status == THEMIS_NO_ENTRY || (status == THEMIS_OK && attr.id != file->attr.id))
         return themis_client_fail(THEMIS_STALE, "%s: %s, and the name is gone or another file's", file->path,
@@ -44,8 +44,8 @@ int themis_client_capability_retry(themis_file_t *file, unsigned *renewals, them
 }
 
 static themis_status_t call_once(themis_file_t *file, uint32_t server, themis_client_binding_t *binding,
-                                 themis_proto_opcode_t opcode, const themis_proto_body_t *body, themis_proto_body_t *reply,
-                                 uint64_t *incarnation)
+                                 themis_proto_opcode_t opcode, const themis_proto_body_t *body,
+                                 themis_proto_body_t *reply, uint64_t *incarnation)
 {
     themis_client_call_t *call;
     themis_status_t status = themis_client_call_get(&file->session->calls, server, &call);

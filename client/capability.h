@@ -25,7 +25,8 @@ themis_status_t themis_client_capability_renew(themis_file_t *file);
 int themis_client_capability_retry(themis_file_t *file, unsigned *renewals, themis_status_t *status);
 
 /* A call about the file to one of its servers: number `server`, with its binding (NULL: none). Fills in the
- * capability of `body`, the request's. *incarnation (may be NULL): of the session at the server, when it replied. Texts in *reply are not valid. */
+ * capability of `body`, the request's. *incarnation (may be NULL): of the session at the server, when it replied. Texts
+ * in *reply are not valid. */
 themis_status_t themis_client_capability_call(themis_file_t *file, uint32_t server, themis_client_binding_t *binding,
                                               themis_proto_opcode_t opcode, themis_proto_body_t *body,
                                               themis_proto_body_t *reply, uint64_t *incarnation);

@@ -48,6 +48,12 @@ test_client_test_cache_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_cache_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_cache_DEPENDENCIES = server/themisd
 
+check_PROGRAMS += test/client/test_expiry
+test_client_test_expiry_SOURCES = test/client/test_expiry.c test/client/servers.c test/client/servers.h
+test_client_test_expiry_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_client_test_expiry_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
+EXTRA_test_client_test_expiry_DEPENDENCIES = server/themisd
+
 check_PROGRAMS += test/client/test_fencing
 test_client_test_fencing_SOURCES = test/client/test_fencing.c test/client/servers.c test/client/servers.h
 test_client_test_fencing_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

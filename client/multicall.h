@@ -8,9 +8,9 @@
 typedef struct themis_client_multicall {
     const themis_layout_t *layout;
     themis_proto_opcode_t opcode;
-    const char *subject;               /* path, for error texts */
-    themis_file_t *file;               /* the handle, whose capability is filled in; NULL: none */
-    themis_proto_body_t body;          /* of each call */
+    const char *subject;      /* path, for error texts */
+    themis_file_t *file;      /* the handle, whose capability is filled in; NULL: none */
+    themis_proto_body_t body; /* of each call */
     /* Both may be NULL. `index` is that of the object. */
     void (*fill)(void *arg, uint32_t index, themis_proto_body_t *body); /* changes the body of one call */
     void (*collect)(void *arg, uint32_t index, const themis_proto_body_t *reply);

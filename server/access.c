@@ -62,7 +62,7 @@ uint32_t themis_server_access_rights(themis_server_groups_t *groups, const themi
     return rights;
 }
 
-themis_status_t themis_server_access_object(const themis_server_capabilities_t *capabilities,
+themis_status_t themis_server_access_object(themis_server_capabilities_t *capabilities,
                                             const themis_sched_job_identity_t *who, uint64_t object,
                                             const themis_proto_capability_t *capability, uint32_t rights)
 {
@@ -70,7 +70,7 @@ themis_status_t themis_server_access_object(const themis_server_capabilities_t *
                          : themis_server_capabilities_check(capabilities, object, capability, who->uid, rights);
 }
 
-themis_status_t themis_server_access_adopt(const themis_server_capabilities_t *capabilities,
+themis_status_t themis_server_access_adopt(themis_server_capabilities_t *capabilities,
                                            const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr)
 {
     return who->uid == 0 ? THEMIS_OK : themis_server_capabilities_check_seal(capabilities, attr, who->uid);

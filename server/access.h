@@ -40,13 +40,13 @@ uint32_t themis_server_access_rights(themis_server_groups_t *groups, const themi
  * attributes are now does not matter: who has opened a file keeps its rights until the capability expires.
  * THEMIS_EXPIRED: it has.
  */
-themis_status_t themis_server_access_object(const themis_server_capabilities_t *capabilities,
+themis_status_t themis_server_access_object(themis_server_capabilities_t *capabilities,
                                             const themis_sched_job_identity_t *who, uint64_t object,
                                             const themis_proto_capability_t *capability, uint32_t rights);
 
 /* May `who` give another name to the file of these attributes, which a client brings? Its owner may, by the seal of a
  * server, and uid 0. */
-themis_status_t themis_server_access_adopt(const themis_server_capabilities_t *capabilities,
+themis_status_t themis_server_access_adopt(themis_server_capabilities_t *capabilities,
                                            const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr);
 
 /* May `who` change the policy or stop the server? The server's own user and uid 0 may. */

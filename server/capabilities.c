@@ -5,18 +5,21 @@
  */
 #include "server/capabilities.h"
 #include <endian.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/min.h"
 
 enum { CACHE_ENTRIES = 64, GRANULES = 64, CAPABILITY_WORDS = 4, SEAL_WORDS = 11 };
 enum { KIND_CAPABILITY = 1, KIND_SEAL, KIND_KEY };
 
 #define MAX_SKEW (300 * THEMIS_NS_PER_S)
+#define WARN_INTERVAL (60 * THEMIS_NS_PER_S)
 #define RENAME_LIFETIME (60 * THEMIS_NS_PER_S)
 
 struct themis_server_capabilities {
@@ -24,6 +27,7 @@ struct themis_server_capabilities {
     int checked;
     uint64_t key_id; /* tells keys apart in the cache */
     _Atomic uint64_t lifetime;
+    _Atomic uint64_t warn_again; /* ns */
 };
 
 typedef struct cached {
@@ -143,13 +147,24 @@ void themis_server_capabilities_sign(const themis_server_capabilities_t *capabil
 static int is_expired(const themis_server_capabilities_t *capabilities, const themis_proto_capability_t *capability)
 {
     uint64_t lifetime = capabilities->lifetime, skew = themis_util_min(lifetime / 16, MAX_SKEW);
-    uint64_t now = themis_util_clock_wall();
+    uint64_t now = themis_util_clock_wall_coarse();
 
     return capability->expires + skew < now || capability->expires > now + lifetime + skew;
 }
 
+/* A program may have forged it; but it is also what servers with different keys see of each other. */
+static void warn_of_forgery(themis_server_capabilities_t *capabilities, uint64_t object, uint32_t uid)
+{
+    uint64_t now = themis_util_clock_now(), due = capabilities->warn_again;
+
+    if (now >= due && atomic_compare_exchange_strong(&capabilities->warn_again, &due, now + WARN_INTERVAL))
+        themis_warn("user %" PRIu32 " shows a capability for object %" PRIx64
+                    " that was not signed with this server's key; do all servers have the same one?",
+                    uid, object);
+}
+
 /* Is that the hash of a capability of these words? Only those of genuine ones are kept. */
-static int mac_is_genuine(const themis_server_capabilities_t *capabilities, const uint64_t words[CAPABILITY_WORDS],
+static int mac_is_genuine(themis_server_capabilities_t *capabilities, const uint64_t words[CAPABILITY_WORDS],
                           const uint8_t mac[THEMIS_PROTO_MAC_BYTES])
 {
     static _Thread_local cached_t cache[CACHE_ENTRIES];
@@ -168,7 +183,7 @@ static int mac_is_genuine(const themis_server_capabilities_t *capabilities, cons
     return 1;
 }
 
-themis_status_t themis_server_capabilities_check(const themis_server_capabilities_t *capabilities, uint64_t object,
+themis_status_t themis_server_capabilities_check(themis_server_capabilities_t *capabilities, uint64_t object,
                                                  const themis_proto_capability_t *capability, uint32_t uid,
                                                  uint32_t rights)
 {
@@ -179,18 +194,20 @@ themis_status_t themis_server_capabilities_check(const themis_server_capabilitie
     if (capability->uid != uid || (capability->rights & rights) != rights)
         return THEMIS_ACCESS;
     capability_words(object, capability, words);
-    if (!mac_is_genuine(capabilities, words, capability->mac))
+    if (!mac_is_genuine(capabilities, words, capability->mac)) {
+        warn_of_forgery(capabilities, object, uid);
         return THEMIS_ACCESS;
+    }
     return is_expired(capabilities, capability) ? THEMIS_EXPIRED : THEMIS_OK;
 }
 
-themis_status_t themis_server_capabilities_check_seal(const themis_server_capabilities_t *capabilities,
+themis_status_t themis_server_capabilities_check_seal(themis_server_capabilities_t *capabilities,
                                                       const themis_proto_attr_t *attr, uint32_t uid)
 {
     uint8_t seal[THEMIS_PROTO_MAC_BYTES];
 
-    themis_status_t status = themis_server_capabilities_check(capabilities, attr->id, &attr->capability, uid,
-                                                              THEMIS_PROTO_RIGHT_RENAME);
+    themis_status_t status =
+        themis_server_capabilities_check(capabilities, attr->id, &attr->capability, uid, THEMIS_PROTO_RIGHT_RENAME);
     if (status != THEMIS_OK || !capabilities->checked)
         return status;
     seal_make(capabilities, attr, seal);

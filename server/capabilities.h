@@ -38,11 +38,11 @@ void themis_server_capabilities_sign(const themis_server_capabilities_t *capabil
  * is of another object or user, or gives too little. THEMIS_EXPIRED: yes, but it has expired. A capability that this
  * thread has checked not long ago costs no hash.
  */
-themis_status_t themis_server_capabilities_check(const themis_server_capabilities_t *capabilities, uint64_t object,
+themis_status_t themis_server_capabilities_check(themis_server_capabilities_t *capabilities, uint64_t object,
                                                  const themis_proto_capability_t *capability, uint32_t uid,
                                                  uint32_t rights);
 
 /* Did a server give these attributes, with the right RENAME, to `uid`? Errors as above. */
-themis_status_t themis_server_capabilities_check_seal(const themis_server_capabilities_t *capabilities,
+themis_status_t themis_server_capabilities_check_seal(themis_server_capabilities_t *capabilities,
                                                       const themis_proto_attr_t *attr, uint32_t uid);
 #endif

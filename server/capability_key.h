@@ -19,8 +19,8 @@ typedef struct themis_server_capability_key {
 } themis_server_capability_key_t;
 
 /* May a server of this configuration read the key of `key = FILE`? It has to be a file of the server's user or of root
- * that no other user may access, of at least THEMIS_SERVER_CAPABILITY_KEY_MIN bytes. THEMIS_CONFIG: no, and `why` (`size`
- * bytes) says what is wrong with it. */
+ * that no other user may access, of at least THEMIS_SERVER_CAPABILITY_KEY_MIN bytes. THEMIS_CONFIG: no, and `why`
+ * (`size` bytes) says what is wrong with it. */
 themis_status_t themis_server_capability_key_read(const char *path, themis_server_capability_key_t *key, char *why,
                                                   size_t size);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "server/capability_key.h"
 
 typedef struct finding {
     const themis_server_config_t *config;
@@ -154,6 +155,19 @@ static void check_log(finding_t *finding)
         fault(finding, path, "%s cannot be written", path);
 }
 
+static void check_key(finding_t *finding)
+{
+    const themis_server_config_t *config = finding->config;
+    themis_server_capability_key_t key;
+    char why[256];
+
+    if (config->key_fd >= 0 || !*config->key || strcmp(config->key, "none") == 0)
+        return;
+    if (themis_server_capability_key_read(config->key, &key, why, sizeof why) != THEMIS_OK)
+        fault(finding, config->key, "%s: %s", config->key, why);
+    explicit_bzero(&key, sizeof key);
+}
+
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
 /* Can a socket of this host have this address? The port is left open, as a server may run. */
@@ -213,6 +227,7 @@ int themis_server_host_check(const themis_server_config_t *config, FILE *out, FI
     if (arena && *config->file)
         check_file(&finding);
     check_log(&finding);
+    check_key(&finding);
     check_address(&finding, config->listen);
     if (config->metrics_port)
         check_address(&finding, config->metrics_listen);

@@ -32,7 +32,8 @@ server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients \
-	test/server/test_report test/server/test_history_store test/server/test_server_direct test/server/many_jobs
+	test/server/test_report test/server/test_history_store test/server/test_capabilities test/server/test_rights \
+	test/server/test_server_direct test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c
 test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
@@ -67,6 +68,12 @@ test_server_test_report_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_history_store_SOURCES = test/server/test_history_store.c
 test_server_test_history_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_history_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_capabilities_SOURCES = test/server/test_capabilities.c
+test_server_test_capabilities_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_capabilities_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_rights_SOURCES = test/server/test_rights.c test/server/engine_rig.c test/server/engine_rig.h
+test_server_test_rights_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_rights_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_many_jobs_SOURCES = test/server/many_jobs.c
 test_server_many_jobs_LDADD = server/libthemis-server.la
 

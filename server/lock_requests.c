@@ -60,9 +60,8 @@ static themis_status_t rights_check(const themis_server_request_t *request)
     /* the bodies of these begin with the object's id and a capability */
     if (request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive)
         rights |= THEMIS_PROTO_RIGHT_WRITE;
-    themis_status_t status =
-        themis_server_access_object(request->server->capabilities, &request->session->identity, body->object.object,
-                                    &body->object.capability, rights);
+    themis_status_t status = themis_server_access_object(request->server->capabilities, &request->session->identity,
+                                                         body->object.object, &body->object.capability, rights);
     return unlock && status == THEMIS_EXPIRED ? THEMIS_OK : status;
 }
 

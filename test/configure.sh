@@ -50,6 +50,7 @@ while read -r module package; do
 done <<'END'
 hwloc libhwloc-dev
 libxxhash libxxhash-dev
+nettle nettle-dev
 jansson libjansson-dev
 libmicrohttpd libmicrohttpd-dev
 ncursesw libncurses-dev

@@ -109,8 +109,8 @@ static int has_setting(const char *settings, const char *key)
     return 0;
 }
 
-/* Several servers need a key that they share. It is passed as an open file, which no other user can see. One alone makes
- * its own. */
+/* Several servers need a key that they share. It is passed as an open file, which no other user can see. One alone
+ * makes its own. */
 static int key_make(starting_t *starting)
 {
     uint8_t key[KEY_BYTES];

@@ -29,6 +29,11 @@ uint64_t themis_util_clock_wall(void)
     return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t themis_util_clock_wall_coarse(void)
+{
+    return read_clock(CLOCK_REALTIME_COARSE);
+}
+
 void themis_util_clock_set_manual(uint64_t now)
 {
     manual_now = now;

@@ -17,6 +17,9 @@ uint64_t themis_util_clock_thread(void);
 /* Nanoseconds since 1970, for times that are stored or shown. */
 uint64_t themis_util_clock_wall(void);
 
+/* The same, up to some milliseconds late, for a few ns of time. */
+uint64_t themis_util_clock_wall_coarse(void);
+
 /* From now on themis_util_clock_now returns `now`, and changes only by themis_util_clock_advance. For tests. */
 void themis_util_clock_set_manual(uint64_t now);
 void themis_util_clock_advance(uint64_t delta);

@@ -106,8 +106,8 @@ void test_server_start_after(int index, unsigned delay_ms)
     execl("server/themisd", "themisd", "--listen", "127.0.0.1", "--port", port, "--servers", test_server_list,
           "--index", number, "--size", "256m", "--warm", "0", "--stripe-size", stripe, "--log", "error", "--heartbeat",
           "200ms", "--lease", test_server_lease, "--key-fd", key, "--capability-lifetime",
-          test_server_capability_lifetime, "--direct", "on", store[0], store[1], store[2], store[3], store[4],
-          store[5], (char *)NULL);
+          test_server_capability_lifetime, "--direct", "on", store[0], store[1], store[2], store[3], store[4], store[5],
+          (char *)NULL);
     _exit(127);
 }
 

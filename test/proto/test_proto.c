@@ -409,7 +409,8 @@ START_TEST(capabilities)
     static const themis_proto_opcode_t opcodes[] = {
         THEMIS_OP_READ, THEMIS_OP_WRITE, THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,   THEMIS_OP_SYNC,
         THEMIS_OP_MAP,  THEMIS_OP_LOCK,  THEMIS_OP_UNLOCK,   THEMIS_OP_COUNTER,  THEMIS_OP_DESTROY};
-    static const themis_proto_capability_t capability = {.rights = 129, .uid = 7, .expires = 8, .mac = "0123456789abcde"};
+    static const themis_proto_capability_t capability = {
+        .rights = 129, .uid = 7, .expires = 8, .mac = "0123456789abcde"};
     const themis_proto_run_t run = {0, 1, 1, 1};
 
     for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
@@ -643,8 +644,8 @@ int main(void)
 
     test_case(suite, "messages", 60, NULL, NULL,
               TESTS({hello_and_welcome, 1}, {flags, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
-                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1}, {maps, 1},
-                    {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
+                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1},
+                    {maps, 1}, {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
                     {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
                     {damaged_messages, 1}));
     return test_run(suite);

@@ -14,7 +14,7 @@
 
 static const uint8_t key[THEMIS_SERVER_CAPABILITY_KEY_MIN] = "a key that only this program has";
 
-const themis_server_capabilities_t *rig_capabilities(void)
+themis_server_capabilities_t *rig_capabilities(void)
 {
     static themis_server_capabilities_t *capabilities;
 
@@ -196,7 +196,7 @@ static const void *capability_fill(const rig_client_t *client, themis_proto_opco
     themis_proto_attr_t attr = {.capability.rights = THEMIS_PROTO_RIGHTS & ~(uint32_t)THEMIS_PROTO_RIGHT_RENAME};
     size_t bytes = object_body_bytes(opcode);
 
-    if (bytes == 0)
+    if (bytes == 0 || client->raw)
         return body;
     memcpy(with, body, bytes);
     attr.id = with->object.object;

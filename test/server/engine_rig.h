@@ -12,6 +12,7 @@
 
 typedef struct rig_client {
     uint32_t uid; /* that the kernel has told the server */
+    int raw;      /* 1: requests are sent as they are, without a capability that the rig has signed */
     themis_net_t *net;
     themis_net_conn_t *conn;
     uint64_t session, next_id;
@@ -27,7 +28,7 @@ typedef struct rig_client {
 } rig_client_t;
 
 /* What the servers sign capabilities with; not freed. */
-const themis_server_capabilities_t *rig_capabilities(void);
+themis_server_capabilities_t *rig_capabilities(void);
 /* A running server; `change` (may be NULL) alters the configuration before. */
 themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config));
 void rig_server_stop(themis_server_t *server);
@@ -42,7 +43,7 @@ rig_client_t *rig_client_open_far(const themis_server_t *server, uint64_t sessio
 void rig_client_close(rig_client_t *client, int goodbye);
 
 /* Sends a request and returns its id; the reply comes by rig_wait. One about an object without a capability gets one
- * with all rights, for the client's user. */
+ * with all rights, for the client's user, unless the client is raw. */
 uint64_t rig_send(rig_client_t *client, themis_proto_opcode_t opcode, const void *body);
 /* The same with an id of an earlier request. */
 void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id);

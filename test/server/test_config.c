@@ -159,6 +159,8 @@ START_TEST(checks_over_several_keys_name_the_line)
         {"[layout]\n\nstripe_size = 5000\n", ":3: [layout] stripe_size"},
         {"[server]\ncount = 2\nindex = 2\n", ":3: [server] index"},
         {"[server]\nservers = a:1,b\n", ":2: [server] servers: entry 2"},
+        {"[server]\ncount = 2\nindex = 0\n", "[server] key: needed by several servers"},
+        {"[server]\ncapability_lifetime = 9000h\n", ":2: [server] capability_lifetime"},
         {"[server]\nlisten = no.such.host.invalid\n", ":2: [server] listen"},
         {"[sharing]\npolicy = user-than-size-fair\n", ":2: [sharing] policy"},
         {"[sharing]\npolicies = any\n[metrics]\nmetrics_port = 1\nmetrics_listen = 1.2.3.4.5\n",
