@@ -105,6 +105,10 @@ check "a wrong time" refuses 2 "--since soon: expected" --directory "$history" -
 printf '[history]\nhistory = %s\n' "$history" >"$T/themis.conf"
 check "the directory of the configuration" sh -c 'THEMIS_CONFIG=$1 themis history | grep -q queued-job' sh "$T/themis.conf"
 
+printf '[servers]\nservers = a:1, b:1\nserver_bandwidth = 100\nnode_bandwidth = 100\n[thresholds]\nmin_volume = 1m\nmin_nodes = 1\n' >"$T/site.ini"
+check "themis allocate reads the directory" sh -c 'themis allocate --site "$1" --history "$2" --application queued --nodes 7 --json |
+    jq -e ".records == 1 and .eligibility == \"eligible\""' sh "$T/site.ini" "$history"
+
 # --- broken files
 log=$(grep -l '"job":"queued-job"' "$history"/*/*.jsonl | head -n 1)
 mkdir -p "$T/broken/7"
