@@ -134,6 +134,7 @@ static themis_history_sample_t sample_part(const themis_history_sample_t *whole,
 static themis_status_t sample_spread(themis_history_series_t *series, double begin, double end,
                                      const themis_history_sample_t *moved)
 {
+    static const double close = 1e-3;
     themis_history_sample_t left = *moved;
     themis_status_t status = THEMIS_OK;
     double at = begin;
@@ -142,7 +143,9 @@ static themis_status_t sample_spread(themis_history_series_t *series, double beg
         double index = floor((at - series->start) / series->interval);
         double next = series->start + (index + 1) * series->interval;
 
-        if (!(next > at) || end - next < 1e-6 * series->interval)
+        if (next - at < close * series->interval) /* times since 1970 are not exact */
+            next += series->interval;
+        if (end - next < close * series->interval)
             next = end;
         themis_history_sample_t part = sample_part(moved, &left, next < end ? (next - at) / (end - begin) : 1);
         status = themis_history_series_add(series, at + (next - at) / 2, &part);

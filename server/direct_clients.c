@@ -247,7 +247,13 @@ static int is_ending(const themis_server_direct_client_t *client)
     return client->revoked || !client->session || !client->session->conn;
 }
 
-static uint64_t pause_after(themis_server_direct_client_t *client)
+/* With a grant, when no bytes have moved: not longer than the history's samples. */
+static uint64_t quiet_pause(const themis_server_config_t *config)
+{
+    return *config->history && config->history_interval < QUIET_PAUSE ? config->history_interval : QUIET_PAUSE;
+}
+
+static uint64_t pause_after(const themis_server_t *server, themis_server_direct_client_t *client)
 {
     if (is_ending(client)) {
         client->pause = client->pause < FIRST_PAUSE ? FIRST_PAUSE : 2 * client->pause;
@@ -256,7 +262,7 @@ static uint64_t pause_after(themis_server_direct_client_t *client)
         return client->pause;
     }
     client->pause = 0;
-    return !client->active ? UINT64_MAX : client->moved ? ACTIVE_PAUSE : QUIET_PAUSE;
+    return !client->active ? UINT64_MAX : client->moved ? ACTIVE_PAUSE : quiet_pause(&server->config);
 }
 
 void themis_server_direct_client_look(themis_server_t *server, themis_server_direct_client_t *client, uint64_t now)
@@ -277,7 +283,7 @@ void themis_server_direct_client_look(themis_server_t *server, themis_server_dir
         client_leave(server, client);
         return;
     }
-    uint64_t pause = pause_after(client);
+    uint64_t pause = pause_after(server, client);
     server->direct->looks[client->place].due = pause == UINT64_MAX ? UINT64_MAX : now + pause;
 }
 

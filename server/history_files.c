@@ -59,7 +59,7 @@ void themis_server_history_files_users(const char *directory, void (*found)(void
 
 static const char acl_name[] = "system.posix_acl_access";
 
-/* One more user than the owner may look into the directory; the layout is Linux's (linux/posix_acl_xattr.h). */
+/* One more user than the owner may look into the directory; the layout is Linux's. */
 static int acl_set(const char *path, uint32_t user)
 {
     enum { OWNER = 1, USER = 2, GROUP = 4, MASK = 16, OTHER = 32 };

@@ -226,6 +226,7 @@ int themis_server_host_check(const themis_server_config_t *config, FILE *out, FI
         check_directory(&finding, "directory", config->directory, 0);
     if (arena && *config->file)
         check_file(&finding);
+    check_directory(&finding, "history", config->history, 1);
     check_log(&finding);
     check_key(&finding);
     check_address(&finding, config->listen);

@@ -152,7 +152,7 @@ const themis_tools_command_t themis_tools_allocate = {
     "allocate", "--site FILE --history FILE --application NAME --nodes LIST [OPTION]...",
     "Decides which servers a job is to use, from what earlier runs of its application did.",
     "  --site FILE                servers, bandwidths and thresholds (see doc/dfra.md)\n"
-    "  --history FILE             one JSON object a line for each job that has run\n"
+    "  --history FILE             one JSON object a line for each job that has run, or the directory of servers\n"
     "  --application NAME         the job's application\n"
     "  --nodes LIST               the job's nodes, by their numbers, such as 0-255,600\n"
     "  --user NAME                counts only this user's runs\n"

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tools/command.h"
+#include "tools/history_read.h"
 #include "tools/json.h"
 
 typedef themis_tools_allocate_history_t history_t;
@@ -37,6 +38,8 @@ int themis_tools_allocate_history_open(history_t *history, const char *path)
         return themis_tools_error_errno(path);
     if (fstat(file, &status) != 0)
         result = themis_tools_error_errno(path);
+    else if (S_ISDIR(status.st_mode))
+        history->is_directory = 1;
     else if (!S_ISREG(status.st_mode))
         result = themis_tools_error("%s: not a regular file", path);
     else if (status.st_size > 0) {
@@ -177,6 +180,50 @@ static int line_parse(search_t *s, const char *text, size_t length)
     return result;
 }
 
+/* ---- directories of servers ---- */
+
+/* Of a run on several servers, operations that wait are those of the server with most. */
+static int record_take(search_t *s, const themis_history_record_t *record)
+{
+    double volume = (double)record->read_bytes + (double)record->written_bytes, operations = (double)record->requests;
+    themis_dfra_application_t a = {.nodes = record->nodes,
+                                   .io_nodes = record->io_nodes,
+                                   .duration = record->end - record->start,
+                                   .volume = volume,
+                                   .operations = operations,
+                                   .metadata_waiting = record->metadata_waiting,
+                                   .peak_bandwidth = record->peak_bandwidth,
+                                   .peak_iops = volume > 0 ? operations * (record->peak_bandwidth / volume) : 0,
+                                   .records = s->known->records + 1};
+    char error[256];
+
+    if (!sharing_read(themis_history_sharing_name(record->sharing), &a.sharing) ||
+        themis_dfra_application_check(&a, error, sizeof error) != THEMIS_OK)
+        return themis_tools_error("%s: job %s: %s", s->history->path, record->job, error);
+    if (a.records > 1 && record->end < s->end)
+        s->known->records = a.records;
+    else
+        *s->known = a, s->end = record->end;
+    return THEMIS_TOOLS_OK;
+}
+
+static int directory_find(search_t *s)
+{
+    const themis_tools_texts_t directory = {{s->history->path}, 1};
+    const themis_tools_history_filter_t filter = {.application = s->application, .user = s->uid, .until = INFINITY};
+    themis_tools_history_t found = {0};
+    int result = s->user && s->uid < 0 ? themis_tools_misuse("--user %s: there is no such user", s->user)
+                                       : themis_tools_history_read(&found, &directory, &filter);
+
+    for (size_t i = 0; i < found.count && result == THEMIS_TOOLS_OK; i++)
+        if (!found.entry[i].record.interim && found.entry[i].record.nodes == s->nodes)
+            result = record_take(s, &found.entry[i].record);
+    themis_tools_history_release(&found);
+    return result;
+}
+
+/* ---- files ---- */
+
 /* A name that JSON writes with escapes is not there as it is: such lines are always parsed. */
 static int may_match(const search_t *s, const char *text, size_t length)
 {
@@ -196,6 +243,8 @@ int themis_tools_allocate_history_find(const history_t *history, const char *app
     int result = THEMIS_TOOLS_OK;
 
     *known = (themis_dfra_application_t){0};
+    if (history->is_directory)
+        return directory_find(&s);
     while (at < stop && result == THEMIS_TOOLS_OK) {
         const char *end = memchr(at, '\n', (size_t)(stop - at));
         size_t length = (size_t)((end ? end : stop) - at);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The history of `themis allocate`: a file with one JSON object a line for each job that has run (doc/dfra.md). */
+/* The history of `themis allocate`: a file with one JSON object a line for each job that has run (doc/dfra.md), or the
+ * directory that servers write (doc/history.md). */
 #ifndef THEMIS_TOOLS_ALLOCATE_HISTORY_H
 #define THEMIS_TOOLS_ALLOCATE_HISTORY_H
 #include "dfra/dfra.h"
 
 typedef struct themis_tools_allocate_history {
     const char *path; /* borrowed */
+    int is_directory; /* 1: it has no text, and is read anew by each question */
     char *text;       /* [size], mapped */
     size_t size;
 } themis_tools_allocate_history_t;
 
-/* Opens a file into zeros. Prints errors and returns THEMIS_TOOLS_FAILED. */
+/* Opens a file or directory into zeros. Prints errors and returns THEMIS_TOOLS_FAILED. */
 int themis_tools_allocate_history_open(themis_tools_allocate_history_t *history, const char *path);
 void themis_tools_allocate_history_close(themis_tools_allocate_history_t *history);
 

@@ -223,7 +223,7 @@ static void csv_value(const json_t *value)
         fputs(json_is_true(value) ? "true" : "false", stdout);
 }
 
-/* All plain values of an object, or their names; those of an object in it follow as NAME_INNER. */
+/* All plain values of an object, or their names; those of an object in it follow, after its name. */
 static void csv_object(const json_t *object, const char *prefix, int names)
 {
     const char *name;

@@ -167,6 +167,10 @@ START_TEST(checks_over_several_keys_name_the_line)
          ":5: [metrics] metrics_listen"},
         {"[sharing]\npolicies = fifo, nonsense\n", ":2: [sharing] policies: nonsense"},
         {"[sharing]\nheartbeat = 0\n", ":2: [sharing] heartbeat"},
+        {"[history]\nhistory = /no/such/place\n", ":2: [history] history"},
+        {"[history]\nhistory_interval = 1ms\n", ":2: [history] history_interval"},
+        {"[history]\nhistory_interval = 10s\nhistory_update = 9s\n", ":3: [history] history_update"},
+        {"[history]\nhistory_keep = 59m\n", ":2: [history] history_keep"},
     };
     themis_server_config_t config;
 

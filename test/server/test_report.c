@@ -20,7 +20,8 @@ static const themis_server_open_metrics_t server = {.name = "a\"b",
                                                     .capacity = 1 << 30,
                                                     .used = 4096,
                                                     .uptime = 1500000000,
-                                                    .direct = {.mode = "auto", .grants = 3, .read = 5, .written = 7}};
+                                                    .direct = {.mode = "auto", .grants = 3, .read = 5, .written = 7},
+                                                    .history = {.records = 11, .dropped = 13, .bytes = 17}};
 
 static void create(rig_t *rig)
 {
@@ -171,6 +172,9 @@ START_TEST(metrics_are_open_metrics)
     ck_assert_ptr_nonnull(strstr(text, "name=\"a\\\"b\""));
     ck_assert_ptr_nonnull(strstr(text, "\nthemis_direct_bytes_total{direction=\"write\"} 7\n"));
     ck_assert_ptr_nonnull(strstr(text, "\nthemis_direct_grants 3\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nthemis_history_records_total 11\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nthemis_history_dropped_records_total 13\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nthemis_history_written_bytes_total 17\n"));
     size_t length = strlen(text);
     ck_assert_str_eq(text + length - 6, "# EOF\n");
     for (char *at = text; at < text + length;) {
