@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells a service manager how this server is, as sd_notify(3) does. */
+/* Tells a service manager how this server is, by the protocol of systemd. */
 #ifndef THEMIS_SERVER_NOTIFY_H
 #define THEMIS_SERVER_NOTIFY_H
 
