@@ -6,10 +6,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include <utlist.h>
+#include "server/capability_key.h"
 #include "server/client_session.h"
 #include "server/direct.h"
 #include "server/dispatch.h"
 #include "server/engine.h"
+#include "server/history.h"
 #include "server/lock_requests.h"
 #include "server/monitoring.h"
 #include "server/peers.h"
@@ -117,6 +119,18 @@ static themis_status_t names_create(themis_server_t *server)
     return themis_server_namespace_create(&options, &server->names);
 }
 
+static themis_status_t capabilities_create(themis_server_t *server)
+{
+    themis_server_capability_key_t key;
+    themis_status_t status = themis_server_capability_key_load(&server->config, &key);
+
+    if (status == THEMIS_OK)
+        status = themis_server_capabilities_create(key.bytes, key.length, server->config.capability_lifetime,
+                                                   &server->capabilities);
+    explicit_bzero(&key, sizeof key);
+    return status;
+}
+
 static themis_status_t net_create(themis_server_t *server)
 {
     themis_server_config_t *config = &server->config;
@@ -152,10 +166,12 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   store_create,
                                                                   themis_server_direct_create,
                                                                   names_create,
+                                                                  capabilities_create, /* in the names' directory */
                                                                   themis_server_slices_create,
                                                                   net_create,
                                                                   themis_server_peers_create,
-                                                                  themis_server_monitoring_create};
+                                                                  themis_server_monitoring_create,
+                                                                  themis_server_history_create};
     themis_server_t *made = calloc(1, sizeof *made);
     themis_status_t status = THEMIS_OK;
 
@@ -181,6 +197,8 @@ themis_status_t themis_server_start(themis_server_t *server)
 {
     themis_status_t status = themis_server_engine_start(server);
 
+    if (status == THEMIS_OK)
+        status = themis_server_history_start(server);
     return status == THEMIS_OK ? themis_server_peers_start(server) : status;
 }
 
@@ -204,6 +222,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     themis_server_peers_kick(server); /* lambda may have changed */
     pthread_mutex_unlock(&server->lock);
     themis_server_namespace_set_layout(server->names, &layout);
+    themis_server_capabilities_set_lifetime(server->capabilities, config->capability_lifetime);
     if (themis_util_log_level_parse(fresh->log, &level) == 0)
         themis_util_log_set_level(level);
     if (status != THEMIS_OK)
@@ -235,6 +254,7 @@ void themis_server_destroy(themis_server_t *server)
         return;
     themis_server_monitoring_destroy(server);
     themis_server_peers_destroy(server);
+    themis_server_history_destroy(server);
     if (server->sessions)
         sessions_end(server);
     themis_server_pending_clear(server);
@@ -247,6 +267,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);
     themis_server_tombstones_destroy(server->tombstones);
+    themis_server_capabilities_destroy(server->capabilities);
     themis_server_namespace_destroy(server->names);
     themis_server_slices_destroy(server);
     themis_store_destroy(server->store);

@@ -52,6 +52,8 @@ static const config_key_t keys[] = {
      "time that a request may wait for a lock that another holds, 0 for no limit"},
     {TIME_KEY("server", stall_limit), RELOAD, "30s",
      "time that a client may delay its transfer before it is disconnected"},
+    {TEXT_KEY("server", key), RESTART, NULL, "file with the key of clients' rights, the same for all servers, or none"},
+    {TIME_KEY("server", capability_lifetime), RELOAD, "24h", "time after which clients' rights are looked up again"},
     {CHOICE_KEY("store", store, "arena|posix"), RESTART, "arena", "where bytes are kept"},
     {BYTES_KEY("store", size, 4096, MAX_BYTES), RESTART, "1GiB", "size of the arena"},
     {TEXT_KEY("store", directory), RESTART, NULL, "directory of the posix store"},
@@ -79,6 +81,13 @@ static const config_key_t keys[] = {
     {NUMBER_KEY("sharing", tbf_rate, 1, 1000000000), RESTART, "10000", "requests/s of the policy tbf"},
     {TEXT_KEY("metrics", metrics_listen), RESTART, "127.0.0.1", "address of the metrics"},
     {NUMBER_KEY("metrics", metrics_port, 0, 65535), RESTART, "0", "port of the metrics, 0 for off"},
+    {TEXT_KEY("history", history), RESTART, NULL, "directory for the records of jobs (none are kept)"},
+    {TIME_KEY("history", history_interval), RESTART, "1s", "time between samples of a job"},
+    {TIME_KEY("history", history_update), RESTART, "1m", "time between records of a job that runs"},
+    {TIME_KEY("history", history_keep), RESTART, "365d", "time after which records are removed"},
+    {BYTES_KEY("history", history_size, 1 << 20, MAX_BYTES), RESTART, "1GiB",
+     "bytes of records beyond which the oldest are removed"},
+    {CHOICE_KEY("history", history_public, "no|yes"), RESTART, "no", "may users read the records of others"},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 static_assert(sizeof keys / sizeof *keys <= (size_t)THEMIS_SERVER_CONFIG_KEYS, "a line for each key");
@@ -128,7 +137,7 @@ static themis_status_t key_parse(const config_key_t *key, const char *value, voi
 void themis_server_config_init(themis_server_config_t *config)
 {
     memset(config, 0, sizeof *config);
-    config->index = -1;
+    config->index = config->key_fd = -1;
     for (size_t i = 0; i < KEYS; i++)
         if (keys[i].initial)
             key_parse(&keys[i], keys[i].initial, (char *)config + keys[i].offset);
