@@ -359,10 +359,11 @@ typedef struct themis_proto_table {
     uint32_t index; /* of the sending server */
     uint64_t incarnation;
     uint64_t round;
-    uint64_t capacity;    /* bytes per second that it can move; 0: unknown */
-    uint32_t total;       /* rows of the table, which may come in several messages */
-    uint32_t rows;        /* in this one */
-    const uint8_t *bytes; /* walked with themis_proto_table_next; when encoding: themis_proto_table_row_t array */
+    uint64_t capacity;          /* bytes per second that it can move; 0: unknown */
+    themis_proto_text_t policy; /* by which it shares */
+    uint32_t total;             /* rows of the table, which may come in several messages */
+    uint32_t rows;              /* in this one */
+    const uint8_t *bytes;       /* walked with themis_proto_table_next; when encoding: themis_proto_table_row_t array */
     uint32_t length;
 } themis_proto_table_t;
 

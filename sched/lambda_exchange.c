@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sched/lambda_exchange.h"
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sched/lambda.h"
@@ -13,6 +14,8 @@ typedef struct incoming {
     uint32_t total, rows; /* of the table; received */
     uint8_t *bytes;       /* of the rows, until all are received; owned */
     size_t length;
+    char policy[THEMIS_SCHED_POLICY_TEXT_BYTES]; /* of the server */
+    uint64_t heard;                              /* ns; 0: never */
 } incoming_t;
 
 struct themis_sched_lambda_exchange {
@@ -30,7 +33,7 @@ struct themis_sched_lambda_exchange {
 };
 
 /* Upper bounds for the bytes of a message without its rows, and of a row without its id. */
-enum { MESSAGE_BYTES = 256, ROW_BYTES = 64 };
+enum { MESSAGE_BYTES = 256 + THEMIS_PROTO_MAX_POLICY, ROW_BYTES = 64 };
 
 themis_status_t themis_sched_lambda_exchange_create(const themis_sched_lambda_exchange_options_t *options,
                                                     themis_sched_lambda_exchange_t **exchange)
@@ -148,15 +151,17 @@ themis_status_t themis_sched_lambda_exchange_table(themis_sched_lambda_exchange_
             exchange->rows[count++] = row_of(job, demand);
     }
     exchange->last_table = now;
+    const char *policy = themis_sched_policy(sched);
     *table = (themis_proto_table_t){.index = exchange->options.index,
                                     .incarnation = exchange->options.incarnation,
                                     .round = ++exchange->round,
                                     .capacity = capacity_of(exchange, all, elapsed),
+                                    .policy = {policy, (uint32_t)strlen(policy)},
                                     .total = count,
                                     .rows = count,
                                     .bytes = (const uint8_t *)exchange->rows};
     pthread_mutex_lock(&exchange->lock);
-    status = themis_sched_policy_parse(themis_sched_policy(sched), &exchange->policy, error, sizeof error);
+    status = themis_sched_policy_parse(policy, &exchange->policy, error, sizeof error);
     if (status == THEMIS_OK)
         status = table_replace(exchange, table, exchange->rows, now);
     pthread_mutex_unlock(&exchange->lock);
@@ -214,7 +219,10 @@ static themis_status_t part_receive(themis_sched_lambda_exchange_t *exchange, co
         return THEMIS_OK; /* outdated, or a repetition */
     if (round > 0) {
         free(incoming->bytes);
-        *incoming = (incoming_t){.incarnation = part->incarnation, .round = part->round, .total = part->total};
+        *incoming =
+            (incoming_t){.incarnation = part->incarnation, .round = part->round, .total = part->total, .heard = now};
+        snprintf(incoming->policy, sizeof incoming->policy, "%.*s", (int)part->policy.length,
+                 part->policy.length ? part->policy.bytes : "");
         if (part->rows == part->total) {
             incoming->rows = part->rows;
             return table_replace(exchange, part, NULL, now);
@@ -243,11 +251,18 @@ themis_status_t themis_sched_lambda_exchange_receive(themis_sched_lambda_exchang
     return status;
 }
 
+/* ns after which a server counts as gone. */
+static uint64_t silence_of(const themis_sched_lambda_exchange_t *exchange)
+{
+    uint64_t silence = THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE * exchange->options.interval;
+
+    return silence > THEMIS_NS_PER_S ? silence : THEMIS_NS_PER_S;
+}
+
 void themis_sched_lambda_exchange_compute(themis_sched_lambda_exchange_t *exchange, uint64_t now)
 {
     pthread_mutex_lock(&exchange->lock);
-    uint64_t silence = THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE * exchange->options.interval;
-    themis_sched_lambda_expire(exchange->lambda, now, silence > THEMIS_NS_PER_S ? silence : THEMIS_NS_PER_S);
+    themis_sched_lambda_expire(exchange->lambda, now, silence_of(exchange));
     exchange->computed = themis_sched_lambda_servers(exchange->lambda) > 1 && exchange->policy.levels > 0 &&
                          themis_sched_lambda_allocate(exchange->lambda, &exchange->policy) == THEMIS_OK;
     pthread_mutex_unlock(&exchange->lock);
@@ -271,6 +286,25 @@ void themis_sched_lambda_exchange_apply(themis_sched_lambda_exchange_t *exchange
             themis_sched_set_weight(sched, job, allocation.weight);
     }
     pthread_mutex_unlock(&exchange->lock);
+}
+
+int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchange, const char *policy, uint64_t now,
+                                         themis_sched_lambda_exchange_other_t *other)
+{
+    int differs = 0;
+
+    pthread_mutex_lock(&exchange->lock);
+    for (uint32_t i = 0; i < exchange->options.servers && !differs; i++) {
+        const incoming_t *incoming = &exchange->incoming[i];
+        int silent = incoming->heard == 0 || (now > incoming->heard && now - incoming->heard > silence_of(exchange));
+        if (silent || strncmp(incoming->policy, policy, sizeof incoming->policy - 1) == 0)
+            continue;
+        differs = 1;
+        other->index = i;
+        memcpy(other->policy, incoming->policy, sizeof other->policy);
+    }
+    pthread_mutex_unlock(&exchange->lock);
+    return differs;
 }
 
 uint32_t themis_sched_lambda_exchange_known(themis_sched_lambda_exchange_t *exchange)

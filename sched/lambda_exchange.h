@@ -14,6 +14,7 @@
 #ifndef THEMIS_SCHED_LAMBDA_EXCHANGE_H
 #define THEMIS_SCHED_LAMBDA_EXCHANGE_H
 #include "proto/proto.h"
+#include "sched/policy.h"
 #include "sched/sched.h"
 
 enum { THEMIS_SCHED_LAMBDA_EXCHANGE_SILENCE = 4, THEMIS_SCHED_LAMBDA_EXCHANGE_MAX_ROWS = 1 << 20 };
@@ -50,6 +51,17 @@ void themis_sched_lambda_exchange_compute(themis_sched_lambda_exchange_t *exchan
 /* Passes its weights to the scheduler. */
 void themis_sched_lambda_exchange_apply(themis_sched_lambda_exchange_t *exchange, themis_sched_job_table_t *jobs,
                                         themis_sched_t *sched);
+
+/* Another server, and the policy by which it shares, cut at the end of `policy`. */
+typedef struct themis_sched_lambda_exchange_other {
+    uint32_t index;
+    char policy[THEMIS_SCHED_POLICY_TEXT_BYTES];
+} themis_sched_lambda_exchange_other_t;
+
+/* Returns 1 and fills *other with the first server that is not silent and shares by another policy than `policy`, this
+ * server's; 0: there is none. */
+int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchange, const char *policy, uint64_t now,
+                                         themis_sched_lambda_exchange_other_t *other);
 
 /* Servers whose tables are known, this one included; and the number of rounds so far. */
 uint32_t themis_sched_lambda_exchange_known(themis_sched_lambda_exchange_t *exchange);

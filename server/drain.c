@@ -2,13 +2,15 @@
 #include "server/drain.h"
 #include <inttypes.h>
 #include "server/direct.h"
+#include "server/notify.h"
 #include "util/clock.h"
 #include "util/log.h"
 
 void themis_server_drain_start(themis_server_t *server)
 {
     pthread_mutex_lock(&server->lock);
-    if (!server->drain.active) {
+    int begins = !server->drain.active;
+    if (begins) {
         server->drain.active = 1;
         server->drain.end = themis_util_clock_now() + server->config.drain;
         themis_server_direct_stop(server);
@@ -18,6 +20,8 @@ void themis_server_drain_start(themis_server_t *server)
         themis_net_wake(server->net);
     }
     pthread_mutex_unlock(&server->lock);
+    if (begins)
+        themis_server_notify("STOPPING=1\nSTATUS=drains, then ends");
 }
 
 int themis_server_drain_refuses(const themis_server_t *server, unsigned opcode)

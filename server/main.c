@@ -18,6 +18,8 @@
 #include "server/engine.h"
 #include "server/host_check.h"
 #include "server/lifecycle.h"
+#include "server/notify.h"
+#include "util/clock.h"
 #include "util/config.h"
 #include "util/log.h"
 
@@ -219,6 +221,17 @@ static void daemon_detach(int ready)
     close(ready);
 }
 
+/* Is standard error the journal's? systemd names the file behind it. */
+static int is_journal(void)
+{
+    const char *name = themis_util_config_env("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat messages;
+
+    return name && sscanf(name, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &messages) == 0 &&
+           messages.st_dev == device && messages.st_ino == inode;
+}
+
 /* Standard error becomes the file, also again after a rotation; an empty path leaves it. */
 static int log_open(const char *path)
 {
@@ -229,6 +242,7 @@ static int log_open(const char *path)
         themis_error("log_file = %s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
+    themis_util_log_set_journal(is_journal());
     return failed ? -1 : 0;
 }
 
@@ -237,6 +251,7 @@ static void config_reload(themis_server_t *server, const command_line_t *line)
     char error[ERROR_BYTES];
     themis_server_config_t *fresh = malloc(sizeof *fresh);
 
+    themis_server_notify("RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(themis_util_clock_now() / 1000));
     log_open(server->config.log_file); /* it may have been rotated */
     if (fresh && config_load(line, fresh, error) == THEMIS_OK) {
         if (strcmp(fresh->log_file, server->config.log_file) != 0)
@@ -246,6 +261,7 @@ static void config_reload(themis_server_t *server, const command_line_t *line)
         themis_error("%s; the old configuration stays", fresh ? error : "out of memory");
     }
     free(fresh);
+    themis_server_notify("READY=1");
 }
 
 static void handled_signals(sigset_t *set)
@@ -306,6 +322,8 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
         themis_server_drain_start(server);
     else if (ready >= 0)
         daemon_detach(ready);
+    if (!failed)
+        themis_server_notify("READY=1\nMAINPID=%ld\nSTATUS=listens at port %u", (long)getpid(), server->port);
     themis_server_engine_join(server);
     pthread_kill(thread, SIGUSR1);
     pthread_join(thread, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include "server/peers.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,6 +15,9 @@
 #define CONNECT_TIMEOUT (THEMIS_NS_PER_S / 2)
 #define RETRY_AFTER (2 * THEMIS_NS_PER_S)
 #define START_UP (10 * THEMIS_NS_PER_S)
+#define POLICIES_MAY_DIFFER (2 * THEMIS_NS_PER_S) /* while one is set on all servers */
+
+enum { DIFFERENCE_BYTES = 512 };
 
 typedef struct peer {
     char host[256];
@@ -42,6 +46,8 @@ typedef struct themis_server_peers {
     int fresh;         /* 1: a table has come since the last computation */
     uint64_t computed; /* ns; when the last computation ended, and how long it took */
     uint64_t took;
+    uint64_t differ_since; /* ns; since when policies differ, or 0 */
+    int differ;            /* 1: for longer than POLICIES_MAY_DIFFER */
     pthread_cond_t kick;
     uint32_t count, self;
     peer_t list[];
@@ -214,6 +220,30 @@ static void allocation_compute(themis_server_t *server)
     peers->took = peers->computed - start;
 }
 
+/* Tells once when policies differ, and when they no longer do. With the server's lock. */
+static void policies_compare(themis_server_t *server, uint64_t now)
+{
+    themis_server_peers_t *peers = server->peers;
+    const char *policy = themis_sched_policy(server->sched);
+    themis_sched_lambda_exchange_other_t other;
+    char text[DIFFERENCE_BYTES];
+
+    if (!themis_sched_lambda_exchange_differs(peers->exchange, policy, now, &other)) {
+        if (peers->differ)
+            themis_info("no server that is known shares by another policy than %s any more", policy);
+        peers->differ = 0;
+        peers->differ_since = 0;
+        return;
+    }
+    if (peers->differ_since == 0)
+        peers->differ_since = now;
+    if (peers->differ || now - peers->differ_since < POLICIES_MAY_DIFFER)
+        return;
+    peers->differ = 1;
+    if (themis_server_peers_differ(server, text, sizeof text))
+        themis_warn("%s, this one by %s: 'themis policy set' sets one policy on all servers", text, policy);
+}
+
 /* With the server's lock, which is released meanwhile. */
 static void round_run(themis_server_t *server, uint64_t now)
 {
@@ -224,6 +254,7 @@ static void round_run(themis_server_t *server, uint64_t now)
         table_send(server);
     pthread_mutex_lock(&server->lock);
     allocation_compute(server);
+    policies_compare(server, themis_util_clock_now());
 }
 
 /* When tables that came since the last computation are to be used: soon, so that unfair shares end within lambda, but
@@ -354,4 +385,19 @@ void themis_server_peers_progress(const themis_server_t *server, uint32_t *known
         return;
     *known = themis_sched_lambda_exchange_known(server->peers->exchange);
     *rounds = themis_sched_lambda_exchange_rounds(server->peers->exchange);
+}
+
+int themis_server_peers_differ(const themis_server_t *server, char *text, size_t size)
+{
+    const themis_server_peers_t *peers = server->peers;
+    themis_sched_lambda_exchange_other_t other;
+
+    *text = '\0';
+    if (!peers || !peers->differ ||
+        !themis_sched_lambda_exchange_differs(peers->exchange, themis_sched_policy(server->sched),
+                                              themis_util_clock_now(), &other))
+        return 0;
+    snprintf(text, size, "server %u, %s:%u, shares by %s", other.index, peers->list[other.index].host,
+             peers->list[other.index].port, other.policy);
+    return 1;
 }

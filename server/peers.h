@@ -6,6 +6,7 @@
  */
 #ifndef THEMIS_SERVER_PEERS_H
 #define THEMIS_SERVER_PEERS_H
+#include <stddef.h>
 #include "proto/proto.h"
 #include "themis/status.h"
 
@@ -26,4 +27,7 @@ themis_status_t themis_server_peers_take(struct themis_server *server, const the
 /* Servers whose tables are known, this one included, and rounds of the exchange so far; unchanged for a single server.
  */
 void themis_server_peers_progress(const struct themis_server *server, uint32_t *known, uint64_t *rounds);
+/* The first known server that has shared by another policy than this one for some seconds: "server 1, HOST:PORT, shares
+ * by POLICY". Returns 0, with an empty text, if there is none. With the server's lock. */
+int themis_server_peers_differ(const struct themis_server *server, char *text, size_t size);
 #endif

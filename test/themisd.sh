@@ -100,6 +100,56 @@ check "the systemd unit starts the installed server" unit
 check "as a user of its own, without capabilities" sh -c 'grep -qx User=themis "$1" && grep -qx CapabilityBoundingSet= "$1" && grep -qx ProtectSystem=strict "$1"' \
     sh "$THEMIS_PREFIX/lib/systemd/system/themisd.service"
 
+# await COMMAND...: repeats it until it succeeds, for at most 10 s.
+await() {
+    for _ in $(seq 100); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# --- under a service manager: what it is told, and levels of messages in its journal
+
+cat >"$T/manager.py" <<'END'
+import socket, sys
+manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+manager.bind(sys.argv[1].replace("@", "\0", 1) if sys.argv[1][0] == "@" else sys.argv[1])
+open(sys.argv[2] + ".ready", "w").write("ready")
+while True:
+    open(sys.argv[2], "a").write(manager.recv(4096).decode() + "\n--\n")
+END
+# served SOCKET: a server that has that in NOTIFY_SOCKET is started, reloads and ends; $T/told and $T/journal get what it says.
+served() {
+    rm -f "$T/told" "$T/told.ready" "$T/notify.port"
+    python3 "$T/manager.py" "$1" "$T/told" &
+    manager=$!
+    testlib_spawned="$testlib_spawned $manager"
+    await_files 20 "$T/told.ready" || return 1
+    : >"$T/journal"
+    JOURNAL_STREAM=$(stat -c %d:%i "$T/journal") NOTIFY_SOCKET=$1 themisd --listen 127.0.0.1 --port 0 --size 16m \
+        --port-file "$T/notify.port" 2>>"$T/journal" &
+    pid=$!
+    testlib_spawned="$testlib_spawned $pid"
+    await_files 20 "$T/notify.port" && await grep -qs "^STATUS=listens at port $(cat "$T/notify.port")\$" "$T/told" && kill -HUP "$pid" &&
+        await grep -q '^RELOADING=1$' "$T/told" && kill -TERM "$pid" && await grep -q '^STOPPING=1$' "$T/told" && wait "$pid"
+    status=$?
+    kill "$manager"
+    [ "$(grep -xE 'READY=1|RELOADING=1|STOPPING=1' "$T/told" | tr '\n' ' ')" = "READY=1 RELOADING=1 READY=1 STOPPING=1 " ] && [ $status = 0 ] && return 0
+    cat "$T/told" "$T/journal"
+    return 1
+}
+check "it tells a service manager that it is ready, reloads and stops" served "$T/notify"
+check "which knows the process" grep -q '^MAINPID=[0-9]*$' "$T/told"
+check "the unit waits for that" grep -qx Type=notify "$THEMIS_PREFIX/lib/systemd/system/themisd.service"
+check "a name in the abstract name space" served "@themis-test-$$"
+check "messages to the journal begin with their level, not with the time" sh -c '[ -s "$1" ] && ! grep -v "^<[346]>themisd: " "$1"' sh "$T/journal"
+unmanaged() {
+    NOTIFY_SOCKET=$T/nobody timeout 5 themisd --listen 127.0.0.1 --port 0 --size 16m 2>"$T/journal"
+    grep -q "warning: NOTIFY_SOCKET $T/nobody: No such file or directory" "$T/journal" && grep -q '^[0-9-]*T[0-9:.]* themisd: info: stopped' "$T/journal"
+}
+check "without a manager there it goes on" unmanaged
+
 # The daemon is not a child of this shell; it is killed by its process id in any case.
 start_daemon() {
     limit 30 themisd -c "$conf" --daemon --pid-file "$T/pid" --port-file "$T/port" "$@" 2>>"$T/daemon.log" && daemon=$(cat "$T/pid")
@@ -110,14 +160,6 @@ end_daemon() {
 }
 trap end_daemon EXIT
 
-# await COMMAND...: repeats it until it succeeds, for at most 10 s.
-await() {
-    for _ in $(seq 100); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    return 1
-}
 gone() { ! kill -0 "$daemon" 2>/dev/null; }
 
 # A program that reads all output of the daemon, such as ssh, comes to an end.

@@ -13,7 +13,7 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/alloc
 	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c tools/mode.c tools/mode.h \
 	tools/mv.c tools/options.c tools/options.h tools/owner.c tools/owner.h tools/patterns.c tools/patterns.h tools/periodic.c tools/periodic_file.c tools/periodic_file.h \
 	tools/periodic_report.c tools/periodic_report.h tools/periodic_svg.c tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
-	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policy.c tools/port_reservation.c \
+	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policies.c tools/policies.h tools/policy.c tools/port_reservation.c \
 	tools/port_reservation.h tools/preload.c tools/preload.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \
 	tools/run.c tools/server_command.c tools/server_command.h tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/staging.c tools/staging.h tools/start.c tools/stat.c \
 	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/supervisor.c \

@@ -5,10 +5,12 @@
 #include <string.h>
 #include "tools/command.h"
 #include "tools/json.h"
+#include "tools/policies.h"
 #include "tools/sessions.h"
 
 static int policy_show(themis_t *session, uint32_t servers, int explain)
 {
+    themis_tools_policies_t policies = {.differ = 0};
     int result = THEMIS_TOOLS_OK;
 
     for (uint32_t s = 0; s < servers; s++) {
@@ -18,6 +20,7 @@ static int policy_show(themis_t *session, uint32_t servers, int explain)
             result = themis_tools_error("server %u: %s", s, error);
             continue;
         }
+        themis_tools_policies_add(&policies, json);
         if (explain)
             printf("server %u, draw %s: %s", s, themis_tools_json_text(json, "draw"),
                    themis_tools_json_text(json, "tree"));
@@ -26,6 +29,7 @@ static int policy_show(themis_t *session, uint32_t servers, int explain)
                    themis_tools_json_text(json, "draw"));
         json_decref(json);
     }
+    themis_tools_policies_tell(&policies);
     return result;
 }
 

@@ -119,6 +119,7 @@ void themis_tools_server_command_exec(themis_tools_server_command_t *command)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     unsetenv("LD_PRELOAD");
+    unsetenv("NOTIFY_SOCKET"); /* the service is the program that runs this tool */
     execv(command->arguments[0], command->arguments);
     fprintf(stderr, "themis: %s: %s\n", command->arguments[0], strerror(errno));
     _exit(127);

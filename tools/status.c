@@ -4,6 +4,7 @@
 #include <string.h>
 #include "tools/command.h"
 #include "tools/json.h"
+#include "tools/policies.h"
 #include "tools/sessions.h"
 #include "tools/statistics.h"
 #include "util/config.h"
@@ -71,6 +72,7 @@ static void print_jobs(const json_t *row)
 
 static void print_servers(const json_t *rows)
 {
+    themis_tools_policies_t policies = {.differ = 0};
     size_t i;
     json_t *row;
 
@@ -79,6 +81,7 @@ static void print_servers(const json_t *rows)
     json_array_foreach(rows, i, row)
     {
         print_server(row);
+        themis_tools_policies_add(&policies, json_object_get(json_object_get(row, "server"), "sharing"));
     }
     printf("\n%3s  %-32s %6s %5s %8s %10s %10s %7s %10s %6s\n", "no.", "job", "uid", "nodes", "clients", "read MiB",
            "writ. MiB", "queued", "queued MiB", "share");
@@ -86,6 +89,7 @@ static void print_servers(const json_t *rows)
     {
         print_jobs(row);
     }
+    themis_tools_policies_tell(&policies);
 }
 
 static int run_status(int argc, char **argv)

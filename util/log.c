@@ -11,7 +11,8 @@ enum { LINE_BYTES = 1024, NAME_BYTES = 32 };
 
 static const char *const names[] = {"error", "warn", "info", "debug"};
 static _Atomic int level_now = THEMIS_LOG_WARN;
-static _Atomic int timestamps;
+static _Atomic int timestamps, journal;
+static const char priorities[] = "3467";     /* of syslog, by level */
 static char name_now[NAME_BYTES] = "themis"; /* set before threads start */
 
 void themis_util_log_set_level(themis_util_log_level_t level)
@@ -39,6 +40,11 @@ void themis_util_log_set_timestamps(int on)
     timestamps = on;
 }
 
+void themis_util_log_set_journal(int on)
+{
+    journal = on;
+}
+
 static int time_format(char *line)
 {
     struct timespec now;
@@ -57,7 +63,11 @@ void themis_util_log(themis_util_log_level_t level, const char *format, ...)
 
     if ((int)level > level_now)
         return;
-    int length = timestamps ? time_format(line) : 0;
+    int length = 0;
+    if (journal)
+        length = snprintf(line, sizeof line, "<%c>", priorities[level]);
+    else if (timestamps)
+        length = time_format(line);
     length += snprintf(line + length, sizeof line - length, "%s: %s: ", name_now,
                        level == THEMIS_LOG_WARN ? "warning" : names[level]);
     va_start(list, format);

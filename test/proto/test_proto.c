@@ -519,8 +519,14 @@ START_TEST(texts_and_tables)
 {
     themis_proto_text_body_t text = {TEXT("any\n\tbytes\0")};
     themis_proto_table_row_t rows[] = {{TEXT("a"), 1, 2, 3, 4, 5, 6}, {TEXT("bb"), 7, 8, 9, 10, 11, 12}};
-    themis_proto_table_t table = {
-        .index = 1, .incarnation = 2, .round = 3, .capacity = 4, .total = 5, .rows = 2, .bytes = (const uint8_t *)rows};
+    themis_proto_table_t table = {.index = 1,
+                                  .incarnation = 2,
+                                  .round = 3,
+                                  .capacity = 4,
+                                  .policy = TEXT("fifo"),
+                                  .total = 5,
+                                  .rows = 2,
+                                  .bytes = (const uint8_t *)rows};
     themis_proto_table_row_t row;
     uint32_t cursor = 0;
 
@@ -531,13 +537,16 @@ START_TEST(texts_and_tables)
     length = encode(request(THEMIS_OP_TABLE), &table);
     themis_proto_table_t seen = decode(length).table;
     ck_assert(seen.index == 1 && seen.incarnation == 2 && seen.round == 3 && seen.capacity == 4 && seen.total == 5 &&
-              seen.rows == 2);
+              seen.rows == 2 && text_is(seen.policy, "fifo"));
     ck_assert_int_eq(themis_proto_table_next(&seen, &cursor, &row), 1);
     ck_assert(text_is(row.job, "a") && row.uid == 1 && row.served == 6);
     ck_assert_int_eq(themis_proto_table_next(&seen, &cursor, &row), 1);
     ck_assert(text_is(row.job, "bb") && row.nodes == 9 && row.demand == 11);
     ck_assert_int_eq(themis_proto_table_next(&seen, &cursor, &row), 0);
     assert_only_whole(length);
+    table.policy = (themis_proto_text_t)TEXT("fi\033fo");
+    refuse(request(THEMIS_OP_TABLE), &table);
+    table.policy = (themis_proto_text_t)TEXT("fifo");
     table.total = 1;
     refuse(request(THEMIS_OP_TABLE), &table);
     table.total = 5;

@@ -309,6 +309,35 @@ START_TEST(policies_without_shares_have_no_allocation)
 }
 END_TEST
 
+START_TEST(another_policy_of_a_server_is_seen)
+{
+    themis_sched_lambda_exchange_other_t other;
+    char error[256];
+    pair_t pair;
+
+    pair_create(&pair, "size-fair", 50000000);
+    run(&pair, 50000000);
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "fifo", pair.rig[0].now, &other),
+                     0); /* not heard yet */
+    round_of(&pair, -1);
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", pair.rig[0].now, &other), 0);
+    ck_assert_int_eq(
+        themis_sched_set_policy(pair.rig[1].sched, "job-fair", "statistical", pair.rig[1].now, error, sizeof error),
+        THEMIS_OK);
+    run(&pair, 50000000);
+    round_of(&pair, -1);
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", pair.rig[0].now, &other), 1);
+    ck_assert_uint_eq(other.index, 1);
+    ck_assert_str_eq(other.policy, "job-fair");
+    ck_assert_int_eq(themis_sched_lambda_exchange_differs(pair.exchange[1], "job-fair", pair.rig[1].now, &other), 1);
+    ck_assert_uint_eq(other.index, 0);
+    ck_assert_int_eq(
+        themis_sched_lambda_exchange_differs(pair.exchange[0], "size-fair", pair.rig[0].now + 2000000000, &other),
+        0); /* it is silent */
+    pair_destroy(&pair);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("lambda exchange");
@@ -316,6 +345,7 @@ int main(void)
     test_case(suite, "all", 60, NULL, NULL,
               TESTS({global_shares_by_the_second_interval, 4}, {a_lost_server_returns_the_others_to_local_shares, 1},
                     {demand_moves_the_allocation, 1}, {a_large_table_comes_in_parts, 1},
-                    {a_table_counts_when_it_is_complete, 1}, {policies_without_shares_have_no_allocation, 1}));
+                    {a_table_counts_when_it_is_complete, 1}, {policies_without_shares_have_no_allocation, 1},
+                    {another_policy_of_a_server_is_seen, 1}));
     return test_run(suite);
 }
