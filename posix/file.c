@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* SEEK_DATA */
 #include "posix/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include "posix/names.h"
 
 /* Held by whoever appends: a byte that no file has. */
-static const uint64_t append_byte = INT64_MAX;
+static const uint64_t append_byte = INT64_MAX - 1;
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
