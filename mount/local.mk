@@ -14,3 +14,9 @@ MOUNT_LIBS = mount/libthemis-mount.la posix/libthemis-posix.la
 else
 MOUNT_LIBS =
 endif
+
+# Serves test/mount.sh.
+check_PROGRAMS += test/mount/doors
+test_mount_doors_SOURCES = test/mount/doors.c
+test_mount_doors_CPPFLAGS = $(MPI_CFLAGS)
+test_mount_doors_LDADD = $(MPI_LIBS)
