@@ -34,10 +34,12 @@ __attribute__((format(printf, 2, 0))) static void on_fuse_log(enum fuse_log_leve
 
     vsnprintf(text, sizeof text, format, list);
     text[strcspn(text, "\n")] = '\0';
-    if (error_wanted && !error_wanted->text[0])
-        snprintf(error_wanted->text, sizeof error_wanted->text, "%s", text);
-    else if (!error_wanted && level <= FUSE_LOG_WARNING)
+    if (error_wanted) { /* a message comes in pieces */
+        size_t length = strlen(error_wanted->text);
+        snprintf(error_wanted->text + length, sizeof error_wanted->text - length, "%s", text);
+    } else if (level <= FUSE_LOG_WARNING) {
         themis_warn("%s", text);
+    }
 }
 
 /* `otherwise`: where libfuse gave no reason, or wrote it to standard error itself. */

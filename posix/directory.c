@@ -8,6 +8,7 @@
 #include "client/namespace.h"
 #include "posix/claim.h"
 #include "posix/error.h"
+#include "posix/hidden.h"
 
 /* One after the other: the type in a byte, the name, NUL. */
 typedef struct entries {
@@ -35,19 +36,26 @@ static void entries_free(entries_t *entries)
 
 typedef struct listing {
     const themis_posix_directory_t *directory;
+    const char *path;
     entries_t entries;
     int failed;
 } listing_t;
 
-static int is_hidden(const themis_posix_directory_t *directory, const char *name)
+/* A name that hides a file here, or did when it was listed: if it is nobody's now, the servers know whether it is
+ * another process's. */
+static int is_hidden(const listing_t *listing, const char *name)
 {
-    themis_posix_t *filesystem = directory->filesystem;
+    themis_posix_t *filesystem = listing->directory->filesystem;
+    char path[THEMIS_PATH_BYTES];
 
+    if (strncmp(name, THEMIS_POSIX_HIDDEN, sizeof THEMIS_POSIX_HIDDEN - 1) != 0)
+        return 0;
     pthread_mutex_lock(&filesystem->lock);
-    const themis_posix_node_t *node = themis_posix_tree_find(&filesystem->tree, directory->node, name);
+    const themis_posix_node_t *node = themis_posix_tree_find(&filesystem->tree, listing->directory->node, name);
     int hidden = node && node->hidden;
     pthread_mutex_unlock(&filesystem->lock);
-    return hidden;
+    return hidden || (themis_client_path_join(listing->path, name, path) == THEMIS_OK &&
+                      themis_client_namespace_lookup(filesystem->session, path, NULL) == THEMIS_NO_ENTRY);
 }
 
 static int entry_add(void *arg, const char *name, themis_type_t type)
@@ -56,7 +64,7 @@ static int entry_add(void *arg, const char *name, themis_type_t type)
     entries_t *entries = &listing->entries;
     const size_t bytes = strlen(name) + 2;
 
-    if (is_hidden(listing->directory, name))
+    if (is_hidden(listing, name))
         return 0;
     if (themis_client_array_reserve(&entries->bytes, &entries->capacity, entries->used + bytes, 1) != THEMIS_OK ||
         themis_client_array_reserve(&entries->starts, &entries->start_capacity, entries->count + 1,
@@ -85,6 +93,7 @@ static int list(themis_posix_directory_t *directory, const themis_posix_caller_t
     }
     if (error)
         return error;
+    listing.path = claim.path;
     error = themis_posix_error(themis_readdir(filesystem->session, claim.path, entry_add, &listing));
     themis_posix_unclaim(filesystem, &claim, 1);
     if (!error && listing.failed)
