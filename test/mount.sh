@@ -165,16 +165,25 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     themis umount "$T/all"
 
     # A file of root, in a directory of the user, open in the user's mount: it may be removed, but not renamed.
+    cat >"$T/user.sh" <<'U'
+mknod "$T/fuse" c 10 229 && chmod 666 "$T/fuse" && mount --bind "$T/fuse" /dev/fuse || exit 1
+as_user() { timeout 20 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+as_user themis mount "$T/user" || exit 1
+as_user mkdir "$T/user/theirs"
+echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
+as_user sh -c 'exec 3<"$1/r" && rm -f "$1/r" && ! [ -e "$1/r" ] && [ -z "$(ls -A "$1")" ]' sh "$T/user/theirs" && echo removed
+echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
+as_user sh -c 'echo mine >"$1/m" && exec 3<"$1/r" && mv -f "$1/m" "$1/r" && [ "$(cat "$1/r")" = mine ]' sh "$T/user/theirs" && echo replaced
+as_user themis umount "$T/user" && echo unmounted
+U
     mkdir "$T/user" && chown 65534 "$T/user"
-    if [ -u "$(command -v fusermount3)" ] && as_user themis mount "$T/user" >"$T/user.log" 2>&1; then
-        as_user mkdir "$T/user/theirs"
-        echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
-        check "an open file of another user is removed" as_user sh -c 'exec 3<"$1/theirs/r" && rm -f "$1/theirs/r" && ! [ -e "$1/theirs/r" ] && ls -a "$1/theirs"' sh "$T/user"
-        echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
-        check "or replaced" as_user sh -c 'echo mine >"$1/theirs/m" && exec 3<"$1/theirs/r" && mv -f "$1/theirs/m" "$1/theirs/r" && [ "$(cat "$1/theirs/r")" = mine ]' sh "$T/user"
-        check "a user ends his mount" as_user themis umount "$T/user"
+    if limit 60 env T="$T" M="$M" unshare -m --propagation private sh "$T/user.sh" >"$T/user.log" 2>&1 || grep -q removed "$T/user.log"; then
+        check "an open file of another user is removed" grep -x removed "$T/user.log"
+        check "or replaced" grep -x replaced "$T/user.log"
+        check "a user ends his mount" grep -x unmounted "$T/user.log"
+        sed 's/^/# /' "$T/user.log" | grep -vE '(removed|replaced|unmounted)$'
     else
-        skip "an open file of another user is removed" "users cannot mount here"
+        skip "an open file of another user is removed" "users cannot mount here: $(head -1 "$T/user.log")"
     fi
 else
     skip "users" "not root, or no setpriv"
