@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "client/capability.h"
 #include "client/convert.h"
 #include "client/error.h"
 #include "client/file.h"
@@ -178,36 +177,72 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
 
 /* --- durable names ------------------------------------------------------------------------------------------------ */
 
-static themis_status_t home_sync(themis_file_t *file, const char *path, uint32_t home)
+/* `binding` of a handle to the home, or NULL. */
+static themis_status_t home_sync(themis_t *session, const char *path, themis_client_binding_t *binding)
 {
-    themis_proto_body_t request = {.object = {file->attr.id}}, reply;
-    themis_client_binding_t *binding = strcmp(path, file->path) == 0 ? &file->bindings[file->layout.count] : NULL;
+    themis_proto_object_t request = {0};
+    themis_proto_body_t reply;
+    themis_client_call_t *call;
+    themis_status_t status = themis_client_call_get(&session->calls, home_of(session, path), &call);
 
-    return themis_client_capability_call(file, home, binding, THEMIS_OP_SYNC, &request, &reply, NULL);
+    if (status != THEMIS_OK)
+        return status;
+    call->binding = binding;
+    status = themis_client_call_do(call, THEMIS_OP_SYNC, &request, path, &reply);
+    themis_client_call_put(call);
+    return status;
+}
+
+/* Of a path and those above it, except where `synced` says by server that it had one. */
+static themis_status_t homes_sync(themis_t *session, const char *path, themis_client_binding_t *binding,
+                                  unsigned char *synced)
+{
+    char at[THEMIS_PATH_BYTES], parent[THEMIS_PATH_BYTES];
+    const char *name;
+    themis_status_t status = THEMIS_OK;
+
+    for (strcpy(at, path); status == THEMIS_OK; strcpy(at, parent)) {
+        uint32_t home = home_of(session, at);
+        if (!synced[home])
+            status = home_sync(session, at, strcmp(at, path) == 0 ? binding : NULL);
+        synced[home] = 1;
+        if (themis_client_path_split(at, parent, &name) != THEMIS_OK)
+            break;
+    }
+    return status;
 }
 
 themis_status_t themis_client_namespace_sync(themis_file_t *file)
 {
-    const themis_t *session = file->session;
-    char at[THEMIS_PATH_BYTES], parent[THEMIS_PATH_BYTES];
-    const char *name;
-    themis_status_t status = THEMIS_OK;
-    unsigned char *synced = calloc(session->peers.count, 1); /* by server */
+    themis_t *session = file->session;
+    unsigned char *synced = calloc(session->peers.count, 1);
 
     if (!synced)
         return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", file->path);
     for (uint32_t index = 0; index < file->layout.count; index++)
         synced[themis_client_striping_server(&file->layout, index, session->peers.count)] = 1;
-    for (strcpy(at, file->path); status == THEMIS_OK; strcpy(at, parent)) {
-        uint32_t home = home_of(session, at);
-        if (!synced[home])
-            status = home_sync(file, at, home);
-        synced[home] = 1;
-        if (themis_client_path_split(at, parent, &name) != THEMIS_OK)
-            break;
-    }
+    themis_status_t status = homes_sync(session, file->path, &file->bindings[file->layout.count], synced);
     free(synced);
     return status;
+}
+
+themis_status_t themis_client_namespace_sync_path(themis_t *session, const char *path)
+{
+    unsigned char *synced = calloc(session->peers.count, 1);
+
+    if (!synced)
+        return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory", path);
+    themis_status_t status = homes_sync(session, path, NULL, synced);
+    free(synced);
+    return status;
+}
+
+themis_status_t themis_client_namespace_set_modified(themis_t *session, const char *path, uint64_t modified)
+{
+    themis_proto_setattr_t request = {
+        .path = themis_client_convert_text(path), .mask = THEMIS_PROTO_SET_MODIFIED, .modified = modified};
+
+    return ask_attr(session, path, THEMIS_OP_SETATTR, &request, NULL);
 }
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ extern const themis_tools_command_t themis_tools_jobs, themis_tools_policy, them
 extern const themis_tools_command_t themis_tools_rm, themis_tools_mkdir, themis_tools_rmdir, themis_tools_mv;
 extern const themis_tools_command_t themis_tools_chmod, themis_tools_chown, themis_tools_df, themis_tools_du;
 extern const themis_tools_command_t themis_tools_find, themis_tools_tail;
+extern const themis_tools_command_t themis_tools_mount, themis_tools_umount;
 extern const themis_tools_command_t themis_tools_topo, themis_tools_plan, themis_tools_periodic, themis_tools_allocate;
 extern const themis_tools_command_t themis_tools_history;
 

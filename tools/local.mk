@@ -10,7 +10,7 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/alloc
 	tools/find.c tools/find_expression.c tools/find_expression.h tools/format.c tools/format.h tools/history.c tools/history_read.c tools/history_read.h tools/history_show.c \
 	tools/history_show.h tools/history_svg.c tools/ignored.c tools/ignored.h tools/installation.c tools/installation.h \
 	tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h tools/listing.c tools/listing.h \
-	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c tools/mode.c tools/mode.h \
+	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c tools/mode.c tools/mode.h tools/mount.c \
 	tools/mv.c tools/options.c tools/options.h tools/owner.c tools/owner.h tools/patterns.c tools/patterns.h tools/periodic.c tools/periodic_file.c tools/periodic_file.h \
 	tools/periodic_report.c tools/periodic_report.h tools/periodic_svg.c tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
 	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policies.c tools/policies.h tools/policy.c tools/port_reservation.c \
@@ -19,8 +19,8 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/alloc
 	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/supervisor.c \
 	tools/supervisor.h tools/svg.c tools/svg.h tools/tail.c tools/top.c tools/topo.c tools/walk.c tools/walk.h
 tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) $(XXHASH_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \
-	-DTHEMIS_VERSION_TEXT='"$(VERSION)"'
-tools_themis_LDADD = history/libthemis-history.la dfra/libthemis-dfra.la persched/libthemis-persched.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(XXHASH_LIBS)
+	-DTHEMIS_VERSION_TEXT='"$(VERSION)"' -DTHEMIS_FUSE=$(FUSE_FOUND) $(FUSE_CFLAGS)
+tools_themis_LDADD = $(MOUNT_LIBS) mount/libthemis-mountpoint.la history/libthemis-history.la dfra/libthemis-dfra.la persched/libthemis-persched.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(XXHASH_LIBS) $(FUSE_LIBS)
 tools_themis_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 # Completion in shells asks the tool for its commands and options.

@@ -25,9 +25,7 @@ typedef struct known {
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER; /* cp names locations in several threads */
 static known_t *all_known;                                     /* new ones in front; the others do not change */
 
-/* The list that is meant, owned by the caller: as given, configured, or where nothing is, that of `themis start`. NULL:
- * none, or a wrong one, of which themis_connect tells. */
-static char *list_find(const char *servers)
+char *themis_tools_session_list(const char *servers)
 {
     char started[LIST_BYTES], *list = NULL;
     themis_options_t options;
@@ -45,7 +43,7 @@ static char *list_find(const char *servers)
 static themis_status_t known_connect(known_t *known, const char *servers)
 {
     themis_options_t options;
-    char *list = list_find(servers);
+    char *list = themis_tools_session_list(servers);
     unsigned answering = 0;
 
     known->down = calloc(THEMIS_TOOLS_MAX_REACHED, 1);

@@ -11,6 +11,10 @@
 int themis_tools_session_get(const char *servers, themis_t **session);
 void themis_tools_sessions_close(void);
 
+/* The list that is meant, owned by the caller: as given, configured, or where nothing is, that of `themis start`. NULL:
+ * none, or a wrong one, of which themis_connect tells. */
+char *themis_tools_session_list(const char *servers);
+
 /* 1 if server `index` could not be reached when the session was made; operations that need it fail after less than a
  * second, unless THEMIS_TIMEOUT is set. *down, which may be NULL: how many there are of them. */
 int themis_tools_session_is_down(themis_t *session, uint32_t index, uint32_t *down);

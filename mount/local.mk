@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += mount/libthemis-mountpoint.la
+mount_libthemis_mountpoint_la_SOURCES = mount/mountpoint.c mount/mountpoint.h
+
+# What needs libfuse.
+if FUSE
+noinst_LTLIBRARIES += mount/libthemis-mount.la
+mount_libthemis_mount_la_SOURCES = mount/directory_operations.c mount/file_operations.c mount/fuse.h mount/mount.h \
+	mount/operations.c mount/operations.h mount/pool.c mount/pool.h mount/requests.c mount/requests.h mount/serve.c \
+	mount/settings.c mount/settings.h
+mount_libthemis_mount_la_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE_CFLAGS)
+mount_libthemis_mount_la_LIBADD = $(FUSE_LIBS)
+MOUNT_LIBS = mount/libthemis-mount.la posix/libthemis-posix.la
+else
+MOUNT_LIBS =
+endif
+
+# Serves test/mount.sh.
+check_PROGRAMS += test/mount/doors
+test_mount_doors_SOURCES = test/mount/doors.c
+test_mount_doors_CPPFLAGS = $(MPI_CFLAGS)
+test_mount_doors_LDADD = $(MPI_LIBS)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Attributes of a file as stat(2) has them. */
+#ifndef THEMIS_POSIX_ATTRIBUTES_H
+#define THEMIS_POSIX_ATTRIBUTES_H
+#include <sys/stat.h>
+#include "posix/tree.h"
+
+/* Servers keep one time, that of the last modification; it is shown as all three. Directories have one link, as nobody
+ * counts those below. */
+void themis_posix_attributes(const themis_posix_node_t *node, const themis_stat_t *from, struct stat *stat);
+#endif
