@@ -241,8 +241,17 @@ themis_status_t themis_client_namespace_set_modified(themis_t *session, const ch
 {
     themis_proto_setattr_t request = {
         .path = themis_client_convert_text(path), .mask = THEMIS_PROTO_SET_MODIFIED, .modified = modified};
+    themis_proto_attr_t attr;
+    themis_status_t status = ask_attr(session, path, THEMIS_OP_SETATTR, &request, &attr);
 
-    return ask_attr(session, path, THEMIS_OP_SETATTR, &request, NULL);
+    if (status != THEMIS_OK || attr.type != THEMIS_PROTO_FILE || !attr.id)
+        return status;
+    themis_layout_t layout = themis_client_convert_layout(&attr.layout);
+    themis_client_multicall_t multicall = {.layout = &layout,
+                                           .opcode = THEMIS_OP_TOUCH,
+                                           .subject = path,
+                                           .body.touch = {attr.id, attr.capability, modified}};
+    return themis_client_multicall(&session->calls, &multicall);
 }
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */

@@ -40,8 +40,7 @@ themis_status_t themis_client_namespace_sync(themis_file_t *file);
 /* Makes a name and those of the directories above it durable, not the bytes of a file. */
 themis_status_t themis_client_namespace_sync_path(themis_t *session, const char *path);
 
-/* Sets the time of the last modification, in ns since 1970. Who owns the name may. Writes to a file since then, or a
- * later time that its bytes have from before, still count. */
+/* Sets the time of the last modification, in ns since 1970. Who owns the name may. Later writes set it again. */
 themis_status_t themis_client_namespace_set_modified(themis_t *session, const char *path, uint64_t modified);
 
 /* Frees the bytes of a file on all its servers. */

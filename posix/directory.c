@@ -55,7 +55,7 @@ static int is_hidden(const listing_t *listing, const char *name)
     int hidden = node && node->hidden;
     pthread_mutex_unlock(&filesystem->lock);
     return hidden || (themis_client_path_join(listing->path, name, path) == THEMIS_OK &&
-                      themis_client_namespace_lookup(filesystem->session, path, NULL) == THEMIS_NO_ENTRY);
+                      themis_client_namespace_lookup(filesystem->session, path, 0, NULL) == THEMIS_NO_ENTRY);
 }
 
 static int entry_add(void *arg, const char *name, themis_type_t type)

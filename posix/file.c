@@ -102,7 +102,7 @@ static themis_status_t make_or_open(themis_t *session, const char *path, int fla
         if (status == THEMIS_EXISTS && !(flags & O_EXCL))
             status = themis_open(session, path, access | truncate, 0, NULL, file);
     } while (status == THEMIS_NO_ENTRY && !*fresh && !(flags & O_EXCL) &&
-             themis_client_namespace_lookup(session, path, NULL) == THEMIS_OK);
+             themis_client_namespace_lookup(session, path, 0, NULL) == THEMIS_OK);
     return status;
 }
 

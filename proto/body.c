@@ -243,6 +243,13 @@ static void code_range(themis_proto_coder_t *coder, themis_proto_range_t *range)
     themis_proto_check(coder, !coder->bad && range->offset <= INT64_MAX && range->length <= INT64_MAX - range->offset);
 }
 
+static void code_touch(themis_proto_coder_t *coder, themis_proto_touch_t *touch)
+{
+    themis_proto_code_u64(coder, &touch->object);
+    code_capability(coder, &touch->capability);
+    themis_proto_code_u64(coder, &touch->modified);
+}
+
 static void code_object(themis_proto_coder_t *coder, themis_proto_object_t *object)
 {
     themis_proto_code_u64(coder, &object->object);

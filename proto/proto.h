@@ -52,6 +52,7 @@ enum {
     X(MAP, 39, map, mapped)          /* where an object's bytes are in the server's memory, for direct access */       \
     X(UNMAP, 40, unmap, none)        /* the client needs that no longer */                                             \
     X(SEGMENT, 41, segment, segment) /* a part of the server's memory; a descriptor comes with the reply */            \
+    X(TOUCH, 42, touch, none)        /* sets the time of an object's last change; success also if there is none */     \
     X(LOCK, 48, lock, granted)       /* byte-range lock, at the file's first server; waits or refuses */               \
     X(UNLOCK, 49, lock, none)                                                                                          \
     X(COUNTER, 50, counter, counted) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
@@ -263,7 +264,14 @@ typedef struct themis_proto_range {
     uint64_t offset, length;
 } themis_proto_range_t;
 
-/* All bodies about an object begin with these two. */
+typedef struct themis_proto_touch {
+    uint64_t object;
+    themis_proto_capability_t capability;
+    uint64_t modified; /* ns since 1970 */
+} themis_proto_touch_t;
+
+/* All bodies about an object begin with these two. A SYNC of object 0 is for the names of the server alone, and needs
+ * no capability. */
 typedef struct themis_proto_object {
     uint64_t object;
     themis_proto_capability_t capability;
@@ -401,6 +409,7 @@ typedef union themis_proto_body {
     themis_proto_io_t io;
     themis_proto_io_done_t io_done;
     themis_proto_resize_t resize;
+    themis_proto_touch_t touch;
     themis_proto_range_t range;
     themis_proto_object_t object;
     themis_proto_unmap_t unmap;

@@ -107,7 +107,7 @@ static themis_status_t request_serve_by_kind(themis_server_request_t *request, i
         themis_server_session_requests_serve(request);
     else if (opcode >= THEMIS_OP_STATUS)
         themis_server_control_requests_serve(request);
-    else if (opcode >= THEMIS_OP_MAP)
+    else if (opcode >= THEMIS_OP_MAP && opcode <= THEMIS_OP_SEGMENT)
         themis_server_direct_requests_serve(request);
     else if (opcode >= THEMIS_OP_READ)
         themis_server_object_requests_serve(request);

@@ -22,6 +22,8 @@ static themis_status_t object_serve(themis_server_request_t *request, themis_sto
     case THEMIS_OP_ALLOCATE:
         range = (themis_store_extent_t){body->range.offset, body->range.length};
         return themis_store_allocate(store, object, &range);
+    case THEMIS_OP_TOUCH:
+        return themis_store_set_modified(store, object, body->touch.modified);
     case THEMIS_OP_SYNC:
         return themis_store_sync(store, object);
     case THEMIS_OP_SIZE:
@@ -92,6 +94,8 @@ static uint32_t rights_needed(unsigned opcode, const themis_proto_capability_t *
         return THEMIS_PROTO_RIGHT_SIZE;
     case THEMIS_OP_DESTROY:
         return THEMIS_PROTO_RIGHT_DESTROY;
+    case THEMIS_OP_TOUCH:
+        return THEMIS_PROTO_RIGHT_TOUCH;
     default: /* SYNC: one of both */
         return capability->rights & THEMIS_PROTO_RIGHT_WRITE ? THEMIS_PROTO_RIGHT_WRITE : THEMIS_PROTO_RIGHT_READ;
     }
@@ -108,6 +112,10 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     themis_proto_body_t reply = {.size = {0}};
     themis_store_object_t *object;
 
+    if (opcode == THEMIS_OP_SYNC && id == 0) {
+        themis_server_reply_send(request, themis_server_namespace_sync(server->names), &reply, NULL);
+        return;
+    }
     themis_status_t status = themis_server_access_object(server->capabilities, &request->session->identity, id,
                                                          capability, rights_needed(opcode, capability));
     if (status == THEMIS_OK && opcode == THEMIS_OP_SYNC)

@@ -406,6 +406,14 @@ static themis_status_t arena_size(themis_store_t *store, object_t *object, themi
     return THEMIS_OK;
 }
 
+static themis_status_t arena_set_modified(themis_store_t *store, object_t *object, uint64_t modified)
+{
+    pthread_mutex_lock(&object->lock);
+    themis_store_arena_object_set_modified(object, modified);
+    pthread_mutex_unlock(&object->lock);
+    return THEMIS_OK;
+}
+
 /* With the object's lock held, as extents must not change. Without a sync the kernel writes a mapped file some time. */
 static themis_status_t arena_sync(themis_store_t *store, object_t *object)
 {
@@ -467,6 +475,7 @@ static const themis_store_ops_t arena_ops = {.name = "arena",
                                              .truncate = arena_truncate,
                                              .allocate = arena_allocate,
                                              .size = arena_size,
+                                             .set_modified = arena_set_modified,
                                              .sync = arena_sync,
                                              .remove = arena_remove,
                                              .usage = arena_usage,

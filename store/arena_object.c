@@ -51,6 +51,14 @@ void themis_store_arena_object_raise(themis_store_object_t *object, uint64_t end
     }
 }
 
+void themis_store_arena_object_set_modified(themis_store_object_t *object, uint64_t modified)
+{
+    themis_store_arena_object_fold(object);
+    object->modified = modified;
+    if (object->cell)
+        atomic_store(&object->cell->shared->modified, modified);
+}
+
 void themis_store_arena_object_detach_cell(themis_store_object_t *object)
 {
     themis_store_arena_cell_t *cell = object->cell;

@@ -68,6 +68,8 @@ themis_store_arena_extent_t *themis_store_arena_object_extent(const themis_store
 void themis_store_arena_object_fold(themis_store_object_t *object);
 /* Raises the end, for those who access the object directly as well, and sets the modification time. */
 void themis_store_arena_object_raise(themis_store_object_t *object, uint64_t end);
+/* For those who access the object directly as well. */
+void themis_store_arena_object_set_modified(themis_store_object_t *object, uint64_t modified);
 /* Folds, and takes the cell away from the object. */
 void themis_store_arena_object_detach_cell(themis_store_object_t *object);
 /* What a window of `generation` wrote at this byte and beyond has been cut away since. UINT64_MAX: nothing was. */

@@ -305,6 +305,15 @@ static themis_status_t posix_size(themis_store_t *store, object_t *object, themi
     return THEMIS_OK;
 }
 
+static themis_status_t posix_set_modified(themis_store_t *store, object_t *object, uint64_t modified)
+{
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT},
+        {.tv_sec = (time_t)(modified / THEMIS_NS_PER_S), .tv_nsec = (long)(modified % THEMIS_NS_PER_S)}};
+
+    return futimens(object->fd, times) < 0 ? object_failed(object, "set the time of") : THEMIS_OK;
+}
+
 static int directory_sync(const posix_store_t *store, const char *name)
 {
     int fd = openat(store->directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -395,6 +404,7 @@ static const themis_store_ops_t posix_ops = {.name = "posix",
                                              .truncate = posix_truncate,
                                              .allocate = posix_allocate,
                                              .size = posix_size,
+                                             .set_modified = posix_set_modified,
                                              .sync = posix_sync,
                                              .remove = posix_remove,
                                              .usage = posix_usage};

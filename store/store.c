@@ -84,6 +84,11 @@ themis_status_t themis_store_size(themis_store_t *store, themis_store_object_t *
     return store->ops->size(store, object, size);
 }
 
+themis_status_t themis_store_set_modified(themis_store_t *store, themis_store_object_t *object, uint64_t modified)
+{
+    return store->ops->set_modified(store, object, modified);
+}
+
 themis_status_t themis_store_sync(themis_store_t *store, themis_store_object_t *object)
 {
     return store->ops->sync(store, object);

@@ -120,6 +120,7 @@ typedef struct themis_store_ops {
     themis_status_t (*allocate)(themis_store_t *store, themis_store_object_t *object,
                                 const themis_store_extent_t *range);
     themis_status_t (*size)(themis_store_t *store, themis_store_object_t *object, themis_store_size_t *size);
+    themis_status_t (*set_modified)(themis_store_t *store, themis_store_object_t *object, uint64_t modified);
     themis_status_t (*sync)(themis_store_t *store, themis_store_object_t *object);
     themis_status_t (*remove)(themis_store_t *store, uint64_t id);
     themis_status_t (*usage)(themis_store_t *store, themis_store_usage_t *usage);
@@ -170,6 +171,8 @@ themis_status_t themis_store_truncate(themis_store_t *store, themis_store_object
 themis_status_t themis_store_allocate(themis_store_t *store, themis_store_object_t *object,
                                       const themis_store_extent_t *range);
 themis_status_t themis_store_size(themis_store_t *store, themis_store_object_t *object, themis_store_size_t *size);
+/* Sets the time of the last change, in ns since 1970; the next change sets it again. */
+themis_status_t themis_store_set_modified(themis_store_t *store, themis_store_object_t *object, uint64_t modified);
 themis_status_t themis_store_sync(themis_store_t *store, themis_store_object_t *object);
 /* Removes an object; success also if it does not exist. */
 themis_status_t themis_store_remove(themis_store_t *store, uint64_t id);

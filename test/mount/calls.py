@@ -72,6 +72,12 @@ def attributes():
     later = time.time_ns() + 3600 * 10**9
     os.utime(at("made"), ns=(later, later))
     assert os.stat(at("made")).st_mtime_ns == later
+    write("made", b"bytes")
+    os.utime(at("made"), ns=(10**18, 10**18))
+    assert os.stat(at("made")).st_mtime_ns == 10**18
+    before = time.time_ns()
+    write("made", b"others")
+    assert before - 10**9 < os.stat(at("made")).st_mtime_ns < later
     assert os.stat(at("made")).st_ino == found.st_ino
     os.rename(at("made"), at("renamed"))
     assert os.stat(at("renamed")).st_ino == found.st_ino

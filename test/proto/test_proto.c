@@ -407,8 +407,8 @@ END_TEST
 START_TEST(capabilities)
 {
     static const themis_proto_opcode_t opcodes[] = {
-        THEMIS_OP_READ, THEMIS_OP_WRITE, THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,   THEMIS_OP_SYNC,
-        THEMIS_OP_MAP,  THEMIS_OP_LOCK,  THEMIS_OP_UNLOCK,   THEMIS_OP_COUNTER,  THEMIS_OP_DESTROY};
+        THEMIS_OP_READ, THEMIS_OP_WRITE, THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,    THEMIS_OP_SYNC,
+        THEMIS_OP_MAP,  THEMIS_OP_LOCK,  THEMIS_OP_UNLOCK,   THEMIS_OP_COUNTER,  THEMIS_OP_DESTROY, THEMIS_OP_TOUCH};
     static const themis_proto_capability_t capability = {
         .rights = 129, .uid = 7, .expires = 8, .mac = "0123456789abcde"};
     const themis_proto_run_t run = {0, 1, 1, 1};

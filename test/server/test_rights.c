@@ -15,8 +15,8 @@
 enum { ALICE = 4001, MALLORY = 65534, BYTES = 8192 };
 
 static const themis_proto_opcode_t object_opcodes[] = {
-    THEMIS_OP_READ, THEMIS_OP_WRITE,   THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,   THEMIS_OP_SYNC,
-    THEMIS_OP_MAP,  THEMIS_OP_DESTROY, THEMIS_OP_LOCK,     THEMIS_OP_UNLOCK,   THEMIS_OP_COUNTER};
+    THEMIS_OP_READ, THEMIS_OP_WRITE,   THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,    THEMIS_OP_SYNC,
+    THEMIS_OP_MAP,  THEMIS_OP_DESTROY, THEMIS_OP_LOCK,     THEMIS_OP_UNLOCK,   THEMIS_OP_COUNTER, THEMIS_OP_TOUCH};
 enum { OBJECT_OPCODES = sizeof object_opcodes / sizeof *object_opcodes };
 
 static themis_server_t *server;
@@ -285,10 +285,10 @@ START_TEST(a_right_allows_its_requests_and_no_others)
     static const struct {
         themis_proto_opcode_t opcode;
         int reader, writer;
-    } cases[] = {{THEMIS_OP_READ, 1, 0},     {THEMIS_OP_WRITE, 0, 1},  {THEMIS_OP_ALLOCATE, 0, 1},
-                 {THEMIS_OP_TRUNCATE, 0, 1}, {THEMIS_OP_SIZE, 1, 1},   {THEMIS_OP_SYNC, 1, 1},
-                 {THEMIS_OP_MAP, 0, 0},      {THEMIS_OP_LOCK, 1, 1},   {THEMIS_OP_UNLOCK, 1, 1},
-                 {THEMIS_OP_COUNTER, 1, 1},  {THEMIS_OP_DESTROY, 0, 0}};
+    } cases[] = {{THEMIS_OP_READ, 1, 0},     {THEMIS_OP_WRITE, 0, 1},   {THEMIS_OP_ALLOCATE, 0, 1},
+                 {THEMIS_OP_TRUNCATE, 0, 1}, {THEMIS_OP_SIZE, 1, 1},    {THEMIS_OP_SYNC, 1, 1},
+                 {THEMIS_OP_MAP, 0, 0},      {THEMIS_OP_LOCK, 1, 1},    {THEMIS_OP_UNLOCK, 1, 1},
+                 {THEMIS_OP_COUNTER, 1, 1},  {THEMIS_OP_DESTROY, 0, 0}, {THEMIS_OP_TOUCH, 0, 1}};
     themis_proto_attr_t reader, writer;
 
     file_of_alice("/r", 0604);

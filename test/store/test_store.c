@@ -127,6 +127,21 @@ START_TEST(truncation_cuts_and_grows)
 }
 END_TEST
 
+START_TEST(a_time_that_is_set_holds_until_the_next_write)
+{
+    open_store(_i, 64 * MIB, 0);
+    put(1, 0, 10, 'a');
+    themis_store_object_t *object;
+    ck_assert_int_eq(themis_store_open(store, 1, 0, THEMIS_STORE_COMMON, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_set_modified(store, object, UINT64_C(1234567890123456789)), THEMIS_OK);
+    themis_store_close(store, object);
+    ck_assert_uint_eq(size_of(1).modified, UINT64_C(1234567890123456789));
+    put(1, 0, 10, 'b');
+    ck_assert_uint_gt(size_of(1).modified, UINT64_C(1234567890123456789));
+    close_store();
+}
+END_TEST
+
 START_TEST(files_beyond_a_tebibyte_are_sparse)
 {
     uint64_t far = (UINT64_C(1) << 41) + 12345;
@@ -472,11 +487,11 @@ int main(void)
     test_case(suite, "all stores", 60, NULL, NULL,
               TESTS({bytes_come_back, count}, {holes_read_as_zeros, count},
                     {space_that_was_used_before_shows_nothing_old, count}, {a_failed_write_shows_nothing_old, count},
-                    {truncation_cuts_and_grows, count}, {files_beyond_a_tebibyte_are_sparse, count},
-                    {allocation_reserves_and_keeps, count}, {an_object_that_is_not_there, count},
-                    {a_removed_object_lives_until_closed, count}, {random_writes_match_an_array, count},
-                    {scattered_extents_in_one_window, count}, {neighbours_write_one_object_at_once, count},
-                    {objects_come_and_go_at_once, count}));
+                    {truncation_cuts_and_grows, count}, {a_time_that_is_set_holds_until_the_next_write, count},
+                    {files_beyond_a_tebibyte_are_sparse, count}, {allocation_reserves_and_keeps, count},
+                    {an_object_that_is_not_there, count}, {a_removed_object_lives_until_closed, count},
+                    {random_writes_match_an_array, count}, {scattered_extents_in_one_window, count},
+                    {neighbours_write_one_object_at_once, count}, {objects_come_and_go_at_once, count}));
     test_case(suite, "arena", 60, NULL, NULL,
               TESTS({a_full_arena_keeps_what_was_written, 2}, {a_failed_allocation_keeps_nothing, 2},
                     {an_arena_holds_many_small_objects, 2}, {an_arena_is_touched_ahead_by_what_was_asked, 2},
