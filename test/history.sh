@@ -114,6 +114,8 @@ log=$(grep -l '"job":"queued-job"' "$history"/*/*.jsonl | head -n 1)
 mkdir -p "$T/broken/7"
 {
     echo '{"version":2,"application":"new"}'
+    printf '{"version":1,\000"application":"zero"}\n'
+    head -c 40000 /dev/zero | tr '\000' x && echo
     sed -n 's/"application":"queued"/"application":"good"/p' "$log"
     echo '{"version":1,"application":"ha'
     sed -n 's/"application":"queued"/"application":"late"/p' "$log" | tr -d '\n' | head -c 300
@@ -121,7 +123,7 @@ mkdir -p "$T/broken/7"
 history=$T/broken
 check "what is no record is skipped" holds 'length == 1 and .[0].application == "good"'
 limit 20 themis history --directory "$history" >/dev/null 2>"$T/err"
-check "the first such line is named, and its version" grep -q '2 lines are skipped; the first: .*/7/s-1.jsonl:1: .*version 2' "$T/err"
+check "the first such line is named, and its version" grep -q '4 lines are skipped; the first: .*/7/s-1.jsonl:1: .*version 2' "$T/err"
 history=$T/history
 
 # --- a server that is killed loses the last interval only
