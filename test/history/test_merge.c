@@ -148,6 +148,27 @@ START_TEST(series_add_up)
 }
 END_TEST
 
+/* Times that a double cannot tell apart: the sum ends. */
+START_TEST(tiny_intervals_add_up)
+{
+    static const double intervals[] = {1e-9, 1e-6, 1e-5, 3e-5, 1e-4, 1};
+    themis_history_series_t sum, other;
+
+    for (size_t i = 0; i < 6; i++)
+        for (size_t k = 0; k < 6; k++) {
+            themis_history_sample_t moved = {.written_bytes = 4000};
+            ck_assert_int_eq(themis_history_series_make(&sum, 2.5e11, intervals[i], 64), THEMIS_OK);
+            ck_assert_int_eq(themis_history_series_make(&other, 2.5e11, intervals[k], 64), THEMIS_OK);
+            for (int n = 0; n < 64; n++)
+                ck_assert_int_eq(themis_history_series_add(&other, 2.5e11 + n * intervals[k], &moved), THEMIS_OK);
+            ck_assert_int_eq(themis_history_series_add_all(&sum, &other), THEMIS_OK);
+            ck_assert_uint_le(sum.count, 64);
+            themis_history_series_release(&sum);
+            themis_history_series_release(&other);
+        }
+}
+END_TEST
+
 START_TEST(servers_are_added_up)
 {
     themis_history_entry_t entry[4] = {
@@ -267,7 +288,8 @@ int main(void)
               TESTS({series_round_trip, 1}, {record_with_series_refused, sizeof bad / sizeof *bad},
                     {too_many_samples_are_refused, 1}));
     test_case(suite, "merge", 20, NULL, NULL,
-              TESTS({series_add_up, 1}, {servers_are_added_up, 1}, {phases_are_those_of_the_sum, 1},
-                    {series_are_loaded, 1}, {the_last_copy_counts, 3}, {a_restarted_server_goes_on, 1}));
+              TESTS({series_add_up, 1}, {tiny_intervals_add_up, 1}, {servers_are_added_up, 1},
+                    {phases_are_those_of_the_sum, 1}, {series_are_loaded, 1}, {the_last_copy_counts, 3},
+                    {a_restarted_server_goes_on, 1}));
     return test_run(suite);
 }
