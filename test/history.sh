@@ -81,7 +81,10 @@ checkpoints direct 10 1.5 8
 recorded direct 10 8 1
 THEMIS_APPLICATION='caf\xc3\xa9 "1", <b>' THEMIS_JOB=own limit 60 ranks 4 "$THEMIS_BUILD/examples/btio" -n 32 themis:/own >/dev/null
 await holds 'length == 1' --job own
-check "metrics count the records" sh -c 'curl -s --max-time 10 "http://127.0.0.1:$1/metrics" | grep -E "^themis_history_records_total [1-9]"' sh "$metrics"
+curl -s --max-time 10 "http://127.0.0.1:$metrics/metrics" >"$T/metrics"
+check "metrics count the records" grep -E '^themis_history_records_total [1-9]' "$T/metrics"
+check "their bytes" grep -E '^themis_history_written_bytes_total [1-9]' "$T/metrics"
+check "and those that are lost" grep -x 'themis_history_dropped_records_total 0' "$T/metrics"
 
 # --- what the tool makes of it
 check "a list" shows "N-1 .* queued  *queued-job"
