@@ -144,14 +144,22 @@ static uint32_t sources_count(const entry_t *entry, size_t count)
     return sources;
 }
 
+static void series_load(entry_t *entry, size_t count, const themis_history_loader_t *loader)
+{
+    for (size_t i = 0; i < count && loader; i++)
+        if (entry[i].series.count == 0)
+            loader->load(loader->arg, &entry[i]);
+}
+
 /* Makes `count` entries, at least 2, one: the first. The others are to be forgotten. */
-static themis_status_t group_join(entry_t *entry, size_t count)
+static themis_status_t group_join(entry_t *entry, size_t count, const themis_history_loader_t *loader)
 {
     themis_history_series_t total;
     themis_history_phases_t phases;
     record_t *record = &entry->record;
-    themis_status_t status = series_sum(entry, count, &total);
 
+    series_load(entry, count, loader);
+    themis_status_t status = series_sum(entry, count, &total);
     if (status == THEMIS_OK && (status = themis_history_phases_find(&total, &phases, NULL)) != THEMIS_OK)
         themis_history_series_release(&total);
     if (status != THEMIS_OK)
@@ -167,6 +175,8 @@ static themis_status_t group_join(entry_t *entry, size_t count)
     }
     themis_history_series_release(&entry->series);
     entry->series = total;
+    if (loader)
+        themis_history_series_release(&entry->series);
     return THEMIS_OK;
 }
 
@@ -182,7 +192,7 @@ static size_t group_length(const entry_t *entry, size_t count)
     return length;
 }
 
-themis_status_t themis_history_merge(entry_t *entry, size_t *count)
+themis_status_t themis_history_merge(entry_t *entry, size_t *count, const themis_history_loader_t *loader)
 {
     themis_status_t status = THEMIS_OK;
     size_t kept = 0, length;
@@ -191,7 +201,7 @@ themis_status_t themis_history_merge(entry_t *entry, size_t *count)
     *count = copies_drop(entry, *count);
     for (size_t i = 0; i < *count; i += length) {
         length = status == THEMIS_OK ? group_length(&entry[i], *count - i) : 1;
-        if (length > 1 && (status = group_join(&entry[i], length)) != THEMIS_OK)
+        if (length > 1 && (status = group_join(&entry[i], length, loader)) != THEMIS_OK)
             length = 1;
         if (length == 1)
             entry[i].record.servers = entry[i].record.servers ? entry[i].record.servers : 1;

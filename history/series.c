@@ -145,7 +145,7 @@ static themis_status_t sample_spread(themis_history_series_t *series, double beg
 
         if (next - at < close * series->interval) /* times since 1970 are not exact */
             next += series->interval;
-        if (end - next < close * series->interval)
+        if (!(next > at) || end - next < close * series->interval)
             next = end;
         themis_history_sample_t part = sample_part(moved, &left, next < end ? (next - at) / (end - begin) : 1);
         status = themis_history_series_add(series, at + (next - at) / 2, &part);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Fuzzes what peers can send: messages (test/fuzz/proto.c), frames of the transport (frames.c), and the shared memory of
-# a local connection (ring.c). A few seconds each; FUZZ_SECONDS=600 for a long run. New inputs stay in BUILD/fuzz.
+# a local connection (ring.c); and what files can hold: records of jobs (history.c). A few seconds each; FUZZ_SECONDS=600
+# for a long run. New inputs stay in BUILD/fuzz.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -42,6 +43,8 @@ if ! command -v clang >/dev/null 2>&1; then
 fi
 seed proto
 fuzz "messages" proto proto/*.c util/status.c util/utf8.c
+seed history
+fuzz "records of jobs" history history/*.c -ljansson -lm
 fuzz "shared memory" ring net/local/channel.c net/local/passing.c net/local/reader.c net/local/ring.c net/local/writer.c
 fuzz "frames" frames net/*.c net/*/*.c util/status.c util/clock.c util/log.c -lxxhash
 finish

@@ -81,7 +81,10 @@ checkpoints direct 10 1.5 8
 recorded direct 10 8 1
 THEMIS_APPLICATION='caf\xc3\xa9 "1", <b>' THEMIS_JOB=own limit 60 ranks 4 "$THEMIS_BUILD/examples/btio" -n 32 themis:/own >/dev/null
 await holds 'length == 1' --job own
-check "metrics count the records" sh -c 'curl -s --max-time 10 "http://127.0.0.1:$1/metrics" | grep -E "^themis_history_records_total [1-9]"' sh "$metrics"
+curl -s --max-time 10 "http://127.0.0.1:$metrics/metrics" >"$T/metrics"
+check "metrics count the records" grep -E '^themis_history_records_total [1-9]' "$T/metrics"
+check "their bytes" grep -E '^themis_history_written_bytes_total [1-9]' "$T/metrics"
+check "and those that are lost" grep -x 'themis_history_dropped_records_total 0' "$T/metrics"
 
 # --- what the tool makes of it
 check "a list" shows "N-1 .* queued  *queued-job"
@@ -114,6 +117,8 @@ log=$(grep -l '"job":"queued-job"' "$history"/*/*.jsonl | head -n 1)
 mkdir -p "$T/broken/7"
 {
     echo '{"version":2,"application":"new"}'
+    printf '{"version":1,\000"application":"zero"}\n'
+    head -c 40000 /dev/zero | tr '\000' x && echo
     sed -n 's/"application":"queued"/"application":"good"/p' "$log"
     echo '{"version":1,"application":"ha'
     sed -n 's/"application":"queued"/"application":"late"/p' "$log" | tr -d '\n' | head -c 300
@@ -121,7 +126,7 @@ mkdir -p "$T/broken/7"
 history=$T/broken
 check "what is no record is skipped" holds 'length == 1 and .[0].application == "good"'
 limit 20 themis history --directory "$history" >/dev/null 2>"$T/err"
-check "the first such line is named, and its version" grep -q '2 lines are skipped; the first: .*/7/s-1.jsonl:1: .*version 2' "$T/err"
+check "the first such line is named, and its version" grep -q '4 lines are skipped; the first: .*/7/s-1.jsonl:1: .*version 2' "$T/err"
 history=$T/history
 
 # --- a server that is killed loses the last interval only

@@ -49,7 +49,7 @@ static int filter_make(settings_t *s)
     uint32_t user = UINT32_MAX, group;
 
     s->filter = (themis_tools_history_filter_t){
-        .application = s->application, .job = s->job, .user = -1, .since = 0, .until = INFINITY};
+        .application = s->application, .job = s->job, .name = s->name, .user = -1, .since = 0, .until = INFINITY};
     if (s->user) {
         if (strchr(s->user, ':') || themis_tools_owner_parse(s->user, &user, &group) != THEMIS_TOOLS_OK)
             return themis_tools_misuse("--user %s: not a user", s->user);
@@ -60,26 +60,6 @@ static int filter_make(settings_t *s)
     if (s->until && result == THEMIS_TOOLS_OK)
         result = time_read("until", s->until, &s->filter.until);
     return result;
-}
-
-static int is_named(const settings_t *s, const themis_history_record_t *record)
-{
-    return strcmp(record->job, s->name) == 0 || strcmp(record->application, s->name) == 0;
-}
-
-/* Leaves only what has the name: of a job, or else of an application. */
-static int named_keep(const settings_t *s, themis_tools_history_t *history)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < history->count; i++) {
-        if (is_named(s, &history->entry[i].record))
-            history->entry[kept++] = history->entry[i];
-        else
-            themis_history_series_release(&history->entry[i].series);
-    }
-    history->count = kept;
-    return kept > 0 ? THEMIS_TOOLS_OK : themis_tools_error("there is no record of a job or application %s", s->name);
 }
 
 static int details_print(const themis_tools_history_t *history)
@@ -145,8 +125,8 @@ static int run_history(int argc, char **argv)
     int result = filter_make(&s);
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_history_read(&history, &s.directories, &s.filter);
-    if (result == THEMIS_TOOLS_OK && s.name)
-        result = named_keep(&s, &history);
+    if (result == THEMIS_TOOLS_OK && s.name && history.count == 0)
+        result = themis_tools_error("there is no record of a job or application %s", s.name);
     if (result == THEMIS_TOOLS_OK)
         result = show(&s, &history, plot);
     themis_tools_history_release(&history);

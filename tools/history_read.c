@@ -14,14 +14,25 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = THEMIS_HISTORY_RECORD_MOST + 2 };
 
+/* An entry's place is the number of its file times this, and where its line begins. */
+static const uint64_t file_places = UINT64_C(1) << 44;
+
 typedef themis_tools_history_t history_t;
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-static void line_skip(history_t *h, const char *path, size_t line, const char *reason)
+/* A file that is being read, and the line in it. */
+typedef struct reading {
+    const char *path;
+    uint32_t source;
+    size_t line;
+    uint64_t place;
+} reading_t;
+
+static void line_skip(history_t *h, const reading_t *r, const char *reason)
 {
     if (h->skipped++ == 0)
-        snprintf(h->fault, sizeof h->fault, "%s:%zu: %s", path, line, reason);
+        snprintf(h->fault, sizeof h->fault, "%s:%zu: %s", r->path, r->line, reason);
 }
 
 static int is_wanted(const history_t *h, const themis_history_record_t *record)
@@ -30,6 +41,7 @@ static int is_wanted(const history_t *h, const themis_history_record_t *record)
 
     return (!f->application || strcmp(f->application, record->application) == 0) &&
            (!f->job || strcmp(f->job, record->job) == 0) && (f->user < 0 || f->user == record->user) &&
+           (!f->name || strcmp(f->name, record->job) == 0 || strcmp(f->name, record->application) == 0) &&
            record->end >= f->since && record->start <= f->until;
 }
 
@@ -41,18 +53,35 @@ static int may_be_wanted(const history_t *h, const char *line, size_t length)
     if (memchr(line, '\\', length))
         return 1;
     return (!f->application || memmem(line, length, f->application, strlen(f->application))) &&
-           (!f->job || memmem(line, length, f->job, strlen(f->job)));
+           (!f->job || memmem(line, length, f->job, strlen(f->job))) &&
+           (!f->name || memmem(line, length, f->name, strlen(f->name)));
 }
 
-static int line_take(history_t *h, const char *path, size_t number, const char *line, size_t length, uint32_t source)
+/* Cuts the series off the line, where it comes last, as servers write it: most of a record is series, and few are
+ * needed. Returns the length of what is left, an object without it. */
+static size_t series_cut(char *line, size_t length)
 {
-    themis_history_entry_t entry = {.source = source};
+    static const char key[] = ",\"series\":{"; /* not in a name, where quotes are escaped */
+    char *series = memmem(line, length, key, sizeof key - 1);
+    const char *end = series ? memchr(series, '}', length - (size_t)(series - line)) : NULL;
+
+    if (!end || end + 2 != line + length || end[1] != '}')
+        return length;
+    *series = '}';
+    return (size_t)(series - line) + 1;
+}
+
+static int line_take(history_t *h, const reading_t *r, char *line, size_t length)
+{
+    themis_history_entry_t entry = {.source = r->source, .place = r->place};
     char error[256];
 
     if (length == 0 || !may_be_wanted(h, line, length))
         return THEMIS_TOOLS_OK;
+    if (!h->filter.name)
+        length = series_cut(line, length);
     if (themis_history_record_decode(line, length, &entry.record, &entry.series, error, sizeof error) != THEMIS_OK) {
-        line_skip(h, path, number, error);
+        line_skip(h, r, error);
         return THEMIS_TOOLS_OK;
     }
     void *room = is_wanted(h, &entry.record)
@@ -76,26 +105,63 @@ static void line_pass(FILE *file)
         ;
 }
 
-static int lines_read(history_t *h, FILE *file, const char *path, uint32_t source)
+static int lines_read(history_t *h, FILE *file, reading_t *r)
 {
     static char line[LINE_BYTES];
     int result = THEMIS_TOOLS_OK;
 
-    for (size_t number = 1; result == THEMIS_TOOLS_OK && fgets(line, sizeof line, file); number++) {
+    for (r->line = 1; result == THEMIS_TOOLS_OK && fgets(line, sizeof line, file); r->line++) {
         size_t length = strlen(line);
         int whole = length > 0 && line[length - 1] == '\n';
 
         if (whole) {
-            result = line_take(h, path, number, line, length - 1, source);
+            result = line_take(h, r, line, length - 1);
+            r->place += length;
         } else if (!feof(file)) {
-            line_skip(h, path, number, "a line that is too long, or has zeros");
-            line_pass(file);
+            line_skip(h, r, "a line that is too long, or has zeros");
+            if (ftello(file) - (off_t)(r->place % file_places) == LINE_BYTES - 1) /* else its end has been read */
+                line_pass(file);
+            r->place = r->place / file_places * file_places + (uint64_t)ftello(file);
         }
     }
     return result;
 }
 
+/* Reads the series of an entry from where it was found; there is none if the file has gone or changed. */
+static void on_load(void *arg, themis_history_entry_t *entry)
+{
+    static char line[LINE_BYTES];
+    const history_t *h = arg;
+    themis_history_record_t record;
+    themis_history_series_t series;
+    char error[256];
+    FILE *file = fopen(h->file[entry->place / file_places], "re");
+
+    if (!file)
+        return;
+    if (fseeko(file, (off_t)(entry->place % file_places), SEEK_SET) == 0 && fgets(line, sizeof line, file) &&
+        themis_history_record_decode(line, strlen(line), &record, &series, error, sizeof error) == THEMIS_OK) {
+        if (record.start == entry->record.start && strcmp(record.job, entry->record.job) == 0)
+            entry->series = series;
+        else
+            themis_history_series_release(&series);
+    }
+    fclose(file);
+}
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* Appends a text; 0: no memory. */
+static int text_add(char ***texts, size_t *count, size_t *capacity, const char *text, size_t length)
+{
+    char **room = themis_tools_array_room(*texts, *count, capacity, sizeof **texts);
+
+    if (!room)
+        return 0;
+    *texts = room;
+    room[*count] = strndup(text, length);
+    return room[*count] && ++*count;
+}
 
 /* The number of the server of this name; a new one gets the next. UINT32_MAX: no memory. */
 static uint32_t source_find(history_t *h, const char *name, size_t length)
@@ -103,12 +169,7 @@ static uint32_t source_find(history_t *h, const char *name, size_t length)
     for (size_t i = 0; i < h->sources; i++)
         if (strlen(h->source[i]) == length && strncmp(h->source[i], name, length) == 0)
             return (uint32_t)i;
-    void *room = themis_tools_array_room(h->source, h->sources, &h->source_capacity, sizeof *h->source);
-    if (!room)
-        return UINT32_MAX;
-    h->source = room;
-    h->source[h->sources] = strndup(name, length);
-    return h->source[h->sources] ? (uint32_t)h->sources++ : UINT32_MAX;
+    return text_add(&h->source, &h->sources, &h->source_capacity, name, length) ? (uint32_t)h->sources - 1 : UINT32_MAX;
 }
 
 /* Bytes of the server's name in that of a file: NAME-SECONDS.jsonl, NAME.NUMBER.running; 0: it is another file. */
@@ -125,10 +186,11 @@ static size_t name_length(const char *file)
 
 static int file_read(history_t *h, const char *path, uint32_t source)
 {
+    reading_t r = {.path = path, .source = source, .place = h->files * file_places};
     struct stat status;
     FILE *file;
 
-    if (source == UINT32_MAX)
+    if (source == UINT32_MAX || !text_add(&h->file, &h->files, &h->file_capacity, path, strlen(path)))
         return themis_tools_error("out of memory");
     file = fopen(path, "re");
     if (!file) /* it may have been replaced or removed meanwhile */
@@ -137,7 +199,7 @@ static int file_read(history_t *h, const char *path, uint32_t source)
     h->readable = 1;
     /* nothing that ended later is in it */
     if (fstat(fileno(file), &status) != 0 || (double)status.st_mtime + 1 >= h->filter.since)
-        result = lines_read(h, file, path, source);
+        result = lines_read(h, file, &r);
     fclose(file);
     return result;
 }
@@ -246,6 +308,8 @@ static int start_compare(const void *a, const void *b)
 
 static int entries_finish(history_t *h)
 {
+    const themis_history_loader_t loader = {on_load, h};
+
     if (h->skipped == 1)
         themis_tools_note("one line is skipped: %s", h->fault);
     else if (h->skipped > 1)
@@ -254,7 +318,7 @@ static int entries_finish(history_t *h)
         return themis_tools_error("there are no records that you may read");
     if (h->count == 0)
         return THEMIS_TOOLS_OK;
-    if (themis_history_merge(h->entry, &h->count) != THEMIS_OK)
+    if (themis_history_merge(h->entry, &h->count, h->filter.name ? NULL : &loader) != THEMIS_OK)
         return themis_tools_error("out of memory");
     qsort(h->entry, h->count, sizeof *h->entry, start_compare);
     return THEMIS_TOOLS_OK;
@@ -282,7 +346,10 @@ void themis_tools_history_release(history_t *h)
         themis_history_series_release(&h->entry[i].series);
     for (size_t i = 0; i < h->sources; i++)
         free(h->source[i]);
+    for (size_t i = 0; i < h->files; i++)
+        free(h->file[i]);
     free(h->entry);
+    free(h->file);
     free(h->source);
     *h = (history_t){0};
 }

@@ -7,6 +7,7 @@
 
 typedef struct themis_tools_history_filter {
     const char *application, *job; /* NULL: all */
+    const char *name;              /* of a job or an application; NULL: all. With a name there are series */
     int64_t user;                  /* -1: all */
     double since, until;           /* s since 1970: jobs that ended after, and began before; 0, INFINITY: all */
 } themis_tools_history_filter_t;
@@ -18,6 +19,8 @@ typedef struct themis_tools_history {
     themis_tools_history_filter_t filter;
     char **source; /* names of servers */
     size_t sources, source_capacity;
+    char **file; /* paths */
+    size_t files, file_capacity;
     size_t skipped; /* lines that are no record */
     int readable;   /* 1: something could be read */
     char fault[512];

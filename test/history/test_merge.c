@@ -148,20 +148,41 @@ START_TEST(series_add_up)
 }
 END_TEST
 
+/* Times that a double cannot tell apart: the sum ends. */
+START_TEST(tiny_intervals_add_up)
+{
+    static const double intervals[] = {1e-9, 1e-6, 1e-5, 3e-5, 1e-4, 1};
+    themis_history_series_t sum, other;
+
+    for (size_t i = 0; i < 6; i++)
+        for (size_t k = 0; k < 6; k++) {
+            themis_history_sample_t moved = {.written_bytes = 4000};
+            ck_assert_int_eq(themis_history_series_make(&sum, 2.5e11, intervals[i], 64), THEMIS_OK);
+            ck_assert_int_eq(themis_history_series_make(&other, 2.5e11, intervals[k], 64), THEMIS_OK);
+            for (int n = 0; n < 64; n++)
+                ck_assert_int_eq(themis_history_series_add(&other, 2.5e11 + n * intervals[k], &moved), THEMIS_OK);
+            ck_assert_int_eq(themis_history_series_add_all(&sum, &other), THEMIS_OK);
+            ck_assert_uint_le(sum.count, 64);
+            themis_history_series_release(&sum);
+            themis_history_series_release(&other);
+        }
+}
+END_TEST
+
 START_TEST(servers_are_added_up)
 {
     themis_history_entry_t entry[4] = {
-        {record_of("b", 1000, 1200), series_of(1000, 200, 20, 50), 0},
-        {record_of("b", 1005, 1199), series_of(1005, 195, 20, 50), 1},
-        {record_of("a", 10, 20), {0}, 0},
-        {record_of("b", 1501, 1600), {0}, 1},
+        {record_of("b", 1000, 1200), series_of(1000, 200, 20, 50), 0, 0},
+        {record_of("b", 1005, 1199), series_of(1005, 195, 20, 50), 1, 0},
+        {record_of("a", 10, 20), {0}, 0, 0},
+        {record_of("b", 1501, 1600), {0}, 1, 0},
     };
     size_t count = 4;
 
     entry[0].record.sharing = entry[1].record.sharing = THEMIS_HISTORY_SHARING_N_1;
     entry[1].record.io_nodes = entry[1].record.nodes = 5;
     entry[1].record.metadata_waiting = 3;
-    ck_assert_int_eq(themis_history_merge(entry, &count), THEMIS_OK);
+    ck_assert_int_eq(themis_history_merge(entry, &count, NULL), THEMIS_OK);
     ck_assert_uint_eq(count, 3); /* the third run of "b" began 301 s after the others */
     ck_assert_str_eq(entry[0].record.job, "a");
     const themis_history_record_t *sum = &entry[1].record;
@@ -184,12 +205,12 @@ END_TEST
 /* Each server has half of every phase, and one of them also writes on its own. */
 START_TEST(phases_are_those_of_the_sum)
 {
-    themis_history_entry_t entry[2] = {{record_of("b", 1000, 1400), series_of(1000, 400, 20, 500000), 0},
-                                       {record_of("b", 1000, 1400), series_of(1000, 400, 20, 500000), 1}};
+    themis_history_entry_t entry[2] = {{record_of("b", 1000, 1400), series_of(1000, 400, 20, 500000), 0, 0},
+                                       {record_of("b", 1000, 1400), series_of(1000, 400, 20, 500000), 1, 0}};
     size_t count = 2;
 
     entry[0].record.phases = (themis_history_phases_t){.count = 50, .period = 3, .volume = 3, .confidence = 1};
-    ck_assert_int_eq(themis_history_merge(entry, &count), THEMIS_OK);
+    ck_assert_int_eq(themis_history_merge(entry, &count, NULL), THEMIS_OK);
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(entry[0].record.phases.count, 20);
     ck_assert(fabs(entry[0].record.phases.period - 20) < 0.2);
@@ -198,18 +219,43 @@ START_TEST(phases_are_those_of_the_sum)
 }
 END_TEST
 
+static void on_load(void *arg, themis_history_entry_t *entry)
+{
+    ++*(int *)arg;
+    entry->series = series_of(1000, 400, 20, entry->place);
+}
+
+/* Series that are not in memory are asked for where they are needed, and do not stay. */
+START_TEST(series_are_loaded)
+{
+    themis_history_entry_t entry[3] = {{record_of("b", 1000, 1400), {0}, 0, 500000},
+                                       {record_of("b", 1000, 1400), {0}, 1, 700000},
+                                       {record_of("c", 1000, 1400), {0}, 1, 700000}};
+    int loads = 0;
+    const themis_history_loader_t loader = {on_load, &loads};
+    size_t count = 3;
+
+    ck_assert_int_eq(themis_history_merge(entry, &count, &loader), THEMIS_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_int_eq(loads, 2);
+    ck_assert_uint_eq(entry[0].record.phases.count, 20);
+    ck_assert(fabs(entry[0].record.phases.volume - 1.2e6) < 1e4);
+    ck_assert_uint_eq(entry[0].series.count + entry[1].series.count, 0);
+}
+END_TEST
+
 /* A record that was written while the job ran is replaced by later ones of the same server, whatever their order. */
 START_TEST(the_last_copy_counts)
 {
-    themis_history_entry_t entry[3] = {{record_of("b", 1000, 1200), {0}, 0},
-                                       {record_of("b", 1000, 1200), {0}, 0},
-                                       {record_of("b", 1000, 1260), {0}, 0}};
+    themis_history_entry_t entry[3] = {{record_of("b", 1000, 1200), {0}, 0, 0},
+                                       {record_of("b", 1000, 1200), {0}, 0, 0},
+                                       {record_of("b", 1000, 1260), {0}, 0, 0}};
     size_t count = 3;
 
     entry[_i % 3].record.interim = 1;
     entry[(_i + 1) % 3].record.interim = 1;
     entry[(_i + 2) % 3].record.written_bytes = 4711;
-    ck_assert_int_eq(themis_history_merge(entry, &count), THEMIS_OK);
+    ck_assert_int_eq(themis_history_merge(entry, &count, NULL), THEMIS_OK);
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(entry[0].record.written_bytes, 4711);
     ck_assert_int_eq(entry[0].record.interim, 0);
@@ -220,11 +266,12 @@ END_TEST
 /* A server was killed and started again in the middle of the job: the job has ended, and both parts count. */
 START_TEST(a_restarted_server_goes_on)
 {
-    themis_history_entry_t entry[2] = {{record_of("b", 1100, 1200), {0}, 0}, {record_of("b", 1000, 1060), {0}, 0}};
+    themis_history_entry_t entry[2] = {{record_of("b", 1100, 1200), {0}, 0, 0},
+                                       {record_of("b", 1000, 1060), {0}, 0, 0}};
     size_t count = 2;
 
     entry[1].record.interim = 1;
-    ck_assert_int_eq(themis_history_merge(entry, &count), THEMIS_OK);
+    ck_assert_int_eq(themis_history_merge(entry, &count, NULL), THEMIS_OK);
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(entry[0].record.written_bytes, 2000);
     ck_assert_int_eq(entry[0].record.interim, 0);
@@ -241,7 +288,8 @@ int main(void)
               TESTS({series_round_trip, 1}, {record_with_series_refused, sizeof bad / sizeof *bad},
                     {too_many_samples_are_refused, 1}));
     test_case(suite, "merge", 20, NULL, NULL,
-              TESTS({series_add_up, 1}, {servers_are_added_up, 1}, {phases_are_those_of_the_sum, 1},
-                    {the_last_copy_counts, 3}, {a_restarted_server_goes_on, 1}));
+              TESTS({series_add_up, 1}, {tiny_intervals_add_up, 1}, {servers_are_added_up, 1},
+                    {phases_are_those_of_the_sum, 1}, {series_are_loaded, 1}, {the_last_copy_counts, 3},
+                    {a_restarted_server_goes_on, 1}));
     return test_run(suite);
 }
