@@ -65,6 +65,20 @@ static json_t *direct_json(const themis_server_t *server, const themis_store_usa
                      (json_int_t)direct.written, "pages", pages, "huge_bytes", (json_int_t)usage->huge);
 }
 
+/* The servers that this one cannot reach. */
+static json_t *unreachable_json(const themis_server_t *server)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < server->config.count; i++) {
+        uint64_t since = themis_server_peers_lost(server, i);
+        if (since)
+            json_array_append_new(list,
+                                  json_pack("{s:I, s:f}", "index", (json_int_t)i, "since_s", (double)since * 1e-9));
+    }
+    return list;
+}
+
 /* With the lock. */
 static json_t *server_json(themis_server_t *server, const themis_store_usage_t *usage)
 {
@@ -78,7 +92,7 @@ static json_t *server_json(themis_server_t *server, const themis_store_usage_t *
     }
     themis_server_locks_usage(server->locks, &held, &waiting);
     themis_server_peers_progress(server, &known, &rounds);
-    return json_pack(
+    json_t *json = json_pack(
         "{s:o, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:I, "
         "s:I, "
         "s:I, s:o}",
@@ -93,6 +107,8 @@ static json_t *server_json(themis_server_t *server, const themis_store_usage_t *
         "locks_held", (json_int_t)held, "locks_waiting", (json_int_t)waiting, "draining", (int)server->drain.active,
         "sharing", policy_json(server), "heartbeats", (json_int_t)server->totals.heartbeats, "servers_known",
         (json_int_t)known, "exchange_rounds", (json_int_t)rounds, "direct", direct_json(server, usage));
+    json_object_set_new(json, "unreachable", unreachable_json(server));
+    return json;
 }
 
 static int is_text(const themis_proto_text_t *text, const char *word)

@@ -27,6 +27,7 @@ typedef struct peer {
     uint64_t next_id;        /* of messages */
     uint64_t warn_after;     /* ns; servers that start together find each other without a warning */
     int warned;
+    uint64_t lost; /* wall-clock ns, since when it cannot be reached, or 0; atomic */
 } peer_t;
 
 /* The table as messages, each in THEMIS_PROTO_MAX_MESSAGE bytes. */
@@ -91,6 +92,13 @@ static themis_status_t peer_hello(themis_server_t *server, peer_t *peer)
     return status == THEMIS_OK ? themis_net_send(peer->conn, bytes, length) : status;
 }
 
+static void peer_lose(peer_t *peer)
+{
+    if (peer->lost == 0)
+        __atomic_store_n(&peer->lost, themis_util_clock_wall(), __ATOMIC_RELAXED);
+    peer_disconnect(peer, themis_util_clock_now());
+}
+
 /* Returns 0 if connecting failed, possibly after CONNECT_TIMEOUT. */
 static int peer_connect(themis_server_t *server, peer_t *peer)
 {
@@ -106,6 +114,7 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
     if (status == THEMIS_OK) {
         peer->warn_after = now; /* from now on it would be lost, not late */
         peer->warned = 0;
+        __atomic_store_n(&peer->lost, 0, __ATOMIC_RELAXED);
         return 1;
     }
     if (!peer->warn_after)
@@ -115,7 +124,7 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
                     peer->host, peer->port, themis_status_string(status), (unsigned)(RETRY_AFTER / THEMIS_NS_PER_S));
         peer->warned = 1;
     }
-    peer_disconnect(peer, themis_util_clock_now());
+    peer_lose(peer);
     return 0;
 }
 
@@ -139,7 +148,7 @@ static void table_send(themis_server_t *server)
         if (may_wait)
             may_wait = peer_connect(server, peer);
         if (peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK)
-            peer_disconnect(peer, themis_util_clock_now());
+            peer_lose(peer);
     }
 }
 
@@ -400,4 +409,11 @@ int themis_server_peers_differ(const themis_server_t *server, char *text, size_t
     snprintf(text, size, "server %u, %s:%u, shares by %s", other.index, peers->list[other.index].host,
              peers->list[other.index].port, other.policy);
     return 1;
+}
+
+uint64_t themis_server_peers_lost(const themis_server_t *server, uint32_t index)
+{
+    const themis_server_peers_t *peers = server->peers;
+
+    return peers && index < peers->count ? __atomic_load_n(&peers->list[index].lost, __ATOMIC_RELAXED) : 0;
 }

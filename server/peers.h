@@ -30,4 +30,7 @@ void themis_server_peers_progress(const struct themis_server *server, uint32_t *
 /* The first known server that has shared by another policy than this one for some seconds: "server 1, HOST:PORT, shares
  * by POLICY". Returns 0, with an empty text, if there is none. With the server's lock. */
 int themis_server_peers_differ(const struct themis_server *server, char *text, size_t size);
+/* Since when this server cannot reach server `index`, in ns since 1970, as far as it has tried, which it does while
+ * there are jobs; 0: it can, or does not know. Thread-safe. */
+uint64_t themis_server_peers_lost(const struct themis_server *server, uint32_t index);
 #endif

@@ -43,6 +43,20 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 check "status with one dead server" within 1000 1 "^  $dead  $address  *DOWN" themis status
 check "shows the others" [ "$(grep -c ' arena ' "$T/out")" = 2 ]
+# since: as the others have missed it, which they notice when they send it something.
+since() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        timeout 20 themis status >"$T/out" 2>&1
+        ! grep -q "^  $dead  $address  *DOWN since $(date +%Y)-[0-9-]* [0-9:]*: it accepts no connection" "$T/out" || return 0
+        sleep 0.5
+    done
+    cat "$T/out"
+    return 1
+}
+check "and since when it is down" since
+lasts() { timeout 20 themis status --json | jq -e "[.[] | select(.reachable | not)][0].down_since_s as \$since | now - \$since > $1 and now - \$since < 60"; }
+sleep 1.5
+check "a time that does not move" lasts 1.4
 check "as JSON, too" sh -c 'themis status --json | jq -e "map(select(.reachable | not)) | length == 1 and .[0].address == \"$1\""' sh "$address"
 check "ls of what is there" within 1500 1 "server $address is DOWN: what it holds is missing" themis ls
 check "says that once" [ "$(grep -c DOWN "$T/out")" = 1 ]

@@ -2,6 +2,7 @@
 /* themis status: each server and its jobs. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/policies.h"
@@ -18,7 +19,7 @@ static double mib(const json_t *object, const char *key)
  * not answer has "error" instead. */
 static json_t *server_query(themis_t *session, uint32_t index, const char *address)
 {
-    const char *error = "DOWN: it accepts no connection";
+    const char *error = "it accepts no connection";
     int is_down = themis_tools_session_is_down(session, index, NULL);
     json_t *server = is_down ? NULL : themis_tools_json_query(session, index, "server", &error), *jobs = NULL;
 
@@ -32,15 +33,63 @@ static json_t *server_query(themis_t *session, uint32_t index, const char *addre
     return json_pack("{s:i, s:b, s:o, s:o}", "number", (int)index, "reachable", 1, "server", server, "jobs", jobs);
 }
 
+/* When the servers that answer first missed server `number`, in seconds since 1970; 0: none knows. */
+static double first_missed(const json_t *rows, double number)
+{
+    double first = 0;
+    size_t i, k;
+    json_t *row, *missed;
+
+    json_array_foreach(rows, i, row)
+    {
+        json_array_foreach(json_object_get(json_object_get(row, "server"), "unreachable"), k, missed)
+        {
+            double since = themis_tools_json_number(missed, "since_s");
+            if (themis_tools_json_number(missed, "index") == number && (first == 0 || since < first))
+                first = since;
+        }
+    }
+    return first;
+}
+
+/* Adds "down_since_s" to the rows of servers that do not answer, where it is known. */
+static void missed_add(json_t *rows)
+{
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(rows, i, row)
+    {
+        double since = json_is_true(json_object_get(row, "reachable"))
+                           ? 0
+                           : first_missed(rows, themis_tools_json_number(row, "number"));
+        if (since > 0)
+            json_object_set_new(row, "down_since_s", json_real(since));
+    }
+}
+
+/* "DOWN since DATE TIME: why" */
+static void print_down(const json_t *row)
+{
+    const char *error = themis_tools_json_text(row, "error");
+    double seconds = themis_tools_json_number(row, "down_since_s");
+    time_t since = seconds > 0 && seconds < 1e11 ? (time_t)seconds : 0;
+    char text[64] = "";
+    struct tm local;
+
+    if (since && localtime_r(&since, &local))
+        strftime(text, sizeof text, " since %Y-%m-%d %H:%M:%S", &local);
+    printf("%3.0f  %-22s DOWN%s: %s\n", themis_tools_json_number(row, "number"), themis_tools_json_text(row, "address"),
+           text, error);
+}
+
 static void print_server(const json_t *row)
 {
     const json_t *server = json_object_get(row, "server"), *sharing = json_object_get(server, "sharing"),
                  *direct = json_object_get(server, "direct");
 
     if (!json_is_true(json_object_get(row, "reachable"))) {
-        const char *error = themis_tools_json_text(row, "error");
-        printf("%3.0f  %-22s %s%s\n", themis_tools_json_number(row, "number"), themis_tools_json_text(row, "address"),
-               strncmp(error, "DOWN", 4) == 0 ? "" : "DOWN: ", error);
+        print_down(row);
         return;
     }
     printf("%3.0f  %-22s %-8s %-16s %10.0f %10.0f %10.0f %10.0f %5.0f %7.0f  %s, %s%s\n",
@@ -116,6 +165,7 @@ static int run_status(int argc, char **argv)
             result = THEMIS_TOOLS_FAILED;
         json_array_append_new(rows, row);
     }
+    missed_add(rows);
     if (as_json) {
         themis_tools_json_print(rows);
     } else {
