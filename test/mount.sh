@@ -216,7 +216,7 @@ sleep 100 3<"$M/h" &
 holder=$!
 sleep 0.2
 rm "$M/h"
-pid=$(for p in /proc/[0-9]*; do tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q "^themis mount .*$M \$" && basename "$p"; done)
+pid=$(ps ax -o pid=,args= | awk -v m="$M" '$2 == "themis" && $3 == "mount" && $NF == m { print $1 }')
 check "there is a hidden file" sh -c 'themis ls themis:/ | grep -q themis_hidden_'
 kill -TERM "$pid"
 check "SIGTERM ends the mount" sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; kill -0 "$1" 2>/dev/null || exit 0; done; exit 1' sh "$pid"
