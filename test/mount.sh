@@ -175,14 +175,17 @@ echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
 as_user sh -c 'exec 3<"$1/r" && rm -f "$1/r" && ! [ -e "$1/r" ] && [ -z "$(ls -A "$1")" ]' sh "$T/user/theirs" && echo removed
 echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
 as_user sh -c 'echo mine >"$1/m" && exec 3<"$1/r" && mv -f "$1/m" "$1/r" && [ "$(cat "$1/r")" = mine ]' sh "$T/user/theirs" && echo replaced
+echo roots >"$M/theirs/x" && chmod 666 "$M/theirs/x"
+as_user sh -c 'echo mine >"$1/m" && exec 3<"$1/m" && ! mv -f "$1/x" "$1/m" 2>/dev/null && [ "$(cat "$1/m") $(cat <&3) $(cat "$1/x")" = "mine mine roots" ] && [ "$(ls -A "$1" | tr "\n" " ")" = "m r x " ]' sh "$T/user/theirs" && echo kept
 as_user themis umount "$T/user" && echo unmounted
 U
     mkdir "$T/user" && chown 65534 "$T/user"
     if limit 60 env T="$T" M="$M" unshare -m --propagation private sh "$T/user.sh" >"$T/user.log" 2>&1 || grep -q removed "$T/user.log"; then
         check "an open file of another user is removed" grep -x removed "$T/user.log"
         check "or replaced" grep -x replaced "$T/user.log"
+        check "one that could not be replaced has its name" grep -x kept "$T/user.log"
         check "a user ends his mount" grep -x unmounted "$T/user.log"
-        sed 's/^/# /' "$T/user.log" | grep -vE '(removed|replaced|unmounted)$'
+        sed 's/^/# /' "$T/user.log" | grep -vE '(removed|replaced|kept|unmounted)$'
     else
         skip "an open file of another user is removed" "users cannot mount here: $(head -1 "$T/user.log")"
     fi
