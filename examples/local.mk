@@ -5,7 +5,7 @@ if HDF5
 EXAMPLES += examples/hdf5_slab
 endif
 EXAMPLE_CC = MPICH_CC="$(CC)" $(MPICC) $(THEMIS_CFLAGS) $(CFLAGS) -I$(srcdir)/examples
-EXTRA_DIST += examples/quickstart.sh examples/example.h examples/example.c examples/hello_mpiio.c examples/cube.c examples/btio.c \
+EXTRA_DIST += examples/themis.mount examples/quickstart.sh examples/example.h examples/example.c examples/hello_mpiio.c examples/cube.c examples/btio.c \
 	examples/checkpoint.c \
 	examples/hdf5_slab.c
 CLEANFILES += examples/hello_mpiio examples/cube examples/btio examples/checkpoint examples/hdf5_slab

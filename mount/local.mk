@@ -11,9 +11,14 @@ mount_libthemis_mount_la_SOURCES = mount/directory_operations.c mount/file_opera
 mount_libthemis_mount_la_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE_CFLAGS)
 mount_libthemis_mount_la_LIBADD = $(FUSE_LIBS)
 MOUNT_LIBS = mount/libthemis-mount.la posix/libthemis-posix.la
+sbin_SCRIPTS += mount/mount.themis
 else
 MOUNT_LIBS =
 endif
+EXTRA_DIST += mount/mount.themis.in
+CLEANFILES += mount/mount.themis
+mount/mount.themis: $(srcdir)/mount/mount.themis.in
+	$(AM_V_GEN)$(MKDIR_P) mount && sed 's|@bindir[@]|$(bindir)|' $(srcdir)/mount/mount.themis.in >$@.new && chmod +x $@.new && mv $@.new $@
 
 # Serves test/mount.sh.
 check_PROGRAMS += test/mount/doors

@@ -67,7 +67,7 @@ static void init(void *data, struct fuse_conn_info *connection)
     const themis_mount_settings_t *settings = ((themis_mount_state_t *)data)->settings;
     const unsigned plus = FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
-    /* the kernel clears S_ISUID and S_ISGID itself */
+    /* the kernel clears the set-user-ID bit of files that are written itself */
     connection->want &= ~(unsigned)(FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_SPLICE_READ);
     connection->want |= connection->capable & (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA |
                                                FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO);

@@ -167,7 +167,7 @@ static void on_wake(int signal)
 
 themis_status_t themis_mount_pool_init(themis_mount_pool_t *pool, struct fuse_session *session)
 {
-    const struct sigaction wake = {.sa_handler = on_wake}; /* without SA_RESTART: ends a read */
+    const struct sigaction wake = {.sa_handler = on_wake}; /* a read ends with it */
     pthread_condattr_t attributes;
 
     *pool = (themis_mount_pool_t){.session = session, .owner = pthread_self()};

@@ -2,6 +2,7 @@
 #include "mount/settings.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "util/config.h"
 
@@ -28,15 +29,15 @@ static const struct fuse_opt options_known[] = {OPTION("attr_timeout=%lf", attr_
                                                 FUSE_OPT_KEY("users", FUSE_OPT_KEY_DISCARD),
                                                 FUSE_OPT_KEY("nouser", FUSE_OPT_KEY_DISCARD),
                                                 FUSE_OPT_KEY("_netdev", FUSE_OPT_KEY_DISCARD),
-                                                FUSE_OPT_KEY("x-", FUSE_OPT_KEY_DISCARD),
                                                 FUSE_OPT_END};
 
 static int option_see(void *data, const char *text, int key, struct fuse_args *arguments)
 {
     themis_mount_settings_t *settings = data;
 
-    (void)text;
     (void)arguments;
+    if (strncmp(text, "x-", 2) == 0)
+        return 0; /* systemd's */
     if (key == KEY_ALLOW_OTHER)
         settings->allow_other = 1;
     return 1; /* libfuse gets it */

@@ -50,6 +50,7 @@ static int file_make(themis_posix_t *filesystem, themis_posix_node_t *node, them
     pthread_mutex_lock(&filesystem->lock);
     node->references++;
     DL_APPEND(node->files, file);
+    DL_APPEND2(filesystem->files, file, all_prev, all_next);
     pthread_mutex_unlock(&filesystem->lock);
     *result = file;
     return 0;
@@ -172,12 +173,25 @@ void themis_posix_file_release(themis_posix_file_t *file)
     themis_close(file->file);
     pthread_mutex_lock(&filesystem->lock);
     DL_DELETE(node->files, file);
+    DL_DELETE2(filesystem->files, file, all_prev, all_next);
     int removable = node->hidden && !node->files;
     pthread_mutex_unlock(&filesystem->lock);
     free(file);
     if (removable)
         themis_posix_hidden_remove(filesystem, node);
     themis_posix_release(filesystem, node, 1);
+}
+
+void themis_posix_files_close(themis_posix_t *filesystem)
+{
+    themis_posix_file_t *file, *next;
+
+    DL_FOREACH_SAFE2(filesystem->files, file, next, all_next)
+    {
+        themis_close(file->file);
+        free(file);
+    }
+    filesystem->files = NULL;
 }
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,9 @@ typedef struct themis_posix_file {
     themis_file_t *file;        /* owned */
     int writable;
     _Atomic unsigned references;
-    struct themis_posix_file *prev, *next; /* of the node's, guarded by the file system's lock */
+    /* guarded by the file system's lock */
+    struct themis_posix_file *prev, *next;         /* of the node's */
+    struct themis_posix_file *all_prev, *all_next; /* of all that are open */
 } themis_posix_file_t;
 
 /* `flags` as of open(2): access mode, O_TRUNC. ESTALE: the name has become another file's. *file: with a reference. */
@@ -30,6 +32,9 @@ int themis_posix_file_create(themis_posix_t *filesystem, const themis_posix_call
 void themis_posix_file_acquire(themis_posix_file_t *file);
 /* The last one closes it, and removes it if it is hidden. NULL is allowed. */
 void themis_posix_file_release(themis_posix_file_t *file);
+
+/* Closes all, whoever has references of them. */
+void themis_posix_files_close(themis_posix_t *filesystem);
 
 int themis_posix_file_read(themis_posix_file_t *file, void *buffer, size_t bytes, uint64_t offset, size_t *done);
 

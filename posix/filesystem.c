@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "posix/file.h"
 #include "util/clock.h"
 
 /* Another process must not hide files under the same names. */
@@ -37,6 +38,7 @@ void themis_posix_destroy(themis_posix_t *filesystem)
 {
     if (!filesystem)
         return;
+    themis_posix_files_close(filesystem);
     themis_posix_tree_free(&filesystem->tree);
     pthread_cond_destroy(&filesystem->released);
     pthread_mutex_destroy(&filesystem->lock);

@@ -26,6 +26,7 @@ typedef struct themis_posix {
     themis_posix_tree_t tree;
     struct themis_posix_claim *claims; /* in the order of arrival */
     uint64_t hidden;                   /* names that were hidden so far */
+    struct themis_posix_file *files;   /* that are open */
 } themis_posix_t;
 
 /* Who makes a call. */
@@ -36,7 +37,7 @@ typedef struct themis_posix_caller {
 } themis_posix_caller_t;
 
 int themis_posix_create(themis_t *session, themis_posix_t **filesystem);
-/* All files and directories are closed, and no call is being made. NULL is allowed. */
+/* No call is being made. Files that are still open are closed. NULL is allowed. */
 void themis_posix_destroy(themis_posix_t *filesystem);
 
 /* Wakes calls that wait, after their callers have abandoned them. */

@@ -3,6 +3,7 @@
 #include "posix/tree.h"
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 #include "util/hash_ring.h"
 
 /* Files have the numbers of their objects, others this bit. */
@@ -85,11 +86,13 @@ static themis_posix_node_t *node_create(themis_posix_tree_t *tree, themis_type_t
     node->number = object;
     node->serial = ++tree->serial;
     pthread_mutex_init(&node->append, NULL);
+    DL_APPEND(tree->all, node);
     return node;
 }
 
-static void node_free(themis_posix_node_t *node)
+static void node_free(themis_posix_tree_t *tree, themis_posix_node_t *node)
 {
+    DL_DELETE(tree->all, node);
     pthread_mutex_destroy(&node->append);
     free(node->key);
     free(node);
@@ -119,13 +122,11 @@ void themis_posix_tree_free(themis_posix_tree_t *tree)
 {
     themis_posix_node_t *node, *next;
 
-    HASH_ITER(hh, tree->named, node, next)
+    HASH_CLEAR(hh, tree->named);
+    DL_FOREACH_SAFE(tree->all, node, next)
     {
-        HASH_DEL(tree->named, node);
-        node_free(node);
+        node_free(tree, node);
     }
-    if (tree->root)
-        node_free(tree->root);
     tree->root = NULL;
 }
 
@@ -149,7 +150,7 @@ themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_pos
         if (!node)
             return NULL;
         if (!name_give(tree, node, parent, name)) {
-            node_free(node);
+            node_free(tree, node);
             return NULL;
         }
         number_choose(tree, node);
@@ -186,7 +187,7 @@ void themis_posix_tree_release(themis_posix_tree_t *tree, themis_posix_node_t *n
             return;
         if (parent)
             HASH_DEL(tree->named, node);
-        node_free(node);
+        node_free(tree, node);
         node = parent;
         count = 1;
     }

@@ -29,19 +29,21 @@ typedef struct themis_posix_node {
     int hidden;                      /* 1: its name is one that posix/hidden.h gave it */
     pthread_mutex_t append;          /* held by who appends to it */
 
-    void *key; /* owned: the address of the parent, and the name */
+    struct themis_posix_node *prev, *next; /* of all nodes */
+    void *key;                             /* owned: the address of the parent, and the name */
     UT_hash_handle hh;
 } themis_posix_node_t;
 
 typedef struct themis_posix_tree {
     themis_posix_node_t *root;
-    themis_posix_node_t *named; /* all nodes with a parent, by their keys */
+    themis_posix_node_t *all;
+    themis_posix_node_t *named; /* those with a parent, by their keys */
     uint64_t serial;            /* of the last node */
 } themis_posix_tree_t;
 
 /* THEMIS_NO_MEMORY. */
 themis_status_t themis_posix_tree_init(themis_posix_tree_t *tree);
-/* Frees all nodes that have names; those who hold others may not use them any more. */
+/* Frees all nodes, whoever has references of them. */
 void themis_posix_tree_free(themis_posix_tree_t *tree);
 
 /* Borrowed; NULL: none is known. */

@@ -9,17 +9,19 @@
 may() {
     case $1 in
     util | lap | persched | dfra | history | proto | store) ;;
-    tools) echo persched dfra history ;;
+    tools) echo persched dfra history mount ;;
     sched | net) echo proto ;;
     aggregation) echo lap ;;
     collective) echo aggregation ;;
     client) echo proto net ;;
+    posix) echo client proto net ;;
+    mount) echo posix client proto net ;;
     server) echo proto net sched store history ;;
     adio) echo client collective aggregation ;;
     esac
 }
 
-layers="util lap persched dfra history proto sched store aggregation collective net client server adio tools"
+layers="util lap persched dfra history proto sched store aggregation collective net client posix mount server adio tools"
 
 # foreign LAYER: "file: included header" for every include that the layer may not have.
 foreign() {
@@ -65,7 +67,7 @@ cat "$THEMIS_SRC"/include/themis/*.h | grep -oE '\bthemis_[a-z0-9_]+' | sort -u 
 for layer in $layers; do
     [ ! -d "$THEMIS_SRC/$layer" ] || none "$layer includes only what lies below it" "$(foreign "$layer")"
 done
-for layer in util lap persched dfra history proto sched store aggregation collective net client server tools; do
+for layer in util lap persched dfra history proto sched store aggregation collective net client posix mount server tools; do
     [ -z "$(objects $layer)" ] || none "what $layer exports begins with themis_${layer}_" "$(unprefixed $layer)"
 done
 none "only net/ucx knows UCX" "$(strays '# *include *[<"]uc[pst]/' $layers | grep -v '^net/ucx/')"

@@ -75,7 +75,8 @@ check "MPI-IO and the mount see each other's bytes at once" limit 60 ranks 2 "$T
 src=$THEMIS_SRC/client
 check "cp -a" cp -a "$src" "$M/copy"
 check "the copy is equal" diff -r "$src" "$M/copy"
-check "with modes" sh -c 'cd "$1" && find . -printf "%p %m %s\n" | grep -v "^\. " | grep -v " .* .* " | sort >"$3/a"; cd "$2" && find . -printf "%p %m %s\n" | grep -v "^\. " | grep -v " .* .* " | sort >"$3/b"; find "$1" -type f -printf "%P %m %s\n" | sort >"$3/a"; find "$2" -type f -printf "%P %m %s\n" | sort >"$3/b"; cmp "$3/a" "$3/b"' sh "$src" "$M/copy" "$T"
+listed() { (cd "$1" && find . -type f -printf '%p %m %s\n' | sort); }
+check "with its modes and sizes" [ "$(listed "$src")" = "$(listed "$M/copy")" ]
 check "mv of a directory, and out of the mount" sh -c 'mv "$1/copy" "$1/copy2" && mv "$1/copy2/io.c" "$2/io.c" && cmp "$2/io.c" "$3/io.c"' sh "$M" "$T" "$src"
 check "tar writes a tree" sh -c 'tar -C "$1" -cf "$3/t.tar" . && mkdir "$2/tar" && tar -C "$2/tar" -xf "$3/t.tar" && diff -r "$1" "$2/tar"' sh "$src" "$M" "$T"
 check "dd with fsync" dd if="$THEMIS_BUILD/server/themisd" of="$M/dd" bs=1M conv=fsync
@@ -98,7 +99,7 @@ int main(void)
 C
 check "gcc builds a program there, which runs" sh -c 'cd "$1" && gcc -g -o hello hello.c && [ "$(./hello)" = hello ]' sh "$M"
 if command -v git >/dev/null; then
-    check "git init, commit, fsck, clone" sh -c 'cd "$1" && mkdir g && cd g && git init -q . && git config user.email a@b && git config user.name n && cp "$2"/*.c . && git add . && git commit -qm first && git mv io.c oi.c && git commit -qm second && git gc -q && git fsck --strict && git status --porcelain >../st && ! [ -s ../st ] && git clone -q . ../g2 && diff io.c ../g2/io.c 2>/dev/null; diff oi.c ../g2/oi.c' sh "$M" "$src"
+    check "git init, commit, fsck, clone" sh -c 'cd "$1" && mkdir g && cd g && git init -q . && git config user.email a@b && git config user.name n && cp "$2"/*.c . && git add . && git commit -qm first && git mv io.c oi.c && git commit -qm second && git gc -q && git fsck --strict && git status --porcelain >../st && ! [ -s ../st ] && git clone -q . ../g2 && diff oi.c ../g2/oi.c' sh "$M" "$src"
 else
     skip "git" "not installed"
 fi
@@ -174,19 +175,40 @@ echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
 as_user sh -c 'exec 3<"$1/r" && rm -f "$1/r" && ! [ -e "$1/r" ] && [ -z "$(ls -A "$1")" ]' sh "$T/user/theirs" && echo removed
 echo roots >"$M/theirs/r" && chmod 666 "$M/theirs/r"
 as_user sh -c 'echo mine >"$1/m" && exec 3<"$1/r" && mv -f "$1/m" "$1/r" && [ "$(cat "$1/r")" = mine ]' sh "$T/user/theirs" && echo replaced
+echo roots >"$M/theirs/x" && chmod 666 "$M/theirs/x"
+as_user sh -c 'echo mine >"$1/m" && exec 3<"$1/m" && ! mv -f "$1/x" "$1/m" 2>/dev/null && [ "$(cat "$1/m") $(cat <&3) $(cat "$1/x")" = "mine mine roots" ] && [ "$(ls -A "$1" | tr "\n" " ")" = "m r x " ]' sh "$T/user/theirs" && echo kept
 as_user themis umount "$T/user" && echo unmounted
 U
     mkdir "$T/user" && chown 65534 "$T/user"
     if limit 60 env T="$T" M="$M" unshare -m --propagation private sh "$T/user.sh" >"$T/user.log" 2>&1 || grep -q removed "$T/user.log"; then
         check "an open file of another user is removed" grep -x removed "$T/user.log"
         check "or replaced" grep -x replaced "$T/user.log"
+        check "one that could not be replaced has its name" grep -x kept "$T/user.log"
         check "a user ends his mount" grep -x unmounted "$T/user.log"
-        sed 's/^/# /' "$T/user.log" | grep -vE '(removed|replaced|unmounted)$'
+        sed 's/^/# /' "$T/user.log" | grep -vE '(removed|replaced|kept|unmounted)$'
     else
         skip "an open file of another user is removed" "users cannot mount here: $(head -1 "$T/user.log")"
     fi
 else
     skip "users" "not root, or no setpriv"
+fi
+
+# --- mount(8)
+
+if [ "$(id -u)" = 0 ]; then
+    mkdir "$T/by8"
+    check "mount.themis takes what mount(8) gives" limit 20 mount.themis "$THEMIS_SERVERS" "$T/by8" -v -o rw,_netdev,nofail,x-systemd.automount,attr_timeout=1,entry_timeout=1
+    check "with listings that have attributes" sh -c '[ "$(ls -l "$1/g" | grep -c "^-.* [a-z_]*\.c$")" -gt 20 ] && [ "$(cat "$1/more")" = more ]' sh "$T/by8"
+    umount "$T/by8"
+    check "read-only" sh -c 'themis mount -o ro "$1" && ! touch "$1/x" 2>"$1.err" && grep -q "Read-only" "$1.err"' sh "$T/by8"
+    themis umount "$T/by8"
+    check "through the page cache, with shared maps" sh -c 'themis mount -o cache "$1" && python3 -c "
+import mmap, sys
+f = open(sys.argv[1], \"w+b\"); f.write(bytes(10000)); f.flush()
+m = mmap.mmap(f.fileno(), 10000); m[5000:5005] = b\"hello\"; m.flush(); m.close(); f.close()
+" "$1/mapped" && themis cat themis:/mapped | grep -qa hello' sh "$T/by8"
+    check "random operations through it" limit 30 python3 "$THEMIS_SRC/test/mount/exercise.py" "$T/by8/$(mkdir "$T/by8/random2" && echo random2)" 5
+    themis umount "$T/by8"
 fi
 
 # --- the end
@@ -197,7 +219,7 @@ sleep 100 3<"$M/h" &
 holder=$!
 sleep 0.2
 rm "$M/h"
-pid=$(for p in /proc/[0-9]*; do tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q "^themis mount .*$M \$" && basename "$p"; done)
+pid=$(ps ax -o pid=,args= | awk -v m="$M" '$2 == "themis" && $3 == "mount" && $NF == m { print $1 }')
 check "there is a hidden file" sh -c 'themis ls themis:/ | grep -q themis_hidden_'
 kill -TERM "$pid"
 check "SIGTERM ends the mount" sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; kill -0 "$1" 2>/dev/null || exit 0; done; exit 1' sh "$pid"
