@@ -119,6 +119,12 @@ static themis_status_t names_create(themis_server_t *server)
     return themis_server_namespace_create(&options, &server->names);
 }
 
+/* A key that the state directory keeps is read once that is this server's, any other one before anything is made. */
+static int keeps_key(const themis_server_config_t *config)
+{
+    return config->key_fd < 0 && !*config->key && *config->state;
+}
+
 static themis_status_t capabilities_create(themis_server_t *server)
 {
     themis_server_capability_key_t key;
@@ -129,6 +135,16 @@ static themis_status_t capabilities_create(themis_server_t *server)
                                                    &server->capabilities);
     explicit_bzero(&key, sizeof key);
     return status;
+}
+
+static themis_status_t capabilities_create_first(themis_server_t *server)
+{
+    return keeps_key(&server->config) ? THEMIS_OK : capabilities_create(server);
+}
+
+static themis_status_t capabilities_create_last(themis_server_t *server)
+{
+    return keeps_key(&server->config) ? capabilities_create(server) : THEMIS_OK;
 }
 
 static themis_status_t net_create(themis_server_t *server)
@@ -159,14 +175,15 @@ static themis_status_t workers_create(themis_server_t *server)
 
 themis_status_t themis_server_create(const themis_server_config_t *config, themis_server_t **server)
 {
-    static themis_status_t (*const parts[])(themis_server_t *) = {workers_create,
+    static themis_status_t (*const parts[])(themis_server_t *) = {capabilities_create_first,
+                                                                  workers_create,
                                                                   tables_create,
                                                                   sched_create,
                                                                   identity_create,
                                                                   store_create,
                                                                   themis_server_direct_create,
                                                                   names_create,
-                                                                  capabilities_create, /* in the names' directory */
+                                                                  capabilities_create_last,
                                                                   themis_server_slices_create,
                                                                   net_create,
                                                                   themis_server_peers_create,

@@ -51,16 +51,16 @@ check "a server that is not in its list is named" fails_with "this server, 127.0
 check "several servers need a key" fails_with "[server] key: needed by several servers" \
     limit 10 themisd --listen 127.0.0.1 --port 1 --servers 127.0.0.1:1,127.0.0.1:2
 check "unless rights are not to be checked" limit 10 themisd --listen 127.0.0.1 --port 1 --servers 127.0.0.1:1,127.0.0.1:2 --key none --check
-check "a key that is missing" fails_with "[server] key: $T/key: No such file" limit 10 themisd --key "$T/key" --check
-(umask 077 && head -c 31 /dev/urandom >"$T/key")
-check "one that is too short" fails_with "[server] key: $T/key: a key of 31 bytes is too short" limit 10 themisd --key "$T/key" --check
-check "a server does not start with it" fails_with "[server] key: $T/key: a key of 31 bytes is too short" \
-    limit 10 themisd --listen 127.0.0.1 --port 0 --size 64m --key "$T/key"
-head -c 32 /dev/urandom >"$T/key"
+check "a key that is missing" fails_with "[server] key: $T/no-key: No such file" limit 10 themisd --key "$T/no-key" --check
 check "one that is long enough" limit 10 themisd --key "$T/key" --check
-chmod 0640 "$T/key"
-check "one that others can read" fails_with "[server] key: $T/key: mode 0640 lets other users access it" limit 10 themisd --key "$T/key" --check
-rm "$T/key"
+(umask 077 && head -c 31 /dev/urandom >"$T/bad-key")
+check "one that is too short" fails_with "[server] key: $T/bad-key: a key of 31 bytes is too short" limit 10 themisd --key "$T/bad-key" --check
+check "a server does not start with it" fails_with "[server] key: $T/bad-key: a key of 31 bytes is too short" \
+    limit 10 themisd --listen 127.0.0.1 --port 0 --size 64m --state "$T/unmade" --key "$T/bad-key"
+check "and makes no directory" [ ! -e "$T/unmade" ]
+head -c 32 /dev/urandom >"$T/bad-key"
+chmod 0640 "$T/bad-key"
+check "one that others can read" fails_with "[server] key: $T/bad-key: mode 0640 lets other users access it" limit 10 themisd --key "$T/bad-key" --check
 check "a descriptor that is none" fails_with "--key-fd x: expected the number of an open file descriptor" limit 10 themisd --key-fd x --check
 check "a lifetime that is too short" fails_with "[server] capability_lifetime: expected a time from 1s" limit 10 themisd --capability-lifetime 10ms --check
 check "an address of another host" fails_with "[server] listen: 192.0.2.1 is not an address of this host" limit 10 themisd --listen 192.0.2.1 --check

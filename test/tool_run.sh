@@ -168,6 +168,23 @@ lost() {
 }
 check "a server that is killed is named" lost
 
+# shares_key: several servers get their key by an open file that they close, and check what each other has signed.
+# shellcheck disable=SC2016 # expanded by the command
+shares_key() {
+    timeout 60 themis run -s 2 --size 64m -- sh -c '
+        for pid in $(pgrep -f -- "--servers $THEMIS_SERVERS "); do
+            tr "\\0" "\\n" <"/proc/$pid/cmdline" | grep -qx -e --key-fd && ! ls -l "/proc/$pid/fd" | grep themis-key || exit 1
+        done
+        as_user="setpriv --reuid=nobody --regid=$(id -g nobody) --clear-groups"
+        [ "$(id -u)" = 0 ] && $as_user true 2>/dev/null || as_user=
+        for file in 1 2 3 4; do
+            head -c 3000000 /dev/zero | $as_user themis cp - "themis:/$file" && $as_user themis cat "themis:/$file" | cmp - "$1" || exit 1
+        done' sh "$T/zeros"
+}
+head -c 3000000 /dev/zero >"$T/zeros"
+chmod 755 "$T"
+check "several servers share a key" shares_key
+
 # --- crashes
 
 # named PATTERN FILE: the file gets a backtrace with that function within 20 s.

@@ -155,6 +155,10 @@ enum {
  * none of the data. All operations by handles from before that concern it fail with THEMIS_LOST as soon as it has
  * answered. So do those on an object that the handle has written and the server no longer has, and a sync after the
  * server's machine was restarted since the file was opened, as written bytes may be gone.
+ *
+ * A handle keeps the rights that it was opened with, whatever becomes of the mode, for the lifetime that the servers'
+ * configuration says (a day). After that the name is looked up again: THEMIS_ACCESS, the mode does not allow what the
+ * file was opened for; THEMIS_STALE, the file was renamed or removed.
  */
 THEMIS_API themis_status_t themis_open(themis_t *session, const char *path, int flags, uint32_t mode,
                                        const themis_layout_t *layout, themis_file_t **file);

@@ -33,6 +33,7 @@ UCX_NET_DEVICES=lo
 UCX_WARN_UNUSED_ENV_VARS=n
 export THEMIS_SRC THEMIS_BUILD THEMIS_PREFIX PATH UCX_NET_DEVICES UCX_WARN_UNUSED_ENV_VARS
 T=$(mktemp -d "${TMPDIR:-/tmp}/themis-test.XXXXXX") || exit 1
+(umask 077 && head -c 32 /dev/urandom >"$T/key") # of servers that make one file system
 testlib_failed=0 testlib_servers='' testlib_spawned=''
 # Sanitizers make everything a few times slower; so servers are waited for longer, too.
 testlib_slower=1
@@ -179,7 +180,6 @@ await_files() {
 try_servers() {
     testlib_count=$1 THEMIS_SERVERS='' testlib_wait_for=''
     shift
-    [ -s "$T/key" ] || (umask 077 && head -c 32 /dev/urandom >"$T/key")
     for i in $(seq 0 $((testlib_count - 1))); do
         free_port
         THEMIS_SERVERS=$THEMIS_SERVERS${THEMIS_SERVERS:+,}127.0.0.1:$testlib_port
