@@ -187,7 +187,7 @@ const themis_net_handlers_t themis_client_peer_handlers = {.message = on_message
 static themis_status_t send_request(themis_client_peer_t *peer, themis_proto_opcode_t opcode, const void *body,
                                     uint64_t *id)
 {
-    unsigned char message[THEMIS_PROTO_MAX_POLICY + 4 * THEMIS_PROTO_MAX_TEXT];
+    unsigned char message[THEMIS_PROTO_MAX_POLICY + 6 * THEMIS_PROTO_MAX_TEXT];
     themis_proto_header_t header = {
         .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = opcode, .id = peer->common->next_id++};
     size_t length;
@@ -211,7 +211,9 @@ static themis_status_t send_hello(themis_client_peer_t *peer)
                                   .priority = settings->priority,
                                   .host = themis_client_convert_text(peer->common->host),
                                   .pid = (uint32_t)getpid(),
-                                  .policy = themis_client_convert_text(settings->policy)};
+                                  .policy = themis_client_convert_text(settings->policy),
+                                  .application = themis_client_convert_text(settings->application),
+                                  .project = themis_client_convert_text(settings->project)};
 
     return send_request(peer, THEMIS_OP_HELLO, &hello, &peer->hello_id);
 }

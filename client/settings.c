@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include "client/settings.h"
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +12,19 @@
 #include "proto/proto.h"
 #include "util/clock.h"
 #include "util/config.h"
+#include "util/utf8.h"
 
 enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
 static const uint64_t default_timeout = 10 * THEMIS_NS_PER_S;
 
-/* Where batch systems put the name and the size of the job; the first that is set counts. */
+/* Where batch systems put the job's number, size, name and account; the first that is set counts. */
 static const struct {
-    const char *prefix, *job, *nodes;
+    const char *prefix, *job, *nodes, *name, *account;
 } batch_systems[] = {
-    {"", "THEMIS_JOB", NULL},
-    {"slurm:", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES"},
-    {"pbs:", "PBS_JOBID", "PBS_NUM_NODES"},
-    {"flux:", "FLUX_JOB_ID", "FLUX_JOB_NNODES"},
+    {"", "THEMIS_JOB", NULL, "THEMIS_APPLICATION", "THEMIS_PROJECT"},
+    {"slurm:", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "SLURM_JOB_NAME", "SLURM_JOB_ACCOUNT"},
+    {"pbs:", "PBS_JOBID", "PBS_NUM_NODES", "PBS_JOBNAME", "PBS_ACCOUNT"},
+    {"flux:", "FLUX_JOB_ID", "FLUX_JOB_NNODES", NULL, NULL},
 };
 
 static themis_status_t no_memory(void)
@@ -207,6 +210,22 @@ static themis_status_t find_job(const themis_options_t *options, themis_client_s
     return settings->job ? THEMIS_OK : no_memory();
 }
 
+/* Without a name from outside the program's own. */
+static void find_application(themis_client_settings_t *settings)
+{
+    const char *name = NULL, *account = NULL;
+
+    for (size_t i = 0; i < sizeof batch_systems / sizeof *batch_systems; i++) {
+        if (!name && batch_systems[i].name)
+            name = themis_util_config_env(batch_systems[i].name);
+        if (!account && batch_systems[i].account)
+            account = themis_util_config_env(batch_systems[i].account);
+    }
+    themis_util_utf8_copy(name ? name : program_invocation_short_name, settings->application,
+                          sizeof settings->application);
+    themis_util_utf8_copy(account ? account : "", settings->project, sizeof settings->project);
+}
+
 static themis_status_t find_timeout(const themis_options_t *options, uint64_t *timeout)
 {
     const char *text = themis_util_config_env("THEMIS_TIMEOUT");
@@ -250,6 +269,7 @@ static themis_status_t settings_fill(const themis_options_t *options, themis_cli
         (status = find_timeout(options, &settings->timeout)) != THEMIS_OK ||
         (status = find_direct(options, &settings->direct)) != THEMIS_OK)
         return status;
+    find_application(settings);
     settings->priority = options->priority ? options->priority : priority ? priority : 1;
     settings->policy = strdup(options->policy ? options->policy : "");
     return settings->policy ? THEMIS_OK : no_memory();

@@ -15,7 +15,8 @@ typedef struct themis_client_settings {
     themis_client_server_t *servers; /* owned */
     uint32_t server_count;
     size_t server_capacity;
-    char *job; /* owned, up to 255 bytes */
+    char *job;                           /* owned, up to 255 bytes */
+    char application[256], project[256]; /* UTF-8; project "" if unknown */
     uint32_t nodes, priority;
     char *policy;     /* owned; "" for none */
     uint64_t timeout; /* ns */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "history/record.h"
+#include <float.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "history/series_json.h"
 
 typedef themis_history_record_t record_t;
 
-typedef enum kind { TEXT, COUNT32, COUNT64, NUMBER, FLAG, SHARING, MAYBE, SIZES, PHASES } kind_t;
+typedef enum kind { TEXT, COUNT32, COUNT64, NUMBER, SECONDS, FLAG, SHARING, MAYBE, SIZES, PHASES } kind_t;
 
 typedef struct field {
     const char *name;
@@ -28,8 +30,11 @@ static const field_t fields[] = {
     FIELD(user, COUNT32, 1),
     FIELD(nodes, COUNT32, 1),
     FIELD(io_nodes, COUNT32, 1),
-    FIELD(start, NUMBER, 1),
-    FIELD(end, NUMBER, 1),
+    FIELD(servers, COUNT32, 0),
+    FIELD(clients, COUNT32, 0),
+    FIELD(files, COUNT32, 0),
+    FIELD(start, SECONDS, 1),
+    FIELD(end, SECONDS, 1),
     FIELD(interim, FLAG, 0),
     FIELD(read_bytes, COUNT64, 1),
     FIELD(written_bytes, COUNT64, 1),
@@ -37,6 +42,7 @@ static const field_t fields[] = {
     FIELD(request_sizes, SIZES, 0),
     FIELD(metadata_operations, COUNT64, 1),
     FIELD(metadata_waiting, NUMBER, 1),
+    FIELD(queue_length, NUMBER, 0),
     FIELD(sharing, SHARING, 1),
     FIELD(collective, MAYBE, 0),
     FIELD(peak_bandwidth, NUMBER, 1),
@@ -47,8 +53,8 @@ static const field_t fields[] = {
 #name, kind, offsetof(themis_history_phases_t, name), 1                                                        \
     }
 static const field_t phase_fields[] = {
-    PHASE(count, COUNT32),  PHASE(period, NUMBER),     PHASE(volume, NUMBER),
-    PHASE(compute, NUMBER), PHASE(confidence, NUMBER), PHASE(background, NUMBER),
+    PHASE(count, COUNT32),   PHASE(period, SECONDS),    PHASE(volume, NUMBER),
+    PHASE(compute, SECONDS), PHASE(confidence, NUMBER), PHASE(background, NUMBER),
 };
 enum { FIELDS = sizeof fields / sizeof *fields, PHASE_FIELDS = sizeof phase_fields / sizeof *phase_fields };
 
@@ -78,7 +84,11 @@ static int is_plain(const char *text)
 
 static int number_in_range(const field_t *field, double value)
 {
-    return isfinite(value) && value >= 0 && (strcmp(field->name, "confidence") != 0 || value <= 1);
+    double most = field->kind == SECONDS                   ? THEMIS_HISTORY_MAX_SECONDS
+                  : strcmp(field->name, "confidence") == 0 ? 1
+                                                           : DBL_MAX;
+
+    return isfinite(value) && value >= 0 && value <= most;
 }
 
 /* NULL, or what is wrong with the value of a number or a text at `base`. */
@@ -86,7 +96,7 @@ static const char *value_fault(const field_t *field, const char *base)
 {
     const void *at = base + field->offset;
 
-    if (field->kind == NUMBER && !number_in_range(field, *(const double *)at))
+    if ((field->kind == NUMBER || field->kind == SECONDS) && !number_in_range(field, *(const double *)at))
         return "out of range";
     if (field->kind == COUNT64 && *(const uint64_t *)at > INT64_MAX)
         return "out of range";
@@ -164,6 +174,7 @@ static json_t *value_encode(const field_t *field, const void *base)
     case COUNT64:
         return json_integer((json_int_t) * (const uint64_t *)at);
     case NUMBER:
+    case SECONDS:
         return json_real(*(const double *)at);
     case FLAG:
         return json_boolean(*(const int *)at);
@@ -179,13 +190,31 @@ static json_t *value_encode(const field_t *field, const void *base)
     return NULL;
 }
 
-themis_status_t themis_history_record_encode(const record_t *record, char **text, char *error, size_t size)
+/* The object of a record, version first; NULL: no memory, or a name that is not UTF-8. */
+static json_t *record_json(const record_t *record, const themis_history_series_t *series)
+{
+    json_t *object = json_pack("{s:i}", "version", THEMIS_HISTORY_VERSION);
+    json_t *own = object ? object_encode(fields, FIELDS, record) : NULL;
+    json_t *samples = series && series->count > 0 ? themis_history_series_json(series) : NULL;
+    int failed = !own || json_object_update(object, own) != 0;
+
+    json_decref(own);
+    if (samples && json_object_set_new(object, "series", samples) != 0)
+        failed = 1;
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+themis_status_t themis_history_record_encode(const record_t *record, const themis_history_series_t *series, char **text,
+                                             char *error, size_t size)
 {
     themis_status_t status = themis_history_record_check(record, error, size);
 
     if (status != THEMIS_OK)
         return status;
-    json_t *object = object_encode(fields, FIELDS, record);
+    json_t *object = record_json(record, series);
     char *made = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(object);
     if (!made) /* of what was checked, only the encoding of names can be wrong beside a lack of memory */
@@ -262,6 +291,7 @@ static const char *value_decode(const field_t *field, const json_t *json, void *
     case COUNT64:
         return count_decode(json, INT64_MAX, at);
     case NUMBER:
+    case SECONDS:
         *(double *)at = json_number_value(json);
         return json_is_number(json) ? NULL : "wanted: a number";
     case FLAG:
@@ -302,10 +332,55 @@ static themis_status_t object_decode(const field_t *field, size_t count, const j
     return THEMIS_OK;
 }
 
-themis_status_t themis_history_record_decode(const char *text, size_t length, record_t *record, char *error,
-                                             size_t size)
+/* Takes the version out of the object. */
+static themis_status_t version_check(json_t *object, char *error, size_t size)
+{
+    const json_t *version = json_object_get(object, "version");
+
+    if (version && !json_is_integer(version))
+        return refuse(THEMIS_PARSE, "version", "wanted: a whole number", error, size);
+    if (version && json_integer_value(version) != THEMIS_HISTORY_VERSION) {
+        snprintf(error, size,
+                 "a record of version %" JSON_INTEGER_FORMAT ", which this program does not know; it reads %d",
+                 json_integer_value(version), THEMIS_HISTORY_VERSION);
+        return THEMIS_VERSION;
+    }
+    json_object_del(object, "version");
+    return THEMIS_OK;
+}
+
+/* Takes the series out of the object. */
+static themis_status_t series_take(json_t *object, themis_history_series_t *series, char *error, size_t size)
+{
+    const json_t *json = json_object_get(object, "series");
+    const char *fault = json ? themis_history_series_from_json(json, series) : NULL;
+
+    if (fault)
+        return refuse(THEMIS_PARSE, "series", fault, error, size);
+    json_object_del(object, "series");
+    return THEMIS_OK;
+}
+
+static themis_status_t record_from_json(json_t *object, record_t *made, themis_history_series_t *series, char *error,
+                                        size_t size)
+{
+    themis_status_t status = version_check(object, error, size);
+
+    if (status == THEMIS_OK)
+        status = series_take(object, series, error, size);
+    if (status == THEMIS_OK)
+        status = object_decode(fields, FIELDS, object, made, error, size);
+    const json_t *phases = json_object_get(object, "phases");
+    if (status == THEMIS_OK && phases)
+        status = object_decode(phase_fields, PHASE_FIELDS, phases, &made->phases, error, size);
+    return status == THEMIS_OK ? themis_history_record_check(made, error, size) : status;
+}
+
+themis_status_t themis_history_record_decode(const char *text, size_t length, record_t *record,
+                                             themis_history_series_t *series, char *error, size_t size)
 {
     record_t made = {.collective = -1};
+    themis_history_series_t samples = {0};
     json_error_t fault;
 
     if (length > THEMIS_HISTORY_RECORD_MOST) {
@@ -318,14 +393,13 @@ themis_status_t themis_history_record_decode(const char *text, size_t length, re
         json_decref(object);
         return THEMIS_PARSE;
     }
-    themis_status_t status = object_decode(fields, FIELDS, object, &made, error, size);
-    const json_t *phases = json_object_get(object, "phases");
-    if (status == THEMIS_OK && phases)
-        status = object_decode(phase_fields, PHASE_FIELDS, phases, &made.phases, error, size);
-    if (status == THEMIS_OK)
-        status = themis_history_record_check(&made, error, size);
+    themis_status_t status = record_from_json(object, &made, &samples, error, size);
     json_decref(object);
     if (status == THEMIS_OK)
         *record = made;
+    if (status == THEMIS_OK && series)
+        *series = samples;
+    else
+        themis_history_series_release(&samples);
     return status;
 }

@@ -93,3 +93,72 @@ themis_status_t themis_history_series_add(themis_history_series_t *series, doubl
     sample_add(&series->sample[index], moved);
     return THEMIS_OK;
 }
+
+themis_status_t themis_history_series_copy(const themis_history_series_t *series, uint32_t most,
+                                           themis_history_series_t *copy)
+{
+    themis_history_series_t made = *series;
+
+    made.sample = malloc((series->count + 1) * sizeof *made.sample);
+    if (!made.sample)
+        return THEMIS_NO_MEMORY;
+    memcpy(made.sample, series->sample ? series->sample : made.sample, series->count * sizeof *made.sample);
+    made.allocated = series->count + 1;
+    while (made.count > most)
+        series_halve(&made);
+    made.capacity = most;
+    *copy = made;
+    return THEMIS_OK;
+}
+
+/* `part` of the whole; what is cut off by rounding is in the last part. */
+static themis_history_sample_t sample_part(const themis_history_sample_t *whole, themis_history_sample_t *left,
+                                           double part)
+{
+    themis_history_sample_t taken = *left;
+
+    if (part < 1)
+        taken = (themis_history_sample_t){
+            .read_bytes = (uint64_t)fmin((double)whole->read_bytes * part, (double)left->read_bytes),
+            .written_bytes = (uint64_t)fmin((double)whole->written_bytes * part, (double)left->written_bytes),
+            .requests = (uint32_t)fmin(whole->requests * part, left->requests),
+            .metadata = (uint32_t)fmin(whole->metadata * part, left->metadata)};
+    left->read_bytes -= taken.read_bytes;
+    left->written_bytes -= taken.written_bytes;
+    left->requests -= taken.requests;
+    left->metadata -= taken.metadata;
+    return taken;
+}
+
+/* From `begin` to `end`: as many bytes in each interval of the series as it has of that time. */
+static themis_status_t sample_spread(themis_history_series_t *series, double begin, double end,
+                                     const themis_history_sample_t *moved)
+{
+    themis_history_sample_t left = *moved;
+    themis_status_t status = THEMIS_OK;
+    double at = begin;
+
+    while (status == THEMIS_OK && at < end) {
+        double index = floor((at - series->start) / series->interval);
+        double next = series->start + (index + 1) * series->interval;
+
+        if (!(next > at) || end - next < 1e-6 * series->interval)
+            next = end;
+        themis_history_sample_t part = sample_part(moved, &left, next < end ? (next - at) / (end - begin) : 1);
+        status = themis_history_series_add(series, at + (next - at) / 2, &part);
+        at = next;
+    }
+    return status;
+}
+
+themis_status_t themis_history_series_add_all(themis_history_series_t *series, const themis_history_series_t *other)
+{
+    themis_status_t status = THEMIS_OK;
+
+    for (uint32_t i = 0; i < other->count && status == THEMIS_OK; i++) {
+        double begin = other->start + i * other->interval;
+
+        status = sample_spread(series, begin, begin + other->interval, &other->sample[i]);
+    }
+    return status;
+}

@@ -33,4 +33,13 @@ void themis_history_series_release(themis_history_series_t *series);
  * so that a clock that steps back does no harm. INVALID: `time` is not finite. NO_MEMORY: nothing is added. */
 themis_status_t themis_history_series_add(themis_history_series_t *series, double time,
                                           const themis_history_sample_t *moved);
+
+/* A copy with at most `most` samples (even, above 0): neighbours are added up as often as it takes. *copy is owned by
+ * the caller, and written on success only. */
+themis_status_t themis_history_series_copy(const themis_history_series_t *series, uint32_t most,
+                                           themis_history_series_t *copy);
+
+/* Adds all samples of another series; one that lies in several samples of this one is dealt out by time. NO_MEMORY:
+ * some may have been added. */
+themis_status_t themis_history_series_add_all(themis_history_series_t *series, const themis_history_series_t *other);
 #endif

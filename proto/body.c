@@ -2,6 +2,7 @@
 /* The layout of each body, one function for both directions; themis_proto_code_body chooses among them. */
 #include "proto/body.h"
 #include "proto/list.h"
+#include "util/utf8.h"
 
 enum {
     STRIPE_UNIT = 4096,
@@ -29,6 +30,13 @@ static void code_label(themis_proto_coder_t *coder, themis_proto_text_t *text, s
 {
     themis_proto_code_text(coder, text, 0, max);
     themis_proto_check(coder, !coder->bad && themis_proto_is_printable(text));
+}
+
+/* A label that goes into JSON as it is. */
+static void code_utf8_label(themis_proto_coder_t *coder, themis_proto_text_t *text, size_t max)
+{
+    code_label(coder, text, max);
+    themis_proto_check(coder, !coder->bad && themis_util_utf8_is_valid(text->bytes, text->length));
 }
 
 /* 1 for an absolute path without empty, "." or ".." components; the server checks the length of components. */
@@ -87,6 +95,8 @@ static void code_hello(themis_proto_coder_t *coder, themis_proto_hello_t *hello)
     code_label(coder, &hello->job, THEMIS_PROTO_MAX_TEXT);
     code_label(coder, &hello->host, THEMIS_PROTO_MAX_TEXT);
     code_label(coder, &hello->policy, THEMIS_PROTO_MAX_POLICY);
+    code_utf8_label(coder, &hello->application, THEMIS_PROTO_MAX_TEXT);
+    code_utf8_label(coder, &hello->project, THEMIS_PROTO_MAX_TEXT);
     themis_proto_check(coder, !coder->bad && hello->nodes > 0 && hello->priority > 0 && hello->role <= LAST_ROLE);
 }
 

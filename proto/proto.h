@@ -114,6 +114,8 @@ typedef struct themis_proto_hello {
     uint32_t pid;
     themis_proto_text_t policy; /* requested policy, empty for none */
     uint8_t role;               /* 0 client, 1 server, 2 tool */
+    /* For the history; UTF-8, empty where they are unknown. */
+    themis_proto_text_t application, project;
 } themis_proto_hello_t;
 
 typedef struct themis_proto_welcome {

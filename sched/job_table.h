@@ -34,7 +34,7 @@ static inline unsigned themis_sched_job_key_bytes(const themis_sched_job_identit
     return (unsigned)(sizeof identity->uid + strnlen(identity->id, sizeof identity->id - 1));
 }
 
-/* Power-of-two buckets: counts[k] counts values in [2^k, 2^(k+1)) ns; 0 is counted with 1. */
+/* Power-of-two buckets: counts[k] counts values in [2^k, 2^(k+1)), ns or bytes; 0 is counted with 1. */
 typedef struct themis_sched_histogram {
     uint64_t counts[THEMIS_SCHED_HISTOGRAM_BUCKETS];
 } themis_sched_histogram_t;
@@ -51,15 +51,18 @@ typedef struct themis_sched_job {
     /* Up to here one cache line; a decision changes it and one bucket of each histogram. */
     uint64_t bytes_read, bytes_written;
     int active;
-    uint32_t stalled;    /* the engine's: stalled transfers of the job */
-    uint32_t clients;    /* connections */
-    uint64_t number;     /* counts up as jobs join, from 1 */
-    uint64_t last_heard; /* ns */
+    uint32_t stalled;                          /* the engine's: stalled transfers of the job */
+    uint32_t clients;                          /* connections */
+    uint64_t number;                           /* counts up as jobs join, from 1 */
+    uint64_t metadata_wait_ns;                 /* the part of wait_ns that requests without data have waited */
+    struct themis_server_history_job *history; /* the server's; NULL: it keeps none of this job */
+    uint64_t last_heard;                       /* ns */
     /* The control queue's: the job's waiting items, and its neighbours in the order of turns. */
     struct themis_sched_control_item *control;
     struct themis_sched_job *control_next, *control_prev;
     _Alignas(64) themis_sched_histogram_t wait; /* ns from arrival to the first slice */
     themis_sched_histogram_t service;           /* ns being served, one value per request */
+    themis_sched_histogram_t size;              /* bytes of requests for data that have ended */
     themis_sched_job_identity_t identity;
 } themis_sched_job_t;
 

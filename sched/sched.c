@@ -297,9 +297,10 @@ void themis_sched_enqueue(themis_sched_t *sched, themis_sched_job_t *job, themis
     }
 }
 
-static void count_wait(themis_sched_job_t *job, uint64_t waited)
+static void count_wait(themis_sched_job_t *job, const themis_sched_item_t *item, uint64_t waited)
 {
     job->wait_ns += waited;
+    job->metadata_wait_ns += item->total == 0 ? waited : 0;
     themis_sched_histogram_add(&job->wait, waited);
 }
 
@@ -321,7 +322,7 @@ static themis_sched_item_t *entry_dispatch(themis_sched_t *sched, themis_sched_e
     double cost = themis_sched_entry_head_cost(entry, sched->options.quantum);
     *slice = item->bytes < sched->options.quantum ? item->bytes : sched->options.quantum;
     if (item->service == 0 && item->bytes == item->total)
-        count_wait(entry->job, now - item->enqueued);
+        count_wait(entry->job, item, now - item->enqueued);
     count_dequeued(sched, item);
     DL_DELETE(entry->head, item);
     item->reserved = (uint64_t)cost;
@@ -396,6 +397,8 @@ static void count_finished(themis_sched_job_t *job, const themis_sched_item_t *i
     job->metadata += item->total == 0;
     job->service_ns += item->service;
     themis_sched_histogram_add(&job->service, item->service);
+    if (item->total > 0)
+        themis_sched_histogram_add(&job->size, item->total);
 }
 
 /* A request has left the entry. */

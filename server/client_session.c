@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/client_session.h"
 #include "server/direct.h"
+#include "server/history.h"
 #include "server/peers.h"
 #include "server/pending.h"
 #include "server/queue.h"
@@ -21,8 +22,10 @@ static themis_status_t session_join_job(themis_server_t *server, themis_server_s
     } else if (changed) {
         themis_sched_refresh(server->sched, now);
     }
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK) {
+        themis_server_history_join(server, session);
         return status;
+    }
     themis_sched_job_table_leave(server->jobs, session->job, now);
     themis_sched_job_table_remove(server->jobs, session->job); /* only adding a new job can fail */
     session->job = NULL;

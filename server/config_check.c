@@ -148,6 +148,25 @@ static themis_status_t check_store(const checking_t *checking)
     return THEMIS_OK;
 }
 
+static themis_status_t check_history(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+    char parent[THEMIS_SERVER_CONFIG_TEXT];
+
+    if (config->history_interval < 10 * THEMIS_NS_PER_MS || config->history_interval > 3600 * THEMIS_NS_PER_S)
+        return check_failed(checking, &config->history_interval, "must be from 10ms to 1h");
+    if (config->history_update < config->history_interval)
+        return check_failed(checking, &config->history_update, "must not be below history_interval");
+    if (config->history_keep < 3600 * THEMIS_NS_PER_S)
+        return check_failed(checking, &config->history_keep, "must be at least 1h");
+    snprintf(parent, sizeof parent, "%s", config->history);
+    if (strlen(config->history) > THEMIS_SERVER_CONFIG_TEXT - 1024)
+        return check_failed(checking, config->history, "the path is too long");
+    if (*config->history && access(config->history, F_OK) != 0 && access(dirname(parent), F_OK) != 0)
+        return check_failed(checking, config->history, "%s: %s", config->history, strerror(errno));
+    return THEMIS_OK;
+}
+
 themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size)
 {
     const checking_t checking = {config, error, size};
@@ -167,6 +186,8 @@ themis_status_t themis_server_config_check(themis_server_config_t *config, char 
         status = check_address(&checking, config->listen);
     if (status == THEMIS_OK && config->metrics_port)
         status = check_address(&checking, config->metrics_listen);
+    if (status == THEMIS_OK)
+        status = check_history(&checking);
     if (status == THEMIS_OK && config->heartbeat == 0)
         status = check_failed(&checking, &config->heartbeat, "must not be 0");
     return status;

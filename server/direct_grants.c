@@ -3,6 +3,7 @@
 #include <utlist.h>
 #include "server/client_session.h"
 #include "server/direct_state.h"
+#include "server/history.h"
 
 /* Bytes that one client may have moved in one ns, more than any memory allows; a slot that says more is not believed.
  */
@@ -88,6 +89,7 @@ void themis_server_direct_grant_count(themis_server_t *server, themis_server_dir
     themis_server_session_touch(server, session);
     if (!session->job) /* no memory to join it again */
         return;
+    themis_server_history_access(server, session, grant->id);
     session->job->bytes_read += read;
     session->job->bytes_written += written;
     themis_sched_charge(server->sched, session->job, read + written, now);

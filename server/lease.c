@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "server/client_session.h"
+#include "server/history.h"
 #include "server/pending.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -46,6 +47,7 @@ static void jobs_remove_inactive(themis_server_t *server, uint64_t now)
             continue;
         server->totals.left_read += job->bytes_read;
         server->totals.left_written += job->bytes_written;
+        themis_server_history_end(server, job);
         themis_sched_remove_job(server->sched, job, now);
         themis_sched_job_table_remove(server->jobs, job);
     }

@@ -11,6 +11,7 @@
 #include "server/direct.h"
 #include "server/dispatch.h"
 #include "server/engine.h"
+#include "server/history.h"
 #include "server/lock_requests.h"
 #include "server/monitoring.h"
 #include "server/peers.h"
@@ -186,7 +187,8 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   themis_server_slices_create,
                                                                   net_create,
                                                                   themis_server_peers_create,
-                                                                  themis_server_monitoring_create};
+                                                                  themis_server_monitoring_create,
+                                                                  themis_server_history_create};
     themis_server_t *made = calloc(1, sizeof *made);
     themis_status_t status = THEMIS_OK;
 
@@ -212,6 +214,8 @@ themis_status_t themis_server_start(themis_server_t *server)
 {
     themis_status_t status = themis_server_engine_start(server);
 
+    if (status == THEMIS_OK)
+        status = themis_server_history_start(server);
     return status == THEMIS_OK ? themis_server_peers_start(server) : status;
 }
 
@@ -267,6 +271,7 @@ void themis_server_destroy(themis_server_t *server)
         return;
     themis_server_monitoring_destroy(server);
     themis_server_peers_destroy(server);
+    themis_server_history_destroy(server);
     if (server->sessions)
         sessions_end(server);
     themis_server_pending_clear(server);

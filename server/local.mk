@@ -6,7 +6,9 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/direct_clients.c server/direct_grants.c server/direct_requests.c server/direct_requests.h \
 	server/direct_state.h server/dispatch.c server/dispatch.h server/drain.c server/drain.h server/engine.c \
 	server/engine.h server/fences.c server/fences.h server/groups.c server/groups.h server/host_check.c \
-	server/host_check.h server/identity.c server/identity.h \
+	server/history.c server/history.h server/history_files.c \
+	server/history_files.h server/history_job.c server/history_job.h server/history_sharing.c server/history_sharing.h \
+	server/history_store.c server/history_store.h server/host_check.h server/identity.c server/identity.h \
 	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
 	server/lock_deadlock.c server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
@@ -18,9 +20,11 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
 	server/session_table.c server/session_table.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
-server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(NETTLE_CFLAGS)
-server_libthemis_server_la_LIBADD = store/libthemis-store.la sched/libthemis-sched.la proto/libthemis-proto.la \
-	net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(NETTLE_LIBS) $(ROCKSDB_LIBS)
+server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(NETTLE_CFLAGS) \
+	$(XXHASH_CFLAGS)
+server_libthemis_server_la_LIBADD = history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la \
+	proto/libthemis-proto.la net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) \
+	$(NETTLE_LIBS) $(ROCKSDB_LIBS)
 
 sbin_PROGRAMS += server/themisd
 server_themisd_SOURCES = server/main.c util/backtrace_symbols.c
@@ -28,7 +32,7 @@ server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients \
-	test/server/test_report test/server/test_capabilities test/server/test_rights test/server/test_server_direct test/server/many_jobs
+	test/server/test_report test/server/test_history_store test/server/test_capabilities test/server/test_rights test/server/test_server_direct test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c
 test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
@@ -66,6 +70,9 @@ test_server_test_capabilities_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_rights_SOURCES = test/server/test_rights.c test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_rights_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_rights_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_history_store_SOURCES = test/server/test_history_store.c
+test_server_test_history_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_history_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_many_jobs_SOURCES = test/server/many_jobs.c
 test_server_many_jobs_LDADD = server/libthemis-server.la
 

@@ -2,6 +2,7 @@
 #include "server/monitoring.h"
 #include <stdlib.h>
 #include <string.h>
+#include "server/history.h"
 #include "server/metrics_http.h"
 #include "server/open_metrics.h"
 #include "server/peers.h"
@@ -25,6 +26,7 @@ static char *text_compose(themis_server_t *server, const themis_store_usage_t *u
                                             .used = usage->used};
 
     themis_server_direct_usage(server, &metrics.direct);
+    themis_server_history_counts(server, &metrics.history);
     themis_server_peers_progress(server, &metrics.known, &metrics.rounds);
     return themis_server_open_metrics_text(&metrics, server->jobs, server->sched);
 }

@@ -138,6 +138,19 @@ static void put_direct(FILE *out, const themis_server_direct_usage_t *direct)
               direct->grants);
 }
 
+static void put_counter(FILE *out, const char *name, const char *help, uint64_t value)
+{
+    put_family(out, name, "counter", help);
+    fprintf(out, "%s_total %llu\n", name, (unsigned long long)value);
+}
+
+static void put_history(FILE *out, const themis_server_history_counts_t *history)
+{
+    put_counter(out, "themis_history_records", "Records of jobs that have ended.", history->records);
+    put_counter(out, "themis_history_dropped_records", "Records that could not be written.", history->dropped);
+    put_counter(out, "themis_history_written_bytes", "Bytes written to the history of jobs.", history->bytes);
+}
+
 static void put_server(FILE *out, const themis_server_open_metrics_t *server, uint32_t jobs,
                        const themis_sched_t *sched)
 {
@@ -156,6 +169,7 @@ static void put_server(FILE *out, const themis_server_open_metrics_t *server, ui
     put_family(out, "themis_exchange_rounds", "counter", "Rounds of the exchange between servers.");
     fprintf(out, "themis_exchange_rounds_total %llu\n", (unsigned long long)server->rounds);
     put_direct(out, &server->direct);
+    put_history(out, &server->history);
     put_gauge(out, "themis_uptime_seconds", "Time since the server started.", (double)server->uptime / 1e9);
 }
 

@@ -6,6 +6,7 @@
 #include "sched/job_table.h"
 #include "sched/sched.h"
 #include "server/direct.h"
+#include "server/history_store.h"
 
 /* The server as a whole. */
 typedef struct themis_server_open_metrics {
@@ -17,6 +18,7 @@ typedef struct themis_server_open_metrics {
     uint32_t workers, sessions;
     uint64_t capacity, used; /* bytes of the store */
     themis_server_direct_usage_t direct;
+    themis_server_history_counts_t history;
 } themis_server_open_metrics_t;
 
 /* "# EOF" included; only jobs that have asked for something. A family's samples stand together, as the format demands.

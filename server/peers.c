@@ -68,7 +68,7 @@ static themis_proto_header_t request_header(themis_proto_opcode_t opcode, uint64
 static themis_status_t peer_hello(themis_server_t *server, peer_t *peer)
 {
     const char *name = server->config.name;
-    uint8_t bytes[1024];
+    uint8_t bytes[2048];
     size_t length;
     themis_proto_header_t header = request_header(THEMIS_OP_HELLO, peer->next_id++);
     themis_proto_hello_t hello = {.session = server->peers->session,

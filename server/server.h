@@ -95,6 +95,7 @@ typedef struct themis_server {
     themis_server_capabilities_t *capabilities;
     struct themis_server_peers *peers; /* NULL: a single server */
     struct themis_server_monitoring *monitoring;
+    struct themis_server_history *history; /* NULL: none is kept */
     /* guarded by lock */
     themis_sched_job_table_t *jobs;
     themis_sched_t *sched;

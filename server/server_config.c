@@ -81,6 +81,13 @@ static const config_key_t keys[] = {
     {NUMBER_KEY("sharing", tbf_rate, 1, 1000000000), RESTART, "10000", "requests/s of the policy tbf"},
     {TEXT_KEY("metrics", metrics_listen), RESTART, "127.0.0.1", "address of the metrics"},
     {NUMBER_KEY("metrics", metrics_port, 0, 65535), RESTART, "0", "port of the metrics, 0 for off"},
+    {TEXT_KEY("history", history), RESTART, NULL, "directory for the records of jobs (none are kept)"},
+    {TIME_KEY("history", history_interval), RESTART, "1s", "time between samples of a job"},
+    {TIME_KEY("history", history_update), RESTART, "1m", "time between records of a job that runs"},
+    {TIME_KEY("history", history_keep), RESTART, "365d", "time after which records are removed"},
+    {BYTES_KEY("history", history_size, 1 << 20, MAX_BYTES), RESTART, "1GiB",
+     "bytes of records beyond which the oldest are removed"},
+    {CHOICE_KEY("history", history_public, "no|yes"), RESTART, "no", "may users read the records of others"},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 static_assert(sizeof keys / sizeof *keys <= (size_t)THEMIS_SERVER_CONFIG_KEYS, "a line for each key");

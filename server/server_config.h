@@ -56,7 +56,14 @@ typedef struct themis_server_config {
     /* [metrics] */
     char metrics_listen[256];
     int64_t metrics_port; /* 0: off */
-    int key_fd;           /* open file that has the key, closed when it was read; -1: none. No key of the file */
+    /* [history] */
+    char history[THEMIS_SERVER_CONFIG_TEXT]; /* directory of the records of jobs; empty: none are kept */
+    uint64_t history_interval;               /* ns between samples of a job */
+    uint64_t history_update;                 /* ns between records of a job that runs */
+    uint64_t history_keep;                   /* ns */
+    uint64_t history_size;                   /* bytes */
+    char history_public[4];                  /* "yes" or "no": may users read the records of others */
+    int key_fd; /* open file that has the key, closed when it was read; -1: none. No key of the file */
     /* Where values come from, for messages: the file's path, and for each key (in the order of the table in
      * server_config.c) its line there; 0: a default, -1: an option. */
     char path[THEMIS_SERVER_CONFIG_TEXT];

@@ -2,6 +2,7 @@
 #include "server/session_requests.h"
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 #include "server/access.h"
 #include "server/client_session.h"
 #include "server/direct.h"
@@ -10,6 +11,12 @@
 #include "server/reply.h"
 #include "server/server_policy.h"
 #include "util/clock.h"
+
+/* NULL: empty, or no memory, without which only the history misses it. */
+static char *text_copy(const themis_proto_text_t *text)
+{
+    return text->length ? strndup(text->bytes, text->length) : NULL;
+}
 
 static themis_status_t session_create(themis_server_t *server, const themis_proto_hello_t *hello,
                                       const themis_sched_job_identity_t *identity, themis_server_session_t **session)
@@ -21,6 +28,9 @@ static themis_status_t session_create(themis_server_t *server, const themis_prot
         return status;
     made->identity = *identity;
     made->role = hello->role;
+    made->application = text_copy(&hello->application);
+    made->project = text_copy(&hello->project);
+    made->host = XXH3_64bits(hello->host.bytes ? hello->host.bytes : "", hello->host.length);
     status = themis_server_session_touch(server, made);
     if (status == THEMIS_OK && made->role == THEMIS_SERVER_ROLE_SERVER)
         status = themis_server_access_admin(identity);

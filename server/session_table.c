@@ -72,6 +72,8 @@ void themis_server_sessions_release(themis_server_sessions_t *sessions, themis_s
     if (session->conn)
         themis_net_conn_unref(session->conn);
     themis_server_saved_replies_clear(&session->replies);
+    free(session->application);
+    free(session->project);
     free(session);
 }
 

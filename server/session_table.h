@@ -44,6 +44,12 @@ typedef struct themis_server_session {
     themis_sched_job_identity_t identity;
     themis_sched_job_t *job; /* NULL: of a server, or the session has left its job since it was silent */
     uint8_t role;
+    char *application, *project; /* owned; NULL: unknown */
+    uint64_t host;               /* hash of the client's */
+    struct {
+        uint64_t object, tick; /* the last one that the history has noted; in which interval */
+        uint32_t count;        /* in that interval */
+    } noted;
     uint32_t requests;                     /* at the server, in whatever state */
     uint64_t request_bytes;                /* of their messages */
     struct themis_server_request *queued;  /* list: they wait in the scheduler */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 #include "server/client_session.h"
+#include "server/history.h"
 #include "server/queue.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -128,6 +129,8 @@ void themis_server_slice_end(themis_server_request_t *request)
         themis_server_locks_end_session(server->locks, session->incarnation);
     *(request->header.opcode == THEMIS_OP_READ ? &session->job->bytes_read : &session->job->bytes_written) +=
         request->slice.moved;
+    if (request->slice.moved)
+        themis_server_history_access(server, session, request->body.io.object);
     if (themis_server_request_is_orphan(request))
         request->item.bytes = 0;
     if (request->item.bytes) {

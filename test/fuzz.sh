@@ -41,7 +41,7 @@ if ! command -v clang >/dev/null 2>&1; then
     finish
 fi
 seed proto
-fuzz "messages" proto proto/*.c util/status.c
+fuzz "messages" proto proto/*.c util/status.c util/utf8.c
 fuzz "shared memory" ring net/local/channel.c net/local/passing.c net/local/reader.c net/local/ring.c net/local/writer.c
 fuzz "frames" frames net/*.c net/*/*.c util/status.c util/clock.c util/log.c -lxxhash
 finish

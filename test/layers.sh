@@ -9,12 +9,12 @@
 may() {
     case $1 in
     util | lap | persched | dfra | history | proto | store) ;;
-    tools) echo persched dfra ;;
+    tools) echo persched dfra history ;;
     sched | net) echo proto ;;
     aggregation) echo lap ;;
     collective) echo aggregation ;;
     client) echo proto net ;;
-    server) echo proto net sched store ;;
+    server) echo proto net sched store history ;;
     adio) echo client collective aggregation ;;
     esac
 }

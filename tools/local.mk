@@ -7,7 +7,8 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/alloc
 	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
 	tools/copy_tree.h tools/cp.c tools/creation_mode.c tools/creation_mode.h tools/df.c tools/discard.c tools/discard.h tools/du.c tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
 	tools/fabric_levels.h tools/fabric_option.c tools/fabric_option.h tools/fabric_svg.c tools/fabric_svg.h \
-	tools/find.c tools/find_expression.c tools/find_expression.h tools/format.c tools/format.h tools/ignored.c tools/ignored.h tools/installation.c tools/installation.h \
+	tools/find.c tools/find_expression.c tools/find_expression.h tools/format.c tools/format.h tools/history.c tools/history_read.c tools/history_read.h tools/history_show.c \
+	tools/history_show.h tools/history_svg.c tools/ignored.c tools/ignored.h tools/installation.c tools/installation.h \
 	tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h tools/listing.c tools/listing.h \
 	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c tools/mode.c tools/mode.h \
 	tools/mv.c tools/options.c tools/options.h tools/owner.c tools/owner.h tools/patterns.c tools/patterns.h tools/periodic.c tools/periodic_file.c tools/periodic_file.h \
@@ -16,10 +17,10 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/alloc
 	tools/port_reservation.h tools/preload.c tools/preload.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \
 	tools/run.c tools/server_command.c tools/server_command.h tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/staging.c tools/staging.h tools/start.c tools/stat.c \
 	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/supervisor.c \
-	tools/supervisor.h tools/tail.c tools/top.c tools/topo.c tools/walk.c tools/walk.h
+	tools/supervisor.h tools/svg.c tools/svg.h tools/tail.c tools/top.c tools/topo.c tools/walk.c tools/walk.h
 tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) $(XXHASH_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \
 	-DTHEMIS_VERSION_TEXT='"$(VERSION)"'
-tools_themis_LDADD = dfra/libthemis-dfra.la persched/libthemis-persched.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(XXHASH_LIBS)
+tools_themis_LDADD = history/libthemis-history.la dfra/libthemis-dfra.la persched/libthemis-persched.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(XXHASH_LIBS)
 tools_themis_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 # Completion in shells asks the tool for its commands and options.

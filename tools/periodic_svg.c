@@ -9,6 +9,7 @@
 #include "tools/command.h"
 #include "tools/format.h"
 #include "tools/periodic_report.h"
+#include "tools/svg.h"
 
 enum { WIDTH = 1200, LEFT = 170, RIGHT = 30, TOP = 64, STACK = 260, GAP = 46, BOTTOM = 52, MAX_LANES = 1500 };
 
@@ -51,28 +52,11 @@ static void box_wrap(const picture_t *p, double begin, double end, double y, dou
         box_draw(p, 0, end - period, y, height, fill);
 }
 
-/* At most `most` characters of a text in UTF-8. */
-static void text_write(FILE *out, const char *text, int most)
-{
-    for (; *text; text++) {
-        if ((*text & 0xC0) != 0x80 && most-- == 0)
-            return;
-        if (*text == '&')
-            fputs("&amp;", out);
-        else if (*text == '<')
-            fputs("&lt;", out);
-        else if (*text == '>')
-            fputs("&gt;", out);
-        else
-            fputc(*text, out);
-    }
-}
-
 static void name_draw(const picture_t *p, const themis_persched_lane_t *lane, double y, double height)
 {
     fprintf(p->out, "<text x=\"%d\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"end\">", LEFT - 8, y + height * 0.75,
             fmin(12, p->row * 0.7));
-    text_write(p->out, p->report->problem->application[lane->application].name, 20);
+    themis_tools_svg_text(p->out, p->report->problem->application[lane->application].name, 20);
     fprintf(p->out, " %u</text>\n", lane->copy + 1);
 }
 
@@ -182,17 +166,9 @@ static int stack_draw(const picture_t *p)
     return result;
 }
 
-/* A step of 1, 2 or 5 times a power of ten that gives about ten marks. */
-static double mark_step(double period)
-{
-    double power = pow(10, floor(log10(period / 10))), part = period / 10 / power;
-
-    return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
-}
-
 static void axes_draw(const picture_t *p)
 {
-    double step = mark_step(p->pattern->period), bottom = p->stack + STACK;
+    double step = themis_tools_svg_step(p->pattern->period, 10), bottom = p->stack + STACK;
     char bandwidth[8];
 
     for (double time = 0; time <= p->pattern->period * (1 + 1e-9); time += step)

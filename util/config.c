@@ -13,18 +13,6 @@
 #include "util/clock.h"
 #include "util/status.h"
 
-const char *themis_util_config_env(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : NULL;
-}
-
-void themis_util_config_env_default(const char *name, const char *value)
-{
-    setenv(name, value, 0);
-}
-
 typedef struct reading {
     const char *path;
     FILE *file;
@@ -141,8 +129,8 @@ themis_status_t themis_util_config_bytes(const char *text, uint64_t *bytes)
 
 themis_status_t themis_util_config_duration(const char *text, uint64_t *ns)
 {
-    static const unit_t units[] = {{"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3}, {"ns", 1},
-                                   {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0}};
+    static const unit_t units[] = {{"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3},    {"ns", 1},
+                                   {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}, {NULL, 0}};
     return parse_with_unit(text, units, ns);
 }
 

@@ -27,7 +27,7 @@ themis_status_t themis_util_config_read(const char *path, themis_util_config_ent
                                         size_t size);
 
 /*
- * Numbers. Bytes with units: "4096", "64k", "1MiB", "2g" (powers of two). Durations, in ns: "500ms", "10s", "1m"; a
+ * Numbers. Bytes with units: "4096", "64k", "1MiB", "2g" (powers of two). Durations, in ns: "500ms", "10s", "1m", "30d"; a
  * number without unit is seconds. Integers: from `low` to `high`. THEMIS_PARSE or THEMIS_RANGE leaves the result alone.
  */
 themis_status_t themis_util_config_bytes(const char *text, uint64_t *bytes);

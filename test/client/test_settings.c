@@ -9,8 +9,9 @@
 #include "test/lib/run.h"
 
 static const char *const variables[] = {
-    "THEMIS_JOB",  "THEMIS_NODES",    "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "PBS_JOBID", "PBS_NUM_NODES",
-    "FLUX_JOB_ID", "FLUX_JOB_NNODES", "PMI_RANK",
+    "THEMIS_JOB",        "THEMIS_NODES",    "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "PBS_JOBID",      "PBS_NUM_NODES",
+    "FLUX_JOB_ID",       "FLUX_JOB_NNODES", "PMI_RANK",     "THEMIS_APPLICATION",  "THEMIS_PROJECT", "SLURM_JOB_NAME",
+    "SLURM_JOB_ACCOUNT", "PBS_JOBNAME",     "PBS_ACCOUNT",
 };
 
 static void clear_environment(void)
@@ -68,6 +69,38 @@ START_TEST(direct_access_is_on_or_off)
     ck_assert_int_eq(themis_client_settings_load(&options, &settings), THEMIS_CONFIG);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "THEMIS_DIRECT=maybe"));
     unsetenv("THEMIS_DIRECT");
+}
+END_TEST
+
+static void expect_application(const char *application, const char *project)
+{
+    themis_options_t options = {.servers = "localhost:1"};
+    themis_client_settings_t settings;
+
+    ck_assert_int_eq(themis_client_settings_load(&options, &settings), THEMIS_OK);
+    ck_assert_str_eq(settings.application, application);
+    ck_assert_str_eq(settings.project, project);
+    themis_client_settings_free(&settings);
+}
+
+START_TEST(the_application_has_a_name)
+{
+    char name[400];
+
+    expect_application("test_settings", "");
+    setenv("PBS_JOBNAME", "flow", 1);
+    expect_application("flow", "");
+    setenv("SLURM_JOB_NAME", "climate", 1);
+    setenv("SLURM_JOB_ACCOUNT", "phys", 1);
+    expect_application("climate", "phys");
+    setenv("THEMIS_PROJECT", "chem", 1);
+    setenv("THEMIS_APPLICATION", "a\n\xff\xc3\xbc", 1);
+    expect_application("a??\xc3\xbc", "chem");
+    memset(name, 'x', 254); /* a character of two bytes does not fit any more */
+    strcpy(name + 254, "\xc3\xbc");
+    setenv("THEMIS_APPLICATION", name, 1);
+    name[254] = '\0';
+    expect_application(name, "chem");
 }
 END_TEST
 
@@ -155,9 +188,10 @@ int main(void)
     Suite *suite = suite_create("client settings");
 
     test_case(suite, "all", 20, clear_environment, clear_environment,
-              TESTS({batch_systems_name_job_and_nodes, 1}, {the_larger_number_of_nodes_counts, 1},
-                    {direct_access_is_on_or_off, 1}, {own_names_come_before_the_batch_system, 1},
-                    {hydra_names_the_proxy, 1}, {configured_servers_are_found_without_a_session, 1},
+              TESTS({batch_systems_name_job_and_nodes, 1}, {the_application_has_a_name, 1},
+                    {the_larger_number_of_nodes_counts, 1}, {direct_access_is_on_or_off, 1},
+                    {own_names_come_before_the_batch_system, 1}, {hydra_names_the_proxy, 1},
+                    {configured_servers_are_found_without_a_session, 1},
                     {paths_are_normalised_with_a_text_for_errors, 1}));
     return test_run(suite);
 }

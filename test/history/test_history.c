@@ -186,9 +186,9 @@ START_TEST(record_round_trip)
     char *text, error[256] = "";
     themis_history_record_t record, small = {.application = "a"};
 
-    ck_assert_msg(themis_history_record_encode(&example, &text, error, sizeof error) == THEMIS_OK, "%s", error);
-    ck_assert_msg(themis_history_record_decode(text, strlen(text), &record, error, sizeof error) == THEMIS_OK, "%s",
-                  error);
+    ck_assert_msg(themis_history_record_encode(&example, NULL, &text, error, sizeof error) == THEMIS_OK, "%s", error);
+    ck_assert_msg(themis_history_record_decode(text, strlen(text), &record, NULL, error, sizeof error) == THEMIS_OK,
+                  "%s", error);
     ck_assert_str_eq(record.application, example.application);
     ck_assert_str_eq(record.job, example.job);
     ck_assert_uint_eq(record.read_bytes, example.read_bytes);
@@ -200,10 +200,10 @@ START_TEST(record_round_trip)
     ck_assert_int_eq(record.interim, 1);
     ck_assert_double_eq(record.phases.confidence, 0.75);
     for (size_t cut = 0; cut < strlen(text); cut++)
-        ck_assert_int_eq(themis_history_record_decode(text, cut, &record, error, sizeof error), THEMIS_PARSE);
+        ck_assert_int_eq(themis_history_record_decode(text, cut, &record, NULL, error, sizeof error), THEMIS_PARSE);
     free(text);
     small.application[0] = (char)0xff;
-    ck_assert_int_eq(themis_history_record_encode(&small, &text, error, sizeof error), THEMIS_INVALID);
+    ck_assert_int_eq(themis_history_record_encode(&small, NULL, &text, error, sizeof error), THEMIS_INVALID);
 }
 END_TEST
 
@@ -234,11 +234,11 @@ START_TEST(record_refused)
     char *text, error[256] = "", changed[4096];
     themis_history_record_t record;
 
-    ck_assert_int_eq(themis_history_record_encode(&example, &text, error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(themis_history_record_encode(&example, NULL, &text, error, sizeof error), THEMIS_OK);
     char *at = strstr(text, bad[_i].from);
     ck_assert_msg(at != NULL, "%s is not in %s", bad[_i].from, text);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, bad[_i].to, at + strlen(bad[_i].from));
-    ck_assert_int_eq(themis_history_record_decode(changed, strlen(changed), &record, error, sizeof error),
+    ck_assert_int_eq(themis_history_record_decode(changed, strlen(changed), &record, NULL, error, sizeof error),
                      bad[_i].status);
     ck_assert_msg(strstr(error, bad[_i].field) != NULL, "%s", error);
     free(text);

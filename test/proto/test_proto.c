@@ -94,7 +94,9 @@ START_TEST(hello_and_welcome)
                                   .host = TEXT("node1"),
                                   .pid = 4711,
                                   .policy = TEXT(""),
-                                  .role = 2};
+                                  .role = 2,
+                                  .application = TEXT("Str\xc3\xb6mung"),
+                                  .project = TEXT("p1")};
     size_t length = encode(request(THEMIS_OP_HELLO), &hello);
     themis_proto_hello_t seen = decode(length).hello;
 
@@ -106,10 +108,17 @@ START_TEST(hello_and_welcome)
     ck_assert_uint_eq(seen.priority, 1);
     ck_assert_uint_eq(seen.pid, 4711);
     ck_assert_uint_eq(seen.role, 2);
+    ck_assert(text_is(seen.application, "Str\xc3\xb6mung") && text_is(seen.project, "p1"));
     assert_only_whole(length);
     hello.nodes = 0;
     refuse(request(THEMIS_OP_HELLO), &hello);
     hello.nodes = 1;
+    static const char *const none[] = {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\nb"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        hello.application = (themis_proto_text_t){none[i], (uint32_t)strlen(none[i])};
+        refuse(request(THEMIS_OP_HELLO), &hello);
+    }
+    hello.application = (themis_proto_text_t)TEXT("a");
     hello.job = (themis_proto_text_t)TEXT("a\033[2Jb");
     refuse(request(THEMIS_OP_HELLO), &hello);
 
