@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libthemis-mpiio: unmodified ROMIO with our driver and glue; serves all of MPI-IO in front of libmpich.
+# libthemis-mpiio: what programs preload or link; it stands in front of any MPI library and needs none.
+# libthemis-mpiio-mpich: the core that it loads into programs of MPICH: unmodified ROMIO with our driver and glue.
 
 ROMIO_BUILD = adio/romio-build
 ROMIO_CPPFLAGS = -I$(top_srcdir)/adio/glue -isystem $(ROMIO_BUILD) -isystem $(ROMIO_BUILD)/adio/include \
@@ -12,8 +13,16 @@ INTERCEPTION_ROWS = awk -F '[^A-Za-z0-9_]+'
 ROMIO_WRAPPED = $(shell $(INTERCEPTION_ROWS) '$$1 == "HOOK" || $$1 == "UNLOCKED" { print $$2 }' $(INTERCEPTION))
 ROMIO_RENAMED = $(shell $(INTERCEPTION_ROWS) '$$1 == "RENAMED" || $$1 == "TRANSFER" { print $$2 } $$1 == "TRANSFER" { print $$2 "_c" }' $(INTERCEPTION))
 
-lib_LTLIBRARIES += adio/libthemis-mpiio.la
-adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
+lib_LTLIBRARIES += adio/libthemis-mpiio.la adio/libthemis-mpiio-mpich.la
+adio_libthemis_mpiio_la_SOURCES = adio/entry/backend.c adio/entry/backend.h adio/entry/calls.c adio/entry/calls.def \
+	adio/entry/file_name.c adio/entry/file_name.h adio/entry/program_mpi.c adio/entry/program_mpi.h util/config_env.c \
+	util/log.c
+adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS)
+adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map
+adio_libthemis_mpiio_la_LIBADD = -ldl
+EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map
+
+adio_libthemis_mpiio_mpich_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_themis.h \
 	adio/ad_themis/ad_themis_access.c adio/ad_themis/ad_themis_access.h adio/ad_themis/ad_themis_async.c \
 	adio/ad_themis/ad_themis_async.h adio/ad_themis/ad_themis_cache.c adio/ad_themis/ad_themis_cache.h \
 	adio/ad_themis/ad_themis_coll.c adio/ad_themis/ad_themis_coll.h adio/ad_themis/ad_themis_coll_file.c \
@@ -31,12 +40,12 @@ adio_libthemis_mpiio_la_SOURCES = adio/ad_themis/ad_themis.c adio/ad_themis/ad_t
 	adio/glue/error.h adio/glue/file.c adio/glue/file.h adio/glue/init.c adio/glue/init.h adio/glue/interception.def \
 	adio/glue/interception.h adio/glue/lock.c adio/glue/lock.h adio/glue/mpir_ext.h adio/glue/romio_hooks.c \
 	adio/glue/set_view.c util/backtrace_symbols.c
-adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
-adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
-	$(ROMIO_WRAPPED:%=-Wl,--wrap=%)
-adio_libthemis_mpiio_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
+adio_libthemis_mpiio_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_CPPFLAGS) $(XXHASH_CFLAGS)
+adio_libthemis_mpiio_mpich_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map \
+	-Wl,-Bsymbolic-functions $(ROMIO_WRAPPED:%=-Wl,--wrap=%)
+adio_libthemis_mpiio_mpich_la_LIBADD = $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
 	collective/libthemis-collective.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(MPI_LIBS) -ldl
-EXTRA_adio_libthemis_mpiio_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map $(INTERCEPTION)
+EXTRA_adio_libthemis_mpiio_mpich_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map $(INTERCEPTION)
 
 # ROMIO's source is fetched once; the build script checks whether anything has changed.
 romio-source.stamp: $(top_srcdir)/adio/romio/fetch $(top_srcdir)/adio/romio/source.sh
@@ -53,12 +62,12 @@ adio/romio.stamp: romio-source.stamp config.status $(top_srcdir)/adio/romio/buil
 	@touch $@
 
 $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la: adio/romio.stamp
-$(adio_libthemis_mpiio_la_OBJECTS): adio/romio.stamp
+$(adio_libthemis_mpiio_mpich_la_OBJECTS): adio/romio.stamp
 
 # For test/romio_versions.sh, which sets ROMIO_BUILD.
 .PHONY: print-mpiio-compile
 print-mpiio-compile:
-	@echo $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(adio_libthemis_mpiio_la_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)
+	@echo $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(adio_libthemis_mpiio_mpich_la_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)
 
 EXTRA_DIST += test/romio_versions.sh test/romio_forced.sh test/collective.sh test/romio.sh test/errors.sh test/finalize.sh test/mpich-tree.sh test/adio/cases.h test/adio/errors.c test/adio/hints.c test/adio/handlers.c test/adio/handlers.f90 test/adio/features.c test/adio/holder.c test/adio/finalize.c adio/romio/build adio/romio/fetch adio/romio/graft adio/romio/probe adio/romio/source.sh adio/themis-mpiio.map
 AM_DISTCHECK_CONFIGURE_FLAGS = --with-romio-source=$(or $(ROMIO_SOURCE),$(abs_top_builddir)/romio-src/mpich)

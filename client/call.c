@@ -187,7 +187,10 @@ static themis_status_t call_encode(themis_client_call_t *call, const void *body,
 /* The memory is exposed to a connection, so READ and WRITE are encoded again for each. */
 static themis_status_t call_expose(themis_client_call_t *call)
 {
-    themis_proto_io_t io = {.object = call->object, .epoch = call->epoch, .runs = (uint32_t)call->runs.count};
+    themis_proto_io_t io = {.object = call->object,
+                            .capability = *call->capability,
+                            .epoch = call->epoch,
+                            .runs = (uint32_t)call->runs.count};
     int writable = call->opcode == THEMIS_OP_READ;
 
     themis_net_unexpose(call->exposed);

@@ -47,6 +47,7 @@ typedef struct themis_client_call {
 
     /* of a READ or WRITE */
     uint64_t object, epoch;
+    const themis_proto_capability_t *capability; /* of the file's handle, borrowed; read with the session's lock */
     uint32_t index; /* of the object */
     themis_util_runs_t runs;
     struct iovec *memory; /* owned array; the pieces are the caller's */

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "client/capability.h"
 #include "client/direct_copy.h"
 #include "client/error.h"
 #include "client/file.h"
@@ -13,9 +14,8 @@
 
 enum { MAX_IDLE = 64 }; /* objects of closed files that keep their grants */
 static const uint64_t small_bytes = 64 << 10;
-static const uint64_t dense_bytes = 4 << 20;     /* ranges up to this are allocated whole */
-static const uint64_t filling_bytes = 128 << 10; /* writes from this on need not find cleared pages */
-static const uint64_t min_density = 64;          /* larger ones if one byte in so many is written */
+static const uint64_t dense_bytes = 4 << 20; /* ranges up to this are allocated whole */
+static const uint64_t min_density = 64;      /* larger ones if one byte in so many is written */
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
@@ -205,13 +205,13 @@ static themis_client_direct_part_t *enter_all(themis_file_t *file, themis_client
 }
 
 /* What to ask the server for. Memory is allocated for what is written, but not for much else. Its pages are to be
- * cleared where they were found not to be valid, or where small writes can be expected, which would not fill them. */
+ * cleared where they were found not to be valid, and where this write does not fill them. */
 static themis_client_direct_want_t part_want(const themis_client_direct_access_t *access,
                                              const themis_client_direct_part_t *part)
 {
     enum { PAGE = THEMIS_UTIL_DIRECT_PAGE_BYTES };
     uint64_t span = part->end - part->first;
-    int fills = part->bytes >= filling_bytes && part->bytes == span && part->first % PAGE == 0 && part->end % PAGE == 0;
+    int fills = part->bytes == span && part->first % PAGE == 0 && part->end % PAGE == 0;
 
     return (themis_client_direct_want_t){.first = part->first,
                                          .end = part->end,
@@ -248,6 +248,7 @@ static int access_begin(themis_file_t *file, themis_client_direct_access_t *acce
             return 0;
         themis_client_direct_want_t want = part_want(access, part);
         part->asked = want.complete ? 2 : 1;
+        themis_client_capability_get(file, &want.capability);
         int may = themis_client_direct_map_ask(&direct->segments, part->object, &want, &lost);
         if (lost)
             server_forget_lost(direct, part->object->key.server);

@@ -66,7 +66,7 @@ void themis_client_direct_map_leave(themis_client_direct_segments_t *segments, t
 void themis_client_direct_map_give_back(themis_client_direct_segments_t *segments,
                                         const themis_client_direct_object_t *object)
 {
-    themis_proto_object_t request = {object->key.id};
+    themis_proto_unmap_t request = {object->key.id};
     themis_client_direct_view_t *view = atomic_load(&object->view);
     themis_client_call_t *call;
 
@@ -193,6 +193,7 @@ int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, them
                                  const themis_client_direct_want_t *want, int *lost)
 {
     themis_proto_map_t request = {.object = object->key.id,
+                                  .capability = want->capability,
                                   .offset = want->first,
                                   .allocate = want->allocate != 0,
                                   .incomplete = !want->complete};

@@ -65,6 +65,7 @@ void themis_client_direct_map_leave(themis_client_direct_segments_t *segments, t
 typedef struct themis_client_direct_want {
     uint64_t first, end;
     int allocate, complete;
+    themis_proto_capability_t capability; /* of the file */
 } themis_client_direct_want_t;
 
 /*

@@ -136,7 +136,7 @@ void themis_file_learn(themis_file_t *file, const uint32_t *words)
 
 /* --- handles as bytes --------------------------------------------------------------------------------------------- */
 
-enum { HANDLE_MAGIC = 0x54684833 };
+enum { HANDLE_MAGIC = 0x54684834 };
 
 /* The bindings follow, a packed_t for each object and one for the path's home, then the path. In the byte order of the
  * machine, since the ranks of a job have one architecture. */
@@ -189,7 +189,9 @@ themis_status_t themis_file_pack(const themis_file_t *file, void *bytes, size_t 
     handle.magic = HANDLE_MAGIC;
     handle.flags = (uint32_t)file->flags;
     handle.servers = server_list_hash(file->session);
+    pthread_mutex_lock(&file->session->poller.lock);
     handle.attr = file->attr;
+    pthread_mutex_unlock(&file->session->poller.lock);
     handle.path_bytes = (uint32_t)strlen(file->path);
     size_t path_at = sizeof handle + packed_bytes(&file->attr);
     if (capacity < path_at + handle.path_bytes)

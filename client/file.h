@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An open file: what was found when it was opened. Does not change but for its locks, which the session's lock guards,
- * what is known for direct access, and what is known of its servers. */
+/* An open file: what was found when it was opened. Does not change but for its locks and its capability, which the
+ * session's lock guards, what is known for direct access, and what is known of its servers. */
 #ifndef THEMIS_CLIENT_FILE_H
 #define THEMIS_CLIENT_FILE_H
 #include "client/session.h"
@@ -10,7 +10,7 @@ struct themis_file {
     themis_t *session;
     char *path;               /* owned, normalised */
     int flags;                /* THEMIS_OPEN_* */
-    themis_proto_attr_t attr; /* as found; modified: when it was created */
+    themis_proto_attr_t attr; /* as found; modified: when it was created; capability: the present one (capability.h) */
     themis_layout_t layout;   /* complete: no defaults left */
     themis_client_direct_file_t direct;
     themis_client_binding_t *bindings; /* owned; by object index, and after them that of the path's home server */

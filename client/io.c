@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/io.h"
 #include <stdatomic.h>
+#include "client/capability.h"
 #include "client/error.h"
 #include "client/file.h"
 #include "client/lock.h"
@@ -9,7 +10,7 @@
 #include "client/short_read.h"
 #include "client/split.h"
 
-enum { SMALL_BYTES = 64 << 10, MAX_RENEWALS = 16 };
+enum { SMALL_BYTES = 64 << 10, MAX_RENEWALS = THEMIS_CLIENT_MAX_RENEWALS };
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
@@ -106,33 +107,41 @@ static themis_status_t request_start(themis_file_t *file, const themis_list_t *l
 
 /* --- completion --------------------------------------------------------------------------------------------------- */
 
-/* A server knows a later epoch of the locks that a call was made under. */
-static int call_is_fenced(themis_client_call_t *call, const char *path)
+/* A server has refused a call for a reason that can be mended: THEMIS_LOCKED, it knows a later epoch of the locks that
+ * the call was made under; THEMIS_EXPIRED, the capability has. Else THEMIS_OK. */
+static themis_status_t call_refusal(themis_client_call_t *call, const char *path)
 {
     themis_proto_body_t reply;
+    themis_status_t status = themis_client_call_result(call, path, &reply);
 
-    return call->epoch && themis_client_call_result(call, path, &reply) == THEMIS_LOCKED;
+    return status == THEMIS_EXPIRED || (status == THEMIS_LOCKED && call->epoch) ? status : THEMIS_OK;
 }
 
-/* Starts the calls that were refused again, with the present epoch, if the locks are still held. */
-static themis_status_t request_renew(themis_request_t *request)
+/* Gets what `refusal` says is out of date; LOCKED: the present epoch, if the locks are still held. */
+static themis_status_t refusal_mend(themis_request_t *request, themis_status_t refusal)
 {
-    uint64_t epoch;
-
     if (request->renewals++ >= MAX_RENEWALS)
-        return THEMIS_LOCKED; /* with the text of a call's result */
-    themis_status_t status = themis_client_lock_renew(request->file, &epoch);
+        return refusal; /* with the text of a call's result */
+    return refusal == THEMIS_EXPIRED ? themis_client_capability_renew(request->file)
+                                     : themis_client_lock_renew(request->file, &request->epoch);
+}
+
+/* Starts the calls that were refused for this reason again. */
+static themis_status_t request_renew(themis_request_t *request, themis_status_t refusal)
+{
+    themis_status_t status = refusal_mend(request, refusal);
+
     for (size_t i = 0; i < request->call_count && status == THEMIS_OK; i++) {
-        if (!call_is_fenced(request->calls[i], request->path))
+        if (call_refusal(request->calls[i], request->path) != refusal)
             continue;
-        request->calls[i]->epoch = epoch;
+        request->calls[i]->epoch = request->epoch;
         themis_client_call_start(request->calls[i], request->opcode, NULL, &request->remaining);
     }
     return status;
 }
 
-/* Adds up what the calls moved; the first error counts. *fenced: some are to be renewed. */
-static themis_status_t sum_up(themis_request_t *request, int *fenced)
+/* Adds up what the calls moved; the first error counts. *refusal: why some are to be renewed. */
+static themis_status_t sum_up(themis_request_t *request, themis_status_t *refusal)
 {
     themis_proto_body_t reply;
 
@@ -141,8 +150,8 @@ static themis_status_t sum_up(themis_request_t *request, int *fenced)
         themis_status_t status = themis_client_call_result(request->calls[i], request->path, &reply);
         if (status == THEMIS_OK)
             request->moved += reply.io_done.bytes;
-        else if (status == THEMIS_LOCKED && request->calls[i]->epoch)
-            *fenced = 1;
+        else if (call_refusal(request->calls[i], request->path) != THEMIS_OK)
+            *refusal = status;
         else
             return status;
     }
@@ -151,12 +160,12 @@ static themis_status_t sum_up(themis_request_t *request, int *fenced)
 
 static void finish_data(themis_request_t *request)
 {
-    int fenced = 0;
+    themis_status_t refusal = THEMIS_OK;
 
     request->phase = THEMIS_CLIENT_PHASE_DONE;
-    request->status = sum_up(request, &fenced);
-    if (request->status == THEMIS_OK && fenced) {
-        request->status = request_renew(request);
+    request->status = sum_up(request, &refusal);
+    if (request->status == THEMIS_OK && refusal != THEMIS_OK) {
+        request->status = request_renew(request, refusal);
         if (request->status == THEMIS_OK)
             request->phase = THEMIS_CLIENT_PHASE_DATA;
         return;
@@ -173,15 +182,24 @@ static void finish_data(themis_request_t *request)
         request->phase = THEMIS_CLIENT_PHASE_SIZES;
 }
 
+static void finish_sizes(themis_request_t *request)
+{
+    request->phase = THEMIS_CLIENT_PHASE_DONE;
+    request->status = themis_client_short_read_finish(request);
+    if (!themis_client_capability_retry(request->file, &request->renewals, &request->status))
+        return;
+    request->status = themis_client_short_read_ask(request);
+    if (request->status == THEMIS_OK)
+        request->phase = THEMIS_CLIENT_PHASE_SIZES;
+}
+
 /* All calls of a phase have ended. */
 static void phase_finish(themis_request_t *request)
 {
-    if (request->phase == THEMIS_CLIENT_PHASE_DATA) {
+    if (request->phase == THEMIS_CLIENT_PHASE_DATA)
         finish_data(request);
-    } else {
-        request->status = themis_client_short_read_finish(request);
-        request->phase = THEMIS_CLIENT_PHASE_DONE;
-    }
+    else
+        finish_sizes(request);
 }
 
 static themis_status_t request_end(themis_request_t *request, size_t *done)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/lock.h"
+#include "client/capability.h"
 #include "client/error.h"
 #include "client/file.h"
 #include "client/striping.h"
@@ -7,23 +8,6 @@
 static uint32_t first_server(const themis_file_t *file)
 {
     return themis_client_striping_server(&file->layout, 0, file->session->peers.count);
-}
-
-/* *incarnation (may be NULL): of the session at the server, when it replied. Texts in *reply are not valid. */
-static themis_status_t ask_first_server(themis_file_t *file, themis_proto_opcode_t opcode, const void *request,
-                                        themis_proto_body_t *reply, uint64_t *incarnation)
-{
-    themis_client_call_t *call;
-    themis_status_t status = themis_client_call_get(&file->session->calls, first_server(file), &call);
-
-    if (status != THEMIS_OK)
-        return status;
-    call->binding = &file->bindings[0];
-    status = themis_client_call_do(call, opcode, request, file->path, reply);
-    if (status == THEMIS_OK && incarnation)
-        *incarnation = call->incarnation;
-    themis_client_call_put(call);
-    return status;
 }
 
 /* What LOCK was granted with. */
@@ -34,11 +18,12 @@ typedef struct grant {
 static themis_status_t change_lock(themis_file_t *file, themis_proto_opcode_t opcode,
                                    const themis_proto_lock_t *request, grant_t *grant)
 {
-    themis_proto_body_t reply;
+    themis_proto_body_t body = {.lock = *request}, reply;
 
     if (request->offset > INT64_MAX)
         return themis_client_fail(THEMIS_RANGE, "%s: an offset of 2^63 or more", file->path);
-    themis_status_t status = ask_first_server(file, opcode, request, &reply, grant ? &grant->incarnation : NULL);
+    themis_status_t status = themis_client_capability_call(file, first_server(file), &file->bindings[0], opcode, &body,
+                                                           &reply, grant ? &grant->incarnation : NULL);
     if (status == THEMIS_OK && grant)
         grant->epoch = reply.granted.epoch;
     return status;
@@ -154,12 +139,12 @@ themis_status_t themis_unlock(themis_file_t *file, uint64_t offset, uint64_t len
 
 static themis_status_t counter_access(themis_file_t *file, uint8_t action, int64_t operand, int64_t *before)
 {
-    themis_proto_counter_t request = {file->attr.id, action, operand};
-    themis_proto_body_t reply;
-    themis_status_t status = ask_first_server(file, THEMIS_OP_COUNTER, &request, &reply, NULL);
+    themis_proto_body_t request = {.counter = {.object = file->attr.id, .action = action, .value = operand}}, reply;
+    themis_status_t status = themis_client_capability_call(file, first_server(file), &file->bindings[0],
+                                                           THEMIS_OP_COUNTER, &request, &reply, NULL);
 
     if (status == THEMIS_OK && before)
-        *before = reply.counter.value;
+        *before = reply.counted.value;
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/multicall.h"
 #include <stdlib.h>
+#include "client/capability.h"
 #include "client/error.h"
 #include "client/striping.h"
 
@@ -13,8 +14,10 @@ static themis_status_t call_begin(themis_client_calls_t *calls, const themis_cli
 
     if (status != THEMIS_OK)
         return status;
-    if (multicall->bindings)
-        (*call)->binding = &multicall->bindings[index];
+    if (multicall->file) {
+        (*call)->binding = &multicall->file->bindings[index];
+        themis_client_capability_get(multicall->file, &body.object.capability);
+    }
     if (multicall->fill)
         multicall->fill(multicall->arg, index, &body);
     status = themis_client_call_start(*call, multicall->opcode, &body, remaining);
@@ -39,7 +42,7 @@ static themis_status_t replies_collect(const themis_client_multicall_t *multical
     return status;
 }
 
-themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
+static themis_status_t calls_make(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
 {
     uint32_t count = multicall->layout->count, remaining = 0, started = 0;
     themis_client_call_t **array = malloc(count * sizeof(*array));
@@ -55,4 +58,15 @@ themis_status_t themis_client_multicall(themis_client_calls_t *calls, const them
     themis_status_t outcome = replies_collect(multicall, array, started);
     free(array);
     return status != THEMIS_OK ? status : outcome;
+}
+
+themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
+{
+    themis_status_t status;
+    unsigned renewals = 0;
+
+    do
+        status = calls_make(calls, multicall);
+    while (multicall->file && themis_client_capability_retry(multicall->file, &renewals, &status));
+    return status;
 }

@@ -3,12 +3,13 @@
 #ifndef THEMIS_CLIENT_MULTICALL_H
 #define THEMIS_CLIENT_MULTICALL_H
 #include "client/call.h"
+#include "themis/themis.h"
 
 typedef struct themis_client_multicall {
     const themis_layout_t *layout;
     themis_proto_opcode_t opcode;
     const char *subject;               /* path, for error texts */
-    themis_client_binding_t *bindings; /* of a handle, by index; NULL: none */
+    themis_file_t *file;               /* the handle, whose capability is filled in; NULL: none */
     themis_proto_body_t body;          /* of each call */
     /* Both may be NULL. `index` is that of the object. */
     void (*fill)(void *arg, uint32_t index, themis_proto_body_t *body); /* changes the body of one call */
@@ -16,6 +17,6 @@ typedef struct themis_client_multicall {
     void *arg;
 } themis_client_multicall_t;
 
-/* Waits for all calls, also after a failure; the first failure. */
+/* Waits for all calls, also after a failure; the first failure. All are made again if the capability has expired. */
 themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall);
 #endif

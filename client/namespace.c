@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "client/capability.h"
 #include "client/convert.h"
 #include "client/error.h"
 #include "client/file.h"
@@ -56,9 +57,10 @@ static themis_status_t change_entry(themis_t *session, const char *path, themis_
     return themis_client_call_ask(&session->calls, home_of(session, directory), opcode, &entry, path, &reply);
 }
 
-themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr)
+themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, uint32_t rights,
+                                               themis_proto_attr_t *attr)
 {
-    themis_proto_path_t request = {themis_client_convert_text(path)};
+    themis_proto_lookup_t request = {themis_client_convert_text(path), rights};
 
     return ask_attr(session, path, THEMIS_OP_LOOKUP, &request, attr);
 }
@@ -71,7 +73,7 @@ static themis_status_t undo_entry(themis_t *session, const char *path, themis_pr
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
-    themis_status_t found = themis_client_namespace_lookup(session, path, &there);
+    themis_status_t found = themis_client_namespace_lookup(session, path, 0, &there);
     if (found == THEMIS_NO_ENTRY)
         change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
     else if (found == THEMIS_OK && there.type != type)
@@ -131,7 +133,7 @@ themis_status_t themis_client_namespace_destroy(themis_t *session, const char *p
 {
     themis_layout_t layout = themis_client_convert_layout(&attr->layout);
     themis_client_multicall_t multicall = {
-        .layout = &layout, .opcode = THEMIS_OP_DESTROY, .subject = path, .body.object = {attr->id}};
+        .layout = &layout, .opcode = THEMIS_OP_DESTROY, .subject = path, .body.object = {attr->id, attr->capability}};
 
     return attr->type == THEMIS_PROTO_FILE ? themis_client_multicall(&session->calls, &multicall) : THEMIS_OK;
 }
@@ -147,7 +149,7 @@ static void add_object(void *arg, uint32_t index, const themis_proto_body_t *rep
 }
 
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
-                                             themis_client_binding_t *bindings, themis_stat_t *stat)
+                                             themis_file_t *file, themis_stat_t *stat)
 {
     themis_stat_t found = {.type = (themis_type_t)attr->type,
                            .mode = attr->mode,
@@ -160,8 +162,8 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
     themis_client_multicall_t multicall = {.layout = &found.layout,
                                            .opcode = THEMIS_OP_SIZE,
                                            .subject = path,
-                                           .bindings = bindings,
-                                           .body.object = {attr->id},
+                                           .file = file,
+                                           .body.object = {attr->id, attr->capability},
                                            .collect = add_object,
                                            .arg = &found};
     themis_status_t status = THEMIS_OK;
@@ -178,19 +180,10 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
 
 static themis_status_t home_sync(themis_file_t *file, const char *path, uint32_t home)
 {
-    themis_client_calls_t *calls = &file->session->calls;
-    themis_proto_object_t request = {file->attr.id};
-    themis_proto_body_t reply;
-    themis_client_call_t *call;
-    themis_status_t status = themis_client_call_get(calls, home, &call);
+    themis_proto_body_t request = {.object = {file->attr.id}}, reply;
+    themis_client_binding_t *binding = strcmp(path, file->path) == 0 ? &file->bindings[file->layout.count] : NULL;
 
-    if (status != THEMIS_OK)
-        return status;
-    if (strcmp(path, file->path) == 0)
-        call->binding = &file->bindings[file->layout.count];
-    status = themis_client_call_do(call, THEMIS_OP_SYNC, &request, path, &reply);
-    themis_client_call_put(call);
-    return status;
+    return themis_client_capability_call(file, home, binding, THEMIS_OP_SYNC, &request, &reply, NULL);
 }
 
 themis_status_t themis_client_namespace_sync(themis_file_t *file)
@@ -225,7 +218,7 @@ themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *
     themis_proto_attr_t attr;
     themis_status_t status = themis_path_normalise(path, normal);
 
-    if (status == THEMIS_OK && (status = themis_client_namespace_lookup(session, normal, &attr)) == THEMIS_OK)
+    if (status == THEMIS_OK && (status = themis_client_namespace_lookup(session, normal, 0, &attr)) == THEMIS_OK)
         status = themis_client_namespace_stat(session, normal, &attr, NULL, stat);
     return status;
 }
@@ -238,7 +231,7 @@ themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_namespace_lookup(session, normal, NULL);
+    status = themis_client_namespace_lookup(session, normal, 0, NULL);
     if (status == THEMIS_OK)
         return themis_client_fail(THEMIS_EXISTS, "%s: %s", normal, themis_status_string(THEMIS_EXISTS));
     if (status != THEMIS_NO_ENTRY)
@@ -281,7 +274,7 @@ themis_status_t themis_chown(themis_t *session, const char *path, uint32_t uid, 
     themis_status_t status = themis_path_normalise(path, normal);
 
     if (status == THEMIS_OK)
-        status = themis_client_namespace_lookup(session, normal, &now);
+        status = themis_client_namespace_lookup(session, normal, 0, &now);
     if (status != THEMIS_OK)
         return status;
     themis_proto_setattr_t request = {.path = themis_client_convert_text(normal),
@@ -344,7 +337,7 @@ static int remove_dangling(void *arg, const char *name, themis_type_t type)
     char path[THEMIS_PATH_BYTES];
 
     if (themis_client_path_join(cleanup->directory, name, path) != THEMIS_OK ||
-        themis_client_namespace_lookup(cleanup->session, path, NULL) != THEMIS_NO_ENTRY)
+        themis_client_namespace_lookup(cleanup->session, path, 0, NULL) != THEMIS_NO_ENTRY)
         return 1; /* the directory is not empty */
     cleanup->removed |=
         change_entry(cleanup->session, path, THEMIS_OP_ENTRY_REMOVE, (themis_proto_type_t)type) == THEMIS_OK;

@@ -15,7 +15,10 @@
 #include "client/session.h"
 #include "proto/proto.h"
 
-themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, themis_proto_attr_t *attr);
+/* `rights` (THEMIS_PROTO_RIGHT_*): to a file, that the caller needs; THEMIS_ACCESS if one is not given. 0: those that
+ * there are. */
+themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, uint32_t rights,
+                                               themis_proto_attr_t *attr);
 
 /* `wanted` has type, mode and layout. THEMIS_EXISTS only with THEMIS_PROTO_CREATE_EXCLUSIVE in `flags`. */
 themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
@@ -37,7 +40,7 @@ themis_status_t themis_client_namespace_sync(themis_file_t *file);
 /* Frees the bytes of a file on all its servers. */
 themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
 
-/* `bindings`: of a handle, or NULL. */
+/* `file`: the handle, or NULL. */
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
-                                             themis_client_binding_t *bindings, themis_stat_t *stat);
+                                             themis_file_t *file, themis_stat_t *stat);
 #endif

@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing files, and operations on whole files. */
-#include <stdlib.h>
-#include <unistd.h>
+#include "client/capability.h"
 #include "client/error.h"
 #include "client/file.h"
 #include "client/multicall.h"
 #include "client/namespace.h"
 #include "client/striping.h"
 
-static int is_own_group(gid_t gid)
+/* Has the server given what the file is opened for? */
+static themis_status_t check_rights(const char *path, int flags, const themis_proto_attr_t *attr)
 {
-    int count = getgroups(0, NULL), own = gid == getegid();
-    gid_t *groups = count > 0 ? malloc((size_t)count * sizeof *groups) : NULL;
-
-    if (groups)
-        count = getgroups(count, groups);
-    for (int i = 0; groups && i < count; i++)
-        own |= groups[i] == gid;
-    free(groups);
-    return own;
-}
-
-/* What the mode bits allow this process; the servers decide. */
-static themis_status_t check_mode(const char *path, int flags, const themis_proto_attr_t *attr)
-{
-    uint32_t wanted = (flags & THEMIS_OPEN_READ ? 4u : 0u) | (flags & THEMIS_OPEN_WRITE ? 2u : 0u);
-    uint32_t shift = attr->uid == geteuid() ? 6 : is_own_group(attr->gid) ? 3 : 0;
-
-    /* the id is 0 for those to whom the server grants no access */
-    if (attr->id && (geteuid() == 0 || (attr->mode >> shift & wanted) == wanted))
+    if (attr->id && (themis_client_capability_rights(flags) & ~attr->capability.rights) == 0)
         return THEMIS_OK;
     return themis_client_fail(THEMIS_ACCESS, "%s: %s", path, themis_status_string(THEMIS_ACCESS));
 }
@@ -45,13 +27,15 @@ static themis_status_t check_found(const char *path, int flags, const themis_pro
         status = THEMIS_CORRUPT;
     if (status != THEMIS_OK)
         return themis_client_fail(status, "%s: %s", path, themis_status_string(status));
-    return check_mode(path, flags, attr);
+    return check_rights(path, flags, attr);
 }
 
 static themis_status_t find_or_create(themis_t *session, const char *path, int flags, const themis_proto_attr_t *wanted,
                                       themis_proto_attr_t *attr)
 {
-    themis_status_t status = themis_client_namespace_lookup(session, path, attr);
+    int exclusive = flags & THEMIS_OPEN_CREATE && flags & THEMIS_OPEN_EXCLUSIVE; /* what there is is not opened */
+    themis_status_t status =
+        themis_client_namespace_lookup(session, path, exclusive ? 0 : themis_client_capability_rights(flags), attr);
 
     if (status == THEMIS_OK) {
         attr->fresh = 0;
@@ -59,8 +43,7 @@ static themis_status_t find_or_create(themis_t *session, const char *path, int f
     }
     if (status != THEMIS_NO_ENTRY || !(flags & THEMIS_OPEN_CREATE))
         return status;
-    uint32_t exclusive = flags & THEMIS_OPEN_EXCLUSIVE ? THEMIS_PROTO_CREATE_EXCLUSIVE : 0;
-    status = themis_client_namespace_create(session, path, exclusive, wanted, attr);
+    status = themis_client_namespace_create(session, path, exclusive ? THEMIS_PROTO_CREATE_EXCLUSIVE : 0, wanted, attr);
     if (status == THEMIS_OK && !attr->fresh)
         status = check_found(path, flags, attr);
     return status;
@@ -111,7 +94,7 @@ themis_status_t themis_close(themis_file_t *file)
 
 themis_status_t themis_file_stat(themis_file_t *file, themis_stat_t *stat)
 {
-    return themis_client_namespace_stat(file->session, file->path, &file->attr, file->bindings, stat);
+    return themis_client_namespace_stat(file->session, file->path, &file->attr, file, stat);
 }
 
 typedef struct resizing {
@@ -137,7 +120,7 @@ static themis_status_t file_resize(themis_file_t *file, themis_proto_opcode_t op
     themis_client_multicall_t multicall = {.layout = &file->layout,
                                            .opcode = opcode,
                                            .subject = file->path,
-                                           .bindings = file->bindings,
+                                           .file = file,
                                            .fill = set_object_size,
                                            .arg = &resizing};
 
@@ -169,7 +152,7 @@ themis_status_t themis_sync(themis_file_t *file)
     themis_client_multicall_t multicall = {.layout = &file->layout,
                                            .opcode = THEMIS_OP_SYNC,
                                            .subject = file->path,
-                                           .bindings = file->bindings,
+                                           .file = file,
                                            .body.object = {file->attr.id}};
     themis_status_t status = themis_client_multicall(&file->session->calls, &multicall);
 

@@ -12,6 +12,7 @@
 #include "client/namespace.h"
 #include "client/path.h"
 
+enum { MAX_ATTEMPTS = 3 };
 static const uint32_t take_over = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE;
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
@@ -26,7 +27,7 @@ static themis_status_t undo_new_name(themis_t *session, const char *from, const 
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
-    if (themis_client_namespace_lookup(session, from, &there) == THEMIS_OK && there.id == attr->id) {
+    if (themis_client_namespace_lookup(session, from, 0, &there) == THEMIS_OK && there.id == attr->id) {
         if (old->fresh)
             themis_client_namespace_remove(session, to, THEMIS_PROTO_FILE, NULL);
         else
@@ -35,17 +36,32 @@ static themis_status_t undo_new_name(themis_t *session, const char *from, const 
     return themis_client_fail(status, "%s", cause);
 }
 
-static themis_status_t rename_file(themis_t *session, const char *from, const char *to, const themis_proto_attr_t *attr)
+/* *attr: what the old name's home has given with the right to rename, which lasts for a short time; *old: what was of
+ * the new name. */
+static themis_status_t make_new_name(themis_t *session, const char *from, const char *to, themis_proto_attr_t *attr,
+                                     themis_proto_attr_t *old)
 {
-    themis_proto_attr_t old;
-    themis_status_t status = themis_client_namespace_create(session, to, take_over, attr, &old);
+    themis_status_t status = THEMIS_EXPIRED;
+
+    for (int i = 0; i < MAX_ATTEMPTS && status == THEMIS_EXPIRED; i++) {
+        status = themis_client_namespace_lookup(session, from, THEMIS_PROTO_RIGHT_RENAME, attr);
+        if (status == THEMIS_OK)
+            status = themis_client_namespace_create(session, to, take_over, attr, old);
+    }
+    return status;
+}
+
+static themis_status_t rename_file(themis_t *session, const char *from, const char *to)
+{
+    themis_proto_attr_t attr, old;
+    themis_status_t status = make_new_name(session, from, to, &attr, &old);
 
     if (status != THEMIS_OK)
         return status;
     status = themis_client_namespace_remove(session, from, THEMIS_PROTO_FILE, NULL);
     if (status != THEMIS_OK)
-        return undo_new_name(session, from, to, attr, &old, status);
-    if (!old.fresh && old.id != attr->id)
+        return undo_new_name(session, from, to, &attr, &old, status);
+    if (!old.fresh && old.id != attr.id)
         status = themis_client_namespace_destroy(session, to, &old);
     return status;
 }
@@ -87,7 +103,7 @@ static themis_status_t undo_directory(themis_t *session, const char *from, const
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
-    if (themis_client_namespace_lookup(session, from, &there) == THEMIS_OK)
+    if (themis_client_namespace_lookup(session, from, 0, &there) == THEMIS_OK)
         themis_rmdir(session, to);
     return themis_client_fail(status, "%s", cause);
 }
@@ -120,11 +136,11 @@ static themis_status_t rename_directory(themis_t *session, const char *from, con
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to)
 {
     themis_proto_attr_t attr, there;
-    themis_status_t status = themis_client_namespace_lookup(session, from, &attr);
+    themis_status_t status = themis_client_namespace_lookup(session, from, 0, &attr);
 
     if (status != THEMIS_OK || strcmp(from, to) == 0)
         return status;
-    status = themis_client_namespace_lookup(session, to, &there);
+    status = themis_client_namespace_lookup(session, to, 0, &there);
     if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
         return status;
     int replaces = status == THEMIS_OK;
@@ -136,7 +152,7 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
     if (status != THEMIS_OK)
         return status;
     if (attr.type == THEMIS_PROTO_FILE)
-        return rename_file(session, from, to, &attr);
+        return rename_file(session, from, to);
     return rename_directory(session, from, to, &attr, replaces);
 }
 

@@ -96,5 +96,6 @@ themis_status_t themis_client_request_add_call(themis_request_t *request, uint32
     (*result)->binding = &request->file->bindings[index];
     (*result)->object = request->object;
     (*result)->epoch = request->epoch;
+    (*result)->capability = &request->file->attr.capability;
     return THEMIS_OK;
 }

@@ -2,6 +2,7 @@
 #include "client/short_read.h"
 #include <stdlib.h>
 #include <string.h>
+#include "client/capability.h"
 #include "client/cursor.h"
 #include "client/striping.h"
 
@@ -12,9 +13,24 @@ static void note_end(themis_client_object_end_t *known, uint64_t end)
     known->known = 1;
 }
 
-themis_status_t themis_client_short_read_start(themis_request_t *request)
+themis_status_t themis_client_short_read_ask(themis_request_t *request)
 {
     themis_proto_object_t object = {request->object};
+    themis_status_t status = THEMIS_OK;
+
+    themis_client_capability_get(request->file, &object.capability);
+    request->remaining = 0;
+    for (size_t i = 0; i < request->call_count && status == THEMIS_OK; i++)
+        status = themis_client_call_start(request->calls[i], THEMIS_OP_SIZE, &object, &request->remaining);
+    if (status != THEMIS_OK) { /* the calls that were started must end first */
+        themis_client_poller_wait(request->requests->calls->peers->common.poller, &request->remaining);
+        themis_client_request_put_calls(request);
+    }
+    return status;
+}
+
+themis_status_t themis_client_short_read_start(themis_request_t *request)
+{
     themis_status_t status = THEMIS_OK;
     themis_proto_body_t reply;
     themis_client_call_t *call;
@@ -29,13 +45,9 @@ themis_status_t themis_client_short_read_start(themis_request_t *request)
     for (uint32_t index = 0; index < request->layout->count && status == THEMIS_OK; index++)
         if (!request->ends[index].known)
             status = themis_client_request_add_call(request, index, &call);
-    request->remaining = 0;
-    for (size_t i = 0; i < request->call_count && status == THEMIS_OK; i++)
-        status = themis_client_call_start(request->calls[i], THEMIS_OP_SIZE, &object, &request->remaining);
-    if (status != THEMIS_OK) { /* the calls that were started must end first */
-        themis_client_poller_wait(request->requests->calls->peers->common.poller, &request->remaining);
-        themis_client_request_put_calls(request);
-    }
+    if (status == THEMIS_OK)
+        return themis_client_short_read_ask(request);
+    themis_client_request_put_calls(request);
     return status;
 }
 

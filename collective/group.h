@@ -17,13 +17,14 @@ enum { THEMIS_COLLECTIVE_TAG_PROBE = 0, THEMIS_COLLECTIVE_TAG_LISTS = 1, THEMIS_
 
 /*
  * What one rank shows the others of its node in shared memory, by cache lines. The entry after the ranks' is the
- * leader's answer: the result of a consensus, and the rounds of a shuffle whose messages have gone or come.
+ * node's: who has come to a consensus and its result, and the rounds of a shuffle whose messages have gone or come.
  */
 typedef struct themis_collective_shared {
-    _Alignas(128) _Atomic uint64_t turn; /* number of the consensus whose record is there */
-    themis_collective_consensus_record_t record;
-    _Alignas(128) _Atomic uint64_t sized; /* rounds of the shuffle whose sizes are in the table */
-    _Atomic uint64_t moved;               /* rounds whose bytes this rank has put into, or taken from, the staging */
+    _Alignas(128) _Atomic uint64_t arrived;      /* the node's: records contributed since the group was made */
+    _Alignas(128) _Atomic uint64_t turn;         /* the node's: number of the consensus whose result is there */
+    themis_collective_consensus_record_t record; /* contributed, or the result */
+    _Alignas(128) _Atomic uint64_t sized;        /* rounds of the shuffle whose sizes are in the table */
+    _Atomic uint64_t moved; /* rounds whose bytes this rank has put into, or taken from, the staging */
 } themis_collective_shared_t;
 
 typedef struct themis_collective_group {

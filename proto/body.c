@@ -117,9 +117,24 @@ static void code_welcome(themis_proto_coder_t *coder, themis_proto_welcome_t *we
                                   welcome->index < welcome->servers);
 }
 
-static void code_path(themis_proto_coder_t *coder, themis_proto_path_t *path)
+static void code_rights(themis_proto_coder_t *coder, uint32_t *rights)
 {
-    code_path_text(coder, &path->path);
+    themis_proto_code_u32(coder, rights);
+    themis_proto_check(coder, !coder->bad && (*rights & ~(uint32_t)THEMIS_PROTO_RIGHTS) == 0);
+}
+
+static void code_capability(themis_proto_coder_t *coder, themis_proto_capability_t *capability)
+{
+    code_rights(coder, &capability->rights);
+    themis_proto_code_u32(coder, &capability->uid);
+    themis_proto_code_u64(coder, &capability->expires);
+    themis_proto_code_bytes(coder, capability->mac, sizeof capability->mac);
+}
+
+static void code_lookup(themis_proto_coder_t *coder, themis_proto_lookup_t *lookup)
+{
+    code_rights(coder, &lookup->rights);
+    code_path_text(coder, &lookup->path);
 }
 
 static void code_attr_fields(themis_proto_coder_t *coder, themis_proto_attr_t *attr)
@@ -133,6 +148,8 @@ static void code_attr_fields(themis_proto_coder_t *coder, themis_proto_attr_t *a
     themis_proto_code_u64(coder, &attr->created);
     themis_proto_code_u64(coder, &attr->modified);
     code_layout(coder, &attr->layout);
+    code_capability(coder, &attr->capability);
+    themis_proto_code_bytes(coder, attr->seal, sizeof attr->seal);
 }
 
 static void code_attr(themis_proto_coder_t *coder, themis_proto_attr_t *attr)
@@ -195,6 +212,7 @@ static void code_entries(themis_proto_coder_t *coder, themis_proto_entries_t *en
 static void code_io(themis_proto_coder_t *coder, themis_proto_io_t *io)
 {
     themis_proto_code_u64(coder, &io->object);
+    code_capability(coder, &io->capability);
     themis_proto_code_u64(coder, &io->epoch);
     themis_proto_code_bytes(coder, io->descriptor, sizeof io->descriptor);
     themis_proto_code_u32(coder, &io->runs);
@@ -211,6 +229,7 @@ static void code_io_done(themis_proto_coder_t *coder, themis_proto_io_done_t *do
 static void code_resize(themis_proto_coder_t *coder, themis_proto_resize_t *resize)
 {
     themis_proto_code_u64(coder, &resize->object);
+    code_capability(coder, &resize->capability);
     themis_proto_code_u64(coder, &resize->size);
     themis_proto_check(coder, !coder->bad && resize->size <= INT64_MAX);
 }
@@ -218,6 +237,7 @@ static void code_resize(themis_proto_coder_t *coder, themis_proto_resize_t *resi
 static void code_range(themis_proto_coder_t *coder, themis_proto_range_t *range)
 {
     themis_proto_code_u64(coder, &range->object);
+    code_capability(coder, &range->capability);
     themis_proto_code_u64(coder, &range->offset);
     themis_proto_code_u64(coder, &range->length);
     themis_proto_check(coder, !coder->bad && range->offset <= INT64_MAX && range->length <= INT64_MAX - range->offset);
@@ -226,6 +246,12 @@ static void code_range(themis_proto_coder_t *coder, themis_proto_range_t *range)
 static void code_object(themis_proto_coder_t *coder, themis_proto_object_t *object)
 {
     themis_proto_code_u64(coder, &object->object);
+    code_capability(coder, &object->capability);
+}
+
+static void code_unmap(themis_proto_coder_t *coder, themis_proto_unmap_t *unmap)
+{
+    themis_proto_code_u64(coder, &unmap->object);
 }
 
 static void code_size(themis_proto_coder_t *coder, themis_proto_size_t *size)
@@ -238,6 +264,7 @@ static void code_size(themis_proto_coder_t *coder, themis_proto_size_t *size)
 static void code_map(themis_proto_coder_t *coder, themis_proto_map_t *map)
 {
     themis_proto_code_u64(coder, &map->object);
+    code_capability(coder, &map->capability);
     themis_proto_code_u64(coder, &map->offset);
     themis_proto_code_u64(coder, &map->length);
     code_flag(coder, &map->allocate);
@@ -266,6 +293,7 @@ static void code_segment(themis_proto_coder_t *coder, themis_proto_segment_t *se
 static void code_lock(themis_proto_coder_t *coder, themis_proto_lock_t *lock)
 {
     themis_proto_code_u64(coder, &lock->object);
+    code_capability(coder, &lock->capability);
     themis_proto_code_u64(coder, &lock->offset);
     themis_proto_code_u64(coder, &lock->length);
     themis_proto_code_u64(coder, &lock->owner);
@@ -283,16 +311,27 @@ static void code_granted(themis_proto_coder_t *coder, themis_proto_granted_t *gr
     themis_proto_check(coder, !coder->bad && granted->epoch > 0);
 }
 
+static void code_i64(themis_proto_coder_t *coder, int64_t *value)
+{
+    uint64_t bits = (uint64_t)*value;
+
+    themis_proto_code_u64(coder, &bits);
+    if (!coder->bad && coder->out == NULL)
+        *value = (int64_t)bits;
+}
+
 static void code_counter(themis_proto_coder_t *coder, themis_proto_counter_t *counter)
 {
-    uint64_t value = (uint64_t)counter->value;
-
     themis_proto_code_u64(coder, &counter->object);
+    code_capability(coder, &counter->capability);
     themis_proto_code_u8(coder, &counter->action);
-    themis_proto_code_u64(coder, &value);
+    code_i64(coder, &counter->value);
     themis_proto_check(coder, !coder->bad && counter->action <= THEMIS_PROTO_COUNTER_ADD);
-    if (!coder->bad && coder->out == NULL)
-        counter->value = (int64_t)value;
+}
+
+static void code_counted(themis_proto_coder_t *coder, themis_proto_counted_t *counted)
+{
+    code_i64(coder, &counted->value);
 }
 
 /* All that is left of the message. */

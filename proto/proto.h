@@ -14,7 +14,7 @@
 #include "themis/status.h"
 
 enum {
-    THEMIS_PROTO_VERSION = 1,
+    THEMIS_PROTO_VERSION = 2,
     THEMIS_PROTO_HEADER_BYTES = 32,
     THEMIS_PROTO_MAX_MESSAGE = 1 << 20, /* bytes, header included; bulk data does not travel in messages */
     THEMIS_PROTO_MAX_PATH = 4096,       /* bytes without a terminating NUL */
@@ -25,7 +25,8 @@ enum {
     THEMIS_PROTO_MAX_MAPPED = 512, /* extents in the reply to one MAP */
     THEMIS_PROTO_MAX_SERVERS = 4096,
     THEMIS_PROTO_DESCRIPTOR_BYTES = 40, /* a bulk descriptor as net/ makes it, opaque here */
-    THEMIS_PROTO_IDENTITY_BYTES = 16
+    THEMIS_PROTO_IDENTITY_BYTES = 16,
+    THEMIS_PROTO_MAC_BYTES = 16
 };
 
 /* X(name, number, request body, reply body) ; a body `none` is empty. Numbers never change. */
@@ -33,7 +34,7 @@ enum {
     X(HELLO, 1, hello, welcome) /* first message of a connection: who the client is, and for which job */              \
     X(HEARTBEAT, 2, none, none) /* the job is alive though it sends nothing else */                                    \
     X(GOODBYE, 3, none, none)   /* the client ends its session */                                                      \
-    X(LOOKUP, 16, path, attr)   /* attributes of a name, at the name's home server */                                  \
+    X(LOOKUP, 16, lookup, attr) /* attributes of a name, at the name's home server */                                  \
     X(CREATE, 17, create, attr) /* a file or directory at the name's home server */                                    \
     X(REMOVE, 18, remove, attr) /* removes a name; the reply tells what it was */                                      \
     X(SETATTR, 19, setattr, attr)                                                                                      \
@@ -49,11 +50,11 @@ enum {
     X(SYNC, 37, object, none)                                                                                          \
     X(DESTROY, 38, object, none)     /* frees an object; success also if there is none */                              \
     X(MAP, 39, map, mapped)          /* where an object's bytes are in the server's memory, for direct access */       \
-    X(UNMAP, 40, object, none)       /* the client needs that no longer */                                             \
+    X(UNMAP, 40, unmap, none)        /* the client needs that no longer */                                             \
     X(SEGMENT, 41, segment, segment) /* a part of the server's memory; a descriptor comes with the reply */            \
     X(LOCK, 48, lock, granted)       /* byte-range lock, at the file's first server; waits or refuses */               \
     X(UNLOCK, 49, lock, none)                                                                                          \
-    X(COUNTER, 50, counter, counter) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
+    X(COUNTER, 50, counter, counted) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
     X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
@@ -131,6 +132,33 @@ typedef struct themis_proto_welcome {
     uint8_t boot[THEMIS_PROTO_IDENTITY_BYTES];  /* changes when the server's machine was restarted */
 } themis_proto_welcome_t;
 
+/*
+ * Rights to an object: what a request may ask for, and a capability gives. SYNC needs READ or WRITE, MAP both, and an
+ * exclusive LOCK also WRITE; ALLOCATE needs WRITE, and UNLOCK any capability. SIZE is given with every capability for
+ * bytes, DESTROY by REMOVE and by a CREATE that replaces a file, RENAME by a LOOKUP that asks for it. TOUCH: to set the
+ * time of modification.
+ */
+enum {
+    THEMIS_PROTO_RIGHT_READ = 1,
+    THEMIS_PROTO_RIGHT_WRITE = 2,
+    THEMIS_PROTO_RIGHT_TRUNCATE = 4,
+    THEMIS_PROTO_RIGHT_LOCK = 8, /* and COUNTER */
+    THEMIS_PROTO_RIGHT_DESTROY = 16,
+    THEMIS_PROTO_RIGHT_RENAME = 32,
+    THEMIS_PROTO_RIGHT_TOUCH = 64,
+    THEMIS_PROTO_RIGHT_SIZE = 128,
+    THEMIS_PROTO_RIGHTS = 255
+};
+
+/* Shows any server of the list that the home server of a name has given its holder rights to an object. A client keeps
+ * it as it is; only servers can make one (server/capabilities.h). */
+typedef struct themis_proto_capability {
+    uint32_t rights;  /* THEMIS_PROTO_RIGHT_*; 0: none */
+    uint32_t uid;     /* of the holder */
+    uint64_t expires; /* ns since 1970 */
+    uint8_t mac[THEMIS_PROTO_MAC_BYTES];
+} themis_proto_capability_t;
+
 typedef struct themis_proto_attr {
     uint64_t id; /* of the object that holds the bytes, the same on all servers; 0 for a directory */
     themis_proto_type_t type;
@@ -138,17 +166,22 @@ typedef struct themis_proto_attr {
     uint64_t created, modified; /* ns since 1970 */
     themis_proto_layout_t layout;
     uint8_t fresh; /* 1: CREATE made it, 0: it existed */
+    /* for the object, in replies and with CREATE_ADOPT; with the right RENAME, `seal` shows that a server has given the
+     * attributes with the capability, else it is 0 */
+    themis_proto_capability_t capability;
+    uint8_t seal[THEMIS_PROTO_MAC_BYTES];
 } themis_proto_attr_t;
 
-typedef struct themis_proto_path {
+typedef struct themis_proto_lookup {
     /* Absolute, normalised: no empty, "." or ".." component, no trailing slash except for "/". Other paths are
      * refused; components longer than THEMIS_PROTO_MAX_NAME are for the server to refuse. */
     themis_proto_text_t path;
-} themis_proto_path_t;
+    uint32_t rights; /* that the client needs: THEMIS_ACCESS if one is not given. 0: what there is */
+} themis_proto_lookup_t;
 
 enum {
     THEMIS_PROTO_CREATE_EXCLUSIVE = 1, /* THEMIS_EXISTS if it exists */
-    THEMIS_PROTO_CREATE_ADOPT = 2,     /* use all of `attr`, object id included (rename) */
+    THEMIS_PROTO_CREATE_ADOPT = 2,     /* use all of `attr`, which is sealed, object id included (rename) */
     THEMIS_PROTO_CREATE_REPLACE =
         4 /* with ADOPT: replace a file of that name; the reply's attr is then the old one's */
 };
@@ -203,6 +236,7 @@ typedef struct themis_proto_run {
  */
 typedef struct themis_proto_io {
     uint64_t object;
+    themis_proto_capability_t capability;
     uint64_t epoch; /* of the lock that the access is made under; 0: none */
     uint8_t descriptor[THEMIS_PROTO_DESCRIPTOR_BYTES];
     uint32_t runs; /* 1 to THEMIS_PROTO_MAX_RUNS */
@@ -218,16 +252,26 @@ typedef struct themis_proto_io_done {
 } themis_proto_io_done_t;
 
 typedef struct themis_proto_resize {
-    uint64_t object, size;
+    uint64_t object;
+    themis_proto_capability_t capability;
+    uint64_t size;
 } themis_proto_resize_t;
 
 typedef struct themis_proto_range {
-    uint64_t object, offset, length;
+    uint64_t object;
+    themis_proto_capability_t capability;
+    uint64_t offset, length;
 } themis_proto_range_t;
 
+/* All bodies about an object begin with these two. */
 typedef struct themis_proto_object {
     uint64_t object;
+    themis_proto_capability_t capability;
 } themis_proto_object_t;
+
+typedef struct themis_proto_unmap {
+    uint64_t object;
+} themis_proto_unmap_t;
 
 /* A place in the server's memory. */
 typedef struct themis_proto_location {
@@ -237,7 +281,9 @@ typedef struct themis_proto_location {
 
 /* Asks for the memory of the range; a server that grants may tell of more. */
 typedef struct themis_proto_map {
-    uint64_t object, offset, length;
+    uint64_t object;
+    themis_proto_capability_t capability;
+    uint64_t offset, length;
     uint8_t allocate;   /* 1: for a write; holes in the range get memory first */
     uint8_t incomplete; /* 1: extents may have pages that are not valid yet, of which `pages` tells */
 } themis_proto_map_t;
@@ -273,8 +319,10 @@ typedef struct themis_proto_size {
 /* A range that the owner holds already is granted at once (a replayed request); UNLOCK frees whatever part of the range
  * the owner holds, and succeeds also if that is none. A LOCK of length 0 locks nothing: it asks for the epoch. */
 typedef struct themis_proto_lock {
-    uint64_t object, offset, length; /* file offsets; length UINT64_MAX: to the end of all files */
-    uint64_t owner;                  /* distinguishes lock holders of one session */
+    uint64_t object;
+    themis_proto_capability_t capability;
+    uint64_t offset, length; /* file offsets; length UINT64_MAX: to the end of all files */
+    uint64_t owner;          /* distinguishes lock holders of one session */
     uint8_t exclusive;
     uint8_t wait; /* 0: THEMIS_LOCKED instead of waiting */
 } themis_proto_lock_t;
@@ -286,9 +334,14 @@ typedef struct themis_proto_granted {
 enum { THEMIS_PROTO_COUNTER_GET, THEMIS_PROTO_COUNTER_SET, THEMIS_PROTO_COUNTER_ADD };
 typedef struct themis_proto_counter {
     uint64_t object;
+    themis_proto_capability_t capability;
     uint8_t action;
-    int64_t value; /* request: operand; reply: the value before the action */
+    int64_t value; /* operand */
 } themis_proto_counter_t;
+
+typedef struct themis_proto_counted {
+    int64_t value; /* before the action */
+} themis_proto_counted_t;
 
 typedef struct themis_proto_text_body {
     themis_proto_text_t text; /* up to what a message holds */
@@ -336,7 +389,7 @@ typedef union themis_proto_body {
     themis_proto_none_t none;
     themis_proto_hello_t hello;
     themis_proto_welcome_t welcome;
-    themis_proto_path_t path;
+    themis_proto_lookup_t lookup;
     themis_proto_attr_t attr;
     themis_proto_create_t create;
     themis_proto_remove_t remove;
@@ -349,6 +402,7 @@ typedef union themis_proto_body {
     themis_proto_resize_t resize;
     themis_proto_range_t range;
     themis_proto_object_t object;
+    themis_proto_unmap_t unmap;
     themis_proto_size_t size;
     themis_proto_map_t map;
     themis_proto_mapped_t mapped;
@@ -356,6 +410,7 @@ typedef union themis_proto_body {
     themis_proto_lock_t lock;
     themis_proto_granted_t granted;
     themis_proto_counter_t counter;
+    themis_proto_counted_t counted;
     themis_proto_text_body_t text;
     themis_proto_table_t table;
 } themis_proto_body_t;

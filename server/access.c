@@ -45,22 +45,35 @@ themis_status_t themis_server_access_remove(themis_server_groups_t *groups, cons
     return themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_WRITE);
 }
 
-themis_status_t themis_server_access_id(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
-                                        const themis_proto_attr_t *attr)
+uint32_t themis_server_access_rights(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
+                                     const themis_proto_attr_t *attr)
 {
-    themis_status_t status = themis_server_access_owner(who, attr);
+    static const uint32_t read = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_LOCK | THEMIS_PROTO_RIGHT_SIZE;
+    static const uint32_t write = THEMIS_PROTO_RIGHT_WRITE | THEMIS_PROTO_RIGHT_TRUNCATE | THEMIS_PROTO_RIGHT_LOCK |
+                                  THEMIS_PROTO_RIGHT_TOUCH | THEMIS_PROTO_RIGHT_SIZE;
+    uint32_t rights = 0;
 
-    if (status != THEMIS_OK)
-        status = themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_READ);
-    if (status != THEMIS_OK)
-        status = themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_WRITE);
-    return status;
+    if (themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_READ) == THEMIS_OK)
+        rights |= read;
+    if (themis_server_access_attr(groups, who, attr, THEMIS_SERVER_ACCESS_WRITE) == THEMIS_OK)
+        rights |= write;
+    if (themis_server_access_owner(who, attr) == THEMIS_OK)
+        rights |= THEMIS_PROTO_RIGHT_SIZE;
+    return rights;
 }
 
-themis_status_t themis_server_access_object(const themis_sched_job_identity_t *who, uint64_t object, int want)
+themis_status_t themis_server_access_object(const themis_server_capabilities_t *capabilities,
+                                            const themis_sched_job_identity_t *who, uint64_t object,
+                                            const themis_proto_capability_t *capability, uint32_t rights)
 {
-    (void)who, (void)object, (void)want;
-    return THEMIS_OK;
+    return who->uid == 0 ? THEMIS_OK
+                         : themis_server_capabilities_check(capabilities, object, capability, who->uid, rights);
+}
+
+themis_status_t themis_server_access_adopt(const themis_server_capabilities_t *capabilities,
+                                           const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr)
+{
+    return who->uid == 0 ? THEMIS_OK : themis_server_capabilities_check_seal(capabilities, attr, who->uid);
 }
 
 themis_status_t themis_server_access_admin(const themis_sched_job_identity_t *who)

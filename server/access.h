@@ -5,6 +5,7 @@
 #define THEMIS_SERVER_ACCESS_H
 #include "proto/proto.h"
 #include "sched/job_table.h"
+#include "server/capabilities.h"
 #include "server/groups.h"
 #include "themis/status.h"
 
@@ -29,16 +30,24 @@ themis_status_t themis_server_access_group(themis_server_groups_t *groups, const
 themis_status_t themis_server_access_remove(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
                                             const themis_proto_attr_t *attr, const themis_proto_attr_t *directory);
 
-/* May `who` learn the id of a file's objects, by which its bytes are accessed? The owner may, and who may read or write
- * it. */
-themis_status_t themis_server_access_id(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
-                                        const themis_proto_attr_t *attr);
+/* The rights (THEMIS_PROTO_RIGHT_*) to a file's object that its attributes give to `who`. None: who does not own it,
+ * and may neither read nor write it, may not learn its id either. DESTROY and RENAME are not among them. */
+uint32_t themis_server_access_rights(themis_server_groups_t *groups, const themis_sched_job_identity_t *who,
+                                     const themis_proto_attr_t *attr);
 
 /*
- * May `who` do `want` with the bytes of an object? Everybody may: an id is known only to clients that could look its
- * name up, or guess it. An id with rights, signed at LOOKUP, will be checked here.
+ * May `who` do all of `rights` with an object? Whom the capability gives them, and uid 0 without one. What a name's
+ * attributes are now does not matter: who has opened a file keeps its rights until the capability expires.
+ * THEMIS_EXPIRED: it has.
  */
-themis_status_t themis_server_access_object(const themis_sched_job_identity_t *who, uint64_t object, int want);
+themis_status_t themis_server_access_object(const themis_server_capabilities_t *capabilities,
+                                            const themis_sched_job_identity_t *who, uint64_t object,
+                                            const themis_proto_capability_t *capability, uint32_t rights);
+
+/* May `who` give another name to the file of these attributes, which a client brings? Its owner may, by the seal of a
+ * server, and uid 0. */
+themis_status_t themis_server_access_adopt(const themis_server_capabilities_t *capabilities,
+                                           const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr);
 
 /* May `who` change the policy or stop the server? The server's own user and uid 0 may. */
 themis_status_t themis_server_access_admin(const themis_sched_job_identity_t *who);

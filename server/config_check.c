@@ -13,6 +13,8 @@
 #include "util/clock.h"
 #include "util/memory_limit.h"
 
+#define MAX_LIFETIME (8784 * 3600 * THEMIS_NS_PER_S) /* a leap year */
+
 typedef struct checking {
     themis_server_config_t *config;
     char *error;
@@ -60,6 +62,20 @@ static themis_status_t check_servers(const checking_t *checking)
     if (config->index >= config->count)
         return check_failed(checking, &config->index, "%lld is not below the number of servers, %lld",
                             (long long)config->index, (long long)config->count);
+    return THEMIS_OK;
+}
+
+/* What one server signs, the others have to check. */
+static themis_status_t check_key(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+
+    if (config->count > 1 && !*config->key && config->key_fd < 0)
+        return check_failed(checking, config->key,
+                            "needed by several servers: a file that has the same bytes, 32 or more, for each of them, "
+                            "or none, where clients' rights to bytes need not be checked");
+    if (config->capability_lifetime < THEMIS_NS_PER_S || config->capability_lifetime > MAX_LIFETIME)
+        return check_failed(checking, &config->capability_lifetime, "expected a time from 1s to 8784h");
     return THEMIS_OK;
 }
 
@@ -156,6 +172,8 @@ themis_status_t themis_server_config_check(themis_server_config_t *config, char 
     const checking_t checking = {config, error, size};
     themis_status_t status = check_servers(&checking);
 
+    if (status == THEMIS_OK)
+        status = check_key(&checking);
     if (status == THEMIS_OK)
         status = check_store(&checking);
     if (status == THEMIS_OK)

@@ -217,13 +217,16 @@ static int is_client(const themis_server_request_t *request)
 static uint64_t map_refusal(themis_server_request_t *request)
 {
     /* the memory can be written to, whatever is asked for */
-    int want = THEMIS_SERVER_ACCESS_READ | THEMIS_SERVER_ACCESS_WRITE;
+    static const uint32_t rights = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_WRITE;
+    const themis_proto_map_t *map = &request->body.map;
     uint64_t retry = UINT64_MAX;
 
     if (!is_client(request) || !themis_server_direct_client_is_near(request))
         return retry;
-    if (themis_server_access_object(&request->session->identity, request->body.map.object, want) != THEMIS_OK)
-        return OWNER_RETRY;
+    themis_status_t status = themis_server_access_object(request->server->capabilities, &request->session->identity,
+                                                         map->object, &map->capability, rights);
+    if (status != THEMIS_OK) /* a client gets another capability when it sends READ or WRITE */
+        return status == THEMIS_EXPIRED ? MISSING_RETRY : OWNER_RETRY;
     pthread_mutex_lock(&request->server->lock);
     if (request->session->job)
         retry = themis_server_direct_refusal(request->server, request->session->job, themis_util_clock_now());
@@ -256,7 +259,7 @@ static void unmap_serve(themis_server_request_t *request)
 
     pthread_mutex_lock(&server->lock);
     if (request->session->direct)
-        grant = themis_server_direct_grant_find(server->direct, request->session->direct, request->body.object.object);
+        grant = themis_server_direct_grant_find(server->direct, request->session->direct, request->body.unmap.object);
     if (grant)
         themis_server_direct_grant_revoke(server, grant, themis_util_clock_now());
     pthread_mutex_unlock(&server->lock);

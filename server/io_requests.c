@@ -42,14 +42,16 @@ static themis_status_t window_move(themis_server_request_t *request)
 static themis_status_t object_open(themis_server_request_t *request)
 {
     themis_store_t *store = request->server->store;
+    const themis_proto_io_t *io = &request->body.io;
     int write = direction_of(request) == THEMIS_WRITE;
-    uint64_t id = request->body.io.object;
+    uint64_t id = io->object;
     themis_store_size_t size;
 
     request->opened = 1;
     request->end = write ? UINT64_MAX : 0;
-    themis_status_t status = themis_server_access_object(
-        &request->session->identity, id, write ? THEMIS_SERVER_ACCESS_WRITE : THEMIS_SERVER_ACCESS_READ);
+    themis_status_t status =
+        themis_server_access_object(request->server->capabilities, &request->session->identity, id, &io->capability,
+                                    write ? THEMIS_PROTO_RIGHT_WRITE : THEMIS_PROTO_RIGHT_READ);
     if (status != THEMIS_OK)
         return status;
     status = themis_server_object_requests_find(request, id, write, &request->object);

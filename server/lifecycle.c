@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include <utlist.h>
+#include "server/capability_key.h"
 #include "server/client_session.h"
 #include "server/direct.h"
 #include "server/dispatch.h"
@@ -118,6 +119,18 @@ static themis_status_t names_create(themis_server_t *server)
     return themis_server_namespace_create(&options, &server->names);
 }
 
+static themis_status_t capabilities_create(themis_server_t *server)
+{
+    themis_server_capability_key_t key;
+    themis_status_t status = themis_server_capability_key_load(&server->config, &key);
+
+    if (status == THEMIS_OK)
+        status = themis_server_capabilities_create(key.bytes, key.length, server->config.capability_lifetime,
+                                                   &server->capabilities);
+    explicit_bzero(&key, sizeof key);
+    return status;
+}
+
 static themis_status_t net_create(themis_server_t *server)
 {
     themis_server_config_t *config = &server->config;
@@ -153,6 +166,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   store_create,
                                                                   themis_server_direct_create,
                                                                   names_create,
+                                                                  capabilities_create, /* in the names' directory */
                                                                   themis_server_slices_create,
                                                                   net_create,
                                                                   themis_server_peers_create,
@@ -208,6 +222,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     themis_server_peers_kick(server); /* lambda may have changed */
     pthread_mutex_unlock(&server->lock);
     themis_server_namespace_set_layout(server->names, &layout);
+    themis_server_capabilities_set_lifetime(server->capabilities, config->capability_lifetime);
     if (themis_util_log_level_parse(fresh->log, &level) == 0)
         themis_util_log_set_level(level);
     if (status != THEMIS_OK)
@@ -252,6 +267,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);
     themis_server_tombstones_destroy(server->tombstones);
+    themis_server_capabilities_destroy(server->capabilities);
     themis_server_namespace_destroy(server->names);
     themis_server_slices_destroy(server);
     themis_store_destroy(server->store);

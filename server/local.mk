@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
-server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beacon.c server/beacon.h \
+server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beacon.c server/beacon.h server/capabilities.c server/capabilities.h server/capability_key.c server/capability_key.h \
 	server/client_session.c server/client_session.h server/config_check.c server/control_requests.c server/control_requests.h \
 	server/counters.c server/counters.h server/cursor.c server/cursor.h server/direct.c server/direct.h \
 	server/direct_clients.c server/direct_grants.c server/direct_requests.c server/direct_requests.h \
@@ -20,9 +20,11 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
 	server/session_table.c server/session_table.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
-server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(XXHASH_CFLAGS)
-server_libthemis_server_la_LIBADD = history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la proto/libthemis-proto.la \
-	net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(ROCKSDB_LIBS)
+server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(NETTLE_CFLAGS) \
+	$(XXHASH_CFLAGS)
+server_libthemis_server_la_LIBADD = history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la \
+	proto/libthemis-proto.la net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) \
+	$(NETTLE_LIBS) $(ROCKSDB_LIBS)
 
 sbin_PROGRAMS += server/themisd
 server_themisd_SOURCES = server/main.c util/backtrace_symbols.c

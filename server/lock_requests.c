@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/lock_requests.h"
+#include "server/access.h"
 #include "server/queue.h"
 #include "server/reply.h"
 #include "server/slices.h"
@@ -49,6 +50,22 @@ static themis_status_t lock_take(themis_server_request_t *request)
     return status;
 }
 
+/* Before the lock is taken. What a client holds it may give back at any time, if it is this object's at all. */
+static themis_status_t rights_check(const themis_server_request_t *request)
+{
+    const themis_proto_body_t *body = &request->body;
+    int unlock = request->header.opcode == THEMIS_OP_UNLOCK;
+    uint32_t rights = unlock ? 0 : THEMIS_PROTO_RIGHT_LOCK;
+
+    /* the bodies of these begin with the object's id and a capability */
+    if (request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive)
+        rights |= THEMIS_PROTO_RIGHT_WRITE;
+    themis_status_t status =
+        themis_server_access_object(request->server->capabilities, &request->session->identity, body->object.object,
+                                    &body->object.capability, rights);
+    return unlock && status == THEMIS_EXPIRED ? THEMIS_OK : status;
+}
+
 /* With the lock. */
 static themis_status_t counter_access(themis_server_request_t *request, int64_t *before)
 {
@@ -63,15 +80,17 @@ static themis_status_t counter_access(themis_server_request_t *request, int64_t 
 themis_status_t themis_server_lock_requests_serve(themis_server_request_t *request, int resumed)
 {
     themis_server_t *server = request->server;
-    const themis_proto_counter_t *counter = &request->body.counter;
-    themis_proto_body_t reply = {.counter = {0}};
+    themis_proto_body_t reply = {.granted = {0}};
     themis_status_t status = request->status; /* of a LOCK that has waited */
     const char *text = resumed && status == THEMIS_LOCKED ? "another holds the lock for longer than lock_wait" : NULL;
 
+    if (!resumed && (status = rights_check(request)) != THEMIS_OK) {
+        themis_server_reply_send(request, status, NULL, NULL);
+        return THEMIS_OK;
+    }
     pthread_mutex_lock(&server->lock);
     if (request->header.opcode == THEMIS_OP_COUNTER) {
-        reply.counter = *counter;
-        status = counter_access(request, &reply.counter.value);
+        status = counter_access(request, &reply.counted.value);
     } else if (request->header.opcode == THEMIS_OP_UNLOCK || !resumed) {
         status = lock_take(request);
     }

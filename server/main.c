@@ -24,7 +24,7 @@
 enum { MAX_OPTIONS = 128, ERROR_BYTES = 1024, EXIT_USAGE = 2 };
 
 typedef struct command_line {
-    const char *file, *pid_file, *port_file, *port_fd;
+    const char *file, *pid_file, *port_file, *port_fd, *key_fd;
     int daemon, check;
     /* options of the configuration, in their order: they are set again whenever the file is read */
     const char *names[MAX_OPTIONS], *values[MAX_OPTIONS];
@@ -39,6 +39,7 @@ static void usage(FILE *out)
                  "  --pid-file         file for the process id\n"
                  "  --port-file        file for the port, written when the server is ready\n"
                  "  --port-fd          the same for an open file descriptor, which is closed then\n"
+                 "  --key-fd           open file descriptor that has the key of clients' rights\n"
                  "  --check            checks the configuration and exits\n"
                  "  --help, --version\n"
                  "keys of the configuration file as options (doc/configuration.md):\n");
@@ -63,6 +64,7 @@ static int option_set(command_line_t *line, const char *name, const char *value)
                        : strcmp(name, "pid-file") == 0  ? &line->pid_file
                        : strcmp(name, "port-file") == 0 ? &line->port_file
                        : strcmp(name, "port-fd") == 0   ? &line->port_fd
+                       : strcmp(name, "key-fd") == 0    ? &line->key_fd
                                                         : NULL;
 
     if (own) {
@@ -109,6 +111,23 @@ static int command_line_parse(command_line_t *line, char **argv)
     return 0;
 }
 
+/* The number of an open file descriptor; -1: it is none. */
+static int descriptor_parse(const char *text)
+{
+    int64_t fd;
+
+    return themis_util_config_integer(text, STDERR_FILENO + 1, INT_MAX, &fd) == THEMIS_OK ? (int)fd : -1;
+}
+
+static themis_status_t key_fd_set(const char *text, themis_server_config_t *config, char error[ERROR_BYTES])
+{
+    config->key_fd = text ? descriptor_parse(text) : -1;
+    if (!text || config->key_fd >= 0)
+        return THEMIS_OK;
+    snprintf(error, ERROR_BYTES, "--key-fd %.20s: expected the number of an open file descriptor from 3", text);
+    return THEMIS_PARSE;
+}
+
 static themis_status_t config_load(const command_line_t *line, themis_server_config_t *config, char error[ERROR_BYTES])
 {
     themis_status_t status = THEMIS_OK;
@@ -118,6 +137,8 @@ static themis_status_t config_load(const command_line_t *line, themis_server_con
         status = themis_server_config_read(config, line->file, error, ERROR_BYTES);
     for (int i = 0; i < line->count && status == THEMIS_OK; i++)
         status = themis_server_config_set(config, line->names[i], line->values[i], error, ERROR_BYTES);
+    if (status == THEMIS_OK)
+        status = key_fd_set(line->key_fd, config, error);
     if (status == THEMIS_OK)
         status = themis_server_config_check(config, error, ERROR_BYTES);
     return status;
@@ -144,13 +165,13 @@ static int write_number(const char *path, long number)
 /* Who started this server reads the port from a pipe; without it the pipe's end says that the server has ended. */
 static int port_report(const char *fd_text, unsigned port)
 {
-    int64_t fd;
+    int fd = descriptor_parse(fd_text);
 
-    if (themis_util_config_integer(fd_text, STDERR_FILENO + 1, INT_MAX, &fd) != THEMIS_OK) {
+    if (fd < 0) {
         themis_error("--port-fd %s: expected the number of an open file descriptor from 3", fd_text);
         return -1;
     }
-    if (dprintf((int)fd, "%u\n", port) < 0 || close((int)fd) != 0) {
+    if (dprintf(fd, "%u\n", port) < 0 || close(fd) != 0) {
         themis_error("cannot write to --port-fd %s: %s", fd_text, strerror(errno));
         return -1;
     }

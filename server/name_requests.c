@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/name_requests.h"
 #include <stdlib.h>
+#include "server/access.h"
 #include "server/reply.h"
 
 enum { ENTRIES_BYTES = 256 << 10 };
@@ -18,15 +19,31 @@ static void readdir_serve(themis_server_request_t *request)
     free(buffer);
 }
 
+/* The attributes that a client brings with CREATE have to be those that a server gave it. */
+static themis_status_t adoption_check(const themis_server_request_t *request)
+{
+    const themis_proto_create_t *create = &request->body.create;
+
+    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT))
+        return THEMIS_OK;
+    return themis_server_access_adopt(request->server->capabilities, &request->session->identity, &create->attr);
+}
+
 void themis_server_name_requests_serve(themis_server_request_t *request)
 {
-    themis_proto_body_t reply;
+    const themis_sched_job_identity_t *who = &request->session->identity;
+    themis_server_t *server = request->server;
+    unsigned opcode = request->header.opcode;
+    themis_proto_body_t reply = {.attr = {0}};
 
-    if (request->header.opcode == THEMIS_OP_READDIR) {
+    if (opcode == THEMIS_OP_READDIR) {
         readdir_serve(request);
         return;
     }
-    themis_status_t status = themis_server_namespace_serve(request->server->names, &request->session->identity,
-                                                           request->header.opcode, &request->body, &reply.attr);
+    themis_status_t status = adoption_check(request);
+    if (status == THEMIS_OK)
+        status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &reply.attr);
+    if (status == THEMIS_OK && opcode != THEMIS_OP_ENTRY_ADD && opcode != THEMIS_OP_ENTRY_REMOVE)
+        themis_server_capabilities_sign(server->capabilities, who->uid, &reply.attr);
     themis_server_reply_send(request, status, &reply, NULL);
 }

@@ -15,6 +15,8 @@
 #include "util/hash_ring.h"
 
 enum { LOCKS = 64 };
+static const uint32_t all_access = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_WRITE | THEMIS_PROTO_RIGHT_TRUNCATE |
+                                   THEMIS_PROTO_RIGHT_LOCK | THEMIS_PROTO_RIGHT_TOUCH | THEMIS_PROTO_RIGHT_SIZE;
 
 struct themis_server_namespace {
     themis_server_name_db_t *db;
@@ -175,25 +177,34 @@ static themis_status_t parents_check_write(themis_server_namespace_t *names, con
                           : THEMIS_OK;
 }
 
-/* The id of a file is for those who may access its bytes. */
-static void id_withhold(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                        themis_proto_attr_t *attr)
+/* What the owner may be given beyond what the attributes give. */
+static uint32_t owner_rights(const themis_sched_job_identity_t *who, const themis_proto_attr_t *attr, uint32_t rights)
 {
-    if (themis_server_access_id(names->groups, who, attr) != THEMIS_OK)
+    return themis_server_access_owner(who, attr) == THEMIS_OK ? rights : 0;
+}
+
+/* Gives the rights of the attributes and those of `more`. The id of a file is for those who have any. */
+static void rights_give(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                        themis_proto_attr_t *attr, uint32_t more)
+{
+    attr->capability.rights =
+        attr->type == THEMIS_PROTO_FILE ? themis_server_access_rights(names->groups, who, attr) | more : 0;
+    if (!attr->capability.rights)
         attr->id = 0;
 }
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
 
 static themis_status_t name_lookup(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                   const themis_proto_text_t *path, themis_proto_attr_t *attr)
+                                   const themis_proto_lookup_t *lookup, themis_proto_attr_t *attr)
 {
     parents_t parents;
-    themis_status_t status = name_find(names, who, path, &parents, attr);
+    themis_status_t status = name_find(names, who, &lookup->path, &parents, attr);
 
-    if (status == THEMIS_OK)
-        id_withhold(names, who, attr);
-    return status;
+    if (status != THEMIS_OK)
+        return status;
+    rights_give(names, who, attr, owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME));
+    return attr->type == THEMIS_PROTO_FILE && lookup->rights & ~attr->capability.rights ? THEMIS_ACCESS : THEMIS_OK;
 }
 
 /* Fills in what the request leaves open, limited to the number of servers. */
@@ -252,8 +263,9 @@ static themis_status_t check_existing(const themis_proto_create_t *create, const
     return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_EXISTS;
 }
 
-/* The attributes of a file that is renamed to this server, from its client: its home may be another server. The client
- * can only claim a file of its own, with a layout that is possible, and a group that it may give it. */
+/* The attributes of a file that is renamed to this server, from its client, with the seal of the server that was its
+ * home (name_requests.c). Where seals are not checked the client can still only claim a file of its own, with a layout
+ * that is possible, and a group that it may give it. */
 static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                   const themis_proto_create_t *create, themis_proto_attr_t *attr)
 {
@@ -304,11 +316,12 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
         status = name_put(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
     if (status != THEMIS_OK)
         return status;
-    old.fresh = 0;
-    made.fresh = 1;
     *attr = there == THEMIS_OK ? old : made;
-    if (keep)
-        id_withhold(names, who, attr);
+    attr->fresh = there != THEMIS_OK;
+    /* as in POSIX, who makes a file may access it, whatever its mode */
+    rights_give(names, who, attr, attr->fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
+    if (there == THEMIS_OK && !keep) /* for its client to destroy, or to make the name what it was */
+        attr->capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, attr, THEMIS_PROTO_RIGHT_RENAME);
     return THEMIS_OK;
 }
 
@@ -342,9 +355,11 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
         status = check_empty(names, &remove->path);
     if (status == THEMIS_OK)
         status = themis_server_name_db_remove(names->db, &remove->path);
-    if (status == THEMIS_OK)
-        *attr = old;
-    return status;
+    if (status != THEMIS_OK)
+        return status;
+    *attr = old;
+    attr->capability.rights = attr->id ? THEMIS_PROTO_RIGHT_DESTROY : 0;
+    return THEMIS_OK;
 }
 
 static themis_status_t name_setattr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
@@ -376,7 +391,7 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
     if (status != THEMIS_OK)
         return status;
     *attr = now;
-    id_withhold(names, who, attr);
+    rights_give(names, who, attr, set->mask & THEMIS_PROTO_SET_MODIFIED ? THEMIS_PROTO_RIGHT_TOUCH : 0);
     return THEMIS_OK;
 }
 
@@ -414,9 +429,9 @@ themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, 
     themis_status_t status = THEMIS_OPCODE;
 
     if (opcode == THEMIS_OP_LOOKUP)
-        return name_lookup(names, who, &body->path.path, attr);
+        return name_lookup(names, who, &body->lookup, attr);
     /* every body of these begins with a path: the name's, or that of the entry's directory */
-    pthread_mutex_t *lock = path_lock(names, &body->path.path);
+    pthread_mutex_t *lock = path_lock(names, &body->lookup.path);
     switch (opcode) {
     case THEMIS_OP_CREATE:
         status = name_create(names, who, &body->create, attr);

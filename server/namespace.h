@@ -5,7 +5,7 @@
  * Every operation is atomic on this server: a directory is removed only while it has no entries, and gets none after.
  * "/" always exists. A path that is not normalised is THEMIS_BAD_NAME. Rights are checked for `who` (access.h), those
  * of directories above a name as far as their home is this server; attributes have the id only for those who may access
- * the bytes, else 0. The requests are described in doc/wire.md.
+ * the bytes, else 0, and in `capability.rights` the rights to these that are to be signed. The requests are described in doc/wire.md.
  *
  * Threads: all functions may be called from any thread, but not by the one that polls the network, as they may wait for
  * the disk. With a state directory every change is in the database's log when the function returns: it survives the end

@@ -81,19 +81,35 @@ static themis_status_t object_remove(themis_server_t *server, uint64_t id)
     return status;
 }
 
+static uint32_t rights_needed(unsigned opcode, const themis_proto_capability_t *capability)
+{
+    switch (opcode) {
+    case THEMIS_OP_TRUNCATE:
+        return THEMIS_PROTO_RIGHT_TRUNCATE;
+    case THEMIS_OP_ALLOCATE:
+        return THEMIS_PROTO_RIGHT_WRITE;
+    case THEMIS_OP_SIZE:
+        return THEMIS_PROTO_RIGHT_SIZE;
+    case THEMIS_OP_DESTROY:
+        return THEMIS_PROTO_RIGHT_DESTROY;
+    default: /* SYNC: one of both */
+        return capability->rights & THEMIS_PROTO_RIGHT_WRITE ? THEMIS_PROTO_RIGHT_WRITE : THEMIS_PROTO_RIGHT_READ;
+    }
+}
+
 void themis_server_object_requests_serve(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
     int changes = opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE;
-    /* every body of these begins with the object's id */
+    /* every body of these begins with the object's id and a capability */
+    const themis_proto_capability_t *capability = &request->body.object.capability;
     uint64_t id = request->body.object.object;
     themis_proto_body_t reply = {.size = {0}};
     themis_store_object_t *object;
 
-    themis_status_t status = themis_server_access_object(
-        &request->session->identity, id,
-        changes || opcode == THEMIS_OP_DESTROY ? THEMIS_SERVER_ACCESS_WRITE : THEMIS_SERVER_ACCESS_READ);
+    themis_status_t status = themis_server_access_object(server->capabilities, &request->session->identity, id,
+                                                         capability, rights_needed(opcode, capability));
     if (status == THEMIS_OK && opcode == THEMIS_OP_SYNC)
         status = themis_server_namespace_sync(server->names);
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {

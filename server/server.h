@@ -20,6 +20,7 @@
 #include "sched/control_queue.h"
 #include "sched/job_table.h"
 #include "sched/sched.h"
+#include "server/capabilities.h"
 #include "server/counters.h"
 #include "server/fences.h"
 #include "server/locks.h"
@@ -91,6 +92,7 @@ typedef struct themis_server {
     themis_store_t *store;
     themis_server_namespace_t *names;
     themis_server_tombstones_t *tombstones;
+    themis_server_capabilities_t *capabilities;
     struct themis_server_peers *peers; /* NULL: a single server */
     struct themis_server_monitoring *monitoring;
     struct themis_server_history *history; /* NULL: none is kept */

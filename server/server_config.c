@@ -52,6 +52,8 @@ static const config_key_t keys[] = {
      "time that a request may wait for a lock that another holds, 0 for no limit"},
     {TIME_KEY("server", stall_limit), RELOAD, "30s",
      "time that a client may delay its transfer before it is disconnected"},
+    {TEXT_KEY("server", key), RESTART, NULL, "file with the key of clients' rights, the same for all servers, or none"},
+    {TIME_KEY("server", capability_lifetime), RELOAD, "24h", "time after which clients' rights are looked up again"},
     {CHOICE_KEY("store", store, "arena|posix"), RESTART, "arena", "where bytes are kept"},
     {BYTES_KEY("store", size, 4096, MAX_BYTES), RESTART, "1GiB", "size of the arena"},
     {TEXT_KEY("store", directory), RESTART, NULL, "directory of the posix store"},
@@ -135,7 +137,7 @@ static themis_status_t key_parse(const config_key_t *key, const char *value, voi
 void themis_server_config_init(themis_server_config_t *config)
 {
     memset(config, 0, sizeof *config);
-    config->index = -1;
+    config->index = config->key_fd = -1;
     for (size_t i = 0; i < KEYS; i++)
         if (keys[i].initial)
             key_parse(&keys[i], keys[i].initial, (char *)config + keys[i].offset);

@@ -29,6 +29,8 @@ typedef struct themis_server_config {
     uint64_t lease;                           /* ns that locks and replies outlive their connection */
     uint64_t lock_wait;                       /* ns that a request may wait for a lock; 0: without end */
     uint64_t stall_limit;                     /* ns that a transfer may wait for its client */
+    char key[THEMIS_SERVER_CONFIG_TEXT];      /* file with the key of capabilities; "none"; empty: made at random */
+    uint64_t capability_lifetime;             /* ns */
     /* [store] */
     char store[16];                            /* "arena" or "posix" */
     uint64_t size;                             /* bytes */
@@ -61,6 +63,7 @@ typedef struct themis_server_config {
     uint64_t history_keep;                   /* ns */
     uint64_t history_size;                   /* bytes */
     char history_public[4];                  /* "yes" or "no": may users read the records of others */
+    int key_fd; /* open file that has the key, closed when it was read; -1: none. No key of the file */
     /* Where values come from, for messages: the file's path, and for each key (in the order of the table in
      * server_config.c) its line there; 0: a default, -1: an option. */
     char path[THEMIS_SERVER_CONFIG_TEXT];

@@ -65,9 +65,10 @@ record_fabric() {
 
 start_io_hosts() {
     list=io0:7711,io1:7711
+    (umask 077 && head -c 32 /dev/urandom >"$T/key")
     for i in 0 1; do
         (cd "$T" && on io$i env UCX_NET_DEVICES=eth0 UCX_TLS=tcp themisd --listen io$i --port 7711 --servers $list --index $i \
-            --size 1g --port-file "$T/io$i.port" </dev/null >"$T/io$i.log" 2>&1) &
+            --size 1g --key "$T/key" --port-file "$T/io$i.port" </dev/null >"$T/io$i.log" 2>&1) &
     done
     for _ in $(seq 200); do
         [ ! -s "$T/io0.port" ] || [ ! -s "$T/io1.port" ] || return 0

@@ -158,6 +158,7 @@ for n in 1 2 4; do
     check "threads of $n ranks open the first files on themis:" first_files "$n" themis:/first
     check "threads of $n ranks open the first files on ufs:" first_files "$n" "ufs:$T/first"
 done
+check "all forms of a call show how much was moved directly" feature direct-used themis:/direct-used
 check "more than 2 GiB in one call" limit 60 ranks 2 "$programs/features" large-count themis:/large
 check "more than 2 GiB through functions for large counts, nothing on one rank" limit 120 ranks 2 "$programs/features" count-c themis:/large
 colon_name=history.2023-03-10_15:00:00.nc

@@ -25,10 +25,18 @@ exported >"$T/exported"
 declared >"$T/declared"
 check "libthemis exports what its headers declare, and nothing else" diff "$T/declared" "$T/exported"
 
-for part in lib/libthemis.so lib/libthemis-mpiio.so sbin/themisd bin/themis; do
+for part in lib/libthemis.so lib/libthemis-mpiio.so lib/libthemis-mpiio-mpich.so sbin/themisd bin/themis; do
     check "$part reads configuration with inih, not with what UCX exports under the same names" \
         sh -c "! nm -D '$THEMIS_PREFIX/$part' | grep ' ini_'"
 done
+
+# functions LIBRARY: what it exports.
+functions() { nm -D --defined-only "$THEMIS_PREFIX/lib/$1.so" | awk '{ print $3 }' | sort; }
+functions libthemis-mpiio >"$T/served"
+functions libthemis-mpiio-mpich >"$T/core"
+check "libthemis-mpiio stands in front of all that its core serves, and of nothing else" diff "$T/served" "$T/core"
+check "libthemis-mpiio needs the C library alone" sh -c \
+    "! readelf -d '$THEMIS_PREFIX/lib/libthemis-mpiio.so' | grep NEEDED | grep -vE '\[(lib(c|dl|pthread)\.so|ld-linux)'"
 
 cat >"$T/program.c" <<'END'
 #include <stdio.h>

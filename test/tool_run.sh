@@ -197,7 +197,7 @@ crashing_rank() {
         sleep 0.1
     done
     sleep 1
-    kill -SEGV "$(cat "$T/rank")" && named 'libthemis-mpiio.so(ADIOI_THEMIS_[A-Za-z_]*+0x' "$T/crash"
+    kill -SEGV "$(cat "$T/rank")" && named 'libthemis-mpiio-mpich.so(ADIOI_THEMIS_[A-Za-z_]*+0x' "$T/crash"
 }
 case ${THEMIS_VARIANT-} in
 asan | tsan) skip "backtraces" "a sanitizer prints them" ;;

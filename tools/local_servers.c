@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tools/command.h"
@@ -22,7 +24,7 @@
 #include "util/clock.h"
 #include "util/config.h"
 
-enum { PATH_BYTES = 4096, SHOWN_LINES = 5, LINE_BYTES = 1024, LOOK_MS = 100 };
+enum { PATH_BYTES = 4096, SHOWN_LINES = 5, KEY_BYTES = 32, LINE_BYTES = 1024, LOOK_MS = 100 };
 static const uint64_t start_limit = 120 * THEMIS_NS_PER_S, stop_limit = 15 * THEMIS_NS_PER_S;
 
 int themis_tools_local_servers_check(themis_tools_local_servers_options_t *options)
@@ -43,13 +45,14 @@ int themis_tools_local_servers_check(themis_tools_local_servers_options_t *optio
 
 /* --- ports -------------------------------------------------------------------------------------------------------- */
 
-/* Servers that start: what is needed until all have reported. */
+/* Servers that start: what is needed until all have reported, and the key that they share. */
 typedef struct starting {
     const themis_tools_local_servers_options_t *options;
     const char *program;
     int reserved[THEMIS_TOOLS_MAX_SERVERS]; /* descriptors that hold the ports */
     uint16_t ports[THEMIS_TOOLS_MAX_SERVERS];
     int reports[THEMIS_TOOLS_MAX_SERVERS]; /* reading ends of pipes; -1: none, or reported */
+    int key;                               /* memory file with the key; -1: none */
 } starting_t;
 
 static void list_fill(const starting_t *starting, themis_tools_local_servers_t *servers)
@@ -73,7 +76,7 @@ static int ports_reserve(starting_t *starting, themis_tools_local_servers_t *ser
 static void starting_init(starting_t *starting, const themis_tools_local_servers_options_t *options,
                           const char *program)
 {
-    *starting = (starting_t){.options = options, .program = program};
+    *starting = (starting_t){.options = options, .program = program, .key = -1};
     for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++)
         starting->reserved[i] = starting->reports[i] = -1;
 }
@@ -86,6 +89,57 @@ static void starting_end(starting_t *starting)
         if (starting->reports[i] >= 0)
             close(starting->reports[i]);
     }
+    if (starting->key >= 0)
+        close(starting->key);
+}
+
+/* --- the key ------------------------------------------------------------------------------------------------------ */
+
+/* Is there a setting of this key? */
+static int has_setting(const char *settings, const char *key)
+{
+    size_t length = strlen(key);
+
+    while (settings && *settings) {
+        if (strncmp(settings, key, length) == 0 && strchr("=,", settings[length]))
+            return 1;
+        settings += strcspn(settings, ",");
+        settings += *settings == ',';
+    }
+    return 0;
+}
+
+/* Several servers need a key that they share. It is passed as an open file, which no other user can see. One alone makes
+ * its own. */
+static int key_make(starting_t *starting)
+{
+    uint8_t key[KEY_BYTES];
+
+    if (starting->options->count == 1 || has_setting(starting->options->settings, "key"))
+        return THEMIS_TOOLS_OK;
+    starting->key = memfd_create("themis-key", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int made = starting->key >= 0 && getrandom(key, sizeof key, 0) == sizeof key &&
+               write(starting->key, key, sizeof key) == sizeof key &&
+               fcntl(starting->key, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+    explicit_bzero(key, sizeof key);
+    return made ? THEMIS_TOOLS_OK : themis_tools_error_errno("a key for the servers");
+}
+
+static void key_add(const starting_t *starting, themis_tools_server_command_t *command)
+{
+    char text[16];
+
+    if (starting->key < 0)
+        return;
+    snprintf(text, sizeof text, "%d", starting->key);
+    themis_tools_server_command_add(command, "--key-fd", text);
+}
+
+/* In the child. */
+static void key_inherit(const starting_t *starting)
+{
+    if (starting->key >= 0)
+        fcntl(starting->key, F_SETFD, 0);
 }
 
 /* --- messages of servers ------------------------------------------------------------------------------------------ */
@@ -138,8 +192,9 @@ static void null_redirect(int fd, int flags)
 }
 
 /* In the child: only checks the configuration; messages go to `messages`. */
-static void check_exec(themis_tools_server_command_t *command, FILE *messages)
+static void check_exec(const starting_t *starting, themis_tools_server_command_t *command, FILE *messages)
 {
+    key_inherit(starting);
     null_redirect(STDOUT_FILENO, O_WRONLY);
     dup2(fileno(messages), STDERR_FILENO);
     themis_tools_server_command_exec(command);
@@ -176,9 +231,10 @@ static int configuration_check(const starting_t *starting, const char *list)
     messages = tmpfile();
     themis_tools_server_command_build(options, starting->program, list, 0, &command);
     themis_tools_server_command_add(&command, "--check", NULL);
+    key_add(starting, &command);
     pid_t pid = !messages || command.failed ? -1 : fork();
     if (pid == 0)
-        check_exec(&command, messages);
+        check_exec(starting, &command, messages);
     if (pid > 0)
         result = check_wait(pid, messages);
     else
@@ -193,12 +249,13 @@ static int configuration_check(const starting_t *starting, const char *list)
 
 /* In the child: in a session of its own, so that signals of the terminal do not reach it, and ended with the tool
  * unless it is kept. */
-static void server_exec(const themis_tools_local_servers_options_t *options, int index, int report,
-                        themis_tools_server_command_t *command)
+static void server_exec(const starting_t *starting, int index, int report, themis_tools_server_command_t *command)
 {
+    const themis_tools_local_servers_options_t *options = starting->options;
     char log[PATH_BYTES];
 
     setsid();
+    key_inherit(starting);
     fcntl(report, F_SETFD, 0); /* stays open */
     null_redirect(STDIN_FILENO, O_RDONLY);
     if (!options->keep) {
@@ -228,10 +285,11 @@ static int server_start(starting_t *starting, int index, themis_tools_local_serv
     themis_tools_server_command_build(starting->options, starting->program, servers->list, index, &command);
     snprintf(text, sizeof text, "%d", ends[1]);
     themis_tools_server_command_add(&command, "--port-fd", text);
+    key_add(starting, &command);
     errno = ENOMEM;
     pid_t pid = command.failed ? -1 : fork();
     if (pid == 0)
-        server_exec(starting->options, index, ends[1], &command);
+        server_exec(starting, index, ends[1], &command);
     int result = pid < 0 ? themis_tools_error_errno("a server could not be started") : THEMIS_TOOLS_OK;
     if (pid > 0)
         servers->pids[index] = pid;
@@ -313,6 +371,8 @@ int themis_tools_local_servers_start(const themis_tools_local_servers_options_t 
         return themis_tools_error("themisd is not installed with this tool");
     starting_init(&starting, options, program);
     int result = ports_reserve(&starting, servers);
+    if (result == THEMIS_TOOLS_OK)
+        result = key_make(&starting);
     if (result == THEMIS_TOOLS_OK)
         result = configuration_check(&starting, servers->list);
     for (int i = 0; i < servers->count && result == THEMIS_TOOLS_OK; i++)

@@ -13,18 +13,6 @@
 #include "util/clock.h"
 #include "util/status.h"
 
-const char *themis_util_config_env(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : NULL;
-}
-
-void themis_util_config_env_default(const char *name, const char *value)
-{
-    setenv(name, value, 0);
-}
-
 typedef struct reading {
     const char *path;
     FILE *file;

@@ -6,6 +6,7 @@
 #include "ad_themis_async.h"
 #include <stdlib.h>
 #include "ad_themis_cache.h"
+#include "ad_themis_direct.h"
 #include "ad_themis_error.h"
 #include "ad_themis_file.h"
 #include "ad_themis_hooks.h"
@@ -151,6 +152,7 @@ int ADIOI_THEMIS_Async_start(const ADIOI_THEMIS_Access *access, MPI_Request *req
     if (async->status == THEMIS_OK)
         batch_start(async);
     themis_glue_lock_acquire(held);
+    ADIOI_THEMIS_Direct_show(fd);
     code = ADIOI_THEMIS_FAILURE(async->status, fd->filename);
     if (async->request) {
         ADIOI_THEMIS_Request_start(&async_requests, &async->base, request);

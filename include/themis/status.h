@@ -35,6 +35,7 @@ extern "C" {
     X(LOCKED, -29, "range is locked by another")                                                                       \
     X(BAD_NAME, -30, "invalid name")                                                                                   \
     X(BUSY, -31, "busy")                                                                                               \
+    X(EXPIRED, -32, "the rights of the file handle have expired")                                                      \
     /* the store of one server */                                                                                      \
     X(NO_SPACE, -40, "no space left on server")                                                                        \
     X(IO, -41, "input/output error")                                                                                   \

@@ -434,6 +434,49 @@ static void first_files(const char *name)
     }
 }
 
+enum { BLOCKING, NONBLOCKING, COLLECTIVE, NONBLOCKING_COLLECTIVE, CALLS };
+
+/* themis_direct_used after one write through a new handle. */
+static void direct_used_after(const char *name, int call, char value[MPI_MAX_INFO_VAL])
+{
+    enum { BYTES = 8192 };
+    static char data[BYTES];
+    MPI_File file = open_file(name);
+    MPI_Offset offset = (MPI_Offset)BYTES * rank;
+    MPI_Request request;
+    MPI_Info info;
+    int found = 0;
+
+    if (call == BLOCKING)
+        MPI_File_write_at(file, offset, data, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
+    else if (call == COLLECTIVE)
+        MPI_File_write_at_all(file, offset, data, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
+    else if (call == NONBLOCKING)
+        MPI_File_iwrite_at(file, offset, data, BYTES, MPI_BYTE, &request);
+    else
+        MPI_File_iwrite_at_all(file, offset, data, BYTES, MPI_BYTE, &request);
+    if (call == NONBLOCKING || call == NONBLOCKING_COLLECTIVE)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_get_info(file, &info);
+    MPI_Info_get(info, "themis_direct_used", MPI_MAX_INFO_VAL - 1, value, &found);
+    expect(found, "themis_direct_used is shown");
+    MPI_Info_free(&info);
+    MPI_File_close(&file);
+}
+
+static void direct_used(const char *name)
+{
+    char first[MPI_MAX_INFO_VAL] = "", other[MPI_MAX_INFO_VAL] = "";
+
+    direct_used_after(name, BLOCKING, first);
+    for (int call = BLOCKING; call < CALLS; call++) {
+        direct_used_after(name, call, other);
+        if (strcmp(first, other) != 0)
+            fprintf(stderr, "call %d: %s instead of %s\n", call, other, first);
+        expect(strcmp(first, other) == 0, "themis_direct_used is the same after all forms of a call");
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(const char *name);
@@ -449,7 +492,8 @@ static const struct {
              {"atomic", atomic},
              {"waiting", waiting},
              {"long-name", long_name},
-             {"first-files", first_files}};
+             {"first-files", first_files},
+             {"direct-used", direct_used}};
 
 int main(int argc, char **argv)
 {

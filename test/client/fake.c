@@ -132,7 +132,8 @@ static void serve_others(fake_t *fake, themis_proto_header_t *header)
 {
     themis_proto_welcome_t welcome = {.incarnation = 1, .servers = 1, .heartbeat = THEMIS_NS_PER_S};
     themis_proto_attr_t attr = {
-        .id = OBJECT, .type = THEMIS_PROTO_FILE, .mode = 0666, .uid = geteuid(), .layout = {1 << 20, 1, 0}};
+        .id = OBJECT, .type = THEMIS_PROTO_FILE, .mode = 0666, .uid = geteuid(), .layout = {1 << 20, 1, 0},
+        .capability.rights = THEMIS_PROTO_RIGHTS};
     themis_proto_size_t size = {.end = fake->cell->end};
     themis_proto_none_t none = {0};
 

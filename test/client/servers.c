@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,6 +17,8 @@
 char test_server_list[256];
 const char *test_server_lease = "15s";
 const char *test_server_directory;
+const char *test_server_capability_lifetime = "24h";
+static int key_fd = -1;
 static pid_t pids[TEST_SERVERS];
 static int ports[TEST_SERVERS];
 
@@ -76,14 +79,24 @@ static void store_words(int index, const char *words[STORE_WORDS])
            STORE_WORDS * sizeof *words);
 }
 
+/* Of all servers, also when they are started again. */
+static int make_key(void)
+{
+    static const char key[] = "the same thirty-two bytes for all";
+
+    key_fd = memfd_create("key", 0);
+    return write(key_fd, key, sizeof key) == sizeof key ? 0 : -1;
+}
+
 void test_server_start_after(int index, unsigned delay_ms)
 {
-    char port[16], number[16], stripe[16];
+    char port[16], number[16], stripe[16], key[16];
     const char *store[STORE_WORDS];
 
     snprintf(port, sizeof port, "%d", ports[index]);
     snprintf(number, sizeof number, "%d", index);
     snprintf(stripe, sizeof stripe, "%d", TEST_STRIPE);
+    snprintf(key, sizeof key, "%d", key_fd);
     pids[index] = fork();
     if (pids[index] != 0)
         return;
@@ -92,7 +105,8 @@ void test_server_start_after(int index, unsigned delay_ms)
     store_words(index, store);
     execl("server/themisd", "themisd", "--listen", "127.0.0.1", "--port", port, "--servers", test_server_list,
           "--index", number, "--size", "256m", "--warm", "0", "--stripe-size", stripe, "--log", "error", "--heartbeat",
-          "200ms", "--lease", test_server_lease, "--direct", "on", store[0], store[1], store[2], store[3], store[4],
+          "200ms", "--lease", test_server_lease, "--key-fd", key, "--capability-lifetime",
+          test_server_capability_lifetime, "--direct", "on", store[0], store[1], store[2], store[3], store[4],
           store[5], (char *)NULL);
     _exit(127);
 }
@@ -109,7 +123,7 @@ int test_servers_start(void)
         return -1;
     }
     setenv("UCX_NET_DEVICES", "lo", 0);
-    if (reserve_ports() != 0)
+    if (reserve_ports() != 0 || make_key() != 0)
         return -1;
     for (int i = 0; i < TEST_SERVERS; i++)
         test_server_start(i);

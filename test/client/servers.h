@@ -11,7 +11,8 @@ enum { TEST_SERVERS = 3, TEST_STRIPE = 4096 };
 #define ck_ok(call) ck_assert_msg((call) == THEMIS_OK, "%s", themis_last_error())
 
 extern char test_server_list[256];
-extern const char *test_server_lease; /* of servers that are started from now on */
+/* Of servers that are started from now on. */
+extern const char *test_server_lease, *test_server_capability_lifetime;
 /* The servers have posix stores below it, or arenas if it is NULL, as at first. */
 extern const char *test_server_directory;
 

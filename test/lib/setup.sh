@@ -38,6 +38,14 @@ themis_as_root() {
     fi
 }
 
+# themis_keep_mpi: Open MPI's packages would become what mpicc and mpirun mean; they stay what they are on this machine.
+themis_keep_mpi() {
+    for name in mpi mpirun "mpi-$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null)"; do
+        value=$(update-alternatives --query "$name" 2>/dev/null | sed -n 's/^Value: //p')
+        [ -z "$value" ] || themis_as_root update-alternatives --set "$name" "$value" >/dev/null
+    done
+}
+
 themis_packages() {
     command -v dpkg-query >/dev/null 2>&1 || {
         themis_say "not a Debian system: the packages of test/packages.txt have to be there already"
@@ -46,6 +54,9 @@ themis_packages() {
     missing=$(themis_packages_missing)
     [ -n "$missing" ] || return 0
     themis_say "installing packages: $missing"
+    case $missing in
+    *openmpi*) themis_keep_mpi ;;
+    esac
     # shellcheck disable=SC2086 # a list of words
     set -- env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
     rm -f "$THEMIS_SRC"/build*/.configured # configure may find more now

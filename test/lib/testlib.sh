@@ -158,7 +158,7 @@ end_pids() {
 # server_options INDEX LIST: the options of server INDEX of the list "host:port,...", but for those of the caller.
 server_options() {
     printf '%s ' --listen 127.0.0.1 --port "$(echo "$2" | cut -d, -f$(($1 + 1)) | cut -d: -f2)" --servers "$2" --index "$1" \
-        --size 1g --port-file "$T/srv$1/port"
+        --size 1g --key "$T/key" --port-file "$T/srv$1/port"
 }
 
 # await_files SECONDS FILE...: until all are there, or a server has died.
@@ -179,6 +179,7 @@ await_files() {
 try_servers() {
     testlib_count=$1 THEMIS_SERVERS='' testlib_wait_for=''
     shift
+    [ -s "$T/key" ] || (umask 077 && head -c 32 /dev/urandom >"$T/key")
     for i in $(seq 0 $((testlib_count - 1))); do
         free_port
         THEMIS_SERVERS=$THEMIS_SERVERS${THEMIS_SERVERS:+,}127.0.0.1:$testlib_port

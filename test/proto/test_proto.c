@@ -176,7 +176,7 @@ START_TEST(names)
 {
     static const char *const bad[] = {"", "a", "//", "/a/", "/a//b", "/.", "/a/..", "/../a", "/a/./b"};
     static const char *const good[] = {"/", "/a", "/a/b", "/.a", "/...", "/a b/\xc3\xa4"};
-    themis_proto_path_t path;
+    themis_proto_lookup_t path = {.rights = 0};
     char longest[THEMIS_PROTO_MAX_PATH + 2];
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -186,7 +186,7 @@ START_TEST(names)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         path.path = (themis_proto_text_t){good[i], (uint32_t)strlen(good[i])};
         size_t length = encode(request(THEMIS_OP_LOOKUP), &path);
-        ck_assert(text_is(decode(length).path.path, good[i]));
+        ck_assert(text_is(decode(length).lookup.path, good[i]));
         assert_only_whole(length);
     }
     path.path = (themis_proto_text_t){"/a\0b", 4};
@@ -375,8 +375,8 @@ END_TEST
 
 START_TEST(object_operations)
 {
-    themis_proto_resize_t resize = {1, 2};
-    themis_proto_range_t range = {1, INT64_MAX - 1, 1};
+    themis_proto_resize_t resize = {.object = 1, .size = 2};
+    themis_proto_range_t range = {.object = 1, .offset = INT64_MAX - 1, .length = 1};
     themis_proto_size_t size = {1, 2, 3};
     themis_proto_io_done_t done = {5, 6};
     themis_proto_object_t object = {UINT64_MAX};
@@ -400,6 +400,33 @@ START_TEST(object_operations)
     length = encode(request(THEMIS_OP_SYNC), &object);
     ck_assert_uint_eq(decode(length).object.object, UINT64_MAX);
     assert_only_whole(length);
+}
+END_TEST
+
+/* Every body about an object begins with its id and the capability. */
+START_TEST(capabilities)
+{
+    static const themis_proto_opcode_t opcodes[] = {
+        THEMIS_OP_READ, THEMIS_OP_WRITE, THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,   THEMIS_OP_SYNC,
+        THEMIS_OP_MAP,  THEMIS_OP_LOCK,  THEMIS_OP_UNLOCK,   THEMIS_OP_COUNTER,  THEMIS_OP_DESTROY};
+    static const themis_proto_capability_t capability = {.rights = 129, .uid = 7, .expires = 8, .mac = "0123456789abcde"};
+    const themis_proto_run_t run = {0, 1, 1, 1};
+
+    for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
+        themis_proto_body_t body = {.map = {.length = 1}}, seen;
+        if (opcodes[i] == THEMIS_OP_READ || opcodes[i] == THEMIS_OP_WRITE)
+            body.io = (themis_proto_io_t){.runs = 1, .run_bytes = (const uint8_t *)&run};
+        if (opcodes[i] == THEMIS_OP_COUNTER)
+            body.counter = (themis_proto_counter_t){.value = 1};
+        body.object = (themis_proto_object_t){99, capability};
+        seen = decode(encode(request(opcodes[i]), &body));
+        ck_assert_uint_eq(seen.object.object, 99);
+        ck_assert(seen.object.capability.rights == 129 && seen.object.capability.uid == 7 &&
+                  seen.object.capability.expires == 8);
+        ck_assert_mem_eq(seen.object.capability.mac, capability.mac, sizeof capability.mac);
+        body.object.capability.rights = 256;
+        refuse(request(opcodes[i]), &body);
+    }
 }
 END_TEST
 
@@ -457,6 +484,7 @@ START_TEST(locks_and_counters)
     themis_proto_lock_t lock = {.object = 1, .offset = 2, .length = UINT64_MAX, .owner = 3, .exclusive = 1};
     themis_proto_counter_t counter = {.object = 1, .action = THEMIS_PROTO_COUNTER_ADD, .value = -5};
     themis_proto_granted_t granted = {77};
+    themis_proto_counted_t counted = {-6};
 
     size_t length = encode(request(THEMIS_OP_LOCK), &lock);
     themis_proto_lock_t seen = decode(length).lock;
@@ -475,8 +503,11 @@ START_TEST(locks_and_counters)
     lock.length = 1;
     lock.wait = 2;
     refuse(request(THEMIS_OP_LOCK), &lock);
-    length = encode(reply(THEMIS_OP_COUNTER), &counter);
+    length = encode(request(THEMIS_OP_COUNTER), &counter);
     ck_assert_int_eq(decode(length).counter.value, -5);
+    assert_only_whole(length);
+    length = encode(reply(THEMIS_OP_COUNTER), &counted);
+    ck_assert_int_eq(decode(length).counted.value, -6);
     assert_only_whole(length);
     counter.action = 3;
     refuse(request(THEMIS_OP_COUNTER), &counter);
@@ -612,7 +643,7 @@ int main(void)
 
     test_case(suite, "messages", 60, NULL, NULL,
               TESTS({hello_and_welcome, 1}, {flags, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
-                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {maps, 1},
+                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1}, {maps, 1},
                     {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
                     {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
                     {damaged_messages, 1}));

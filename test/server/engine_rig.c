@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "net/core.h"
 #include "test/server/engine_rig.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include "server/capability_key.h"
 #include "util/clock.h"
 #include "util/config.h"
 #include "util/log.h"
+
+static const uint8_t key[THEMIS_SERVER_CAPABILITY_KEY_MIN] = "a key that only this program has";
+
+const themis_server_capabilities_t *rig_capabilities(void)
+{
+    static themis_server_capabilities_t *capabilities;
+
+    if (!capabilities)
+        ck_assert_int_eq(themis_server_capabilities_create(key, sizeof key, 24 * 3600 * THEMIS_NS_PER_S, &capabilities),
+                         THEMIS_OK);
+    return capabilities;
+}
 
 themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config))
 {
@@ -23,6 +38,8 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
     config.warm = 0;
     config.drain = 2 * THEMIS_NS_PER_S;
     strcpy(config.listen, "127.0.0.1");
+    config.key_fd = memfd_create("key", MFD_CLOEXEC);
+    ck_assert_int_eq(write(config.key_fd, key, sizeof key), sizeof key);
     if (change)
         change(&config);
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
@@ -111,6 +128,7 @@ static rig_client_t *open_client(const themis_server_t *server, uint64_t session
 {
     rig_client_t *client = calloc(1, sizeof *client);
 
+    client->uid = geteuid();
     client->session = session;
     client->descriptor = -1;
     client->next_id = 1;
@@ -148,13 +166,56 @@ void rig_client_close(rig_client_t *client, int goodbye)
     free(client);
 }
 
+static size_t object_body_bytes(themis_proto_opcode_t opcode)
+{
+    switch (opcode) {
+#define CASE(name, body)                                                                                               \
+    case THEMIS_OP_##name:                                                                                             \
+        return sizeof(themis_proto_##body##_t);
+        CASE(READ, io)
+        CASE(WRITE, io)
+        CASE(TRUNCATE, resize)
+        CASE(ALLOCATE, range)
+        CASE(SIZE, object)
+        CASE(SYNC, object)
+        CASE(DESTROY, object)
+        CASE(MAP, map)
+        CASE(LOCK, lock)
+        CASE(UNLOCK, lock)
+        CASE(COUNTER, counter)
+#undef CASE
+    default:
+        return 0;
+    }
+}
+
+/* Returns `body`, or `with`, which is the same with a capability. */
+static const void *capability_fill(const rig_client_t *client, themis_proto_opcode_t opcode, const void *body,
+                                   themis_proto_body_t *with)
+{
+    themis_proto_attr_t attr = {.capability.rights = THEMIS_PROTO_RIGHTS & ~(uint32_t)THEMIS_PROTO_RIGHT_RENAME};
+    size_t bytes = object_body_bytes(opcode);
+
+    if (bytes == 0)
+        return body;
+    memcpy(with, body, bytes);
+    attr.id = with->object.object;
+    if (with->object.capability.rights || attr.id == 0)
+        return body;
+    themis_server_capabilities_sign(rig_capabilities(), client->uid, &attr);
+    with->object.capability = attr.capability;
+    return with;
+}
+
 void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id)
 {
     themis_proto_header_t header = {
         .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = (uint16_t)opcode, .id = id};
     static _Thread_local uint8_t bytes[THEMIS_PROTO_MAX_MESSAGE];
+    themis_proto_body_t with;
     size_t length;
 
+    body = capability_fill(client, opcode, body, &with);
     ck_assert_int_eq(themis_proto_encode(&header, body, bytes, sizeof bytes, &length), THEMIS_OK);
     ck_assert_int_eq(themis_net_send(client->conn, bytes, length), THEMIS_OK);
 }

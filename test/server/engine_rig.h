@@ -11,6 +11,7 @@
 #define RIG_MIB (UINT64_C(1) << 20)
 
 typedef struct rig_client {
+    uint32_t uid; /* that the kernel has told the server */
     themis_net_t *net;
     themis_net_conn_t *conn;
     uint64_t session, next_id;
@@ -25,6 +26,8 @@ typedef struct rig_client {
     themis_proto_body_t body;
 } rig_client_t;
 
+/* What the servers sign capabilities with; not freed. */
+const themis_server_capabilities_t *rig_capabilities(void);
 /* A running server; `change` (may be NULL) alters the configuration before. */
 themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config));
 void rig_server_stop(themis_server_t *server);
@@ -38,7 +41,8 @@ rig_client_t *rig_client_open_far(const themis_server_t *server, uint64_t sessio
 /* With GOODBYE, or without a message. */
 void rig_client_close(rig_client_t *client, int goodbye);
 
-/* Sends a request and returns its id; the reply comes by rig_wait. */
+/* Sends a request and returns its id; the reply comes by rig_wait. One about an object without a capability gets one
+ * with all rights, for the client's user. */
 uint64_t rig_send(rig_client_t *client, themis_proto_opcode_t opcode, const void *body);
 /* The same with an id of an earlier request. */
 void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t id);

@@ -38,7 +38,7 @@ static themis_status_t send_request(themis_net_conn_t *conn, themis_proto_opcode
 
 static themis_status_t ask(themis_net_conn_t *conn, long number)
 {
-    themis_proto_path_t path = {{"/", 1}};
+    themis_proto_lookup_t path = {{"/", 1}};
     themis_proto_hello_t hello = {.session = 1000000 + (uint64_t)number, .nodes = 1, .priority = 1};
     char job[32];
 

@@ -19,7 +19,7 @@ static themis_server_t *server;
 
 START_TEST(invalid_messages_are_refused_and_harm_no_other_client)
 {
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
     uint8_t bytes[256] = {0};
     unsigned seed = 5;
 
@@ -87,7 +87,7 @@ END_TEST
 START_TEST(requests_of_a_session_are_bounded)
 {
     themis_proto_lock_t lock = {.object = 3, .length = 100, .exclusive = 1, .wait = 1};
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
 
     server = rig_server_start(NULL);
     rig_client_t *holder = rig_client_open(server, 1, "a"), *flood = rig_client_open(server, 2, "b");
@@ -463,7 +463,7 @@ START_TEST(control_requests_have_no_share)
                                   .priority = 1,
                                   .host = rig_text("here"),
                                   .policy = rig_text("")};
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
 
     server = rig_server_start(NULL);
     rig_client_t *asks = rig_client_open(server, 7, "asks"), *works = rig_client_open(server, 8, "works");
@@ -534,7 +534,7 @@ START_TEST(too_many_discarded_messages_close_the_connection)
 {
     themis_proto_none_t none = {0};
     themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
     const struct {
         themis_proto_opcode_t opcode;
         const void *body;
@@ -724,7 +724,7 @@ static void two_workers(themis_server_config_t *config)
 /* The number of lookups within 80 ms while all slices are of stalled clients. */
 static int lookups_beside_stall(void)
 {
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
     stalled_t stalled[STALLED];
     uint32_t slices = 0;
     int count = 0;
@@ -782,7 +782,7 @@ static uint64_t send_without_runs(rig_client_t *client, themis_proto_opcode_t op
 /* It would take a window for nothing, and there is none while all slices are under way. */
 START_TEST(a_list_without_runs_is_refused)
 {
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
     stalled_t stalled[STALLED];
 
     server = rig_server_start(two_workers);

@@ -123,6 +123,7 @@ static themis_status_t check(const char *servers, const char *port, const char *
     ck_assert_int_eq(themis_server_config_set(config, "servers", servers, error, sizeof error), THEMIS_OK);
     ck_assert_int_eq(themis_server_config_set(config, "port", port, error, sizeof error), THEMIS_OK);
     ck_assert_int_eq(themis_server_config_set(config, "listen", listen, error, sizeof error), THEMIS_OK);
+    ck_assert_int_eq(themis_server_config_set(config, "key", "none", error, sizeof error), THEMIS_OK);
     return themis_server_config_check(config, error, sizeof error);
 }
 

@@ -144,10 +144,10 @@ START_TEST(a_repeated_request_is_done_once)
     ck_assert_uint_eq(client->body.attr.fresh, 1);
     rig_send_as(client, THEMIS_OP_COUNTER, &add, count);
     ck_assert_int_eq(rig_wait(client, count, 5000), THEMIS_OK);
-    ck_assert_int_eq(client->body.counter.value, 0);
+    ck_assert_int_eq(client->body.counted.value, 0);
     client->next_id = 1000;
     ck_assert_int_eq(rig_call(client, THEMIS_OP_COUNTER, &add), THEMIS_OK);
-    ck_assert_int_eq(client->body.counter.value, 7);
+    ck_assert_int_eq(client->body.counted.value, 7);
     ck_assert_int_eq(rig_call(client, THEMIS_OP_CREATE, &create), THEMIS_EXISTS);
     rig_client_close(client, 1);
     stop(0);
@@ -255,7 +255,7 @@ END_TEST
 START_TEST(a_counter_ends_with_its_object)
 {
     themis_proto_counter_t counter = {.action = THEMIS_PROTO_COUNTER_SET, .value = 5};
-    themis_proto_object_t object;
+    themis_proto_object_t object = {0};
 
     start(0);
     rig_client_t *client = rig_client_open(server, 1, "a");
@@ -386,7 +386,7 @@ END_TEST
 START_TEST(a_waiting_lock_delays_no_other_request)
 {
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
 
     start(0);
     rig_client_t *holder = rig_client_open(server, 1, "a"), *waiter = rig_client_open(server, 2, "b");

@@ -82,7 +82,7 @@ static themis_status_t make(const char *path, themis_proto_type_t type, uint32_t
 
 static themis_status_t lookup_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_attr_t *attr)
 {
-    const themis_proto_body_t body = {.path = {text(path)}};
+    const themis_proto_body_t body = {.lookup = {text(path)}};
 
     return themis_server_namespace_serve(names, who, THEMIS_OP_LOOKUP, &body, attr);
 }

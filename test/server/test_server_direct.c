@@ -64,7 +64,7 @@ static uint64_t used(void)
 
 static void truncate_to(rig_client_t *client, uint64_t object, uint64_t size)
 {
-    themis_proto_resize_t resize = {object, size};
+    themis_proto_resize_t resize = {.object = object, .size = size};
 
     ck_assert_int_eq(rig_call(client, THEMIS_OP_TRUNCATE, &resize), THEMIS_OK);
 }
@@ -139,7 +139,7 @@ START_TEST(bytes_are_seen_and_counted)
 {
     static uint8_t bytes[RIG_MIB], back[RIG_MIB];
     const size_t length = 300000;
-    themis_proto_object_t unmap;
+    themis_proto_object_t unmap = {0};
 
     server = rig_server_start(NULL);
     rig_direct_t *direct = rig_direct_open(server, 1, "job");
@@ -276,7 +276,7 @@ END_TEST
 /* Once another job's request is answered the grants are gone, and they come back when that job is quiet. */
 START_TEST(another_job_revokes)
 {
-    themis_proto_path_t path = {rig_text("/")};
+    themis_proto_lookup_t path = {rig_text("/")};
     themis_proto_text_body_t status = {rig_text("server")};
 
     server = rig_server_start(NULL);
@@ -335,7 +335,7 @@ END_TEST
 
 START_TEST(a_cut_object_is_not_accessed_any_more)
 {
-    themis_proto_object_t destroy;
+    themis_proto_object_t destroy = {0};
 
     server = rig_server_start(NULL);
     rig_direct_t *direct = rig_direct_open(server, 1, "job");

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "adio/entry/backend.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "adio/entry/program_mpi.h"
+
+enum { REFUSAL_BYTES = 800, VERSION_BYTES = 80 };
+static const char core_name[] = "libthemis-mpiio-mpich.so";
+
+/* The calls that are served in front of MPI carry no state, so it is here. */
+static struct {
+    pthread_mutex_t mutex; /* guards the decision */
+    int decided;           /* atomic; what follows does not change once it is set */
+    themis_entry_program_mpi_t mpi;
+    void *core; /* handle, or NULL: not served; atomic */
+    char refusal[REFUSAL_BYTES];
+} backend = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* The core is in the directory of this library, wherever that is. */
+static void core_path(char path[PATH_MAX])
+{
+    char own[PATH_MAX] = "";
+    Dl_info info;
+
+    if (dladdr(&backend, &info) && !realpath(info.dli_fname, own))
+        snprintf(own, sizeof own, "%s", info.dli_fname);
+    char *slash = strrchr(own, '/');
+    snprintf(path, PATH_MAX, "%.*s%s", slash ? (int)(slash + 1 - own) : 0, own, core_name);
+}
+
+static void core_load(void)
+{
+    char path[PATH_MAX];
+
+    core_path(path);
+    void *core = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!core)
+        snprintf(backend.refusal, sizeof backend.refusal,
+                 "%.350s, which has to be in the directory of libthemis-mpiio.so, cannot be loaded: %.350s", path,
+                 dlerror());
+    __atomic_store_n(&backend.core, core, __ATOMIC_RELEASE);
+}
+
+static void other_mpi_refuse(void)
+{
+    char version[VERSION_BYTES];
+
+    themis_entry_program_mpi_describe(&backend.mpi, version, sizeof version);
+    snprintf(backend.refusal, sizeof backend.refusal,
+             "the program runs on %s, and Themis serves programs of MPICH and of MPI libraries with its ABI; build the "
+             "program with MPICH",
+             version);
+}
+
+/* Returns 1 if it is known what serves the calls. */
+static int decide(void)
+{
+    if (__atomic_load_n(&backend.decided, __ATOMIC_ACQUIRE))
+        return 1;
+    pthread_mutex_lock(&backend.mutex);
+    int decided = backend.decided;
+    if (!decided && themis_entry_program_mpi_find(&backend.mpi)) {
+        if (backend.mpi.is_mpich_abi)
+            core_load();
+        else
+            other_mpi_refuse();
+        decided = 1;
+        __atomic_store_n(&backend.decided, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&backend.mutex);
+    return decided;
+}
+
+void *themis_entry_backend_function(const char *name)
+{
+    void *function;
+
+    if (!decide())
+        return NULL;
+    if (backend.core)
+        return dlsym(backend.core, name);
+    function = dlsym(RTLD_NEXT, name); /* a profiler that was preloaded behind this library comes first */
+    return function ? function : dlsym(backend.mpi.handle, name);
+}
+
+const char *themis_entry_backend_refusal(void)
+{
+    if (!decide())
+        return "no MPI library is loaded";
+    return backend.core ? NULL : backend.refusal;
+}
+
+void *themis_entry_backend_core_function(const char *name)
+{
+    void *core = __atomic_load_n(&backend.core, __ATOMIC_ACQUIRE);
+
+    return core ? dlsym(core, name) : NULL;
+}
