@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The history of jobs: what servers record of real MPI jobs, and what `themis history` makes of it.
 # timeout: 240
+unset THEMIS_TEST_DIRECT # another job would be in the history, too
 . "$(dirname "$0")/lib/testlib.sh"
 
 history=$T/history
@@ -137,7 +138,7 @@ await holds '.[0].written_bytes > 8000000 and .[0].interim' killed
 kill -9 $testlib_servers
 wrote=$(date +%s.%N)
 wait "$job" 2>/dev/null
-check "a record ends 1.6 s before the server was killed, at most" holds ".[0].interim and .[0].end > $wrote - 1.6" killed
+check "a record ends an interval before the server was killed, at most" holds ".[0].interim and .[0].end > $wrote - 2 * $testlib_slower" killed
 stop_servers
 running() { ls "$history"/*/*.running; }
 check "it is one of a running job" running
