@@ -97,6 +97,21 @@ without_glpk() {
         CK_RUN_CASE=model limit 60 ./test/persched/test_persched && grep -q 'define THEMIS_GLPK 0' config.h
 }
 check "no GLPK: periodic I/O is planned without it" without_glpk
+# without_fuse: it is said what is left out.
+without_fuse() {
+    (
+        cp "$T/found" "$T/cache"
+        rm -rf "$T/tree" && mkdir "$T/tree" && cd "$T/tree" && unset MAKEFLAGS || exit 1
+        export LACKED=fuse3
+        limit 60 "$THEMIS_SRC/configure" --cache-file="$T/cache" PKG_CONFIG="$T/pkg-config" >"$T/said" 2>&1 &&
+            grep -q 'themis mount is left out.*libfuse3-dev' "$T/said" && grep -q '^FUSE_FOUND = 0' Makefile ||
+            { tail -n 5 "$T/said" && exit 1; }
+    )
+}
+check "no FUSE: themis mount is left out, with a word" without_fuse
+export LACKED=fuse3
+check "FUSE asked for, and missing: libfuse3-dev" asks libfuse3-dev -- --with-fuse PKG_CONFIG="$T/pkg-config"
+unset LACKED
 check "GLPK asked for, and missing: libglpk-dev" asks libglpk-dev -- --with-glpk ac_cv_header_glpk_h=no
 
 # without_comparators: the scheduler and its tests are built and pass without gift and tbf.

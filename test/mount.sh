@@ -211,6 +211,22 @@ m = mmap.mmap(f.fileno(), 10000); m[5000:5005] = b\"hello\"; m.flush(); m.close(
     themis umount "$T/by8"
 fi
 
+# --- its process
+
+mkdir "$T/process"
+themis mount -f "$T/process" >"$T/foreground" 2>&1 &
+foreground=$!
+check "-f stays in the foreground" sh -c 'for i in $(seq 50); do grep -q " $1 fuse.themis " /proc/mounts && break; sleep 0.1; done; kill -0 "$2" && ls "$1/more"' sh "$T/process" $foreground
+kill -HUP $foreground
+check "until SIGHUP, SIGINT or SIGTERM" sh -c 'for i in $(seq 50); do grep -q " $1 fuse.themis " /proc/mounts || exit 0; sleep 0.1; done; exit 1' sh "$T/process"
+wait $foreground
+check "and says nothing" [ $? = 0 -a ! -s "$T/foreground" ]
+themis mount "$T/process"
+kill -KILL "$(ps ax -o pid=,args= | awk -v m="$T/process" '$2 == "themis" && $3 == "mount" && $NF == m { print $1 }')"
+sleep 0.3
+check "where it was killed, calls fail" refused "not connected" ls "$T/process"
+check "and umount works" themis umount "$T/process"
+
 # --- the end
 
 check "umount of a mount in use is refused" sh -c 'cd "$1" && themis umount "$1" 2>&1 | grep "in use"' sh "$M"
