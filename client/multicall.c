@@ -66,10 +66,12 @@ static themis_status_t calls_make(themis_client_calls_t *calls, const themis_cli
 themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
 {
     themis_status_t status;
+    uint64_t expires;
     unsigned renewals = 0;
 
-    do
+    do {
+        expires = multicall->file ? themis_client_capability_expires(multicall->file) : 0;
         status = calls_make(calls, multicall);
-    while (multicall->file && themis_client_capability_retry(multicall->file, &renewals, &status));
+    } while (multicall->file && themis_client_capability_retry(multicall->file, expires, &renewals, &status));
     return status;
 }
