@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client/capability.h"
+#include <time.h>
 #include "client/error.h"
 #include "client/namespace.h"
+#include "util/clock.h"
+#include "util/min.h"
 
 void themis_client_capability_get(themis_file_t *file, themis_proto_capability_t *capability)
 {
@@ -10,15 +13,40 @@ void themis_client_capability_get(themis_file_t *file, themis_proto_capability_t
     pthread_mutex_unlock(&file->session->poller.lock);
 }
 
+uint64_t themis_client_capability_expires(themis_file_t *file)
+{
+    themis_proto_capability_t capability;
+
+    themis_client_capability_get(file, &capability);
+    return capability.expires;
+}
+
 uint32_t themis_client_capability_rights(int flags)
 {
     return (flags & THEMIS_OPEN_READ ? (uint32_t)THEMIS_PROTO_RIGHT_READ : 0) |
            (flags & THEMIS_OPEN_WRITE ? (uint32_t)THEMIS_PROTO_RIGHT_WRITE : 0);
 }
 
-themis_status_t themis_client_capability_renew(themis_file_t *file)
+/* A new capability that is refused as well shows that clocks differ; looking up at once again would not help. */
+static void renewal_pause(unsigned earlier)
+{
+    enum { MAX_DOUBLINGS = 10 };
+
+    if (earlier == 0)
+        return;
+    uint64_t ns = THEMIS_NS_PER_MS << themis_util_min(earlier - 1, MAX_DOUBLINGS);
+    ns = themis_util_min(ns, THEMIS_NS_PER_S);
+    struct timespec pause = {(time_t)(ns / THEMIS_NS_PER_S), (long)(ns % THEMIS_NS_PER_S)};
+    nanosleep(&pause, NULL);
+}
+
+themis_status_t themis_client_capability_renew(themis_file_t *file, uint64_t expires, unsigned earlier)
 {
     themis_proto_attr_t attr;
+
+    if (themis_client_capability_expires(file) != expires)
+        return THEMIS_OK;
+    renewal_pause(earlier);
     themis_status_t status =
         themis_client_namespace_lookup(file->session, file->path, themis_client_capability_rights(file->flags), &attr);
 
@@ -33,11 +61,11 @@ themis_status_t themis_client_capability_renew(themis_file_t *file)
     return THEMIS_OK;
 }
 
-int themis_client_capability_retry(themis_file_t *file, unsigned *renewals, themis_status_t *status)
+int themis_client_capability_retry(themis_file_t *file, uint64_t expires, unsigned *renewals, themis_status_t *status)
 {
     if (*status != THEMIS_EXPIRED || (*renewals)++ >= THEMIS_CLIENT_MAX_RENEWALS)
         return 0;
-    themis_status_t renewed = themis_client_capability_renew(file);
+    themis_status_t renewed = themis_client_capability_renew(file, expires, *renewals - 1);
     if (renewed != THEMIS_OK)
         *status = renewed;
     return renewed == THEMIS_OK;
@@ -71,6 +99,6 @@ themis_status_t themis_client_capability_call(themis_file_t *file, uint32_t serv
         /* all bodies about an object begin with its id and the capability */
         themis_client_capability_get(file, &body->object.capability);
         status = call_once(file, server, binding, opcode, body, reply, incarnation);
-    } while (themis_client_capability_retry(file, &renewals, &status));
+    } while (themis_client_capability_retry(file, body->object.capability.expires, &renewals, &status));
     return status;
 }

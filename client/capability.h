@@ -16,13 +16,17 @@ uint32_t themis_client_capability_rights(int flags);
 /* What the handle has now. */
 void themis_client_capability_get(themis_file_t *file, themis_proto_capability_t *capability);
 
-/* Looks the name up again. THEMIS_STALE: it is gone, or is another file's; THEMIS_ACCESS: what the file was opened for
- * is not allowed any more. */
-themis_status_t themis_client_capability_renew(themis_file_t *file);
+/* The end of what the handle has now: what a request is sent with, or something older. */
+uint64_t themis_client_capability_expires(themis_file_t *file);
+
+/* Looks the name up again, unless the handle has another capability by now than the one that expires at `expires`, and
+ * was refused. Pauses before all but the first of a request's renewals; `earlier`: how many there were. THEMIS_STALE:
+ * it is gone, or is another file's; THEMIS_ACCESS: what the file was opened for is not allowed any more. */
+themis_status_t themis_client_capability_renew(themis_file_t *file, uint64_t expires, unsigned earlier);
 
 /* 1: a request that has failed with `status` is to be made again, since a new capability came. *renewals: how often it
- * was. If renewing fails *status becomes the reason. */
-int themis_client_capability_retry(themis_file_t *file, unsigned *renewals, themis_status_t *status);
+ * was; `expires`: as above. If renewing fails *status becomes the reason. */
+int themis_client_capability_retry(themis_file_t *file, uint64_t expires, unsigned *renewals, themis_status_t *status);
 
 /* A call about the file to one of its servers: number `server`, with its binding (NULL: none). Fills in the
  * capability of `body`, the request's. *incarnation (may be NULL): of the session at the server, when it replied. Texts

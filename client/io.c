@@ -98,6 +98,7 @@ static themis_status_t request_start(themis_file_t *file, const themis_list_t *l
         themis_client_request_put(request);
         return status;
     }
+    request->expires = themis_client_capability_expires(file);
     for (size_t i = 0; i < request->call_count; i++)
         themis_client_call_start(request->calls[i], opcode, NULL, &request->remaining);
     themis_client_poller_serve(&file->session->poller);
@@ -122,8 +123,9 @@ static themis_status_t refusal_mend(themis_request_t *request, themis_status_t r
 {
     if (request->renewals++ >= MAX_RENEWALS)
         return refusal; /* with the text of a call's result */
-    return refusal == THEMIS_EXPIRED ? themis_client_capability_renew(request->file)
-                                     : themis_client_lock_renew(request->file, &request->epoch);
+    return refusal == THEMIS_EXPIRED
+               ? themis_client_capability_renew(request->file, request->expires, request->renewals - 1)
+               : themis_client_lock_renew(request->file, &request->epoch);
 }
 
 /* Starts the calls that were refused for this reason again. */
@@ -131,6 +133,7 @@ static themis_status_t request_renew(themis_request_t *request, themis_status_t 
 {
     themis_status_t status = refusal_mend(request, refusal);
 
+    request->expires = themis_client_capability_expires(request->file);
     for (size_t i = 0; i < request->call_count && status == THEMIS_OK; i++) {
         if (call_refusal(request->calls[i], request->path) != refusal)
             continue;
@@ -186,8 +189,9 @@ static void finish_sizes(themis_request_t *request)
 {
     request->phase = THEMIS_CLIENT_PHASE_DONE;
     request->status = themis_client_short_read_finish(request);
-    if (!themis_client_capability_retry(request->file, &request->renewals, &request->status))
+    if (!themis_client_capability_retry(request->file, request->expires, &request->renewals, &request->status))
         return;
+    request->expires = themis_client_capability_expires(request->file);
     request->status = themis_client_short_read_ask(request);
     if (request->status == THEMIS_OK)
         request->phase = THEMIS_CLIENT_PHASE_SIZES;

@@ -26,17 +26,20 @@ static themis_status_t call_begin(themis_client_calls_t *calls, const themis_cli
     return status;
 }
 
+/* Nothing is collected unless all have succeeded: the calls may be made again. */
 static themis_status_t replies_collect(const themis_client_multicall_t *multicall, themis_client_call_t **array,
                                        uint32_t count)
 {
     themis_status_t status = THEMIS_OK;
     themis_proto_body_t reply;
 
+    for (uint32_t index = 0; index < count && status == THEMIS_OK; index++)
+        status = themis_client_call_result(array[index], multicall->subject, &reply);
     for (uint32_t index = 0; index < count; index++) {
-        if (status == THEMIS_OK)
-            status = themis_client_call_result(array[index], multicall->subject, &reply);
-        if (status == THEMIS_OK && multicall->collect)
+        if (status == THEMIS_OK && multicall->collect) {
+            themis_client_call_result(array[index], multicall->subject, &reply);
             multicall->collect(multicall->arg, index, &reply);
+        }
         themis_client_call_put(array[index]);
     }
     return status;
@@ -63,10 +66,12 @@ static themis_status_t calls_make(themis_client_calls_t *calls, const themis_cli
 themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall)
 {
     themis_status_t status;
+    uint64_t expires;
     unsigned renewals = 0;
 
-    do
+    do {
+        expires = multicall->file ? themis_client_capability_expires(multicall->file) : 0;
         status = calls_make(calls, multicall);
-    while (multicall->file && themis_client_capability_retry(multicall->file, &renewals, &status));
+    } while (multicall->file && themis_client_capability_retry(multicall->file, expires, &renewals, &status));
     return status;
 }

@@ -162,11 +162,13 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
                                            .opcode = THEMIS_OP_SIZE,
                                            .subject = path,
                                            .file = file,
-                                           .body.object = {attr->id, attr->capability},
+                                           .body.object.object = attr->id,
                                            .collect = add_object,
                                            .arg = &found};
     themis_status_t status = THEMIS_OK;
 
+    if (!file) /* a handle's changes; the calls fill in the present one */
+        multicall.body.object.capability = attr->capability;
     /* without the id, of a file that is not to be read, its size is not known either */
     if (attr->type == THEMIS_PROTO_FILE && attr->id)
         status = themis_client_multicall(&session->calls, &multicall);

@@ -37,7 +37,8 @@ struct themis_request {
     themis_status_t status;
     uint64_t bytes, moved;
     uint32_t remaining; /* calls that have not ended */
-    uint32_t renewals;  /* how often the epoch was */
+    uint32_t renewals;  /* how often the epoch or the capability was got again */
+    uint64_t expires;   /* of the capability, before the calls were sent */
     themis_client_call_t **calls;
     size_t call_count, call_capacity;
     themis_client_call_t **open; /* by object index: the call that is being filled */

@@ -135,9 +135,10 @@ typedef struct themis_proto_welcome {
 
 /*
  * Rights to an object: what a request may ask for, and a capability gives. SYNC needs READ or WRITE, MAP both, and an
- * exclusive LOCK also WRITE; ALLOCATE needs WRITE, and UNLOCK any capability. SIZE is given with every capability for
- * bytes, DESTROY by REMOVE and by a CREATE that replaces a file, RENAME by a LOOKUP that asks for it. TOUCH: to set the
- * time of modification.
+ * exclusive LOCK or a COUNTER that changes also WRITE; ALLOCATE needs WRITE, and UNLOCK any capability. SIZE is given
+ * with every capability for bytes, DESTROY by REMOVE and by a CREATE that replaces a file, RENAME by a LOOKUP that asks
+ * for it. TOUCH: to set the time of modification. OWNER: the holder owns the file; alone it allows nothing, but only
+ * the owner's objects are made in memory that his processes may map.
  */
 enum {
     THEMIS_PROTO_RIGHT_READ = 1,
@@ -148,7 +149,8 @@ enum {
     THEMIS_PROTO_RIGHT_RENAME = 32,
     THEMIS_PROTO_RIGHT_TOUCH = 64,
     THEMIS_PROTO_RIGHT_SIZE = 128,
-    THEMIS_PROTO_RIGHTS = 255
+    THEMIS_PROTO_RIGHT_OWNER = 256,
+    THEMIS_PROTO_RIGHTS = 511
 };
 
 /* Shows any server of the list that the home server of a name has given its holder rights to an object. A client keeps

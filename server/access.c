@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/access.h"
 #include <unistd.h>
+#include "store/store.h"
 
 static int allows(uint32_t bits, int want)
 {
@@ -59,6 +60,8 @@ uint32_t themis_server_access_rights(themis_server_groups_t *groups, const themi
         rights |= write;
     if (themis_server_access_owner(who, attr) == THEMIS_OK)
         rights |= THEMIS_PROTO_RIGHT_SIZE;
+    if (who->uid == attr->uid)
+        rights |= THEMIS_PROTO_RIGHT_OWNER;
     return rights;
 }
 
@@ -68,6 +71,17 @@ themis_status_t themis_server_access_object(themis_server_capabilities_t *capabi
 {
     return who->uid == 0 ? THEMIS_OK
                          : themis_server_capabilities_check(capabilities, object, capability, who->uid, rights);
+}
+
+uint32_t themis_server_access_memory(themis_server_capabilities_t *capabilities, const themis_sched_job_identity_t *who,
+                                     uint64_t object, const themis_proto_capability_t *capability)
+{
+    if (!themis_server_capabilities_are_checked(capabilities))
+        return THEMIS_STORE_COMMON;
+    themis_status_t status =
+        themis_server_capabilities_check(capabilities, object, capability, who->uid, THEMIS_PROTO_RIGHT_OWNER);
+    /* root's may have expired: no request of root's is refused for that */
+    return status == THEMIS_OK || status == THEMIS_EXPIRED ? who->uid : THEMIS_STORE_COMMON;
 }
 
 themis_status_t themis_server_access_adopt(themis_server_capabilities_t *capabilities,

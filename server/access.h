@@ -44,6 +44,12 @@ themis_status_t themis_server_access_object(themis_server_capabilities_t *capabi
                                             const themis_sched_job_identity_t *who, uint64_t object,
                                             const themis_proto_capability_t *capability, uint32_t rights);
 
+/* Whose memory an object is to be in that a request of `who`, which is allowed, makes or maps: that of `who` if the
+ * capability shows that he owns the file, else THEMIS_STORE_COMMON, which nobody maps. Without a key nothing shows it.
+ */
+uint32_t themis_server_access_memory(themis_server_capabilities_t *capabilities, const themis_sched_job_identity_t *who,
+                                     uint64_t object, const themis_proto_capability_t *capability);
+
 /* May `who` give another name to the file of these attributes, which a client brings? Its owner may, by the seal of a
  * server, and uid 0. */
 themis_status_t themis_server_access_adopt(themis_server_capabilities_t *capabilities,

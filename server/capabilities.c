@@ -128,7 +128,8 @@ void themis_server_capabilities_sign(const themis_server_capabilities_t *capabil
     memset(attr->seal, 0, sizeof attr->seal);
     if (!rights)
         return;
-    if (rights & THEMIS_PROTO_RIGHT_RENAME)
+    /* but a client needs DESTROY until it has destroyed the bytes at all servers */
+    if (rights & THEMIS_PROTO_RIGHT_RENAME && !(rights & THEMIS_PROTO_RIGHT_DESTROY))
         lifetime = themis_util_min(lifetime, RENAME_LIFETIME);
     /* rounded, so that the ranks of a job have the same one, which is found in the cache */
     uint64_t granule = lifetime / GRANULES + 1;
@@ -143,13 +144,12 @@ void themis_server_capabilities_sign(const themis_server_capabilities_t *capabil
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-/* One that another server gave may seem to last a little longer than this one would give it. */
+/* However long it lasts: a server with a longer lifetime, as while the servers are reloaded, may have given it. */
 static int is_expired(const themis_server_capabilities_t *capabilities, const themis_proto_capability_t *capability)
 {
     uint64_t lifetime = capabilities->lifetime, skew = themis_util_min(lifetime / 16, MAX_SKEW);
-    uint64_t now = themis_util_clock_wall_coarse();
 
-    return capability->expires + skew < now || capability->expires > now + lifetime + skew;
+    return capability->expires + skew < themis_util_clock_wall_coarse();
 }
 
 /* A program may have forged it; but it is also what servers with different keys see of each other. */

@@ -29,7 +29,8 @@ void themis_server_capabilities_set_lifetime(themis_server_capabilities_t *capab
 int themis_server_capabilities_are_checked(const themis_server_capabilities_t *capabilities);
 
 /* Makes the capability of a reply's attributes, whose id and capability.rights are set, for user `uid`; no rights or no
- * id: none. Seals the attributes if RENAME is among the rights; it lasts a minute then. */
+ * id: none. Seals the attributes if RENAME is among the rights; without DESTROY it lasts a minute
+ * then. */
 void themis_server_capabilities_sign(const themis_server_capabilities_t *capabilities, uint32_t uid,
                                      themis_proto_attr_t *attr);
 

@@ -58,8 +58,11 @@ static themis_status_t mapping_pin(mapping_t *mapping)
 {
     themis_server_t *server = mapping->request->server;
     themis_server_direct_grant_t *grant = mapping->grant;
-    uint32_t uid = mapping->request->session->identity.uid;
+    uint32_t uid = themis_server_access_memory(server->capabilities, &mapping->request->session->identity,
+                                               mapping->map->object, &mapping->map->capability);
 
+    if (uid == THEMIS_STORE_COMMON)
+        return THEMIS_UNSUPPORTED;
     grant->id = mapping->map->object;
     themis_status_t status = mapping->map->allocate
                                  ? themis_server_object_requests_open(server, grant->id, uid, &grant->object)

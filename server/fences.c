@@ -5,7 +5,7 @@
 #include <uthash.h>
 #include "util/clock.h"
 
-static const uint64_t max_ahead = 24 * 3600 * THEMIS_NS_PER_S;
+static const uint64_t max_ahead = 300 * THEMIS_NS_PER_S;
 
 typedef struct fence {
     uint64_t object;

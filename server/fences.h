@@ -13,7 +13,7 @@
  * Epochs are times, so that they grow over restarts: that of an object that lost no lock is the floor, the time of the
  * start, since other servers may know epochs of an earlier process. Only objects that are above are remembered, and of
  * many the oldest is forgotten; the floor then rises to its epoch, but never beyond the present. Clocks of servers may
- * differ by up to a day; beyond, accesses are not fenced.
+ * differ by up to 5 minutes; beyond, accesses are not fenced.
  *
  * Threads: the caller serialises (the server's mutex).
  */
@@ -36,7 +36,7 @@ void themis_server_fences_raise(themis_server_fences_t *fences, uint64_t object,
 
 /*
  * An access that carries `epoch` (0: under no lock) comes at `now`. THEMIS_LOCKED: a later one is known, so the lock
- * may be lost. One that is more than a day ahead passes, and is not remembered.
+ * may be lost. One that is more than 5 minutes ahead passes, and is not remembered.
  */
 themis_status_t themis_server_fences_pass(themis_server_fences_t *fences, uint64_t object, uint64_t epoch,
                                           uint64_t now);

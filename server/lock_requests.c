@@ -58,7 +58,8 @@ static themis_status_t rights_check(const themis_server_request_t *request)
     uint32_t rights = unlock ? 0 : THEMIS_PROTO_RIGHT_LOCK;
 
     /* the bodies of these begin with the object's id and a capability */
-    if (request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive)
+    if ((request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive) ||
+        (request->header.opcode == THEMIS_OP_COUNTER && body->counter.action != THEMIS_PROTO_COUNTER_GET))
         rights |= THEMIS_PROTO_RIGHT_WRITE;
     themis_status_t status = themis_server_access_object(request->server->capabilities, &request->session->identity,
                                                          body->object.object, &body->object.capability, rights);

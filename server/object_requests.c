@@ -56,7 +56,10 @@ themis_status_t themis_server_object_requests_find(const themis_server_request_t
                                                    themis_store_object_t **object)
 {
     themis_server_t *server = request->server;
-    uint32_t owner = request->session->identity.uid;
+    /* every body about an object begins with its id and a capability */
+    uint32_t owner = change ? themis_server_access_memory(server->capabilities, &request->session->identity, id,
+                                                          &request->body.object.capability)
+                            : THEMIS_STORE_COMMON;
 
     if (!(request->header.flags & THEMIS_PROTO_FLAG_EXISTS) || themis_server_tombstones_has(server->tombstones, id))
         return change ? themis_server_object_requests_open(server, id, owner, object)

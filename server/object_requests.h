@@ -6,7 +6,8 @@
 
 /* Serves a request, and replies. */
 void themis_server_object_requests_serve(themis_server_request_t *request);
-/* Opens an object to change it; it is made for `owner` if it does not exist. THEMIS_STALE: it was removed. */
+/* Opens an object to change it; it is made in memory of `owner`
+ * (themis_server_access_memory) if it does not exist. THEMIS_STALE: it was removed. */
 themis_status_t themis_server_object_requests_open(themis_server_t *server, uint64_t id, uint32_t owner,
                                                    themis_store_object_t **object);
 /* Opens the object of a request, to change it (`change`) or only if it exists, else THEMIS_NO_ENTRY. THEMIS_STALE: as

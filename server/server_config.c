@@ -53,7 +53,7 @@ static const config_key_t keys[] = {
     {TIME_KEY("server", stall_limit), RELOAD, "30s",
      "time that a client may delay its transfer before it is disconnected"},
     {TEXT_KEY("server", key), RESTART, NULL, "file with the key of clients' rights, the same for all servers, or none"},
-    {TIME_KEY("server", capability_lifetime), RELOAD, "24h", "time after which clients' rights are looked up again"},
+    {TIME_KEY("server", capability_lifetime), RELOAD, "168h", "time after which clients' rights are looked up again"},
     {CHOICE_KEY("store", store, "arena|posix"), RESTART, "arena", "where bytes are kept"},
     {BYTES_KEY("store", size, 4096, MAX_BYTES), RESTART, "1GiB", "size of the arena"},
     {TEXT_KEY("store", directory), RESTART, NULL, "directory of the posix store"},
