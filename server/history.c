@@ -23,8 +23,9 @@ struct themis_server_history {
     pthread_cond_t kick;
     int stop;
     uint32_t jobs;
-    uint64_t tick; /* counts intervals, from 1 */
-    job_t *fresh;  /* list: the thread has not seen them */
+    uint64_t tick;   /* counts intervals, from 1 */
+    uint64_t number; /* of the last job */
+    job_t *fresh;    /* list: the thread has not seen them */
     /* the thread's */
     job_t *known; /* list */
 };
@@ -43,6 +44,8 @@ static job_t *job_begin(themis_server_t *server, themis_sched_job_t *job)
         themis_server_history_store_count_dropped(history->store);
         return NULL;
     }
+    /* differs from those of earlier servers too, whose records of running jobs may be there still */
+    made->number = history->number = made->wall > history->number ? made->wall : history->number + 1;
     job->history = made;
     history->jobs++;
     DL_APPEND(history->fresh, made);
@@ -127,16 +130,19 @@ static void counters_collect(struct themis_server_history *history, uint64_t now
     }
 }
 
+/* The record of the running job stays where the last one is lost: the next server appends it. */
 static void record_write(struct themis_server_history *history, job_t *job, int interim)
 {
     char *line = themis_server_history_job_line(job, interim);
+    themis_status_t status = THEMIS_NO_MEMORY;
 
     job->written = job->now.time;
     if (!line)
         themis_server_history_store_count_dropped(history->store);
     else
-        themis_server_history_store_append(history->store, job->user, line, themis_util_clock_wall() / THEMIS_NS_PER_S);
-    if (job->has_running)
+        status = themis_server_history_store_append(history->store, job->user, line,
+                                                    themis_util_clock_wall() / THEMIS_NS_PER_S);
+    if (job->has_running && status == THEMIS_OK)
         themis_server_history_store_drop_running(history->store, job->user, job->number);
     free(line);
 }

@@ -24,7 +24,7 @@ themis_server_history_job_t *themis_server_history_job_create(themis_sched_job_t
     made->job = job;
     snprintf(made->id, sizeof made->id, "%s", job->identity.id);
     made->user = job->identity.uid;
-    made->number = job->number;
+    made->wall = wall;
     made->begun = made->written = now;
     made->start = start;
     /* samples of all servers begin at the same times, as far as their clocks agree */

@@ -28,8 +28,9 @@ typedef struct themis_server_history_job {
     /* Do not change. */
     char id[THEMIS_SCHED_JOB_ID_BYTES];
     uint32_t user;
-    uint64_t number; /* of the job */
+    uint64_t number; /* in the names of its files; the history sets it */
     uint64_t begun;  /* ns */
+    uint64_t wall;   /* the same in ns since 1970 */
     double start;    /* the same in s since 1970 */
     /* The thread's. */
     themis_server_history_counters_t now, last;

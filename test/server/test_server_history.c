@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "history/merge.h"
 #include "test/lib/run.h"
@@ -21,6 +22,8 @@ static void configure(themis_server_config_t *config)
 {
     snprintf(config->history, sizeof config->history, "%s/history", test_scratch);
     strcpy(config->name, "s");
+    config->history_size = 1 << 30;
+    config->history_keep = 3600 * THEMIS_NS_PER_S;
     config->history_interval = 20 * THEMIS_NS_PER_MS;
     config->history_update = 20 * THEMIS_NS_PER_MS;
 }
@@ -208,12 +211,38 @@ START_TEST(many_short_jobs)
 }
 END_TEST
 
+/* What cannot be appended remains as the record of a running job, which the next server appends. */
+START_TEST(a_record_that_cannot_be_appended_is_kept)
+{
+    themis_history_record_t record[MOST];
+    char path[512];
+    rig_client_t *client = rig_client_open(server, 11, "job");
+
+    object_write(client, "/f", 2);
+    records_await(".running", 1, record);
+    snprintf(path, sizeof path, "%s/history/%u/s-9999999999.jsonl", test_scratch, geteuid());
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    rig_client_close(client, 1);
+    server_stop();
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_uint_eq(records_read(".running", record), 1);
+    server = rig_server_start(configure);
+    client = rig_client_open(server, 12, "next"); /* the first job of this server, too */
+    object_write(client, "/g", 1);
+    records_await(".jsonl", 1, record);
+    ck_assert_str_eq(record->job, "job");
+    rig_client_close(client, 1);
+    records_await(".jsonl", 2, record);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("history of jobs");
 
     test_case(suite, "jobs", 60, set_up, tear_down,
               TESTS({a_job_that_ends_has_a_record, 1}, {sharing_is_seen, 2}, {a_running_job_has_a_record, 1},
-                    {a_job_without_requests_has_none, 1}, {many_short_jobs, 1}));
+                    {a_job_without_requests_has_none, 1}, {many_short_jobs, 1},
+                    {a_record_that_cannot_be_appended_is_kept, 1}));
     return test_run(suite);
 }
