@@ -62,6 +62,7 @@ static void name_set(char name[THEMIS_HISTORY_NAME_BYTES], const char *text)
 
 void themis_server_history_join(themis_server_t *server, themis_server_session_t *session)
 {
+    themis_server_history_return(session);
     if (!server->history)
         return;
     job_t *job = session->job->history ? session->job->history : job_begin(server, session->job);
@@ -72,6 +73,26 @@ void themis_server_history_join(themis_server_t *server, themis_server_session_t
     name_set(job->project, session->project);
     if (session->job->clients > job->most_clients)
         job->most_clients = session->job->clients;
+}
+
+void themis_server_history_leave(themis_server_session_t *session)
+{
+    if (!session->job->history)
+        return;
+    session->left = session->job;
+    session->job->history->silent++;
+}
+
+void themis_server_history_return(themis_server_session_t *session)
+{
+    if (session->left && session->left->history) /* it has none once the history is destroyed */
+        session->left->history->silent--;
+    session->left = NULL;
+}
+
+int themis_server_history_holds(const themis_sched_job_t *job)
+{
+    return job->history && job->history->silent > 0;
 }
 
 void themis_server_history_end(themis_server_t *server, themis_sched_job_t *job)
@@ -263,7 +284,7 @@ static void jobs_leave(themis_server_t *server)
         themis_server_history_job_sample(job);
         themis_server_history_job_summarise(job);
         if (themis_server_history_job_is_worth(job))
-            record_write(history, job, !job->ended && job->now.clients > 0);
+            record_write(history, job, !job->ended && (job->now.clients > 0 || job->silent > 0));
         if (job->job)
             job->job->history = NULL;
         DL_DELETE(history->known, job);
