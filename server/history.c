@@ -23,8 +23,9 @@ struct themis_server_history {
     pthread_cond_t kick;
     int stop;
     uint32_t jobs;
-    uint64_t tick; /* counts intervals, from 1 */
-    job_t *fresh;  /* list: the thread has not seen them */
+    uint64_t tick;   /* counts intervals, from 1 */
+    uint64_t number; /* of the last job */
+    job_t *fresh;    /* list: the thread has not seen them */
     /* the thread's */
     job_t *known; /* list */
 };
@@ -43,6 +44,8 @@ static job_t *job_begin(themis_server_t *server, themis_sched_job_t *job)
         themis_server_history_store_count_dropped(history->store);
         return NULL;
     }
+    /* differs from those of earlier servers too, whose records of running jobs may be there still */
+    made->number = history->number = made->wall > history->number ? made->wall : history->number + 1;
     job->history = made;
     history->jobs++;
     DL_APPEND(history->fresh, made);
@@ -59,6 +62,7 @@ static void name_set(char name[THEMIS_HISTORY_NAME_BYTES], const char *text)
 
 void themis_server_history_join(themis_server_t *server, themis_server_session_t *session)
 {
+    themis_server_history_return(session);
     if (!server->history)
         return;
     job_t *job = session->job->history ? session->job->history : job_begin(server, session->job);
@@ -69,6 +73,26 @@ void themis_server_history_join(themis_server_t *server, themis_server_session_t
     name_set(job->project, session->project);
     if (session->job->clients > job->most_clients)
         job->most_clients = session->job->clients;
+}
+
+void themis_server_history_leave(themis_server_session_t *session)
+{
+    if (!session->job->history)
+        return;
+    session->left = session->job;
+    session->job->history->silent++;
+}
+
+void themis_server_history_return(themis_server_session_t *session)
+{
+    if (session->left && session->left->history) /* it has none once the history is destroyed */
+        session->left->history->silent--;
+    session->left = NULL;
+}
+
+int themis_server_history_holds(const themis_sched_job_t *job)
+{
+    return job->history && job->history->silent > 0;
 }
 
 void themis_server_history_end(themis_server_t *server, themis_sched_job_t *job)
@@ -127,16 +151,19 @@ static void counters_collect(struct themis_server_history *history, uint64_t now
     }
 }
 
+/* The record of the running job stays where the last one is lost: the next server appends it. */
 static void record_write(struct themis_server_history *history, job_t *job, int interim)
 {
     char *line = themis_server_history_job_line(job, interim);
+    themis_status_t status = THEMIS_NO_MEMORY;
 
     job->written = job->now.time;
     if (!line)
         themis_server_history_store_count_dropped(history->store);
     else
-        themis_server_history_store_append(history->store, job->user, line, themis_util_clock_wall() / THEMIS_NS_PER_S);
-    if (job->has_running)
+        status = themis_server_history_store_append(history->store, job->user, line,
+                                                    themis_util_clock_wall() / THEMIS_NS_PER_S);
+    if (job->has_running && status == THEMIS_OK)
         themis_server_history_store_drop_running(history->store, job->user, job->number);
     free(line);
 }
@@ -257,7 +284,7 @@ static void jobs_leave(themis_server_t *server)
         themis_server_history_job_sample(job);
         themis_server_history_job_summarise(job);
         if (themis_server_history_job_is_worth(job))
-            record_write(history, job, !job->ended && job->now.clients > 0);
+            record_write(history, job, !job->ended && (job->now.clients > 0 || job->silent > 0));
         if (job->job)
             job->job->history = NULL;
         DL_DELETE(history->known, job);

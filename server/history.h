@@ -23,6 +23,12 @@ void themis_server_history_destroy(themis_server_t *server);
 
 /* The session has joined its job. */
 void themis_server_history_join(themis_server_t *server, themis_server_session_t *session);
+/* The silent session is about to leave its job, which may compute: the job is held, and its record remains open. */
+void themis_server_history_leave(themis_server_session_t *session);
+/* The session has joined its job again, or ends: if it held a job, it does not any more. */
+void themis_server_history_return(themis_server_session_t *session);
+/* 1: sessions hold the job, which must not be removed. */
+int themis_server_history_holds(const themis_sched_job_t *job);
 /* The job is about to be removed. */
 void themis_server_history_end(themis_server_t *server, themis_sched_job_t *job);
 

@@ -24,9 +24,10 @@ themis_server_history_job_t *themis_server_history_job_create(themis_sched_job_t
     made->job = job;
     snprintf(made->id, sizeof made->id, "%s", job->identity.id);
     made->user = job->identity.uid;
-    made->number = job->number;
+    made->wall = wall;
     made->begun = made->written = now;
     made->start = start;
+    made->interval = interval;
     /* samples of all servers begin at the same times, as far as their clocks agree */
     if (themis_history_series_make(&made->series, floor(start / interval) * interval, interval, SAMPLES) != THEMIS_OK) {
         free(made);
@@ -99,7 +100,7 @@ void themis_server_history_job_sample(themis_server_history_job_t *job)
     }
     if (themis_history_series_add(&job->series, (begin + end) / 2, &moved) != THEMIS_OK)
         return; /* no memory: it counts with the next sample */
-    job->peak = fmax(job->peak, bytes / fmax(end - begin, job->series.interval));
+    job->peak = fmax(job->peak, bytes / fmax(end - begin, job->interval));
     job->last = *now;
 }
 

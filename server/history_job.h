@@ -24,16 +24,19 @@ typedef struct themis_server_history_job {
     themis_server_history_counters_t final; /* of a job that has ended */
     char application[THEMIS_HISTORY_NAME_BYTES], project[THEMIS_HISTORY_NAME_BYTES];
     uint32_t most_clients;
+    uint32_t silent; /* sessions that hold it, and are not among the job's clients */
     themis_server_history_sharing_t sharing;
     /* Do not change. */
     char id[THEMIS_SCHED_JOB_ID_BYTES];
     uint32_t user;
-    uint64_t number; /* of the job */
+    uint64_t number; /* in the names of its files; the history sets it */
     uint64_t begun;  /* ns */
+    uint64_t wall;   /* the same in ns since 1970 */
     double start;    /* the same in s since 1970 */
     /* The thread's. */
     themis_server_history_counters_t now, last;
     themis_history_series_t series;
+    double interval;  /* s, as configured; that of the series grows */
     double peak;      /* bytes/s */
     uint64_t written; /* ns; when its record was last written, or `begun` */
     int has_running;  /* 1: there is a record of the running job in the store */

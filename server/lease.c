@@ -27,7 +27,9 @@ static void session_check_silence(themis_server_t *server, themis_server_session
             session_expire(server, session, "silent", silent);
             return;
         }
-        /* It holds nothing: it leaves its job, so that the job can end, and joins again with its next message. */
+        /* It holds nothing: it leaves its job, which has no share without others, and joins again with its next
+         * message. */
+        themis_server_history_leave(session);
         themis_sched_job_table_leave(server->jobs, session->job, session->last_heard);
         session->job = NULL;
     } else if (silent >= limit && strcmp(server->config.expired, "drop") == 0 && (session->queued || session->held)) {
@@ -43,7 +45,7 @@ static void jobs_remove_inactive(themis_server_t *server, uint64_t now)
 
     for (themis_sched_job_t *job = themis_sched_job_table_first(server->jobs); job; job = next) {
         next = themis_sched_job_table_next(server->jobs, job);
-        if (job->active || job->clients || themis_sched_is_busy(server->sched, job))
+        if (job->active || job->clients || themis_server_history_holds(job) || themis_sched_is_busy(server->sched, job))
             continue;
         server->totals.left_read += job->bytes_read;
         server->totals.left_written += job->bytes_written;

@@ -2,6 +2,7 @@
 #define HASH_NONFATAL_OOM 1
 #include "server/session_table.h"
 #include <stdlib.h>
+#include "server/history.h"
 #include "util/clock.h"
 
 struct themis_server_sessions {
@@ -69,6 +70,7 @@ void themis_server_sessions_release(themis_server_sessions_t *sessions, themis_s
         return;
     if (session->job)
         themis_sched_job_table_leave(sessions->jobs, session->job, themis_util_clock_now());
+    themis_server_history_return(session);
     if (session->conn)
         themis_net_conn_unref(session->conn);
     themis_server_saved_replies_clear(&session->replies);

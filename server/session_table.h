@@ -42,7 +42,8 @@ typedef struct themis_server_session {
     uint64_t lost;           /* ns; when the connection was lost */
     uint64_t last_heard;     /* ns; when the last message came */
     themis_sched_job_identity_t identity;
-    themis_sched_job_t *job; /* NULL: of a server, or the session has left its job since it was silent */
+    themis_sched_job_t *job;  /* NULL: of a server, or the session has left its job since it was silent */
+    themis_sched_job_t *left; /* the job that it has left and keeps in the history; NULL: none */
     uint8_t role;
     char *application, *project; /* owned; NULL: unknown */
     uint64_t host;               /* hash of the client's */

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "history/merge.h"
+#include "server/history_job.h"
 #include "test/lib/run.h"
 #include "test/lib/scratch.h"
 #include "test/server/engine_rig.h"
@@ -21,6 +23,8 @@ static void configure(themis_server_config_t *config)
 {
     snprintf(config->history, sizeof config->history, "%s/history", test_scratch);
     strcpy(config->name, "s");
+    config->history_size = 1 << 30;
+    config->history_keep = 3600 * THEMIS_NS_PER_S;
     config->history_interval = 20 * THEMIS_NS_PER_MS;
     config->history_update = 20 * THEMIS_NS_PER_MS;
 }
@@ -29,6 +33,20 @@ static void set_up(void)
 {
     test_scratch_make();
     server = rig_server_start(configure);
+}
+
+/* Sessions leave their job after 0.4 s, as the server looks every half second. */
+static void configure_impatient(themis_server_config_t *config)
+{
+    configure(config);
+    config->heartbeat = config->lease = 200 * THEMIS_NS_PER_MS;
+    config->heartbeat_limit = 1;
+}
+
+static void set_up_impatient(void)
+{
+    test_scratch_make();
+    server = rig_server_start(configure_impatient);
 }
 
 static void tear_down(void)
@@ -208,12 +226,109 @@ START_TEST(many_short_jobs)
 }
 END_TEST
 
+/* What cannot be appended remains as the record of a running job, which the next server appends. */
+START_TEST(a_record_that_cannot_be_appended_is_kept)
+{
+    themis_history_record_t record[MOST];
+    char path[512];
+    rig_client_t *client = rig_client_open(server, 11, "job");
+
+    object_write(client, "/f", 2);
+    records_await(".running", 1, record);
+    snprintf(path, sizeof path, "%s/history/%u/s-9999999999.jsonl", test_scratch, geteuid());
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    rig_client_close(client, 1);
+    server_stop();
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_uint_eq(records_read(".running", record), 1);
+    server = rig_server_start(configure);
+    client = rig_client_open(server, 12, "next"); /* the first job of this server, too */
+    object_write(client, "/g", 1);
+    records_await(".jsonl", 1, record);
+    ck_assert_str_eq(record->job, "job");
+    rig_client_close(client, 1);
+    records_await(".jsonl", 2, record);
+}
+END_TEST
+
+static uint32_t clients_of(const char *id)
+{
+    uint32_t clients = 0;
+
+    pthread_mutex_lock(&server->lock);
+    for (themis_sched_job_t *job = themis_sched_job_table_first(server->jobs); job;
+         job = themis_sched_job_table_next(server->jobs, job))
+        if (strcmp(job->identity.id, id) == 0)
+            clients += job->clients;
+    pthread_mutex_unlock(&server->lock);
+    return clients;
+}
+
+/* A client that computes is silent, and leaves its job in the scheduler: it has one record nevertheless. */
+START_TEST(a_job_that_computes_has_one_record)
+{
+    themis_history_record_t record[MOST];
+    rig_client_t *client = rig_client_open(server, 11, "job");
+
+    object_write(client, "/f", 2);
+    for (int i = 0; i < 1000 && clients_of("job") > 0; i++)
+        usleep(10000);
+    ck_assert_uint_eq(clients_of("job"), 0);
+    usleep(1500000); /* the server has looked again */
+    ck_assert_uint_eq(records_read(".jsonl", record), 0);
+    object_write(client, "/g", 3);
+    ck_assert_uint_eq(clients_of("job"), 1);
+    rig_client_close(client, 1);
+    records_await(".jsonl", 1, record);
+    ck_assert_uint_eq(record->written_bytes, 5 * BYTES);
+    ck_assert_int_eq(record->interim, 0);
+    ck_assert_double_gt(record->end - record->start, 1);
+}
+END_TEST
+
+/* A job that is silent when its last session ends has its record then. */
+START_TEST(a_silent_job_ends_with_its_session)
+{
+    themis_history_record_t record[MOST];
+    rig_client_t *client = rig_client_open(server, 11, "job");
+
+    object_write(client, "/f", 2);
+    for (int i = 0; i < 1000 && clients_of("job") > 0; i++)
+        usleep(10000);
+    rig_client_close(client, 0);
+    records_await(".jsonl", 1, record);
+    ck_assert_int_eq(record->interim, 0);
+}
+END_TEST
+
+/* Also of a job so long that its series has longer samples than were configured. */
+START_TEST(the_peak_is_of_one_interval)
+{
+    themis_sched_job_t counted = {0};
+    themis_server_history_job_t *job = themis_server_history_job_create(&counted, 0, 1000 * THEMIS_NS_PER_S, 1);
+
+    ck_assert_ptr_nonnull(job);
+    for (uint64_t i = 1; i <= 20000; i++) {
+        counted.bytes_written += i == 19000 ? 1000000 : 1000;
+        themis_server_history_job_count(&counted, i * THEMIS_NS_PER_S, &job->now);
+        themis_server_history_job_sample(job);
+    }
+    ck_assert_double_gt(job->series.interval, 1);
+    ck_assert_double_eq_tol(job->peak, 1000000, 1);
+    themis_server_history_job_destroy(job);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("history of jobs");
 
     test_case(suite, "jobs", 60, set_up, tear_down,
               TESTS({a_job_that_ends_has_a_record, 1}, {sharing_is_seen, 2}, {a_running_job_has_a_record, 1},
-                    {a_job_without_requests_has_none, 1}, {many_short_jobs, 1}));
+                    {a_job_without_requests_has_none, 1}, {many_short_jobs, 1},
+                    {a_record_that_cannot_be_appended_is_kept, 1}));
+    test_case(suite, "long jobs", 60, set_up_impatient, tear_down,
+              TESTS({a_job_that_computes_has_one_record, 1}, {a_silent_job_ends_with_its_session, 1},
+                    {the_peak_is_of_one_interval, 1}));
     return test_run(suite);
 }
