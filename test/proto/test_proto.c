@@ -425,7 +425,7 @@ START_TEST(capabilities)
         ck_assert(seen.object.capability.rights == 129 && seen.object.capability.uid == 7 &&
                   seen.object.capability.expires == 8);
         ck_assert_mem_eq(seen.object.capability.mac, capability.mac, sizeof capability.mac);
-        body.object.capability.rights = 256;
+        body.object.capability.rights = THEMIS_PROTO_RIGHTS + 1;
         refuse(request(opcodes[i]), &body);
     }
 }
