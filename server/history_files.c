@@ -60,7 +60,7 @@ void themis_server_history_files_users(const char *directory, void (*found)(void
 static const char acl_name[] = "system.posix_acl_access";
 
 /* One more user than the owner may look into the directory; the layout is Linux's. */
-static int acl_set(const char *path, uint32_t user)
+static int acl_set(int fd, uint32_t user)
 {
     enum { OWNER = 1, USER = 2, GROUP = 4, MASK = 16, OTHER = 32 };
     const struct {
@@ -74,18 +74,24 @@ static int acl_set(const char *path, uint32_t user)
     unsigned char value[4 + sizeof entries] = {2}; /* the version */
 
     memcpy(value + 4, entries, sizeof entries);
-    return setxattr(path, acl_name, value, sizeof value, 0);
+    return fsetxattr(fd, acl_name, value, sizeof value, 0);
 }
 
 themis_status_t themis_server_history_files_admit(const char *path, uint32_t user, int is_public)
 {
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return themis_util_status_from_errno(errno);
-    removexattr(path, acl_name); /* there may be none */
-    int failed = chmod(path, is_public ? 0755 : 0700);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return themis_util_status_from_errno(errno);
+    fremovexattr(fd, acl_name); /* there may be none */
+    int failed = fchmod(fd, is_public ? 0755 : 0700);
     if (!failed && !is_public && user != geteuid())
-        failed = acl_set(path, user);
-    return failed ? themis_util_status_from_errno(errno) : THEMIS_OK;
+        failed = acl_set(fd, user);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return failed ? themis_util_status_from_errno(cause) : THEMIS_OK;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

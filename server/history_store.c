@@ -48,6 +48,14 @@ static int directory_make(const themis_server_history_store_t *store)
     return errno == EEXIST ? 0 : -1;
 }
 
+/* And no symbolic link to one, which somebody else may have put there. */
+static int is_directory(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* Makes the user's directory, or changes who may read it: the configuration may have changed. */
 static themis_status_t user_admit(themis_server_history_store_t *store, uint32_t user)
 {
@@ -56,7 +64,7 @@ static themis_status_t user_admit(themis_server_history_store_t *store, uint32_t
     user_path(store, user, path);
     themis_status_t status = themis_server_history_files_admit(path, user, store->is_public);
     int cause = errno;
-    if (status == THEMIS_OK || access(path, F_OK) != 0) {
+    if (status == THEMIS_OK || !is_directory(path)) {
         errno = cause;
         return status;
     }
@@ -71,7 +79,7 @@ static themis_status_t user_ensure(themis_server_history_store_t *store, uint32_
     char path[PATH];
 
     user_path(store, user, path);
-    if (access(path, F_OK) == 0)
+    if (is_directory(path))
         return THEMIS_OK;
     return directory_make(store) == 0 ? user_admit(store, user) : themis_util_status_from_errno(errno);
 }
@@ -236,7 +244,8 @@ static void user_recover(void *arg, uint32_t user)
     const struct dirent *entry;
     uint64_t number;
 
-    user_admit(store, user);
+    if (user_admit(store, user) != THEMIS_OK)
+        return;
     user_path(store, user, path);
     DIR *files = opendir(path);
     while (files && (entry = readdir(files))) {

@@ -196,13 +196,18 @@ int themis_tools_history_json(const themis_tools_history_t *history, int series)
     return THEMIS_TOOLS_OK;
 }
 
+/* A spreadsheet takes text that begins so as a formula: an apostrophe in front keeps it text. */
 static void csv_text(const char *text)
 {
+    const char *guard = *text && strchr("=+-@", *text) ? "'" : "";
+
     if (!strpbrk(text, ",\"")) {
+        fputs(guard, stdout);
         fputs(text, stdout);
         return;
     }
     putchar('"');
+    fputs(guard, stdout);
     for (; *text; text++) {
         if (*text == '"')
             putchar('"');

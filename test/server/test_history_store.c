@@ -234,6 +234,27 @@ START_TEST(a_broken_line_is_ended)
 }
 END_TEST
 
+/* A link in place of a user's directory is not followed: what it names keeps its mode, and gets no records. */
+START_TEST(links_are_not_followed)
+{
+    char target[512], link[1024];
+    struct stat status;
+
+    snprintf(target, sizeof target, "%s/target", test_scratch);
+    ck_assert_int_eq(mkdir(target, 0751), 0);
+    ck_assert_int_eq(chmod(target, 0751), 0);
+    themis_server_history_store_destroy(store_open(DAY, 0));
+    snprintf(link, sizeof link, "%s/history/%u", test_scratch, geteuid());
+    ck_assert_int_eq(symlink(target, link), 0);
+    themis_server_history_store_t *store = store_open(DAY, 0);
+    ck_assert_int_lt(themis_server_history_store_append(store, geteuid(), "one", now), THEMIS_OK);
+    ck_assert_int_eq(stat(target, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 0777, 0751);
+    ck_assert_int_eq(rmdir(target), 0);
+    themis_server_history_store_destroy(store);
+}
+END_TEST
+
 START_TEST(running_jobs_are_recovered)
 {
     themis_server_history_store_t *store = store_open(DAY, 0);
@@ -332,7 +353,8 @@ int main(void)
     test_case(suite, "files", 30, scratch_open, test_scratch_remove,
               TESTS({names_of_files, 1}, {lines_are_appended, 1}, {size_is_bounded, 1}, {age_is_bounded, 1},
                     {a_full_disk_loses_records_only, 1}, {a_missing_directory_comes_later, 1},
-                    {a_broken_line_is_ended, 1}, {running_jobs_are_recovered, 1}, {the_kernel_decides_who_reads, 1}));
+                    {a_broken_line_is_ended, 1}, {running_jobs_are_recovered, 1}, {links_are_not_followed, 1},
+                    {the_kernel_decides_who_reads, 1}));
     test_case(suite, "sharing", 20, NULL, NULL, TESTS({sharing_is_found, sizeof patterns / sizeof *patterns}));
     return test_run(suite);
 }
