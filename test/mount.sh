@@ -80,7 +80,7 @@ check "with its modes and sizes" [ "$(listed "$src")" = "$(listed "$M/copy")" ]
 dated() { (cd "$1" && find . -type f -printf '%p %T@\n' | sort); }
 check "and its times" [ "$(dated "$src")" = "$(dated "$M/copy")" ]
 check "mv of a directory, and out of the mount" sh -c 'mv "$1/copy" "$1/copy2" && mv "$1/copy2/io.c" "$2/io.c" && cmp "$2/io.c" "$3/io.c"' sh "$M" "$T" "$src"
-check "tar writes a tree" sh -c 'tar -C "$1" -cf "$3/t.tar" . && mkdir "$2/tar" && tar -C "$2/tar" -xf "$3/t.tar" && diff -r "$1" "$2/tar"' sh "$src" "$M" "$T"
+check "tar writes a tree" sh -c 'tar -C "$1" --format=posix -cf "$3/t.tar" . && mkdir "$2/tar" && tar -C "$2/tar" -xf "$3/t.tar" && diff -r "$1" "$2/tar"' sh "$src" "$M" "$T"
 check "with its times" [ "$(dated "$src")" = "$(dated "$M/tar")" ]
 check "touch -d sets a time" sh -c 'touch -d @1000000000.25 "$1/tar/io.c" && [ "$(stat -c %.2Y "$1/tar/io.c")" = 1000000000.25 ]' sh "$M"
 check "dd with fsync" dd if="$THEMIS_BUILD/server/themisd" of="$M/dd" bs=1M conv=fsync
