@@ -14,6 +14,7 @@
 #include "posix/error.h"
 #include "posix/hidden.h"
 #include "posix/names.h"
+#include "posix/rights.h"
 
 /* Held by whoever appends: a byte that no file has. */
 static const uint64_t append_byte = INT64_MAX - 1;
@@ -198,7 +199,13 @@ void themis_posix_files_close(themis_posix_t *filesystem)
 
 int themis_posix_file_read(themis_posix_file_t *file, void *buffer, size_t bytes, uint64_t offset, size_t *done)
 {
-    return themis_posix_error(themis_read(file->file, buffer, bytes, offset, done));
+    themis_status_t status;
+    unsigned renewals = 0;
+
+    do
+        status = themis_read(file->file, buffer, bytes, offset, done);
+    while (themis_posix_rights_renew(file, &renewals, status));
+    return themis_posix_error(status);
 }
 
 /* Under the lock that all who append take. */
@@ -210,19 +217,29 @@ static themis_status_t append_locked(themis_posix_file_t *file, const void *buff
     return status == THEMIS_OK ? themis_write(file->file, buffer, bytes, stat.size, NULL) : status;
 }
 
+static themis_status_t append_once(themis_posix_file_t *file, const void *buffer, size_t bytes)
+{
+    themis_status_t status = themis_lock(file->file, append_byte, 1, THEMIS_LOCK_EXCLUSIVE);
+
+    if (status == THEMIS_OK) {
+        status = append_locked(file, buffer, bytes);
+        themis_unlock(file->file, append_byte, 1);
+    } else if (status == THEMIS_STALE) {
+        themis_unlock(file->file, 0, UINT64_MAX);
+    }
+    return status;
+}
+
 static int append(themis_posix_file_t *file, const themis_posix_caller_t *caller, const void *buffer, size_t bytes)
 {
     themis_status_t status = THEMIS_CANCELED;
+    unsigned renewals = 0;
 
     pthread_mutex_lock(&file->node->append); /* a handle's locks do not exclude its own threads */
     if (!atomic_load(&caller->abandoned)) {
-        status = themis_lock(file->file, append_byte, 1, THEMIS_LOCK_EXCLUSIVE);
-        if (status == THEMIS_OK) {
-            status = append_locked(file, buffer, bytes);
-            themis_unlock(file->file, append_byte, 1);
-        } else if (status == THEMIS_STALE) {
-            themis_unlock(file->file, 0, UINT64_MAX);
-        }
+        do
+            status = append_once(file, buffer, bytes);
+        while (themis_posix_rights_renew(file, &renewals, status));
     }
     pthread_mutex_unlock(&file->node->append);
     return status == THEMIS_LOCKED ? EIO : themis_posix_error(status);
@@ -231,17 +248,27 @@ static int append(themis_posix_file_t *file, const themis_posix_caller_t *caller
 int themis_posix_file_write(themis_posix_file_t *file, const themis_posix_caller_t *caller, const void *buffer,
                             size_t bytes, uint64_t offset, int appends)
 {
+    themis_status_t status;
+    unsigned renewals = 0;
+
     if (appends)
         return append(file, caller, buffer, bytes);
-    return themis_posix_error(themis_write(file->file, buffer, bytes, offset, NULL));
+    do
+        status = themis_write(file->file, buffer, bytes, offset, NULL);
+    while (themis_posix_rights_renew(file, &renewals, status));
+    return themis_posix_error(status);
 }
 
 int themis_posix_file_sync(themis_posix_file_t *file, const themis_posix_caller_t *caller)
 {
     themis_posix_t *filesystem = file->filesystem;
     themis_posix_claim_t claim;
-    themis_status_t status = themis_sync(file->file);
+    themis_status_t status;
+    unsigned renewals = 0;
 
+    do
+        status = themis_sync(file->file);
+    while (themis_posix_rights_renew(file, &renewals, status));
     if (status != THEMIS_OK)
         return themis_posix_error(status);
     /* the name may have changed since it was opened */
@@ -259,13 +286,24 @@ int themis_posix_file_flush(themis_posix_file_t *file)
     return themis_posix_error(themis_client_file_check(file->file));
 }
 
+static int resize(themis_posix_file_t *file, uint64_t size)
+{
+    themis_status_t status;
+    unsigned renewals = 0;
+
+    do
+        status = themis_truncate(file->file, size);
+    while (themis_posix_rights_renew(file, &renewals, status));
+    return themis_posix_error(status);
+}
+
 int themis_posix_file_truncate(themis_posix_t *filesystem, const themis_posix_caller_t *caller,
                                themis_posix_node_t *node, themis_posix_file_t *file, uint64_t size)
 {
     if (size > INT64_MAX)
         return EINVAL;
     if (file && file->writable)
-        return themis_posix_error(themis_truncate(file->file, size));
+        return resize(file, size);
     int error = themis_posix_open(filesystem, caller, node, O_WRONLY, &file);
     if (error)
         return error;
@@ -276,13 +314,30 @@ int themis_posix_file_truncate(themis_posix_t *filesystem, const themis_posix_ca
 
 int themis_posix_file_allocate(themis_posix_file_t *file, int mode, uint64_t offset, uint64_t length)
 {
+    themis_status_t status;
+    unsigned renewals = 0;
+
     if (mode != 0)
         return EOPNOTSUPP;
     if (length == 0)
         return EINVAL;
     if (offset > INT64_MAX || length > INT64_MAX - offset)
         return EFBIG;
-    return themis_posix_error(themis_allocate(file->file, offset + length));
+    do
+        status = themis_allocate(file->file, offset + length);
+    while (themis_posix_rights_renew(file, &renewals, status));
+    return themis_posix_error(status);
+}
+
+int themis_posix_file_stat(themis_posix_file_t *file, themis_stat_t *stat)
+{
+    themis_status_t status;
+    unsigned renewals = 0;
+
+    do
+        status = themis_file_stat(file->file, stat);
+    while (themis_posix_rights_renew(file, &renewals, status));
+    return themis_posix_error(status);
 }
 
 int themis_posix_file_seek(themis_posix_file_t *file, uint64_t offset, int whence, uint64_t *found)
@@ -291,7 +346,7 @@ int themis_posix_file_seek(themis_posix_file_t *file, uint64_t offset, int whenc
 
     if (whence != SEEK_DATA && whence != SEEK_HOLE)
         return EINVAL;
-    int error = themis_posix_error(themis_file_stat(file->file, &stat));
+    int error = themis_posix_file_stat(file, &stat);
     if (error)
         return error;
     if (offset >= stat.size)

@@ -50,6 +50,7 @@ int themis_posix_file_flush(themis_posix_file_t *file);
 /* `file` NULL, or not writable: the name is opened for it. */
 int themis_posix_file_truncate(themis_posix_t *filesystem, const themis_posix_caller_t *caller,
                                themis_posix_node_t *node, themis_posix_file_t *file, uint64_t size);
+int themis_posix_file_stat(themis_posix_file_t *file, themis_stat_t *stat);
 /* As fallocate(2); EOPNOTSUPP for any `mode` but 0. */
 int themis_posix_file_allocate(themis_posix_file_t *file, int mode, uint64_t offset, uint64_t length);
 /* SEEK_DATA and SEEK_HOLE: a file is data up to its end, as POSIX allows where holes are not told. ENXIO: past it. */

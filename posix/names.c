@@ -116,7 +116,7 @@ static int getattr_by_file(themis_posix_t *filesystem, themis_posix_node_t *node
     pthread_mutex_unlock(&filesystem->lock);
     if (!file)
         return ENOENT;
-    int error = themis_posix_error(themis_file_stat(file->file, &found));
+    int error = themis_posix_file_stat(file, &found);
     themis_posix_file_release(file);
     if (error)
         return error;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Files on servers through a mount: POSIX calls and their errors, ordinary programs, MPI-IO beside it, interrupts, and
 # the end of servers.
-# timeout: 280
+# timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
 
 if themis mount "$T" 2>&1 | grep -q 'built without FUSE'; then
@@ -77,8 +77,12 @@ check "cp -a" cp -a "$src" "$M/copy"
 check "the copy is equal" diff -r "$src" "$M/copy"
 listed() { (cd "$1" && find . -type f -printf '%p %m %s\n' | sort); }
 check "with its modes and sizes" [ "$(listed "$src")" = "$(listed "$M/copy")" ]
+dated() { (cd "$1" && find . -type f -printf '%p %T@\n' | sort); }
+check "and its times" [ "$(dated "$src")" = "$(dated "$M/copy")" ]
 check "mv of a directory, and out of the mount" sh -c 'mv "$1/copy" "$1/copy2" && mv "$1/copy2/io.c" "$2/io.c" && cmp "$2/io.c" "$3/io.c"' sh "$M" "$T" "$src"
-check "tar writes a tree" sh -c 'tar -C "$1" -cf "$3/t.tar" . && mkdir "$2/tar" && tar -C "$2/tar" -xf "$3/t.tar" && diff -r "$1" "$2/tar"' sh "$src" "$M" "$T"
+check "tar writes a tree" sh -c 'tar -C "$1" --format=posix -cf "$3/t.tar" . && mkdir "$2/tar" && tar -C "$2/tar" -xf "$3/t.tar" && diff -r "$1" "$2/tar"' sh "$src" "$M" "$T"
+check "with its times" [ "$(dated "$src")" = "$(dated "$M/tar")" ]
+check "touch -d sets a time" sh -c 'touch -d @1000000000.25 "$1/tar/io.c" && [ "$(stat -c %.2Y "$1/tar/io.c")" = 1000000000.25 ]' sh "$M"
 check "dd with fsync" dd if="$THEMIS_BUILD/server/themisd" of="$M/dd" bs=1M conv=fsync
 check "its bytes are equal" cmp "$THEMIS_BUILD/server/themisd" "$M/dd"
 seq 200000 | shuf >"$T/numbers"
@@ -251,4 +255,36 @@ check "umount works without servers" limit 10 themis umount "$M"
 check "the process that served it ends" sh -c 'for i in $(seq 20); do sleep 0.5; ! ps ax -o args= | grep -q "^themis mount.*$1\$" && exit 0; done; exit 1' sh "$M"
 none "nothing was logged" "$(grep -v 'themis: info' "$T/mount.log")"
 unmount_all
+
+# --- rights that expire while a file has another name
+
+stop_servers
+start_servers 2 "capability-lifetime 1s"
+themis mount "$M"
+check "rights of a file that was renamed, or its directory, and of one that was removed, are renewed" limit 30 python3 -c '
+import os, sys, time
+os.chdir(sys.argv[1])
+os.mkdir("d")
+files = [open(name, "w+b", buffering=0) for name in ("one", "d/two", "three")]
+log = open("log", "ab", buffering=0)
+for f in files + [log]:
+    f.write(b"first")
+os.rename("one", "other")
+os.rename("d", "e")
+os.remove("three")
+os.rename("log", "log.1")
+time.sleep(3)
+log.write(b"second")
+assert os.fstat(log.fileno()).st_size == 11
+for f in files:
+    assert os.pread(f.fileno(), 5, 0) == b"first"
+time.sleep(3)
+for f in files:
+    os.pwrite(f.fileno(), b"second", 5)
+    os.fsync(f.fileno())
+    os.ftruncate(f.fileno(), 8)
+    assert os.fstat(f.fileno()).st_size == 8
+' "$M"
+themis umount "$M"
+
 finish

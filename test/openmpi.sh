@@ -65,6 +65,9 @@ alone="mpirun.mpich -n 2 -genv LD_PRELOAD $T/alone/libthemis-mpiio.so"
 {
     check "without the core one line names where it was looked for" \
         tells 1 "^themis: error: themis:/f: $T/alone/libthemis-mpiio-mpich.so, .* cannot be loaded: .*No such file" $alone "$own.mpich" open themis:/f "$T/local"
+    check "it is looked for where the library was loaded, also from a relative name in a program that went elsewhere" \
+        tells 1 "themis:/f: $T/alone/libthemis-mpiio-mpich.so, .* cannot be loaded" mpirun.mpich -n 2 -wdir "$T" \
+        -genv LATE_DIRECTORY / -genv LD_PRELOAD ./alone/libthemis-mpiio.so "$T/late" "$own.mpich.so" open themis:/f "$T/local"
     check "other files are as without the library" tells 0 themis $alone "$own.mpich" use "ufs:$T/local"
 }
 

@@ -3,6 +3,7 @@
 #include "adio/entry/backend.h"
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,23 +22,33 @@ static struct {
     char refusal[REFUSAL_BYTES];
 } backend = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* The core is in the directory of this library, wherever that is. */
-static void core_path(char path[PATH_MAX])
+/* The core is in the directory of this library, wherever that is; as of when it was loaded, since the program may have
+ * changed its directory. Returns 0 if that is not known. */
+static int core_path(char path[PATH_MAX])
 {
-    char own[PATH_MAX] = "";
+    char origin[2 * PATH_MAX], loaded[3 * PATH_MAX], own[PATH_MAX];
+    struct link_map *map;
     Dl_info info;
 
-    if (dladdr(&backend, &info) && !realpath(info.dli_fname, own))
-        snprintf(own, sizeof own, "%s", info.dli_fname);
-    char *slash = strrchr(own, '/');
-    snprintf(path, PATH_MAX, "%.*s%s", slash ? (int)(slash + 1 - own) : 0, own, core_name);
+    if (!dladdr1(&backend, &info, (void **)&map, RTLD_DL_LINKMAP) || dlinfo(map, RTLD_DI_ORIGIN, origin) != 0)
+        return 0;
+    const char *slash = strrchr(info.dli_fname, '/');
+    snprintf(loaded, sizeof loaded, "%s/%s", origin, slash ? slash + 1 : info.dli_fname);
+    if (*origin != '/' || !realpath(loaded, own))
+        return 0;
+    slash = strrchr(own, '/');
+    return snprintf(path, PATH_MAX, "%.*s%s", (int)(slash + 1 - own), own, core_name) < PATH_MAX;
 }
 
 static void core_load(void)
 {
     char path[PATH_MAX];
 
-    core_path(path);
+    if (!core_path(path)) {
+        snprintf(backend.refusal, sizeof backend.refusal,
+                 "the directory of libthemis-mpiio.so, where %s has to be, cannot be found", core_name);
+        return;
+    }
     void *core = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!core)
         snprintf(backend.refusal, sizeof backend.refusal,
@@ -86,6 +97,14 @@ void *themis_entry_backend_function(const char *name)
         return dlsym(backend.core, name);
     function = dlsym(RTLD_NEXT, name); /* a profiler that was preloaded behind this library comes first */
     return function ? function : dlsym(backend.mpi.handle, name);
+}
+
+const char *themis_entry_backend_missing(void)
+{
+    if (!decide())
+        return "no MPI library is loaded";
+    return backend.core ? "libthemis-mpiio-mpich.so does not have it; it may be of another version"
+                        : "the MPI library of this program does not have it";
 }
 
 const char *themis_entry_backend_refusal(void)

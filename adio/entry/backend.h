@@ -10,6 +10,9 @@
 /* The function of this name that serves the program, or NULL: there is none, or no MPI library yet. */
 void *themis_entry_backend_function(const char *name);
 
+/* Why themis_entry_backend_function has just returned NULL, to follow the name. A constant. */
+const char *themis_entry_backend_missing(void);
+
 /* Why `themis:` files cannot be served here, and what to do; NULL if they are served. Valid until the process ends. */
 const char *themis_entry_backend_refusal(void);
 

@@ -38,7 +38,7 @@ static call_fn *call_find(const char *name, call_fn **known)
         return function;
     *(void **)&function = themis_entry_backend_function(name);
     if (!function) {
-        themis_error("%s: the MPI library of this program does not have it", name);
+        themis_error("%s: %s", name, themis_entry_backend_missing());
         return unknown_call;
     }
     __atomic_store_n(known, function, __ATOMIC_RELEASE);
