@@ -82,7 +82,7 @@ static int page_look_write(themis_client_direct_part_t *part, _Atomic uint8_t *p
 {
     if (atomic_load_explicit(page, memory_order_acquire) == THEMIS_UTIL_DIRECT_PAGE_VALID)
         return 1;
-    part->fills |= whole;
+    part->invalid += whole != 0;
     part->is_incomplete = !whole;
     return whole;
 }
@@ -126,7 +126,8 @@ int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, th
     checking_t checking = {access, part};
     uint32_t near = atomic_load_explicit(&part->object->near, memory_order_relaxed);
 
-    part->is_incomplete = part->fills = 0;
+    part->is_incomplete = 0;
+    part->invalid = part->filled = 0;
     part->near = near < view->count ? &view->extents[near] : NULL;
     const themis_client_direct_extent_t *found = themis_client_direct_view_find(view, part->near, part->first);
     if (!found)
@@ -296,15 +297,17 @@ static int page_await(_Atomic uint8_t *page)
     return 1;
 }
 
-/* Makes a page valid that was filled. Where somebody else has, the part is to be copied again: `fills` becomes 2. */
+/* Makes a page valid that was filled, unless it was before or somebody else has. */
 static int page_fill(themis_client_direct_part_t *part, _Atomic uint8_t *page, int whole)
 {
     uint8_t invalid = THEMIS_UTIL_DIRECT_PAGE_INVALID;
 
-    if (!whole || atomic_compare_exchange_strong(page, &invalid, THEMIS_UTIL_DIRECT_PAGE_VALID))
+    if (!whole)
         return 1;
-    part->fills = 2;
-    return page_await(page);
+    if (!atomic_compare_exchange_strong(page, &invalid, THEMIS_UTIL_DIRECT_PAGE_VALID))
+        return page_await(page);
+    part->filled++;
+    return 1;
 }
 
 static themis_status_t fill_run(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
@@ -313,7 +316,7 @@ static themis_status_t fill_run(void *arg, uint32_t index, const themis_run_t *r
     themis_client_direct_part_t *part = &access->parts[index];
 
     (void)position;
-    for (uint64_t i = 0; part->fills && i < run->count; i++) {
+    for (uint64_t i = 0; part->invalid && i < run->count; i++) {
         uint64_t offset = run->offset + i * run->stride;
         if (!pages_walk(part, offset, offset + run->length, page_fill))
             return THEMIS_BUSY;
@@ -328,12 +331,12 @@ int themis_client_direct_copy_move(themis_client_direct_access_t *access)
     if (!list_copy(access))
         return 0;
     for (uint32_t i = 0; i < access->layout->count; i++)
-        fills |= access->parts[i].fills;
+        fills |= access->parts[i].invalid > 0;
     if (!fills)
         return 1;
     if (list_walk(access, fill_run, access) != THEMIS_OK)
         return 0;
     for (uint32_t i = 0; i < access->layout->count; i++)
-        again |= access->parts[i].fills == 2;
+        again |= access->parts[i].filled < access->parts[i].invalid; /* others cleared or filled some */
     return !again || list_copy(access);
 }

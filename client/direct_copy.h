@@ -18,7 +18,7 @@ typedef struct themis_client_direct_part {
     int asked;                                 /* the server was asked for them; 2: with all pages valid */
     int is_past_end;                           /* 1: a read goes beyond the end of the object */
     int is_incomplete;                         /* 1: it is not known because of a page that is not valid */
-    int fills;                                 /* 1: a write covers pages that are not valid, all of them whole */
+    uint64_t invalid, filled;                  /* whole pages of a write: not valid before the copy; made valid by it */
 } themis_client_direct_part_t;
 
 /* Only the first layout->count parts are set. */
