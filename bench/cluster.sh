@@ -30,12 +30,15 @@ trap 'cluster_clean; exit 130' INT TERM HUP
 
 on() { sh "$cluster" exec "$CLUSTER_DIR" "$@"; }
 
-# servers_start PREFIX PORT: that version's servers on both I/O hosts, with their directories in $T.
+# servers_start PREFIX PORT: that version's servers on both I/O hosts. Those of earlier versions have no key.
 servers_start() {
     servers=io0:$2,io1:$2
+    key=
+    ! "$1/sbin/themisd" --help | grep -q -e --key || key="--key $T/key"
     for i in 0 1; do
+        # shellcheck disable=SC2086 # two words or none
         (cd "$T" && on io$i env UCX_NET_DEVICES=eth0 UCX_TLS=tcp "$1/sbin/themisd" --listen io$i --port "$2" --servers $servers \
-            --index $i --size 1g --port-file "$T/$2.$i" </dev/null >"$T/$2.$i.log" 2>&1) &
+            --index $i --size 1g --port-file "$T/$2.$i" $key </dev/null >"$T/$2.$i.log" 2>&1) &
     done
     for _ in $(seq 200); do
         [ ! -s "$T/$2.0" ] || [ ! -s "$T/$2.1" ] || return 0
@@ -58,6 +61,7 @@ pass() {
     sed -n "s/^{/{\"version\": \"$1\", /p" "$T/job" >>"$T/passes"
 }
 
+(umask 077 && head -c 32 /dev/urandom >"$T/key")
 sh "$cluster" up "$CLUSTER_DIR" 2 2 1000 2000 2
 compute=$(sh "$cluster" hosts "$CLUSTER_DIR" | tr '\n' ',' | sed 's/,$//')
 servers_start "$THEMIS_PREFIX" 7711
