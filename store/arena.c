@@ -242,16 +242,20 @@ static themis_status_t arena_prepare(themis_store_t *store, themis_store_window_
     return status;
 }
 
-/* `limit`: only pages below this byte of the object may become valid. */
-static void marks_release(themis_store_window_t *window, int ok, uint64_t limit)
+/* `limit`: only what is below this byte of the object is kept. */
+static void marks_release(const arena_t *arena, themis_store_window_t *window, int ok, uint64_t limit)
 {
     for (size_t i = 0; i < window->mark_count; i++) {
         const themis_store_window_mark_t *mark = &window->marks[i];
         extent_t *extent = mark->extent;
         for (uint32_t page = mark->first; page < mark->end; page++) {
+            uint64_t start = extent->offset + (uint64_t)page * PAGE;
             extent->state[page]--;
-            if (ok && extent->offset + (uint64_t)(page + 1) * PAGE <= limit)
+            if (ok && start + PAGE <= limit)
                 themis_store_arena_extent_make_valid(extent, page);
+            else if (ok && start < limit &&
+                     extent->state[page] == 0) /* else the window that has claimed it, too, does */
+                themis_store_arena_extent_keep(arena->space, extent, page, (uint32_t)(limit - start));
         }
     }
 }
@@ -319,7 +323,7 @@ static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t
     if (window->direction == THEMIS_WRITE) {
         /* A truncation that came between: the write is treated as if it came before. */
         uint64_t limit = themis_store_arena_object_limit(object, window->generation);
-        marks_release(window, ok, limit);
+        marks_release(arena, window, ok, limit);
         if (ok && limit != UINT64_MAX)
             window_carry(arena, window, limit);
         themis_store_arena_object_raise(object, ok && limit == UINT64_MAX ? window_end(window) : 0);

@@ -139,6 +139,15 @@ void themis_store_arena_extent_clear(const themis_store_space_t *space, themis_s
         pages_clear(space, extent, page, page + 1);
 }
 
+void themis_store_arena_extent_keep(const themis_store_space_t *space, themis_store_arena_extent_t *extent,
+                                    uint32_t page, uint32_t kept)
+{
+    if (!page_begin_clearing(extent, page))
+        return;
+    memset(themis_store_arena_extent_page(space, extent, page) + kept, 0, THEMIS_STORE_ARENA_PAGE - kept);
+    themis_store_arena_extent_make_valid(extent, page);
+}
+
 int themis_store_arena_extent_complete(const themis_store_space_t *space, themis_store_arena_extent_t *extent)
 {
     if (extent->valid == extent->pages)

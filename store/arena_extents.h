@@ -83,6 +83,11 @@ static inline uint64_t themis_store_arena_extent_end(const themis_store_arena_ex
 /* Makes all pages valid; those that were not are cleared. 0 if one is claimed: then nothing was changed. */
 int themis_store_arena_extent_complete(const themis_store_space_t *space, themis_store_arena_extent_t *extent);
 
+/* Makes a page valid of which the first `kept` bytes were written; the rest is cleared. A page that is valid stays as
+ * it is. */
+void themis_store_arena_extent_keep(const themis_store_space_t *space, themis_store_arena_extent_t *extent,
+                                    uint32_t page, uint32_t kept);
+
 /* Clears a page that is not valid; then it is. */
 void themis_store_arena_extent_clear(const themis_store_space_t *space, themis_store_arena_extent_t *extent,
                                      uint32_t page);

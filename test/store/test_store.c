@@ -109,6 +109,39 @@ START_TEST(a_failed_write_shows_nothing_old)
 }
 END_TEST
 
+/* The write is treated as if it came before the truncation, which ends inside a page. */
+START_TEST(a_truncation_keeps_what_a_write_under_way_has_below_it)
+{
+    enum { WRITTEN = 8192, KEPT = 6000 };
+    themis_store_object_t *object;
+    themis_store_window_t *window;
+
+    open_store(_i == 0 ? ARENA : DIRECT, 8 * MIB, 0);
+    put(1, 0, 6 * MIB, 's');
+    ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
+    ck_assert_int_eq(themis_store_open(store, 2, 1, owner, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
+    window->object = object;
+    window->direction = THEMIS_WRITE;
+    window->extent_count = 1;
+    window->extents[0] = (themis_store_extent_t){0, WRITTEN};
+    ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
+    ck_assert_uint_eq(window->bytes, WRITTEN);
+    for (size_t i = 0; i < window->piece_count; i++)
+        memset(window->pieces[i].iov_base, 'a', window->pieces[i].iov_len);
+    truncate_to(2, KEPT);
+    ck_assert_int_eq(themis_store_finish(store, window, THEMIS_OK), THEMIS_OK);
+    themis_store_window_destroy(window);
+    themis_store_close(store, object);
+    ck_assert_uint_eq(size_of(2).end, KEPT);
+    expect(2, 0, KEPT, 'a');
+    truncate_to(2, WRITTEN);
+    expect(2, 0, KEPT, 'a');
+    expect(2, KEPT, WRITTEN - KEPT, 0);
+    close_store();
+}
+END_TEST
+
 START_TEST(truncation_cuts_and_grows)
 {
     open_store(_i, 64 * MIB, 0);
@@ -493,7 +526,8 @@ int main(void)
                     {random_writes_match_an_array, count}, {scattered_extents_in_one_window, count},
                     {neighbours_write_one_object_at_once, count}, {objects_come_and_go_at_once, count}));
     test_case(suite, "arena", 60, NULL, NULL,
-              TESTS({a_full_arena_keeps_what_was_written, 2}, {a_failed_allocation_keeps_nothing, 2},
+              TESTS({a_truncation_keeps_what_a_write_under_way_has_below_it, 2},
+                    {a_full_arena_keeps_what_was_written, 2}, {a_failed_allocation_keeps_nothing, 2},
                     {an_arena_holds_many_small_objects, 2}, {an_arena_is_touched_ahead_by_what_was_asked, 2},
                     {many_windows_over_one_page_do_not_make_it_valid, 1}, {wrong_options_are_refused, 1}));
     return test_run(suite);
