@@ -260,16 +260,26 @@ static void user_recover(void *arg, uint32_t user)
         closedir(files);
 }
 
-/* The host's name in place of "localhost", which is the same everywhere. */
+/* Is it an address that every host has? */
+static int is_everywhere(const char *name)
+{
+    static const char *const prefixes[] = {"localhost", "127.", "0.0.0.0", "[::1]", "[::]"};
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* The host's name in place of such an address: servers of several hosts may share the directory. */
 static void name_make(themis_server_history_store_t *store, const char *name)
 {
-    static const char everywhere[] = "localhost";
     char host[64] = "";
-    size_t skipped = strncmp(name, everywhere, sizeof everywhere - 1) == 0 ? sizeof everywhere - 1 : 0;
+    const char *port = strrchr(name, ':');
 
-    if (skipped && gethostname(host, sizeof host - 1) != 0)
-        skipped = 0;
-    snprintf(store->name, sizeof store->name, "%s%.63s", host, name + skipped);
+    if (is_everywhere(name) && gethostname(host, sizeof host - 1) == 0)
+        name = port ? port : "";
+    snprintf(store->name, sizeof store->name, "%s%.63s", host, name);
     for (char *at = store->name; *at; at++)
         if (!isalnum((unsigned char)*at) && (!strchr("._:-", *at) || at == store->name))
             *at = '_';

@@ -116,6 +116,27 @@ START_TEST(names_of_files)
 }
 END_TEST
 
+/* Two hosts may have servers with the same address. */
+START_TEST(an_address_of_every_host_becomes_its_name)
+{
+    static const char *const names[] = {"0.0.0.0:7711", "127.0.0.1:7711", "[::]:7711", "localhost:7711"};
+    char directory[512], host[64] = "", wanted[128];
+
+    gethostname(host, sizeof host - 1);
+    snprintf(directory, sizeof directory, "%s/history", test_scratch);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        themis_server_history_store_options_t options = {
+            .directory = directory, .name = names[i], .keep = DAY, .size = MIB};
+        themis_server_history_store_t *store;
+        ck_assert_int_eq(themis_server_history_store_create(&options, &store), THEMIS_OK);
+        append(store, (uint32_t)i, 10, now);
+        snprintf(wanted, sizeof wanted, "/%s:7711-", host);
+        ck_assert_ptr_nonnull(strstr(find((uint32_t)i, ".jsonl").last, wanted));
+        themis_server_history_store_destroy(store);
+    }
+}
+END_TEST
+
 START_TEST(lines_are_appended)
 {
     themis_server_history_store_t *store = store_open(DAY, 0);
@@ -351,10 +372,10 @@ int main(void)
     Suite *suite = suite_create("files of the history");
 
     test_case(suite, "files", 30, scratch_open, test_scratch_remove,
-              TESTS({names_of_files, 1}, {lines_are_appended, 1}, {size_is_bounded, 1}, {age_is_bounded, 1},
-                    {a_full_disk_loses_records_only, 1}, {a_missing_directory_comes_later, 1},
-                    {a_broken_line_is_ended, 1}, {running_jobs_are_recovered, 1}, {links_are_not_followed, 1},
-                    {the_kernel_decides_who_reads, 1}));
+              TESTS({names_of_files, 1}, {an_address_of_every_host_becomes_its_name, 1}, {lines_are_appended, 1},
+                    {size_is_bounded, 1}, {age_is_bounded, 1}, {a_full_disk_loses_records_only, 1},
+                    {a_missing_directory_comes_later, 1}, {a_broken_line_is_ended, 1}, {running_jobs_are_recovered, 1},
+                    {links_are_not_followed, 1}, {the_kernel_decides_who_reads, 1}));
     test_case(suite, "sharing", 20, NULL, NULL, TESTS({sharing_is_found, sizeof patterns / sizeof *patterns}));
     return test_run(suite);
 }
