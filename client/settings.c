@@ -211,7 +211,7 @@ static themis_status_t find_job(const themis_options_t *options, themis_client_s
 }
 
 /* Without a name from outside the program's own. */
-static void find_application(themis_client_settings_t *settings)
+static void find_application(const themis_options_t *options, themis_client_settings_t *settings)
 {
     const char *name = NULL, *account = NULL;
 
@@ -221,8 +221,9 @@ static void find_application(themis_client_settings_t *settings)
         if (!account && batch_systems[i].account)
             account = themis_util_config_env(batch_systems[i].account);
     }
-    themis_util_utf8_copy(name ? name : program_invocation_short_name, settings->application,
-                          sizeof settings->application);
+    if (!name)
+        name = options->application ? options->application : program_invocation_short_name;
+    themis_util_utf8_copy(name, settings->application, sizeof settings->application);
     themis_util_utf8_copy(account ? account : "", settings->project, sizeof settings->project);
 }
 
@@ -269,7 +270,7 @@ static themis_status_t settings_fill(const themis_options_t *options, themis_cli
         (status = find_timeout(options, &settings->timeout)) != THEMIS_OK ||
         (status = find_direct(options, &settings->direct)) != THEMIS_OK)
         return status;
-    find_application(settings);
+    find_application(options, settings);
     settings->priority = options->priority ? options->priority : priority ? priority : 1;
     settings->policy = strdup(options->policy ? options->policy : "");
     return settings->policy ? THEMIS_OK : no_memory();

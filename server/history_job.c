@@ -137,7 +137,7 @@ static void record_fill(const themis_server_history_job_t *job, int interim, the
     snprintf(record->job, sizeof record->job, "%s", job->id);
     snprintf(record->project, sizeof record->project, "%s", job->record_project);
     snprintf(record->application, sizeof record->application, "%s",
-             *job->record_application ? job->record_application : "unknown");
+             *job->record_application ? job->record_application : "themis");
 }
 
 char *themis_server_history_job_line(const themis_server_history_job_t *job, int interim)

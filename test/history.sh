@@ -190,4 +190,16 @@ if [ "$(id -u)" = 0 ] && as 12345 test -x "$THEMIS_PREFIX/bin/themis"; then
 else
     skip "users see their own records" "needs root and an installation that others can read"
 fi
+# --- several names in one job
+history=$T/names
+mkdir "$history"
+start_servers 1 "history=$history" history_interval=100ms history_update=1s
+# staged: what the tool copies for a job does not name it
+staged() {
+    THEMIS_JOB=staged-job themis mkdir themis:/staged &&
+        THEMIS_JOB=staged-job limit 60 ranks 1 "$THEMIS_BUILD/examples/hello_mpiio" themis:/staged/file &&
+        await holds 'length == 1 and .[0].interim == false and .[0].application == "hello_mpiio"' --job staged-job
+}
+check "a command of themis before the program does not name the job" staged
+stop_servers
 finish

@@ -51,6 +51,7 @@ static themis_status_t known_connect(known_t *known, const char *servers)
         known->down_count = themis_tools_reach(list, reach_limit, known->down, THEMIS_TOOLS_MAX_REACHED, &answering);
     themis_options_init(&options);
     options.servers = list ? list : servers;
+    options.application = "";
     if (list && (known->down_count > 0 || answering == 0) && !themis_util_config_env("THEMIS_TIMEOUT"))
         options.timeout = down_timeout;
     themis_status_t status = themis_connect(&options, &known->session);

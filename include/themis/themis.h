@@ -45,6 +45,9 @@ typedef struct themis_options {
     uint64_t timeout;    /* ns; how long a server may be unreachable; 0: THEMIS_TIMEOUT, else 10 s */
     int direct;          /* copies from and to the memory of servers of this host without a message: -1 never, 1 where
                             they grant it; 0: THEMIS_DIRECT (auto, on, off), else as 1 */
+    const char *application; /* its name in the history of jobs where neither THEMIS_APPLICATION nor the batch system
+                                gives one. NULL: that of the program. "": none, which leaves it to the job's other
+                                clients; for tools that work on a job's files */
 } themis_options_t;
 
 THEMIS_API void themis_options_init(themis_options_t *options);

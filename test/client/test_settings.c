@@ -88,6 +88,11 @@ START_TEST(the_application_has_a_name)
     char name[400];
 
     expect_application("test_settings", "");
+    themis_options_t tool = {.servers = "localhost:1", .application = ""};
+    themis_client_settings_t settings;
+    ck_assert_int_eq(themis_client_settings_load(&tool, &settings), THEMIS_OK);
+    ck_assert_str_eq(settings.application, "");
+    themis_client_settings_free(&settings);
     setenv("PBS_JOBNAME", "flow", 1);
     expect_application("flow", "");
     setenv("SLURM_JOB_NAME", "climate", 1);

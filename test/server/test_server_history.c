@@ -123,7 +123,7 @@ START_TEST(a_job_that_ends_has_a_record)
     rig_client_close(client, 1);
     records_await(".jsonl", 1, record);
     ck_assert_str_eq(record->job, "job");
-    ck_assert_str_eq(record->application, "unknown");
+    ck_assert_str_eq(record->application, "themis");
     ck_assert_uint_eq(record->user, geteuid());
     ck_assert_uint_eq(record->written_bytes, 10 * BYTES);
     ck_assert_uint_eq(record->read_bytes, 4 * BYTES / 2);
