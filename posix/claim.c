@@ -156,3 +156,12 @@ int themis_posix_claim_node(themis_posix_t *filesystem, const themis_posix_calle
     pthread_mutex_unlock(&filesystem->lock);
     return error;
 }
+
+int themis_posix_claim_name(themis_posix_t *filesystem, const themis_posix_caller_t *caller,
+                            themis_posix_node_t *parent, const char *name, themis_posix_claim_kind_t kind,
+                            themis_posix_claim_t *claim)
+{
+    int error = themis_posix_claim_init(claim, parent, name, kind);
+
+    return error ? error : themis_posix_claim(filesystem, caller, claim, 1);
+}

@@ -33,6 +33,11 @@ int themis_posix_claim(themis_posix_t *filesystem, const themis_posix_caller_t *
                        int count);
 void themis_posix_unclaim(themis_posix_t *filesystem, themis_posix_claim_t *claims, int count);
 
+/* Claims one name of a directory: errors as of both functions above. */
+int themis_posix_claim_name(themis_posix_t *filesystem, const themis_posix_caller_t *caller,
+                            themis_posix_node_t *parent, const char *name, themis_posix_claim_kind_t kind,
+                            themis_posix_claim_t *claim);
+
 /* Claims the name that a node has, also a hidden one. ESTALE: it has none any more. */
 int themis_posix_claim_node(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *node,
                             themis_posix_claim_kind_t kind, themis_posix_claim_t *claim);

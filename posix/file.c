@@ -148,10 +148,8 @@ int themis_posix_file_create(themis_posix_t *filesystem, const themis_posix_call
                              themis_posix_file_t **file, struct stat *stat)
 {
     themis_posix_claim_t claim;
-    int error = themis_posix_claim_init(&claim, parent, name, THEMIS_POSIX_SHARED);
+    int error = themis_posix_claim_name(filesystem, caller, parent, name, THEMIS_POSIX_SHARED, &claim);
 
-    if (!error)
-        error = themis_posix_claim(filesystem, caller, &claim, 1);
     if (error)
         return error;
     error = create_claimed(filesystem, caller, &claim, flags, mode, file, stat);

@@ -55,10 +55,8 @@ int themis_posix_lookup(themis_posix_t *filesystem, const themis_posix_caller_t 
                         const char *name, themis_posix_node_t **node, struct stat *stat)
 {
     themis_posix_claim_t claim;
-    int error = themis_posix_claim_init(&claim, parent, name, THEMIS_POSIX_SHARED);
+    int error = themis_posix_claim_name(filesystem, caller, parent, name, THEMIS_POSIX_SHARED, &claim);
 
-    if (!error)
-        error = themis_posix_claim(filesystem, caller, &claim, 1);
     if (error)
         return error;
     error = look(filesystem, &claim, node, stat);
@@ -227,10 +225,8 @@ int themis_posix_mkdir(themis_posix_t *filesystem, const themis_posix_caller_t *
                        const char *name, mode_t mode, themis_posix_node_t **node, struct stat *stat)
 {
     themis_posix_claim_t claim;
-    int error = themis_posix_claim_init(&claim, parent, name, THEMIS_POSIX_SHARED);
+    int error = themis_posix_claim_name(filesystem, caller, parent, name, THEMIS_POSIX_SHARED, &claim);
 
-    if (!error)
-        error = themis_posix_claim(filesystem, caller, &claim, 1);
     if (error)
         return error;
     error = mkdir_claimed(filesystem, caller, &claim, mode, node, stat);
@@ -267,10 +263,8 @@ int themis_posix_rmdir(themis_posix_t *filesystem, const themis_posix_caller_t *
                        const char *name)
 {
     themis_posix_claim_t claim;
-    int error = themis_posix_claim_init(&claim, parent, name, THEMIS_POSIX_EXCLUSIVE);
+    int error = themis_posix_claim_name(filesystem, caller, parent, name, THEMIS_POSIX_EXCLUSIVE, &claim);
 
-    if (!error)
-        error = themis_posix_claim(filesystem, caller, &claim, 1);
     if (error)
         return error;
     error = rmdir_claimed(filesystem, &claim);
@@ -278,15 +272,22 @@ int themis_posix_rmdir(themis_posix_t *filesystem, const themis_posix_caller_t *
     return error;
 }
 
+/* After its claim has ended: a file that was hidden, NULL: none, may have been closed meanwhile. */
+static void hidden_release(themis_posix_t *filesystem, themis_posix_node_t *hidden)
+{
+    if (!hidden)
+        return;
+    themis_posix_hidden_remove(filesystem, hidden);
+    themis_posix_release(filesystem, hidden, 1);
+}
+
 int themis_posix_unlink(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *parent,
                         const char *name)
 {
     themis_posix_node_t *hidden = NULL;
     themis_posix_claim_t claim;
-    int error = themis_posix_claim_init(&claim, parent, name, THEMIS_POSIX_EXCLUSIVE);
+    int error = themis_posix_claim_name(filesystem, caller, parent, name, THEMIS_POSIX_EXCLUSIVE, &claim);
 
-    if (!error)
-        error = themis_posix_claim(filesystem, caller, &claim, 1);
     if (error)
         return error;
     error = themis_posix_hide(filesystem, &claim, &hidden);
@@ -295,10 +296,7 @@ int themis_posix_unlink(themis_posix_t *filesystem, const themis_posix_caller_t 
     if ((!error && !hidden) || error == ENOENT)
         name_forget(filesystem, &claim);
     themis_posix_unclaim(filesystem, &claim, 1);
-    if (hidden) { /* it may have been closed meanwhile */
-        themis_posix_hidden_remove(filesystem, hidden);
-        themis_posix_release(filesystem, hidden, 1);
-    }
+    hidden_release(filesystem, hidden);
     return error;
 }
 
@@ -358,10 +356,7 @@ static int rename_pair(themis_posix_t *filesystem, const themis_posix_caller_t *
         return error;
     error = rename_claimed(filesystem, &claims[0], &claims[1], flags, &hidden);
     themis_posix_unclaim(filesystem, claims, 2);
-    if (hidden) {
-        themis_posix_hidden_remove(filesystem, hidden);
-        themis_posix_release(filesystem, hidden, 1);
-    }
+    hidden_release(filesystem, hidden);
     return error;
 }
 
