@@ -84,24 +84,37 @@ START_TEST(space_that_was_used_before_shows_nothing_old)
 }
 END_TEST
 
-START_TEST(a_failed_write_shows_nothing_old)
+/* A write of the extent to a new object, under way, in space that has old bytes. */
+static themis_store_window_t *prepare_over_used_space(uint64_t id, themis_store_extent_t extent)
 {
-    themis_store_object_t *object;
     themis_store_window_t *window;
 
-    open_store(_i, 8 * MIB, 0);
     put(1, 0, 6 * MIB, 's');
     ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
-    ck_assert_int_eq(themis_store_open(store, 2, 1, owner, &object), THEMIS_OK);
     ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
-    window->object = object;
+    ck_assert_int_eq(themis_store_open(store, id, 1, owner, &window->object), THEMIS_OK);
     window->direction = THEMIS_WRITE;
     window->extent_count = 1;
-    window->extents[0] = (themis_store_extent_t){10, MIB / 2};
+    window->extents[0] = extent;
     ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
-    ck_assert_int_eq(themis_store_finish(store, window, THEMIS_DISCONNECTED), THEMIS_DISCONNECTED);
+    return window;
+}
+
+/* After finish. */
+static void window_end(themis_store_window_t *window)
+{
+    themis_store_object_t *object = window->object;
+
     themis_store_window_destroy(window);
     themis_store_close(store, object);
+}
+
+START_TEST(a_failed_write_shows_nothing_old)
+{
+    open_store(_i, 8 * MIB, 0);
+    themis_store_window_t *window = prepare_over_used_space(2, (themis_store_extent_t){10, MIB / 2});
+    ck_assert_int_eq(themis_store_finish(store, window, THEMIS_DISCONNECTED), THEMIS_DISCONNECTED);
+    window_end(window);
     ck_assert_uint_eq(size_of(2).end, 0);
     put(2, MIB, 1, 'x');
     expect(2, 0, MIB, 0);
@@ -113,26 +126,14 @@ END_TEST
 START_TEST(a_truncation_keeps_what_a_write_under_way_has_below_it)
 {
     enum { WRITTEN = 8192, KEPT = 6000 };
-    themis_store_object_t *object;
-    themis_store_window_t *window;
-
     open_store(_i == 0 ? ARENA : DIRECT, 8 * MIB, 0);
-    put(1, 0, 6 * MIB, 's');
-    ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
-    ck_assert_int_eq(themis_store_open(store, 2, 1, owner, &object), THEMIS_OK);
-    ck_assert_int_eq(themis_store_window_create(&window), THEMIS_OK);
-    window->object = object;
-    window->direction = THEMIS_WRITE;
-    window->extent_count = 1;
-    window->extents[0] = (themis_store_extent_t){0, WRITTEN};
-    ck_assert_int_eq(themis_store_prepare(store, window), THEMIS_OK);
+    themis_store_window_t *window = prepare_over_used_space(2, (themis_store_extent_t){0, WRITTEN});
     ck_assert_uint_eq(window->bytes, WRITTEN);
     for (size_t i = 0; i < window->piece_count; i++)
         memset(window->pieces[i].iov_base, 'a', window->pieces[i].iov_len);
     truncate_to(2, KEPT);
     ck_assert_int_eq(themis_store_finish(store, window, THEMIS_OK), THEMIS_OK);
-    themis_store_window_destroy(window);
-    themis_store_close(store, object);
+    window_end(window);
     ck_assert_uint_eq(size_of(2).end, KEPT);
     expect(2, 0, KEPT, 'a');
     truncate_to(2, WRITTEN);
