@@ -74,8 +74,6 @@ static int node_check(themis_posix_t *filesystem, themis_posix_node_t *node, con
     if (same) {
         node->mode = found->mode;
         node->gid = found->gid;
-    } else {
-        themis_posix_tree_detach(&filesystem->tree, node);
     }
     pthread_mutex_unlock(&filesystem->lock);
     return same ? 0 : ENOENT;
