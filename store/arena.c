@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include "store/arena_direct.h"
 #include "store/arena_object.h"
+#include "store/arena_shadow.h"
 #include "util/clock.h"
 #include "util/iov.h"
 #include "util/min.h"
@@ -112,12 +113,6 @@ static int add_piece(themis_store_window_t *window, uint8_t *at, uint64_t length
     return 1;
 }
 
-static void clear_unless_claimed(const arena_t *arena, extent_t *extent, uint32_t page)
-{
-    if (extent->state[page] == 0)
-        themis_store_arena_extent_clear(arena->space, extent, page);
-}
-
 static void claim_pages(themis_store_window_t *window, extent_t *extent, uint32_t first, uint32_t end)
 {
     if (first >= end || extent->valid == extent->pages)
@@ -127,24 +122,45 @@ static void claim_pages(themis_store_window_t *window, extent_t *extent, uint32_
     window->marks[window->mark_count++] = (themis_store_window_mark_t){.extent = extent, .first = first, .end = end};
 }
 
-/* Makes bytes [from, end) of an extent writable; 0 if the window is full. */
-static int write_part(const arena_t *arena, themis_store_window_t *window, extent_t *extent, uint64_t from,
-                      uint64_t end)
+/* Makes bytes [from, end), which are a part of one page, writable. */
+static themis_status_t write_in_page(const arena_t *arena, themis_store_window_t *window, extent_t *extent,
+                                     uint64_t from, uint64_t end, int *full)
 {
-    uint32_t first = (uint32_t)(from / PAGE), last = (uint32_t)((end - 1) / PAGE);
-    int starts_inside = from % PAGE != 0, ends_inside = end % PAGE != 0;
+    uint32_t page = (uint32_t)(from / PAGE);
+    uint8_t *memory = themis_store_arena_shadow_target(arena, window->object, extent, page);
 
-    if (window->mark_count == THEMIS_STORE_WINDOW_PIECES ||
-        !add_piece(window, themis_store_arena_extent_page(arena->space, extent, 0) + from, end - from))
-        return 0;
-    if (extent->valid == extent->pages)
-        return 1;
-    if (starts_inside || (first == last && ends_inside))
-        clear_unless_claimed(arena, extent, first);
-    if (ends_inside && first != last)
-        clear_unless_claimed(arena, extent, last);
-    claim_pages(window, extent, first + (uint32_t)starts_inside, last + !ends_inside);
-    return 1;
+    if (!memory)
+        return THEMIS_NO_MEMORY;
+    window->shadowed |= memory != themis_store_arena_extent_page(arena->space, extent, page);
+    *full = !add_piece(window, memory + from % PAGE, end - from);
+    return THEMIS_OK;
+}
+
+/* Makes bytes [from, end) of an extent writable. *full is set if the window has no room for all of them. */
+static themis_status_t write_part(const arena_t *arena, themis_store_window_t *window, extent_t *extent, uint64_t from,
+                                  uint64_t end, int *full)
+{
+    uint8_t *base = themis_store_arena_extent_page(arena->space, extent, 0);
+    uint64_t head = themis_util_min((from + PAGE - 1) / PAGE * PAGE, end), tail = end / PAGE * PAGE;
+    themis_status_t status = THEMIS_OK;
+
+    *full = window->mark_count == THEMIS_STORE_WINDOW_PIECES;
+    if (extent->valid == extent->pages) {
+        *full = *full || !add_piece(window, base + from, end - from);
+        return status;
+    }
+    if (head > tail) /* it begins and ends inside one page */
+        head = tail = end;
+    if (!*full && from < head)
+        status = write_in_page(arena, window, extent, from, head, full);
+    if (!*full && status == THEMIS_OK && head < tail) {
+        *full = !add_piece(window, base + head, tail - head);
+        if (!*full)
+            claim_pages(window, extent, (uint32_t)(head / PAGE), (uint32_t)(tail / PAGE));
+    }
+    if (!*full && status == THEMIS_OK && tail < end)
+        status = write_in_page(arena, window, extent, tail, end, full);
+    return status;
 }
 
 /* Zeros for `length` bytes; 0 if the window is full. */
@@ -161,6 +177,22 @@ static int zeros_part(const arena_t *arena, themis_store_window_t *window, uint6
     return 1;
 }
 
+/* Bytes [from, end) of the object, in pages of an extent that are not valid; 0 if the window is full. */
+static int read_invalid(const arena_t *arena, themis_store_window_t *window, uint64_t from, uint64_t end)
+{
+    const object_t *object = window->object;
+    int added = 1;
+
+    if (!object->shadows)
+        return zeros_part(arena, window, end - from);
+    for (uint64_t to; from < end && added; from = to) {
+        uint8_t *shadow = themis_store_arena_shadow_find(object, from - from % PAGE);
+        to = themis_util_min(from - from % PAGE + PAGE, end);
+        added = shadow ? add_piece(window, shadow + from % PAGE, to - from) : zeros_part(arena, window, to - from);
+    }
+    return added;
+}
+
 /* Makes bytes [from, end) of an extent readable; 0 if the window is full. */
 static int read_part(const arena_t *arena, themis_store_window_t *window, extent_t *extent, uint64_t from, uint64_t end)
 {
@@ -175,7 +207,8 @@ static int read_part(const arena_t *arena, themis_store_window_t *window, extent
             page++;
         while ((uint64_t)page * PAGE < end && themis_store_arena_extent_is_valid(extent, page) == valid);
         uint64_t to = themis_util_min((uint64_t)page * PAGE, end);
-        if (!(valid ? add_piece(window, base + from, to - from) : zeros_part(arena, window, to - from)))
+        if (!(valid ? add_piece(window, base + from, to - from)
+                    : read_invalid(arena, window, extent->offset + from, extent->offset + to)))
             return 0;
         from = to;
     }
@@ -200,7 +233,7 @@ static themis_status_t prepare_extent(arena_t *arena, themis_store_window_t *win
         if (!extent)
             *full = !zeros_part(arena, window, part_end - at);
         else if (is_write)
-            *full = !write_part(arena, window, extent, at - extent->offset, part_end - extent->offset);
+            status = write_part(arena, window, extent, at - extent->offset, part_end - extent->offset, full);
         else
             *full = !read_part(arena, window, extent, at - extent->offset, part_end - extent->offset);
         at = part_end;
@@ -253,9 +286,9 @@ static void marks_release(const arena_t *arena, themis_store_window_t *window, i
             extent->state[page]--;
             if (ok && start + PAGE <= limit)
                 themis_store_arena_extent_make_valid(extent, page);
-            else if (ok && start < limit &&
-                     extent->state[page] == 0) /* else the window that has claimed it, too, does */
-                themis_store_arena_extent_keep(arena->space, extent, page, (uint32_t)(limit - start));
+            else if (ok && start < limit && extent->state[page] == 0) /* else its bytes are carried to a shadow */
+                themis_store_arena_shadow_keep(arena, window->object, extent, page, (uint32_t)(limit - start));
+            themis_store_arena_shadow_settle(arena, window->object, start);
         }
     }
 }
@@ -276,22 +309,23 @@ static void part_carry(const arena_t *arena, object_t *object, uint64_t at, uint
     uint32_t index = 0;
 
     while (at < end) {
-        uint64_t part_end = end;
+        uint64_t part_end = themis_util_min(end, at - at % PAGE + PAGE);
         extent_t *extent = themis_store_arena_object_extent(object, at, &index, &part_end);
         if (extent) {
-            uint64_t in_extent = at - extent->offset;
-            uint8_t *to = themis_store_arena_extent_page(arena->space, extent, 0) + in_extent;
-            for (uint64_t page = in_extent / PAGE; to != from && page * PAGE < part_end - extent->offset; page++)
-                clear_unless_claimed(arena, extent, (uint32_t)page);
-            if (to != from)
-                memcpy(to, from, part_end - at);
+            uint32_t page = (uint32_t)((at - extent->offset) / PAGE);
+            uint8_t *to = themis_store_arena_shadow_target(arena, object, extent, page);
+            if (!to) /* no memory: nobody sees it before who has claimed the page ends */
+                to = themis_store_arena_extent_page(arena->space, extent, page);
+            if (to + at % PAGE != from)
+                memcpy(to + at % PAGE, from, part_end - at);
         }
         from += part_end - at;
         at = part_end;
     }
 }
 
-/* A truncation since prepare may have moved what it kept: so are the bytes of the window that are below `limit`. */
+/* A truncation since prepare may have moved what it kept, and pages that had shadows may no longer have them: so are
+ * the bytes of the window that are below `limit`. */
 static void window_carry(const arena_t *arena, const themis_store_window_t *window, uint64_t limit)
 {
     size_t piece = 0, used = 0;
@@ -324,7 +358,7 @@ static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t
         /* A truncation that came between: the write is treated as if it came before. */
         uint64_t limit = themis_store_arena_object_limit(object, window->generation);
         marks_release(arena, window, ok, limit);
-        if (ok && limit != UINT64_MAX)
+        if (ok && (limit != UINT64_MAX || window->shadowed))
             window_carry(arena, window, limit);
         themis_store_arena_object_raise(object, ok && limit == UINT64_MAX ? window_end(window) : 0);
     }
@@ -351,6 +385,7 @@ static themis_status_t object_cut(const arena_t *arena, object_t *object, uint64
     }
     themis_store_arena_object_detach_cell(object);
     themis_store_arena_extents_cut(&object->extents, arena->space, size);
+    themis_store_arena_shadow_cut(arena, object, size);
     object->generation++;
     if (cut) {
         *cut = (themis_store_arena_cut_t){.generation = object->generation, .size = size, .next = object->cuts};

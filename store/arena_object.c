@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/arena_object.h"
 #include <stdlib.h>
+#include "store/arena_shadow.h"
 #include "util/clock.h"
 #include "util/min.h"
 
@@ -88,6 +89,8 @@ void themis_store_arena_object_collect(themis_store_arena_t *arena, themis_store
         object->cuts = cut->next;
         free(cut);
     }
+    if (!object->windows)
+        themis_store_arena_shadow_collect(object);
     for (themis_store_arena_cell_t **at = &object->detached, *cell; (cell = *at) != NULL;) {
         if (cell->pins) {
             at = &cell->next;

@@ -31,6 +31,8 @@ typedef struct themis_store_arena_cut {
     struct themis_store_arena_cut *next;
 } themis_store_arena_cut_t;
 
+typedef struct themis_store_arena_shadow themis_store_arena_shadow_t; /* store/arena_shadow.h */
+
 struct themis_store_object {
     uint64_t id;
     uint32_t references; /* one for being in the table; under the shard's lock */
@@ -39,8 +41,10 @@ struct themis_store_object {
     uint64_t end, modified, generation;
     uint32_t windows; /* in use: prepared, not finished */
     themis_store_arena_cut_t *cuts;
-    themis_store_arena_cell_t *cell;     /* NULL: none since the object was pinned or cut */
-    themis_store_arena_cell_t *detached; /* no longer the object's; pinned, or not yet freed */
+    themis_store_arena_shadow_t *shadows;  /* uthash by offset; of pages that are claimed */
+    themis_store_arena_shadow_t *replaced; /* no longer pages' shadows, but windows may use them */
+    themis_store_arena_cell_t *cell;       /* NULL: none since the object was pinned or cut */
+    themis_store_arena_cell_t *detached;   /* no longer the object's; pinned, or not yet freed */
     themis_store_arena_extents_t extents;
 };
 

@@ -2,7 +2,8 @@
 # Where bytes are: in a region of memory or a mapped file (arena), or in a directory of a mounted file system (posix).
 noinst_LTLIBRARIES += store/libthemis-store.la
 store_libthemis_store_la_SOURCES = store/arena.c store/arena.h store/arena_direct.c store/arena_direct.h \
-	store/arena_extents.c store/arena_extents.h store/arena_object.c store/arena_object.h store/exclusive_use.c \
+	store/arena_extents.c store/arena_extents.h store/arena_object.c store/arena_object.h store/arena_shadow.c \
+	store/arena_shadow.h store/exclusive_use.c \
 	store/exclusive_use.h store/identity.c store/identity.h store/posix.c store/posix.h store/space.c store/space.h store/space_file.c store/space_file.h \
 	store/space_memory.c store/space_memory.h store/store.c store/store.h
 
@@ -28,3 +29,9 @@ test_store_test_store_direct_many_SOURCES = test/store/test_store_direct_many.c 
 	test/store/grants.h test/store/objects.c test/store/objects.h
 test_store_test_store_direct_many_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_direct_many_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
+
+check_PROGRAMS += test/store/test_store_shadow
+test_store_test_store_shadow_SOURCES = test/store/test_store_shadow.c test/store/grants.c \
+	test/store/grants.h test/store/objects.c test/store/objects.h
+test_store_test_store_shadow_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_store_test_store_shadow_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)

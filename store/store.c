@@ -58,6 +58,7 @@ themis_status_t themis_store_prepare(themis_store_t *store, themis_store_window_
     window->bytes = 0;
     window->piece_count = 0;
     window->mark_count = 0;
+    window->shadowed = 0;
     return store->ops->prepare(store, window);
 }
 

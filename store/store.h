@@ -53,6 +53,7 @@ typedef struct themis_store_window {
     struct iovec pieces[THEMIS_STORE_WINDOW_PIECES];
     /* private to the store */
     uint64_t generation;
+    int shadowed; /* 1: some pieces are not where the object has these bytes in the end */
     size_t mark_count;
     themis_store_window_mark_t marks[THEMIS_STORE_WINDOW_PIECES];
     void *staging; /* THEMIS_STORE_WINDOW_BYTES, or NULL if the store needs none */
