@@ -15,7 +15,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
-	server/pending.c server/pending.h server/queue.c \
+	server/pending.c server/pending.h server/plan.c server/plan.h server/queue.c \
 	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
 	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
