@@ -32,7 +32,7 @@ server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients \
-	test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
+	test/server/test_plan_read test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_direct test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c
 test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -62,6 +62,9 @@ test_server_test_server_direct_SOURCES = test/server/test_server_direct.c test/s
 	test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_server_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_server_direct_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_plan_read_SOURCES = test/server/test_plan_read.c
+test_server_test_plan_read_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_plan_read_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_report_SOURCES = test/server/test_report.c test/sched/rig.c test/sched/rig.h
 test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
 test_server_test_report_LDADD = server/libthemis-server.la $(TEST_LIBS)
