@@ -9,7 +9,7 @@ enum {
     THEMIS_SCHED_SMALL_BYTES = 4096 /* a smaller data request is charged by time, as metadata is, but at most this */
 };
 
-/* What a plan of periodic I/O has for an entry (planned.c). */
+/* What a plan of periodic I/O has for an entry (lanes.c). */
 typedef struct themis_sched_entry_plan {
     int32_t lane;             /* -1: none */
     double share;             /* planned for now; 0: by the policy */

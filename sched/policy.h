@@ -10,8 +10,8 @@
  * priority, among jobs evenly ("job"), by nodes ("size") or by priority ("priority"). The last level splits among jobs;
  * where it names groups or users, their jobs share evenly. "priority" and "size" before the last level make one class
  * of all jobs of equal priority or node count, weighted by that number. "job" can only be last, and no level may occur
- * twice. "periodic" gives jobs their windows in a plan (plan.h), and all else as the chain says, "job-fair" if there is
- * none. fifo, gift and tbf know no shares; gift and tbf may be left out of a build (draw.h).
+ * twice. "periodic" gives jobs their windows in a plan (periodic.h), and all else as the chain says, "job-fair" if
+ * there is none. fifo, gift and tbf know no shares; gift and tbf may be left out of a build (draw.h).
  *
  * Pure computation; no locks, no logging.
  */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-#include "sched/planned.h"
+#include "sched/lanes.h"
 #include "sched/shares.h"
 #include "sched/state.h"
 #include "util/clock.h"
@@ -124,7 +124,7 @@ void themis_sched_destroy(themis_sched_t *sched)
     draw_destroy(sched->ops, sched->state);
     themis_sched_heap_release(&sched->order);
     themis_sched_shares_release(sched);
-    themis_sched_plan_destroy(sched->plan);
+    themis_sched_periodic_destroy(sched->plan);
     free(sched);
 }
 
@@ -184,15 +184,15 @@ const char *themis_sched_draw(const themis_sched_t *sched)
     return sched->draw;
 }
 
-void themis_sched_set_plan(themis_sched_t *sched, themis_sched_plan_t *plan, uint64_t now)
+void themis_sched_set_plan(themis_sched_t *sched, themis_sched_periodic_t *plan, uint64_t now)
 {
-    themis_sched_plan_destroy(sched->plan);
+    themis_sched_periodic_destroy(sched->plan);
     sched->plan = plan;
-    themis_sched_planned_clear(sched);
+    themis_sched_lanes_clear(sched);
     themis_sched_refresh(sched, now);
 }
 
-const themis_sched_plan_t *themis_sched_plan(const themis_sched_t *sched)
+const themis_sched_periodic_t *themis_sched_plan(const themis_sched_t *sched)
 {
     return sched->plan;
 }
@@ -210,9 +210,9 @@ double themis_sched_plan_fit(const themis_sched_t *sched, const themis_sched_job
 static void lanes_refresh(themis_sched_t *sched)
 {
     if (!sched->policy.periodic || sched->plan == NULL)
-        themis_sched_planned_clear(sched);
+        themis_sched_lanes_clear(sched);
     else
-        themis_sched_planned_match(sched);
+        themis_sched_lanes_match(sched);
 }
 
 themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now)

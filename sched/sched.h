@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "sched/job_table.h"
-#include "sched/plan.h"
+#include "sched/periodic.h"
 #include "themis/status.h"
 
 typedef struct themis_sched themis_sched_t;
@@ -81,8 +81,9 @@ const char *themis_sched_draw(const themis_sched_t *sched);
 
 /* A plan of periodic I/O, sealed, handed over; NULL: none. It is in force while the policy is a periodic one; until
  * there is a plan such a policy shares as its chain says. */
-void themis_sched_set_plan(themis_sched_t *sched, themis_sched_plan_t *plan, uint64_t now);
-const themis_sched_plan_t *themis_sched_plan(const themis_sched_t *sched); /* borrowed until the next one; or NULL */
+void themis_sched_set_plan(themis_sched_t *sched, themis_sched_periodic_t *plan, uint64_t now);
+/* Borrowed until the next one is set; NULL: there is none. */
+const themis_sched_periodic_t *themis_sched_plan(const themis_sched_t *sched);
 /* The part of the job's bytes, 0 to 1, that was moved in its windows in the last period in which it did I/O (1 until
  * the first one ends); negative: it has no lane in a plan that is in force. */
 double themis_sched_plan_fit(const themis_sched_t *sched, const themis_sched_job_t *job);

@@ -3,7 +3,7 @@
 #include "sched/shares.h"
 #include <stdlib.h>
 #include <string.h>
-#include "sched/planned.h"
+#include "sched/lanes.h"
 #include "util/clock.h"
 
 /* ns without requests after which an entry is taken out of the policy's tree. */
@@ -209,7 +209,7 @@ void themis_sched_shares_refresh(themis_sched_t *sched, uint64_t now)
 {
     if (now - sched->idle_checked >= IDLE_LIMIT / 4)
         remove_idle(sched, now);
-    if (sched->policy.periodic && sched->plan != NULL && themis_sched_planned_refresh(sched, now))
+    if (sched->policy.periodic && sched->plan != NULL && themis_sched_lanes_refresh(sched, now))
         sched->stale = 1;
     if (!sched->stale)
         return;

@@ -5,7 +5,7 @@
 #include "sched/bandwidth_limit.h"
 #include "sched/draw.h"
 #include "sched/heap.h"
-#include "sched/plan.h"
+#include "sched/periodic.h"
 #include "sched/policy_tree.h"
 
 struct themis_sched {
@@ -23,7 +23,7 @@ struct themis_sched {
     const themis_sched_job_identity_t **identities; /* scratch: of the entries in the tree, in that order */
     themis_sched_policy_tree_t tree;
     themis_sched_entry_t **matching; /* scratch: the entries in the order of their ids */
-    themis_sched_plan_t *plan;       /* of periodic I/O, owned; NULL: none was given. In force if the policy says so */
+    themis_sched_periodic_t *plan;   /* of periodic I/O, owned; NULL: none was given. In force if the policy says so */
     uint64_t plan_until;             /* ns; when planned shares change next */
     int stale;                       /* shares have to be computed */
     uint64_t computed;               /* ns; when that was last done */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "sched/policy.h"
-#include "server/plan.h"
+#include "server/periodic_plan.h"
 #include "server/server_config.h"
 #include "store/space.h"
 #include "util/clock.h"
@@ -102,18 +102,19 @@ static themis_status_t check_policies(const checking_t *checking, const char *me
 static themis_status_t check_plan(const checking_t *checking)
 {
     const themis_server_config_t *config = checking->config;
-    const themis_server_plan_clock_t clock = {0};
+    const themis_server_periodic_plan_clock_t clock = {0};
     themis_sched_policy_t policy = {.periodic = 0};
-    themis_sched_plan_t *plan = NULL;
+    themis_sched_periodic_t *plan = NULL;
     char why[512];
 
     if (themis_sched_policy_parse(config->policy, &policy, why, sizeof why) == THEMIS_OK && policy.periodic &&
         !*config->plan)
         return check_failed(checking, config->policy, "%s: the key plan is needed, with the file of its plan",
                             config->policy);
-    if (*config->plan && themis_server_plan_read_file(config->plan, &clock, &plan, why, sizeof why) != THEMIS_OK)
+    if (*config->plan &&
+        themis_server_periodic_plan_read_file(config->plan, &clock, &plan, why, sizeof why) != THEMIS_OK)
         return check_failed(checking, config->plan, "%s", why);
-    themis_sched_plan_destroy(plan);
+    themis_sched_periodic_destroy(plan);
     return THEMIS_OK;
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "sched/policy.h"
-#include "server/plan.h"
+#include "server/periodic_plan.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -36,12 +36,12 @@ themis_status_t themis_server_policy_set(themis_server_t *server, const char *po
     return THEMIS_OK;
 }
 
-static themis_server_plan_clock_t plan_clock(void)
+static themis_server_periodic_plan_clock_t plan_clock(void)
 {
-    return (themis_server_plan_clock_t){.now = themis_util_clock_now(), .wall = themis_util_clock_wall()};
+    return (themis_server_periodic_plan_clock_t){.now = themis_util_clock_now(), .wall = themis_util_clock_wall()};
 }
 
-static void plan_tell(const themis_sched_plan_t *plan, const char *source)
+static void plan_tell(const themis_sched_periodic_t *plan, const char *source)
 {
     themis_info("plan of %u applications and %u windows in %g s, %s", plan->lanes, plan->windows,
                 (double)plan->period / (double)THEMIS_NS_PER_S, source);
@@ -51,9 +51,10 @@ themis_status_t themis_server_policy_set_plan(themis_server_t *server, const the
                                               const themis_sched_job_identity_t *who, char *policy, char *error,
                                               size_t size)
 {
-    themis_server_plan_clock_t clock = plan_clock();
-    themis_sched_plan_t *plan;
-    themis_status_t status = themis_server_plan_read(text->bytes, text->length, &clock, &plan, policy, error, size);
+    themis_server_periodic_plan_clock_t clock = plan_clock();
+    themis_sched_periodic_t *plan;
+    themis_status_t status =
+        themis_server_periodic_plan_read(text->bytes, text->length, &clock, &plan, policy, error, size);
 
     if (status != THEMIS_OK)
         return status;
@@ -64,13 +65,13 @@ themis_status_t themis_server_policy_set_plan(themis_server_t *server, const the
 
 void themis_server_policy_load_plan(themis_server_t *server)
 {
-    themis_server_plan_clock_t clock = plan_clock();
-    themis_sched_plan_t *plan;
+    themis_server_periodic_plan_clock_t clock = plan_clock();
+    themis_sched_periodic_t *plan;
     char error[512];
 
     if (!*server->config.plan)
         return;
-    if (themis_server_plan_read_file(server->config.plan, &clock, &plan, error, sizeof error) != THEMIS_OK) {
+    if (themis_server_periodic_plan_read_file(server->config.plan, &clock, &plan, error, sizeof error) != THEMIS_OK) {
         themis_error("%s; there is no new plan", error);
         return;
     }

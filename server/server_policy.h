@@ -8,8 +8,8 @@
  * `error` (`size` bytes) is as of themis_sched_set_policy. */
 themis_status_t themis_server_policy_set(themis_server_t *server, const char *policy,
                                          const themis_sched_job_identity_t *who, char *error, size_t size);
-/* Puts a plan of periodic I/O in force (server/plan.h); `policy` (THEMIS_SCHED_POLICY_TEXT_BYTES) gets the policy that
- * it comes with. On failure nothing changes. */
+/* Puts a plan of periodic I/O in force (server/periodic_plan.h); `policy` (THEMIS_SCHED_POLICY_TEXT_BYTES) gets the
+ * policy that it comes with. On failure nothing changes. */
 themis_status_t themis_server_policy_set_plan(themis_server_t *server, const themis_proto_text_t *text,
                                               const themis_sched_job_identity_t *who, char *policy, char *error,
                                               size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/plan.h"
+#include "server/periodic_plan.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,9 +9,9 @@
 
 /* What a plan is read with; the error's text is the first one that is told. */
 typedef struct reader {
-    const themis_server_plan_clock_t *clock;
+    const themis_server_periodic_plan_clock_t *clock;
     double period, bandwidth;
-    themis_sched_plan_t *plan;
+    themis_sched_periodic_t *plan;
     char *error;
     size_t size;
 } reader_t;
@@ -43,9 +43,9 @@ static themis_status_t window_read(const reader_t *reader, json_t *json, const c
         return plan_refuse(reader,
                            "plan: %s, instance %zu: a window of %g s with %g bytes/s does not fit into %g s with %g",
                            application, instance + 1, end - begin, bandwidth, reader->period, reader->bandwidth);
-    const themis_sched_plan_window_t window = {(uint64_t)from, (uint64_t)from + (uint64_t)length, share};
-    themis_status_t status = themis_sched_plan_add_window(reader->plan, &window);
-    return status == THEMIS_RANGE ? plan_refuse(reader, "plan: more than %d windows", THEMIS_SCHED_PLAN_WINDOWS)
+    const themis_sched_periodic_window_t window = {(uint64_t)from, (uint64_t)from + (uint64_t)length, share};
+    themis_status_t status = themis_sched_periodic_add_window(reader->plan, &window);
+    return status == THEMIS_RANGE ? plan_refuse(reader, "plan: more than %d windows", THEMIS_SCHED_PERIODIC_WINDOWS)
                                   : status;
 }
 
@@ -59,10 +59,10 @@ static themis_status_t lane_read(const reader_t *reader, json_t *json)
     if (json_unpack(json, "{s:s, s:o}", "application", &application, "instances", &instances) != 0 ||
         !json_is_array(instances))
         return plan_refuse(reader, "plan: each of \"applications\" needs \"application\" and \"instances\"");
-    status = themis_sched_plan_add_lane(reader->plan, application);
+    status = themis_sched_periodic_add_lane(reader->plan, application);
     if (status == THEMIS_RANGE)
         return plan_refuse(reader, "plan: more than %d applications, or a name of no or more than %d bytes",
-                           THEMIS_SCHED_PLAN_LANES, THEMIS_SCHED_JOB_ID_BYTES - 1);
+                           THEMIS_SCHED_PERIODIC_LANES, THEMIS_SCHED_JOB_ID_BYTES - 1);
     json_array_foreach(instances, i, instance)
     {
         windows = json_object_get(instance, "io");
@@ -75,7 +75,7 @@ static themis_status_t lane_read(const reader_t *reader, json_t *json)
 }
 
 /* When a period begins, on the scheduler's clock; at most a period from now. */
-static uint64_t origin_of(const themis_server_plan_clock_t *clock, double origin, uint64_t period)
+static uint64_t origin_of(const themis_server_periodic_plan_clock_t *clock, double origin, uint64_t period)
 {
     uint64_t wall = origin > 0 ? (uint64_t)(origin * 1e9) : 0;
     uint64_t since =
@@ -108,7 +108,7 @@ static themis_status_t header_read(reader_t *reader, json_t *json, char *policy)
              wait = tolerance < 0 ? period / 50 : (uint64_t)(tolerance * 1e9);
     if (!(tolerance <= reader->period / 2) || !(origin >= 0 && origin < 1e10) || wait > period / 2)
         return plan_refuse(reader, "plan: origin_s %g or tolerance_s %g is out of range", origin, tolerance);
-    return themis_sched_plan_create(period, wait, origin_of(reader->clock, origin, period), &reader->plan);
+    return themis_sched_periodic_create(period, wait, origin_of(reader->clock, origin, period), &reader->plan);
 }
 
 static themis_status_t plan_read_json(reader_t *reader, json_t *json, char *policy)
@@ -122,11 +122,11 @@ static themis_status_t plan_read_json(reader_t *reader, json_t *json, char *poli
     if (status != THEMIS_OK)
         return status;
     json_array_foreach(lanes, i, lane) status = status == THEMIS_OK ? lane_read(reader, lane) : status;
-    return status == THEMIS_OK ? themis_sched_plan_seal(reader->plan) : status;
+    return status == THEMIS_OK ? themis_sched_periodic_seal(reader->plan) : status;
 }
 
 static themis_status_t plan_finish(reader_t *reader, json_t *json, const json_error_t *fault, char *policy,
-                                   themis_sched_plan_t **plan)
+                                   themis_sched_periodic_t **plan)
 {
     themis_status_t status = json == NULL ? plan_refuse(reader, "plan: line %d: %s", fault->line, fault->text)
                                           : plan_read_json(reader, json, policy);
@@ -138,12 +138,13 @@ static themis_status_t plan_finish(reader_t *reader, json_t *json, const json_er
     }
     if (status != THEMIS_PARSE)
         snprintf(reader->error, reader->size, "plan: %s", themis_status_string(status));
-    themis_sched_plan_destroy(reader->plan);
+    themis_sched_periodic_destroy(reader->plan);
     return status;
 }
 
-themis_status_t themis_server_plan_read(const char *text, size_t length, const themis_server_plan_clock_t *clock,
-                                        themis_sched_plan_t **plan, char *policy, char *error, size_t size)
+themis_status_t themis_server_periodic_plan_read(const char *text, size_t length,
+                                                 const themis_server_periodic_plan_clock_t *clock,
+                                                 themis_sched_periodic_t **plan, char *policy, char *error, size_t size)
 {
     reader_t reader = {.clock = clock, .error = error, .size = size};
     json_error_t fault;
@@ -152,8 +153,9 @@ themis_status_t themis_server_plan_read(const char *text, size_t length, const t
                        policy, plan);
 }
 
-themis_status_t themis_server_plan_read_file(const char *path, const themis_server_plan_clock_t *clock,
-                                             themis_sched_plan_t **plan, char *error, size_t size)
+themis_status_t themis_server_periodic_plan_read_file(const char *path,
+                                                      const themis_server_periodic_plan_clock_t *clock,
+                                                      themis_sched_periodic_t **plan, char *error, size_t size)
 {
     char policy[THEMIS_SCHED_POLICY_TEXT_BYTES], why[256] = "";
     reader_t reader = {.clock = clock, .error = why, .size = sizeof why};

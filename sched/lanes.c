@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE /* strverscmp */
-#include "sched/planned.h"
+#include "sched/lanes.h"
 #include <stdlib.h>
 #include <string.h>
 #include "util/log.h"
@@ -18,16 +18,16 @@ static int compare_ids(const void *a, const void *b)
     return order != 0 ? order : (one->identity.uid > other->identity.uid) - (one->identity.uid < other->identity.uid);
 }
 
-void themis_sched_planned_clear(themis_sched_t *sched)
+void themis_sched_lanes_clear(themis_sched_t *sched)
 {
     for (uint32_t i = 0; i < sched->count; i++)
         sched->entries[i]->plan = (themis_sched_entry_plan_t){.lane = -1};
 }
 
 /* The first lane of that name that is not taken, or -1. */
-static int32_t take_lane(themis_sched_plan_t *plan, const char *name)
+static int32_t take_lane(themis_sched_periodic_t *plan, const char *name)
 {
-    uint32_t first, end = themis_sched_plan_find(plan, name, &first);
+    uint32_t first, end = themis_sched_periodic_find(plan, name, &first);
 
     if (first == end)
         return -1;
@@ -35,7 +35,7 @@ static int32_t take_lane(themis_sched_plan_t *plan, const char *name)
     return first + *taken < end ? (int32_t)plan->by_name[first + (*taken)++] : -1;
 }
 
-void themis_sched_planned_match(themis_sched_t *sched)
+void themis_sched_lanes_match(themis_sched_t *sched)
 {
     memcpy(sched->matching, sched->entries, sched->count * sizeof *sched->matching);
     qsort(sched->matching, sched->count, sizeof *sched->matching, compare_ids);
@@ -53,7 +53,7 @@ void themis_sched_planned_match(themis_sched_t *sched)
 }
 
 /* At the end of a period: whether the job did its I/O in its windows. One that did none says nothing. */
-static void judge_fit(themis_sched_entry_t *entry, const themis_sched_plan_lane_t *lane)
+static void judge_fit(themis_sched_entry_t *entry, const themis_sched_periodic_lane_t *lane)
 {
     themis_sched_entry_plan_t *plan = &entry->plan;
     uint64_t all = plan->inside + plan->outside;
@@ -79,21 +79,21 @@ static void count_moved(themis_sched_entry_t *entry)
     plan->cost = entry->job->cost;
 }
 
-int themis_sched_planned_refresh(themis_sched_t *sched, uint64_t now)
+int themis_sched_lanes_refresh(themis_sched_t *sched, uint64_t now)
 {
     if (now < sched->plan_until)
         return 0;
-    uint64_t until = UINT64_MAX, round = themis_sched_plan_round(sched->plan, now);
+    uint64_t until = UINT64_MAX, round = themis_sched_periodic_round(sched->plan, now);
     for (uint32_t i = 0; i < sched->count; i++) {
         themis_sched_entry_t *entry = sched->entries[i];
         if (entry->plan.lane < 0)
             continue;
-        const themis_sched_plan_lane_t *lane = &sched->plan->lane[entry->plan.lane];
+        const themis_sched_periodic_lane_t *lane = &sched->plan->lane[entry->plan.lane];
         count_moved(entry);
         if (entry->plan.round != round)
             judge_fit(entry, lane);
         entry->plan.round = round;
-        entry->plan.share = themis_sched_plan_share(sched->plan, lane, now, &until);
+        entry->plan.share = themis_sched_periodic_share(sched->plan, lane, now, &until);
     }
     sched->plan_until = until;
     return 1;

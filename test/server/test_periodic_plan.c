@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-#include "server/plan.h"
+#include "server/periodic_plan.h"
 #include "test/lib/run.h"
 #include "util/clock.h"
 
@@ -13,19 +13,20 @@
     "{\"begin_s\": 12, \"end_s\": 14, \"bytes_per_s\": 1000.0001}]}, {\"io\": []}]}, "                                 \
     "{\"application\": \"b\", \"instances\": []}]"
 
-static const themis_server_plan_clock_t at_start = {.now = 5 * THEMIS_NS_PER_S, .wall = 1003 * THEMIS_NS_PER_S};
+static const themis_server_periodic_plan_clock_t at_start = {.now = 5 * THEMIS_NS_PER_S,
+                                                             .wall = 1003 * THEMIS_NS_PER_S};
 
-static themis_status_t plan_take(const char *text, const themis_server_plan_clock_t *clock, themis_sched_plan_t **plan,
-                                 char *policy, char *error)
+static themis_status_t plan_take(const char *text, const themis_server_periodic_plan_clock_t *clock,
+                                 themis_sched_periodic_t **plan, char *policy, char *error)
 {
     *error = '\0';
-    return themis_server_plan_read(text, strlen(text), clock, plan, policy, error, 256);
+    return themis_server_periodic_plan_read(text, strlen(text), clock, plan, policy, error, 256);
 }
 
 START_TEST(a_plan_is_read)
 {
     char policy[THEMIS_SCHED_POLICY_TEXT_BYTES], error[256];
-    themis_sched_plan_t *plan;
+    themis_sched_periodic_t *plan;
 
     ck_assert_msg(plan_take(GOOD "}", &at_start, &plan, policy, error) == THEMIS_OK, "%s", error);
     ck_assert_str_eq(policy, "periodic");
@@ -42,7 +43,7 @@ START_TEST(a_plan_is_read)
     ck_assert_uint_eq(plan->lane[1].windows, 0);
     /* 1003 s since 1970 are 3 s of a period */
     ck_assert_uint_eq((plan->origin + 3 * THEMIS_NS_PER_S - at_start.now) % plan->period, 0);
-    themis_sched_plan_destroy(plan);
+    themis_sched_periodic_destroy(plan);
 }
 END_TEST
 
@@ -53,7 +54,7 @@ START_TEST(a_period_begins_at_the_origin)
         uint64_t phase; /* s of the period, now */
     } times[] = {{"1003", 0}, {"1001", 2}, {"993", 0}, {"1005", 8}, {"2000", 3}, {"1003.5", 9}};
     char text[1024], policy[THEMIS_SCHED_POLICY_TEXT_BYTES], error[256];
-    themis_sched_plan_t *plan;
+    themis_sched_periodic_t *plan;
 
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         snprintf(text, sizeof text,
@@ -63,7 +64,7 @@ START_TEST(a_period_begins_at_the_origin)
         ck_assert_str_eq(policy, "periodic-then-user-fair");
         uint64_t since = (at_start.now + 2 * plan->period - plan->origin) % plan->period;
         ck_assert_uint_eq(since / THEMIS_NS_PER_S, times[i].phase);
-        themis_sched_plan_destroy(plan);
+        themis_sched_periodic_destroy(plan);
     }
 }
 END_TEST
@@ -104,14 +105,14 @@ START_TEST(a_bad_plan_is_refused_with_the_reason)
         {GOOD ", \"origin_s\": 1e300}", "origin_s 1e+300"},
     };
     char policy[THEMIS_SCHED_POLICY_TEXT_BYTES], error[256];
-    themis_sched_plan_t *plan = NULL;
+    themis_sched_periodic_t *plan = NULL;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(plan_take(bad[i].text, &at_start, &plan, policy, error), THEMIS_PARSE);
         ck_assert_msg(strstr(error, bad[i].reason) != NULL, "%zu: \"%s\" does not say %s", i, error, bad[i].reason);
         ck_assert_ptr_null(plan);
     }
-    ck_assert_int_eq(themis_server_plan_read_file("/nonexistent/plan", &at_start, &plan, error, sizeof error),
+    ck_assert_int_eq(themis_server_periodic_plan_read_file("/nonexistent/plan", &at_start, &plan, error, sizeof error),
                      THEMIS_PARSE);
     ck_assert_msg(strstr(error, "/nonexistent/plan: ") == error, "%s", error);
 }
@@ -119,7 +120,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("plan read");
+    Suite *suite = suite_create("periodic plan");
 
     test_case(
         suite, "all", 30, NULL, NULL,
