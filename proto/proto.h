@@ -14,7 +14,7 @@
 #include "themis/status.h"
 
 enum {
-    THEMIS_PROTO_VERSION = 2,
+    THEMIS_PROTO_VERSION = 3,
     THEMIS_PROTO_HEADER_BYTES = 32,
     THEMIS_PROTO_MAX_MESSAGE = 1 << 20, /* bytes, header included; bulk data does not travel in messages */
     THEMIS_PROTO_MAX_PATH = 4096,       /* bytes without a terminating NUL */
@@ -59,6 +59,7 @@ enum {
     X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
+    X(PLAN, 72, text, text)          /* a plan of periodic I/O as JSON; the reply is the policy in force */            \
     X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */
 
 typedef enum themis_proto_opcode {

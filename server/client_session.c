@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/client_session.h"
+#include <stdio.h>
 #include "server/direct.h"
 #include "server/history.h"
 #include "server/peers.h"
@@ -16,6 +17,10 @@ static themis_status_t session_join_job(themis_server_t *server, themis_server_s
 
     if (status != THEMIS_OK)
         return status;
+    if (session->application && !*session->job->application) {
+        snprintf(session->job->application, sizeof session->job->application, "%s", session->application);
+        changed = 1;
+    }
     if (fresh) {
         themis_server_peers_kick(server);
         status = themis_sched_add_job(server->sched, session->job, now);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "sched/policy.h"
+#include "server/periodic_plan.h"
 #include "server/server_config.h"
 #include "store/space.h"
 #include "util/clock.h"
@@ -98,6 +99,25 @@ static themis_status_t check_policies(const checking_t *checking, const char *me
     return THEMIS_OK;
 }
 
+static themis_status_t check_plan(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+    const themis_server_periodic_plan_clock_t clock = {0};
+    themis_sched_policy_t policy = {.periodic = 0};
+    themis_sched_periodic_t *plan = NULL;
+    char why[512];
+
+    if (themis_sched_policy_parse(config->policy, &policy, why, sizeof why) == THEMIS_OK && policy.periodic &&
+        !*config->plan)
+        return check_failed(checking, config->policy, "%s: the key plan is needed, with the file of its plan",
+                            config->policy);
+    if (*config->plan &&
+        themis_server_periodic_plan_read_file(config->plan, &clock, &plan, why, sizeof why) != THEMIS_OK)
+        return check_failed(checking, config->plan, "%s", why);
+    themis_sched_periodic_destroy(plan);
+    return THEMIS_OK;
+}
+
 /* An IPv4 address that can be listened at, or the name of a host that has one. */
 static themis_status_t check_address(const checking_t *checking, const char *member)
 {
@@ -182,6 +202,8 @@ themis_status_t themis_server_config_check(themis_server_config_t *config, char 
         status = check_policies(&checking, config->policy, "");
     if (status == THEMIS_OK)
         status = check_policies(&checking, config->policies, ", ");
+    if (status == THEMIS_OK)
+        status = check_plan(&checking);
     if (status == THEMIS_OK)
         status = check_address(&checking, config->listen);
     if (status == THEMIS_OK && config->metrics_port)

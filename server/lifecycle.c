@@ -71,6 +71,8 @@ static themis_status_t sched_create(themis_server_t *server)
         themis_sched_create(&options, themis_util_clock_now(), error, sizeof error, &server->sched);
     if (status != THEMIS_OK)
         themis_error("%s", error);
+    else
+        themis_server_policy_load_plan(server);
     return status;
 }
 
@@ -229,6 +231,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     memcpy(policy, config->policy, sizeof policy);
     memcpy(draw, config->draw, sizeof draw);
     themis_server_config_reload(config, fresh, kept, sizeof kept);
+    themis_server_policy_load_plan(server);
     themis_status_t status = themis_server_policy_set(server, config->policy, NULL, error, sizeof error);
     if (status != THEMIS_OK) {
         memcpy(config->policy, policy, sizeof policy);

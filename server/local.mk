@@ -15,7 +15,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
-	server/pending.c server/pending.h server/queue.c \
+	server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
 	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
 	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
@@ -32,7 +32,7 @@ server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients \
-	test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
+	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_direct test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c
 test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -62,6 +62,9 @@ test_server_test_server_direct_SOURCES = test/server/test_server_direct.c test/s
 	test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_server_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_server_direct_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_periodic_plan_SOURCES = test/server/test_periodic_plan.c
+test_server_test_periodic_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_periodic_plan_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_report_SOURCES = test/server/test_report.c test/sched/rig.c test/sched/rig.h
 test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
 test_server_test_report_LDADD = server/libthemis-server.la $(TEST_LIBS)

@@ -66,6 +66,7 @@ static const config_key_t keys[] = {
     {TEXT_KEY("sharing", policy), RELOAD, "job-fair", "size-fair, user-then-job-fair, fifo, ..."},
     {TEXT_KEY("sharing", policies), RELOAD, NULL,
      "policies that jobs may request: names separated by commas, or any (none)"},
+    {TEXT_KEY("sharing", plan), RELOAD, NULL, "file with the plan that a periodic policy follows (none)"},
     {CHOICE_KEY("sharing", draw, "stride|statistical"), RELOAD, "stride", "how the next job is drawn"},
     {BYTES_KEY("sharing", quantum, 4096, INT64_C(1) << 30), RESTART, "1MiB", "bytes served at a time"},
     {BYTES_KEY("sharing", store_bandwidth, 0, MAX_BYTES), RESTART, "0",

@@ -283,6 +283,9 @@ THEMIS_API themis_status_t themis_query(themis_t *session, uint32_t index, const
 /* Sets the policy of server `index`; *text (freed by the caller) is the policy in force. After a failure
  * themis_last_error() has the position of the error. */
 THEMIS_API themis_status_t themis_policy_set(themis_t *session, uint32_t index, const char *policy, char **text);
+/* Gives server `index` a plan of periodic I/O (JSON, doc/periodic.md) and the policy that follows it; *text as above.
+ */
+THEMIS_API themis_status_t themis_plan_set(themis_t *session, uint32_t index, const char *plan, char **text);
 /* Tells server `index` to complete its requests and stop. */
 THEMIS_API themis_status_t themis_shutdown(themis_t *session, uint32_t index);
 
