@@ -139,7 +139,7 @@ static themis_status_t check_memory(const checking_t *checking)
     int cgroup;
     uint64_t limit = themis_util_memory_limit("", &cgroup);
 
-    if (strcmp(config->store, "arena") != 0 || *config->file || config->size <= limit)
+    if (strcmp(config->store, "arena") != 0 || *config->file || *config->directory || config->size <= limit)
         return THEMIS_OK;
     return check_failed(checking, &config->size,
                         "%llu MiB are more than the %llu MiB of memory that %s; use less, or a file",
@@ -159,6 +159,12 @@ static themis_status_t check_store(const checking_t *checking)
         return check_failed(checking, config->directory, "needed by the posix store");
     if (posix && !*config->state)
         return check_failed(checking, config->state, "needed by the posix store, so that names last as long as bytes");
+    if (!posix && *config->directory && !*config->state)
+        return check_failed(checking, config->state,
+                            "needed by an arena in a directory, so that names last as long as "
+                            "bytes");
+    if (!posix && *config->directory && *config->file)
+        return check_failed(checking, config->file, "an arena is in a directory, or in a file that does not last");
     snprintf(parent, sizeof parent, "%s", config->file);
     if (!posix && config->size > THEMIS_STORE_SPACE_MAX_BYTES)
         return check_failed(checking, &config->size, "an arena of %llu bytes is not possible: use 4 KiB to 16 TiB",

@@ -28,6 +28,12 @@ static int has_arena(const themis_server_config_t *config)
     return strcmp(config->store, "arena") == 0;
 }
 
+/* Does what is stored end with the server? */
+static int is_volatile(const themis_server_config_t *config)
+{
+    return has_arena(config) && !*config->directory;
+}
+
 static themis_proto_layout_t default_layout(const themis_server_config_t *config)
 {
     return (themis_proto_layout_t){
@@ -76,7 +82,7 @@ static themis_status_t sched_create(themis_server_t *server)
     return status;
 }
 
-/* What clients know the store by. That of an arena ends with the process. */
+/* What clients know the store by. That of an arena in memory ends with the process. */
 static themis_status_t identity_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
@@ -84,11 +90,11 @@ static themis_status_t identity_create(themis_server_t *server)
     themis_status_t status = THEMIS_OK;
 
     themis_store_identity_of_boot(&server->boot);
-    if (has_arena(config))
+    if (is_volatile(config))
         themis_store_identity_make(&server->identity);
     else
-        status = themis_store_identity_of_directories(config->state, config->directory, (uint32_t)config->index,
-                                                      &server->identity);
+        status = themis_store_identity_of_directories(config->store, config->state, config->directory,
+                                                      (uint32_t)config->index, &server->identity);
     if (status == THEMIS_OK)
         themis_info("store %s", themis_store_identity_text(&server->identity, text));
     return status;
@@ -100,6 +106,8 @@ static themis_status_t store_create(themis_server_t *server)
     themis_store_options_t options = {.type = config->store,
                                       .size = config->size,
                                       .path = has_arena(config) ? config->file : config->directory,
+                                      .directory = has_arena(config) ? config->directory : NULL,
+                                      .boot = &server->boot,
                                       .index = (uint32_t)config->index,
                                       .identity = &server->identity,
                                       .warm = config->warm,
@@ -112,9 +120,9 @@ static themis_status_t names_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
     themis_server_namespace_options_t options = {.directory = config->state,
-                                                 .fresh = has_arena(config), /* its bytes end with the server */
+                                                 .fresh = is_volatile(config), /* its bytes end with the server */
                                                  .index = (uint32_t)config->index,
-                                                 .identity = has_arena(config) ? NULL : &server->identity,
+                                                 .identity = is_volatile(config) ? NULL : &server->identity,
                                                  .servers = (uint32_t)config->count,
                                                  .layout = default_layout(config)};
 
