@@ -200,6 +200,18 @@ static void worker_sleep(themis_server_t *server, uint64_t wake)
     server->workers.idle_count--;
 }
 
+/* Removes the replies that were saved for sessions that have ended. The lock is released meanwhile. */
+static void ended_replies_erase(themis_server_t *server)
+{
+    uint64_t session;
+
+    while ((session = themis_server_durable_replies_next_ended(server->durable_replies))) {
+        pthread_mutex_unlock(&server->lock);
+        themis_server_durable_replies_erase(server->durable_replies, session);
+        pthread_mutex_lock(&server->lock);
+    }
+}
+
 /* Something waits for worker_main's end of a turn. */
 static int has_ended_parts(const themis_server_t *server)
 {
@@ -252,6 +264,7 @@ static void *worker_main(void *arg)
         }
         themis_server_requests_close(server);
         themis_server_direct_release(server);
+        ended_replies_erase(server);
     }
     pthread_mutex_unlock(&server->lock);
     return NULL;

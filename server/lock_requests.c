@@ -66,15 +66,36 @@ static themis_status_t rights_check(const themis_server_request_t *request)
     return unlock && status == THEMIS_EXPIRED ? THEMIS_OK : status;
 }
 
-/* With the lock. */
-static themis_status_t counter_access(themis_server_request_t *request, int64_t *before)
+/* A reply that is saved together with the change that it tells of. */
+typedef struct saving {
+    const themis_server_request_t *request;
+    themis_server_durable_reply_t reply;
+} saving_t;
+
+static const themis_server_name_db_record_t *reply_make(void *arg, int64_t before)
+{
+    saving_t *saving = arg;
+    const themis_proto_counted_t counted = {before};
+
+    return themis_server_durable_replies_record(saving->request, &counted, &saving->reply);
+}
+
+/* The tombstone is looked for last: who removes the object makes it, and then forgets the counter. */
+static void counter_serve(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
     const themis_proto_counter_t *counter = &request->body.counter;
+    saving_t saving = {.request = request};
+    const themis_server_counters_with_t with = {reply_make, &saving};
+    themis_proto_counted_t reply = {0};
+    themis_status_t status =
+        themis_server_counters_access(server->counters, counter, request->session->identity.uid, &with, &reply.value);
 
-    if (themis_server_tombstones_has(server->tombstones, counter->object))
-        return THEMIS_STALE;
-    return themis_server_counters_access(server->counters, counter, request->session->identity.uid, before);
+    if (themis_server_tombstones_has(server->tombstones, counter->object)) {
+        themis_server_counters_forget(server->counters, counter->object);
+        status = THEMIS_STALE;
+    }
+    themis_server_reply_send(request, status, &reply, NULL);
 }
 
 themis_status_t themis_server_lock_requests_serve(themis_server_request_t *request, int resumed)
@@ -88,12 +109,13 @@ themis_status_t themis_server_lock_requests_serve(themis_server_request_t *reque
         themis_server_reply_send(request, status, NULL, NULL);
         return THEMIS_OK;
     }
-    pthread_mutex_lock(&server->lock);
     if (request->header.opcode == THEMIS_OP_COUNTER) {
-        status = counter_access(request, &reply.counted.value);
-    } else if (request->header.opcode == THEMIS_OP_UNLOCK || !resumed) {
-        status = lock_take(request);
+        counter_serve(request);
+        return THEMIS_OK;
     }
+    pthread_mutex_lock(&server->lock);
+    if (request->header.opcode == THEMIS_OP_UNLOCK || !resumed)
+        status = lock_take(request);
     if (request->header.opcode == THEMIS_OP_LOCK)
         reply.granted.epoch = themis_server_fences_epoch(server->fences, request->body.lock.object);
     pthread_mutex_unlock(&server->lock);
