@@ -123,7 +123,12 @@ static themis_status_t records_load(themis_server_t *server)
     themis_server_name_db_t *db = themis_server_namespace_db(server->names);
     themis_status_t status = themis_server_counters_create(db, &server->counters);
 
-    return status == THEMIS_OK ? themis_server_durable_replies_create(db, &server->durable_replies) : status;
+    if (status == THEMIS_OK)
+        status = themis_server_durable_replies_create(db, &server->durable_replies);
+    if (status == THEMIS_OK)
+        status = themis_server_lock_holders_create(db, server->locks, server->started + server->config.lease,
+                                                   &server->lock_holders);
+    return status;
 }
 
 /* A key that the state directory keeps is read once that is this server's, any other one before anything is made. */
@@ -286,6 +291,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_net_destroy(server->net);
     themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);
+    themis_server_lock_holders_destroy(server->lock_holders);
     themis_server_locks_destroy(server->locks);
     themis_server_fences_destroy(server->fences);
     themis_server_durable_replies_destroy(server->durable_replies);

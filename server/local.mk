@@ -10,7 +10,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/history_files.h server/history_job.c server/history_job.h server/history_sharing.c server/history_sharing.h \
 	server/history_store.c server/history_store.h server/host_check.h server/identity.c server/identity.h \
 	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
-	server/lock_deadlock.c server/lock_requests.c server/lock_requests.h server/lock_table.c \
+	server/lock_deadlock.c server/lock_holders.c server/lock_holders.h server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \

@@ -26,6 +26,23 @@ static void on_lost(void *arg, uint64_t object)
 const themis_server_lock_events_t themis_server_lock_requests_events = {.granted = on_granted, .lost = on_lost};
 
 /* With the lock. */
+static themis_status_t lock_reclaim(themis_server_request_t *request, const themis_server_lock_range_t *range,
+                                    const themis_server_lock_owner_t *owner)
+{
+    themis_server_lock_holders_t *holders = request->server->lock_holders;
+    const themis_proto_lock_t *lock = &request->body.lock;
+    uint64_t session = request->session->number;
+    int is_known = themis_server_lock_holders_may_reclaim(holders, session, lock->reclaim);
+    themis_status_t status =
+        themis_server_locks_reclaim(request->server->locks, lock->object, range, owner, lock->exclusive, is_known);
+
+    request->session->unlocks += status == THEMIS_OK;
+    if (is_known)
+        themis_server_lock_holders_reclaimed(holders, session);
+    return status;
+}
+
+/* With the lock. */
 static themis_status_t lock_take(themis_server_request_t *request)
 {
     const themis_proto_lock_t *lock = &request->body.lock;
@@ -37,6 +54,10 @@ static themis_status_t lock_take(themis_server_request_t *request)
         return themis_server_locks_unlock(locks, lock->object, &range, &owner);
     if (!request->session->listed)
         return THEMIS_CANCELED;
+    if (lock->reclaim)
+        return lock_reclaim(request, &range, &owner);
+    if (lock->length && themis_server_lock_holders_owes(request->server->lock_holders, request->session->number))
+        return THEMIS_BUSY;
     themis_status_t status =
         themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive, lock->wait ? request : NULL);
     if (status == THEMIS_OK && lock->length)
@@ -113,12 +134,21 @@ themis_status_t themis_server_lock_requests_serve(themis_server_request_t *reque
         counter_serve(request);
         return THEMIS_OK;
     }
+    int locks = request->header.opcode == THEMIS_OP_LOCK && request->body.lock.length && !resumed;
+    uint64_t incarnation = request->session->incarnation;
+    if (locks && (status = themis_server_lock_holders_begin(server->lock_holders, request->session->number,
+                                                            incarnation)) != THEMIS_OK) {
+        themis_server_reply_send(request, status, NULL, NULL);
+        return THEMIS_OK;
+    }
     pthread_mutex_lock(&server->lock);
     if (request->header.opcode == THEMIS_OP_UNLOCK || !resumed)
         status = lock_take(request);
     if (request->header.opcode == THEMIS_OP_LOCK)
         reply.granted.epoch = themis_server_fences_epoch(server->fences, request->body.lock.object);
     pthread_mutex_unlock(&server->lock);
+    if (locks)
+        themis_server_lock_holders_end(server->lock_holders, incarnation);
     if (status == THEMIS_IN_PROGRESS)
         return status;
     if (status != THEMIS_CANCELED) /* else the session has ended */

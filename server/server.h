@@ -24,6 +24,7 @@
 #include "server/counters.h"
 #include "server/durable_replies.h"
 #include "server/fences.h"
+#include "server/lock_holders.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/server_config.h"
@@ -106,6 +107,8 @@ typedef struct themis_server {
     struct themis_server_request *closing; /* list: ended requests whose objects are still open */
     themis_server_sessions_t *sessions;
     themis_server_locks_t *locks;
+    themis_server_lock_holders_t *lock_holders;
+    int holders_due; /* 1: records of lock_holders are to be removed */
     themis_server_fences_t *fences;
     struct themis_server_direct *direct;
     themis_server_durable_replies_t *durable_replies;

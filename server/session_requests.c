@@ -36,9 +36,10 @@ static themis_status_t session_create(themis_server_t *server, const themis_prot
     status = themis_server_session_touch(server, made);
     if (status == THEMIS_OK && made->role == THEMIS_SERVER_ROLE_SERVER)
         status = themis_server_access_admin(identity);
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK) {
+        themis_server_lock_holders_return(server->lock_holders, made->number, hello->locks);
         *session = made;
-    else
+    } else
         themis_server_sessions_remove(server->sessions, made);
     return status;
 }
