@@ -222,6 +222,9 @@ START_TEST(locks_that_are_not_reclaimed_are_lost)
     restart();
     ck_ok(themis_write(theirs, "c", 1, 0, &done)); /* reclaims its lock */
     ck_assert_int_eq(themis_write(file, "a", 1, 0, &done), THEMIS_STALE);
+    ck_assert_ptr_nonnull(strstr(themis_last_error(), "/lost: server 127.0.0.1:"));
+    ck_assert_int_eq(themis_write(file, "a", 1, 0, &done), THEMIS_STALE);
+    ck_assert_int_eq(themis_lock(file, 2000, 100, THEMIS_LOCK_EXCLUSIVE), THEMIS_STALE);
     ck_assert_int_eq(themis_unlock(file, 0, 1000), THEMIS_STALE);
     ck_ok(themis_unlock(theirs, 0, 1000));
     ck_ok(themis_lock(file, 0, 1000, THEMIS_LOCK_EXCLUSIVE));
