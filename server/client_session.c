@@ -79,8 +79,12 @@ void themis_server_session_end(themis_server_t *server, themis_server_session_t 
     if (session->conn)
         themis_server_session_lose_connection(server, session);
     themis_server_direct_end_session(server, session);
-    if (session->listed)
+    if (session->durable)
+        themis_server_durable_replies_forget(server->durable_replies, session->number);
+    if (session->listed) {
+        themis_server_lock_holders_return(server->lock_holders, session->number, 0);
         themis_server_sessions_remove(server->sessions, session);
+    }
     themis_server_sessions_release(server->sessions, session);
 }
 

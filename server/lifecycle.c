@@ -50,8 +50,6 @@ static themis_status_t tables_create(themis_server_t *server)
     if (status == THEMIS_OK)
         status = themis_server_tombstones_create(&server->tombstones);
     if (status == THEMIS_OK)
-        status = themis_server_counters_create(&server->counters);
-    if (status == THEMIS_OK)
         status = themis_server_locks_create(&themis_server_lock_requests_events, server, &server->locks);
     /* there may be locks from before, and other servers that know their epochs */
     if (status == THEMIS_OK)
@@ -129,6 +127,20 @@ static themis_status_t names_create(themis_server_t *server)
     return themis_server_namespace_create(&options, &server->names);
 }
 
+/* What outlives the server next to the names. */
+static themis_status_t records_load(themis_server_t *server)
+{
+    themis_server_name_db_t *db = themis_server_namespace_db(server->names);
+    themis_status_t status = themis_server_counters_create(db, &server->counters);
+
+    if (status == THEMIS_OK)
+        status = themis_server_durable_replies_create(db, &server->durable_replies);
+    if (status == THEMIS_OK)
+        status = themis_server_lock_holders_create(db, server->locks, server->started + server->config.lease,
+                                                   &server->lock_holders);
+    return status;
+}
+
 /* A key that the state directory keeps is read once that is this server's, any other one before anything is made. */
 static int keeps_key(const themis_server_config_t *config)
 {
@@ -193,6 +205,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   store_create,
                                                                   themis_server_direct_create,
                                                                   names_create,
+                                                                  records_load,
                                                                   capabilities_create_last,
                                                                   themis_server_slices_create,
                                                                   net_create,
@@ -289,8 +302,10 @@ void themis_server_destroy(themis_server_t *server)
     themis_net_destroy(server->net);
     themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);
+    themis_server_lock_holders_destroy(server->lock_holders);
     themis_server_locks_destroy(server->locks);
     themis_server_fences_destroy(server->fences);
+    themis_server_durable_replies_destroy(server->durable_replies);
     themis_server_counters_destroy(server->counters);
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);
