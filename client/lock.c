@@ -108,14 +108,21 @@ themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t lengt
                                    .length = length,
                                    .owner = file->locks.owner,
                                    .exclusive = (flags & THEMIS_LOCK_EXCLUSIVE) != 0,
-                                   .wait = (flags & THEMIS_LOCK_TRY) == 0};
+                                   .wait = (flags & THEMIS_LOCK_TRY) == 0,
+                                   .action = flags & THEMIS_LOCK_TEST      ? THEMIS_PROTO_LOCK_TEST
+                                             : flags & THEMIS_LOCK_REPLACE ? THEMIS_PROTO_LOCK_REPLACE
+                                                                           : THEMIS_PROTO_LOCK_ADD};
     themis_status_t status = themis_client_lock_check(file);
     grant_t grant;
 
     if (status != THEMIS_OK || length == 0)
         return status;
+    if (request.action != THEMIS_PROTO_LOCK_ADD && request.wait)
+        return themis_client_fail(THEMIS_INVALID, "%s: a lock that is replaced or tested does not wait", file->path);
     file->locks.used = 1;
     status = change_lock(file, THEMIS_OP_LOCK, &request, &grant);
+    if (status == THEMIS_OK && request.action == THEMIS_PROTO_LOCK_TEST)
+        return status;
     if (status != THEMIS_OK || count_lock(file, &grant))
         return status;
     change_lock(file, THEMIS_OP_UNLOCK, &request, NULL);

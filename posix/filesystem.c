@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include <utlist.h>
 #include "posix/file.h"
+#include "posix/locks.h"
 #include "util/clock.h"
 
 /* Another process must not hide files under the same names. */
@@ -36,8 +38,14 @@ int themis_posix_create(themis_t *session, themis_posix_t **result)
 
 void themis_posix_destroy(themis_posix_t *filesystem)
 {
+    themis_posix_node_t *node;
+
     if (!filesystem)
         return;
+    DL_FOREACH(filesystem->tree.all, node)
+    {
+        themis_posix_locks_free(node);
+    }
     themis_posix_files_close(filesystem);
     themis_posix_tree_free(&filesystem->tree);
     pthread_cond_destroy(&filesystem->released);

@@ -17,7 +17,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
 	server/pending.c server/pending.h server/queue.c \
 	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
-	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
+	server/xattrs.c server/xattrs.h server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
 	server/session_table.c server/session_table.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(NETTLE_CFLAGS) \

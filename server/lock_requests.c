@@ -37,8 +37,12 @@ static themis_status_t lock_take(themis_server_request_t *request)
         return themis_server_locks_unlock(locks, lock->object, &range, &owner);
     if (!request->session->listed)
         return THEMIS_CANCELED;
-    themis_status_t status =
-        themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive, lock->wait ? request : NULL);
+    if (lock->action == THEMIS_PROTO_LOCK_TEST)
+        return themis_server_locks_test(locks, lock->object, &range, &owner, lock->exclusive);
+    themis_status_t status = lock->action == THEMIS_PROTO_LOCK_REPLACE
+                                 ? themis_server_locks_replace(locks, lock->object, &range, &owner, lock->exclusive)
+                                 : themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive,
+                                                            lock->wait ? request : NULL);
     if (status == THEMIS_OK && lock->length)
         request->session->unlocks++;
     if (status == THEMIS_IN_PROGRESS) {
@@ -58,7 +62,8 @@ static themis_status_t rights_check(const themis_server_request_t *request)
     uint32_t rights = unlock ? 0 : THEMIS_PROTO_RIGHT_LOCK;
 
     /* the bodies of these begin with the object's id and a capability */
-    if ((request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive) ||
+    if ((request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive &&
+         body->lock.action != THEMIS_PROTO_LOCK_TEST) ||
         (request->header.opcode == THEMIS_OP_COUNTER && body->counter.action != THEMIS_PROTO_COUNTER_GET))
         rights |= THEMIS_PROTO_RIGHT_WRITE;
     themis_status_t status = themis_server_access_object(request->server->capabilities, &request->session->identity,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys: 'A' path -> attributes; 'E' directory NUL name -> type of the entry; "N" -> the highest object id that may be
- * in use.
+ * Keys: 'A' path -> attributes and what a name has beside them; 'E' directory NUL name -> type of the entry; "N" -> the
+ * highest object id that may be in use.
  */
 #define _GNU_SOURCE
 #include "server/name_db.h"
@@ -27,6 +27,8 @@
 enum {
     KEY_BYTES = 2 * (THEMIS_PROTO_MAX_PATH + 2),
     RECORD_WORDS = 8,
+    RECORD_BYTES = 8 * RECORD_WORDS,
+    EXTRA_HEAD = 6, /* bytes of two lengths */
     RECORD_VERSION = 1,
     ID_BATCH = 4096,
     INDEX_SHIFT = 51,
@@ -104,7 +106,7 @@ static themis_status_t record_unpack(const void *bytes, size_t length, themis_pr
 {
     uint64_t words[RECORD_WORDS];
 
-    if (length != sizeof words)
+    if (length < sizeof words)
         return THEMIS_CORRUPT;
     memcpy(words, bytes, sizeof words);
     for (int i = 0; i < RECORD_WORDS; i++)
@@ -120,6 +122,48 @@ static themis_status_t record_unpack(const void *bytes, size_t length, themis_pr
         .created = words[4],
         .modified = words[5],
         .layout = {.stripe_size = words[6], .count = (uint32_t)(words[7] >> 32), .first = (uint32_t)words[7]}};
+    return THEMIS_OK;
+}
+
+/* After the attributes: length of the target u16, number of extended attributes u32, and both as they are in messages.
+ * Nothing, if there is neither. */
+static size_t extra_pack(const themis_proto_extra_t *extra, char *bytes)
+{
+    const uint16_t target = htole16((uint16_t)extra->target.length);
+    const uint32_t count = htole32(extra->xattrs.count);
+
+    if (extra->target.length + extra->xattrs.length == 0)
+        return 0;
+    memcpy(bytes, &target, sizeof target);
+    memcpy(bytes + sizeof target, &count, sizeof count);
+    if (extra->target.length)
+        memcpy(bytes + EXTRA_HEAD, extra->target.bytes, extra->target.length);
+    if (extra->xattrs.length)
+        memcpy(bytes + EXTRA_HEAD + extra->target.length, extra->xattrs.bytes, extra->xattrs.length);
+    return EXTRA_HEAD + extra->target.length + extra->xattrs.length;
+}
+
+/* Borrowed from the record. */
+static themis_status_t extra_unpack(const char *bytes, size_t length, themis_proto_extra_t *extra)
+{
+    uint16_t target = 0;
+    uint32_t count = 0;
+
+    *extra = (themis_proto_extra_t){0};
+    if (length <= RECORD_BYTES)
+        return THEMIS_OK;
+    if (length < RECORD_BYTES + EXTRA_HEAD)
+        return THEMIS_CORRUPT;
+    bytes += RECORD_BYTES;
+    length -= RECORD_BYTES + EXTRA_HEAD;
+    memcpy(&target, bytes, sizeof target);
+    memcpy(&count, bytes + sizeof target, sizeof count);
+    bytes += EXTRA_HEAD;
+    if (le16toh(target) > length)
+        return THEMIS_CORRUPT;
+    extra->target = (themis_proto_text_t){bytes, le16toh(target)};
+    extra->xattrs = (themis_proto_xattrs_t){le32toh(count), (const uint8_t *)bytes + le16toh(target),
+                                            (uint32_t)(length - le16toh(target))};
     return THEMIS_OK;
 }
 
@@ -308,7 +352,12 @@ themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const the
     themis_status_t status = db_get(db, &key, &value, &length);
     if (status != THEMIS_OK || !value)
         return status == THEMIS_OK ? THEMIS_NO_ENTRY : status;
+    themis_proto_extra_t extra = {0};
     status = record_unpack(value, length, attr);
+    if (status == THEMIS_OK)
+        status = extra_unpack(value, length, &extra);
+    attr->target = extra.target.length;
+    attr->xattrs = extra.xattrs.length;
     if (status != THEMIS_OK)
         themis_error("namespace database: the attributes of %.*s are corrupt", (int)path->length, path->bytes);
     rocksdb_free(value);
@@ -316,14 +365,48 @@ themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const the
 }
 
 themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
-                                          const themis_proto_attr_t *attr)
+                                          const themis_proto_attr_t *attr, const themis_proto_extra_t *extra)
 {
+    static const themis_proto_extra_t nothing;
     uint64_t words[RECORD_WORDS];
     name_key_t key;
 
+    extra = extra ? extra : &nothing;
+    char *record = malloc(RECORD_BYTES + EXTRA_HEAD + extra->target.length + extra->xattrs.length);
+    if (!record)
+        return THEMIS_NO_MEMORY;
     attr_key(path, &key);
     record_pack(attr, words);
-    return db_put(db, &key, words, sizeof words);
+    memcpy(record, words, sizeof words);
+    themis_status_t status = db_put(db, &key, record, RECORD_BYTES + extra_pack(extra, record + RECORD_BYTES));
+    free(record);
+    return status;
+}
+
+themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                themis_proto_extra_t *extra, void **memory)
+{
+    name_key_t key;
+    size_t length = 0;
+    char *value, *copy = NULL;
+
+    attr_key(path, &key);
+    themis_status_t status = db_get(db, &key, &value, &length);
+    if (status != THEMIS_OK)
+        return status;
+    if (value && !(copy = malloc(length + 1)))
+        status = THEMIS_NO_MEMORY;
+    if (copy)
+        memcpy(copy, value, length);
+    if (value)
+        rocksdb_free(value);
+    if (status == THEMIS_OK)
+        status = extra_unpack(copy, copy ? length : 0, extra);
+    if (status == THEMIS_OK)
+        *memory = copy;
+    else
+        free(copy);
+    return status;
 }
 
 themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path)
@@ -421,7 +504,9 @@ static void entries_collect(rocksdb_iterator_t *at, const name_key_t *prefix, ui
             break;
         const char *value = rocksdb_iter_value(at, &value_length);
         themis_proto_type_t type =
-            value_length == 1 && *value == THEMIS_PROTO_DIRECTORY ? THEMIS_PROTO_DIRECTORY : THEMIS_PROTO_FILE;
+            value_length == 1 && (*value == THEMIS_PROTO_DIRECTORY || *value == THEMIS_PROTO_SYMLINK)
+                ? (themis_proto_type_t)*value
+                : THEMIS_PROTO_FILE;
         if (entries->count == limit || themis_proto_entries_add(buffer, capacity, &used, key + prefix->length,
                                                                 length - prefix->length, type) != THEMIS_OK) {
             entries->more = 1;

@@ -19,12 +19,25 @@ static void readdir_serve(themis_server_request_t *request)
     free(buffer);
 }
 
-/* The attributes that a client brings with CREATE have to be those that a server gave it. */
+static void extra_serve(themis_server_request_t *request)
+{
+    themis_proto_extra_t extra;
+    void *memory = NULL;
+    themis_status_t status = themis_server_namespace_extra(request->server->names, &request->session->identity,
+                                                           &request->body.lookup, &extra, &memory);
+
+    themis_server_reply_send(request, status, &extra, NULL);
+    free(memory);
+}
+
+/* The attributes that a client brings with CREATE have to be those that a server gave it. Those of a symbolic link give
+ * access to nothing, and its owner could make it anew. */
 static themis_status_t adoption_check(const themis_server_request_t *request)
 {
     const themis_proto_create_t *create = &request->body.create;
 
-    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT))
+    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ||
+        create->attr.type == THEMIS_PROTO_SYMLINK)
         return THEMIS_OK;
     return themis_server_access_adopt(request->server->capabilities, &request->session->identity, &create->attr);
 }
@@ -40,10 +53,18 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         readdir_serve(request);
         return;
     }
+    if (opcode == THEMIS_OP_EXTRA) {
+        extra_serve(request);
+        return;
+    }
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
         status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &reply.attr);
-    if (status == THEMIS_OK && opcode != THEMIS_OP_ENTRY_ADD && opcode != THEMIS_OP_ENTRY_REMOVE)
+    if (status == THEMIS_OK && opcode == THEMIS_OP_ENTRY_ADD) {
+        const themis_proto_attr_t directory = reply.attr;
+        reply.added = (themis_proto_added_t){directory.layout, directory.mode, directory.gid};
+    } else if (status == THEMIS_OK && opcode != THEMIS_OP_ENTRY_REMOVE && opcode != THEMIS_OP_SETXATTR) {
         themis_server_capabilities_sign(server->capabilities, who->uid, &reply.attr);
+    }
     themis_server_reply_send(request, status, &reply, NULL);
 }

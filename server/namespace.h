@@ -41,11 +41,15 @@ void themis_server_namespace_destroy(themis_server_namespace_t *names); /* NULL 
 /* Changes the default layout (reload of the configuration). */
 void themis_server_namespace_set_layout(themis_server_namespace_t *names, const themis_proto_layout_t *layout);
 
-/* Serves LOOKUP, CREATE, REMOVE, SETATTR, ENTRY_ADD or ENTRY_REMOVE for `who`: `body` is the request's, and *attr gets
- * the attributes that are its reply (but for entries). */
+/* Serves LOOKUP, CREATE, REMOVE, SETATTR, SETXATTR, ENTRY_ADD or ENTRY_REMOVE for `who`: `body` is the request's, and
+ * *attr gets the attributes that are its reply; those of the directory for ENTRY_ADD. */
 themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                               unsigned opcode, const themis_proto_body_t *body,
                                               themis_proto_attr_t *attr);
+/* EXTRA: *extra borrows *memory, which is to be freed. */
+themis_status_t themis_server_namespace_extra(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                              const themis_proto_lookup_t *lookup, themis_proto_extra_t *extra,
+                                              void **memory);
 /* READDIR: entries into `buffer` (`capacity` bytes), which *entries borrows. */
 themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,
                                                 const themis_sched_job_identity_t *who,
