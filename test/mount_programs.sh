@@ -73,7 +73,7 @@ if command -v setfattr >/dev/null; then
     check "cp -a keeps them" sh -c 'cp -a "$1/x" "$1/y" && [ "$(getfattr --only-values -n user.origin "$1/y")" = "run 7" ]' sh "$A"
     check "mv and chmod as well" sh -c 'mkdir "$1/xd" && mv "$1/y" "$1/xd/z" && chmod 600 "$1/xd/z" && themis mv themis:/xd themis:/xe && [ "$(getfattr --only-values -n user.origin "$1/xe/z")" = "run 7" ]' sh "$A"
     check "other spaces are refused" sh -c '! setfattr -n trusted.x -v 1 "$1/x" 2>&1' sh "$A"
-    check "the layout of a file" sh -c '[ "$(getfattr --only-values -n user.themis.stripe_count "$1/x")" = 2 ] && ! getfattr -d "$1/x" | grep themis' sh "$A"
+    check "the layout of a file" sh -c '[ "$(getfattr --only-values -n user.themis.stripe_count "$1/x")" = 2 ] && ! getfattr -d "$1/x" | grep "user[.]themis"' sh "$A"
     check "of a directory: new files and directories get it" sh -c '
         mkdir "$1/striped" && setfattr -n user.themis.stripe_size -v 8192 "$1/striped" && setfattr -n user.themis.stripe_count -v 1 "$1/striped" &&
         mkdir "$1/striped/below" && echo 1 >"$1/striped/below/f" && echo one | themis cp -q - themis:/striped/g &&
@@ -129,10 +129,10 @@ check "locks of fcntl and flock hold between mounts" limit 30 python3 "$T/locks.
 cat >"$T/wait.py" <<'P'
 import fcntl, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
-open(sys.argv[2], "w").close()
+open(sys.argv[2], "w").write("x")
 fcntl.lockf(fd, fcntl.LOCK_EX)
 P
-python3 -c 'import fcntl, os, sys, time; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT); fcntl.lockf(fd, fcntl.LOCK_EX); open(sys.argv[2], "w").close(); time.sleep(60)' "$A/held" "$T/held" >/dev/null 2>&1 &
+python3 -c 'import fcntl, os, sys, time; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT); fcntl.lockf(fd, fcntl.LOCK_EX); open(sys.argv[2], "w").write("x"); time.sleep(60)' "$A/held" "$T/held" >/dev/null 2>&1 &
 holder=$!
 await_files 20 "$T/held"
 python3 "$T/wait.py" "$B/held" "$T/waits" >/dev/null 2>&1 &
