@@ -194,12 +194,12 @@ P
 check "close-to-open holds with the page cache" limit 60 python3 "$T/close_to_open.py" "$C" "$A"
 check "and the other way round" limit 60 python3 "$T/close_to_open.py" "$A" "$C"
 check "what MPI-IO wrote is seen by the next read of a file that stays open" limit 60 ranks 2 "$THEMIS_BUILD/test/mount/doors" themis:/doors2 "$A/doors2"
-with fio "fio: random writes with verification, mmap" limit 60 fio --name=m --directory="$C" --ioengine=mmap --rw=randwrite --bs=4k --size=4m --verify=crc32c --do_verify=1 --verify_fatal=1 --fallocate=none --minimal
+with fio "fio: random writes with verification, mmap" limit 60 fio --name=m --directory="$C" --ioengine=mmap --rw=randwrite --bs=4k --size=4m --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 --fallocate=none --minimal
 themis umount "$C"
 
 # --- checks of data
 
-with fio "fio: random writes with verification, psync" limit 60 fio --name=p --directory="$A" --ioengine=psync --rw=randrw --bsrange=512-64k --size=8m --verify=crc32c --do_verify=1 --verify_fatal=1 --numjobs=2 --minimal
+with fio "fio: random writes with verification, psync" limit 60 fio --name=p --directory="$A" --ioengine=psync --rw=randrw --bsrange=512-64k --size=8m --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 --numjobs=2 --minimal
 with rsync "rsync of a tree, verified by checksums from another mount" sh -c 'rsync -a "$1/" "$2/client" && [ -z "$(rsync -ain --checksum "$1/" "$3/client")" ] && touch "$2/client/io.c" && rsync -a --delete "$1/" "$2/client" && diff -r "$1" "$3/client"' sh "$THEMIS_SRC/client" "$A" "$B"
 slab=$THEMIS_BUILD/examples/hdf5_slab
 if [ -x "$slab" ] && command -v h5dump >/dev/null && [ -z "${THEMIS_VARIANT-}" ]; then
