@@ -14,8 +14,9 @@
 
 typedef enum themis_posix_lock_kind { THEMIS_POSIX_LOCK_RANGES, THEMIS_POSIX_LOCK_FILE } themis_posix_lock_kind_t;
 
-/* `lock` with offsets from the start of the file. As F_SETLK, or F_SETLKW with `wait`: EAGAIN, EINTR, EBADF if an
- * exclusive one is asked for by who may not write. EIO: locks were lost, as a server has restarted; none is left. */
+/* `lock` with offsets from the start of the file. As F_SETLK, or with `wait` until it can be had: EAGAIN, EINTR, EBADF
+ * if an exclusive one is asked for by who may not write. EIO: locks were lost, as a server has restarted; none is left.
+ */
 int themis_posix_lock_set(themis_posix_file_t *file, const themis_posix_caller_t *caller, uint64_t owner,
                           const struct flock *lock, int wait);
 
