@@ -294,7 +294,8 @@ static themis_status_t attempt_go_on(themis_client_peer_t *peer)
     }
     peer->state = THEMIS_CLIENT_PEER_HELLO;
     themis_net_conn_set_user(conn, peer);
-    peer->local = themis_net_conn_credentials(conn, &credentials) == THEMIS_OK && credentials.uid == geteuid();
+    peer->local = themis_net_conn_credentials(conn, &credentials) == THEMIS_OK && credentials.local &&
+                  credentials.uid == geteuid();
     status = send_hello(peer);
     return status == THEMIS_OK ? THEMIS_IN_PROGRESS : status;
 }
