@@ -37,7 +37,7 @@ static void feed(themis_net_handshake_t *handshake, const uint8_t *bytes, size_t
 
 static void feed_records(const uint8_t *bytes, size_t size)
 {
-    static const uint8_t key[32] = "a key that the input does not know";
+    static const uint8_t key[32] = "a key that no input knows";
     themis_net_record_key_t in;
     size_t length;
 
