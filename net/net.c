@@ -16,6 +16,7 @@
 #include "net/ucx/ucx.h"
 #include "util/clock.h"
 
+enum { MAX_PASSES = 100 };
 #define DEFAULT_SPIN (20 * THEMIS_NS_PER_US)
 #define FAREWELL (200 * THEMIS_NS_PER_MS) /* for peers to take what was sent to them last */
 
@@ -100,7 +101,7 @@ static void close_all(themis_net_t *net)
     do {
         themis_net_lock(net);
         themis_net_reap(net);
-        while (net->transports[THEMIS_NET_NETWORK]->progress(net, 1))
+        for (int i = 0; i < MAX_PASSES && net->transports[THEMIS_NET_NETWORK]->progress(net, 1); i++)
             ;
         while (net->events != NULL) {
             themis_net_event_t *event = net->events;

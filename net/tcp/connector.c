@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/tcp/connector.h"
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,6 +13,22 @@
 #include "net/tcp/listener.h"
 #include "net/tcp/tcp.h"
 #include "util/log.h"
+
+/* Clients try again and again: the same is said once in a row. */
+static void report_failure(const themis_net_conn_t *conn)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char reported[256];
+    char text[256];
+
+    snprintf(text, sizeof text, "%s: %s", conn->peer, conn->stream->handshake->why);
+    pthread_mutex_lock(&lock);
+    int again = strcmp(reported, text) == 0;
+    strcpy(reported, text);
+    pthread_mutex_unlock(&lock);
+    if (!again)
+        themis_error("%s", text);
+}
 
 /* Puts the stream of a socket that connects into the connection. Lock held. */
 static themis_status_t stream_attach(themis_net_conn_t *conn, int fd, int connecting)
@@ -89,14 +107,14 @@ static void on_message(themis_net_conn_t *conn, themis_net_stream_t *stream)
     const themis_net_handshake_t *handshake = stream->handshake;
 
     if (handshake->state == THEMIS_NET_HANDSHAKE_FAILED) {
-        themis_error("%s: %s", conn->peer, handshake->why);
+        report_failure(conn);
         themis_net_conn_lose(conn, handshake->status == THEMIS_PROTOCOL ? THEMIS_UNREACHABLE : handshake->status);
         return;
     }
     conn->cookie = handshake->cookie;
     conn->state = handshake->state == THEMIS_NET_HANDSHAKE_PROVES ? THEMIS_NET_HANDSHAKE : THEMIS_NET_PROVED;
     conn->net->wake_pending = 1; /* the thread that connects does not wait for an event */
-    themis_net_tcp_change(conn->net->tcp, stream->fd, 0, conn->key);
+    themis_net_tcp_remove(conn->net->tcp, stream->fd);
 }
 
 void themis_net_tcp_connector_on_event(themis_net_conn_t *conn)
@@ -132,6 +150,8 @@ static themis_status_t open_or_fail(themis_net_conn_t *conn, themis_net_stream_t
 
     if (handshake->state == THEMIS_NET_HANDSHAKE_FAILED)
         return handshake->status;
+    if (themis_net_tcp_add(conn->net->tcp, stream->fd, EPOLLIN, conn->key) != 0)
+        return THEMIS_UNREACHABLE;
     conn->proved = handshake->peer;
     if (handshake->kind != THEMIS_NET_AUTH_NONE)
         conn->credentials = &conn->proved;
@@ -139,8 +159,7 @@ static themis_status_t open_or_fail(themis_net_conn_t *conn, themis_net_stream_t
     explicit_bzero(handshake, sizeof *handshake);
     free(handshake);
     stream->handshake = NULL;
-    stream->events = 0;
-    themis_net_tcp_watch(conn);
+    stream->events = EPOLLIN;
     themis_net_event_opened(conn);
     return THEMIS_OK;
 }
@@ -149,7 +168,7 @@ static themis_status_t credential_send(themis_net_conn_t *conn, themis_net_strea
 {
     if (stream->handshake->state == THEMIS_NET_HANDSHAKE_FAILED)
         return stream->handshake->status;
-    if (!out_send(stream) || themis_net_tcp_change(conn->net->tcp, stream->fd, EPOLLIN, conn->key) != 0)
+    if (!out_send(stream) || themis_net_tcp_add(conn->net->tcp, stream->fd, EPOLLIN, conn->key) != 0)
         return THEMIS_UNREACHABLE;
     conn->state = THEMIS_NET_PROVING;
     return THEMIS_IN_PROGRESS;
@@ -169,7 +188,7 @@ themis_status_t themis_net_tcp_connector_prove(themis_net_conn_t *conn)
     if (handshake->state == THEMIS_NET_HANDSHAKE_DONE && themis_net_handshake_derive(handshake, &keys) != THEMIS_OK)
         handshake->state = THEMIS_NET_HANDSHAKE_FAILED, handshake->status = THEMIS_ACCESS;
     if (handshake->state == THEMIS_NET_HANDSHAKE_FAILED)
-        themis_error("%s: %s", conn->peer, handshake->why);
+        report_failure(conn);
     themis_net_lock(conn->net);
     themis_status_t status = THEMIS_UNREACHABLE;
     if (!themis_net_conn_is_dead(conn))

@@ -124,7 +124,7 @@ static void stranger_progress(themis_net_t *net, unsigned index)
     if (!goes_on || stranger->handshake.state == THEMIS_NET_HANDSHAKE_FAILED) {
         stranger_drop(listening, index);
     } else if (stranger->handshake.state == THEMIS_NET_HANDSHAKE_CHECKS) {
-        themis_net_tcp_change(net->tcp, silent->fd, 0, THEMIS_NET_TCP_STRANGERS + index);
+        themis_net_tcp_remove(net->tcp, silent->fd);
         stranger->state = WAITING;
         listening->waiting++;
         pthread_cond_signal(&listening->work);
@@ -152,7 +152,7 @@ static void stranger_admit(themis_net_t *net, unsigned index)
     conn->credentials = one_of_us ? &conn->proved : NULL;
     conn->needs_local = net->options.local_copy && !net->options.emulate_hosts;
     themis_net_stream_set_keys(stream, &stranger->keys, 1);
-    if (themis_net_tcp_change(net->tcp, fd, EPOLLIN, conn->key) != 0) {
+    if (themis_net_tcp_add(net->tcp, fd, EPOLLIN, conn->key) != 0) {
         themis_net_conn_lose(conn, THEMIS_IO);
         return;
     }

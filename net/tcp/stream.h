@@ -65,7 +65,8 @@ void themis_net_stream_fetch(themis_net_conn_t *conn, const themis_net_payload_t
 int themis_net_stream_write(themis_net_conn_t *conn, themis_net_stream_t *stream);
 /* Is there anything left to write? */
 int themis_net_stream_is_waiting(const themis_net_stream_t *stream);
-/* Reads what is there, and hands frames to net->on_frame. `scratch`: THEMIS_NET_STREAM_SCRATCH bytes. */
-void themis_net_stream_read(themis_net_conn_t *conn, uint8_t *scratch);
+/* Reads what is there, and hands frames to net->on_frame. `scratch`: THEMIS_NET_STREAM_SCRATCH bytes. Returns 0 if the
+ * peer has to wait until handlers have taken what is there. */
+int themis_net_stream_read(themis_net_conn_t *conn, uint8_t *scratch);
 enum { THEMIS_NET_STREAM_SCRATCH = 4 * THEMIS_NET_RECORD_MAX };
 #endif

@@ -140,11 +140,13 @@ static int may_read(const themis_net_conn_t *conn, const themis_net_stream_t *st
     return !themis_net_conn_is_dead(conn) && (stream->left > 0 || conn->queued_in <= MAX_UNREAD);
 }
 
-void themis_net_stream_read(themis_net_conn_t *conn, uint8_t *scratch)
+int themis_net_stream_read(themis_net_conn_t *conn, uint8_t *scratch)
 {
     themis_net_stream_t *stream = conn->stream;
     size_t total = 0, room;
 
+    if (!may_read(conn, stream))
+        return 0;
     while (may_read(conn, stream) && total < MAX_READ) {
         ssize_t got = read_once(conn, stream, scratch, &room);
         if (got < 0 && errno == EINTR)
@@ -152,7 +154,8 @@ void themis_net_stream_read(themis_net_conn_t *conn, uint8_t *scratch)
         if (got == 0 || (got < 0 && errno != EAGAIN))
             themis_net_conn_lose(conn, THEMIS_DISCONNECTED);
         if (got <= 0 || (size_t)got < room)
-            return;
+            break;
         total += (size_t)got;
     }
+    return 1;
 }

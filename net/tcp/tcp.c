@@ -31,6 +31,11 @@ int themis_net_tcp_change(themis_net_tcp_t *tcp, int fd, uint32_t events, uint64
     return epoll_ctl(tcp->epoll_fd, EPOLL_CTL_MOD, fd, &event);
 }
 
+void themis_net_tcp_remove(themis_net_tcp_t *tcp, int fd)
+{
+    epoll_ctl(tcp->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 void themis_net_tcp_watch(themis_net_conn_t *conn)
 {
     themis_net_stream_t *stream = conn->stream;
@@ -96,18 +101,18 @@ static void lingering_progress(themis_net_t *net)
     }
 }
 
-/* A key may be that of a connection that has just gone. */
-static void on_conn_event(themis_net_t *net, const struct epoll_event *event)
+/* A key may be that of a connection that has just gone. Returns 0 if nothing was to be done. */
+static int on_conn_event(themis_net_t *net, const struct epoll_event *event)
 {
     uint64_t key = event->data.u64;
     themis_net_conn_t *conn;
 
     HASH_FIND(hh, net->conns, &key, sizeof key, conn);
     if (conn == NULL || conn->stream == NULL)
-        return;
+        return 0;
     if (!conn->stream->open) {
         themis_net_tcp_connector_on_event(conn);
-        return;
+        return 1;
     }
     if (event->events & EPOLLOUT) {
         if (!themis_net_stream_write(conn, conn->stream))
@@ -115,27 +120,29 @@ static void on_conn_event(themis_net_t *net, const struct epoll_event *event)
         themis_net_tcp_watch(conn);
     }
     if (event->events & ~(uint32_t)EPOLLOUT)
-        themis_net_stream_read(conn, net->tcp->scratch);
+        return themis_net_stream_read(conn, net->tcp->scratch);
+    return 1;
 }
 
 static int tcp_progress(themis_net_t *net, int thorough)
 {
     struct epoll_event ready[MAX_READY];
+    int active = 0;
 
     if (!thorough && net->networked == 0 && net->tcp->lingering == NULL && net->tcp->listening == NULL)
         return 0;
     int count = epoll_wait(net->tcp->epoll_fd, ready, MAX_READY, 0);
     for (int i = 0; i < count; i++)
         if (ready[i].data.u64 >= THEMIS_NET_TCP_KEYS)
-            on_conn_event(net, &ready[i]);
+            active |= on_conn_event(net, &ready[i]);
         else if (ready[i].data.u64 != THEMIS_NET_TCP_LINGERING)
-            themis_net_listening_on_event(net, ready[i].data.u64);
+            themis_net_listening_on_event(net, ready[i].data.u64), active = 1;
     if (net->tcp->lingering != NULL)
         lingering_progress(net);
     if (net->tcp->listening != NULL)
         net->loop.short_sleep |= themis_net_listening_progress(net, thorough);
     net->loop.short_sleep |= net->tcp->lingering != NULL;
-    return count > 0;
+    return active;
 }
 
 /* The queue is readable as long as there is something in it. */

@@ -22,9 +22,11 @@ typedef struct themis_net_tcp {
 /* epoll_event.data.u64 of that queue; anything above is the key of a connection. */
 enum { THEMIS_NET_TCP_LISTENER, THEMIS_NET_TCP_LINGERING, THEMIS_NET_TCP_STRANGERS, THEMIS_NET_TCP_KEYS = 4096 };
 
-/* Adds a descriptor to the queue, or changes what it is watched for; return as epoll_ctl. */
+/* Adds a descriptor to the queue, changes what it is watched for, or takes it out: else the end of its peer would be
+ * told again and again. Return as epoll_ctl. */
 int themis_net_tcp_add(themis_net_tcp_t *tcp, int fd, uint32_t events, uint64_t what);
 int themis_net_tcp_change(themis_net_tcp_t *tcp, int fd, uint32_t events, uint64_t what);
+void themis_net_tcp_remove(themis_net_tcp_t *tcp, int fd);
 /* Watches an open connection's socket for what it waits for. Lock held. */
 void themis_net_tcp_watch(themis_net_conn_t *conn);
 #endif
