@@ -125,7 +125,7 @@ nap=9$$
 cat >"$T/sleeper" <<END
 echo "\$THEMIS_SERVERS" >"$T/list.new"
 mv "$T/list.new" "$T/list"
-sleep $nap
+exec sleep $nap
 END
 # begin: run, with servers on two hosts and a sleeping command, is $pid; $list is what it serves.
 begin() {
