@@ -105,7 +105,7 @@ check "a server on loopback that another host opens: the rank, its host and why"
     cd "$1" && shift
     ! "$@" >out 2>&1 && grep -q "rank 1 on r1n0: .*127.0.0.1" out && exit 0
     cat out
-    exit 1' sh "$T" sh "$cluster" exec "$CLUSTER_DIR" $first env THEMIS_TIMEOUT=1s timeout 60 themis run --size 64m --hosts localhost -q -- \
+    exit 1' sh "$T" sh "$cluster" exec "$CLUSTER_DIR" $first env UCX_NET_DEVICES=eth0,lo THEMIS_TIMEOUT=2s timeout 60 themis run --size 64m --hosts localhost -q -- \
     mpirun.mpich -launcher ssh -launcher-exec "$launch" -hosts r0n0,r1n0 -n 2 -genv LD_PRELOAD "$preload_shim" "$hello" themis:/f
 check "a launcher that is not there" tells 1 'launcher /no/such: No such file or directory; --launcher chooses another' \
     on $first timeout 60 themis run --size 64m --hosts r1n0 --launcher /no/such -- touch "$T/was-run"
