@@ -83,7 +83,7 @@ plan_declared() {
         grep -oE 'themis_[a-z0-9_]+\(' | tr -d '(' | sort -u
 }
 plan_exported() {
-    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis-plan.so" | awk '$2 == "T" { print $3 }' | sort -u
+    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis-plan.so" | awk '$2 == "T" { print $3 }' | sed 's/@.*//' | sort -u
 }
 plan_declared >"$T/declared"
 plan_exported >"$T/exported"
