@@ -12,6 +12,7 @@
 #include "proto/proto.h"
 #include "util/clock.h"
 #include "util/config.h"
+#include "util/mount_point.h"
 #include "util/utf8.h"
 
 enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
@@ -90,22 +91,14 @@ static int is_server_list(const char *text)
     return good;
 }
 
+/* What a configuration file says; texts are owned, NULL: not said. */
 typedef struct file_reading {
-    char *list;
+    char *list, *mount;
     const char *why; /* what is wrong, in more detail than the status */
 } file_reading_t;
 
-/* The section [client] has the list of servers only; other sections are for other programs. */
-static themis_status_t read_entry(void *arg, const char *section, const char *key, const char *value, int line)
+static themis_status_t read_servers(file_reading_t *reading, const char *value)
 {
-    file_reading_t *reading = arg;
-
-    if (strcmp(section, "client") != 0)
-        return THEMIS_OK;
-    if (strcmp(key, "servers") != 0 || reading->list) {
-        reading->why = reading->list ? "given twice" : "no such key";
-        return THEMIS_CONFIG;
-    }
     if (!is_server_list(value)) {
         reading->why = "wanted: host:port,host:port";
         return THEMIS_PARSE;
@@ -114,23 +107,55 @@ static themis_status_t read_entry(void *arg, const char *section, const char *ke
     return reading->list ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
-/* *found stays NULL if there is no such file or it has no server list. */
-static themis_status_t read_file(const char *path, int required, char **found)
+static themis_status_t read_mount(file_reading_t *reading, const char *value)
+{
+    if (strcmp(value, "off") != 0 && !themis_util_mount_point_is_valid(value)) {
+        reading->why = "wanted: an absolute path such as /themis, or off";
+        return THEMIS_PARSE;
+    }
+    reading->mount = strdup(value);
+    return reading->mount ? THEMIS_OK : THEMIS_NO_MEMORY;
+}
+
+/* Sections other than [client] are for other programs. */
+static themis_status_t read_entry(void *arg, const char *section, const char *key, const char *value, int line)
+{
+    file_reading_t *reading = arg;
+    const int servers = strcmp(key, "servers") == 0, mount = strcmp(key, "mount") == 0;
+
+    if (strcmp(section, "client") != 0)
+        return THEMIS_OK;
+    if ((!servers && !mount) || (servers && reading->list) || (mount && reading->mount)) {
+        reading->why = servers || mount ? "given twice" : "no such key";
+        return THEMIS_CONFIG;
+    }
+    return servers ? read_servers(reading, value) : read_mount(reading, value);
+}
+
+/* What is said before stays. */
+static themis_status_t read_file(const char *path, int required, file_reading_t *found)
 {
     char error[ERROR_BYTES];
     file_reading_t reading = {0};
     themis_status_t status = themis_util_config_read(path, read_entry, &reading, error, sizeof error);
 
-    if (status == THEMIS_OK)
-        *found = reading.list;
+    if (status == THEMIS_OK) {
+        char **const read[] = {&reading.list, &reading.mount}, **const wanted[] = {&found->list, &found->mount};
+        for (int i = 0; i < 2; i++)
+            if (!*wanted[i]) {
+                *wanted[i] = *read[i];
+                *read[i] = NULL;
+            }
+    }
+    free(reading.list);
+    free(reading.mount);
     if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && !required))
         return THEMIS_OK;
-    free(reading.list);
     return reading.why ? themis_client_fail(THEMIS_CONFIG, "%s (%s)", error, reading.why)
                        : themis_client_fail(THEMIS_CONFIG, "%s", error);
 }
 
-static themis_status_t find_in_files(char **found)
+static themis_status_t find_in_files(file_reading_t *found)
 {
     const char *named = themis_util_config_env("THEMIS_CONFIG"), *home = themis_util_config_env("HOME");
     char path[4096];
@@ -140,8 +165,21 @@ static themis_status_t find_in_files(char **found)
         return read_file(named, 1, found);
     if (home && snprintf(path, sizeof path, "%s/.config/themis.conf", home) < (int)sizeof path)
         status = read_file(path, 0, found);
-    if (status == THEMIS_OK && !*found)
+    if (status == THEMIS_OK && !found->list)
         status = read_file("/etc/themis/themis.conf", 0, found);
+    return status;
+}
+
+themis_status_t themis_configured_mount(char **mount)
+{
+    file_reading_t found = {0};
+    themis_status_t status = find_in_files(&found);
+
+    free(found.list);
+    if (status == THEMIS_OK)
+        *mount = found.mount;
+    else
+        free(found.mount);
     return status;
 }
 
@@ -152,8 +190,13 @@ static themis_status_t find_servers(const themis_options_t *options, char **list
         options->servers && *options->servers ? options->servers : themis_util_config_env("THEMIS_SERVERS");
 
     *list = NULL;
-    if (!given)
-        return find_in_files(list);
+    if (!given) {
+        file_reading_t found = {0};
+        themis_status_t status = find_in_files(&found);
+        free(found.mount);
+        *list = found.list;
+        return status;
+    }
     *list = strdup(given);
     return *list ? THEMIS_OK : no_memory();
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "net/address.h"
 #include "net/event.h"
+#include "net/local/known.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -47,7 +48,20 @@ void themis_net_connect_on_ready(themis_net_conn_t *conn, const themis_net_frame
         themis_net_event_opened(conn);
 }
 
-/* The server has sent WELCOME, or the connection is lost. */
+/* Whether who answered at the local socket is who did so before a fork. */
+static int is_who_is_known(const themis_net_conn_t *conn)
+{
+    themis_net_known_t known;
+
+    return conn->net->ucx || (themis_net_known_find(&conn->address, &known) && known.uid == conn->credentials->uid);
+}
+
+static void become_known(const themis_net_conn_t *conn)
+{
+    themis_net_known_add(&(themis_net_known_t){conn->address, conn->cookie, conn->credentials->uid});
+}
+
+/* The server has sent WELCOME or is known, or the connection is lost. */
 static themis_status_t complete_handshake(themis_net_conn_t *conn, uint64_t deadline)
 {
     static const themis_net_frame_t ready = {.type = THEMIS_NET_READY};
@@ -60,13 +74,34 @@ static themis_status_t complete_handshake(themis_net_conn_t *conn, uint64_t dead
     if (conn->state != THEMIS_NET_HANDSHAKE)
         status = conn->why == THEMIS_VERSION || conn->why == THEMIS_REFUSED ? conn->why : THEMIS_UNREACHABLE;
     else if (status == THEMIS_UNSUPPORTED)
-        status = network->post(conn, &ready, NULL, 0, NULL, NULL);
+        status = conn->net->ucx ? network->post(conn, &ready, NULL, 0, NULL, NULL) : THEMIS_UNREACHABLE;
     else if (status == THEMIS_OK)
         network->close(conn, 0);
+    if (status == THEMIS_OK && conn->credentials && !is_who_is_known(conn))
+        status = THEMIS_REFUSED;
+    else if (status == THEMIS_OK && conn->credentials)
+        become_known(conn);
     if (status == THEMIS_OK)
         themis_net_event_opened(conn);
     themis_net_unlock(conn->net);
     return status;
+}
+
+/* In a child, which has no UCX. */
+static themis_status_t connect_known(themis_net_conn_t *conn)
+{
+    themis_net_known_t known;
+
+    if (!themis_net_known_find(&conn->address, &known)) {
+        themis_info("%s: a process that was forked reaches only servers of its host that its parent has used",
+                    conn->peer);
+        return THEMIS_UNREACHABLE;
+    }
+    themis_net_lock(conn->net);
+    conn->cookie = known.cookie;
+    conn->state = THEMIS_NET_HANDSHAKE;
+    themis_net_unlock(conn->net);
+    return THEMIS_OK;
 }
 
 static void abandon_connect(themis_net_conn_t *conn, themis_status_t status)
@@ -91,7 +126,7 @@ themis_status_t themis_net_connect_start(themis_net_t *net, const char *host, ui
         return THEMIS_NO_MEMORY;
     themis_status_t status = themis_net_address_resolve(host, port, 0, &new->address);
     if (status == THEMIS_OK)
-        status = new->transport->connect(new, UINT64_MAX);
+        status = net->ucx ? new->transport->connect(new, UINT64_MAX) : connect_known(new);
     if (status == THEMIS_OK)
         *conn = new;
     else

@@ -109,8 +109,7 @@ void themis_net_destroy(themis_net_t *net)
 {
     if (net == NULL)
         return;
-    if (net->ucx != NULL)
-        close_all(net);
+    close_all(net);
     for (int i = THEMIS_NET_TRANSPORTS - 1; i >= 0; i--)
         net->transports[i]->destroy(net);
     themis_net_close_events(net);

@@ -18,8 +18,9 @@
  * that waits in themis_net_connect), without internal locks held, one at a time; they may send, pull, push, expose and
  * close, but not connect. Nothing here sleeps while it holds a lock.
  *
- * Processes: UCX does not survive a fork. A child may start programs, but must not use a net, or make one if its parent
- * has had one; a daemon forks first.
+ * Processes: UCX does not survive a fork. A child must not use a net of its parent. One that it makes itself, if the
+ * parent has had one, reaches only the servers of its host that the parent has reached there, and cannot listen; a
+ * daemon forks first.
  */
 #ifndef THEMIS_NET_H
 #define THEMIS_NET_H

@@ -21,6 +21,7 @@ typedef struct running {
     themis_tools_local_servers_t servers;
     themis_tools_staging_t staging;
     int with_servers; /* 1: of its own */
+    int no_posix;     /* 1: file calls are not intercepted */
     const char *list; /* otherwise: that the command gets, or NULL */
     char **command;
 } running_t;
@@ -39,7 +40,10 @@ static int environment_set(void *arg)
 
 static int command_prepare(void *arg)
 {
-    if (themis_tools_preload_set() != THEMIS_TOOLS_OK)
+    const running_t *running = arg;
+
+    if (themis_tools_preload_set(!running->no_posix) != THEMIS_TOOLS_OK ||
+        themis_tools_mount_point_set() != THEMIS_TOOLS_OK)
         return 126;
     /* UCX would handle SIGHUP in every program that loads it */
     themis_util_config_env_default("UCX_DEBUG_SIGNO", "0");
@@ -168,12 +172,17 @@ static int run_run(int argc, char **argv)
     running_t running = {.with_servers = 0};
     themis_tools_local_servers_options_t *servers = &running.options;
     themis_tools_staging_t *staging = &running.staging;
-    const themis_tools_option_t options[] = {
-        {'s', "servers", NULL, &servers->number, NULL}, {0, "size", NULL, &servers->size, NULL},
-        {'p', "policy", NULL, &servers->policy, NULL},  {'o', "set", NULL, &servers->settings, NULL},
-        {0, "stage-in", NULL, NULL, &staging->in},      {0, "stage-out", NULL, NULL, &staging->out},
-        {0, "keep", NULL, &staging->keep, NULL},        {0, "verify", &staging->verify, NULL, NULL},
-        {'q', "quiet", &staging->quiet, NULL, NULL},    {0}};
+    const themis_tools_option_t options[] = {{'s', "servers", NULL, &servers->number, NULL},
+                                             {0, "size", NULL, &servers->size, NULL},
+                                             {'p', "policy", NULL, &servers->policy, NULL},
+                                             {'o', "set", NULL, &servers->settings, NULL},
+                                             {0, "stage-in", NULL, NULL, &staging->in},
+                                             {0, "stage-out", NULL, NULL, &staging->out},
+                                             {0, "keep", NULL, &staging->keep, NULL},
+                                             {0, "verify", &staging->verify, NULL, NULL},
+                                             {'q', "quiet", &staging->quiet, NULL, NULL},
+                                             {0, "no-posix", &running.no_posix, NULL, NULL},
+                                             {0}};
     int at = themis_tools_options(argc, argv, options);
     char list[LIST_BYTES];
 
@@ -184,7 +193,7 @@ static int run_run(int argc, char **argv)
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_staging_check(staging);
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_preload_merge(running.command);
+        result = themis_tools_preload_merge(!running.no_posix, running.command);
     if (result == THEMIS_TOOLS_OK)
         result = servers_choose(&running, list);
     return result == THEMIS_TOOLS_OK ? themis_tools_supervise(work, &running) : result;
@@ -193,14 +202,15 @@ static int run_run(int argc, char **argv)
 const themis_tools_command_t themis_tools_run = {
     "run",
     "[-s N] [--size BYTES] [-p POLICY] [-o KEY=VALUE,...] [--stage-in SRC[:DST]] [--stage-out SRC:DST] [--keep DIR] "
-    "[--verify] [-q] [--] COMMAND...",
+    "[--verify] [--no-posix] [-q] [--] COMMAND...",
     "Runs an MPI program on Themis files.",
-    "Sets the preload of the driver. Servers are those configured, else those of 'themis start'; where there are none, "
+    "Sets the preload of the driver, and of file calls below the mount point (/themis). Servers are those configured, "
+    "else those of 'themis start'; where there are none, "
     "or\n"
     "with -s, it starts servers of its own on this machine, which end with the command and keep nothing. It says "
     "which.\n"
     "The status is that of the command, or of a copy that failed.\n"
-    "The driver comes behind what is in LD_PRELOAD, also where the arguments set it (mpirun -genv, env).\n"
+    "They come behind what is in LD_PRELOAD, also where the arguments set it (mpirun -genv, env).\n"
     "  -s N      start N servers\n"
     "  --size B  memory that each may use; by default half of what is free, divided among them\n"
     "  -p NAME   their policy\n"
@@ -210,5 +220,6 @@ const themis_tools_command_t themis_tools_run = {
     "  --stage-out SRC:DST   copies SRC of the servers to DST after the command, also when it has failed; repeatable\n"
     "  --keep DIR   copies all files of the servers into DIR after the command\n"
     "  --verify     compares checksums of what these copy\n"
+    "  --no-posix   leaves file calls alone: only MPI-IO uses Themis files\n"
     "  -q           says neither whose servers it uses nor what ends with them\n",
     run_run};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/ucx/ucx.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 #include "net/ucx/active_message.h"
 #include "net/ucx/endpoint.h"
 #include "net/ucx/log_limit.h"
@@ -56,12 +58,25 @@ static void ucx_destroy(themis_net_t *net)
     net->ucx = NULL;
 }
 
+/* The process that has used UCX; a child of it cannot, and has a net without. */
+static _Atomic pid_t process;
+
+static int is_forked(void)
+{
+    pid_t none = 0;
+    const pid_t self = getpid();
+
+    return !atomic_compare_exchange_strong(&process, &none, self) && none != self;
+}
+
 static themis_status_t ucx_create(themis_net_t *net)
 {
     ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     int fd;
 
+    if (is_forked())
+        return THEMIS_OK;
     net->ucx = calloc(1, sizeof *net->ucx);
     if (net->ucx == NULL)
         return THEMIS_NO_MEMORY;
@@ -89,6 +104,8 @@ static themis_status_t ucx_listen(themis_net_t *net, const char *host, struct so
                                     .conn_handler = {themis_net_endpoint_accept, net}};
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
 
+    if (!net->ucx)
+        return THEMIS_UNSUPPORTED;
     themis_net_log_limit();
     ucs_status_t status = ucp_listener_create(net->ucx->worker, &params, &net->ucx->listener);
     if (status == UCS_OK)
@@ -109,7 +126,7 @@ static int ucx_progress(themis_net_t *net, int thorough)
 {
     int active = 0;
 
-    if (!thorough && net->ucx->operations == 0 && net->closing == 0 && net->networked == 0)
+    if (!net->ucx || (!thorough && net->ucx->operations == 0 && net->closing == 0 && net->networked == 0))
         return 0;
     net->ucx->armed = 0;
     for (int i = 0; i < MAX_POLLS && ucp_worker_progress(net->ucx->worker) > 0; i++)
@@ -120,6 +137,8 @@ static int ucx_progress(themis_net_t *net, int thorough)
 /* UCX stays armed until it is looked at again. */
 static int ucx_arm(themis_net_t *net)
 {
+    if (!net->ucx)
+        return 1;
     if (!net->ucx->armed)
         net->ucx->armed = ucp_worker_arm(net->ucx->worker) == UCS_OK;
     return net->ucx->armed;
