@@ -94,18 +94,18 @@ check "gcc compiles and links there" run 'cd "$M" && printf "#include <stdio.h>\
 check "python3: pathlib, shutil, mmap" run 'python3 -c "
 import mmap, pathlib, shutil, sys
 m = pathlib.Path(sys.argv[1])
-(m / \"p\" / \"q\").mkdir(parents=True)
-(m / \"p\" / \"q\" / \"x\").write_text(\"text\" * 3000)
-shutil.copytree(m / \"p\", m / \"r\")
-assert (m / \"r\" / \"q\" / \"x\").read_text() == \"text\" * 3000
-with open(m / \"r\" / \"q\" / \"x\", \"r+b\") as f, mmap.mmap(f.fileno(), 0) as a:
+(m / \"pp\" / \"q\").mkdir(parents=True)
+(m / \"pp\" / \"q\" / \"x\").write_text(\"text\" * 3000)
+shutil.copytree(m / \"pp\", m / \"rr\")
+assert (m / \"rr\" / \"q\" / \"x\").read_text() == \"text\" * 3000
+with open(m / \"rr\" / \"q\" / \"x\", \"r+b\") as f, mmap.mmap(f.fileno(), 0) as a:
     assert a[:4] == b\"text\"
     a[4:8] = b\"TEXT\"
-assert (m / \"r\" / \"q\" / \"x\").read_bytes()[:12] == b\"textTEXTtext\"
-shutil.move(m / \"r\" / \"q\", m / \"s\")
-assert sorted(x.name for x in m.glob(\"s/*\")) == [\"x\"]
-shutil.rmtree(m / \"p\"); shutil.rmtree(m / \"r\"); shutil.rmtree(m / \"s\")
-assert not (m / \"p\").exists()" "$M"'
+assert (m / \"rr\" / \"q\" / \"x\").read_bytes()[:12] == b\"textTEXTtext\"
+shutil.move(m / \"rr\" / \"q\", m / \"ss\")
+assert sorted(x.name for x in m.glob(\"ss/*\")) == [\"x\"]
+shutil.rmtree(m / \"pp\"); shutil.rmtree(m / \"rr\"); shutil.rmtree(m / \"ss\")
+assert not (m / \"pp\").exists()" "$M"'
 if command -v git >/dev/null; then
     check "git init, commit, fsck, clone" run 'cd "$M" && mkdir g && cd g && git init -q . && git config user.email a@b && git config user.name n && cp "$src"/*.c . && git add . && git commit -qm first && git mv file.c elif.c && git commit -qm second && git fsck --strict && [ -z "$(git status --porcelain)" ] && git clone -q . ../g2 && diff elif.c ../g2/elif.c'
 else

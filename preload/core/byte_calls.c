@@ -349,7 +349,7 @@ static int place_find(themis_preload_open_t *open, int fd, off_t offset, int whe
         return EINVAL;
     }
     if (offset > 0 && base > LLONG_MAX - offset)
-        return EOVERFLOW;
+        return EINVAL;
     *place = base + offset;
     return *place < 0 ? EINVAL : 0;
 }

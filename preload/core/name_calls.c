@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <grp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -86,7 +86,7 @@ static int open_or_create(themis_posix_t *filesystem, const char *path, int flag
                                          &file, &stat);
     themis_posix_release(filesystem, place.parent, 1);
     if (error)
-        return error;
+        return error == EISDIR && flags & O_EXCL ? EEXIST : error;
     if (flags & O_TRUNC)
         themis_preload_maps_refresh(file->node);
     *fd = themis_preload_open_file_add(filesystem, file->node, file, flags);
@@ -472,20 +472,68 @@ int themis_preload_core_mkdir(const char *path, mode_t mode)
     return place_end(filesystem, &place, error);
 }
 
-int themis_preload_core_rename(const char *from, const char *to, unsigned flags)
+static int path_is_below(const char *path, const char *directory)
 {
-    themis_posix_t *filesystem;
-    themis_preload_place_t old, new;
-    int error = place_begin(from, EBUSY, &filesystem, &old);
+    char low[THEMIS_PATH_BYTES], high[THEMIS_PATH_BYTES];
+
+    return themis_client_path_normalise(path, low) == THEMIS_OK &&
+           themis_client_path_normalise(directory, high) == THEMIS_OK && strcmp(low, high) != 0 &&
+           themis_client_path_is_below(low, high);
+}
+
+/* What the kernel looks at before it asks a file system. *done: 1, both are the same file, so nothing is to be done. */
+static int rename_check(themis_posix_t *filesystem, const char *from, const char *to, unsigned flags, int *done)
+{
+    themis_posix_node_t *old, *new;
+    struct stat stat;
+    int error = themis_preload_walk(filesystem, from, &old, &stat);
+
+    *done = 0;
+    if (error)
+        return error;
+    if (old->type == THEMIS_TYPE_DIRECTORY && path_is_below(to, from))
+        error = EINVAL;
+    else if ((error = themis_preload_walk(filesystem, to, &new, &stat)) == 0) {
+        *done = old == new;
+        if (flags & RENAME_NOREPLACE)
+            error = EEXIST;
+        else if (old->type != new->type)
+            error = new->type == THEMIS_TYPE_DIRECTORY ? EISDIR : ENOTDIR;
+        themis_posix_release(filesystem, new, 1);
+    } else if (error == ENOENT) {
+        error = 0;
+    }
+    themis_posix_release(filesystem, old, 1);
+    return error;
+}
+
+static int rename_places(themis_posix_t *filesystem, const themis_preload_place_t *old, const char *to, unsigned flags)
+{
+    themis_preload_place_t new;
+    int error = themis_preload_walk_parent(filesystem, to, &new);
 
     if (error)
-        return themis_preload_result(error);
-    error = themis_preload_walk_parent(filesystem, to, &new);
-    if (error)
-        return place_end(filesystem, &old, error);
-    error = *new.name ? themis_posix_rename(filesystem, themis_preload_caller(), old.parent, old.name, new.parent,
+        return error;
+    error = *new.name ? themis_posix_rename(filesystem, themis_preload_caller(), old->parent, old->name, new.parent,
                                             new.name, flags)
                       : EBUSY;
     themis_posix_release(filesystem, new.parent, 1);
+    return error;
+}
+
+int themis_preload_core_rename(const char *from, const char *to, unsigned flags)
+{
+    themis_posix_t *filesystem;
+    themis_preload_place_t old;
+    int done, error;
+
+    if (flags & ~(unsigned)RENAME_NOREPLACE)
+        return themis_preload_result(EINVAL);
+    error = place_begin(from, EBUSY, &filesystem, &old);
+    if (error)
+        return themis_preload_result(error);
+    error = rename_check(filesystem, from, to, flags, &done);
+    if (!error && !done)
+        error = rename_places(filesystem, &old, to, flags);
     return place_end(filesystem, &old, error);
 }

@@ -87,7 +87,8 @@ static void plain(void)
     CHECK(pwrite(fd, "J", 1, 0) == 1 && pread(fd, buffer, 5, 0) == 5 && memcmp(buffer, "Jello", 5) == 0);
     CHECK(fstat(fd, &stats) == 0 && stats.st_size == 11 && S_ISREG(stats.st_mode) && stats.st_blksize > 0);
     CHECK(ftruncate(fd, 3) == 0 && lseek(fd, 0, SEEK_SET) == 0 && read(fd, buffer, 20) == 3);
-    struct iovec vector[] = {{"12", 2}, {"345", 3}};
+    char digits[] = "12345";
+    struct iovec vector[] = {{digits, 2}, {digits + 2, 3}};
     CHECK(writev(fd, vector, 2) == 5 && pwritev(fd, vector, 2, 20) == 5);
     CHECK(fstat(fd, &stats) == 0 && stats.st_size == 25 && close(fd) == 0);
     CHECK(rename("a", "b") == 0 && access("a", F_OK) == -1 && errno == ENOENT && unlink("b") == 0);
@@ -198,7 +199,8 @@ static void children(void)
     CHECK(run("inherited", NULL) && lseek(7, 0, SEEK_CUR) == 3 && holds("f", "abcdeXghiZ"));
     posix_spawn_file_actions_t actions;
     pid_t spawned;
-    char *arguments[] = {"sh", "-c", "cat <&7; echo spawned >by-spawn", NULL};
+    char shell[] = "sh", option[] = "-c", commands[] = "cat <&7; echo spawned >by-spawn";
+    char *arguments[] = {shell, option, commands, NULL};
     posix_spawn_file_actions_init(&actions);
     const int out = open("spawned", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
     posix_spawn_file_actions_adddup2(&actions, out, 1);

@@ -108,10 +108,10 @@ static void names(void)
     SHOW(rename("dir", "dir/inside"));
     SHOW(rename("empty", "dir"));
     SHOW(rename("file", "file"));
-    SHOW(rename("file", "/tmp/themis-errors-other"));
+    SHOW(rename("file", "/proc/themis-errors"));
     SHOW(renameat2(AT_FDCWD, "file", AT_FDCWD, "dir/below", RENAME_NOREPLACE));
     SHOW(renameat2(AT_FDCWD, "file", AT_FDCWD, "dir/below", 64));
-    SHOW(mkfifo("file", 0600));
+    SHOW(mkfifo("dir", 0600));
     SHOW(symlink("x", "file"));
     SHOW(readlink("file", buffer, sizeof buffer));
     SHOW(readlink("none", buffer, sizeof buffer));
