@@ -2,6 +2,7 @@
 /* Private: the state of one collective call, and of the file that it belongs to. */
 #ifndef THEMIS_COLLECTIVE_OPERATION_H
 #define THEMIS_COLLECTIVE_OPERATION_H
+#include <pthread.h>
 #include "collective/consensus.h"
 #include "collective/info.h"
 #include "collective/list_io.h"
@@ -47,6 +48,7 @@ struct themis_collective_operation {
 };
 
 struct themis_collective {
+    pthread_mutex_t lock; /* held by the call that makes progress; a test that finds it taken leaves the work to that */
     themis_collective_options_t options;
     themis_collective_group_t *group;
     themis_collective_mode_t always;

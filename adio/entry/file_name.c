@@ -9,11 +9,11 @@
 /* Nobody can make a directory there. */
 static const char impossible[] = "ufs:/proc/themis:/not-served";
 
-static int is_themis(const char *name)
+int themis_entry_file_name_is_themis(const char *name)
 {
     const char *forced = themis_util_config_env("ROMIO_FSTYPE_FORCE");
 
-    return strncmp(forced ? forced : name, "themis:", 7) == 0;
+    return name && strncmp(forced ? forced : name, "themis:", 7) == 0;
 }
 
 static int is_first_rank(uintptr_t comm)
@@ -21,14 +21,14 @@ static int is_first_rank(uintptr_t comm)
     int (*get_rank)(uintptr_t, int *) = NULL;
     int rank = 0;
 
-    *(void **)&get_rank = themis_entry_backend_function("PMPI_Comm_rank");
+    *(void **)&get_rank = themis_entry_backend_function(THEMIS_ENTRY_PROGRAM, "PMPI_Comm_rank", NULL);
     return !get_rank || get_rank(comm, &rank) != 0 || rank == 0;
 }
 
 const char *themis_entry_file_name(const char *name, const uintptr_t *comm)
 {
     static int told;
-    const char *refusal = name && is_themis(name) ? themis_entry_backend_refusal() : NULL;
+    const char *refusal = themis_entry_file_name_is_themis(name) ? themis_entry_backend_refusal() : NULL;
 
     if (!refusal)
         return name;
