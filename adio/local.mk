@@ -93,39 +93,6 @@ adio/romio-ompi.stamp: $(ROMIO_PARTS) $(top_srcdir)/adio/glue/ompi/mpi.h
 	MPI_CFLAGS="$(GLUE_OMPI_CFLAGS)" $(ROMIO_BUILD_ENV) $(top_srcdir)/adio/romio/build $$source $(ROMIO_OMPI_BUILD)
 	@touch $@
 
-$(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la \
-	collective/libthemis-collective.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(MPI_LIBS) -ldl
-EXTRA_adio_libthemis_mpiio_mpich_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map $(INTERCEPTION)
-
-if OPENMPI
-lib_LTLIBRARIES += adio/libthemis-mpiio-ompi.la
-adio_libthemis_mpiio_ompi_la_SOURCES = $(MPIIO_CORE_SOURCES) adio/glue/ompi/error.c adio/glue/ompi/grequest.c \
-	adio/glue/ompi/handle.c adio/glue/ompi/handle.h adio/glue/ompi/message.c adio/glue/ompi/message.h \
-	adio/glue/ompi/mpi.h
-adio_libthemis_mpiio_ompi_la_CPPFLAGS = $(AM_CPPFLAGS) $(ROMIO_OMPI_CPPFLAGS) $(XXHASH_CFLAGS)
-adio_libthemis_mpiio_ompi_la_LDFLAGS = $(adio_libthemis_mpiio_mpich_la_LDFLAGS)
-adio_libthemis_mpiio_ompi_la_LIBADD = $(ROMIO_OMPI_BUILD)/libromio.la $(ROMIO_OMPI_BUILD)/src/mpl/libmpl.la \
-	collective/libthemis-collective-ompi.la aggregation/libthemis-aggregation.la lap/libthemis-lap.la $(CLIENT_LIBS) $(OMPI_LIBS) -ldl
-EXTRA_adio_libthemis_mpiio_ompi_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpiio.map $(INTERCEPTION)
-
-$(ROMIO_OMPI_BUILD)/libromio.la $(ROMIO_OMPI_BUILD)/src/mpl/libmpl.la: adio/romio-ompi.stamp
-$(adio_libthemis_mpiio_ompi_la_OBJECTS): adio/romio-ompi.stamp
-endif
-
-# ROMIO's source is fetched once; the build script checks whether anything has changed.
-romio-source.stamp: $(top_srcdir)/adio/romio/fetch $(top_srcdir)/adio/romio/source.sh
-	@if test -z "$(ROMIO_SOURCE)"; then echo "  FETCH    ROMIO" && $(top_srcdir)/adio/romio/fetch romio-src; fi
-	@touch $@
-
-adio/romio.stamp: romio-source.stamp config.status $(top_srcdir)/adio/romio/build $(top_srcdir)/adio/romio/probe \
-		$(top_srcdir)/adio/glue/mpir_ext.h $(INTERCEPTION)
-	@echo "  BUILD    ROMIO"
-	+@source=$(ROMIO_SOURCE); source=$${source:-romio-src/mpich/src/mpi/romio}; \
-	CC="$(CC)" CFLAGS="$(CFLAGS) $(SANITIZER_CFLAGS)" MPI_CFLAGS="$(MPI_CFLAGS)" MAKE="$(MAKE)" \
-	    GLUE=$(abs_top_srcdir)/adio/glue OBJCOPY="$(OBJCOPY)" RENAMED="$(ROMIO_RENAMED)" \
-	    $(top_srcdir)/adio/romio/build $$source $(ROMIO_BUILD)
-	@touch $@
-
 $(ROMIO_BUILD)/libromio.la $(ROMIO_BUILD)/src/mpl/libmpl.la: adio/romio.stamp
 $(adio_libthemis_mpiio_mpich_la_OBJECTS): adio/romio.stamp
 

@@ -13,6 +13,18 @@
 #define MPIR_ERRORS_THROW_EXCEPTIONS MPI_ERRORS_RETURN /* Open MPI has none like it */
 #define MPICH_ATTR_POINTER_WITH_TYPE_TAG(buffer, type)
 
+/* ROMIO knows what MPI 3 has removed; no datatype has it here. */
+#undef MPI_COMBINER_HVECTOR_INTEGER
+#undef MPI_COMBINER_HINDEXED_INTEGER
+#undef MPI_COMBINER_STRUCT_INTEGER
+#undef MPI_LB
+#undef MPI_UB
+#define MPI_COMBINER_HVECTOR_INTEGER (-1)
+#define MPI_COMBINER_HINDEXED_INTEGER (-2)
+#define MPI_COMBINER_STRUCT_INTEGER (-3)
+#define MPI_LB MPI_DATATYPE_NULL
+#define MPI_UB MPI_DATATYPE_NULL
+
 /* All requests are polled in all MPI calls: a poll that sleeps would delay calls that do not wait for its request. */
 #define AD_THEMIS_POLLS_ARE_SHARED 1
 
