@@ -92,8 +92,10 @@ __attribute__((constructor)) static void handlers_ask(void)
 void themis_glue_abi_errhandler_call(MPI_File file, int code)
 {
     int (*call)(MPI_File, int) = NULL;
+    MPI_File borrowed, handle = themis_glue_handle_borrow(file, &borrowed);
 
     *(void **)&call = dlsym(RTLD_NEXT, "PMPI_File_call_errhandler");
-    if (call)
-        call(themis_glue_handle_of(file), code);
+    if (call && handle)
+        call(handle, code);
+    themis_glue_handle_return(borrowed);
 }

@@ -40,13 +40,18 @@ static int null_device_open(MPI_File *made)
     return open ? open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, made) : MPI_ERR_INTERN;
 }
 
-static void handle_free(handle_t *handle)
+static void null_device_close(MPI_File made)
 {
     int (*close)(MPI_File *) = NULL;
 
     *(void **)&close = dlsym(RTLD_NEXT, "PMPI_File_close");
     if (close)
-        close(&handle->program);
+        close(&made);
+}
+
+static void handle_free(handle_t *handle)
+{
+    null_device_close(handle->program);
     free(handle);
 }
 
@@ -62,17 +67,28 @@ const char *themis_glue_abi_open_fault(void)
     return "**nomem";
 }
 
-MPI_File themis_glue_handle_of(ADIO_File file)
+MPI_File themis_glue_handle_borrow(ADIO_File file, MPI_File *borrowed)
 {
-    MPI_File found = null_handle();
+    MPI_File found = NULL;
 
+    *borrowed = NULL;
     pthread_rwlock_rdlock(&table.lock);
     for (int i = 0; file && i < BUCKETS; i++)
         for (const handle_t *handle = table.bucket[i]; handle; handle = handle->next)
             if (handle->file == file)
                 found = handle->program;
     pthread_rwlock_unlock(&table.lock);
+    if (!found && null_device_open(borrowed) == MPI_SUCCESS)
+        found = *borrowed;
+    else
+        *borrowed = NULL;
     return found;
+}
+
+void themis_glue_handle_return(MPI_File borrowed)
+{
+    if (borrowed)
+        null_device_close(borrowed);
 }
 
 /* Where the handle is linked, or would be. With the lock. */

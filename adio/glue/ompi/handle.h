@@ -8,8 +8,13 @@
 #define THEMIS_ADIO_GLUE_OMPI_HANDLE_H
 #include "adio.h"
 
-/* The program's handle of a file, or for one that has none that of MPI_FILE_NULL. */
-MPI_File themis_glue_handle_of(ADIO_File file);
+/*
+ * The program's handle of a file, for a call of its error handler. A file that has none gets one for that long, with the
+ * handler of MPI_FILE_NULL, which Open MPI refuses to call for MPI_FILE_NULL itself; NULL: it cannot. *borrowed is what
+ * has to be returned afterwards.
+ */
+MPI_File themis_glue_handle_borrow(ADIO_File file, MPI_File *borrowed);
+void themis_glue_handle_return(MPI_File borrowed);
 
 /* --- exported, for adio/entry --- */
 

@@ -12,6 +12,10 @@
 #define MPI_FILE_DEFINED 1
 #define MPIR_ERRORS_THROW_EXCEPTIONS MPI_ERRORS_RETURN /* Open MPI has none like it */
 #define MPICH_ATTR_POINTER_WITH_TYPE_TAG(buffer, type)
+#define MPICH 1 /* ROMIO asks for MPIR_Datatype_iscontig then */
+#define MPIIMPL_HAVE_MPI_COMBINER_DARRAY 1
+#define MPIIMPL_HAVE_MPI_COMBINER_DUP 1
+#define MPIIMPL_HAVE_MPI_COMBINER_SUBARRAY 1
 
 /* ROMIO knows what MPI 3 has removed; no datatype has it here. */
 #undef MPI_COMBINER_HVECTOR_INTEGER
