@@ -51,6 +51,14 @@ unit_programs() {
     make -s -C "$THEMIS_BUILD" print-check-programs | tr ' ' '\n' | grep '/test_[^/]*$'
 }
 
+# programs_needed NAME...: what to build for these tests, all without names: unit programs that are named, and what scripts run.
+programs_needed() {
+    wanted=/
+    for name in "$@"; do wanted="$wanted|/(test_)?$name\$"; done
+    case " $* " in *" unit "* | "  ") wanted=. ;; *) wanted=${wanted#/|} ;; esac
+    make -s -C "$THEMIS_BUILD" print-check-programs | tr ' ' '\n' | awk -v wanted="$wanted" '!/\/test_[^\/]*$/ || $0 ~ wanted'
+}
+
 # tell PASSED FAILED SKIPPED NAME LOG STARTED: counts, one line a test, the whole log if something failed.
 tell() {
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
@@ -203,7 +211,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/themis-run.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM HUP
 # shellcheck disable=SC2046 # a list of words
-themis_make $(make -s -C "$THEMIS_BUILD" print-check-programs)
+themis_make $(programs_needed "$@")
 if [ $# -gt 0 ]; then
     for name in "$@"; do run_named "$name"; done
 else
