@@ -38,7 +38,7 @@ check "libthemis-mpiio stands in front of all that its core serves, and of nothi
 # Of Open MPI's core: what there is for error handlers is Open MPI's own.
 if [ -e "$THEMIS_PREFIX/lib/libthemis-mpiio-ompi.so" ]; then
     functions libthemis-mpiio-ompi | grep -v '^themis_glue_handle_' >"$T/core"
-    check "so in front of the core for Open MPI" sh -c "grep -v 'MPI_File_set_errhandler$' '$T/served' | diff - '$T/core'"
+    check "so in front of the core for Open MPI" sh -c "grep -v '^MPI_File_set_errhandler$' '$T/served' | diff - '$T/core'"
 else
     skip "the core for Open MPI" "Themis was built without Open MPI"
 fi
