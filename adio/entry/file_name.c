@@ -9,11 +9,11 @@
 /* Nobody can make a directory there. */
 static const char impossible[] = "ufs:/proc/themis:/not-served";
 
-int themis_entry_file_name_is_themis(const char *name)
+static int is_themis(const char *name)
 {
     const char *forced = themis_util_config_env("ROMIO_FSTYPE_FORCE");
 
-    return name && strncmp(forced ? forced : name, "themis:", 7) == 0;
+    return strncmp(forced ? forced : name, "themis:", 7) == 0;
 }
 
 static int is_first_rank(uintptr_t comm)
@@ -28,11 +28,16 @@ static int is_first_rank(uintptr_t comm)
 const char *themis_entry_file_name(const char *name, const uintptr_t *comm)
 {
     static int told;
-    const char *refusal = themis_entry_file_name_is_themis(name) ? themis_entry_backend_refusal() : NULL;
+    const char *refusal = name && is_themis(name) ? themis_entry_backend_refusal() : NULL;
 
     if (!refusal)
         return name;
     if ((!comm || is_first_rank(*comm)) && !__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
         themis_error("%.200s: %s", name, refusal);
     return impossible;
+}
+
+int themis_entry_file_name_is_themis(const char *name)
+{
+    return name && is_themis(name);
 }
