@@ -14,7 +14,7 @@ net_libthemis_net_la_LIBADD = $(UCX_LIBS) $(XXHASH_LIBS)
 
 check_PROGRAMS += test/net/test_net test/net/test_net_identity
 test_net_test_net_SOURCES = test/net/test_net.c test/net/peer.c test/net/peer.h
-test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
+test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 test_net_test_net_LDADD = net/libthemis-net.la util/libthemis-util.la $(TEST_LIBS) $(XXHASH_LIBS)
 test_net_test_net_identity_SOURCES = test/net/test_net_identity.c test/net/peer.c test/net/peer.h
 test_net_test_net_identity_CPPFLAGS = $(test_net_test_net_CPPFLAGS)
@@ -25,5 +25,4 @@ EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/proto.c test/fuzz/proto.
 EXTRA_DIST += bench/net.sh
 EXTRA_PROGRAMS += bench/net
 CLEANFILES += bench/net
-bench_net_SOURCES = bench/net.c
 bench_net_LDADD = net/libthemis-net.la util/libthemis-util.la

@@ -16,27 +16,14 @@ sched_tests += test/sched/test_comparators
 endif
 check_PROGRAMS += $(sched_tests)
 test_sched_test_comparators_SOURCES = test/sched/test_comparators.c test/sched/rig.c test/sched/rig.h
-test_sched_test_comparators_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_comparators_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
-test_sched_test_control_queue_SOURCES = test/sched/test_control_queue.c
-test_sched_test_control_queue_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_control_queue_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
-test_sched_test_heap_SOURCES = test/sched/test_heap.c
-test_sched_test_heap_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_heap_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
-test_sched_test_job_table_SOURCES = test/sched/test_job_table.c
-test_sched_test_job_table_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_job_table_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
-test_sched_test_lambda_SOURCES = test/sched/test_lambda.c
-test_sched_test_lambda_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_lambda_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
 test_sched_test_lambda_exchange_SOURCES = test/sched/test_lambda_exchange.c test/sched/rig.c test/sched/rig.h
-test_sched_test_lambda_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_lambda_exchange_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
-test_sched_test_policy_SOURCES = test/sched/test_policy.c
-test_sched_test_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_policy_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
 test_sched_test_sched_SOURCES = test/sched/test_sched.c test/sched/rig.c test/sched/rig.h
-test_sched_test_sched_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_sched_test_sched_LDADD = sched/libthemis-sched.la $(TEST_LIBS)
 test_sched_test_sched_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
