@@ -3,8 +3,7 @@
  * The command `themis`: a table of subcommands. Each is a themis_tools_command_t in a file of its name, listed in the
  * table of tools/main.c. Results go to standard output, everything else to standard error.
  */
-#ifndef THEMIS_TOOLS_COMMAND_H
-#define THEMIS_TOOLS_COMMAND_H
+#pragma once
 #include <stdio.h>
 
 /* What a subcommand returns, and the exit status of `themis`. */
@@ -55,4 +54,3 @@ __attribute__((format(printf, 1, 2))) int themis_tools_misuse(const char *format
 int themis_tools_error_last(void);
 /* The same with the text of errno: "NAME: what: cause"; returns THEMIS_TOOLS_FAILED. */
 int themis_tools_error_errno(const char *what);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ports of loopback that stay free for one server until it listens. */
-#ifndef THEMIS_TOOLS_PORT_RESERVATION_H
-#define THEMIS_TOOLS_PORT_RESERVATION_H
+#pragma once
 #include <stdint.h>
 
 /*
@@ -10,4 +9,3 @@
  * reserved, since servers listen with SO_REUSEADDR. -1 with errno; the descriptor is closed on exec.
  */
 int themis_tools_port_reserve(uint16_t *port);
-#endif

@@ -2,11 +2,9 @@
 /* Assignment: every result is proved optimal by its certificate; small ones also by trying all assignments. */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "test/lib/run.h"
 #include "themis/lap.h"
-#include "util/log.h"
 
 typedef struct problem {
     size_t rows, columns;

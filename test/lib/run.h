@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What every unit program ends with. */
-#ifndef THEMIS_TEST_LIB_RUN_H
-#define THEMIS_TEST_LIB_RUN_H
+#pragma once
 #include <check.h>
 
 /* A test and how often it runs, with _i from 0 on. */
@@ -41,4 +40,3 @@ static inline int test_run(Suite *suite)
     srunner_free(runner);
     return failed != 0;
 }
-#endif

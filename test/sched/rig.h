@@ -3,8 +3,7 @@
  * A simulated server under a driven clock: workers that take slices from a real scheduler, and jobs that keep a
  * number of requests of one size outstanding. Time passes by events; nothing sleeps.
  */
-#ifndef THEMIS_TEST_SCHED_RIG_H
-#define THEMIS_TEST_SCHED_RIG_H
+#pragma once
 #include "sched/sched.h"
 
 #define KIB UINT64_C(1024)
@@ -68,4 +67,3 @@ void rig_reset(rig_t *rig);
 double rig_part(const rig_t *rig, const rig_job_t *job);
 /* Fails the test unless that is `expected`, within the relative `tolerance`. */
 void rig_expect_part(const rig_t *rig, const rig_job_t *job, double expected, double tolerance);
-#endif

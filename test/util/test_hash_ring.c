@@ -2,7 +2,6 @@
 /* Consistent hashing of paths over servers. */
 #include <check.h>
 #include <stdio.h>
-#include <string.h>
 #include "test/lib/run.h"
 #include "util/hash_ring.h"
 
