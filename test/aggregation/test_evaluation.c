@@ -21,7 +21,7 @@ static themis_aggregation_evaluation_t evaluate(themis_aggregation_method_t meth
     return v;
 }
 
-START_TEST(cyclic_methods_keep_to_few_servers)
+TEST(cyclic_methods_keep_to_few_servers)
 {
     static const uint32_t grid[][2] = {{3, 6}, {4, 8}, {8, 8}, {8, 16}, {4, 4}, {8, 4}, {6, 3}};
     uint32_t servers = grid[_i][0], aggregators = grid[_i][1];
@@ -41,9 +41,8 @@ START_TEST(cyclic_methods_keep_to_few_servers)
     else
         ck_assert_uint_eq(fixed.conflicts, 0);
 }
-END_TEST
 
-START_TEST(transpose_has_about_one_conflict)
+TEST(transpose_has_about_one_conflict)
 {
     static const uint32_t grid[][2] = {{3, 5}, {4, 7}, {8, 9}, {8, 15}, {16, 31}, {5, 3}, {7, 4}};
     uint32_t servers = grid[_i][0], aggregators = grid[_i][1];
@@ -57,10 +56,9 @@ START_TEST(transpose_has_about_one_conflict)
     ck_assert_uint_eq(v.shared_stripes, 0);
     ck_assert_uint_gt(fixed.conflicts, 10 * v.conflicts);
 }
-END_TEST
 
 /* The figure itself: 12 stripes, 3 servers, 5 aggregators. */
-START_TEST(transpose_of_the_figure)
+TEST(transpose_of_the_figure)
 {
     themis_aggregation_layout_t layout = {10, 3, 0};
     themis_aggregation_domains_t d;
@@ -71,9 +69,8 @@ START_TEST(transpose_of_the_figure)
     ck_assert_uint_eq(v.conflicts, 3);
     ck_assert_uint_eq(v.conflicts_max, 1);
 }
-END_TEST
 
-START_TEST(even_shares_stripes)
+TEST(even_shares_stripes)
 {
     themis_aggregation_layout_t layout = {1000, 4, 0};
     themis_aggregation_domains_t d;
@@ -85,9 +82,8 @@ START_TEST(even_shares_stripes)
     ck_assert_uint_eq(v.bytes_max, 3334);
     ck_assert_uint_ge(v.conflicts, 2);
 }
-END_TEST
 
-START_TEST(limit_bounds_the_work)
+TEST(limit_bounds_the_work)
 {
     themis_aggregation_layout_t layout = {1, 4, 0};
     themis_aggregation_domains_t d;
@@ -99,9 +95,8 @@ START_TEST(limit_bounds_the_work)
     ck_assert_uint_lt(v.conflicts, 1000);
     ck_assert_uint_gt(v.conflicts, 900);
 }
-END_TEST
 
-START_TEST(automatic_choice_follows_the_counts)
+TEST(automatic_choice_follows_the_counts)
 {
     draw_state = 13;
     for (int round = 0; round < 60; round++) {
@@ -121,7 +116,6 @@ START_TEST(automatic_choice_follows_the_counts)
         ck_assert_uint_le(4 * best.bytes_max, 5 * evaluate(THEMIS_AGGREGATION_ALIGNED, servers, aggregators).bytes_max);
     }
 }
-END_TEST
 
 int main(void)
 {

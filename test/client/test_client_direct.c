@@ -92,7 +92,7 @@ static void open_fresh(void)
     ck_ok(themis_truncate(plain, 0));
 }
 
-START_TEST(both_ways_meet_in_the_same_bytes)
+TEST(both_ways_meet_in_the_same_bytes)
 {
     static unsigned char bytes[5 * TEST_STRIPE];
 
@@ -108,10 +108,9 @@ START_TEST(both_ways_meet_in_the_same_bytes)
     ck_assert_uint_eq(moved_directly(plain), 0);
     close_both();
 }
-END_TEST
 
 /* Whole pages are written to memory that was used before, then parts of the pages beside them. */
-START_TEST(pages_beside_those_written_are_zeros)
+TEST(pages_beside_those_written_are_zeros)
 {
     enum { PAGE = 4096, LARGE = 64 * PAGE };
     static unsigned char used[MODEL_BYTES];
@@ -138,7 +137,6 @@ START_TEST(pages_beside_those_written_are_zeros)
     ck_assert_uint_gt(moved_directly(direct), 10 * (sizeof used + LARGE));
     close_both();
 }
-END_TEST
 
 static uint64_t model_size;
 
@@ -236,7 +234,7 @@ static void check_against_model(void)
     }
 }
 
-START_TEST(random_accesses_agree_with_a_model)
+TEST(random_accesses_agree_with_a_model)
 {
     open_fresh();
     for (int round = 0; round < 3000; round++)
@@ -244,9 +242,8 @@ START_TEST(random_accesses_agree_with_a_model)
     ck_assert_uint_gt(moved_directly(direct), moved_by_messages(direct));
     close_both();
 }
-END_TEST
 
-START_TEST(a_read_ends_where_the_file_does)
+TEST(a_read_ends_where_the_file_does)
 {
     char bytes[300];
     size_t done = 1;
@@ -262,9 +259,8 @@ START_TEST(a_read_ends_where_the_file_does)
     expect_at(direct, bytes, 300, 1150);
     close_both();
 }
-END_TEST
 
-START_TEST(a_write_says_when_it_was)
+TEST(a_write_says_when_it_was)
 {
     themis_stat_t before, after;
 
@@ -277,9 +273,8 @@ START_TEST(a_write_says_when_it_was)
     ck_assert_uint_ge(after.modified, before.modified + 30 * THEMIS_NS_PER_MS);
     close_both();
 }
-END_TEST
 
-START_TEST(memory_that_is_not_there_is_refused)
+TEST(memory_that_is_not_there_is_refused)
 {
     size_t done;
 
@@ -291,9 +286,8 @@ START_TEST(memory_that_is_not_there_is_refused)
     ck_assert_uint_eq(moved_directly(direct), before);
     close_both();
 }
-END_TEST
 
-START_TEST(requests_end_at_once)
+TEST(requests_end_at_once)
 {
     static char bytes[3 * TEST_STRIPE], found[3 * TEST_STRIPE];
     themis_run_t run = {10, sizeof bytes, sizeof bytes, 1};
@@ -314,7 +308,6 @@ START_TEST(requests_end_at_once)
     ck_assert_uint_eq(moved_directly(direct), 2 * sizeof bytes);
     close_both();
 }
-END_TEST
 
 static unsigned count_mappings(void)
 {
@@ -328,7 +321,7 @@ static unsigned count_mappings(void)
     return count;
 }
 
-START_TEST(a_child_has_no_access)
+TEST(a_child_has_no_access)
 {
     int status;
 
@@ -343,7 +336,6 @@ START_TEST(a_child_has_no_access)
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     close_both();
 }
-END_TEST
 
 static int last_server_is_named(void)
 {
@@ -352,7 +344,7 @@ static int last_server_is_named(void)
 
 /* The error is that of the messages, and names the server. What comes back is used by handles that are opened then, and
  * by none that was open before. */
-START_TEST(a_server_that_dies_is_named)
+TEST(a_server_that_dies_is_named)
 {
     size_t done;
 
@@ -381,7 +373,6 @@ START_TEST(a_server_that_dies_is_named)
     ck_assert_uint_eq(moved_directly(direct), before + 3 * TEST_STRIPE);
     close_both();
 }
-END_TEST
 
 /* --- a server that does as it is told ----------------------------------------------------------------------------- */
 
@@ -442,7 +433,7 @@ static void join_all(region_t *regions)
     }
 }
 
-START_TEST(what_is_taken_back_is_moved_again)
+TEST(what_is_taken_back_is_moved_again)
 {
     region_t regions[THREADS];
 
@@ -460,7 +451,6 @@ START_TEST(what_is_taken_back_is_moved_again)
     ck_assert_uint_gt(fake.maps, 10);
     fake_close();
 }
-END_TEST
 
 static void *revoke_once(void *arg)
 {
@@ -469,7 +459,7 @@ static void *revoke_once(void *arg)
 }
 
 /* A copy of 1 MiB has several looks in it: the server takes the grant back while it is under way. */
-START_TEST(large_copies_are_done_again)
+TEST(large_copies_are_done_again)
 {
     static unsigned char bytes[FAKE_BYTES];
     pthread_t revoker;
@@ -485,9 +475,8 @@ START_TEST(large_copies_are_done_again)
     ck_assert_uint_gt(moved_directly(direct), 0);
     fake_close();
 }
-END_TEST
 
-START_TEST(a_refusal_holds_as_long_as_it_says)
+TEST(a_refusal_holds_as_long_as_it_says)
 {
     fake_open();
     fake.refuse = 200 * THEMIS_NS_PER_MS;
@@ -501,9 +490,8 @@ START_TEST(a_refusal_holds_as_long_as_it_says)
     ck_assert_uint_eq(moved_directly(direct), 100);
     fake_close();
 }
-END_TEST
 
-START_TEST(never_holds_for_the_connection)
+TEST(never_holds_for_the_connection)
 {
     fake_open();
     fake.refuse = UINT64_MAX;
@@ -520,9 +508,8 @@ START_TEST(never_holds_for_the_connection)
     ck_assert_uint_eq(moved_directly(direct), 100);
     fake_close();
 }
-END_TEST
 
-START_TEST(another_connection_begins_anew)
+TEST(another_connection_begins_anew)
 {
     fake_open();
     write_all(direct, model, FAKE_EXTENT, 0);
@@ -534,9 +521,8 @@ START_TEST(another_connection_begins_anew)
     ck_assert_uint_eq(moved_directly(direct), 2 * FAKE_EXTENT);
     fake_close();
 }
-END_TEST
 
-START_TEST(a_dead_beacon_is_seen)
+TEST(a_dead_beacon_is_seen)
 {
     fake_open();
     write_all(direct, model, 100, 0);
@@ -547,9 +533,8 @@ START_TEST(a_dead_beacon_is_seen)
     ck_assert_uint_eq(fake.maps, 1);
     fake_close();
 }
-END_TEST
 
-START_TEST(untruths_are_noticed)
+TEST(untruths_are_noticed)
 {
     fake_open();
     fake.lie = 1 + _i;
@@ -559,7 +544,6 @@ START_TEST(untruths_are_noticed)
     ck_assert_uint_gt(fake.maps, 0);
     fake_close();
 }
-END_TEST
 
 /* Holes stay holes when a few bytes are written far from each other; what is read never makes memory. */
 static int is_allocated(unsigned extent)
@@ -570,7 +554,7 @@ static int is_allocated(unsigned extent)
     return allocated;
 }
 
-START_TEST(little_is_allocated)
+TEST(little_is_allocated)
 {
     static char bytes[FAKE_BYTES];
     themis_run_t run = {0, 1, FAKE_BYTES - 1, 2};
@@ -590,10 +574,9 @@ START_TEST(little_is_allocated)
     ck_assert_int_eq(is_allocated(9), 1); /* up to 4 MiB the range is allocated whole */
     fake_close();
 }
-END_TEST
 
 /* Closed files keep their grants for a while, and the last handle of many gives them back. */
-START_TEST(a_grant_outlives_its_file)
+TEST(a_grant_outlives_its_file)
 {
     fake_open();
     write_all(direct, model, 100, 0);
@@ -605,7 +588,6 @@ START_TEST(a_grant_outlives_its_file)
     ck_assert_uint_eq(fake.unmaps, 0);
     fake_close();
 }
-END_TEST
 
 static Suite *direct_suite(void)
 {

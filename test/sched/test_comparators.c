@@ -5,7 +5,7 @@
 #include "test/lib/run.h"
 #include "test/sched/rig.h"
 
-START_TEST(gift_gives_by_pending_requests_and_makes_newcomers_wait)
+TEST(gift_gives_by_pending_requests_and_makes_newcomers_wait)
 {
     themis_sched_options_t chosen = rig_options("gift", "stride");
     rig_t rig;
@@ -27,10 +27,9 @@ START_TEST(gift_gives_by_pending_requests_and_makes_newcomers_wait)
     ck_assert_double_lt((double)(a->moved + b->moved), 0.75 * 0.3 * 400e6);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Comparators know no slices: a request that has begun is served to its end. */
-START_TEST(comparators_serve_whole_requests)
+TEST(comparators_serve_whole_requests)
 {
     static const char *const policies[] = {"gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i], "stride");
@@ -59,10 +58,9 @@ START_TEST(comparators_serve_whole_requests)
     }
     rig_destroy(&rig);
 }
-END_TEST
 
 /* A rule's rate is spare once its bucket is full, not in each pause between two requests. */
-START_TEST(tbf_gives_no_token_twice)
+TEST(tbf_gives_no_token_twice)
 {
     themis_sched_options_t chosen = rig_options("tbf", "stride");
     rig_t rig;
@@ -77,9 +75,8 @@ START_TEST(tbf_gives_no_token_twice)
     ck_assert_double_eq_tol((double)(rig.jobs[0].moved + rig.jobs[1].moved) / (4 * MIB), 200, 2);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
+TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
 {
     themis_sched_options_t chosen = rig_options("tbf", "stride");
     rig_t rig;
@@ -101,7 +98,6 @@ START_TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
     ck_assert_double_eq_tol((double)b->moved / (double)MIB, 1000, 10);
     rig_destroy(&rig);
 }
-END_TEST
 
 typedef struct score {
     double sustained; /* bytes/s of both jobs */
@@ -146,7 +142,7 @@ static score_t play(const char *policy, const char *draw, uint64_t seed)
     return (score_t){all / SECONDS, sqrt(fmax(0, squares / SECONDS - mean * mean)), sqrt(errors / (10 * SECONDS))};
 }
 
-START_TEST(stride_wastes_nothing_and_is_even)
+TEST(stride_wastes_nothing_and_is_even)
 {
     uint64_t seed = (uint64_t)_i + 1;
     score_t stride = play("job-fair", "stride", seed), statistical = play("job-fair", "statistical", seed);
@@ -159,7 +155,6 @@ START_TEST(stride_wastes_nothing_and_is_even)
     ck_assert_double_le(stride.deviation, 0.8 * tbf.deviation);
     ck_assert_double_le(stride.error, statistical.error / 3);
 }
-END_TEST
 
 int main(void)
 {

@@ -17,7 +17,7 @@ static const char *const draws[] = {"stride", "statistical"};
 /* 10 s are 10,000 slices: three standard deviations of a part of one fifth are 6 %. */
 static const double tolerance[] = {0.005, 0.06};
 
-START_TEST(each_job_has_its_share)
+TEST(each_job_has_its_share)
 {
     themis_sched_options_t chosen = rig_options("size-fair", draws[_i]);
     rig_t rig;
@@ -36,9 +36,8 @@ START_TEST(each_job_has_its_share)
     ck_assert_double_eq_tol(themis_sched_share(rig.sched, a->job), 0.4, 1e-12);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(composite_policies_reach_every_leaf)
+TEST(composite_policies_reach_every_leaf)
 {
     static const uint32_t gid[] = {1, 2, 2, 2, 2, 2, 2, 2}, uid[] = {1, 2, 2, 2, 3, 3, 4, 4},
                           nodes[] = {1, 2, 3, 2, 3, 2, 1, 2};
@@ -57,10 +56,9 @@ START_TEST(composite_policies_reach_every_leaf)
         rig_expect_part(&rig, &rig.jobs[i], expected[i], _i == 0 ? 0.01 : 0.12);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Bytes count, not requests: sizes and queue depths apart by a factor of thousands. */
-START_TEST(mixed_sizes_share_bytes)
+TEST(mixed_sizes_share_bytes)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
     rig_t rig;
@@ -78,10 +76,9 @@ START_TEST(mixed_sizes_share_bytes)
     rig_expect_part(&rig, deep, 0.5, _i == 0 ? 0.005 : 0.05);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* A client with one request at a time and a short pause between still gets its share of stride. */
-START_TEST(short_pauses_cost_nothing)
+TEST(short_pauses_cost_nothing)
 {
     themis_sched_options_t chosen = rig_options("size-fair", "stride");
     rig_t rig;
@@ -94,10 +91,9 @@ START_TEST(short_pauses_cost_nothing)
     rig_expect_part(&rig, single, 0.8, 0.01);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Two clients with one request each, which think after it: while one thinks the other is served, by slices in turn. */
-START_TEST(lone_requests_do_not_end_together)
+TEST(lone_requests_do_not_end_together)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
     double sum = 0, squares = 0;
@@ -124,9 +120,8 @@ START_TEST(lone_requests_do_not_end_together)
     ck_assert_double_le(sqrt(squares / 100), 0.1);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(nothing_is_idle_while_a_request_waits)
+TEST(nothing_is_idle_while_a_request_waits)
 {
     themis_sched_options_t chosen = rig_options("user-then-size-fair", draws[_i]);
     rig_t rig;
@@ -149,10 +144,9 @@ START_TEST(nothing_is_idle_while_a_request_waits)
         ck_assert_uint_gt(rig.jobs[i].job->requests, 0);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* The bound that sched.h states, with jobs that pause and come back, many sizes and several workers. */
-START_TEST(starvation_is_bounded)
+TEST(starvation_is_bounded)
 {
     themis_sched_options_t chosen = rig_options("size-fair", "stride");
     enum { JOBS = 24, WORKERS = 4 };
@@ -185,10 +179,9 @@ START_TEST(starvation_is_bounded)
     }
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Metadata operations of 200 us are charged 200 KB each: half of the time at most. */
-START_TEST(metadata_is_charged_by_time)
+TEST(metadata_is_charged_by_time)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
     rig_t rig;
@@ -203,7 +196,6 @@ START_TEST(metadata_is_charged_by_time)
     ck_assert_uint_eq(storm->job->metadata, storm->job->requests);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Serves the next metadata operation for 20 us; returns its job. */
 static const rig_job_t *serve_metadata(rig_t *rig)
@@ -222,7 +214,7 @@ static const rig_job_t *serve_metadata(rig_t *rig)
 }
 
 /* While no bytes can be moved, metadata operations at the head of a queue are served, jobs in turn, and charged. */
-START_TEST(metadata_goes_on_without_the_data)
+TEST(metadata_goes_on_without_the_data)
 {
     static const char *const policies[] = {"job-fair", "job-fair", "fifo", "gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i], draws[_i == 1]);
@@ -251,9 +243,8 @@ START_TEST(metadata_goes_on_without_the_data)
     ck_assert_uint_eq(themis_sched_queued(rig.sched), 2);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(tiny_requests_are_charged_by_time)
+TEST(tiny_requests_are_charged_by_time)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
     rig_t rig;
@@ -268,10 +259,9 @@ START_TEST(tiny_requests_are_charged_by_time)
     ck_assert_double_eq_tol((double)tiny->job->cost / (double)tiny->job->requests, 1000, 1);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Requests survive every change of policy and draw. */
-START_TEST(policies_change_without_loss)
+TEST(policies_change_without_loss)
 {
     static const char *const policies[] = {"fifo", "size-fair", "user-then-size-fair", "job-fair", "tbf", "gift"};
     themis_sched_options_t chosen = rig_options("size-fair", "stride");
@@ -309,9 +299,8 @@ START_TEST(policies_change_without_loss)
     ck_assert_uint_eq(held, 8 + 64 + 8);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(a_job_that_leaves_gives_all_at_once)
+TEST(a_job_that_leaves_gives_all_at_once)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
     rig_t rig;
@@ -330,9 +319,8 @@ START_TEST(a_job_that_leaves_gives_all_at_once)
     ck_assert_double_ge((double)stays->moved, 0.98 * 40e6);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(fifo_keeps_the_order_of_arrival)
+TEST(fifo_keeps_the_order_of_arrival)
 {
     themis_sched_options_t chosen = rig_options("fifo", "stride");
     themis_sched_item_t *item;
@@ -366,9 +354,8 @@ START_TEST(fifo_keeps_the_order_of_arrival)
     ck_assert_uint_eq(wake, UINT64_MAX);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(the_device_limit_holds)
+TEST(the_device_limit_holds)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
     rig_t rig;
@@ -381,10 +368,9 @@ START_TEST(the_device_limit_holds)
     ck_assert_double_eq_tol((double)(rig.jobs[0].moved + rig.jobs[1].moved) / 1e9, 1, 0.01);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Jobs join, become idle and leave; their slots are reused. */
-START_TEST(jobs_come_and_go)
+TEST(jobs_come_and_go)
 {
     static const char *const policies[] = {"user-then-size-fair", "user-then-size-fair", "fifo", "gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i], draws[_i == 1]);
@@ -421,9 +407,8 @@ START_TEST(jobs_come_and_go)
         ck_assert(rig.jobs[i].job == NULL || rig.jobs[i].job->requests > 0);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(weights_of_the_exchange_count)
+TEST(weights_of_the_exchange_count)
 {
     themis_sched_options_t chosen = rig_options("size-fair", draws[_i]);
     rig_t rig;
@@ -450,10 +435,9 @@ START_TEST(weights_of_the_exchange_count)
     rig_expect_part(&rig, a, 1 / 3., tolerance[_i]);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* An idle job of a user leaves the tree after a second, and the user's other job has the user's part. */
-START_TEST(quiet_jobs_leave_the_tree)
+TEST(quiet_jobs_leave_the_tree)
 {
     themis_sched_options_t chosen = rig_options("user-then-job-fair", "stride");
     rig_t rig;
@@ -471,10 +455,9 @@ START_TEST(quiet_jobs_leave_the_tree)
     rig_expect_part(&rig, busy, 0.5, 0.01);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* The draw of stride is exact where the statistical one is noisy: share errors over 100 ms windows. */
-START_TEST(stride_has_a_third_of_the_error)
+TEST(stride_has_a_third_of_the_error)
 {
     double error[2];
 
@@ -497,13 +480,12 @@ START_TEST(stride_has_a_third_of_the_error)
     }
     ck_assert_msg(error[0] <= error[1] / 3, "stride %.4f, statistical %.4f", error[0], error[1]);
 }
-END_TEST
 
 /* The linker redirects the allocations of the library under test to these (--wrap in sched/local.mk). */
 static uint64_t allocations;
 /* A job that has moved bytes without requests while it was alone has its share as soon as another comes, and so has the
  * other: the first one is neither behind nor ahead. */
-START_TEST(bytes_moved_alone_are_not_held_against_a_job)
+TEST(bytes_moved_alone_are_not_held_against_a_job)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
     rig_t rig;
@@ -521,11 +503,10 @@ START_TEST(bytes_moved_alone_are_not_held_against_a_job)
     ck_assert_uint_eq(rig.idle_while_queued, 0);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* While others have requests it is charged, but is never set back by more than some quanta, so that its own requests
  * are served soon. */
-START_TEST(bytes_moved_beside_others_are_charged_within_limits)
+TEST(bytes_moved_beside_others_are_charged_within_limits)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
     const double limit = THEMIS_SCHED_PHASE + 4;
@@ -549,10 +530,9 @@ START_TEST(bytes_moved_beside_others_are_charged_within_limits)
     ck_assert_double_le(ahead, limit);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* It keeps its place in the policy's tree without a request. */
-START_TEST(a_job_that_moves_bytes_has_its_share)
+TEST(a_job_that_moves_bytes_has_its_share)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
     rig_t rig;
@@ -571,7 +551,6 @@ START_TEST(a_job_that_moves_bytes_has_its_share)
     ck_assert_double_eq(themis_sched_share(rig.sched, a->job), 0);
     rig_destroy(&rig);
 }
-END_TEST
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -598,7 +577,7 @@ void *__wrap_realloc(void *old, size_t size)
     return __real_realloc(old, size);
 }
 
-START_TEST(serving_allocates_nothing)
+TEST(serving_allocates_nothing)
 {
     static const char *const policies[] = {"fifo", "user-then-size-fair", "gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i / 2], draws[_i % 2]);
@@ -617,7 +596,6 @@ START_TEST(serving_allocates_nothing)
     ck_assert_uint_eq(allocations, 0);
     rig_destroy(&rig);
 }
-END_TEST
 
 int main(void)
 {
