@@ -3,6 +3,7 @@
 # The command `themis allocate`: decisions from a site, a history and what runs now, and what it says of wrong files.
 # timeout: 60
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 
 {
     echo "[servers]"
@@ -36,38 +37,9 @@ record() {
 } >"$T/history"
 echo '{"anomalous": ["io80:1"], "jobs": [{"application": "quiet", "nodes": 256, "servers": ["io0:1"]}]}' >"$T/state"
 
-allocate() { timeout -k 5 20 themis allocate --site "$T/site.ini" --history "$T/history" --nodes 0-255 "$@" </dev/null >"$T/out" 2>"$T/err"; }
+run() { timeout -k 5 20 themis allocate --site "$T/site.ini" --history "$T/history" --nodes 0-255 "$@" </dev/null >"$T/out" 2>"$T/err"; }
 
-# says WORDS ARGUMENT...: it succeeds and prints these words.
-says() {
-    words=$1
-    shift
-    allocate "$@" && grep -q -e "$words" "$T/out" && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# refuses WORDS ARGUMENT...: status 2, nothing on standard output, these words on standard error.
-refuses() {
-    words=$1 got=0
-    shift
-    allocate "$@" || got=$?
-    [ "$got" = 2 ] && [ ! -s "$T/out" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# holds FILTER ARGUMENT...: the JSON is such that the filter of jq holds.
-holds() {
-    filter=$1
-    shift
-    allocate --json "$@" && jq -e "$filter" "$T/out" >/dev/null && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-check "a user's last run" says '^scaled, 8 servers$' --application flow --user ada
+check "a user's last run" prints '^scaled, 8 servers$' --application flow --user ada
 check "its reason has the numbers" grep -q 'moved 200 GB from 256 nodes.*256 / 32 gives 8 servers; the default is 1, 240 are idle' "$T/out"
 check "its servers are spare ones" grep -q '^THEMIS_SERVERS=io80:1,io81:1,io82:1,io83:1,io84:1,io85:1,io86:1,io87:1$' "$T/out"
 check "a user by name, whose runs have the uid" holds '.records == 1' --application numbered --user root
@@ -78,12 +50,12 @@ check "not another user's" holds '.records == 0' --application numbered --user 1
 check "the last run of any user" holds '.decision == "scaled" and .wanted_servers == 2 and .records == 3' --application flow
 check "another number of nodes is new" holds '.decision == "default" and .eligibility == "new" and .servers == ["io0:1"]' --application flow --nodes 0-254
 check "nodes of several servers" holds '.nodes == 3 and .servers == ["io0:1", "io1:1", "io79:1"]' --application flow --nodes 5,512,40959
-check "bound by metadata" says 'bound by metadata, 32 operations' --application metadata
+check "bound by metadata" prints 'bound by metadata, 32 operations' --application metadata
 check "little volume" holds '.decision == "default" and .eligibility == "volume" and .neighbours == 0' --application shared
 check "an anomalous server is not given" holds '.servers[0] == "io81:1" and .idle_servers == 238' --application flow --state "$T/state"
 check "a job with a shared file goes elsewhere" holds \
     '.decision == "dedicated" and .servers == ["io81:1"] and .disturbing_job == 1 and .classes == "N-1 file"' --application shared --state "$T/state"
-check "two harmless ones stay together" says 'No interference is expected (default servers: 1; jobs on them: 1)' --application quiet --state "$T/state"
+check "two harmless ones stay together" prints 'No interference is expected (default servers: 1; jobs on them: 1)' --application quiet --state "$T/state"
 check "a name that is written with escapes" holds '.records == 1' --application café
 
 printf '{"application": "flow", "us' >>"$T/history"

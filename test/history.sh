@@ -4,37 +4,14 @@
 # timeout: 240
 unset THEMIS_TEST_DIRECT # another job would be in the history, too
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 
-history=$T/history
+history=$T/history elsewhere=
 fast="history=$history history_interval=100ms history_update=1s"
 
-# shows WORDS ARGUMENT...: it succeeds and prints these words.
-shows() {
-    words=$1
-    shift
-    limit 20 themis history --directory "$history" "$@" >"$T/out" 2>"$T/err" && grep -q -e "$words" "$T/out" && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# refuses STATUS WORDS ARGUMENT...
-refuses() {
-    wanted=$1 words=$2 got=0
-    shift 2
-    limit 20 themis history "$@" >"$T/out" 2>"$T/err" || got=$?
-    [ "$got" = "$wanted" ] && [ ! -s "$T/out" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# holds FILTER ARGUMENT...: the JSON is such that the filter of jq holds.
-holds() {
-    filter=$1
-    shift
-    limit 20 themis history --directory "$history" --json "$@" >"$T/out" && jq -e "$filter" "$T/out" >/dev/null && return 0
-    cat "$T/out"
-    return 1
+run() {
+    [ "$elsewhere" ] || set -- --directory "$history" "$@"
+    limit 20 themis history "$@" >"$T/out" 2>"$T/err"
 }
 
 # await COMMAND...: until it succeeds, 10 s at most.
@@ -88,24 +65,26 @@ check "their bytes" grep -E '^themis_history_written_bytes_total [1-9]' "$T/metr
 check "and those that are lost" grep -x 'themis_history_dropped_records_total 0' "$T/metrics"
 
 # --- what the tool makes of it
-check "a list" shows "N-1 .* queued  *queued-job"
-check "of one user" shows "queued" --user "$(id -un)"
+check "a list" prints "N-1 .* queued  *queued-job"
+check "of one user" prints "queued" --user "$(id -un)"
 check "of another one" holds 'length == 0' --user 54321
 check "since an hour ago" holds 'length == 3' --since 1h
 check "until an hour ago" holds 'length == 0' --until 1h
 check "since a day" holds 'length == 3' --since "$(date +%Y-%m-%d)" --until "$(date -d '1 hour' '+%Y-%m-%d %H:%M')"
-check "details" shows "one every 1\\.[45].* of 8\\.00M" queued
+check "details" prints "one every 1\\.[45].* of 8\\.00M" queued
 check "CSV has a line for each job, and names" sh -c '[ "$(themis history --directory "$1" --csv | wc -l)" = 4 ]' sh "$history"
-check "CSV quotes" shows '"caf.* ""1"", <b>",own' --csv --job own
+check "CSV quotes" prints '"caf.* ""1"", <b>",own' --csv --job own
 check "integers are integers" sh -c 'themis history --directory "$1" --json queued-job | grep -q "\"written_bytes\": 83886080,"' sh "$history"
 check "a picture" limit 20 themis history plot --directory "$history" queued -o "$T/out"
 check "with the phases" [ "$(grep -c 'fill="#e8e8e8"' "$T/out")" = 10 ]
 check "of a name with signs of XML" limit 20 themis history plot --directory "$history" own -o "$T/own.svg"
 check "which are escaped" grep -q '"1", &lt;b&gt;, job own' "$T/own.svg"
-check "no such job" refuses 1 "no record of a job or application nobody" --directory "$history" nobody
+check "no such job" refuses 1 "no record of a job or application nobody" nobody
+elsewhere=yes
 check "no such directory" refuses 1 "No such file" --directory "$T/nowhere"
 check "no directory" refuses 2 "no directory: give --directory" --json
-check "a wrong time" refuses 2 "--since soon: expected" --directory "$history" --since soon
+elsewhere=
+check "a wrong time" refuses 2 "--since soon: expected" --since soon
 printf '[history]\nhistory = %s\n' "$history" >"$T/themis.conf"
 check "the directory of the configuration" sh -c 'THEMIS_CONFIG=$1 themis history | grep -q queued-job' sh "$T/themis.conf"
 

@@ -3,6 +3,7 @@
 # The command `themis periodic`: plans of application files, and what it says of wrong ones.
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 
 cat >"$T/good.ini" <<'END'
 [platform]
@@ -23,27 +24,7 @@ nodes = 128
 confidence = 0.9
 END
 
-plan() { timeout -k 5 60 themis periodic plan "$@" </dev/null >"$T/out" 2>"$T/err"; }
-
-# plans WORDS ARGUMENT...: it succeeds and prints these words.
-plans() {
-    words=$1
-    shift
-    plan "$@" && grep -q -e "$words" "$T/out" && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# refuses WORDS ARGUMENT...: status 2, nothing on standard output, these words on standard error.
-refuses() {
-    words=$1 got=0
-    shift
-    plan "$@" || got=$?
-    [ "$got" = 2 ] && [ ! -s "$T/out" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
+run() { timeout -k 5 60 themis periodic plan "$@" </dev/null >"$T/out" 2>"$T/err"; }
 
 # wrong WORDS EDIT: the file changed by sed is refused with these words.
 wrong() {
@@ -51,18 +32,9 @@ wrong() {
     refuses "$1" "$T/bad.ini"
 }
 
-# holds FILTER ARGUMENT...: the JSON is such that the filter of jq holds.
-holds() {
-    filter=$1
-    shift
-    plan --json "$@" && jq -e "$filter" "$T/out" >/dev/null && return 0
-    cat "$T/err"
-    return 1
-}
-
-check "a plan" plans "PerSched .* period" "$T/good.ini"
-check "its bounds" plans "bound: nobody waits  *0\\.3[0-9]* " "$T/good.ini"
-check "options after the file" plans "online: min-dilation" "$T/good.ini" --simulate --kprime 2
+check "a plan" prints "PerSched .* period" "$T/good.ini"
+check "its bounds" prints "bound: nobody waits  *0\\.3[0-9]* " "$T/good.ini"
+check "options after the file" prints "online: min-dilation" "$T/good.ini" --simulate --kprime 2
 check "all applications and instances as JSON" holds \
     '(.applications | length) == 9 and all(.applications[].instances[]; .compute_end_s > .compute_begin_s and (.io | length) > 0)' "$T/good.ini"
 check "what is moved is what was asked for, and a tenth more in doubt" holds \
@@ -71,11 +43,11 @@ check "what is moved is what was asked for, and a tenth more in doubt" holds \
 check "an improved plan dominates" holds \
     '.schedules | (.[1].efficiency >= .[0].efficiency) and (.[1].dilation <= .[0].dilation)' --improve --kprime 1.5 "$T/good.ini"
 check "a platform on the command line" holds '.platform.nodes == 1000' --platform 1000,6GB,20MB "$T/good.ini"
-check "a picture" plans "" "$T/good.ini" --plot "$T/plan.svg"
+check "a picture" prints "" "$T/good.ini" --plot "$T/plan.svg"
 check "it is SVG with all applications" sh -c '[ "$(grep -c "turbulence [1-8]<" "$1")" = 8 ] && tail -n 1 "$1" | grep -q "^</svg>"' sh "$T/plan.svg"
 
 sed 's/application turbulence/application a<b> \& 123456789012äö/' "$T/good.ini" >"$T/odd.ini"
-check "a picture of a name with signs of XML" plans "" "$T/odd.ini" --plot "$T/odd.svg"
+check "a picture of a name with signs of XML" prints "" "$T/odd.ini" --plot "$T/odd.svg"
 check "has them escaped, and twenty characters" grep -q '>a&lt;b&gt; &amp; 123456789012ä [1-8]<' "$T/odd.svg"
 check "a name that is not UTF-8" wrong "bad.ini:7: " "$(printf 's/application turb/application t\\xffrb/')"
 check "is refused as such" grep -q "name is not UTF-8" "$T/err"
