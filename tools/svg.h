@@ -3,6 +3,9 @@
 #pragma once
 #include <stdio.h>
 
+/* The beginning of a picture of so many pixels, white. "</svg>" ends it. */
+void themis_tools_svg_begin(FILE *out, double width, double height);
+
 /* At most `most` characters of a text in UTF-8, as text of an element. */
 void themis_tools_svg_text(FILE *out, const char *text, int most);
 
