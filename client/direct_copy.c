@@ -94,12 +94,6 @@ static int pages_allow(const themis_client_direct_access_t *access, themis_clien
     return !part->view->has_pages || pages_walk(part, offset, end, access->writing ? page_look_write : page_look_read);
 }
 
-/* 1: each part is one range without holes. */
-static int is_contiguous(const themis_client_direct_access_t *access)
-{
-    return access->list->run_count == 1 && access->list->runs[0].count == 1;
-}
-
 static themis_status_t check_run(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
     checking_t *checking = arg;
@@ -136,7 +130,8 @@ int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, th
         atomic_store_explicit(&part->object->near, (uint32_t)(found - view->extents), memory_order_relaxed);
     part->near = found;
     int covers = themis_client_direct_view_covers(view, found, part->end);
-    if (covers && (!view->has_pages || is_contiguous(access)))
+    /* Without holes in it each part is one range. */
+    if (covers && (!view->has_pages || (access->list->run_count == 1 && access->list->runs[0].count == 1)))
         return pages_allow(access, part, part->first, part->end);
     return (covers || part->bytes < part->end - part->first) && list_walk(access, check_run, &checking) == THEMIS_OK;
 }
