@@ -55,6 +55,7 @@ struct rig {
 themis_sched_options_t rig_options(const char *policy, const char *draw);
 /* Policy, draw and the rest of the options as in themis_sched_options_t; `count` jobs may be added. */
 void rig_create(rig_t *rig, const themis_sched_options_t *options, int workers, int count);
+/* Leaves zeros, of which there is nothing to destroy. */
 void rig_destroy(rig_t *rig);
 /* Adds a job; requests of `bytes` with `depth` outstanding. */
 rig_job_t *rig_add(rig_t *rig, const char *id, uint32_t uid, uint32_t gid, uint32_t nodes, uint64_t bytes, int depth);
