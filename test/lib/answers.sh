@@ -1,34 +1,57 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What a command prints; sourced after testlib.sh by scripts that define run ARGUMENT..., which leaves the command's
-# output in $T/out and $T/err.
+# What commands answer; sourced after testlib.sh. Each leaves the output in $T/out and $T/err, and prints it where the
+# answer is another one.
 
-# prints WORDS ARGUMENT...: it succeeds and prints these words.
+# outcome STATUS COMMAND...: the command ends with that status.
+outcome() {
+    wanted=$1 got=0
+    shift
+    "$@" </dev/null >"$T/out" 2>"$T/err" || got=$?
+    [ "$got" = "$wanted" ] || answer "status $got, not $wanted"
+}
+
+answer() {
+    echo "$*"
+    cat "$T/out" "$T/err"
+    return 1
+}
+
+# prints LINES COMMAND...: it succeeds, with this output.
 prints() {
-    words=$1
+    lines=$1
     shift
-    run "$@" && grep -q -e "$words" "$T/out" && return 0
-    cat "$T/out" "$T/err"
-    return 1
+    outcome 0 "$@" && { [ "$(cat "$T/out")" = "$lines" ] || answer "another output"; }
 }
 
-# refuses [STATUS] WORDS ARGUMENT...: that status (2), nothing on standard output, these words on standard error.
-refuses() {
-    wanted=2 got=0
-    case $1 in [0-9]) wanted=$1 && shift ;; esac
+# shows WORDS COMMAND...: it succeeds, and these words are in its output.
+shows() {
     words=$1
     shift
-    run "$@" || got=$?
-    [ "$got" = "$wanted" ] && [ ! -s "$T/out" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
+    outcome 0 "$@" && { grep -q -e "$words" "$T/out" || answer "not shown"; }
 }
 
-# holds FILTER ARGUMENT...: the JSON is such that the filter of jq holds.
-holds() {
+# json FILTER COMMAND...: it succeeds, and its output is JSON for which the filter of jq holds.
+json() {
     filter=$1
     shift
-    run --json "$@" && jq -e "$filter" "$T/out" >/dev/null && return 0
-    cat "$T/out" "$T/err"
-    return 1
+    outcome 0 "$@" && { jq -e "$filter" "$T/out" >/dev/null || answer "other values"; }
+}
+
+# refused STATUS WORDS COMMAND...: it ends with that status, and these words are in its errors.
+refused() {
+    status=$1 words=$2
+    shift 2
+    outcome "$status" "$@" && { grep -q -e "$words" "$T/err" || answer "other words"; }
+}
+
+# refuses STATUS WORDS COMMAND...: the same, and it prints nothing else.
+refuses() {
+    refused "$@" && { [ ! -s "$T/out" ] || answer "an output"; }
+}
+
+# says STATUS WORDS COMMAND...: it ends with that status, and one line of its errors has these words.
+says() {
+    status=$1 words=$2
+    shift 2
+    outcome "$status" "$@" && { [ "$(grep -c -e "$words" "$T/err")" = 1 ] || answer "other words, or more than once"; }
 }
