@@ -7,18 +7,24 @@
 #include "test/lib/run.h"
 #include "themis/aggregation.h"
 
+static themis_aggregation_evaluation_t evaluate_range(themis_aggregation_method_t method,
+                                                      themis_aggregation_layout_t layout, uint64_t last,
+                                                      uint32_t aggregators, uint64_t limit)
+{
+    themis_aggregation_domains_t d;
+    themis_aggregation_evaluation_t v;
+
+    ck_assert_int_eq(themis_aggregation_domains_init(method, &layout, 0, last, aggregators, &d), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, limit, &v), THEMIS_OK);
+    return v;
+}
+
 static themis_aggregation_evaluation_t evaluate(themis_aggregation_method_t method, uint32_t servers,
                                                 uint32_t aggregators)
 {
     themis_aggregation_layout_t layout = {100, servers, (uint32_t)draw(servers)};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
 
-    ck_assert_int_eq(themis_aggregation_domains_init(method, &layout, 0, (uint64_t)servers * aggregators * 1200 - 1,
-                                                     aggregators, &d),
-                     THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
-    return v;
+    return evaluate_range(method, layout, (uint64_t)servers * aggregators * 1200 - 1, aggregators, UINT64_MAX);
 }
 
 TEST(cyclic_methods_keep_to_few_servers)
@@ -61,11 +67,8 @@ TEST(transpose_has_about_one_conflict)
 TEST(transpose_of_the_figure)
 {
     themis_aggregation_layout_t layout = {10, 3, 0};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
+    themis_aggregation_evaluation_t v = evaluate_range(THEMIS_AGGREGATION_TRANSPOSE, layout, 119, 5, UINT64_MAX);
 
-    ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_TRANSPOSE, &layout, 0, 119, 5, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
     ck_assert_uint_eq(v.conflicts, 3);
     ck_assert_uint_eq(v.conflicts_max, 1);
 }
@@ -73,11 +76,8 @@ TEST(transpose_of_the_figure)
 TEST(even_shares_stripes)
 {
     themis_aggregation_layout_t layout = {1000, 4, 0};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
+    themis_aggregation_evaluation_t v = evaluate_range(THEMIS_AGGREGATION_EVEN, layout, 9999, 3, UINT64_MAX);
 
-    ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, 0, 9999, 3, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
     ck_assert_uint_eq(v.shared_stripes, 2);
     ck_assert_uint_eq(v.bytes_max, 3334);
     ck_assert_uint_ge(v.conflicts, 2);
@@ -86,12 +86,9 @@ TEST(even_shares_stripes)
 TEST(limit_bounds_the_work)
 {
     themis_aggregation_layout_t layout = {1, 4, 0};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
+    themis_aggregation_evaluation_t v =
+        evaluate_range(THEMIS_AGGREGATION_STATIC_CYCLIC, layout, INT64_MAX / 2, 8, 1000);
 
-    ck_assert_int_eq(
-        themis_aggregation_domains_init(THEMIS_AGGREGATION_STATIC_CYCLIC, &layout, 0, INT64_MAX / 2, 8, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, 1000, &v), THEMIS_OK);
     ck_assert_uint_lt(v.conflicts, 1000);
     ck_assert_uint_gt(v.conflicts, 900);
 }
