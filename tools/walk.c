@@ -45,7 +45,6 @@ static int name_add(void *arg, const char *name, themis_type_t type)
 {
     level_t *level = arg;
 
-    (void)type;
     char **names = themis_tools_array_room(level->names, level->count, &level->capacity, sizeof *names);
     if (!names)
         return 1;

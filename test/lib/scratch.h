@@ -19,7 +19,6 @@ static inline void test_scratch_make(void)
 
 static inline int test_scratch_remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
 {
-    (void)stat, (void)type, (void)ftw;
     return remove(path);
 }
 
