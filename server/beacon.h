@@ -7,6 +7,7 @@
 #pragma once
 #include <stdint.h>
 #include "themis/status.h"
+#include "util/direct.h"
 
 typedef struct themis_server_beacon themis_server_beacon_t;
 
