@@ -60,7 +60,7 @@ restart() {
 # job_under_kills DIRECT COUNT
 job_under_kills() {
     rm -f "$T/done"
-    limit 300 ranks 4 "$program" go-on themis:/job-"$1" </dev/null &
+    limit 300 ranks 4 "$program" "$1" themis:/job-"$1" </dev/null &
     running=$!
     for pause in $(awk -v seed="$$" -v n="$2" 'BEGIN { srand(seed); for (i = 0; i < n; i++) print 0.05 + 0.5 * rand() }'); do
         sleep "$pause"
@@ -75,24 +75,11 @@ job_under_kills() {
     wait "$running"
 }
 
-# holds TEXT COMMAND...: the command succeeds and prints the text.
-holds() {
-    wanted=$1
-    shift
-    "$@" >"$T/said" 2>&1 || {
-        cat "$T/said"
-        return 1
-    }
-    grep -qF -- "$wanted" "$T/said" || {
-        cat "$T/said"
-        return 1
-    }
-}
 absent() { ! limit 20 themis ls "themis:/$1" >/dev/null 2>&1; }
-is_granted() { limit 20 themis status | grep -q 'direct'; }
 
 for direct in on off; do
-    rm -rf "$T/arena0" "$T/arena1" "$T/names0" "$T/names1"
+    rm -rf "$T/arena0" "$T/arena1" "$T/names1" "$T/earlier"
+    [ ! -e "$T/names0" ] || mv "$T/names0" "$T/earlier" # of another store
     begin_both $direct || {
         not_ok "servers start"
         show_servers
@@ -130,7 +117,7 @@ refused() {
 }
 find "$T/arena0" "$T/names0" -type f -exec cksum {} + | sort >"$T/before"
 check "an arena in a directory needs a state" refused "state" --directory "$T/arena0"
-check "names of another store are refused" refused "do not belong together" --directory "$T/arena0" --state "$T/names1"
+check "names of another store are refused" refused "do not belong together" --directory "$T/arena0" --state "$T/earlier"
 check "and so are those without their arena" refused "do not belong together" --directory "$T/new" --state "$T/names0"
 check "a posix store cannot use it" refused "holds the arena of server 0" --store posix --directory "$T/arena0" \
     --state "$T/names0"

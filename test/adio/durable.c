@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job whose servers are killed and started again all the time: durable go-on FILE. Until the file
+ * A job whose servers are killed and started again all the time: durable CASE FILE. With direct access
+ * (on) or without (off): until the file
  * $RESTART_DIRECTORY/done exists, ranks write blocks of a common file, and a file of each rank's own, independently and
  * collectively, read and compare what they wrote before, cut their files and make and remove others. Nothing may fail.
  */
@@ -92,7 +93,19 @@ static int is_done(void)
     return is;
 }
 
-static void go_on(const char *name)
+static int was_direct(MPI_File file)
+{
+    char value[MPI_MAX_INFO_VAL] = "";
+    MPI_Info info;
+    int found = 0;
+
+    MPI_File_get_info(file, &info);
+    MPI_Info_get(info, "themis_direct_used", MPI_MAX_INFO_VAL - 1, value, &found);
+    MPI_Info_free(&info);
+    return found && strcmp(value, "none") != 0;
+}
+
+static void go_on(const char *name, int direct)
 {
     MPI_File file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
     unsigned number = 0;
@@ -115,14 +128,25 @@ static void go_on(const char *name)
     for (int block = 0; block < BLOCKS; block++)
         if (written[block])
             block_check(file, block);
+    expect(was_direct(file) == direct, "bytes were moved in the way that is tested");
     expect(class_of(MPI_File_close(&file)) == MPI_SUCCESS, "close");
     if (rank == 0)
         printf("%u blocks of each rank\n", number);
 }
 
+static void go_on_directly(const char *name)
+{
+    go_on(name, 1);
+}
+
+static void go_on_by_messages(const char *name)
+{
+    go_on(name, 0);
+}
+
 int main(int argc, char **argv)
 {
-    static const test_case_t cases[] = {{"go-on", go_on}};
+    static const test_case_t cases[] = {{"on", go_on_directly}, {"off", go_on_by_messages}};
 
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

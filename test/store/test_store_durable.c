@@ -271,6 +271,11 @@ START_TEST(a_late_copy_harms_nobody)
     durable_open(arena, 1);
     expect(1, 0, 64 << 10, 'a');
     ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
+    put(9, 0, 1, 'b');
+    themis_store_object_t *object;
+    ck_assert_int_eq(themis_store_open(store, 9, 0, owner, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_sync(store, object), THEMIS_OK); /* now it is free on a disk, too */
+    themis_store_close(store, object);
     for (uint64_t id = 10; id < 30; id++)
         put(id, 0, 64 << 10, 'b');
     memset(memory, 'x', 64 << 10);
