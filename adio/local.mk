@@ -70,6 +70,7 @@ EXTRA_adio_libthemis_mpiio_ompi_la_DEPENDENCIES = $(top_srcdir)/adio/themis-mpii
 $(ROMIO_OMPI_BUILD)/libromio.la $(ROMIO_OMPI_BUILD)/src/mpl/libmpl.la: adio/romio-ompi.stamp
 $(adio_libthemis_mpiio_ompi_la_OBJECTS): adio/romio-ompi.stamp
 endif
+EXTRA_DIST += test/adio/mpi4py_io.py test/adio/pnetcdf_slab.c
 
 # ROMIO's source is fetched once; the build script checks whether anything has changed.
 romio-source.stamp: $(top_srcdir)/adio/romio/fetch $(top_srcdir)/adio/romio/source.sh

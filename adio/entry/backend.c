@@ -63,10 +63,11 @@ static void other_mpi_refuse(void)
     char version[VERSION_BYTES];
 
     themis_entry_program_mpi_describe(&backend.mpi, version, sizeof version);
-    snprintf(backend.refusal, sizeof backend.refusal,
-             "the program runs on %s, and this Themis serves programs of MPICH and of MPI libraries with its ABI; build "
-             "the program with MPICH%s",
-             version, backend.core_name ? ", or Themis with Open MPI (libthemis-mpiio-ompi.so is not there)" : "");
+    snprintf(
+        backend.refusal, sizeof backend.refusal,
+        "the program runs on %s, and this Themis serves programs of MPICH and of MPI libraries with its ABI; build "
+        "the program with MPICH%s",
+        version, backend.core_name ? ", or Themis with Open MPI (libthemis-mpiio-ompi.so is not there)" : "");
 }
 
 /* Themis can be built without the core for Open MPI. */

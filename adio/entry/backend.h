@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What serves the calls. In a program of MPICH, or of a library with its ABI, the core libthemis-mpiio-mpich serves all.
- * In a program of Open MPI the core libthemis-mpiio-ompi serves `themis:` files, and the program's own MPI library all
- * else; in a program of another MPI, that serves all. Decided at the first call, since programs may load MPI long after
- * they have started, and once for all. Before it nothing happens in a process. Thread-safe.
+ * What serves the calls. In a program of MPICH, or of a library with its ABI, the core libthemis-mpiio-mpich serves
+ * all. In a program of Open MPI the core libthemis-mpiio-ompi serves `themis:` files, and the program's own MPI library
+ * all else; in a program of another MPI, that serves all. Decided at the first call, since programs may load MPI long
+ * after they have started, and once for all. Before it nothing happens in a process. Thread-safe.
  */
 #ifndef THEMIS_ADIO_ENTRY_BACKEND_H
 #define THEMIS_ADIO_ENTRY_BACKEND_H

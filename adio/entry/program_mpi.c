@@ -54,7 +54,7 @@ static themis_entry_abi_t abi_of(void *handle, const char *path)
     if (dlsym(handle, "ompi_mpi_comm_world"))
         return THEMIS_ENTRY_ABI_OPEN_MPI;
     return dlsym(handle, "MPIR_Err_create_code") && !strstr(path, "libmpi_abi") ? THEMIS_ENTRY_ABI_MPICH
-                                                                               : THEMIS_ENTRY_ABI_OTHER;
+                                                                                : THEMIS_ENTRY_ABI_OTHER;
 }
 
 int themis_entry_program_mpi_find(themis_entry_program_mpi_t *mpi)

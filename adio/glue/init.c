@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The glue and ROMIO start with the first file. They end with the attributes of MPI_COMM_WORLD, which MPI_Finalize
- * deletes after those of MPI_COMM_SELF, while MPI still works (in Open MPI, too): libraries close their files in delete callbacks of
- * MPI_COMM_SELF, and callbacks set before the first file was opened are called last.
+ * deletes after those of MPI_COMM_SELF, while MPI still works (in Open MPI, too): libraries close their files in delete
+ * callbacks of MPI_COMM_SELF, and callbacks set before the first file was opened are called last.
  */
 #include "adio/glue/init.h"
 #include <pthread.h>

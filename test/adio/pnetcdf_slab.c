@@ -53,7 +53,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < ROWS; i++)
             for (int j = 0; j < COLUMNS; j++)
                 data[v][i][j] = element(v, rank * ROWS + i, j);
-    need(ncmpi_create(MPI_COMM_WORLD, argc > 1 ? argv[1] : "", NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &file), "create");
+    need(ncmpi_create(MPI_COMM_WORLD, argc > 1 ? argv[1] : "", NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &file),
+         "create");
     need(ncmpi_def_dim(file, "rows", (MPI_Offset)ROWS * ranks, &dims[0]), "def_dim");
     need(ncmpi_def_dim(file, "columns", COLUMNS, &dims[1]), "def_dim");
     need(ncmpi_def_var(file, "blocking", NC_INT, 2, dims, &variable[0]), "def_var");

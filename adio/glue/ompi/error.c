@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error codes are codes that are added to Open MPI, with a text of this library's. MPI has no way to remove one, so each
- * class has a limited number, used again in turn: a code's text is right until so many other errors of its class follow.
+ * Error codes are codes that are added to Open MPI, with a text of this library's. MPI has no way to remove one, so
+ * each class has a limited number, used again in turn: a code's text is right until so many other errors of its class
+ * follow.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPICH's extended generalized requests, whose poll function makes progress while a program waits, over those of MPI.
- * Open MPI calls poll functions in each of its own calls that make progress (opal_progress), so a poll may come from any
- * thread, and also from a call that another poll makes; one at a time polls, and calls from within are ignored.
+ * Open MPI calls poll functions in each of its own calls that make progress (opal_progress), so a poll may come from
+ * any thread, and also from a call that another poll makes; one at a time polls, and calls from within are ignored.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
