@@ -48,7 +48,7 @@ static int is_safe(int fd, uint64_t bytes)
         return 0;
     if (seals >= 0 && (seals & F_SEAL_SHRINK))
         return 1;
-    return S_ISREG(found.st_mode) && (found.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+    return S_ISREG(found.st_mode) && found.st_uid == geteuid() && (found.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
 /* An aligned place for so many bytes; MAP_FAILED: none. */
