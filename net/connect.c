@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "net/address.h"
 #include "net/event.h"
-#include "net/local/known.h"
+#include "net/known.h"
 #include "util/clock.h"
 #include "util/log.h"
 

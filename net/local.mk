@@ -2,9 +2,9 @@
 noinst_LTLIBRARIES += net/libthemis-net.la
 net_libthemis_net_la_SOURCES = net/address.c net/address.h net/conn.c net/conn.h net/connect.c net/connect.h \
 	net/core.c net/core.h net/descriptor.c net/descriptor.h net/event.c net/event.h net/event_loop.c net/event_loop.h \
-	net/exposed_memory.c net/exposed_memory.h net/frame.h net/local/channel.c net/local/channel.h net/local/connector.c \
+	net/exposed_memory.c net/exposed_memory.h net/frame.h net/known.c net/known.h net/local/channel.c net/local/channel.h net/local/connector.c \
 	net/local/connector.h net/local/hello.c net/local/hello.h net/local/listener.c net/local/listener.h \
-	net/local/known.c net/local/known.h net/local/local.c net/local/local.h net/local/passing.c net/local/passing.h net/local/process_vm.c net/local/process_vm.h net/local/reader.c \
+	net/local/local.c net/local/local.h net/local/passing.c net/local/passing.h net/local/process_vm.c net/local/process_vm.h net/local/reader.c \
 	net/local/reader.h net/local/ring.c net/local/ring.h net/local/staging.c net/local/staging.h net/local/writer.c \
 	net/local/writer.h net/message.c net/message.h net/net.c net/net.h net/reaper.c net/reaper.h net/segments.c \
 	net/segments.h net/transfer.c net/transfer.h net/transport.h net/ucx/active_message.c net/ucx/active_message.h \

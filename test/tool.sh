@@ -292,7 +292,8 @@ cd "$T" || exit 1
 # --- run with servers that are configured
 
 check "run uses configured servers" prints "$list" themis run -- sh -c 'echo "$THEMIS_SERVERS"'
-check "run preloads the driver behind what is there" prints "/lib/x86_64-linux-gnu/libm.so.6:$THEMIS_PREFIX/lib/libthemis-mpiio.so" \
+check "run preloads its libraries behind what is there" \
+    prints "/lib/x86_64-linux-gnu/libm.so.6:$THEMIS_PREFIX/lib/libthemis-mpiio.so:$THEMIS_PREFIX/lib/libthemis-posix.so" \
     env LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6 timeout 60 themis run -- sh -c 'echo "$LD_PRELOAD"'
 
 # --- stop

@@ -12,6 +12,7 @@ export HOME TMPDIR XDG_RUNTIME_DIR
 hello=$THEMIS_BUILD/examples/hello_mpiio
 profiler=$THEMIS_BUILD/test/lib/profiler_shim.so
 driver=$THEMIS_PREFIX/lib/libthemis-mpiio.so
+posix=$THEMIS_PREFIX/lib/libthemis-posix.so
 run=$(run_env)
 
 # prints LINES COMMAND...: true if the command succeeds and this is its output.
@@ -30,14 +31,15 @@ show='echo "$LD_PRELOAD"'
 case ${THEMIS_VARIANT-} in
 asan | tsan) skip "the order of LD_PRELOAD" "a sanitizer is in it" ;;
 *)
-    check "run puts the driver behind what is there" prints "libm.so.6:$driver" env LD_PRELOAD=libm.so.6 timeout 60 themis run --size 64m -- sh -c "$show"
-    check "and only once" prints "$driver:libm.so.6" env LD_PRELOAD="$driver:libm.so.6" timeout 60 themis run --size 64m -- sh -c "$show"
-    check "so in mpirun -genv" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -n 1 -genv LD_PRELOAD libm.so.6 sh -c "$show"
-    check "-genv with =" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -genv LD_PRELOAD=libm.so.6 -n 1 sh -c "$show"
-    check "-env" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -n 1 -env LD_PRELOAD libm.so.6 sh -c "$show"
-    check "and env" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- env LD_PRELOAD=libm.so.6 sh -c "$show"
-    check "srun's --export keeps what follows" prints "--export=ALL,LD_PRELOAD=libm.so.6:$driver,A=1" \
+    check "run puts the driver behind what is there" prints "libm.so.6:$driver:$posix" env LD_PRELOAD=libm.so.6 timeout 60 themis run --size 64m -- sh -c "$show"
+    check "and only once" prints "$driver:libm.so.6:$posix" env LD_PRELOAD="$driver:libm.so.6" timeout 60 themis run --size 64m -- sh -c "$show"
+    check "so in mpirun -genv" prints "libm.so.6:$driver:$posix" timeout 60 themis run --size 64m -- mpirun.mpich -n 1 -genv LD_PRELOAD libm.so.6 sh -c "$show"
+    check "-genv with =" prints "libm.so.6:$driver:$posix" timeout 60 themis run --size 64m -- mpirun.mpich -genv LD_PRELOAD=libm.so.6 -n 1 sh -c "$show"
+    check "-env" prints "libm.so.6:$driver:$posix" timeout 60 themis run --size 64m -- mpirun.mpich -n 1 -env LD_PRELOAD libm.so.6 sh -c "$show"
+    check "and env" prints "libm.so.6:$driver:$posix" timeout 60 themis run --size 64m -- env LD_PRELOAD=libm.so.6 sh -c "$show"
+    check "srun's --export keeps what follows" prints "--export=ALL,LD_PRELOAD=libm.so.6:$driver:$posix,A=1" \
         timeout 60 themis run --size 64m -- echo --export=ALL,LD_PRELOAD=libm.so.6,A=1
+    check "and without the library of file calls" prints "libm.so.6:$driver" env LD_PRELOAD=libm.so.6 timeout 60 themis run --no-posix --size 64m -- sh -c "$show"
     ;;
 esac
 # seen COMMAND...: the program works, and the profiler has seen what both of its ranks opened.

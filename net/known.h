@@ -4,8 +4,8 @@
  * after a fork; so a child connects by these at once, without WELCOME. Thread-safe; holds no lock, as a child may be
  * forked at any time.
  */
-#ifndef THEMIS_NET_LOCAL_KNOWN_H
-#define THEMIS_NET_LOCAL_KNOWN_H
+#ifndef THEMIS_NET_KNOWN_H
+#define THEMIS_NET_KNOWN_H
 #include <netinet/in.h>
 #include <stdint.h>
 #include <sys/types.h>

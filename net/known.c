@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "net/local/known.h"
+#include "net/known.h"
 #include <stdatomic.h>
 
 enum { MAX_KNOWN = 1024 };
