@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += .ci/run test/packages.txt test/run.sh $(integration_scripts) test/lib/setup.sh test/lib/testlib.sh test/lib/alerts.yml \
-	test/lib/run.h test/lib/scratch.h test/lib/yield_shim.c test/lib/posix_shim.c test/lib/disk_shim.c test/lib/profiler_shim.c test/lib/quiet_check.c test/lib/asan.supp test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
+	test/lib/run.h test/lib/scratch.h test/lib/yield_shim.c test/lib/disk_shim.c test/lib/profiler_shim.c test/lib/quiet_check.c test/lib/asan.supp test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
 	test/cluster/fabric.sh test/cluster/finalize_shim.c
 # Integration scripts of this directory.
 integration_scripts = test/layers.sh test/names.sh test/format.sh test/docs.sh test/examples.sh test/hdf5.sh test/hdf5_source.sh test/pnetcdf_source.sh test/cluster.sh test/distcheck.sh \
