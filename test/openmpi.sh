@@ -101,12 +101,12 @@ if [ ! -e "$THEMIS_PREFIX/lib/libthemis-mpiio-ompi.so" ]; then
     finish
 fi
 
-# served TEXT RANKS COMMAND...: it succeeds, and says nothing of ours.
+# served TEXT RANKS COMMAND...: it succeeds, without an error of ours.
 served() {
     text=$1 n=$2
     shift 2
     # shellcheck disable=SC2086
-    check "$text" tells 0 '^themis: ' $run mpirun.openmpi -n "$n" "$@"
+    check "$text" tells 0 '^themis: error' $run mpirun.openmpi -n "$n" "$@"
 }
 
 # build NAME SOURCE OPTION...: with the wrapper for its language. Debian's for Fortran would find what the alternative
