@@ -46,17 +46,20 @@ script_names() {
     done
 }
 
-# unit_programs: paths of the unit programs, relative to the build tree, one a line.
-unit_programs() {
-    make -s -C "$THEMIS_BUILD" print-check-programs | tr ' ' '\n' | grep '/test_[^/]*$'
-}
+# check_programs: paths of all programs of tests, relative to the build tree, one a line; unit_programs: of the unit programs.
+check_programs() { make -s -C "$THEMIS_BUILD" print-check-programs | tr ' ' '\n'; }
+unit_programs() { check_programs | grep '/test_[^/]*$'; }
 
-# programs_needed NAME...: what to build for these tests, all without names: unit programs that are named, and what scripts run.
+# unit_program NAME: the path of the one that a NAME means; nothing if there is none.
+unit_program() { unit_programs | grep -E "/(test_)?$1\$" | head -n 1; }
+
+# programs_needed NAME...: what to build for these tests, or for all: the unit programs that are named, and what scripts run.
 programs_needed() {
-    wanted=/
-    for name in "$@"; do wanted="$wanted|/(test_)?$name\$"; done
-    case " $* " in *" unit "* | "  ") wanted=. ;; *) wanted=${wanted#/|} ;; esac
-    make -s -C "$THEMIS_BUILD" print-check-programs | tr ' ' '\n' | awk -v wanted="$wanted" '!/\/test_[^\/]*$/ || $0 ~ wanted'
+    case " $* " in
+    "  " | *" unit "*) check_programs && return ;;
+    esac
+    check_programs | grep -v '/test_[^/]*$'
+    for name in "$@"; do unit_program "$name"; done
 }
 
 # tell PASSED FAILED SKIPPED NAME LOG STARTED: counts, one line a test, the whole log if something failed.
@@ -120,7 +123,7 @@ compile_with_clang() {
     themis_borrow_romio
     themis_make "ROMIO_BUILD=$romio" all
     # shellcheck disable=SC2046 # a list of words
-    themis_make "ROMIO_BUILD=$romio" $(make -s -C "$THEMIS_BUILD" print-check-programs)
+    themis_make "ROMIO_BUILD=$romio" $(check_programs)
 }
 
 run_clang() {
@@ -146,7 +149,7 @@ run_named() {
         run_script "$1"
         return
     fi
-    program=$(unit_programs | grep -E "/(test_)?$1\$" | head -n 1)
+    program=$(unit_program "$1")
     [ -n "$program" ] || themis_die "No test is called $1; sh test/run.sh --list names them."
     run_unit "$program"
 }
