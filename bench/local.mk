@@ -20,3 +20,4 @@ include bench/sched.mk
 include bench/plan.mk
 include bench/overlap.mk
 include bench/persched.mk
+include bench/recovery.mk

@@ -43,6 +43,11 @@ themis_status_t themis_policy_set(themis_t *session, uint32_t index, const char 
     return ask_text(session, index, THEMIS_OP_POLICY, policy, text);
 }
 
+themis_status_t themis_plan_set(themis_t *session, uint32_t index, const char *plan, char **text)
+{
+    return ask_text(session, index, THEMIS_OP_PLAN, plan, text);
+}
+
 themis_status_t themis_shutdown(themis_t *session, uint32_t index)
 {
     themis_proto_none_t none = {0};

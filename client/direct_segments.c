@@ -37,13 +37,18 @@ void themis_client_direct_segments_free(themis_client_direct_segments_t *segment
 
 /* --- mapping ------------------------------------------------------------------------------------------------------ */
 
-/* What could be cut off under our hands would end this process with SIGBUS. */
-static int is_sealed(int fd, uint64_t bytes)
+/* What another user could cut off under our hands would end this process with SIGBUS. Memory is sealed against that. A
+ * file, which cannot be, has to be this user's and of no use to others: then no server of another user has made it. */
+static int is_safe(int fd, uint64_t bytes)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     struct stat found;
 
-    return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(fd, &found) == 0 && (uint64_t)found.st_size >= bytes;
+    if (fstat(fd, &found) != 0 || (uint64_t)found.st_size < bytes)
+        return 0;
+    if (seals >= 0 && (seals & F_SEAL_SHRINK))
+        return 1;
+    return S_ISREG(found.st_mode) && found.st_uid == geteuid() && (found.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
 /* An aligned place for so many bytes; MAP_FAILED: none. */
@@ -64,7 +69,7 @@ static themis_status_t segment_map(themis_client_direct_segment_t *segment, int 
 {
     int protection = segment->serial == 0 ? PROT_READ : PROT_READ | PROT_WRITE;
 
-    if (!is_sealed(fd, segment->bytes))
+    if (!is_safe(fd, segment->bytes))
         return themis_client_fail(THEMIS_PROTOCOL, "a server's memory could become smaller");
     segment->base = place_reserve(segment->bytes);
     if (segment->base == MAP_FAILED)

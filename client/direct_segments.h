@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory of servers of this host that this process has mapped: each segment once for each connection, kept while
- * something refers to it, and some for later. Nobody but this process can change what is where: a segment is sealed
- * against shrinking, which is checked. A child after a fork does not have the mappings.
+ * something refers to it, and some for later. No other user can change what is where: a segment is memory that is
+ * sealed against shrinking, or a file of this process's own user that is closed to others, which is checked. A child
+ * after a fork does not have the mappings.
  *
  * Threads: all functions may be called by several at once. They may wait for a server, so none is called with the
  * session's lock held.

@@ -38,16 +38,6 @@ themis_status_t themis_client_file_create(themis_t *session, const char *path, i
     return THEMIS_OK;
 }
 
-void themis_client_file_destroy(themis_file_t *file)
-{
-    themis_client_direct_file_free(file);
-    free(file->bindings);
-    free(file->path);
-    free(file);
-}
-
-/* --- the servers that have the data ------------------------------------------------------------------------------- */
-
 /* Server of binding `index`. */
 static uint32_t server_of(const themis_file_t *file, uint32_t index)
 {
@@ -57,6 +47,28 @@ static uint32_t server_of(const themis_file_t *file, uint32_t index)
         return themis_client_striping_server(&file->layout, index, session->peers.count);
     return themis_util_hash_ring_home(session->ring, file->path, strlen(file->path));
 }
+
+/* What the server was not told to release. */
+static void locks_free(themis_file_t *file)
+{
+    themis_client_peer_t *peer = &file->session->peers.array[server_of(file, 0)];
+
+    pthread_mutex_lock(&file->session->poller.lock);
+    peer->locks -= (uint32_t)file->locks.held.count;
+    pthread_mutex_unlock(&file->session->poller.lock);
+    themis_client_held_locks_free(&file->locks.held);
+}
+
+void themis_client_file_destroy(themis_file_t *file)
+{
+    locks_free(file);
+    themis_client_direct_file_free(file);
+    free(file->bindings);
+    free(file->path);
+    free(file);
+}
+
+/* --- the servers that have the data ------------------------------------------------------------------------------- */
 
 static int is_of_file(void *arg, const themis_client_peer_t *peer)
 {

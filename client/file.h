@@ -3,6 +3,7 @@
  * session's lock guards, what is known for direct access, and what is known of its servers. */
 #ifndef THEMIS_CLIENT_FILE_H
 #define THEMIS_CLIENT_FILE_H
+#include "client/held_locks.h"
 #include "client/session.h"
 #include "proto/proto.h"
 
@@ -16,10 +17,10 @@ struct themis_file {
     themis_client_binding_t *bindings; /* owned; by object index, and after them that of the path's home server */
 
     struct {
-        uint64_t epoch;       /* that LOCK was granted with */
-        uint64_t owner;       /* differs from handle to handle of a session */
-        _Atomic int used;     /* 1: there may be locks at the server */
-        uint64_t count;       /* themis_lock without their themis_unlock */
+        uint64_t epoch;   /* that LOCK was granted with */
+        uint64_t owner;   /* differs from handle to handle of a session */
+        _Atomic int used; /* 1: there may be locks at the server */
+        themis_client_held_locks_t held;
         uint64_t incarnation; /* of the session at the first server, when it granted them */
     } locks;
 };

@@ -5,7 +5,7 @@ client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/bindin
 	client/convert.h client/cursor.h client/direct.c client/direct.h client/direct_copy.c client/direct_copy.h \
 	client/direct_map.c client/direct_map.h client/direct_segments.c client/direct_segments.h client/direct_view.c \
 	client/direct_view.h client/error.c client/error.h client/extent.h client/file.c client/file.h \
-	client/io.c client/io.h client/lock.c client/lock.h client/multicall.c client/multicall.h client/namespace.c \
+	client/io.c client/io.h client/held_locks.c client/held_locks.h client/lock.c client/lock.h client/multicall.c client/multicall.h client/namespace.c \
 	client/namespace.h client/open.c client/path.c client/path.h client/peer.c client/peer.h client/peers.c \
 	client/peers.h client/striping.c client/striping.h client/poller.c client/poller.h client/read_ahead.c \
 	client/read_ahead.h client/rename.c client/request.c client/request.h \
@@ -59,6 +59,12 @@ test_client_test_fencing_SOURCES = test/client/test_fencing.c test/client/server
 test_client_test_fencing_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_fencing_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_fencing_DEPENDENCIES = server/themisd
+
+check_PROGRAMS += test/client/test_reclaim
+test_client_test_reclaim_SOURCES = test/client/test_reclaim.c test/client/servers.c test/client/servers.h
+test_client_test_reclaim_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_client_test_reclaim_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
+EXTRA_test_client_test_reclaim_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_lost
 test_client_test_lost_SOURCES = test/client/test_lost.c test/client/scene.c test/client/scene.h \

@@ -4,8 +4,9 @@
 #define THEMIS_CLIENT_LOCK_H
 #include "themis/themis.h"
 
-/* THEMIS_STALE, with a text: the file's locks were lost, since its first server restarted or the lease expired. As far
- * as is known: a server that has not replied since is not asked. */
+/* If the file's first server was started again, its locks are reclaimed there. THEMIS_STALE, with a text: they were
+ * lost, since that server did not know them any more, or the lease had expired. As far as is known: a server that has
+ * not replied since is not asked. */
 themis_status_t themis_client_lock_check(themis_file_t *file);
 
 /* The epoch that accesses by the handle carry; 0: it holds no lock. Servers that have seen a later one refuse an access

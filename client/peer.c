@@ -31,13 +31,18 @@ void themis_client_peer_free(themis_client_peer_t *peer)
     free(peer->name);
 }
 
+/* How long calls wait for it: one that was there will be started again, another may be a mistake in the list. */
+static uint64_t patience(const themis_client_peer_t *peer)
+{
+    return peer->incarnation ? peer->common->settings->timeout : peer->common->settings->meeting;
+}
+
 /* Ends the calls if their time is up, or if the server refused the session. */
 static void attempt_failed(themis_client_peer_t *peer)
 {
     uint64_t now = themis_util_clock_now();
 
-    if (peer->state == THEMIS_CLIENT_PEER_REFUSED ||
-        now - peer->unreachable_since + retry_pause >= peer->common->settings->timeout)
+    if (peer->state == THEMIS_CLIENT_PEER_REFUSED || now - peer->unreachable_since + retry_pause >= patience(peer))
         peer->common->events->ended(peer, peer->why);
     peer->retry_at = now + retry_pause;
 }
@@ -213,7 +218,8 @@ static themis_status_t send_hello(themis_client_peer_t *peer)
                                   .pid = (uint32_t)getpid(),
                                   .policy = themis_client_convert_text(settings->policy),
                                   .application = themis_client_convert_text(settings->application),
-                                  .project = themis_client_convert_text(settings->project)};
+                                  .project = themis_client_convert_text(settings->project),
+                                  .locks = peer->locks};
 
     return send_request(peer, THEMIS_OP_HELLO, &hello, &peer->hello_id);
 }
@@ -237,7 +243,7 @@ void themis_client_peer_tick(themis_client_peer_t *peer, uint64_t now, int away)
     if (peer->heartbeat.sent)
         peer->heartbeat.sent_at = now;
     peer->heartbeat.sent = peer->heartbeat.received = 0;
-    if (peer->heartbeat.silent_since && now - peer->heartbeat.silent_since > peer->common->settings->timeout) {
+    if (peer->heartbeat.silent_since && now - peer->heartbeat.silent_since > peer->common->settings->meeting) {
         themis_client_peer_lose(peer, THEMIS_TIMED_OUT);
         return;
     }
@@ -252,7 +258,7 @@ void themis_client_peer_tick(themis_client_peer_t *peer, uint64_t now, int away)
 /* An attempt may last as long as the time that is left, within bounds. */
 static uint64_t end_of_attempt(const themis_client_peer_t *peer, uint64_t now)
 {
-    uint64_t timeout = peer->common->settings->timeout, until = peer->unreachable_since + timeout;
+    uint64_t timeout = patience(peer), until = peer->unreachable_since + timeout;
     uint64_t left = until > now ? until - now : 0;
 
     return now + themis_util_min(themis_util_min(max_attempt, left > min_attempt ? left : min_attempt), timeout);
@@ -263,7 +269,7 @@ static themis_status_t attempt_begin(themis_client_peer_t *peer, uint64_t now)
 {
     const themis_client_server_t *server = &peer->common->settings->servers[peer->index];
     themis_client_poller_t *poller = peer->common->poller;
-    int is_young = now - peer->common->started < peer->common->settings->timeout;
+    int is_young = now - peer->common->started < peer->common->settings->meeting;
     themis_net_conn_t *conn = NULL;
 
     /* the time of a call that comes later begins then */

@@ -79,6 +79,7 @@ struct themis_client_peer {
 
     /* from the server */
     uint64_t incarnation; /* of the session at it */
+    uint32_t locks;       /* that it has granted, and that are held */
     uint64_t store,
         boot;          /* hashes of the identities of its store, and of its machine since it was started; 0: unknown */
     int wanted;        /* 1: a connection is, though no call waits for it */

@@ -125,7 +125,7 @@ static int is_any_connecting(themis_client_peers_t *peers)
  * hangs costs little, and if the first ones answer the others are spared. */
 static const themis_client_peer_t *probe_until_answer(themis_client_peers_t *peers)
 {
-    uint64_t start = themis_util_clock_now(), now = start, next = start, timeout = peers->common.settings->timeout;
+    uint64_t start = themis_util_clock_now(), now = start, next = start, timeout = peers->common.settings->meeting;
     uint32_t more = 1;
     const themis_client_peer_t *answered = NULL;
 
@@ -163,7 +163,7 @@ themis_status_t themis_client_peers_connect_any(themis_client_peers_t *peers)
     if (answered)
         return themis_client_fail(answered->why, "%s", answered->cause);
     return themis_client_fail(THEMIS_UNREACHABLE, "no server of %s answered within %.1f s: %s", settings->server_list,
-                              (double)settings->timeout / 1e9, themis_status_string(why));
+                              (double)settings->meeting / 1e9, themis_status_string(why));
 }
 
 /* --- servers that are wanted -------------------------------------------------------------------------------------- */

@@ -15,7 +15,8 @@
 #include "util/utf8.h"
 
 enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
-static const uint64_t default_timeout = 10 * THEMIS_NS_PER_S;
+/* An open that finds no server has failed on all ranks of a program within 10 s. */
+static const uint64_t default_timeout = 60 * THEMIS_NS_PER_S, default_meeting = 9 * THEMIS_NS_PER_S;
 
 /* Where batch systems put the job's number, size, name and account; the first that is set counts. */
 static const struct {
@@ -227,15 +228,15 @@ static void find_application(const themis_options_t *options, themis_client_sett
     themis_util_utf8_copy(account ? account : "", settings->project, sizeof settings->project);
 }
 
-static themis_status_t find_timeout(const themis_options_t *options, uint64_t *timeout)
+static themis_status_t find_timeout(const themis_options_t *options, themis_client_settings_t *settings)
 {
     const char *text = themis_util_config_env("THEMIS_TIMEOUT");
+    uint64_t timeout = options->timeout;
 
-    *timeout = options->timeout ? options->timeout : default_timeout;
-    if (options->timeout || !text)
-        return THEMIS_OK;
-    if (themis_util_config_duration(text, timeout) != THEMIS_OK || *timeout == 0)
+    if (!timeout && text && (themis_util_config_duration(text, &timeout) != THEMIS_OK || timeout == 0))
         return themis_client_fail(THEMIS_CONFIG, "THEMIS_TIMEOUT=%s is not a time such as 10s", text);
+    settings->timeout = timeout ? timeout : default_timeout;
+    settings->meeting = timeout ? timeout : default_meeting;
     return THEMIS_OK;
 }
 
@@ -267,7 +268,7 @@ static themis_status_t settings_fill(const themis_options_t *options, themis_cli
     status = parse_list(settings, list);
     free(list);
     if (status != THEMIS_OK || (status = find_job(options, settings)) != THEMIS_OK ||
-        (status = find_timeout(options, &settings->timeout)) != THEMIS_OK ||
+        (status = find_timeout(options, settings)) != THEMIS_OK ||
         (status = find_direct(options, &settings->direct)) != THEMIS_OK)
         return status;
     find_application(options, settings);

@@ -19,7 +19,8 @@ typedef struct themis_client_settings {
     char application[256], project[256]; /* UTF-8; project "" if unknown */
     uint32_t nodes, priority;
     char *policy;     /* owned; "" for none */
-    uint64_t timeout; /* ns */
+    uint64_t timeout; /* ns; how long calls wait for a server that this session has met */
+    uint64_t meeting; /* ns; the same for others; not above `timeout` */
     int direct;       /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
 } themis_client_settings_t;
 

@@ -14,7 +14,7 @@
 #include "util/log.h"
 
 /* How long the end waits for threads; and for servers, beyond their timeout. */
-static const uint64_t end_margin = THEMIS_NS_PER_S, default_timeout = 10 * THEMIS_NS_PER_S;
+static const uint64_t end_margin = THEMIS_NS_PER_S, default_timeout = 60 * THEMIS_NS_PER_S;
 
 typedef struct serving {
     themis_t *session;

@@ -97,6 +97,7 @@ static void code_hello(themis_proto_coder_t *coder, themis_proto_hello_t *hello)
     code_label(coder, &hello->policy, THEMIS_PROTO_MAX_POLICY);
     code_utf8_label(coder, &hello->application, THEMIS_PROTO_MAX_TEXT);
     code_utf8_label(coder, &hello->project, THEMIS_PROTO_MAX_TEXT);
+    themis_proto_code_u32(coder, &hello->locks);
     themis_proto_check(coder, !coder->bad && hello->nodes > 0 && hello->priority > 0 && hello->role <= LAST_ROLE);
 }
 
@@ -306,6 +307,7 @@ static void code_lock(themis_proto_coder_t *coder, themis_proto_lock_t *lock)
     themis_proto_code_u64(coder, &lock->owner);
     code_flag(coder, &lock->exclusive);
     code_flag(coder, &lock->wait);
+    themis_proto_code_u64(coder, &lock->reclaim);
     if (coder->bad)
         return;
     themis_proto_check(coder, lock->offset <= INT64_MAX &&

@@ -14,7 +14,7 @@
 #include "themis/status.h"
 
 enum {
-    THEMIS_PROTO_VERSION = 2,
+    THEMIS_PROTO_VERSION = 3,
     THEMIS_PROTO_HEADER_BYTES = 32,
     THEMIS_PROTO_MAX_MESSAGE = 1 << 20, /* bytes, header included; bulk data does not travel in messages */
     THEMIS_PROTO_MAX_PATH = 4096,       /* bytes without a terminating NUL */
@@ -59,6 +59,7 @@ enum {
     X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
+    X(PLAN, 72, text, text)          /* a plan of periodic I/O as JSON; the reply is the policy in force */            \
     X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */
 
 typedef enum themis_proto_opcode {
@@ -117,6 +118,7 @@ typedef struct themis_proto_hello {
     uint8_t role;               /* 0 client, 1 server, 2 tool */
     /* For the history; UTF-8, empty where they are unknown. */
     themis_proto_text_t application, project;
+    uint32_t locks; /* that the client holds at this server by what it knows; it reclaims them if the server does not */
 } themis_proto_hello_t;
 
 typedef struct themis_proto_welcome {
@@ -326,8 +328,9 @@ typedef struct themis_proto_size {
     uint64_t modified;  /* ns since 1970 */
 } themis_proto_size_t;
 
-/* A range that the owner holds already is granted at once (a replayed request); UNLOCK frees whatever part of the range
- * the owner holds, and succeeds also if that is none. A LOCK of length 0 locks nothing: it asks for the epoch. */
+/* A range that the owner holds already is granted at once (a replayed request). THEMIS_BUSY: the session holds locks of
+ * an earlier process of the server, which it has to reclaim before it gets others. UNLOCK frees whatever part of the
+ * range the owner holds, and succeeds also if that is none. A LOCK of length 0 locks nothing: it asks for the epoch. */
 typedef struct themis_proto_lock {
     uint64_t object;
     themis_proto_capability_t capability;
@@ -335,6 +338,9 @@ typedef struct themis_proto_lock {
     uint64_t owner;          /* distinguishes lock holders of one session */
     uint8_t exclusive;
     uint8_t wait; /* 0: THEMIS_LOCKED instead of waiting */
+    /* 0, or the incarnation of the session by which an earlier process of the server has granted the lock: it is
+     * granted again, or THEMIS_STALE, as it may have been lost */
+    uint64_t reclaim;
 } themis_proto_lock_t;
 
 typedef struct themis_proto_granted {

@@ -9,6 +9,17 @@ enum {
     THEMIS_SCHED_SMALL_BYTES = 4096 /* a smaller data request is charged by time, as metadata is, but at most this */
 };
 
+/* What a plan of periodic I/O has for an entry (lanes.c). */
+typedef struct themis_sched_entry_plan {
+    int32_t lane;             /* -1: none */
+    double share;             /* planned for now; 0: by the policy */
+    uint64_t cost;            /* job->cost when that was last looked at */
+    uint64_t round;           /* the period in which that was */
+    uint64_t inside, outside; /* bytes charged in this period, in windows of the lane and between them */
+    double fit;               /* the part of them that was inside, in the last period that had some */
+    uint32_t misfits;         /* periods in a row in which that was less than half */
+} themis_sched_entry_plan_t;
+
 typedef struct themis_sched_entry {
     /* What every decision needs, in one cache line; fields that a draw needs in every decision come first in `draw`. */
     themis_sched_job_t *job;
@@ -28,6 +39,7 @@ typedef struct themis_sched_entry {
     uint64_t busy, busy_since; /* ns with requests since the usage was last collected; start of the present period */
     uint64_t collected, collected_cost; /* ns and job->cost at that time */
     double weight;                      /* from the lambda exchange; negative: none */
+    themis_sched_entry_plan_t plan;
 } themis_sched_entry_t;
 
 /* It has requests that wait or are being served. */

@@ -64,6 +64,7 @@ typedef struct themis_sched_job {
     themis_sched_histogram_t service;           /* ns being served, one value per request */
     themis_sched_histogram_t size;              /* bytes of requests for data that have ended */
     themis_sched_job_identity_t identity;
+    char application[THEMIS_SCHED_JOB_ID_BYTES]; /* what its clients call themselves; "": unknown. The engine's */
 } themis_sched_job_t;
 
 typedef struct themis_sched_job_table themis_sched_job_table_t;

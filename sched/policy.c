@@ -37,15 +37,22 @@ static int has_level(const themis_sched_policy_t *policy, themis_sched_policy_le
 
 static themis_status_t parse_chain(const char *text, themis_sched_policy_t *policy, char *error, size_t size)
 {
+    static const char periodic[] = "periodic", then[] = "periodic-then-";
     const char *at = text;
 
+    policy->periodic = strcmp(text, periodic) == 0 || strncmp(text, then, sizeof then - 1) == 0;
+    if (policy->periodic && text[sizeof periodic - 1] == '\0') {
+        policy->level[policy->levels++] = THEMIS_SCHED_LEVEL_JOB;
+        return THEMIS_OK;
+    }
+    at += policy->periodic ? sizeof then - 1 : 0;
     for (;;) {
         const char *start = at;
         themis_sched_policy_level_t level = parse_level(&at);
         if (level == THEMIS_SCHED_LEVELS)
             return syntax_error(text, start,
-                                policy->levels == 0 ? "expected fifo, gift, tbf, group, user, priority, size or job"
-                                                    : "expected group, user, priority, size or job",
+                                start == text ? "expected fifo, gift, tbf, periodic, group, user, priority, size or job"
+                                              : "expected group, user, priority, size or job",
                                 error, size);
         if (has_level(policy, level))
             return syntax_error(text, start, "this level occurs twice", error, size);

@@ -2,7 +2,7 @@
 /*
  * The policy language.
  *
- *   policy  = "fifo" | "gift" | "tbf" | chain
+ *   policy  = "fifo" | "gift" | "tbf" | "periodic" | [ "periodic-then-" ] chain
  *   chain   = level *( "-then-" level ) "-fair"
  *   level   = "group" | "user" | "priority" | "size" | "job"
  *
@@ -10,7 +10,8 @@
  * priority, among jobs evenly ("job"), by nodes ("size") or by priority ("priority"). The last level splits among jobs;
  * where it names groups or users, their jobs share evenly. "priority" and "size" before the last level make one class
  * of all jobs of equal priority or node count, weighted by that number. "job" can only be last, and no level may occur
- * twice. fifo, gift and tbf know no shares; gift and tbf may be left out of a build (draw.h).
+ * twice. "periodic" gives jobs their windows in a plan (periodic.h), and all else as the chain says, "job-fair" if
+ * there is none. fifo, gift and tbf know no shares; gift and tbf may be left out of a build (draw.h).
  *
  * Pure computation; no locks, no logging.
  */
@@ -34,6 +35,7 @@ enum { THEMIS_SCHED_POLICY_TEXT_BYTES = 80 };
 
 typedef struct themis_sched_policy {
     char text[THEMIS_SCHED_POLICY_TEXT_BYTES];                  /* as it was given */
+    int periodic;                                               /* 1: a plan of periodic I/O comes first */
     unsigned levels;                                            /* 0: the policy knows no shares */
     themis_sched_policy_level_t level[THEMIS_SCHED_LEVELS + 1]; /* the last one splits among jobs */
 } themis_sched_policy_t;

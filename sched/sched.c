@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+#include "sched/lanes.h"
 #include "sched/shares.h"
 #include "sched/state.h"
 #include "util/clock.h"
@@ -123,6 +124,7 @@ void themis_sched_destroy(themis_sched_t *sched)
     draw_destroy(sched->ops, sched->state);
     themis_sched_heap_release(&sched->order);
     themis_sched_shares_release(sched);
+    themis_sched_periodic_destroy(sched->plan);
     free(sched);
 }
 
@@ -182,7 +184,36 @@ const char *themis_sched_draw(const themis_sched_t *sched)
     return sched->draw;
 }
 
+void themis_sched_set_plan(themis_sched_t *sched, themis_sched_periodic_t *plan, uint64_t now)
+{
+    themis_sched_periodic_destroy(sched->plan);
+    sched->plan = plan;
+    themis_sched_lanes_clear(sched);
+    themis_sched_refresh(sched, now);
+}
+
+const themis_sched_periodic_t *themis_sched_plan(const themis_sched_t *sched)
+{
+    return sched->plan;
+}
+
+double themis_sched_plan_fit(const themis_sched_t *sched, const themis_sched_job_t *job)
+{
+    const themis_sched_entry_t *entry = job->sched;
+
+    return entry == NULL || !sched->policy.periodic || entry->plan.lane < 0 ? -1 : entry->plan.fit;
+}
+
 /* --- jobs --------------------------------------------------------------------------------------------------------- */
+
+/* Jobs have come or gone, or the policy is another one: who has which lane of the plan. */
+static void lanes_refresh(themis_sched_t *sched)
+{
+    if (!sched->policy.periodic || sched->plan == NULL)
+        themis_sched_lanes_clear(sched);
+    else
+        themis_sched_lanes_match(sched);
+}
 
 themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now)
 {
@@ -197,6 +228,7 @@ themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *
     *entry = (themis_sched_entry_t){.job = job,
                                     .slot = sched->count,
                                     .weight = -1,
+                                    .plan = {.lane = -1},
                                     .last_concurrent = now, /* it has to show that it has one request at a time */
                                     .idle_since = now,
                                     .metadata_cost = THEMIS_SCHED_SMALL_BYTES};
@@ -205,6 +237,7 @@ themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *
     themis_sched_shares_insert(sched, entry);
     if (sched->ops->join != NULL)
         sched->ops->join(sched, entry, now);
+    lanes_refresh(sched);
     return THEMIS_OK;
 }
 
@@ -227,10 +260,12 @@ void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uin
     }
     job->sched = NULL;
     free(entry);
+    lanes_refresh(sched);
 }
 
 void themis_sched_refresh(themis_sched_t *sched, uint64_t now)
 {
+    lanes_refresh(sched);
     themis_sched_shares_sort(sched);
     sched->computed = now - THEMIS_NS_PER_MS;
     themis_sched_shares_refresh(sched, now);

@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "sched/job_table.h"
+#include "sched/periodic.h"
 #include "themis/status.h"
 
 typedef struct themis_sched themis_sched_t;
@@ -78,8 +79,18 @@ themis_status_t themis_sched_set_policy(themis_sched_t *sched, const char *polic
 const char *themis_sched_policy(const themis_sched_t *sched);
 const char *themis_sched_draw(const themis_sched_t *sched);
 
+/* A plan of periodic I/O, sealed, handed over; NULL: none. It is in force while the policy is a periodic one; until
+ * there is a plan such a policy shares as its chain says. */
+void themis_sched_set_plan(themis_sched_t *sched, themis_sched_periodic_t *plan, uint64_t now);
+/* Borrowed until the next one is set; NULL: there is none. */
+const themis_sched_periodic_t *themis_sched_plan(const themis_sched_t *sched);
+/* The part of the job's bytes, 0 to 1, that was moved in its windows in the last period in which it did I/O (1 until
+ * the first one ends); negative: it has no lane in a plan that is in force. */
+double themis_sched_plan_fit(const themis_sched_t *sched, const themis_sched_job_t *job);
+
 /* A job joins before its first enqueue, and leaves when themis_sched_is_busy is 0. Changed attributes of jobs (nodes,
- * priority) take effect with themis_sched_refresh. A job whose `active` is 0 and that has no request has no share. */
+ * priority, application) take effect with themis_sched_refresh. A job whose `active` is 0 and that has no request has
+ * no share. */
 themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now);
 void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uint64_t now);
 void themis_sched_refresh(themis_sched_t *sched, uint64_t now);

@@ -3,6 +3,7 @@
 #include "sched/shares.h"
 #include <stdlib.h>
 #include <string.h>
+#include "sched/lanes.h"
 #include "util/clock.h"
 
 /* ns without requests after which an entry is taken out of the policy's tree. */
@@ -23,7 +24,9 @@ themis_status_t themis_sched_shares_reserve(themis_sched_t *sched, uint32_t jobs
         sched->sorted = sorted == NULL ? sched->sorted : sorted;
         void *identities = realloc(sched->identities, capacity * sizeof *sched->identities);
         sched->identities = identities == NULL ? sched->identities : identities;
-        if (entries == NULL || sorted == NULL || identities == NULL)
+        void *matching = realloc(sched->matching, capacity * sizeof *sched->matching);
+        sched->matching = matching == NULL ? sched->matching : matching;
+        if (entries == NULL || sorted == NULL || identities == NULL || matching == NULL)
             return THEMIS_NO_MEMORY;
         sched->capacity = capacity;
     }
@@ -35,6 +38,7 @@ void themis_sched_shares_release(themis_sched_t *sched)
     free(sched->entries);
     free(sched->sorted);
     free(sched->identities);
+    free(sched->matching);
     themis_sched_policy_tree_release(&sched->tree);
 }
 
@@ -117,13 +121,25 @@ static void set_share(themis_sched_t *sched, themis_sched_entry_t *entry, double
         themis_sched_heap_set(&sched->order, entry->slot, sched->ops->key(entry));
 }
 
-/*
- * The weights of the lambda exchange distribute among the jobs that have one what the policy gives them together here;
- * new jobs have what the policy gives them.
- */
-static void shares_compute(themis_sched_t *sched, uint64_t now)
+/* What the lambda exchange makes of the local shares: its weights distribute among the jobs that have one what the
+ * policy gives them together here. */
+typedef struct global {
+    double local, weights; /* sums over the jobs that have a weight */
+} global_t;
+
+/* New jobs, which have no weight yet, have what the policy gives them. */
+static double policy_share(const global_t *global, const themis_sched_entry_t *entry, double share)
 {
-    double local = 0, weights = 0;
+    if (entry->weight < 0 || global->weights <= 0)
+        return share;
+    double weighted = global->local * entry->weight / global->weights;
+    /* Never below a hundredth of the local share, so that no job starves because of an outdated table. */
+    return weighted > share / 100 ? weighted : share / 100;
+}
+
+/* Builds the tree of the active jobs; their shares are leaves of it, in order. */
+static const themis_sched_policy_node_t *tree_build(themis_sched_t *sched, global_t *global)
+{
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sched->count; i++)
@@ -134,22 +150,56 @@ static void shares_compute(themis_sched_t *sched, uint64_t now)
     for (uint32_t i = 0, k = 0; i < sched->count; i++) {
         const themis_sched_entry_t *entry = sched->sorted[i];
         if (entry->in_tree && entry->weight >= 0) {
-            local += leaf[k].share;
-            weights += entry->weight;
+            global->local += leaf[k].share;
+            global->weights += entry->weight;
         }
         k += entry->in_tree != 0;
     }
+    return leaf;
+}
+
+/* In their windows jobs have the plan's share; what that leaves is divided among the others as the policy would divide
+ * all. They keep a hundredth, whatever is planned. */
+typedef struct planned {
+    double scale; /* of the planned shares */
+    double rest;  /* of the others' shares */
+} planned_t;
+
+static planned_t planned_parts(const themis_sched_t *sched, const global_t *global,
+                               const themis_sched_policy_node_t *leaf)
+{
+    planned_t parts = {1, 1};
+    double planned = 0, others = 0;
+
+    for (uint32_t i = 0, k = 0; i < sched->count; i++) {
+        const themis_sched_entry_t *entry = sched->sorted[i];
+        if (!entry->in_tree)
+            continue;
+        planned += entry->plan.share;
+        if (entry->plan.share <= 0)
+            others += policy_share(global, entry, leaf[k].share);
+        k++;
+    }
+    double max = others > 0 ? 0.99 : 1;
+    if (planned > max)
+        parts.scale = max / planned;
+    if (planned > 0 && others > 0)
+        parts.rest = (1 - planned * parts.scale) / others;
+    return parts;
+}
+
+static void shares_compute(themis_sched_t *sched, uint64_t now)
+{
+    global_t global = {0, 0};
+    const themis_sched_policy_node_t *leaf = tree_build(sched, &global);
+    planned_t parts = planned_parts(sched, &global, leaf);
+
     for (uint32_t i = 0, k = 0; i < sched->count; i++) {
         themis_sched_entry_t *entry = sched->sorted[i];
         if (!entry->in_tree)
             continue;
-        double share = leaf[k++].share;
-        /* Never below a hundredth of the local share, so that no job starves because of an outdated table. */
-        if (entry->weight >= 0 && weights > 0) {
-            double global = local * entry->weight / weights;
-            share = global > share / 100 ? global : share / 100;
-        }
-        set_share(sched, entry, share);
+        double share = policy_share(&global, entry, leaf[k++].share) * parts.rest;
+        set_share(sched, entry, entry->plan.share > 0 ? entry->plan.share * parts.scale : share);
     }
     sched->stale = 0;
     sched->computed = now;
@@ -159,6 +209,8 @@ void themis_sched_shares_refresh(themis_sched_t *sched, uint64_t now)
 {
     if (now - sched->idle_checked >= IDLE_LIMIT / 4)
         remove_idle(sched, now);
+    if (sched->policy.periodic && sched->plan != NULL && themis_sched_lanes_refresh(sched, now))
+        sched->stale = 1;
     if (!sched->stale)
         return;
     if (sched->policy.levels == 0)

@@ -5,6 +5,7 @@
 #include "sched/bandwidth_limit.h"
 #include "sched/draw.h"
 #include "sched/heap.h"
+#include "sched/periodic.h"
 #include "sched/policy_tree.h"
 
 struct themis_sched {
@@ -21,9 +22,12 @@ struct themis_sched {
     themis_sched_entry_t **sorted;                  /* the same, in the policy's order */
     const themis_sched_job_identity_t **identities; /* scratch: of the entries in the tree, in that order */
     themis_sched_policy_tree_t tree;
-    int stale;             /* shares have to be computed */
-    uint64_t computed;     /* ns; when that was last done */
-    uint64_t idle_checked; /* ns; when idle entries were last looked for */
+    themis_sched_entry_t **matching; /* scratch: the entries in the order of their ids */
+    themis_sched_periodic_t *plan;   /* of periodic I/O, owned; NULL: none was given. In force if the policy says so */
+    uint64_t plan_until;             /* ns; when planned shares change next */
+    int stale;                       /* shares have to be computed */
+    uint64_t computed;               /* ns; when that was last done */
+    uint64_t idle_checked;           /* ns; when idle entries were last looked for */
 
     themis_sched_entry_t *metadata; /* utlist of the ready entries whose head is a metadata operation */
     uint64_t sequence;              /* of the last item */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/client_session.h"
+#include <stdio.h>
 #include "server/direct.h"
 #include "server/history.h"
 #include "server/peers.h"
@@ -16,6 +17,10 @@ static themis_status_t session_join_job(themis_server_t *server, themis_server_s
 
     if (status != THEMIS_OK)
         return status;
+    if (session->application && !*session->job->application) {
+        snprintf(session->job->application, sizeof session->job->application, "%s", session->application);
+        changed = 1;
+    }
     if (fresh) {
         themis_server_peers_kick(server);
         status = themis_sched_add_job(server->sched, session->job, now);
@@ -74,8 +79,12 @@ void themis_server_session_end(themis_server_t *server, themis_server_session_t 
     if (session->conn)
         themis_server_session_lose_connection(server, session);
     themis_server_direct_end_session(server, session);
-    if (session->listed)
+    if (session->durable)
+        themis_server_durable_replies_forget(server->durable_replies, session->number);
+    if (session->listed) {
+        themis_server_lock_holders_return(server->lock_holders, session->number, 0);
         themis_server_sessions_remove(server->sessions, session);
+    }
     themis_server_sessions_release(server->sessions, session);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "sched/policy.h"
+#include "server/periodic_plan.h"
 #include "server/server_config.h"
 #include "store/space.h"
 #include "util/clock.h"
@@ -98,6 +99,25 @@ static themis_status_t check_policies(const checking_t *checking, const char *me
     return THEMIS_OK;
 }
 
+static themis_status_t check_plan(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+    const themis_server_periodic_plan_clock_t clock = {0};
+    themis_sched_policy_t policy = {.periodic = 0};
+    themis_sched_periodic_t *plan = NULL;
+    char why[512];
+
+    if (themis_sched_policy_parse(config->policy, &policy, why, sizeof why) == THEMIS_OK && policy.periodic &&
+        !*config->plan)
+        return check_failed(checking, config->policy, "%s: the key plan is needed, with the file of its plan",
+                            config->policy);
+    if (*config->plan &&
+        themis_server_periodic_plan_read_file(config->plan, &clock, &plan, why, sizeof why) != THEMIS_OK)
+        return check_failed(checking, config->plan, "%s", why);
+    themis_sched_periodic_destroy(plan);
+    return THEMIS_OK;
+}
+
 /* An IPv4 address that can be listened at, or the name of a host that has one. */
 static themis_status_t check_address(const checking_t *checking, const char *member)
 {
@@ -119,7 +139,7 @@ static themis_status_t check_memory(const checking_t *checking)
     int cgroup;
     uint64_t limit = themis_util_memory_limit("", &cgroup);
 
-    if (strcmp(config->store, "arena") != 0 || *config->file || config->size <= limit)
+    if (strcmp(config->store, "arena") != 0 || *config->file || *config->directory || config->size <= limit)
         return THEMIS_OK;
     return check_failed(checking, &config->size,
                         "%llu MiB are more than the %llu MiB of memory that %s; use less, or a file",
@@ -139,6 +159,12 @@ static themis_status_t check_store(const checking_t *checking)
         return check_failed(checking, config->directory, "needed by the posix store");
     if (posix && !*config->state)
         return check_failed(checking, config->state, "needed by the posix store, so that names last as long as bytes");
+    if (!posix && *config->directory && !*config->state)
+        return check_failed(checking, config->state,
+                            "needed by an arena in a directory, so that names last as long as "
+                            "bytes");
+    if (!posix && *config->directory && *config->file)
+        return check_failed(checking, config->file, "an arena is in a directory, or in a file that does not last");
     snprintf(parent, sizeof parent, "%s", config->file);
     if (!posix && config->size > THEMIS_STORE_SPACE_MAX_BYTES)
         return check_failed(checking, &config->size, "an arena of %llu bytes is not possible: use 4 KiB to 16 TiB",
@@ -182,6 +208,8 @@ themis_status_t themis_server_config_check(themis_server_config_t *config, char 
         status = check_policies(&checking, config->policy, "");
     if (status == THEMIS_OK)
         status = check_policies(&checking, config->policies, ", ");
+    if (status == THEMIS_OK)
+        status = check_plan(&checking);
     if (status == THEMIS_OK)
         status = check_address(&checking, config->listen);
     if (status == THEMIS_OK && config->metrics_port)

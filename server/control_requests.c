@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "sched/policy.h"
 #include "server/access.h"
 #include "server/direct.h"
 #include "server/drain.h"
@@ -200,6 +201,26 @@ static void policy_serve(themis_server_request_t *request)
         themis_server_reply_send(request, status, NULL, *error ? error : NULL);
 }
 
+static void plan_serve(themis_server_request_t *request)
+{
+    themis_server_t *server = request->server;
+    const themis_sched_job_identity_t *who = &request->session->identity;
+    char policy[THEMIS_SCHED_POLICY_TEXT_BYTES], error[512] = "";
+    themis_status_t status = themis_server_access_admin(who);
+
+    if (status == THEMIS_OK) {
+        pthread_mutex_lock(&server->lock);
+        status = themis_server_policy_set_plan(server, &request->body.text.text, who, policy, error, sizeof error);
+        if (status == THEMIS_OK)
+            snprintf(server->config.policy, sizeof server->config.policy, "%s", policy);
+        pthread_mutex_unlock(&server->lock);
+    }
+    if (status == THEMIS_OK)
+        text_reply(request, strdup(policy));
+    else
+        themis_server_reply_send(request, status, NULL, *error ? error : NULL);
+}
+
 static void shutdown_serve(themis_server_request_t *request)
 {
     themis_status_t status = themis_server_access_admin(&request->session->identity);
@@ -228,6 +249,9 @@ void themis_server_control_requests_serve(themis_server_request_t *request)
         return;
     case THEMIS_OP_POLICY:
         policy_serve(request);
+        return;
+    case THEMIS_OP_PLAN:
+        plan_serve(request);
         return;
     case THEMIS_OP_SHUTDOWN:
         shutdown_serve(request);

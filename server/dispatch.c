@@ -22,6 +22,7 @@ static int must_save_reply(unsigned opcode)
     switch (opcode) {
     case THEMIS_OP_CREATE:
     case THEMIS_OP_REMOVE:
+    case THEMIS_OP_SETATTR:
     case THEMIS_OP_ENTRY_ADD:
     case THEMIS_OP_ENTRY_REMOVE:
     case THEMIS_OP_LOCK:

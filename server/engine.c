@@ -200,10 +200,33 @@ static void worker_sleep(themis_server_t *server, uint64_t wake)
     server->workers.idle_count--;
 }
 
+/* Removes the replies that were saved for sessions that have ended. The lock is released meanwhile. */
+static void ended_replies_erase(themis_server_t *server)
+{
+    uint64_t session;
+
+    while ((session = themis_server_durable_replies_next_ended(server->durable_replies))) {
+        pthread_mutex_unlock(&server->lock);
+        themis_server_durable_replies_erase(server->durable_replies, session);
+        pthread_mutex_lock(&server->lock);
+    }
+}
+
+/* Removes the records of sessions that no longer hold locks. The lock is released meanwhile. */
+static void holders_erase(themis_server_t *server)
+{
+    if (!server->holders_due)
+        return;
+    server->holders_due = 0;
+    pthread_mutex_unlock(&server->lock);
+    themis_server_lock_holders_erase(server->lock_holders);
+    pthread_mutex_lock(&server->lock);
+}
+
 /* Something waits for worker_main's end of a turn. */
 static int has_ended_parts(const themis_server_t *server)
 {
-    return server->closing || themis_server_direct_has_ended(server);
+    return server->closing || server->holders_due || themis_server_direct_has_ended(server);
 }
 
 /* Nothing to serve: polls if no other worker does, else sleeps. The lock is released meanwhile. */
@@ -252,6 +275,8 @@ static void *worker_main(void *arg)
         }
         themis_server_requests_close(server);
         themis_server_direct_release(server);
+        ended_replies_erase(server);
+        holders_erase(server);
     }
     pthread_mutex_unlock(&server->lock);
     return NULL;

@@ -222,8 +222,8 @@ int themis_server_host_check(const themis_server_config_t *config, FILE *out, FI
     int arena = strcmp(config->store, "arena") == 0;
 
     check_directory(&finding, "state", config->state, 1);
-    if (!arena)
-        check_directory(&finding, "directory", config->directory, 0);
+    if (!arena || *config->directory)
+        check_directory(&finding, "directory", config->directory, arena);
     if (arena && *config->file)
         check_file(&finding);
     check_directory(&finding, "history", config->history, 1);

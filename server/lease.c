@@ -67,6 +67,9 @@ void themis_server_lease_expire(themis_server_t *server, uint64_t now)
         else if (!session->conn && now - session->lost >= server->config.lease)
             session_expire(server, session, "lost", now - session->lost);
     }
+    if (now - server->started >= server->config.lease)
+        themis_server_durable_replies_expire(server->durable_replies);
+    server->holders_due |= themis_server_lock_holders_tick(server->lock_holders, now);
     themis_server_pending_expire(server, now);
     themis_server_locks_expire_waits(server->locks, server->config.lock_wait);
     themis_sched_job_table_expire(server->jobs, now, limit, NULL, NULL);

@@ -28,6 +28,12 @@ static int has_arena(const themis_server_config_t *config)
     return strcmp(config->store, "arena") == 0;
 }
 
+/* Does what is stored end with the server? */
+static int is_volatile(const themis_server_config_t *config)
+{
+    return has_arena(config) && !*config->directory;
+}
+
 static themis_proto_layout_t default_layout(const themis_server_config_t *config)
 {
     return (themis_proto_layout_t){
@@ -43,8 +49,6 @@ static themis_status_t tables_create(themis_server_t *server)
         status = themis_server_sessions_create(server->jobs, server->incarnation, &server->sessions);
     if (status == THEMIS_OK)
         status = themis_server_tombstones_create(&server->tombstones);
-    if (status == THEMIS_OK)
-        status = themis_server_counters_create(&server->counters);
     if (status == THEMIS_OK)
         status = themis_server_locks_create(&themis_server_lock_requests_events, server, &server->locks);
     /* there may be locks from before, and other servers that know their epochs */
@@ -71,10 +75,12 @@ static themis_status_t sched_create(themis_server_t *server)
         themis_sched_create(&options, themis_util_clock_now(), error, sizeof error, &server->sched);
     if (status != THEMIS_OK)
         themis_error("%s", error);
+    else
+        themis_server_policy_load_plan(server);
     return status;
 }
 
-/* What clients know the store by. That of an arena ends with the process. */
+/* What clients know the store by. That of an arena in memory ends with the process. */
 static themis_status_t identity_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
@@ -82,11 +88,11 @@ static themis_status_t identity_create(themis_server_t *server)
     themis_status_t status = THEMIS_OK;
 
     themis_store_identity_of_boot(&server->boot);
-    if (has_arena(config))
+    if (is_volatile(config))
         themis_store_identity_make(&server->identity);
     else
-        status = themis_store_identity_of_directories(config->state, config->directory, (uint32_t)config->index,
-                                                      &server->identity);
+        status = themis_store_identity_of_directories(config->store, config->state, config->directory,
+                                                      (uint32_t)config->index, &server->identity);
     if (status == THEMIS_OK)
         themis_info("store %s", themis_store_identity_text(&server->identity, text));
     return status;
@@ -98,6 +104,8 @@ static themis_status_t store_create(themis_server_t *server)
     themis_store_options_t options = {.type = config->store,
                                       .size = config->size,
                                       .path = has_arena(config) ? config->file : config->directory,
+                                      .directory = has_arena(config) ? config->directory : NULL,
+                                      .boot = &server->boot,
                                       .index = (uint32_t)config->index,
                                       .identity = &server->identity,
                                       .warm = config->warm,
@@ -110,13 +118,27 @@ static themis_status_t names_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
     themis_server_namespace_options_t options = {.directory = config->state,
-                                                 .fresh = has_arena(config), /* its bytes end with the server */
+                                                 .fresh = is_volatile(config), /* its bytes end with the server */
                                                  .index = (uint32_t)config->index,
-                                                 .identity = has_arena(config) ? NULL : &server->identity,
+                                                 .identity = is_volatile(config) ? NULL : &server->identity,
                                                  .servers = (uint32_t)config->count,
                                                  .layout = default_layout(config)};
 
     return themis_server_namespace_create(&options, &server->names);
+}
+
+/* What outlives the server next to the names. */
+static themis_status_t records_load(themis_server_t *server)
+{
+    themis_server_name_db_t *db = themis_server_namespace_db(server->names);
+    themis_status_t status = themis_server_counters_create(db, &server->counters);
+
+    if (status == THEMIS_OK)
+        status = themis_server_durable_replies_create(db, &server->durable_replies);
+    if (status == THEMIS_OK)
+        status = themis_server_lock_holders_create(db, server->locks, server->started + server->config.lease,
+                                                   &server->lock_holders);
+    return status;
 }
 
 /* A key that the state directory keeps is read once that is this server's, any other one before anything is made. */
@@ -183,6 +205,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   store_create,
                                                                   themis_server_direct_create,
                                                                   names_create,
+                                                                  records_load,
                                                                   capabilities_create_last,
                                                                   themis_server_slices_create,
                                                                   net_create,
@@ -229,6 +252,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     memcpy(policy, config->policy, sizeof policy);
     memcpy(draw, config->draw, sizeof draw);
     themis_server_config_reload(config, fresh, kept, sizeof kept);
+    themis_server_policy_load_plan(server);
     themis_status_t status = themis_server_policy_set(server, config->policy, NULL, error, sizeof error);
     if (status != THEMIS_OK) {
         memcpy(config->policy, policy, sizeof policy);
@@ -278,8 +302,10 @@ void themis_server_destroy(themis_server_t *server)
     themis_net_destroy(server->net);
     themis_server_direct_destroy(server);
     themis_server_sessions_destroy(server->sessions);
+    themis_server_lock_holders_destroy(server->lock_holders);
     themis_server_locks_destroy(server->locks);
     themis_server_fences_destroy(server->fences);
+    themis_server_durable_replies_destroy(server->durable_replies);
     themis_server_counters_destroy(server->counters);
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);

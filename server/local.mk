@@ -4,18 +4,18 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/beac
 	server/client_session.c server/client_session.h server/config_check.c server/control_requests.c server/control_requests.h \
 	server/counters.c server/counters.h server/cursor.c server/cursor.h server/direct.c server/direct.h \
 	server/direct_clients.c server/direct_grants.c server/direct_requests.c server/direct_requests.h \
-	server/direct_state.h server/dispatch.c server/dispatch.h server/drain.c server/drain.h server/engine.c \
+	server/direct_state.h server/dispatch.c server/dispatch.h server/drain.c server/drain.h server/durable_replies.c server/durable_replies.h server/engine.c \
 	server/engine.h server/fences.c server/fences.h server/groups.c server/groups.h server/host_check.c \
 	server/history.c server/history.h server/history_files.c \
 	server/history_files.h server/history_job.c server/history_job.h server/history_sharing.c server/history_sharing.h \
 	server/history_store.c server/history_store.h server/host_check.h server/identity.c server/identity.h \
 	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
-	server/lock_deadlock.c server/lock_requests.c server/lock_requests.h server/lock_table.c \
+	server/lock_deadlock.c server/lock_holders.c server/lock_holders.h server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
-	server/pending.c server/pending.h server/queue.c \
+	server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
 	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
 	server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
@@ -32,8 +32,8 @@ server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients \
-	test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
-	test/server/test_rights test/server/test_server_direct test/server/many_jobs
+	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
+	test/server/test_rights test/server/test_server_direct test/server/test_durable test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c
 test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
@@ -62,6 +62,12 @@ test_server_test_server_direct_SOURCES = test/server/test_server_direct.c test/s
 	test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_server_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_server_direct_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_periodic_plan_SOURCES = test/server/test_periodic_plan.c
+test_server_test_periodic_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_periodic_plan_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_durable_SOURCES = test/server/test_durable.c test/server/engine_rig.c test/server/engine_rig.h
+test_server_test_durable_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+test_server_test_durable_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_report_SOURCES = test/server/test_report.c test/sched/rig.c test/sched/rig.h
 test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
 test_server_test_report_LDADD = server/libthemis-server.la $(TEST_LIBS)

@@ -42,6 +42,7 @@ struct themis_server_locks {
     themis_server_lock_holder_t *owners;
     uint64_t held, waiting;
     uint64_t searches; /* for deadlocks, so far */
+    int grace;         /* 1: only who has held a lock before gets it */
 };
 
 /* NULL: the object has no locks. */

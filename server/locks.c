@@ -125,6 +125,13 @@ static int may_hold(themis_server_locks_t *locks, const lock_t *lock)
     return lock->waiter && !has_held_conflict(lock) && themis_server_lock_is_deadlock(lock, 1, ++locks->searches);
 }
 
+static void lock_wait(themis_server_locks_t *locks, lock_t *lock)
+{
+    DL_APPEND(lock->file->waiting, lock);
+    lock->since = themis_util_clock_now();
+    locks->waiting++;
+}
+
 /* Holds a new lock, lets it wait, or frees it. */
 static themis_status_t lock_place(themis_server_locks_t *locks, lock_t *lock)
 {
@@ -132,17 +139,32 @@ static themis_status_t lock_place(themis_server_locks_t *locks, lock_t *lock)
 
     if (is_held_already(lock)) {
         status = THEMIS_OK;
-    } else if (may_hold(locks, lock)) {
+    } else if (locks->grace && lock->waiter) {
+        lock_wait(locks, lock);
+        return THEMIS_IN_PROGRESS;
+    } else if (!locks->grace && may_hold(locks, lock)) {
         lock_hold(locks, lock);
         return THEMIS_OK;
     } else if (lock->waiter && !themis_server_lock_is_deadlock(lock, 0, ++locks->searches)) {
-        DL_APPEND(lock->file->waiting, lock);
-        lock->since = themis_util_clock_now();
-        locks->waiting++;
+        lock_wait(locks, lock);
         return THEMIS_IN_PROGRESS;
     }
     themis_server_lock_table_remove(locks, lock);
     return status;
+}
+
+/* A new lock, in no list of its file yet; NULL when memory is short. */
+static lock_t *lock_make(themis_server_locks_t *locks, uint64_t object, const themis_server_lock_range_t *range,
+                         const themis_server_lock_owner_t *owner, int exclusive)
+{
+    lock_t *lock = themis_server_lock_table_add(locks, object, owner);
+
+    if (!lock)
+        return NULL;
+    lock->begin = range->offset;
+    lock->end = range_end(range);
+    lock->exclusive = exclusive;
+    return lock;
 }
 
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
@@ -151,14 +173,15 @@ themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t 
 {
     if (range->length == 0)
         return THEMIS_OK;
-    lock_t *lock = themis_server_lock_table_add(locks, object, owner);
+    lock_t *lock = lock_make(locks, object, range, owner, exclusive);
     if (!lock)
         return THEMIS_NO_MEMORY;
-    lock->begin = range->offset;
-    lock->end = range_end(range);
-    lock->exclusive = exclusive;
     lock->waiter = waiter;
-    return lock_place(locks, lock);
+    file_t *file = lock->file;
+    themis_status_t status = lock_place(locks, lock);
+    if (status == THEMIS_LOCKED)
+        themis_server_lock_table_drop_if_empty(locks, file);
+    return status;
 }
 
 /* After locks of the file were released. */
@@ -168,7 +191,7 @@ static void file_grant_waiting(themis_server_locks_t *locks, file_t *file)
 
     DL_FOREACH_SAFE(file->waiting, lock, next)
     {
-        if (has_conflict(lock, lock))
+        if (locks->grace || has_conflict(lock, lock))
             continue;
         DL_DELETE(file->waiting, lock);
         locks->waiting--;
@@ -219,6 +242,64 @@ themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_
             status = lock_cut(locks, lock, range->offset, end);
     }
     file_grant_waiting(locks, file);
+    return status;
+}
+
+/* --- the grace period --------------------------------------------------------------------------------------------- */
+
+void themis_server_locks_begin_grace(themis_server_locks_t *locks)
+{
+    locks->grace = 1;
+}
+
+/* Those that have waited come once more, in their order, as if they were new: nothing was decided about them. */
+static void file_end_grace(themis_server_locks_t *locks, file_t *file)
+{
+    lock_t *lock, *next, *list = file->waiting;
+
+    file->waiting = NULL;
+    for (lock = list; lock; lock = next) {
+        void *waiter = lock->waiter;
+        next = lock->next;
+        locks->waiting--;
+        themis_status_t status = lock_place(locks, lock);
+        if (status != THEMIS_IN_PROGRESS)
+            locks->events->granted(locks->arg, waiter, status);
+    }
+    themis_server_lock_table_drop_if_empty(locks, file);
+}
+
+void themis_server_locks_end_grace(themis_server_locks_t *locks)
+{
+    file_t *file, *next;
+
+    if (!locks->grace)
+        return;
+    locks->grace = 0;
+    HASH_ITER(hh, locks->files, file, next)
+    {
+        file_end_grace(locks, file);
+    }
+}
+
+themis_status_t themis_server_locks_reclaim(themis_server_locks_t *locks, uint64_t object,
+                                            const themis_server_lock_range_t *range,
+                                            const themis_server_lock_owner_t *owner, int exclusive, int is_known)
+{
+    themis_status_t status = THEMIS_STALE;
+    lock_t *lock = lock_make(locks, object, range, owner, exclusive);
+
+    if (!lock)
+        return THEMIS_NO_MEMORY;
+    if (is_held_already(lock))
+        status = THEMIS_OK;
+    else if (is_known && locks->grace && !has_held_conflict(lock)) {
+        lock_hold(locks, lock);
+        return THEMIS_OK;
+    }
+    file_t *file = lock->file;
+    themis_server_lock_table_remove(locks, lock);
+    themis_server_lock_table_drop_if_empty(locks, file);
     return status;
 }
 
@@ -310,6 +391,13 @@ void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t sess
     {
         file_end_session(locks, file, session);
     }
+}
+
+void themis_server_locks_each_session(const themis_server_locks_t *locks, void (*each)(void *arg, uint64_t session),
+                                      void *arg)
+{
+    for (const owner_t *owner = locks->owners; owner; owner = owner->hh.next)
+        each(arg, owner->key.session);
 }
 
 int themis_server_locks_has_session(const themis_server_locks_t *locks, uint64_t session)

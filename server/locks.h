@@ -47,6 +47,21 @@ void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allow
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
                                          const themis_server_lock_range_t *range,
                                          const themis_server_lock_owner_t *owner, int exclusive, void *waiter);
+/*
+ * The grace period of a server that has held locks before it was started again: none is granted but to those who hold
+ * it already, or reclaim it; others wait. end_grace, or nothing, ends it.
+ */
+void themis_server_locks_begin_grace(themis_server_locks_t *locks);
+void themis_server_locks_end_grace(themis_server_locks_t *locks);
+/* Grants a lock that its owner has held before; `is_known`: the caller knows that. THEMIS_STALE: it does not, and the
+ * owner does not hold it, or another has the range. */
+themis_status_t themis_server_locks_reclaim(themis_server_locks_t *locks, uint64_t object,
+                                            const themis_server_lock_range_t *range,
+                                            const themis_server_lock_owner_t *owner, int exclusive, int is_known);
+/* Calls `each` with the session of each owner of a lock that is held or waits. */
+void themis_server_locks_each_session(const themis_server_locks_t *locks, void (*each)(void *arg, uint64_t session),
+                                      void *arg);
+
 /* Releases whatever the owner holds in the range. */
 themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_t object,
                                            const themis_server_lock_range_t *range,

@@ -296,7 +296,7 @@ static void *signals_main(void *arg)
 
 static void warn_of_loss(const themis_server_config_t *config)
 {
-    if (strcmp(config->store, "arena") == 0 && (*config->file || *config->state))
+    if (strcmp(config->store, "arena") == 0 && !*config->directory && (*config->file || *config->state))
         themis_warn("store = arena: files last only as long as this process, also with %s = %s",
                     *config->file ? "file" : "state", *config->file ? config->file : config->state);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys: 'A' path -> attributes; 'E' directory NUL name -> type of the entry; "N" -> the highest object id that may be
- * in use.
+ * in use; other letters are those of name_db.h.
  */
 #define _GNU_SOURCE
 #include "server/name_db.h"
@@ -260,26 +260,50 @@ static themis_status_t change_end(themis_server_name_db_t *db, char *error)
     return status;
 }
 
-static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length)
+/* Begins a batch with the records of a list, to be destroyed. */
+static rocksdb_writebatch_t *batch_create(const themis_server_name_db_record_t *records)
 {
-    char *error = NULL;
-    themis_status_t status = change_begin(db, FREE_TO_ADD);
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
 
-    if (status != THEMIS_OK)
-        return status;
-    rocksdb_put(db->db, db->write, key->bytes, key->length, value, length, &error);
-    return change_end(db, error);
+    for (; records; records = records->next) {
+        if (records->value)
+            rocksdb_writebatch_put(batch, records->key, records->key_length, records->value, records->value_length);
+        else
+            rocksdb_writebatch_delete(batch, records->key, records->key_length);
+    }
+    return batch;
 }
 
-static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key)
+/* Writes a batch, which is destroyed. */
+static themis_status_t batch_write(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted)
 {
     char *error = NULL;
-    themis_status_t status = change_begin(db, FREE_TO_REMOVE);
+    themis_status_t status = change_begin(db, wanted);
 
-    if (status != THEMIS_OK)
-        return status;
-    rocksdb_delete(db->db, db->write, key->bytes, key->length, &error);
-    return change_end(db, error);
+    if (status == THEMIS_OK) {
+        rocksdb_write(db->db, db->write, batch, &error);
+        status = change_end(db, error);
+    }
+    rocksdb_writebatch_destroy(batch);
+    return status;
+}
+
+static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length,
+                              const themis_server_name_db_record_t *with)
+{
+    rocksdb_writebatch_t *batch = batch_create(with);
+
+    rocksdb_writebatch_put(batch, key->bytes, key->length, value, length);
+    return batch_write(db, batch, FREE_TO_ADD);
+}
+
+static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key,
+                                 const themis_server_name_db_record_t *with)
+{
+    rocksdb_writebatch_t *batch = batch_create(with);
+
+    rocksdb_writebatch_delete(batch, key->bytes, key->length);
+    return batch_write(db, batch, FREE_TO_REMOVE);
 }
 
 /* *value is NULL if there is none, else to be freed with rocksdb_free. */
@@ -316,22 +340,23 @@ themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const the
 }
 
 themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
-                                          const themis_proto_attr_t *attr)
+                                          const themis_proto_attr_t *attr, const themis_server_name_db_record_t *with)
 {
     uint64_t words[RECORD_WORDS];
     name_key_t key;
 
     attr_key(path, &key);
     record_pack(attr, words);
-    return db_put(db, &key, words, sizeof words);
+    return db_put(db, &key, words, sizeof words, with);
 }
 
-themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path)
+themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                             const themis_server_name_db_record_t *with)
 {
     name_key_t key;
 
     attr_key(path, &key);
-    return db_delete(db, &key);
+    return db_delete(db, &key, with);
 }
 
 /* --- entries ----------------------------------------------------------------------------------------------------- */
@@ -349,24 +374,26 @@ static int entry_is(themis_server_name_db_t *db, const name_key_t *key, char typ
     return same;
 }
 
-themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry)
+themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                const themis_server_name_db_record_t *with)
 {
     char type = (char)entry->type;
     name_key_t key;
 
     entry_key(&entry->directory, &entry->name, &key);
-    themis_status_t status = db_put(db, &key, &type, 1);
+    themis_status_t status = db_put(db, &key, &type, 1, with);
     if (status == THEMIS_NO_SPACE && entry_is(db, &key, type))
         return THEMIS_OK; /* who removes a name asks for its entry first */
     return status;
 }
 
-themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry)
+themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                   const themis_server_name_db_record_t *with)
 {
     name_key_t key;
 
     entry_key(&entry->directory, &entry->name, &key);
-    return db_delete(db, &key);
+    return db_delete(db, &key, with);
 }
 
 /* An iterator at the first key from `key` on; iterator_end ends it. */
@@ -452,6 +479,57 @@ themis_status_t themis_server_name_db_list(themis_server_name_db_t *db, const th
     return iterator_end(db, at);
 }
 
+/* --- other records ------------------------------------------------------------------------------------------------ */
+
+themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const themis_server_name_db_record_t *records)
+{
+    int adds = 0;
+
+    for (const themis_server_name_db_record_t *at = records; at; at = at->next)
+        adds |= at->value != NULL;
+    return batch_write(db, batch_create(records), adds ? FREE_TO_ADD : FREE_TO_REMOVE);
+}
+
+static themis_status_t record_erase(void *arg, const themis_server_name_db_record_t *record)
+{
+    rocksdb_writebatch_delete(arg, record->key, record->key_length);
+    return THEMIS_OK;
+}
+
+/* One by one, as there are few: a range that is deleted slows down iterators that pass it. */
+themis_status_t themis_server_name_db_erase(themis_server_name_db_t *db, const void *prefix, size_t length)
+{
+    rocksdb_writebatch_t *batch = batch_create(NULL);
+    themis_status_t status = themis_server_name_db_scan(db, prefix, length, record_erase, batch);
+
+    if (status == THEMIS_OK && rocksdb_writebatch_count(batch))
+        return batch_write(db, batch, FREE_TO_REMOVE);
+    rocksdb_writebatch_destroy(batch);
+    return status;
+}
+
+themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
+                                           themis_server_name_db_each_fn each, void *arg)
+{
+    name_key_t start = {.length = length};
+    themis_server_name_db_record_t record = {0};
+    rocksdb_iterator_t *at;
+
+    memcpy(start.bytes, prefix, length);
+    themis_status_t status = iterator_begin(db, &start, &at);
+    if (status != THEMIS_OK)
+        return status;
+    for (; status == THEMIS_OK && rocksdb_iter_valid(at); rocksdb_iter_next(at)) {
+        record.key = rocksdb_iter_key(at, &record.key_length);
+        if (record.key_length < length || memcmp(record.key, prefix, length) != 0)
+            break;
+        record.value = rocksdb_iter_value(at, &record.value_length);
+        status = each(arg, &record);
+    }
+    themis_status_t read = iterator_end(db, at);
+    return status == THEMIS_OK ? read : status;
+}
+
 /* --- object ids -------------------------------------------------------------------------------------------------- */
 
 /*
@@ -469,7 +547,7 @@ static themis_status_t ids_reserve(themis_server_name_db_t *db)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
     uint64_t word = htole64(db->next_id + ID_BATCH);
-    themis_status_t status = db_put(db, &key, &word, sizeof word);
+    themis_status_t status = db_put(db, &key, &word, sizeof word, NULL);
 
     if (status == THEMIS_OK)
         db->reserved_id = db->next_id + ID_BATCH;

@@ -23,6 +23,17 @@
 typedef struct themis_server_name_db themis_server_name_db_t;
 
 /*
+ * What else the server keeps in this database. The first byte of a key tells records apart: THEMIS_SERVER_NAME_DB_*.
+ * Functions that change a name write the list `with` (NULL: nothing) in the same atomic step.
+ */
+enum { THEMIS_SERVER_NAME_DB_COUNTER = 'C', THEMIS_SERVER_NAME_DB_LOCKING = 'L', THEMIS_SERVER_NAME_DB_REPLY = 'R' };
+typedef struct themis_server_name_db_record {
+    const void *key, *value; /* value NULL: the record is removed */
+    size_t key_length, value_length;
+    const struct themis_server_name_db_record *next;
+} themis_server_name_db_record_t;
+
+/*
  * `directory` is created if it does not exist; "": in memory. `fresh`: the names are those of an
  * arena, and what an earlier arena left is removed. `index` of this server: part of the ids of objects. `identity` of
  * the store that has the objects; NULL: any. THEMIS_CONFIG:
@@ -37,17 +48,29 @@ void themis_server_name_db_close(themis_server_name_db_t *db); /* NULL is allowe
 themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                           themis_proto_attr_t *attr);
 themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
-                                          const themis_proto_attr_t *attr);
-themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path);
+                                          const themis_proto_attr_t *attr, const themis_server_name_db_record_t *with);
+themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                             const themis_server_name_db_record_t *with);
 
 /* An entry that is there already, with that type, needs no space. */
-themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
-themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry);
+themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                const themis_server_name_db_record_t *with);
+themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                   const themis_server_name_db_record_t *with);
 themis_status_t themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory,
                                                   int *any);
 /* Entries into `buffer`, which *entries borrows. */
 themis_status_t themis_server_name_db_list(themis_server_name_db_t *db, const themis_proto_readdir_t *readdir,
                                            void *buffer, size_t capacity, themis_proto_entries_t *entries);
+
+/* Writes the list in one step. */
+themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const themis_server_name_db_record_t *records);
+/* Removes all records whose keys begin with these bytes. */
+themis_status_t themis_server_name_db_erase(themis_server_name_db_t *db, const void *prefix, size_t length);
+/* Calls `each` with all such records, in order, until it fails. */
+typedef themis_status_t (*themis_server_name_db_each_fn)(void *arg, const themis_server_name_db_record_t *record);
+themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
+                                           themis_server_name_db_each_fn each, void *arg);
 
 /* An id that no object has ever had. */
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);

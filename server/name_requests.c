@@ -29,12 +29,39 @@ static themis_status_t adoption_check(const themis_server_request_t *request)
     return themis_server_access_adopt(request->server->capabilities, &request->session->identity, &create->attr);
 }
 
+/* A reply that is saved together with the change that it tells of. */
+typedef struct saving {
+    const themis_server_request_t *request;
+    int is_signed;
+    themis_server_durable_reply_t reply;
+} saving_t;
+
+static void attr_sign(saving_t *saving, themis_proto_attr_t *attr)
+{
+    const themis_server_request_t *request = saving->request;
+
+    if (!saving->is_signed)
+        themis_server_capabilities_sign(request->server->capabilities, request->session->identity.uid, attr);
+    saving->is_signed = 1;
+}
+
+static const themis_server_name_db_record_t *reply_make(void *arg, themis_proto_attr_t *attr)
+{
+    saving_t *saving = arg;
+
+    if (attr)
+        attr_sign(saving, attr);
+    return themis_server_durable_replies_record(saving->request, attr, &saving->reply);
+}
+
 void themis_server_name_requests_serve(themis_server_request_t *request)
 {
     const themis_sched_job_identity_t *who = &request->session->identity;
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
     themis_proto_body_t reply = {.attr = {0}};
+    saving_t saving = {.request = request};
+    const themis_server_namespace_with_t with = {reply_make, &saving};
 
     if (opcode == THEMIS_OP_READDIR) {
         readdir_serve(request);
@@ -42,8 +69,8 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     }
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
-        status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &reply.attr);
+        status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &reply.attr);
     if (status == THEMIS_OK && opcode != THEMIS_OP_ENTRY_ADD && opcode != THEMIS_OP_ENTRY_REMOVE)
-        themis_server_capabilities_sign(server->capabilities, who->uid, &reply.attr);
+        attr_sign(&saving, &reply.attr);
     themis_server_reply_send(request, status, &reply, NULL);
 }

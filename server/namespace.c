@@ -10,7 +10,6 @@
 #include <unistd.h>
 #include "server/access.h"
 #include "server/groups.h"
-#include "server/name_db.h"
 #include "util/clock.h"
 #include "util/hash_ring.h"
 
@@ -23,6 +22,7 @@ struct themis_server_namespace {
     themis_server_groups_t *groups;
     pthread_mutex_t locks[LOCKS];
     uint32_t servers;
+    int durable;                 /* 1: the names outlive the process */
     pthread_mutex_t layout_lock; /* of the next one */
     themis_proto_layout_t layout;
 };
@@ -83,6 +83,7 @@ themis_status_t themis_server_namespace_create(const themis_server_namespace_opt
         pthread_mutex_init(&made->locks[i], NULL);
     pthread_mutex_init(&made->layout_lock, NULL);
     made->servers = options->servers;
+    made->durable = options->directory && *options->directory && !options->fresh;
     made->layout = options->layout;
     themis_status_t status = themis_server_groups_create(&made->groups);
     if (status == THEMIS_OK)
@@ -118,6 +119,18 @@ void themis_server_namespace_set_layout(themis_server_namespace_t *names, const 
 themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names)
 {
     return themis_server_name_db_sync(names->db);
+}
+
+themis_server_name_db_t *themis_server_namespace_db(themis_server_namespace_t *names)
+{
+    return names->durable ? names->db : NULL;
+}
+
+/* What is to be written together with a change. */
+static const themis_server_name_db_record_t *records_make(const themis_server_namespace_with_t *with,
+                                                          themis_proto_attr_t *attr)
+{
+    return with ? with->make(with->arg, attr) : NULL;
 }
 
 /* --- rights ------------------------------------------------------------------------------------------------------- */
@@ -285,24 +298,25 @@ static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis
 }
 
 /* Makes the attributes of a new name, or of one that replaces `old`. */
-static themis_status_t name_put(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                const themis_proto_create_t *create, const themis_proto_attr_t *old,
-                                const parents_t *parents, themis_proto_attr_t *made)
+static themis_status_t name_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                 const themis_proto_create_t *create, const themis_proto_attr_t *old,
+                                 const parents_t *parents, themis_proto_attr_t *made)
 {
     themis_status_t status = THEMIS_OK;
 
     if (old)
         status = themis_server_access_remove(names->groups, who, old, parents->known ? &parents->nearest : NULL);
-    if (status == THEMIS_OK)
-        status = create->flags & THEMIS_PROTO_CREATE_ADOPT ? attr_adopt(names, who, create, made)
-                                                           : attr_create(names, who, create, made);
-    return status == THEMIS_OK ? themis_server_name_db_put(names->db, &create->path, made) : status;
+    if (status != THEMIS_OK)
+        return status;
+    return create->flags & THEMIS_PROTO_CREATE_ADOPT ? attr_adopt(names, who, create, made)
+                                                     : attr_create(names, who, create, made);
 }
 
 static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                   const themis_proto_create_t *create, themis_proto_attr_t *attr)
+                                   const themis_proto_create_t *create, const themis_server_namespace_with_t *with,
+                                   themis_proto_attr_t *attr)
 {
-    themis_proto_attr_t old, made = {0};
+    themis_proto_attr_t old, made = {0}, reply;
     parents_t parents;
     int keep = 0;
 
@@ -313,16 +327,20 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     if (status == THEMIS_OK && !keep)
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
-        status = name_put(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
+        status = name_make(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
     if (status != THEMIS_OK)
         return status;
-    *attr = there == THEMIS_OK ? old : made;
-    attr->fresh = there != THEMIS_OK;
+    reply = there == THEMIS_OK ? old : made;
+    reply.fresh = there != THEMIS_OK;
     /* as in POSIX, who makes a file may access it, whatever its mode */
-    rights_give(names, who, attr, attr->fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
+    rights_give(names, who, &reply, reply.fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
     if (there == THEMIS_OK && !keep) /* for its client to destroy, or to make the name what it was */
-        attr->capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, attr, THEMIS_PROTO_RIGHT_RENAME);
-    return THEMIS_OK;
+        reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, &reply, THEMIS_PROTO_RIGHT_RENAME);
+    if (!keep)
+        status = themis_server_name_db_put(names->db, &create->path, &made, records_make(with, &reply));
+    if (status == THEMIS_OK)
+        *attr = reply;
+    return status;
 }
 
 static themis_status_t check_empty(themis_server_namespace_t *names, const themis_proto_text_t *directory)
@@ -334,7 +352,8 @@ static themis_status_t check_empty(themis_server_namespace_t *names, const themi
 }
 
 static themis_status_t name_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                   const themis_proto_remove_t *remove, themis_proto_attr_t *attr)
+                                   const themis_proto_remove_t *remove, const themis_server_namespace_with_t *with,
+                                   themis_proto_attr_t *attr)
 {
     themis_proto_attr_t old;
     parents_t parents;
@@ -353,19 +372,19 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
         return status;
     if (old.type == THEMIS_PROTO_DIRECTORY)
         status = check_empty(names, &remove->path);
+    old.capability.rights = old.id ? THEMIS_PROTO_RIGHT_DESTROY : 0;
     if (status == THEMIS_OK)
-        status = themis_server_name_db_remove(names->db, &remove->path);
-    if (status != THEMIS_OK)
-        return status;
-    *attr = old;
-    attr->capability.rights = attr->id ? THEMIS_PROTO_RIGHT_DESTROY : 0;
-    return THEMIS_OK;
+        status = themis_server_name_db_remove(names->db, &remove->path, records_make(with, &old));
+    if (status == THEMIS_OK)
+        *attr = old;
+    return status;
 }
 
 static themis_status_t name_setattr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                    const themis_proto_setattr_t *set, themis_proto_attr_t *attr)
+                                    const themis_proto_setattr_t *set, const themis_server_namespace_with_t *with,
+                                    themis_proto_attr_t *attr)
 {
-    themis_proto_attr_t now;
+    themis_proto_attr_t now, reply;
     parents_t parents;
 
     themis_status_t status = name_find(names, who, &set->path, &parents, &now);
@@ -386,13 +405,13 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
     }
     if (set->mask & THEMIS_PROTO_SET_MODIFIED)
         now.modified = set->modified;
+    reply = now;
+    rights_give(names, who, &reply, set->mask & THEMIS_PROTO_SET_MODIFIED ? THEMIS_PROTO_RIGHT_TOUCH : 0);
     if (set->mask)
-        status = themis_server_name_db_put(names->db, &set->path, &now);
-    if (status != THEMIS_OK)
-        return status;
-    *attr = now;
-    rights_give(names, who, attr, set->mask & THEMIS_PROTO_SET_MODIFIED ? THEMIS_PROTO_RIGHT_TOUCH : 0);
-    return THEMIS_OK;
+        status = themis_server_name_db_put(names->db, &set->path, &now, records_make(with, &reply));
+    if (status == THEMIS_OK)
+        *attr = reply;
+    return status;
 }
 
 /* The directory exists, is one, and allows `want`. */
@@ -422,9 +441,22 @@ static themis_status_t check_entry(themis_server_namespace_t *names, const themi
                                : status;
 }
 
+static themis_status_t entry_change(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                    unsigned opcode, const themis_proto_entry_t *entry,
+                                    const themis_server_namespace_with_t *with)
+{
+    themis_status_t status = check_entry(names, who, entry);
+
+    if (status != THEMIS_OK)
+        return status;
+    return opcode == THEMIS_OP_ENTRY_ADD
+               ? themis_server_name_db_entry_put(names->db, entry, records_make(with, NULL))
+               : themis_server_name_db_entry_remove(names->db, entry, records_make(with, NULL));
+}
+
 themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                               unsigned opcode, const themis_proto_body_t *body,
-                                              themis_proto_attr_t *attr)
+                                              const themis_server_namespace_with_t *with, themis_proto_attr_t *attr)
 {
     themis_status_t status = THEMIS_OPCODE;
 
@@ -434,23 +466,17 @@ themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, 
     pthread_mutex_t *lock = path_lock(names, &body->lookup.path);
     switch (opcode) {
     case THEMIS_OP_CREATE:
-        status = name_create(names, who, &body->create, attr);
+        status = name_create(names, who, &body->create, with, attr);
         break;
     case THEMIS_OP_REMOVE:
-        status = name_remove(names, who, &body->remove, attr);
+        status = name_remove(names, who, &body->remove, with, attr);
         break;
     case THEMIS_OP_SETATTR:
-        status = name_setattr(names, who, &body->setattr, attr);
+        status = name_setattr(names, who, &body->setattr, with, attr);
         break;
     case THEMIS_OP_ENTRY_ADD:
-        status = check_entry(names, who, &body->entry);
-        if (status == THEMIS_OK)
-            status = themis_server_name_db_entry_put(names->db, &body->entry);
-        break;
     case THEMIS_OP_ENTRY_REMOVE:
-        status = check_entry(names, who, &body->entry);
-        if (status == THEMIS_OK)
-            status = themis_server_name_db_entry_remove(names->db, &body->entry);
+        status = entry_change(names, who, opcode, &body->entry, with);
         break;
     }
     pthread_mutex_unlock(lock);

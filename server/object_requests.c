@@ -75,9 +75,8 @@ themis_status_t themis_server_object_requests_find(const themis_server_request_t
 static themis_status_t object_remove(themis_server_t *server, uint64_t id)
 {
     themis_server_tombstones_add(server->tombstones, id);
-    /* a COUNTER after that is refused, with the same lock */
-    pthread_mutex_lock(&server->lock);
     themis_server_counters_forget(server->counters, id);
+    pthread_mutex_lock(&server->lock);
     themis_server_fences_forget(server->fences, id);
     pthread_mutex_unlock(&server->lock);
     themis_server_direct_begin_change(server, id);

@@ -70,6 +70,16 @@ static void put_sample(FILE *out, const char *name, const char *suffix, const th
     fprintf(out, "} %.17g\n", value);
 }
 
+static void put_fit(FILE *out, const shown_t *shown, const themis_sched_t *sched)
+{
+    static const char *const fit = "themis_job_plan_fit_ratio";
+
+    put_family(out, fit, "gauge", "Part of the bytes of the job's last period that were moved in its planned windows.");
+    for (uint32_t i = 0; i < shown->count; i++)
+        if (themis_sched_plan_fit(sched, shown->jobs[i]) >= 0)
+            put_sample(out, fit, "", shown->jobs[i], themis_sched_plan_fit(sched, shown->jobs[i]));
+}
+
 static void put_values(FILE *out, const shown_t *shown, const themis_sched_t *sched)
 {
     static const char *const share = "themis_job_share_ratio";
@@ -84,6 +94,7 @@ static void put_values(FILE *out, const shown_t *shown, const themis_sched_t *sc
     put_family(out, share, "gauge", "Part of this server that the job is due.");
     for (uint32_t i = 0; i < shown->count; i++)
         put_sample(out, share, "", shown->jobs[i], themis_sched_share(sched, shown->jobs[i]));
+    put_fit(out, shown, sched);
 }
 
 /* Buckets from 1 us to about 17 s, every second power of two: finer ones cost Prometheus more than they tell. */

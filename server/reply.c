@@ -10,15 +10,29 @@ typedef struct reply {
     size_t length;
 } reply_t;
 
+static themis_proto_header_t header_make(const themis_proto_header_t *request, themis_status_t status)
+{
+    return (themis_proto_header_t){.version = THEMIS_PROTO_VERSION,
+                                   .kind = THEMIS_PROTO_REPLY,
+                                   .opcode = request->opcode,
+                                   .id = request->id,
+                                   .status = status};
+}
+
+themis_status_t themis_server_reply_encode(const themis_proto_header_t *request, const void *body, void *out,
+                                           size_t capacity, size_t *length)
+{
+    static const themis_proto_none_t none;
+    const themis_proto_header_t header = header_make(request, THEMIS_OK);
+
+    return themis_proto_encode(&header, body ? body : &none, out, capacity, length);
+}
+
 static themis_status_t reply_encode(reply_t *reply, const themis_proto_header_t *request, themis_status_t status,
                                     const void *body, const char *text)
 {
     static const themis_proto_none_t none;
-    const themis_proto_header_t header = {.version = THEMIS_PROTO_VERSION,
-                                          .kind = THEMIS_PROTO_REPLY,
-                                          .opcode = request->opcode,
-                                          .id = request->id,
-                                          .status = status};
+    const themis_proto_header_t header = header_make(request, status);
     themis_proto_text_body_t failure;
 
     if (status < 0) {

@@ -11,6 +11,9 @@
  * reply that says so is sent instead. */
 void themis_server_reply_send(themis_server_request_t *request, themis_status_t status, const void *body,
                               const char *text);
+/* Encodes the reply of a success as it is sent. */
+themis_status_t themis_server_reply_encode(const themis_proto_header_t *request, const void *body, void *out,
+                                           size_t capacity, size_t *length);
 /* Sends a reply that no session saves, with a file descriptor, which stays the caller's, to a client on this host. */
 void themis_server_reply_send_descriptor(themis_server_request_t *request, const void *body, int fd);
 /* Sends a reply that no session saves: to HELLO, and to messages that did not become a request. */

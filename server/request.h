@@ -61,7 +61,7 @@ typedef struct themis_server_request {
     themis_net_conn_t *conn;                   /* that it came by; a reference */
     uint32_t epoch;                            /* of the session, when it came */
     struct themis_server_request *next, *prev; /* of one list at a time */
-    int saves_reply;                           /* 1: the session keeps the reply for a replay */
+    int saves_reply;                           /* where the session keeps the reply for a replay; 0: nowhere */
     themis_server_slice_t slice;               /* while it is being served */
     themis_status_t status;                    /* of the transfer that has ended, or of the lock */
     /* READ and WRITE, in all slices */

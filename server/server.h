@@ -7,7 +7,7 @@
  *          direct_requests
  *       -> reply
  *
- * One mutex (`lock`) guards the job table, the scheduler, the sessions, locks, counters and the lists of requests. It
+ * One mutex (`lock`) guards the job table, the scheduler, the sessions, locks and the lists of requests. It
  * is held for bookkeeping only: never while bytes move, or the store or the namespace is called. The only message that
  * is sent under it is a saved reply (dispatch.c). Members without another note are guarded by it, or do not change
  * while the server runs.
@@ -22,7 +22,9 @@
 #include "sched/sched.h"
 #include "server/capabilities.h"
 #include "server/counters.h"
+#include "server/durable_replies.h"
 #include "server/fences.h"
+#include "server/lock_holders.h"
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/server_config.h"
@@ -92,6 +94,7 @@ typedef struct themis_server {
     themis_store_t *store;
     themis_server_namespace_t *names;
     themis_server_tombstones_t *tombstones;
+    themis_server_counters_t *counters;
     themis_server_capabilities_t *capabilities;
     struct themis_server_peers *peers; /* NULL: a single server */
     struct themis_server_monitoring *monitoring;
@@ -104,9 +107,11 @@ typedef struct themis_server {
     struct themis_server_request *closing; /* list: ended requests whose objects are still open */
     themis_server_sessions_t *sessions;
     themis_server_locks_t *locks;
+    themis_server_lock_holders_t *lock_holders;
+    int holders_due; /* 1: records of lock_holders are to be removed */
     themis_server_fences_t *fences;
     struct themis_server_direct *direct;
-    themis_server_counters_t *counters;
+    themis_server_durable_replies_t *durable_replies;
     themis_server_discarded_t unauthenticated; /* messages by connections without a session */
     themis_server_pending_t pending;
     themis_server_workers_t workers;

@@ -45,6 +45,7 @@ typedef struct themis_server_config {
     char policy[1025];
     char
         policies[THEMIS_SERVER_CONFIG_TEXT]; /* that a job may request: names separated by commas; "any"; empty: none */
+    char plan[THEMIS_SERVER_CONFIG_TEXT];    /* file with a plan of periodic I/O; empty: none */
     char draw[16];
     uint64_t quantum, store_bandwidth;
     uint64_t lambda, heartbeat; /* ns */

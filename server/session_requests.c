@@ -30,13 +30,16 @@ static themis_status_t session_create(themis_server_t *server, const themis_prot
     made->role = hello->role;
     made->application = text_copy(&hello->application);
     made->project = text_copy(&hello->project);
+    themis_server_durable_replies_take(server->durable_replies, made->number, identity->uid, &made->replies);
+    made->durable = made->replies.next != 0;
     made->host = XXH3_64bits(hello->host.bytes ? hello->host.bytes : "", hello->host.length);
     status = themis_server_session_touch(server, made);
     if (status == THEMIS_OK && made->role == THEMIS_SERVER_ROLE_SERVER)
         status = themis_server_access_admin(identity);
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK) {
+        themis_server_lock_holders_return(server->lock_holders, made->number, hello->locks);
         *session = made;
-    else
+    } else
         themis_server_sessions_remove(server->sessions, made);
     return status;
 }

@@ -66,7 +66,8 @@ typedef struct themis_server_session {
     uint32_t unlocks;                           /* locks granted, less the UNLOCKs that bypassed the queues */
     struct themis_server_direct_client *direct; /* NULL: it has had no direct access */
     themis_server_saved_replies_t replies;
-    UT_hash_handle hh; /* by number; hh.next is the next one in the table */
+    _Atomic int durable; /* 1: some of them outlive the server (durable_replies.h) */
+    UT_hash_handle hh;   /* by number; hh.next is the next one in the table */
 } themis_server_session_t;
 
 typedef struct themis_server_sessions themis_server_sessions_t;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "store/arena_direct.h"
+#include "store/arena_durable.h"
 #include "store/arena_object.h"
 #include "store/arena_shadow.h"
 #include "util/clock.h"
@@ -21,26 +22,25 @@ typedef themis_store_arena_t arena_t;
 
 static shard_t *shard_of(arena_t *arena, uint64_t id)
 {
-    return &arena->shards[(id * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+    return themis_store_arena_shard(arena, id);
 }
 
-static object_t *object_create(shard_t *shard, uint64_t id, uint32_t owner)
+static themis_status_t object_create(arena_t *arena, shard_t *shard, uint64_t id, uint32_t owner, object_t **result)
 {
-    object_t *object = calloc(1, sizeof *object);
+    object_t *object = themis_store_arena_object_create(shard, id, owner);
 
     if (!object)
-        return NULL;
-    object->id = id;
-    object->extents.owner = owner;
-    object->references = 1;
+        return THEMIS_NO_MEMORY;
     object->modified = themis_util_clock_wall();
-    pthread_mutex_init(&object->lock, NULL);
-    HASH_ADD(hh, shard->objects, id, sizeof id, object);
-    if (object->hh.tbl)
-        return object;
+    themis_status_t status = themis_store_arena_durable_create(arena, object);
+    if (status == THEMIS_OK) {
+        *result = object;
+        return status;
+    }
+    HASH_DELETE(hh, shard->objects, object);
     pthread_mutex_destroy(&object->lock);
-    free(object); /* no memory for the table */
-    return NULL;
+    free(object);
+    return status;
 }
 
 static void object_free(arena_t *arena, object_t *object)
@@ -60,8 +60,7 @@ static themis_status_t arena_open(themis_store_t *store, uint64_t id, int create
     HASH_FIND(hh, shard->objects, &id, sizeof id, object);
     themis_status_t status = object ? THEMIS_OK : THEMIS_NO_ENTRY;
     if (!object && create) {
-        object = object_create(shard, id, owner);
-        status = object ? THEMIS_OK : THEMIS_NO_MEMORY;
+        status = object_create((arena_t *)store, shard, id, owner, &object);
     }
     if (object) {
         object->references++;
@@ -90,13 +89,14 @@ static themis_status_t arena_remove(themis_store_t *store, uint64_t id)
 
     pthread_mutex_lock(&shard->lock);
     HASH_FIND(hh, shard->objects, &id, sizeof id, object);
-    if (object) {
+    themis_status_t status = object ? themis_store_arena_durable_remove((arena_t *)store, object) : THEMIS_OK;
+    if (object && status == THEMIS_OK) {
         HASH_DELETE(hh, shard->objects, object);
     }
     pthread_mutex_unlock(&shard->lock);
-    if (object)
+    if (object && status == THEMIS_OK)
         arena_close(store, object);
-    return THEMIS_OK;
+    return status;
 }
 
 /* --- windows ----------------------------------------------------------------------------------------------------- */
@@ -258,11 +258,17 @@ static void cut_extents(themis_store_window_t *window)
 static themis_status_t arena_prepare(themis_store_t *store, themis_store_window_t *window)
 {
     object_t *object = window->object;
-    themis_status_t status = THEMIS_OK;
+    themis_status_t status =
+        window->direction == THEMIS_WRITE ? themis_store_arena_durable_admit((arena_t *)store) : THEMIS_OK;
     uint32_t hint = 0;
     int full = 0;
 
+    if (status != THEMIS_OK)
+        return status;
+
     pthread_mutex_lock(&object->lock);
+    if (window->direction == THEMIS_WRITE)
+        themis_store_arena_durable_clear_tail((arena_t *)store, object);
     for (size_t i = 0; i < window->extent_count && status == THEMIS_OK && !full; i++)
         status = prepare_extent((arena_t *)store, window, &window->extents[i], &hint, &full);
     if (window->bytes) {
@@ -352,7 +358,10 @@ static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t
     arena_t *arena = (arena_t *)store;
     object_t *object = window->object;
     int ok = moved == THEMIS_OK;
+    themis_status_t status = THEMIS_OK;
 
+    if (window->direction == THEMIS_WRITE)
+        themis_store_arena_durable_note(arena, window);
     pthread_mutex_lock(&object->lock);
     if (window->direction == THEMIS_WRITE) {
         /* A truncation that came between: the write is treated as if it came before. */
@@ -361,11 +370,12 @@ static themis_status_t arena_finish(themis_store_t *store, themis_store_window_t
         if (ok && (limit != UINT64_MAX || window->shadowed))
             window_carry(arena, window, limit);
         themis_store_arena_object_raise(object, ok && limit == UINT64_MAX ? window_end(window) : 0);
+        status = themis_store_arena_durable_flush(arena, object);
     }
     object->windows--;
     themis_store_arena_object_collect(arena, object);
     pthread_mutex_unlock(&object->lock);
-    return moved;
+    return ok ? status : moved;
 }
 
 /* --- whole objects ----------------------------------------------------------------------------------------------- */
@@ -379,11 +389,14 @@ static themis_status_t object_cut(const arena_t *arena, object_t *object, uint64
 
     if (status == THEMIS_OK && (object->cell || object->detached)) /* somebody holds a pin */
         status = themis_store_arena_extents_replace(&object->extents, arena->space, size);
+    if (status == THEMIS_OK) {
+        themis_store_arena_object_detach_cell(object);
+        status = themis_store_arena_durable_cut(arena, object, size);
+    }
     if (status != THEMIS_OK) {
         free(cut);
         return status;
     }
-    themis_store_arena_object_detach_cell(object);
     themis_store_arena_extents_cut(&object->extents, arena->space, size);
     themis_store_arena_shadow_cut(arena, object, size);
     object->generation++;
@@ -400,12 +413,14 @@ static themis_status_t arena_truncate(themis_store_t *store, object_t *object, u
     themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&object->lock);
+    themis_store_arena_durable_clear_tail(arena, object);
     themis_store_arena_object_fold(object);
     if (size < object->end || size < themis_store_arena_extents_end(&object->extents))
         status = object_cut(arena, object, size);
     if (status == THEMIS_OK) {
         object->end = size;
         themis_store_arena_object_raise(object, size);
+        status = themis_store_arena_durable_flush(arena, object);
         themis_store_arena_object_collect(arena, object);
     }
     pthread_mutex_unlock(&object->lock);
@@ -415,12 +430,14 @@ static themis_status_t arena_truncate(themis_store_t *store, object_t *object, u
 /* On failure nothing has changed. */
 static themis_status_t arena_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
-    themis_store_space_t *space = ((arena_t *)store)->space;
+    const arena_t *arena = (arena_t *)store;
+    themis_store_space_t *space = arena->space;
     uint64_t at = range->offset, end = range->offset + range->length;
-    themis_status_t status = THEMIS_OK;
+    themis_status_t status = themis_store_arena_durable_admit(arena);
     uint32_t index = 0;
 
     pthread_mutex_lock(&object->lock);
+    themis_store_arena_durable_clear_tail(arena, object);
     while (at < end && status == THEMIS_OK) {
         uint64_t part_end = end;
         if (themis_store_arena_object_extent(object, at, &index, &part_end))
@@ -431,6 +448,8 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
     themis_store_arena_extents_reserved(&object->extents, space, status == THEMIS_OK);
     if (status == THEMIS_OK && object->end < end)
         themis_store_arena_object_raise(object, end);
+    if (status == THEMIS_OK)
+        status = themis_store_arena_durable_flush(arena, object);
     pthread_mutex_unlock(&object->lock);
     return status;
 }
@@ -449,8 +468,10 @@ static themis_status_t arena_set_modified(themis_store_t *store, object_t *objec
 {
     pthread_mutex_lock(&object->lock);
     themis_store_arena_object_set_modified(object, modified);
+    themis_store_arena_durable_touch(object);
+    themis_status_t status = themis_store_arena_durable_flush((const arena_t *)store, object);
     pthread_mutex_unlock(&object->lock);
-    return THEMIS_OK;
+    return status;
 }
 
 /* With the object's lock held, as extents must not change. Without a sync the kernel writes a mapped file some time. */
@@ -459,6 +480,8 @@ static themis_status_t arena_sync(themis_store_t *store, object_t *object)
     arena_t *arena = (arena_t *)store;
     themis_status_t status = THEMIS_OK;
 
+    if (arena->log)
+        return themis_store_arena_durable_sync(arena, object);
     if (!arena->mapped_file)
         return THEMIS_OK;
     pthread_mutex_lock(&object->lock);
@@ -491,6 +514,7 @@ static void arena_destroy(themis_store_t *store)
     arena_t *arena = (arena_t *)store;
     object_t *object, *next;
 
+    themis_store_arena_durable_stop(arena);
     for (int i = 0; i < SHARDS; i++) {
         HASH_ITER(hh, arena->shards[i].objects, object, next)
         {
@@ -500,6 +524,7 @@ static void arena_destroy(themis_store_t *store)
         pthread_mutex_destroy(&arena->shards[i].lock);
     }
     themis_store_space_destroy(arena->space);
+    themis_store_arena_durable_destroy(arena);
     if (arena->zeros)
         munmap(arena->zeros, ZEROS);
     free(arena);
@@ -533,14 +558,18 @@ themis_status_t themis_store_arena_create(const themis_store_options_t *options,
     if (!arena)
         return THEMIS_NO_MEMORY;
     arena->base.ops = &arena_ops;
+    arena->directory = arena->lock_fd = -1;
+    pthread_mutex_init(&arena->blocks_lock, NULL);
     arena->mapped_file = options->path && *options->path;
     for (int i = 0; i < SHARDS; i++)
         pthread_mutex_init(&arena->shards[i].lock, NULL);
     void *zeros = mmap(NULL, ZEROS, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     themis_status_t status = zeros == MAP_FAILED ? THEMIS_NO_MEMORY : THEMIS_OK;
     arena->zeros = zeros == MAP_FAILED ? NULL : zeros;
-    if (status == THEMIS_OK)
-        status = themis_store_space_create(options, &arena->space);
+    if (status == THEMIS_OK && options->directory && *options->directory)
+        status = themis_store_arena_durable_start(arena, options);
+    else if (status == THEMIS_OK)
+        status = themis_store_space_create(options, NULL, -1, &arena->space);
     if (status != THEMIS_OK) {
         arena_destroy(&arena->base);
         return status;

@@ -2,6 +2,7 @@
 #include "store/arena_direct.h"
 #include <stdlib.h>
 #include <string.h>
+#include "store/arena_durable.h"
 #include "store/arena_object.h"
 #include "util/min.h"
 
@@ -50,11 +51,16 @@ themis_status_t themis_store_arena_direct_block_allocate(themis_store_t *store, 
     themis_store_space_t *space = ((themis_store_arena_t *)store)->space;
     uint32_t unit;
 
-    if (uid == THEMIS_STORE_COMMON)
+    if (!themis_store_space_passes_on(space, uid))
         return THEMIS_UNSUPPORTED;
     themis_status_t status = block_get(space, uid, BLOCK_ORDER, &unit, location);
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_store_arena_durable_block((themis_store_arena_t *)store, unit, 1);
     if (status == THEMIS_OK)
         *address = themis_store_space_address(space, unit);
+    else
+        themis_store_space_free(space, unit, BLOCK_ORDER);
     return status;
 }
 
@@ -62,7 +68,10 @@ void themis_store_arena_direct_block_free(themis_store_t *store, void *address)
 {
     themis_store_space_t *space = ((themis_store_arena_t *)store)->space;
 
-    themis_store_space_free(space, themis_store_space_unit(space, address), BLOCK_ORDER);
+    uint32_t unit = themis_store_space_unit(space, address);
+
+    if (themis_store_arena_durable_block((themis_store_arena_t *)store, unit, 0) == THEMIS_OK)
+        themis_store_space_free(space, unit, BLOCK_ORDER); /* else the log still has it */
 }
 
 themis_status_t themis_store_arena_direct_segment(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd,
@@ -88,19 +97,24 @@ static themis_status_t cell_create(themis_store_space_t *space, object_t *object
     atomic_store(&cell->shared->end, object->end);
     atomic_store(&cell->shared->modified, object->modified);
     object->cell = cell;
+    object->changes.cell = 1;
     return THEMIS_OK;
 }
 
 themis_status_t themis_store_arena_direct_pin(themis_store_t *store, object_t *object, uint32_t uid,
                                               themis_store_location_t *cell)
 {
-    themis_status_t status = THEMIS_OK;
+    themis_store_arena_t *arena = (themis_store_arena_t *)store;
+    themis_status_t status = themis_store_arena_durable_admit(arena);
 
-    if (uid == THEMIS_STORE_COMMON || object->extents.owner != uid)
+    if (!themis_store_space_passes_on(arena->space, uid) || object->extents.owner != uid)
         return THEMIS_UNSUPPORTED;
     pthread_mutex_lock(&object->lock);
-    if (!object->cell)
-        status = cell_create(((themis_store_arena_t *)store)->space, object);
+    themis_store_arena_durable_clear_tail(arena, object);
+    if (status == THEMIS_OK && !object->cell)
+        status = cell_create(arena->space, object);
+    if (status == THEMIS_OK)
+        status = themis_store_arena_durable_flush(arena, object);
     if (status == THEMIS_OK) {
         object->cell->pins++;
         *cell = object->cell->location;
@@ -244,13 +258,17 @@ themis_status_t themis_store_arena_direct_map(themis_store_t *store, object_t *o
     int allocates = flags & THEMIS_STORE_MAP_ALLOCATE;
     const themis_store_extent_t part = {range->offset,
                                         allocates ? themis_util_min(range->length, CALL_BYTES) : range->length};
-    themis_status_t status = THEMIS_OK;
+    themis_status_t status = allocates ? themis_store_arena_durable_admit(arena) : THEMIS_OK;
     int touched = 0;
 
     pthread_mutex_lock(&object->lock);
-    if (allocates)
+    if (allocates && status == THEMIS_OK)
         status = holes_fill(arena, object, part.offset, part.offset + part.length);
     *count = extents_map(arena, object, &part, flags, mapped, capacity, &touched);
+    /* before anybody writes to them */
+    themis_status_t flushed = themis_store_arena_durable_flush(arena, object);
     pthread_mutex_unlock(&object->lock);
+    if (flushed != THEMIS_OK)
+        return flushed;
     return touched ? THEMIS_OK : status;
 }

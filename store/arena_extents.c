@@ -2,6 +2,7 @@
 #include "store/arena_extents.h"
 #include <stdlib.h>
 #include <string.h>
+#include "store/space_durable.h"
 
 enum { GROWTH_SHIFT = 2 /* a new extent is at most a quarter of what the object has */ };
 
@@ -59,6 +60,58 @@ static int extents_reserve(themis_store_arena_extents_t *extents, uint32_t count
     return 1;
 }
 
+/* --- what the log does not say yet -------------------------------------------------------------------------------- */
+
+static void extent_change(themis_store_arena_extent_t *extent)
+{
+    if (extent->is_changed)
+        return;
+    extent->is_changed = 1;
+    extent->changed = extent->changes->extents;
+    extent->changes->extents = extent;
+}
+
+void themis_store_arena_extent_note(themis_store_arena_extent_t *extent, uint32_t page)
+{
+    if (extent->changed_first == extent->changed_end) {
+        extent->changed_first = page;
+        extent->changed_end = page + 1;
+    } else if (page < extent->changed_first) {
+        extent->changed_first = page;
+    } else if (page >= extent->changed_end) {
+        extent->changed_end = page + 1;
+    }
+    extent_change(extent);
+}
+
+/* The extent has become one of the object's. */
+static void extent_adopt(themis_store_arena_extents_t *extents, themis_store_arena_extent_t *extent)
+{
+    if (!extents->changes)
+        return;
+    extent->changes = extents->changes;
+    extent->is_new = 1;
+    extent->changed_first = 0;
+    extent->changed_end = extent->pages;
+    extent_change(extent);
+}
+
+/* It is none any more. */
+static void extent_abandon(themis_store_arena_extent_t *extent)
+{
+    if (!extent->changes)
+        return;
+    for (themis_store_arena_extent_t **at = &extent->changes->extents; *at; at = &(*at)->changed)
+        if (*at == extent) {
+            *at = extent->changed;
+            break;
+        }
+    extent->is_changed = 0;
+    extent->changes = NULL;
+}
+
+/* --- extents ------------------------------------------------------------------------------------------------------ */
+
 /* An extent of `order` or lower at `index`, from `start` on. */
 static themis_status_t extent_insert(themis_store_arena_extents_t *extents, themis_store_space_t *space, uint32_t index,
                                      uint64_t start, unsigned order, int populate)
@@ -82,6 +135,8 @@ static themis_status_t extent_insert(themis_store_arena_extents_t *extents, them
     for (uint32_t page = 0; page < extent->pages; page++)
         if (themis_store_space_is_fresh(space, unit + page))
             themis_store_arena_extent_make_valid(extent, page);
+    if (populate)
+        extent_adopt(extents, extent);
     memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
     extents->extent[index] = extent;
     extents->count++;
@@ -123,32 +178,38 @@ static int page_begin_clearing(themis_store_arena_extent_t *extent, uint32_t pag
     return 0;
 }
 
+/* Its bytes have changed. */
+static void extent_touch(themis_store_space_t *space, const themis_store_arena_extent_t *extent)
+{
+    themis_store_space_durable_note(space, themis_store_arena_extent_page(space, extent, 0));
+}
+
 /* Pages [first, end), which have begun clearing. */
-static void pages_clear(const themis_store_space_t *space, themis_store_arena_extent_t *extent, uint32_t first,
-                        uint32_t end)
+static void pages_clear(themis_store_space_t *space, themis_store_arena_extent_t *extent, uint32_t first, uint32_t end)
 {
     memset(themis_store_arena_extent_page(space, extent, first), 0, (size_t)(end - first) * THEMIS_STORE_ARENA_PAGE);
+    extent_touch(space, extent);
     for (uint32_t page = first; page < end; page++)
         themis_store_arena_extent_make_valid(extent, page);
 }
 
-void themis_store_arena_extent_clear(const themis_store_space_t *space, themis_store_arena_extent_t *extent,
-                                     uint32_t page)
+void themis_store_arena_extent_clear(themis_store_space_t *space, themis_store_arena_extent_t *extent, uint32_t page)
 {
     if (page_begin_clearing(extent, page))
         pages_clear(space, extent, page, page + 1);
 }
 
-void themis_store_arena_extent_keep(const themis_store_space_t *space, themis_store_arena_extent_t *extent,
-                                    uint32_t page, uint32_t kept)
+void themis_store_arena_extent_keep(themis_store_space_t *space, themis_store_arena_extent_t *extent, uint32_t page,
+                                    uint32_t kept)
 {
     if (!page_begin_clearing(extent, page))
         return;
     memset(themis_store_arena_extent_page(space, extent, page) + kept, 0, THEMIS_STORE_ARENA_PAGE - kept);
+    extent_touch(space, extent);
     themis_store_arena_extent_make_valid(extent, page);
 }
 
-int themis_store_arena_extent_complete(const themis_store_space_t *space, themis_store_arena_extent_t *extent)
+int themis_store_arena_extent_complete(themis_store_space_t *space, themis_store_arena_extent_t *extent)
 {
     if (extent->valid == extent->pages)
         return 1;
@@ -169,6 +230,10 @@ void themis_store_arena_extent_share(themis_store_arena_extent_t *extent, const 
     extent->shared = (_Atomic uint8_t *)themis_store_space_address(space, unit);
     extent->shared_unit = unit;
     extent->shared_at = *location;
+    if (extent->changes) {
+        extent->is_new_shared = 1;
+        extent_change(extent);
+    }
     for (uint32_t page = 0; page < extent->pages; page++)
         if (extent->state[page] & THEMIS_STORE_ARENA_VALID)
             atomic_store(&extent->shared[page], THEMIS_UTIL_DIRECT_PAGE_VALID);
@@ -202,6 +267,8 @@ void themis_store_arena_extents_reserved(themis_store_arena_extents_t *extents, 
             extent_free(space, extent);
             continue;
         }
+        if (extent->reserved)
+            extent_adopt(extents, extent);
         extent->reserved = 0;
         extents->extent[count++] = extent;
     }
@@ -218,19 +285,22 @@ void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, t
 
 static void extent_retire(themis_store_arena_extents_t *extents, themis_store_arena_extent_t *extent)
 {
+    extent_abandon(extent);
     extents->allocated -= (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
     extent->next = extents->retired;
     extents->retired = extent;
 }
 
 /* Discards the bytes of an extent from `offset` on, which lies inside it. */
-static void extent_cut(const themis_store_space_t *space, themis_store_arena_extent_t *extent, uint64_t offset)
+static void extent_cut(themis_store_space_t *space, themis_store_arena_extent_t *extent, uint64_t offset)
 {
     uint32_t page = (uint32_t)((offset - extent->offset) / THEMIS_STORE_ARENA_PAGE);
     uint64_t inside = offset % THEMIS_STORE_ARENA_PAGE;
 
-    if (inside && themis_store_arena_extent_is_valid(extent, page))
+    if (inside && themis_store_arena_extent_is_valid(extent, page)) {
         memset(themis_store_arena_extent_page(space, extent, page) + inside, 0, THEMIS_STORE_ARENA_PAGE - inside);
+        extent_touch(space, extent);
+    }
     for (page += inside != 0; page < extent->pages; page++)
         if (themis_store_arena_extent_is_valid(extent, page)) {
             extent->state[page] &= ~THEMIS_STORE_ARENA_VALID;
@@ -240,8 +310,7 @@ static void extent_cut(const themis_store_space_t *space, themis_store_arena_ext
         }
 }
 
-void themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, const themis_store_space_t *space,
-                                    uint64_t size)
+void themis_store_arena_extents_cut(themis_store_arena_extents_t *extents, themis_store_space_t *space, uint64_t size)
 {
     uint32_t index = themis_store_arena_extents_find(extents, size, 0);
 
@@ -268,8 +337,7 @@ static themis_status_t extents_make(themis_store_arena_extents_t *made, themis_s
     return status;
 }
 
-static void extent_copy(const themis_store_space_t *space, themis_store_arena_extent_t *from,
-                        themis_store_arena_extent_t *to)
+static void extent_copy(themis_store_space_t *space, themis_store_arena_extent_t *from, themis_store_arena_extent_t *to)
 {
     uint32_t skipped = (uint32_t)((to->offset - from->offset) / THEMIS_STORE_ARENA_PAGE);
 
@@ -279,6 +347,7 @@ static void extent_copy(const themis_store_space_t *space, themis_store_arena_ex
                    themis_store_arena_extent_page(space, from, skipped + page), THEMIS_STORE_ARENA_PAGE);
             themis_store_arena_extent_make_valid(to, page);
         }
+    extent_touch(space, to);
 }
 
 /* Puts `other` in the place of the extent at `index`; there is room. */
@@ -311,7 +380,75 @@ themis_status_t themis_store_arena_extents_replace(themis_store_arena_extents_t 
     for (uint32_t i = 0; i < made.count; i++)
         extent_copy(space, old, made.extent[i]);
     extents_splice(extents, index, &made);
+    for (uint32_t i = 0; i < made.count; i++)
+        extent_adopt(extents, made.extent[i]);
+    if (extents->changes) {
+        extents->changes->has_dropped = 1;
+        extents->changes->dropped = old->offset;
+    }
     extent_retire(extents, old);
     free(made.extent);
     return THEMIS_OK;
+}
+
+/* --- recovery -------------------------------------------------------------------------------------------------------
+ */
+
+void themis_store_arena_extent_unshare(themis_store_arena_extent_t *extent)
+{
+    extent->shared = NULL;
+    extent->shared_unit = UINT32_MAX;
+    extent->is_new_shared = 1;
+    extent_change(extent);
+}
+
+themis_status_t themis_store_arena_extents_restore(themis_store_arena_extents_t *extents, uint64_t offset,
+                                                   uint32_t unit, unsigned order, int valid)
+{
+    uint32_t index = themis_store_arena_extents_find(extents, offset, extents->count ? extents->count - 1 : 0);
+
+    if (order > THEMIS_STORE_SPACE_MAX_ORDER || offset % THEMIS_STORE_ARENA_PAGE || offset > INT64_MAX)
+        return THEMIS_CORRUPT;
+    uint64_t end = offset + ((uint64_t)THEMIS_STORE_ARENA_PAGE << order);
+    if (index < extents->count && extents->extent[index]->offset < end)
+        return THEMIS_CORRUPT;
+    if (!extents_reserve(extents, extents->count + 1))
+        return THEMIS_NO_MEMORY;
+    themis_store_arena_extent_t *extent = calloc(1, sizeof *extent + (sizeof *extent->state << order));
+    if (!extent)
+        return THEMIS_NO_MEMORY;
+    *extent = (themis_store_arena_extent_t){.offset = offset,
+                                            .unit = unit,
+                                            .pages = UINT32_C(1) << order,
+                                            .order = (uint8_t)order,
+                                            .shared_unit = UINT32_MAX,
+                                            .changes = extents->changes};
+    for (uint32_t page = 0; valid && page < extent->pages; page++)
+        extent->state[page] = THEMIS_STORE_ARENA_VALID;
+    extent->valid = valid ? extent->pages : 0;
+    memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
+    extents->extent[index] = extent;
+    extents->count++;
+    extents->allocated += end - offset;
+    return THEMIS_OK;
+}
+
+void themis_store_arena_extents_forget(themis_store_arena_extents_t *extents, uint64_t size)
+{
+    uint32_t index = themis_store_arena_extents_find(extents, size, 0);
+
+    if (index < extents->count && extents->extent[index]->offset < size) {
+        themis_store_arena_extent_t *extent = extents->extent[index++];
+        uint64_t kept = size - extent->offset;
+        for (uint64_t page = (kept + THEMIS_STORE_ARENA_PAGE - 1) / THEMIS_STORE_ARENA_PAGE; page < extent->pages;
+             page++) {
+            extent->valid -= extent->state[page] >> 31;
+            extent->state[page] &= ~THEMIS_STORE_ARENA_VALID;
+        }
+    }
+    for (uint32_t i = index; i < extents->count; i++) {
+        extents->allocated -= (uint64_t)extents->extent[i]->pages * THEMIS_STORE_ARENA_PAGE;
+        free(extents->extent[i]);
+    }
+    extents->count = index;
 }

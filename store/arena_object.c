@@ -1,9 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/arena_object.h"
 #include <stdlib.h>
+#include "store/arena_durable.h"
 #include "store/arena_shadow.h"
 #include "util/clock.h"
 #include "util/min.h"
+
+themis_store_arena_shard_t *themis_store_arena_shard(themis_store_arena_t *arena, uint64_t id)
+{
+    return &arena->shards[(id * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+}
+
+themis_store_object_t *themis_store_arena_object_create(themis_store_arena_shard_t *shard, uint64_t id, uint32_t owner)
+{
+    themis_store_object_t *object = calloc(1, sizeof *object);
+
+    if (!object)
+        return NULL;
+    object->id = id;
+    object->extents.owner = owner;
+    object->references = 1;
+    pthread_mutex_init(&object->lock, NULL);
+    HASH_ADD(hh, shard->objects, id, sizeof id, object);
+    if (object->hh.tbl)
+        return object;
+    pthread_mutex_destroy(&object->lock);
+    free(object); /* no memory for the table */
+    return NULL;
+}
 
 themis_store_arena_extent_t *themis_store_arena_object_extent(const themis_store_object_t *object, uint64_t at,
                                                               uint32_t *index, uint64_t *end)
@@ -31,6 +55,15 @@ void themis_store_arena_object_fold(themis_store_object_t *object)
         object->end = end;
     if (object->modified < modified)
         object->modified = modified;
+}
+
+void themis_store_arena_object_fold_pages(themis_store_object_t *object)
+{
+    for (uint32_t i = 0; i < object->extents.count; i++) {
+        themis_store_arena_extent_t *extent = object->extents.extent[i];
+        for (uint32_t page = 0; extent->shared && extent->valid < extent->pages && page < extent->pages; page++)
+            themis_store_arena_extent_is_valid(extent, page);
+    }
 }
 
 static void raise_word(_Atomic uint64_t *word, uint64_t value)
@@ -68,6 +101,7 @@ void themis_store_arena_object_detach_cell(themis_store_object_t *object)
         return;
     themis_store_arena_object_fold(object);
     object->cell = NULL;
+    object->changes.cell = 1;
     cell->next = object->detached;
     object->detached = cell;
 }
@@ -91,6 +125,8 @@ void themis_store_arena_object_collect(themis_store_arena_t *arena, themis_store
     }
     if (!object->windows)
         themis_store_arena_shadow_collect(object);
+    if (themis_store_arena_durable_flush(arena, object) != THEMIS_OK)
+        return; /* the log still has them */
     for (themis_store_arena_cell_t **at = &object->detached, *cell; (cell = *at) != NULL;) {
         if (cell->pins) {
             at = &cell->next;

@@ -38,6 +38,7 @@ struct themis_store_object {
     uint32_t references; /* one for being in the table; under the shard's lock */
     UT_hash_handle hh;
     pthread_mutex_t lock; /* of all that follows */
+    int removed;          /* 1: as the log says */
     uint64_t end, modified, generation;
     uint32_t windows; /* in use: prepared, not finished */
     themis_store_arena_cut_t *cuts;
@@ -46,6 +47,9 @@ struct themis_store_object {
     themis_store_arena_cell_t *cell;       /* NULL: none since the object was pinned or cut */
     themis_store_arena_cell_t *detached;   /* no longer the object's; pinned, or not yet freed */
     themis_store_arena_extents_t extents;
+    themis_store_arena_changes_t changes; /* of a durable arena */
+    int has_tail;                         /* 1: nobody knows what is in its last page beyond the end */
+    uint64_t position;                    /* during recovery: what the log says before this is known already */
 };
 
 typedef struct themis_store_arena_shard {
@@ -58,10 +62,21 @@ typedef struct themis_store_arena {
     themis_store_space_t *space;
     uint8_t *zeros; /* read-only */
     int mapped_file;
+    /* of a durable arena */
+    themis_store_log_t *log; /* NULL: it ends with the process */
+    int directory, lock_fd;
+    pthread_mutex_t blocks_lock;
+    uint32_t *blocks; /* [block_count] units of blocks of slots */
+    size_t block_count;
+    struct themis_store_arena_keeper *keeper;
     themis_store_arena_shard_t shards[THEMIS_STORE_ARENA_SHARDS];
 } themis_store_arena_t;
 
-/* All with the object's lock. */
+themis_store_arena_shard_t *themis_store_arena_shard(themis_store_arena_t *arena, uint64_t id);
+/* In the shard, with one reference; NULL: no memory. */
+themis_store_object_t *themis_store_arena_object_create(themis_store_arena_shard_t *shard, uint64_t id, uint32_t owner);
+
+/* All that follow with the object's lock. */
 
 /* The extent at byte `at`, or NULL for a hole; *end, above `at`, is lowered to the end of either. *index: where the
  * last search ended, and then its place in the list. */
@@ -70,6 +85,8 @@ themis_store_arena_extent_t *themis_store_arena_object_extent(const themis_store
 
 /* Brings end and modification time up to date with what was written directly. */
 void themis_store_arena_object_fold(themis_store_object_t *object);
+/* Takes over which pages were made valid directly. */
+void themis_store_arena_object_fold_pages(themis_store_object_t *object);
 /* Raises the end, for those who access the object directly as well, and sets the modification time. */
 void themis_store_arena_object_raise(themis_store_object_t *object, uint64_t end);
 /* For those who access the object directly as well. */

@@ -72,7 +72,7 @@ void themis_store_identity_of_boot(themis_store_identity_t *boot)
     themis_store_identity_make(boot);
 }
 
-/* --- the two directories of a posix store ------------------------------------------------------------------------- */
+/* --- the two directories of a store ----------------------------------------------------------------------------- */
 
 typedef struct directory {
     int has_store, has_identity; /* a file STORE; with an identity */
@@ -110,6 +110,11 @@ static int is_of_objects(const char *name)
     return strlen(name) == 2 && isxdigit((unsigned char)name[0]) && isxdigit((unsigned char)name[1]);
 }
 
+static int is_of_arena(const char *name)
+{
+    return strncmp(name, "log.", 4) == 0 || strncmp(name, "checkpoint.", 11) == 0;
+}
+
 static void look_into(const char *path, const char *content, int (*is_of)(const char *name), directory_t *found)
 {
     DIR *directory = opendir(path);
@@ -139,16 +144,17 @@ static const char *find_mismatch(const directory_t *names, const directory_t *ob
     return NULL;
 }
 
-themis_status_t themis_store_identity_of_directories(const char *names, const char *objects, uint32_t index,
-                                                     themis_store_identity_t *identity)
+themis_status_t themis_store_identity_of_directories(const char *type, const char *names, const char *objects,
+                                                     uint32_t index, themis_store_identity_t *identity)
 {
+    int arena = strcmp(type, "arena") == 0;
     directory_t of_names, of_objects;
     char content[64];
 
     snprintf(content, sizeof content, "names of server %" PRIu32, index);
     look_into(names, content, is_of_names, &of_names);
-    snprintf(content, sizeof content, "objects of server %" PRIu32, index);
-    look_into(objects, content, is_of_objects, &of_objects);
+    snprintf(content, sizeof content, "%s of server %" PRIu32, arena ? "arena" : "objects", index);
+    look_into(objects, content, arena ? is_of_arena : is_of_objects, &of_objects);
     const char *mismatch = find_mismatch(&of_names, &of_objects);
     if (mismatch) {
         themis_error("state = %s and directory = %s do not belong together: %s. Nothing was changed; use the ones that "

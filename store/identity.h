@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The identity of a store: 16 random bytes, made when the store is, written as a UUID (RFC 9562, version 4). An arena
- * has one for each process; a posix store keeps its own in the STORE files of its two directories (exclusive_use.h),
- * which shows that names and objects belong together.
+ * in memory has one for each process; a posix store and an arena in a directory keep their own in the STORE files of
+ * their two directories (exclusive_use.h), which shows that names and objects belong together.
  */
 #ifndef THEMIS_STORE_IDENTITY_H
 #define THEMIS_STORE_IDENTITY_H
@@ -25,10 +25,10 @@ int themis_store_identity_parse(const char *text, themis_store_identity_t *ident
 void themis_store_identity_of_boot(themis_store_identity_t *boot);
 
 /*
- * The identity of the posix store of server `index` from its directories of names and of objects: a new one if both are
- * empty or do not exist, or if both are of a version without identities. THEMIS_CONFIG: they do not belong together;
- * nothing was changed, and the error is logged.
+ * The identity of the store of server `index` that has objects in a directory, of the type "posix" or "arena", from its
+ * directories of names and of objects: a new one if both are empty or do not exist, or if both are of a version without
+ * identities. THEMIS_CONFIG: they do not belong together; nothing was changed, and the error is logged.
  */
-themis_status_t themis_store_identity_of_directories(const char *names, const char *objects, uint32_t index,
-                                                     themis_store_identity_t *identity);
+themis_status_t themis_store_identity_of_directories(const char *type, const char *names, const char *objects,
+                                                     uint32_t index, themis_store_identity_t *identity);
 #endif

@@ -3,21 +3,18 @@
 #include "store/space.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "store/log.h"
 #include "store/space_file.h"
 #include "store/space_memory.h"
+#include "store/space_state.h"
 #include "util/log.h"
 #include "util/min.h"
 #include "util/status.h"
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 enum {
     ORDERS = THEMIS_STORE_SPACE_MAX_ORDER + 1,
@@ -27,73 +24,20 @@ enum {
     SEGMENTS = 64, /* about so many, unless they would be too small or too large */
     SEGMENT_MIN = RANGE,
     SEGMENT_MAX = 1 << 30,
-    LOW_PRIORITY = 19
+    LOW_PRIORITY = 19,
+    UNIT_ORDER = THEMIS_STORE_SPACE_UNIT_ORDER,
+    UNIT_USED_BEFORE = THEMIS_STORE_SPACE_UNIT_USED_BEFORE,
+    SEGMENT_EMPTY = THEMIS_STORE_SPACE_SEGMENT_EMPTY,
+    SEGMENT_READY = THEMIS_STORE_SPACE_SEGMENT_READY,
+    SEGMENT_OWNED = THEMIS_STORE_SPACE_SEGMENT_OWNED,
+    SEGMENT_CHANGING = THEMIS_STORE_SPACE_SEGMENT_CHANGING
 };
-#define NOWHERE UINT32_MAX
+#define NOWHERE THEMIS_STORE_SPACE_NOWHERE
 
-/* Links of a free list; used only for the first unit of a free block. */
-typedef struct unit {
-    uint32_t next, previous;
-} unit_t;
-
-/* Bits of a unit's state: the lower ones have 1 + the order of the free block that begins there, 0: none does. */
-enum { UNIT_ORDER = 0x7f, UNIT_USED_BEFORE = 0x80 };
-
+typedef themis_store_space_unit_t unit_t;
+typedef themis_store_space_pool_t pool_t;
+typedef themis_store_space_segment_t segment_t;
 typedef enum range_state { RANGE_UNTOUCHED, RANGE_SMALL, RANGE_HUGE } range_state_t;
-
-/* What an owner has: the free blocks of its segments. */
-typedef struct pool {
-    uint32_t owner;
-    uint32_t heads[ORDERS]; /* of the free lists */
-    uint32_t segments;      /* how many */
-    uint32_t growing;       /* the segment that is partly in use, or NOWHERE */
-    UT_hash_handle hh;
-} pool_t;
-
-typedef enum segment_state {
-    SEGMENT_EMPTY,   /* addresses only */
-    SEGMENT_READY,   /* with new memory that can be passed on, for any owner */
-    SEGMENT_OWNED,   /* in a pool */
-    SEGMENT_CHANGING /* neither: its memory is being replaced */
-} segment_state_t;
-
-typedef struct segment {
-    _Atomic int state;       /* segment_state_t */
-    pool_t *pool;            /* if owned */
-    int fd;                  /* of memory that can be passed on, or -1 */
-    uint64_t serial;         /* of that memory */
-    uint32_t first, units;   /* place and size */
-    _Atomic uint32_t opened; /* units from the first on that are in use or in the free lists */
-    uint32_t used;           /* units */
-} segment_t;
-
-struct themis_store_space {
-    uint8_t *base;
-    int fd;        /* of the file, locked; -1: memory */
-    uint64_t size; /* bytes, a multiple of the unit */
-    uint32_t count, step;
-    int direct;
-    unsigned max_order;
-    uint32_t segment_count, segment_units, reserve; /* segments that owners leave for others while they can */
-    pthread_mutex_t change; /* taken before the lock, by who gives a segment to another owner; also of what follows */
-    uint64_t serials;
-    int warned; /* that a segment got no memory */
-    pthread_mutex_t lock;
-    segment_t *segments;
-    pool_t *pools; /* uthash, by owner */
-    unit_t *units;
-    uint8_t *states;       /* of units */
-    _Atomic uint64_t used; /* units */
-    /* The thread that populates pages holds no lock: at its priority it may not run for long, and others would have to
-     * wait for it. */
-    pthread_t populator;
-    int has_populator;
-    _Atomic int stop;
-    sem_t wanted;
-    _Atomic uint8_t *ranges;  /* range_state_t */
-    uint32_t ahead;           /* ranges to keep populated ahead of use */
-    _Atomic uint32_t growing; /* the segment that grew last */
-};
 
 /* --- blocks of a pool -------------------------------------------------------------------------------------------- */
 
@@ -126,8 +70,8 @@ static void list_remove(themis_store_space_t *space, pool_t *pool, uint32_t unit
     space->states[unit] &= UNIT_USED_BEFORE;
 }
 
-/* Inserts a block into its pool's free lists, merged with its free buddies. */
-static void insert_merged(themis_store_space_t *space, const segment_t *segment, uint32_t unit, unsigned order)
+void themis_store_space_block_insert(themis_store_space_t *space, const segment_t *segment, uint32_t unit,
+                                     unsigned order)
 {
     uint32_t end = segment->first + segment->opened;
 
@@ -142,6 +86,20 @@ static void insert_merged(themis_store_space_t *space, const segment_t *segment,
     list_insert(space, segment->pool, unit, order);
 }
 
+void themis_store_space_blocks_insert(themis_store_space_t *space, const segment_t *segment, uint32_t from,
+                                      uint32_t end)
+{
+    while (from < end) {
+        unsigned order = from ? (unsigned)__builtin_ctz(from) : space->max_order;
+        if (order > space->max_order)
+            order = space->max_order;
+        while ((UINT32_C(1) << order) > end - from)
+            order--;
+        themis_store_space_block_insert(space, segment, from, order);
+        from += UINT32_C(1) << order;
+    }
+}
+
 /* Takes the next step of the pool's growing segment into use; 0 if there is none. */
 static int pool_grow(themis_store_space_t *space, const pool_t *pool)
 {
@@ -153,16 +111,13 @@ static int pool_grow(themis_store_space_t *space, const pool_t *pool)
 
     if (left == 0)
         return 0;
+    if (space->fd >= 0 && !themis_store_space_file_grow(space->fd, (uint64_t)from * THEMIS_STORE_SPACE_UNIT,
+                                                        (uint64_t)(end - from) * THEMIS_STORE_SPACE_UNIT))
+        return 0;
+    if (space->log && !themis_store_space_durable_grow(space, segment, from, end - from))
+        return 0;
     segment->opened = end - segment->first;
-    while (from < end) {
-        unsigned order = from ? (unsigned)__builtin_ctz(from) : space->max_order;
-        if (order > space->max_order)
-            order = space->max_order;
-        while ((UINT32_C(1) << order) > end - from)
-            order--;
-        insert_merged(space, segment, from, order);
-        from += UINT32_C(1) << order;
-    }
+    themis_store_space_blocks_insert(space, segment, from, end);
     space->growing = pool->growing;
     if (space->has_populator)
         sem_post(&space->wanted);
@@ -196,7 +151,7 @@ static pool_t *pool_find(themis_store_space_t *space, uint32_t owner)
     return pool;
 }
 
-static pool_t *pool_get(themis_store_space_t *space, uint32_t owner)
+pool_t *themis_store_space_pool_get(themis_store_space_t *space, uint32_t owner)
 {
     pool_t *pool = pool_find(space, owner);
 
@@ -236,11 +191,6 @@ static int owner_take(themis_store_space_t *space, uint32_t owner, unsigned lowe
 static uint8_t *segment_base(const themis_store_space_t *space, const segment_t *segment)
 {
     return themis_store_space_address(space, segment->first);
-}
-
-static uint64_t segment_bytes(const segment_t *segment)
-{
-    return (uint64_t)segment->units * THEMIS_STORE_SPACE_UNIT;
 }
 
 /* The segment that `owner` should get next; NULL if that would leave no more than `reserve` for others. An owner's own
@@ -287,7 +237,7 @@ static void segment_detach(themis_store_space_t *space, segment_t *segment)
     segment->pool = NULL;
 }
 
-static void segment_attach(themis_store_space_t *space, segment_t *segment, pool_t *pool)
+void themis_store_space_segment_attach(themis_store_space_t *space, segment_t *segment, pool_t *pool)
 {
     segment->pool = pool;
     pool->segments++;
@@ -295,35 +245,45 @@ static void segment_attach(themis_store_space_t *space, segment_t *segment, pool
     segment->state = SEGMENT_OWNED;
 }
 
-/* Replaces the memory of a segment, which is in no pool, by new memory; that of `shared` can be passed on. */
-static themis_status_t segment_renew(themis_store_space_t *space, segment_t *segment, int shared)
+static void segment_reset(themis_store_space_t *space, segment_t *segment)
 {
+    segment->opened = 0;
+    memset(space->states + segment->first, 0, segment->units);
+    for (uint32_t i = 0; i < (segment->units + RANGE_UNITS - 1) / RANGE_UNITS; i++)
+        space->ranges[segment->first / RANGE_UNITS + i] = RANGE_UNTOUCHED;
+}
+
+/* Replaces the memory of a segment, which is in no pool, by new memory; that of a user can be passed on. */
+static themis_status_t segment_renew(themis_store_space_t *space, segment_t *segment, uint32_t owner)
+{
+    int shared = owner != THEMIS_STORE_COMMON;
     uint8_t *at = segment_base(space, segment);
-    uint64_t bytes = segment_bytes(segment);
+    uint64_t bytes = themis_store_space_segment_bytes(segment);
     int old = segment->fd;
 
+    if (space->log) {
+        segment_reset(space, segment);
+        return themis_store_space_durable_renew(space, segment, owner);
+    }
     segment->fd = -1;
     themis_status_t status = shared ? themis_store_space_memory_map_shared(at, bytes, &segment->fd)
                                     : themis_store_space_memory_map_private(at, bytes);
     if (old >= 0)
         themis_store_space_memory_withdraw(old, bytes);
     segment->serial = ++space->serials;
-    segment->opened = 0;
-    memset(space->states + segment->first, 0, segment->units);
-    for (uint32_t i = 0; i < (segment->units + RANGE_UNITS - 1) / RANGE_UNITS; i++)
-        space->ranges[segment->first / RANGE_UNITS + i] = RANGE_UNTOUCHED;
+    segment_reset(space, segment);
     return status;
 }
 
 /* Gives memory to segments without, so that the populator can go ahead by what was asked. */
 static void make_ready(themis_store_space_t *space)
 {
-    uint64_t ready = 0, wanted = space->direct ? (uint64_t)space->ahead * RANGE_UNITS : 0;
+    uint64_t ready = 0, wanted = space->direct && !space->log ? (uint64_t)space->ahead * RANGE_UNITS : 0;
 
     for (uint32_t i = 0; i < space->segment_count && ready < wanted; i++) {
         segment_t *segment = &space->segments[i];
         if (segment->state == SEGMENT_EMPTY) {
-            if (segment_renew(space, segment, 1) != THEMIS_OK)
+            if (segment_renew(space, segment, 0) != THEMIS_OK) /* of any user */
                 return;
             segment->state = SEGMENT_READY;
         }
@@ -331,13 +291,22 @@ static void make_ready(themis_store_space_t *space)
     }
 }
 
+/* 1: the owner has a segment with room, to which its file system gives none. */
+static int is_cramped(themis_store_space_t *space, uint32_t owner)
+{
+    const pool_t *pool = pool_find(space, owner);
+
+    return pool && pool->growing != NOWHERE &&
+           space->segments[pool->growing].opened < space->segments[pool->growing].units;
+}
+
 /* A segment for `owner`, of new memory; 0 if that would leave no more than `reserve` for others. With `change`. */
 static int segment_acquire(themis_store_space_t *space, uint32_t owner, uint32_t reserve)
 {
-    int shared = owner != THEMIS_STORE_COMMON, is_new;
+    int is_new;
 
     pthread_mutex_lock(&space->lock);
-    segment_t *segment = segment_choose(space, owner, reserve);
+    segment_t *segment = is_cramped(space, owner) ? NULL : segment_choose(space, owner, reserve);
     if (segment) {
         is_new = segment->state == SEGMENT_READY;
         if (segment->state == SEGMENT_OWNED)
@@ -347,15 +316,15 @@ static int segment_acquire(themis_store_space_t *space, uint32_t owner, uint32_t
     pthread_mutex_unlock(&space->lock);
     if (!segment)
         return 0;
-    themis_status_t status = is_new ? THEMIS_OK : segment_renew(space, segment, shared);
+    themis_status_t status = is_new ? THEMIS_OK : segment_renew(space, segment, owner);
     if (status != THEMIS_OK && !space->warned) {
         space->warned = 1;
         themis_warn("no memory for another part of the arena: %s", themis_status_string(status));
     }
     pthread_mutex_lock(&space->lock);
-    pool_t *pool = status == THEMIS_OK ? pool_get(space, owner) : NULL;
+    pool_t *pool = status == THEMIS_OK ? themis_store_space_pool_get(space, owner) : NULL;
     if (pool)
-        segment_attach(space, segment, pool);
+        themis_store_space_segment_attach(space, segment, pool);
     else
         segment->state = SEGMENT_EMPTY;
     pthread_mutex_unlock(&space->lock);
@@ -392,7 +361,7 @@ void themis_store_space_populate(themis_store_space_t *space, uint32_t unit, uns
 
     for (uint32_t range = unit / RANGE_UNITS; range <= last; range++) {
         uint8_t untouched = RANGE_UNTOUCHED;
-        if (atomic_compare_exchange_strong(&space->ranges[range], &untouched, RANGE_SMALL) && space->fd < 0)
+        if (atomic_compare_exchange_strong(&space->ranges[range], &untouched, RANGE_SMALL) && space->populates)
             range_populate(space, range);
     }
 }
@@ -443,35 +412,46 @@ static void *populator_main(void *arg)
 
 /* --- blocks ------------------------------------------------------------------------------------------------------ */
 
+/* What owner_take did not find, from further segments or those of all. */
+static int owner_find(themis_store_space_t *space, uint32_t owner, unsigned *order, uint32_t *unit)
+{
+    pthread_mutex_lock(&space->change);
+    int found = owner_take_or_acquire(space, owner, space->reserve, *order, order, unit) ||
+                owner_take_or_acquire(space, owner, 0, 0, order, unit) ||
+                owner_take_or_acquire(space, THEMIS_STORE_COMMON, 0, 0, order, unit);
+    pthread_mutex_unlock(&space->change);
+    return found;
+}
+
 themis_status_t themis_store_space_allocate(themis_store_space_t *space, uint32_t owner, unsigned order, unsigned *got,
                                             uint32_t *unit)
 {
-    if (!space->direct)
+    if (!space->direct || (space->log && owner != space->user))
         owner = THEMIS_STORE_COMMON;
     if (order > space->max_order)
         order = space->max_order;
-    if (!owner_take(space, owner, order, &order, unit)) {
-        pthread_mutex_lock(&space->change);
-        int found = owner_take_or_acquire(space, owner, space->reserve, order, &order, unit) ||
-                    owner_take_or_acquire(space, owner, 0, 0, &order, unit) ||
-                    owner_take_or_acquire(space, THEMIS_STORE_COMMON, 0, 0, &order, unit);
-        pthread_mutex_unlock(&space->change);
-        if (!found)
-            return THEMIS_NO_SPACE;
-    }
+    if (!owner_take(space, owner, order, &order, unit) && !owner_find(space, owner, &order, unit) &&
+        !(themis_store_space_durable_reclaim(space) && owner_find(space, owner, &order, unit)))
+        return THEMIS_NO_SPACE;
     *got = order;
     return THEMIS_OK;
 }
 
-void themis_store_space_free(themis_store_space_t *space, uint32_t unit, unsigned order)
+void themis_store_space_block_release(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     segment_t *segment = segment_of(space, unit);
 
-    pthread_mutex_lock(&space->lock);
     segment->used -= UINT32_C(1) << order;
     space->used -= UINT64_C(1) << order;
     memset(space->states + unit, UNIT_USED_BEFORE, (size_t)1 << order);
-    insert_merged(space, segment, unit, order);
+    themis_store_space_block_insert(space, segment, unit, order);
+}
+
+void themis_store_space_free(themis_store_space_t *space, uint32_t unit, unsigned order)
+{
+    pthread_mutex_lock(&space->lock);
+    if (!space->log || !themis_store_space_durable_free(space, unit, order))
+        themis_store_space_block_release(space, unit, order);
     pthread_mutex_unlock(&space->lock);
 }
 
@@ -484,7 +464,7 @@ int themis_store_space_locate(const themis_store_space_t *space, uint32_t unit, 
 {
     const segment_t *segment = segment_of(space, unit);
 
-    if (segment->fd < 0 || segment->pool->owner == THEMIS_STORE_COMMON)
+    if (segment->fd < 0 || !themis_store_space_passes_on(space, segment->pool->owner))
         return 0;
     *location = (themis_store_location_t){.segment = segment->serial,
                                           .at = (uint64_t)(unit - segment->first) * THEMIS_STORE_SPACE_UNIT};
@@ -506,6 +486,11 @@ int themis_store_space_direct(const themis_store_space_t *space)
     return space->direct;
 }
 
+int themis_store_space_passes_on(const themis_store_space_t *space, uint32_t uid)
+{
+    return space->direct && uid != THEMIS_STORE_COMMON && (!space->log || uid == space->user);
+}
+
 int themis_store_space_has_plenty(const themis_store_space_t *space)
 {
     return space->used < space->count / 2;
@@ -518,15 +503,17 @@ themis_status_t themis_store_space_segment(themis_store_space_t *space, uint64_t
 
     pthread_mutex_lock(&space->lock);
     for (uint32_t i = 0; i < space->segment_count; i++) {
-        const segment_t *segment = &space->segments[i];
+        segment_t *segment = &space->segments[i];
         if (segment->state != SEGMENT_OWNED || segment->serial != serial || segment->fd < 0)
             continue;
-        if (segment->pool->owner != owner || owner == THEMIS_STORE_COMMON)
+        if (segment->pool->owner != owner || !themis_store_space_passes_on(space, owner))
+            break;
+        if (space->log && (status = themis_store_space_durable_export(space, segment)) != THEMIS_OK)
             break;
         int copy = fcntl(segment->fd, F_DUPFD_CLOEXEC, 0);
         status = copy < 0 ? themis_util_status_from_errno(errno) : THEMIS_OK;
         *fd = copy;
-        *bytes = segment_bytes(segment);
+        *bytes = themis_store_space_segment_bytes(segment);
         break;
     }
     pthread_mutex_unlock(&space->lock);
@@ -583,19 +570,25 @@ static themis_status_t make_tables(themis_store_space_t *space)
     return THEMIS_OK;
 }
 
-/* Without direct access there is one segment, of all. */
-static void divide(themis_store_space_t *space)
+uint32_t themis_store_space_segment_units(uint64_t size)
 {
     uint64_t bytes = SEGMENT_MIN;
 
+    while (bytes < SEGMENT_MAX && bytes * 2 * SEGMENTS <= size)
+        bytes *= 2;
+    return (uint32_t)(bytes / THEMIS_STORE_SPACE_UNIT);
+}
+
+/* Without owners there is one segment, of all. */
+static void divide(themis_store_space_t *space)
+{
     space->segment_units = space->count;
     space->max_order = THEMIS_STORE_SPACE_MAX_ORDER;
     space->segment_count = 1;
-    if (!space->direct)
+    if (!space->divided)
         return;
-    while (bytes < SEGMENT_MAX && bytes * 2 * SEGMENTS <= space->size)
-        bytes *= 2;
-    space->segment_units = (uint32_t)(bytes / THEMIS_STORE_SPACE_UNIT);
+    space->segment_units =
+        space->log ? themis_store_log_segment_units(space->log) : themis_store_space_segment_units(space->size);
     space->segment_count = (uint32_t)(((uint64_t)space->count + space->segment_units - 1) / space->segment_units);
     space->reserve = space->segment_count < 16 ? 1 : space->segment_count / 8;
     space->max_order =
@@ -604,13 +597,13 @@ static void divide(themis_store_space_t *space)
 
 static themis_status_t make_only_segment(themis_store_space_t *space)
 {
-    themis_status_t status = space->fd < 0 ? segment_renew(space, space->segments, 0) : THEMIS_OK;
-    pool_t *pool = pool_get(space, THEMIS_STORE_COMMON);
+    themis_status_t status = space->fd < 0 ? segment_renew(space, space->segments, THEMIS_STORE_COMMON) : THEMIS_OK;
+    pool_t *pool = themis_store_space_pool_get(space, THEMIS_STORE_COMMON);
 
     if (status == THEMIS_OK && !pool)
         status = THEMIS_NO_MEMORY;
     if (status == THEMIS_OK)
-        segment_attach(space, space->segments, pool);
+        themis_store_space_segment_attach(space, space->segments, pool);
     return status;
 }
 
@@ -623,13 +616,14 @@ static themis_status_t make_memory(themis_store_space_t *space, const char *path
         status = make_tables(space);
     if (status != THEMIS_OK)
         return status;
-    if (!space->direct)
+    if (!space->divided)
         return make_only_segment(space);
     make_ready(space);
     return THEMIS_OK;
 }
 
-themis_status_t themis_store_space_create(const themis_store_options_t *options, themis_store_space_t **space)
+themis_status_t themis_store_space_create(const themis_store_options_t *options, themis_store_log_t *log, int directory,
+                                          themis_store_space_t **space)
 {
     uint64_t size = options->size, count = size / THEMIS_STORE_SPACE_UNIT;
     int is_file = options->path && *options->path; /* then the last unit has the file's end */
@@ -643,11 +637,17 @@ themis_status_t themis_store_space_create(const themis_store_options_t *options,
         return THEMIS_CONFIG;
     }
     made->fd = -1;
+    made->log = log;
+    made->directory = directory;
+    made->user = (uint32_t)geteuid();
     made->direct = options->direct && !is_file;
+    made->divided = made->direct || log;
+    made->populates = log ? !themis_store_log_is_on_device(log) : !is_file;
     made->count = (uint32_t)(count - (uint64_t)is_file);
     made->size = count * THEMIS_STORE_SPACE_UNIT;
     made->step = (options->reserve_step ? options->reserve_step : STEP) / THEMIS_STORE_SPACE_UNIT;
-    made->ahead = (uint32_t)((themis_util_min(options->warm, size) + RANGE - 1) / RANGE);
+    if (!log) /* what has no room in its file is not touched */
+        made->ahead = (uint32_t)((themis_util_min(options->warm, size) + RANGE - 1) / RANGE);
     made->growing = NOWHERE;
     divide(made);
     pthread_mutex_init(&made->change, NULL);
@@ -658,7 +658,7 @@ themis_status_t themis_store_space_create(const themis_store_options_t *options,
         themis_store_space_destroy(made);
         return status;
     }
-    if (!made->direct)
+    if (!made->divided)
         made->growing = 0;
     made->has_populator = made->ahead && pthread_create(&made->populator, NULL, populator_main, made) == 0;
     *space = made;
@@ -689,6 +689,7 @@ void themis_store_space_destroy(themis_store_space_t *space)
         free(pool);
     }
     free(space->segments);
+    free(space->freed);
     if (space->units)
         munmap(space->units, space->count * sizeof *space->units);
     if (space->states)

@@ -28,10 +28,16 @@ enum {
 #define THEMIS_STORE_SPACE_MAX_BYTES ((UINT64_C(1) << 44) - THEMIS_STORE_SPACE_UNIT - 1)
 
 typedef struct themis_store_space themis_store_space_t;
+typedef struct themis_store_log themis_store_log_t; /* store/log.h */
 
-/* Uses size, path, warm, reserve_step and direct, which has no effect on a file. THEMIS_CONFIG: the size is impossible,
- * or the file is something else; THEMIS_BUSY: another server uses it; THEMIS_NO_MEMORY, THEMIS_IO. Logged. */
-themis_status_t themis_store_space_create(const themis_store_options_t *options, themis_store_space_t **space);
+/*
+ * Uses size, path, warm, reserve_step and direct, which has no effect on a file. `log` and `directory`: those of a
+ * durable arena, borrowed as long as the space, or NULL and -1; such a space has to be recovered before it is used.
+ * THEMIS_CONFIG: the size is impossible, or the file is something else; THEMIS_BUSY: another server uses it;
+ * THEMIS_NO_MEMORY, THEMIS_IO. Logged.
+ */
+themis_status_t themis_store_space_create(const themis_store_options_t *options, themis_store_log_t *log, int directory,
+                                          themis_store_space_t **space);
 void themis_store_space_destroy(themis_store_space_t *space); /* NULL is allowed */
 
 /* Allocates a block of `order`, or of the highest lower one that is free; *got is its order and *unit its place. Its
@@ -52,9 +58,14 @@ uint8_t *themis_store_space_address(const themis_store_space_t *space, uint32_t 
 uint32_t themis_store_space_unit(const themis_store_space_t *space, const void *address);
 
 int themis_store_space_direct(const themis_store_space_t *space); /* 1: blocks can be located */
+/* 1: those of this user can be. */
+int themis_store_space_passes_on(const themis_store_space_t *space, uint32_t uid);
 /* As themis_store_segment. */
 themis_status_t themis_store_space_segment(themis_store_space_t *space, uint64_t serial, uint32_t owner, int *fd,
                                            uint64_t *bytes);
+
+/* Units of the segments of a new space that is divided. */
+uint32_t themis_store_space_segment_units(uint64_t size);
 
 /* Fills in capacity, used, warm, huge and segments. */
 void themis_store_space_usage(themis_store_space_t *space, themis_store_usage_t *usage);

@@ -77,3 +77,8 @@ themis_status_t themis_store_space_file_map(const char *path, uint64_t size, int
         themis_warn("%s is incomplete; remove it before the next start", path);
     return status;
 }
+
+int themis_store_space_file_grow(int fd, uint64_t offset, uint64_t bytes)
+{
+    return posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0;
+}

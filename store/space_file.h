@@ -11,4 +11,8 @@
  * by the caller, keeps others from using it; it may be set although mapping failed, otherwise it is -1.
  */
 themis_status_t themis_store_space_file_map(const char *path, uint64_t size, int *fd, uint8_t **base);
+
+/* Gives bytes of the file blocks of its file system, before they are touched: where there are none that would end the
+ * process. 0: there are none. */
+int themis_store_space_file_grow(int fd, uint64_t offset, uint64_t bytes);
 #endif

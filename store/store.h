@@ -100,11 +100,13 @@ typedef struct themis_store_options {
     const char *type;                        /* "arena" or "posix" */
     uint64_t size;                           /* bytes of an arena's region */
     const char *path;                        /* posix: directory; arena: a file to map, or NULL or "" for memory */
-    uint32_t index;                          /* posix: of the server that owns the directory */
-    const themis_store_identity_t *identity; /* posix: that the directory has, or gets; NULL: any */
+    const char *directory;                   /* arena: where it outlives the process, or NULL or "" */
+    uint32_t index;                          /* of the server that owns the directory */
+    const themis_store_identity_t *identity; /* that the directory has, or gets; NULL: any, of a posix store */
+    const themis_store_identity_t *boot;     /* arena: that of the machine; NULL: found out */
     uint64_t warm;         /* arena: bytes whose pages are populated ahead of use, at the start and then on demand */
     uint32_t reserve_step; /* arena: bytes by which the space in use grows, 0: 4 MiB; smaller in tests */
-    int direct;            /* arena in memory: 1: memory of users can be passed on to their processes */
+    int direct;            /* arena without a file: 1: memory of users can be passed on to their processes */
 } themis_store_options_t;
 
 /* What a store implements; the functions below describe it. Those of direct access are NULL where there is none. */

@@ -27,6 +27,14 @@ restart() {
     await_files 60 "$T/srv$index/port"
 }
 
+# restart_often INDEX [OPTION...]: several times.
+restart_often() {
+    for _ in 1 2 3 4; do
+        restart "$@" || return 1
+        sleep 0.3
+    done
+}
+
 # scene CASE INDEX [OPTION...]: the program runs the case, and that server is restarted in it.
 scene() {
     name=$1
@@ -42,11 +50,11 @@ scene() {
         sleep 0.05
         testlib_tries=$((testlib_tries - 1))
     done
-    restart "$@" || return 1
+    $restarts "$@" || return 1
     : >"$T/done"
     wait "$running"
 }
-scenes=0 suffix='' between='' server_preload=$(sanitizer_library)
+scenes=0 suffix='' between='' restarts=restart server_preload=$(sanitizer_library)
 
 for direct in on off; do
     options="direct=$direct stripe_size=64k"
@@ -71,6 +79,10 @@ mkdir "$T/objects0"
 start_servers 1 store=posix "state=$T/names0" "directory=$T/objects0" stripe_size=64k
 # shellcheck disable=SC2046 # words
 check "a posix store goes on after its server was killed" scene kept 0 $(posix_options 0)
+restarts=restart_often
+# shellcheck disable=SC2046
+check "and with it shared file pointers and the locks of atomic mode" scene shared 0 $(posix_options 0)
+restarts=restart
 between=lose_objects
 # shellcheck disable=SC2046
 check "an object that was lost meanwhile is not synced" scene lost-sync 0 $(posix_options 0)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/policies.h"
@@ -35,13 +36,14 @@ static int policy_show(themis_t *session, uint32_t servers, int explain)
 
 /* A policy that one server rejects as wrong is rejected by all. Any other failure of a server does not keep the others
  * from getting the new policy. */
-static int policy_set(themis_t *session, uint32_t servers, const char *policy)
+static int policy_set(themis_t *session, uint32_t servers, const char *policy, const char *plan)
 {
     uint32_t failed = 0;
 
     for (uint32_t s = 0; s < servers; s++) {
         char *text;
-        themis_status_t status = themis_policy_set(session, s, policy, &text);
+        themis_status_t status =
+            plan ? themis_plan_set(session, s, plan, &text) : themis_policy_set(session, s, policy, &text);
         if (status == THEMIS_OK) {
             printf("server %u: %s\n", s, text);
             free(text);
@@ -57,58 +59,115 @@ static int policy_set(themis_t *session, uint32_t servers, const char *policy)
     return failed ? THEMIS_TOOLS_FAILED : THEMIS_TOOLS_OK;
 }
 
-/* What is wrong with the verb and its policy (NULL: none given); NULL if nothing is. */
-static const char *arguments_fault(const char *verb, const char *policy)
+typedef struct arguments {
+    const char *servers, *verb, *policy, *plan, *tolerance;
+} arguments_t;
+
+/* What servers need of a plan: the file of `themis periodic plan --json`, with the policy and when a period begins.
+ * NULL after an error message; owned by the caller. */
+static char *plan_read(const arguments_t *given)
 {
+    static const char *const unused[] = {"bounds", "schedules", "efficiency", "dilation"};
+    json_error_t fault;
+    json_t *plan = json_load_file(given->plan, 0, &fault);
+    char *end = NULL;
+    double tolerance = given->tolerance ? strtod(given->tolerance, &end) : 0;
+
+    if (!json_is_object(plan) || (end && *end) || !(tolerance >= 0)) {
+        if (!plan)
+            themis_tools_error("%s: line %d: %s", given->plan, fault.line, fault.text);
+        else
+            themis_tools_error("%s",
+                               json_is_object(plan) ? "--tolerance: expected seconds" : "the plan is no JSON object");
+        json_decref(plan);
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        json_object_del(plan, unused[i]);
+    json_object_set_new(plan, "policy", json_string(given->policy));
+    json_object_set_new(plan, "origin_s", json_integer(time(NULL)));
+    if (given->tolerance)
+        json_object_set_new(plan, "tolerance_s", json_real(tolerance));
+    char *text = json_dumps(plan, JSON_COMPACT);
+    json_decref(plan);
+    if (!text)
+        themis_tools_error("%s: not a plan in UTF-8, or no memory", given->plan);
+    return text;
+}
+
+/* What is wrong with the verb and its policy (NULL: none given); NULL if nothing is. */
+static const char *arguments_fault(const arguments_t *given)
+{
+    const char *verb = given->verb, *policy = given->policy;
     int sets = strcmp(verb, "set") == 0;
 
     if (!sets && strcmp(verb, "get") != 0 && strcmp(verb, "explain") != 0)
         return "expected get, explain or set POLICY";
     if (sets && !policy)
         return "needs a policy";
+    if (given->tolerance && !given->plan)
+        return "--tolerance goes with --plan";
+    if (!sets && given->plan)
+        return "takes no plan";
     return !sets && policy ? "takes no policy" : NULL;
 }
 
-/* Options are allowed before and after the verb. Returns 0 after an error message if the arguments are wrong. */
-static int arguments_parse(int argc, char **argv, const char **servers, const char **verb, const char **policy)
+/* Options are allowed anywhere. Returns 0 after an error message if the arguments are wrong. */
+static int arguments_parse(int argc, char **argv, arguments_t *given)
 {
-    const themis_tools_option_t options[] = {{'s', "servers", NULL, servers}, {0}};
-    int at = themis_tools_options(argc, argv, options);
+    const themis_tools_option_t options[] = {{'s', "servers", NULL, &given->servers},
+                                             {0, "plan", NULL, &given->plan},
+                                             {0, "tolerance", NULL, &given->tolerance},
+                                             {0}};
+    const char *word[3] = {"get"};
+    int words = 0, at = themis_tools_options(argc, argv, options), next = at;
 
-    *verb = at >= 0 && at < argc ? argv[at] : "get";
-    if (at < 0 || at == argc)
-        return at >= 0;
-    int more = themis_tools_options(argc - at, argv + at, options);
-    if (more < 0)
+    for (; next >= 0 && at < argc && words < 3; at += next) {
+        word[words++] = argv[at];
+        next = themis_tools_options(argc - at, argv + at, options);
+    }
+    if (next < 0)
         return 0;
-    at += more;
-    *policy = at < argc ? argv[at++] : NULL;
-    const char *fault = at < argc ? "takes one policy" : arguments_fault(*verb, *policy);
+    given->verb = word[0];
+    given->policy = words > 1 ? word[1] : NULL;
+    const char *fault = words > 2 ? "takes one policy" : arguments_fault(given);
     if (fault)
-        themis_tools_misuse("%s: %s", *verb, fault);
+        themis_tools_misuse("%s: %s", given->verb, fault);
     return fault == NULL;
 }
 
 static int run_policy(int argc, char **argv)
 {
-    const char *servers = NULL, *verb, *policy = NULL;
+    arguments_t given = {NULL};
     themis_session_info_t info;
+    char *plan = NULL;
     themis_t *session;
+    int result;
 
-    if (!arguments_parse(argc, argv, &servers, &verb, &policy))
+    if (!arguments_parse(argc, argv, &given))
         return themis_tools_usage();
-    if (themis_tools_session_get(servers, &session) != THEMIS_TOOLS_OK)
+    if (given.plan && !(plan = plan_read(&given)))
         return THEMIS_TOOLS_FAILED;
+    if (themis_tools_session_get(given.servers, &session) != THEMIS_TOOLS_OK) {
+        free(plan);
+        return THEMIS_TOOLS_FAILED;
+    }
     themis_session_info(session, &info);
-    if (policy)
-        return policy_set(session, info.servers, policy);
-    return policy_show(session, info.servers, strcmp(verb, "explain") == 0);
+    if (given.policy)
+        result = policy_set(session, info.servers, given.policy, plan);
+    else
+        result = policy_show(session, info.servers, strcmp(given.verb, "explain") == 0);
+    free(plan);
+    return result;
 }
 
 const themis_tools_command_t themis_tools_policy = {
-    "policy", "[-s HOST:PORT,...] [get | explain | set POLICY]",
+    "policy", "[-s HOST:PORT,...] [get | explain | set POLICY [--plan FILE [--tolerance SECONDS]]]",
     "Shows or sets the policy by which servers share; explain prints the tree with every share.",
     "  -s LIST  these servers instead of those configured\n"
     "  POLICY   fifo, job-fair, user-fair, size-fair, group-fair, priority-fair, and chains such as\n"
-    "           user-then-size-fair or group-then-user-then-size-fair; gift and tbf for comparison\n",
+    "           user-then-size-fair or group-then-user-then-size-fair; gift and tbf for comparison;\n"
+    "           periodic, or periodic-then- before a chain, follows a plan\n"
+    "  --plan FILE          the plan: what themis periodic plan --json has written\n"
+    "  --tolerance SECONDS  by which jobs may be early or late (a fiftieth of the plan's period)\n",
     run_policy};

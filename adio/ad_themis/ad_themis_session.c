@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ad_themis_hooks.h"
-#include "util/config.h"
-
-/* An open that finds no server has failed on all ranks within 10 s. */
-#define DEFAULT_TIMEOUT (UINT64_C(9000000000)) /* ns */
 
 typedef struct session_entry {
     themis_t *session;
@@ -119,8 +115,6 @@ themis_status_t ADIOI_THEMIS_Session_get(const themis_options_t *asked, themis_t
     int held = themis_glue_lock_release();
     session_entry_t *entry;
 
-    if (!options.timeout && !themis_util_config_env("THEMIS_TIMEOUT"))
-        options.timeout = DEFAULT_TIMEOUT;
     pthread_mutex_lock(&table.lock);
     entry = entry_find(&options);
     if (!entry) {

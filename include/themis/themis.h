@@ -42,7 +42,8 @@ typedef struct themis_options {
                             batch system, is used if it is larger. 0: not known */
     uint32_t priority;   /* 0: from the environment (THEMIS_PRIORITY), else 1 */
     const char *policy;  /* policy that is requested of the servers; NULL: none */
-    uint64_t timeout;    /* ns; how long a server may be unreachable; 0: THEMIS_TIMEOUT, else 10 s */
+    uint64_t timeout;    /* ns; how long a server may be unreachable; 0: THEMIS_TIMEOUT, else 60 s, or 9 s for one that
+                            this session has not met */
     int direct;          /* copies from and to the memory of servers of this host without a message: -1 never, 1 where
                             they grant it; 0: THEMIS_DIRECT (auto, on, off), else as 1 */
     const char *application; /* its name in the history of jobs where neither THEMIS_APPLICATION nor the batch system
@@ -283,6 +284,9 @@ THEMIS_API themis_status_t themis_query(themis_t *session, uint32_t index, const
 /* Sets the policy of server `index`; *text (freed by the caller) is the policy in force. After a failure
  * themis_last_error() has the position of the error. */
 THEMIS_API themis_status_t themis_policy_set(themis_t *session, uint32_t index, const char *policy, char **text);
+/* Gives server `index` a plan of periodic I/O (JSON, doc/periodic.md) and the policy that follows it; *text as above.
+ */
+THEMIS_API themis_status_t themis_plan_set(themis_t *session, uint32_t index, const char *plan, char **text);
 /* Tells server `index` to complete its requests and stop. */
 THEMIS_API themis_status_t themis_shutdown(themis_t *session, uint32_t index);
 

@@ -5,29 +5,47 @@
  * what a text has to name.
  */
 #include "cases.h"
+#include <stdint.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 16 };
 static const double in_time = 3.0; /* s; a second, and what a loaded machine adds */
 static const MPI_Offset all_bytes = (MPI_Offset)4 * PIECE;
 
-static void await_restart(void)
+static void path_of(const char *name, char path[512])
 {
     const char *directory = getenv("RESTART_DIRECTORY");
-    char ready[512], done[512];
+
+    snprintf(path, 512, "%s/%s", directory ? directory : ".", name);
+}
+
+static void tell_ready(void)
+{
+    char ready[512];
 
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0 && directory) {
-        snprintf(ready, sizeof ready, "%s/ready", directory);
-        snprintf(done, sizeof done, "%s/done", directory);
-        FILE *made = fopen(ready, "w");
-        if (made)
-            fclose(made);
-        while (access(done, F_OK) != 0)
-            usleep(10000);
+    path_of("ready", ready);
+    FILE *made = rank == 0 ? fopen(ready, "w") : NULL;
+    if (made)
+        fclose(made);
+}
+
+static void await_done(void)
+{
+    char done[512];
+
+    path_of("done", done);
+    while (rank == 0 && access(done, F_OK) != 0)
+        usleep(10000);
+    if (rank == 0)
         remove(done);
-    }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void await_restart(void)
+{
+    tell_ready();
+    await_done();
 }
 
 static void expect_lost(int code, double start, const char *what)
@@ -120,10 +138,65 @@ static void kept(const char *name)
     expect(class_of(MPI_File_close(&file)) == MPI_SUCCESS, "close");
 }
 
+enum { TURNS = 60, RECORDS = 1 << 20 };
+
+static int is_uniform(const char *bytes)
+{
+    for (int i = 1; i < PIECE; i++)
+        if (bytes[i] != bytes[0])
+            return 0;
+    return 1;
+}
+
+static void expect_records(MPI_File file)
+{
+    static int64_t records[RECORDS / sizeof(int64_t)];
+    static char seen[RECORDS / sizeof(int64_t)];
+    MPI_Status status;
+    int count, right = 1;
+
+    expect(class_of(MPI_File_read_at(file, 0, records, ranks * TURNS * (int)sizeof *records, MPI_BYTE, &status)) ==
+               MPI_SUCCESS,
+           "the records are read");
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    expect(count == ranks * TURNS * (int)sizeof *records, "all of them");
+    for (int i = 0; i < ranks * TURNS; i++)
+        right &= records[i] > 0 && records[i] <= ranks * TURNS && !seen[records[i]]++;
+    expect(right, "each is there once");
+}
+
+/* By the shared file pointer, and in atomic mode, while servers are restarted several times. */
+static void shared(const char *name)
+{
+    static char bytes[PIECE], seen[PIECE];
+    MPI_File file = write_file(name, bytes);
+    int uniform = 1, failed = 0;
+
+    expect(class_of(MPI_File_set_atomicity(file, 1)) == MPI_SUCCESS, "atomic mode");
+    tell_ready();
+    for (int i = 0; i < TURNS; i++) {
+        const int64_t record = (int64_t)rank * TURNS + i + 1;
+        failed += class_of(MPI_File_write_shared(file, &record, sizeof record, MPI_BYTE, MPI_STATUS_IGNORE)) != 0;
+        failed += class_of(MPI_File_write_at(file, RECORDS, bytes, PIECE, MPI_BYTE, MPI_STATUS_IGNORE)) != 0;
+        failed += class_of(MPI_File_read_at(file, RECORDS, seen, PIECE, MPI_BYTE, MPI_STATUS_IGNORE)) != 0;
+        uniform &= is_uniform(seen);
+        usleep(20000);
+    }
+    expect(failed == 0, "no operation fails");
+    expect(uniform, "writes of two ranks do not mix");
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_records(file);
+    await_done();
+    expect(class_of(MPI_File_close(&file)) == MPI_SUCCESS, "close");
+}
+
 int main(int argc, char **argv)
 {
-    static const test_case_t cases[] = {
-        {"lost-store", lost_store}, {"lost-sync", lost_sync}, {"lost-close", lost_close}, {"kept", kept}};
+    static const test_case_t cases[] = {{"lost-store", lost_store},
+                                        {"lost-sync", lost_sync},
+                                        {"lost-close", lost_close},
+                                        {"kept", kept},
+                                        {"shared", shared}};
 
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "util/clock.h"
 #include "util/min.h"
@@ -82,6 +83,20 @@ static void serve_map(fake_t *fake, const themis_proto_header_t *header, const t
     reply_with(fake, header, &reply, -1);
 }
 
+/* A file that a client must not map; without rights to give it away it is open to others. */
+static int unsafe_file(int lie)
+{
+    FILE *file = tmpfile();
+    int fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 0) : -1;
+
+    if (file)
+        fclose(file);
+    if (fd < 0 || ftruncate(fd, FAKE_SEGMENT) != 0 ||
+        ((lie == FAKE_OPEN || fchown(fd, geteuid() + 1, (gid_t)-1) != 0) && fchmod(fd, 0602) != 0))
+        perror("file");
+    return fd;
+}
+
 static void serve_segment(fake_t *fake, const themis_proto_header_t *header, const themis_proto_segment_t *segment)
 {
     themis_proto_segment_t reply = {segment->segment, segment->segment ? FAKE_SEGMENT : 4096};
@@ -94,6 +109,11 @@ static void serve_segment(fake_t *fake, const themis_proto_header_t *header, con
             (fake->lie == FAKE_SHORT && fcntl(other, F_ADD_SEALS, F_SEAL_SHRINK) != 0))
             perror("memfd");
     }
+    if (segment->segment && (fake->lie == FAKE_OPEN || fake->lie == FAKE_FOREIGN))
+        fd = other = unsafe_file((int)fake->lie);
+    /* with what the true one has, or the client would find no grant there and not use it for that */
+    if (other >= 0 && fake->lie != FAKE_SHORT && pwrite(other, fake->memory, FAKE_SEGMENT, 0) != FAKE_SEGMENT)
+        perror("pwrite");
     reply_with(fake, header, &reply, fake->lie == FAKE_NO_FILE ? -1 : fd);
     if (other >= 0)
         close(other);

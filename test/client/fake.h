@@ -28,6 +28,8 @@ typedef enum fake_lie {
     FAKE_SLOT,     /* a slot that is not aligned */
     FAKE_UNSEALED, /* memory that can be cut off */
     FAKE_SHORT,    /* memory smaller than it says */
+    FAKE_OPEN,     /* a file that others may write to */
+    FAKE_FOREIGN,  /* a file of another user */
     FAKE_NO_FILE,  /* no descriptor */
     FAKE_LIES
 } fake_lie_t;

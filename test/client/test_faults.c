@@ -187,33 +187,6 @@ START_TEST(sync_reaches_the_homes_of_the_names)
 }
 END_TEST
 
-/* The server that kept the locks comes back without them: no operation succeeds as if they were held. */
-START_TEST(lost_locks_are_reported)
-{
-    themis_file_t *file = open_file("/locks");
-
-    ck_ok(themis_lock(file, 0, 100, THEMIS_LOCK_EXCLUSIVE));
-    ck_ok(themis_unlock(file, 0, 100));
-    test_server_kill(0);
-    test_server_start(0);
-    ck_ok(write_all(file)); /* none was held */
-    ck_ok(themis_lock(file, 0, 100, THEMIS_LOCK_EXCLUSIVE));
-    ck_ok(write_all(file));
-    test_server_kill(0);
-    test_server_start(0);
-    ck_assert_int_eq(write_all(file), THEMIS_STALE);
-    ck_assert_ptr_nonnull(strstr(themis_last_error(), "/locks: server 127.0.0.1:"));
-    ck_assert_int_eq(write_all(file), THEMIS_STALE);
-    ck_assert_int_eq(themis_lock(file, 100, 100, THEMIS_LOCK_EXCLUSIVE), THEMIS_STALE);
-    ck_assert_int_eq(themis_unlock(file, 0, 100), THEMIS_STALE);
-    ck_ok(write_all(file));
-    ck_ok(themis_lock(file, 0, 100, THEMIS_LOCK_EXCLUSIVE));
-    ck_ok(write_all(file));
-    ck_ok(themis_unlock(file, 0, 100));
-    ck_ok(themis_close(file));
-}
-END_TEST
-
 static long heartbeats_at(uint32_t server)
 {
     char *text;
@@ -320,6 +293,6 @@ int main(void)
                     {heartbeats_come_only_where_nothing_else_does, 1}, {a_list_in_another_order_is_refused, 1},
                     {nobody_answers, 1}, {servers_that_hang_are_passed_over, 1}));
     test_case(suite, "posix", 60, start_posix_servers, stop_posix_servers,
-              TESTS({requests_wait_for_a_server_that_comes_back, 1}, {lost_locks_are_reported, 1}));
+              TESTS({requests_wait_for_a_server_that_comes_back, 1}));
     return test_run(suite);
 }

@@ -32,6 +32,13 @@ START_TEST(good_policies_are_understood)
     ck_assert_int_eq(chain.level[2], THEMIS_SCHED_LEVEL_SIZE);
     ck_assert_uint_eq(parsed("group-then-user-then-priority-then-size-then-job-fair").levels, 5);
     ck_assert_str_eq(chain.text, "group-then-user-then-size-fair");
+    ck_assert_int_eq(chain.periodic, 0);
+    ck_assert_int_eq(parsed("periodic").periodic, 1);
+    ck_assert_int_eq(parsed("periodic").level[0], THEMIS_SCHED_LEVEL_JOB);
+    themis_sched_policy_t periodic = parsed("periodic-then-user-then-size-fair");
+    ck_assert_int_eq(periodic.periodic, 1);
+    ck_assert_uint_eq(periodic.levels, 2);
+    ck_assert_int_eq(periodic.level[1], THEMIS_SCHED_LEVEL_SIZE);
 }
 END_TEST
 
@@ -58,6 +65,9 @@ START_TEST(faults_are_told_with_their_position)
                {"fair", "character 1:"},
                {"FIFO", "character 1:"},
                {"user", "character 5:"},
+               {"periodic-fair", "character 1:"},
+               {"periodic-then-", "character 15:"},
+               {"periodic-then-fifo", "character 15:"},
                {"user-", "character 5:"},
                {"user-fair ", "character 5:"},
                {"user-then-fair", "character 11:"},

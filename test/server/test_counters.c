@@ -9,7 +9,7 @@ static themis_server_counters_t *counters;
 
 static void set_up(void)
 {
-    ck_assert_int_eq(themis_server_counters_create(&counters), THEMIS_OK);
+    ck_assert_int_eq(themis_server_counters_create(NULL, &counters), THEMIS_OK);
 }
 
 static void tear_down(void)
@@ -21,7 +21,7 @@ static themis_status_t change(uint32_t uid, uint64_t object, uint8_t action, int
 {
     const themis_proto_counter_t request = {.object = object, .action = action, .value = value};
 
-    return themis_server_counters_access(counters, &request, uid, before);
+    return themis_server_counters_access(counters, &request, uid, NULL, before);
 }
 
 START_TEST(counters_count)

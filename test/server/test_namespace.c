@@ -53,7 +53,7 @@ static themis_status_t create(const themis_sched_job_identity_t *who, const them
 {
     const themis_proto_body_t body = {.create = *create};
 
-    return themis_server_namespace_serve(names, who, THEMIS_OP_CREATE, &body, attr);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_CREATE, &body, NULL, attr);
 }
 
 static themis_status_t set_attr(const themis_sched_job_identity_t *who, const themis_proto_setattr_t *setattr,
@@ -61,7 +61,7 @@ static themis_status_t set_attr(const themis_sched_job_identity_t *who, const th
 {
     const themis_proto_body_t body = {.setattr = *setattr};
 
-    return themis_server_namespace_serve(names, who, THEMIS_OP_SETATTR, &body, attr);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_SETATTR, &body, NULL, attr);
 }
 
 static themis_status_t make_as(const themis_sched_job_identity_t *who, const char *path, themis_proto_type_t type,
@@ -84,7 +84,7 @@ static themis_status_t lookup_as(const themis_sched_job_identity_t *who, const c
 {
     const themis_proto_body_t body = {.lookup = {text(path)}};
 
-    return themis_server_namespace_serve(names, who, THEMIS_OP_LOOKUP, &body, attr);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_LOOKUP, &body, NULL, attr);
 }
 
 static themis_status_t lookup(const char *path, themis_proto_attr_t *attr)
@@ -97,7 +97,7 @@ static themis_status_t remove_as(const themis_sched_job_identity_t *who, const c
     const themis_proto_body_t body = {.remove = {.path = text(path), .type = type}};
     themis_proto_attr_t attr;
 
-    return themis_server_namespace_serve(names, who, THEMIS_OP_REMOVE, &body, &attr);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_REMOVE, &body, NULL, &attr);
 }
 
 static themis_status_t add(const themis_sched_job_identity_t *who, const char *dir, const char *name,
@@ -105,14 +105,14 @@ static themis_status_t add(const themis_sched_job_identity_t *who, const char *d
 {
     const themis_proto_body_t body = {.entry = {.directory = text(dir), .name = text(name), .type = type}};
 
-    return themis_server_namespace_serve(names, who, THEMIS_OP_ENTRY_ADD, &body, NULL);
+    return themis_server_namespace_serve(names, who, THEMIS_OP_ENTRY_ADD, &body, NULL, NULL);
 }
 
 static themis_status_t take(const char *dir, const char *name)
 {
     const themis_proto_body_t body = {.entry = {.directory = text(dir), .name = text(name), .type = THEMIS_PROTO_FILE}};
 
-    return themis_server_namespace_serve(names, &alice, THEMIS_OP_ENTRY_REMOVE, &body, NULL);
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_ENTRY_REMOVE, &body, NULL, NULL);
 }
 
 START_TEST(a_file_gets_id_owner_and_layout)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A plan of periodic I/O applied to the jobs of the scheduler: which job has which lane, what share that gives it now,
+ * and whether its I/O happens where the plan has it. Internal to sched/.
+ */
+#ifndef THEMIS_SCHED_LANES_H
+#define THEMIS_SCHED_LANES_H
+#include "sched/state.h"
+
+/* Gives lanes to jobs: those whose application or id is the lane's, in the order of their ids, so that all servers come
+ * to the same. Jobs without a lane keep the policy's share. */
+void themis_sched_lanes_match(themis_sched_t *sched);
+/* Without a plan in force. */
+void themis_sched_lanes_clear(themis_sched_t *sched);
+/* Brings the planned shares of all entries up to date if it is time for it; 1: some may have changed. */
+int themis_sched_lanes_refresh(themis_sched_t *sched, uint64_t now);
+#endif
