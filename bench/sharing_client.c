@@ -7,9 +7,9 @@
  *
  * Both take servers=LIST, start=S (seconds from now, or from the monotonic time at=T) and seconds=S. A job takes
  * job=NAME nodes=N priority=N (or THEMIS_PRIORITY) uid=N gid=N processes=N depth=N (requests outstanding)
- * request=BYTES file=BYTES mode=rw|write|stat|counter|status|bsp think=US (pause after each request) server=N (its
- * files are on that server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of mode bsp: pause
- * `think`, then write the file; ends after them) linger=S (stay connected after the end) period=MS busy=MS (of each
+ * request=BYTES file=BYTES mode=rw|write|stat|counter|status|bsp think=US (pause after each request, but in mode bsp)
+ * server=N (its files are on that server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of
+ * mode bsp: pause `think`, then write the file; ends after them) linger=S (stay connected after the end) period=MS busy=MS (of each
  * period the first `busy` are a window: outside of it the job has no requests) steady=1 (nor fewer: it only counts).
  * The sampler takes every=MS.
  *
@@ -141,7 +141,7 @@ static void count(process_t *process, uint64_t bytes)
         __atomic_add_fetch(&process->totals->in_windows, bytes, __ATOMIC_RELAXED);
     __atomic_add_fetch(&process->totals->bytes, bytes, __ATOMIC_RELAXED);
     __atomic_add_fetch(&process->totals->operations, 1, __ATOMIC_RELAXED);
-    if (process->settings->think > 0)
+    if (process->settings->think > 0 && strcmp(process->settings->mode, "bsp") != 0)
         usleep((useconds_t)process->settings->think);
 }
 

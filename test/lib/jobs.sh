@@ -155,7 +155,7 @@ run_claim() {
 # run_bsp NAME alone|beside ROUNDS: compute, write, repeat, alone or beside a background job; prints the seconds it took.
 run_bsp() {
     scenario "$1" $((3 * $3 / 4)) 500
-    job simulation nodes=16 mode=bsp rounds="$3" think=200000 file=8000000 request=8000000 processes=4 check=0
+    job simulation nodes=16 mode=bsp rounds="$3" think=400000 file=8000000 request=8000000 processes=4 check=0
     [ "$2" = alone ] || job background nodes=1 processes=6 request=8000000 file=8000000 check=0
     wait_jobs >"$T/wait_jobs.out" || cp "$T/wait_jobs.out" "$T/bsp.failed"
     sed -n 's/^simulation .*seconds=//p' "$T/$1.out"
