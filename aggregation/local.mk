@@ -17,7 +17,9 @@ AGGREGATION_LIBS = aggregation/libthemis-aggregation.la lap/libthemis-lap.la uti
 lib_LTLIBRARIES += aggregation/libthemis-plan.la
 aggregation_libthemis_plan_la_SOURCES =
 aggregation_libthemis_plan_la_LIBADD = $(AGGREGATION_LIBS)
-aggregation_libthemis_plan_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined
+aggregation_libthemis_plan_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
+	-Wl,--version-script=$(top_srcdir)/client/themis.map
+EXTRA_aggregation_libthemis_plan_la_DEPENDENCIES = $(top_srcdir)/client/themis.map
 nodist_pkgconfig_DATA += aggregation/themis-plan.pc
 EXTRA_DIST += aggregation/themis-plan.pc.in
 

@@ -9,9 +9,9 @@
  * job=NAME nodes=N priority=N (or THEMIS_PRIORITY) uid=N gid=N processes=N depth=N (requests outstanding)
  * request=BYTES file=BYTES mode=rw|write|stat|counter|status|bsp think=US (pause after each request, but in mode bsp)
  * server=N (its files are on that server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of
- * mode bsp: pause `think`, then write the file; ends after them) linger=S (stay connected after the end) period=MS busy=MS (of each
- * period the first `busy` are a window: outside of it the job has no requests) steady=1 (nor fewer: it only counts).
- * The sampler takes every=MS.
+ * mode bsp: pause `think`, then write the file; ends after them) linger=S (stay connected after the end) period=MS
+ * busy=MS (of each period the first `busy` are a window: outside of it the job has no requests) steady=1 (nor fewer: it
+ * only counts). The sampler takes every=MS.
  *
  * A job prints "NAME bytes=N operations=N in_windows=N seconds=S" when it ends; in_windows leaves out the first 20 ms
  * of each window. The sampler prints "time_s,server,job,bytes,requests, metadata,queued,share" with times from its

@@ -20,7 +20,10 @@ CLIENT_LIBS = $(INIH_ARCHIVE) client/libthemis-client.la proto/libthemis-proto.l
 lib_LTLIBRARIES += client/libthemis.la
 client_libthemis_la_SOURCES =
 client_libthemis_la_LIBADD = $(CLIENT_LIBS)
-client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS) -version-info 0:0:0 -no-undefined
+client_libthemis_la_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS) -version-info 0:0:0 -no-undefined \
+	-Wl,--version-script=$(top_srcdir)/client/themis.map
+EXTRA_client_libthemis_la_DEPENDENCIES = $(top_srcdir)/client/themis.map
+EXTRA_DIST += client/themis.map
 
 nodist_pkgconfig_DATA += client/themis.pc
 EXTRA_DIST += client/themis.pc.in

@@ -8,6 +8,14 @@ EXAMPLE_CC = MPICH_CC="$(CC)" $(MPICC) $(THEMIS_CFLAGS) $(CFLAGS) -I$(srcdir)/ex
 EXTRA_DIST += examples/themis.mount examples/quickstart.sh examples/example.h examples/example.c examples/hello_mpiio.c examples/cube.c examples/btio.c \
 	examples/checkpoint.c \
 	examples/hdf5_slab.c
+# For Slurm: job scripts, and what slurm.conf may name. Packages of the whole.
+slurmexamplesdir = $(docdir)/examples/slurm
+dist_slurmexamples_DATA = examples/slurm/private.sbatch examples/slurm/site.sbatch examples/slurm/task_prolog.sh \
+	examples/slurm/prolog.sh examples/slurm/epilog.sh
+EXTRA_DIST += packaging/themis.spec packaging/package.py packaging/modulefile packaging/Containerfile debian/changelog \
+	debian/control debian/copyright debian/rules debian/source/format debian/libthemis-dev.install debian/libthemis0.install \
+	debian/themis-client.install debian/themis-doc.docs debian/themis-doc.install debian/themis-server.install \
+	debian/themis-server.postinst
 CLEANFILES += examples/hello_mpiio examples/cube examples/btio examples/checkpoint examples/hdf5_slab
 
 all-local: $(EXAMPLES)

@@ -10,9 +10,10 @@ files() {
     git ls-files 2>/dev/null | grep . || find . -path './build*' -prune -o -type f -print | sed 's|^\./||'
 }
 
-# sources: every file that may have a comment, but for documents, recorded data, and what the autotools make.
+# sources: every file that may have a comment, but for documents, recorded data, what the autotools make, and files of the
+# Debian packages whose form is not ours.
 sources() {
-    files | grep -vE '\.(md|json|seeds)$|(^|/)data/|^LICENSE$' |
+    files | grep -vE '\.(md|json|seeds)$|(^|/)data/|^LICENSE$|^debian/(changelog|control|copyright|source/format|.*\.(install|docs))$' |
         grep -vE '(^|/)(Makefile\.in|aclocal\.m4|configure~?|config\.h\.in~?)$|^(autom4te\.cache|build-aux|\.git)/|^m4/(lt|libtool)'
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The arrows between the layers, read from the includes: a lower layer never includes a higher one, client and server
 # never each other. Exported names carry the name of their layer.
-# timeout: 60
+# timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
 
 # may LAYER: the layers whose headers it may include beside its own and util; include/themis is open to all.

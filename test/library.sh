@@ -25,6 +25,14 @@ exported >"$T/exported"
 declared >"$T/declared"
 check "libthemis exports what its headers declare, and nothing else" diff "$T/declared" "$T/exported"
 
+# versioned LIBRARY: its name has a version, and each of its symbols.
+versioned() {
+    readelf -d "$THEMIS_PREFIX/lib/$1.so" | grep -q "SONAME.*\[$1.so.0\]" &&
+        [ -z "$(nm -D --defined-only "$THEMIS_PREFIX/lib/$1.so" | awk '$2 ~ /[TDBRVW]/ && $3 !~ /@@THEMIS_0$/')" ]
+}
+check "libthemis and its symbols have versions" versioned libthemis
+check "so have libthemis-plan and its" versioned libthemis-plan
+
 for part in lib/libthemis.so lib/libthemis-mpiio.so lib/libthemis-mpiio-mpich.so sbin/themisd bin/themis; do
     check "$part reads configuration with inih, not with what UCX exports under the same names" \
         sh -c "! nm -D '$THEMIS_PREFIX/$part' | grep ' ini_'"
@@ -75,7 +83,7 @@ plan_declared() {
         grep -oE 'themis_[a-z0-9_]+\(' | tr -d '(' | sort -u
 }
 plan_exported() {
-    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis-plan.so" | awk '$2 == "T" { print $3 }' | sort -u
+    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis-plan.so" | awk '$2 == "T" { print $3 }' | sed 's/@.*//' | sort -u
 }
 plan_declared >"$T/declared"
 plan_exported >"$T/exported"

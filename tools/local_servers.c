@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "tools/local_servers.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,17 +25,25 @@
 #include "util/clock.h"
 #include "util/config.h"
 
-enum { PATH_BYTES = 4096, SHOWN_LINES = 5, KEY_BYTES = 32, LINE_BYTES = 1024, LOOK_MS = 100 };
+enum { PATH_BYTES = 4096, SHOWN_LINES = 5, LINE_BYTES = 1024, LOOK_MS = 100 };
+static const char per_node[] = "/node";
 static const uint64_t start_limit = 120 * THEMIS_NS_PER_S, stop_limit = 15 * THEMIS_NS_PER_S;
 
 int themis_tools_local_servers_check(themis_tools_local_servers_options_t *options)
 {
+    const char *slash = options->number ? strchr(options->number, '/') : NULL;
     int64_t count = 1;
     int settings = 0;
+    char number[16];
 
-    if (options->number &&
-        themis_util_config_integer(options->number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
-        return themis_tools_misuse("-s %s: expected a number from 1 to %d", options->number, THEMIS_TOOLS_MAX_SERVERS);
+    options->per_node = slash && strcmp(slash, per_node) == 0;
+    if (options->number) {
+        snprintf(number, sizeof number, "%.*s", (int)strcspn(options->number, options->per_node ? "/" : ""),
+                 options->number);
+        if (themis_util_config_integer(number, 1, THEMIS_TOOLS_MAX_SERVERS, &count) != THEMIS_OK)
+            return themis_tools_misuse("-s %s: expected a number from 1 to %d, or N/node", options->number,
+                                       THEMIS_TOOLS_MAX_SERVERS);
+    }
     for (const char *at = options->settings; at; at = strchr(at + 1, ','))
         settings++;
     if (settings > THEMIS_TOOLS_MAX_SETTINGS)
@@ -43,52 +52,66 @@ int themis_tools_local_servers_check(themis_tools_local_servers_options_t *optio
     return THEMIS_TOOLS_OK;
 }
 
-/* --- ports -------------------------------------------------------------------------------------------------------- */
-
 /* Servers that start: what is needed until all have reported, and the key that they share. */
 typedef struct starting {
     const themis_tools_local_servers_options_t *options;
     const char *program;
-    int reserved[THEMIS_TOOLS_MAX_SERVERS]; /* descriptors that hold the ports */
-    uint16_t ports[THEMIS_TOOLS_MAX_SERVERS];
+    const char *list;                      /* of all servers */
     int reports[THEMIS_TOOLS_MAX_SERVERS]; /* reading ends of pipes; -1: none, or reported */
     int key;                               /* memory file with the key; -1: none */
 } starting_t;
 
-static void list_fill(const starting_t *starting, themis_tools_local_servers_t *servers)
+/* --- ports -------------------------------------------------------------------------------------------------------- */
+
+static void list_fill(struct in_addr address, themis_tools_local_servers_t *servers)
 {
+    char text[INET_ADDRSTRLEN];
     size_t used = 0;
 
+    inet_ntop(AF_INET, &address, text, sizeof text);
     for (int i = 0; i < servers->count; i++)
-        used += (size_t)snprintf(servers->list + used, sizeof servers->list - used, "%s127.0.0.1:%u", i ? "," : "",
-                                 starting->ports[i]);
+        used += (size_t)snprintf(servers->list + used, sizeof servers->list - used, "%s%s:%u", i ? "," : "", text,
+                                 servers->ports[i]);
 }
 
-static int ports_reserve(starting_t *starting, themis_tools_local_servers_t *servers)
+static void ports_release(themis_tools_local_servers_t *servers)
 {
-    for (int i = 0; i < servers->count; i++)
-        if ((starting->reserved[i] = themis_tools_port_reserve(&starting->ports[i])) < 0)
-            return themis_tools_error_errno("no free port on 127.0.0.1");
-    list_fill(starting, servers);
-    return THEMIS_TOOLS_OK;
+    for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++) {
+        if (servers->reserved[i] >= 0)
+            close(servers->reserved[i]);
+        servers->reserved[i] = -1;
+    }
 }
 
-static void starting_init(starting_t *starting, const themis_tools_local_servers_options_t *options,
-                          const char *program)
+int themis_tools_local_servers_reserve(const themis_tools_local_servers_options_t *options, struct in_addr address,
+                                       themis_tools_local_servers_t *servers)
 {
-    *starting = (starting_t){.options = options, .program = program, .key = -1};
+    int result = THEMIS_TOOLS_OK;
+
+    *servers = (themis_tools_local_servers_t){.count = options->count};
     for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++)
-        starting->reserved[i] = starting->reports[i] = -1;
+        servers->reserved[i] = -1;
+    for (int i = 0; i < servers->count && result == THEMIS_TOOLS_OK; i++)
+        if ((servers->reserved[i] = themis_tools_port_reserve(address, &servers->ports[i])) < 0)
+            result = themis_tools_error_errno("a port for a server could not be had");
+    list_fill(address, servers);
+    if (result != THEMIS_TOOLS_OK)
+        ports_release(servers);
+    return result;
+}
+
+static void starting_init(starting_t *starting, const themis_tools_local_servers_options_t *options, const char *list)
+{
+    *starting = (starting_t){.options = options, .list = list, .key = -1};
+    for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++)
+        starting->reports[i] = -1;
 }
 
 static void starting_end(starting_t *starting)
 {
-    for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++) {
-        if (starting->reserved[i] >= 0)
-            close(starting->reserved[i]);
+    for (int i = 0; i < THEMIS_TOOLS_MAX_SERVERS; i++)
         if (starting->reports[i] >= 0)
             close(starting->reports[i]);
-    }
     if (starting->key >= 0)
         close(starting->key);
 }
@@ -113,12 +136,15 @@ static int has_setting(const char *settings, const char *key)
  * makes its own. */
 static int key_make(starting_t *starting)
 {
-    uint8_t key[KEY_BYTES];
+    const uint8_t *given = starting->options->key;
+    uint8_t key[THEMIS_TOOLS_KEY_BYTES];
 
-    if (starting->options->count == 1 || has_setting(starting->options->settings, "key"))
+    if ((starting->options->count == 1 && !given) || has_setting(starting->options->settings, "key"))
         return THEMIS_TOOLS_OK;
     starting->key = memfd_create("themis-key", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    int made = starting->key >= 0 && getrandom(key, sizeof key, 0) == sizeof key &&
+    if (given)
+        memcpy(key, given, sizeof key);
+    int made = starting->key >= 0 && (given || getrandom(key, sizeof key, 0) == sizeof key) &&
                write(starting->key, key, sizeof key) == sizeof key &&
                fcntl(starting->key, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
     explicit_bzero(key, sizeof key);
@@ -219,7 +245,7 @@ static int check_wait(pid_t pid, FILE *messages)
 }
 
 /* What the caller gave may be wrong; the message comes once, and not from each server. */
-static int configuration_check(const starting_t *starting, const char *list)
+static int configuration_check(const starting_t *starting, int first)
 {
     const themis_tools_local_servers_options_t *options = starting->options;
     themis_tools_server_command_t command;
@@ -229,7 +255,7 @@ static int configuration_check(const starting_t *starting, const char *list)
     if (!options->size && !options->policy && !options->settings)
         return THEMIS_TOOLS_OK;
     messages = tmpfile();
-    themis_tools_server_command_build(options, starting->program, list, 0, &command);
+    themis_tools_server_command_build(options, starting->program, starting->list, first, &command);
     themis_tools_server_command_add(&command, "--check", NULL);
     key_add(starting, &command);
     pid_t pid = !messages || command.failed ? -1 : fork();
@@ -269,7 +295,6 @@ static void server_exec(const starting_t *starting, int index, int report, themi
             dup2(fd, STDERR_FILENO);
         }
     }
-    themis_util_config_env_default("UCX_NET_DEVICES", "lo");
     themis_tools_server_command_exec(command);
 }
 
@@ -282,7 +307,8 @@ static int server_start(starting_t *starting, int index, themis_tools_local_serv
     if (pipe2(ends, O_CLOEXEC) != 0)
         return themis_tools_error_errno("a server could not be started");
     starting->reports[index] = ends[0];
-    themis_tools_server_command_build(starting->options, starting->program, servers->list, index, &command);
+    themis_tools_server_command_build(starting->options, starting->program, starting->list, servers->first + index,
+                                      &command);
     snprintf(text, sizeof text, "%d", ends[1]);
     themis_tools_server_command_add(&command, "--port-fd", text);
     key_add(starting, &command);
@@ -312,13 +338,13 @@ static int report_take(starting_t *starting, int index, themis_tools_local_serve
     if (length <= 0) {
         if (waitpid(servers->pids[index], NULL, 0) > 0)
             servers->pids[index] = 0;
-        return ended_error(starting->options, index);
+        return ended_error(starting->options, servers->first + index);
     }
     line[length] = '\0';
     line[strcspn(line, "\n")] = '\0';
     if (themis_util_config_integer(line, 1, UINT16_MAX, &port) != THEMIS_OK)
-        return themis_tools_error("server %d reports '%s' as its port", index, line);
-    starting->ports[index] = (uint16_t)port;
+        return themis_tools_error("server %d reports '%s' as its port", servers->first + index, line);
+    servers->ports[index] = (uint16_t)port;
     return THEMIS_TOOLS_OK;
 }
 
@@ -359,45 +385,68 @@ static int reports_await(starting_t *starting, themis_tools_local_servers_t *ser
     return result;
 }
 
-int themis_tools_local_servers_start(const themis_tools_local_servers_options_t *options,
-                                     themis_tools_local_servers_t *servers)
+int themis_tools_local_servers_launch(const themis_tools_local_servers_options_t *options, const char *list, int first,
+                                      themis_tools_local_servers_t *servers)
 {
     char program[PATH_BYTES];
     starting_t starting;
+    int result = THEMIS_TOOLS_OK;
 
-    *servers = (themis_tools_local_servers_t){.count = options->count};
+    servers->first = first;
+    starting_init(&starting, options, list);
+    starting.program = program;
     if (!themis_tools_installation_find("sbin/themisd", "server/themisd", THEMIS_SBINDIR "/themisd", program,
                                         sizeof program))
-        return themis_tools_error("themisd is not installed with this tool");
-    starting_init(&starting, options, program);
-    int result = ports_reserve(&starting, servers);
+        result = themis_tools_error("themisd is not installed with this tool");
     if (result == THEMIS_TOOLS_OK)
         result = key_make(&starting);
     if (result == THEMIS_TOOLS_OK)
-        result = configuration_check(&starting, servers->list);
+        result = configuration_check(&starting, first);
     for (int i = 0; i < servers->count && result == THEMIS_TOOLS_OK; i++)
         result = server_start(&starting, i, servers);
     if (result == THEMIS_TOOLS_OK)
         result = reports_await(&starting, servers);
-    if (result == THEMIS_TOOLS_OK)
-        list_fill(&starting, servers); /* a setting may have given them other ports */
-    else
+    if (result != THEMIS_TOOLS_OK)
         themis_tools_local_servers_stop(servers, NULL);
     starting_end(&starting);
+    ports_release(servers);
+    return result;
+}
+
+int themis_tools_local_servers_start(const themis_tools_local_servers_options_t *options,
+                                     themis_tools_local_servers_t *servers)
+{
+    const struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    char list[sizeof servers->list];
+
+    themis_util_config_env_default("UCX_NET_DEVICES", "lo");
+    int result = themis_tools_local_servers_reserve(options, loopback, servers);
+    if (result != THEMIS_TOOLS_OK)
+        return result;
+    strcpy(list, servers->list);
+    result = themis_tools_local_servers_launch(options, list, 0, servers);
+    if (result == THEMIS_TOOLS_OK)
+        list_fill(loopback, servers); /* a setting may have given them other ports */
     return result;
 }
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
-void themis_tools_local_servers_ended(themis_tools_local_servers_t *servers, pid_t pid, int status)
+int themis_tools_local_servers_ended(themis_tools_local_servers_t *servers, pid_t pid)
 {
     for (int i = 0; i < servers->count; i++)
         if (servers->pids[i] == pid) {
             servers->pids[i] = 0;
-            themis_tools_note("server %d has ended, %s %d: its part of the files is gone", i,
-                              WIFSIGNALED(status) ? "by signal" : "with status",
-                              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+            return servers->first + i;
         }
+    return -1;
+}
+
+void themis_tools_server_ended_tell(int number, const char *host, int status)
+{
+    themis_tools_note("server %d%s%s has ended, %s %d: its part of the files is gone", number, host ? " on " : "",
+                      host ? host : "", WIFSIGNALED(status) ? "by signal" : "with status",
+                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* Waits for those that have ended; 1 if one still runs. */

@@ -6,9 +6,9 @@
 #include "themis/themis.h"
 #include "tools/command.h"
 #include "tools/discard.h"
-#include "tools/local_servers.h"
 #include "tools/options.h"
 #include "tools/preload.h"
+#include "tools/private_servers.h"
 #include "tools/server_list.h"
 #include "tools/staging.h"
 #include "tools/supervisor.h"
@@ -17,11 +17,10 @@
 enum { LIST_BYTES = 4096, CANNOT_RUN = 126 /* this status and above: the command was not run, or ended by a signal */ };
 
 typedef struct running {
-    themis_tools_local_servers_options_t options;
-    themis_tools_local_servers_t servers;
+    themis_tools_private_servers_t servers;
     themis_tools_staging_t staging;
     int with_servers; /* 1: of its own */
-    const char *list; /* otherwise: that the command gets, or NULL */
+    const char *list; /* that the command gets, or NULL */
     char **command;
 } running_t;
 
@@ -32,7 +31,7 @@ static int environment_set(void *arg)
 
     if (running->list)
         setenv("THEMIS_SERVERS", running->list, 1);
-    if (running->with_servers)
+    if (running->with_servers && themis_tools_private_servers_are_local(&running->servers))
         themis_util_config_env_default("UCX_NET_DEVICES", "lo");
     return 0;
 }
@@ -50,32 +49,35 @@ static void child_ended(void *arg, pid_t child, int status)
 {
     running_t *running = arg;
 
-    themis_tools_local_servers_ended(&running->servers, child, status);
+    themis_tools_private_servers_ended(&running->servers, child, status);
 }
 
 static int child_is_server(void *arg, pid_t child)
 {
     const running_t *running = arg;
 
-    for (int i = 0; i < running->servers.count; i++)
-        if (running->servers.pids[i] == child)
-            return 1;
-    return 0;
+    return themis_tools_private_servers_own(&running->servers, child);
 }
 
-static int command_run(running_t *running)
+static void servers_look(void *arg)
 {
-    const themis_tools_supervised_t supervised = {running->command, command_prepare, child_ended, child_is_server,
-                                                  running};
+    running_t *running = arg;
 
+    themis_tools_private_servers_look(&running->servers);
+}
+
+static int supervised_run(running_t *running, char **command, int (*prepare)(void *arg))
+{
+    themis_tools_supervised_t supervised = {command, prepare, child_ended, child_is_server, NULL, running};
+
+    if (running->with_servers && !themis_tools_private_servers_are_local(&running->servers))
+        supervised.look = servers_look;
     return themis_tools_supervisor_run(&supervised);
 }
 
 static int copy_run(void *arg, char **command)
 {
-    const themis_tools_supervised_t supervised = {command, environment_set, child_ended, child_is_server, arg};
-
-    return themis_tools_supervisor_run(&supervised);
+    return supervised_run(arg, command, environment_set);
 }
 
 /* How what was copied relates to what is discarded. */
@@ -94,12 +96,12 @@ static int stages_run(running_t *running)
 
     if (result != THEMIS_TOOLS_OK)
         return result;
-    result = command_run(running);
+    result = supervised_run(running, running->command, command_prepare);
     if (!themis_tools_supervisor_go_on())
         return result;
     int copied = themis_tools_staging_end(&running->staging, copy_run, running);
     if (running->with_servers && !running->staging.quiet && (!running->staging.keep || copied != THEMIS_TOOLS_OK))
-        themis_tools_discard_tell(running->servers.list, discard_note(&running->staging, copied),
+        themis_tools_discard_tell(running->list, discard_note(&running->staging, copied),
                                   result > 0 && result < CANNOT_RUN, themis_tools_supervisor_signal);
     return result == THEMIS_TOOLS_OK ? copied : result;
 }
@@ -116,18 +118,15 @@ static int work(void *arg)
 
     if (!running->with_servers)
         return stages_run(running);
-    running->options.cancelled = themis_tools_supervisor_signal;
-    int result = themis_tools_local_servers_start(&running->options, &running->servers);
+    running->servers.options.cancelled = themis_tools_supervisor_signal;
+    int result = themis_tools_private_servers_start(&running->servers, &running->list);
     if (result != THEMIS_TOOLS_OK)
         return themis_tools_supervisor_signal() ? 128 + themis_tools_supervisor_signal() : result;
-    running->list = running->servers.list;
     if (!running->staging.quiet)
-        themis_tools_note("%d server%s of its own, %s: what %s at the end is gone", running->servers.count,
-                          running->servers.count == 1 ? "" : "s", running->list,
-                          running->servers.count == 1 ? "it holds" : "they hold");
+        themis_tools_private_servers_tell(&running->servers);
     result = stages_run(running);
     themis_tools_supervisor_go_on(); /* one that made an end of the command leaves the servers their time */
-    themis_tools_local_servers_stop(&running->servers, is_interrupted);
+    themis_tools_private_servers_stop(&running->servers, is_interrupted);
     return result;
 }
 
@@ -135,7 +134,9 @@ static int work(void *arg)
 static int servers_choose(running_t *running, char list[LIST_BYTES])
 {
     char *configured = NULL;
-    themis_status_t status = running->options.number ? THEMIS_NO_ENTRY : themis_configured_servers(NULL, &configured);
+    const themis_tools_local_servers_options_t *options = &running->servers.options;
+    int wanted = options->number || running->servers.hosts_given;
+    themis_status_t status = wanted ? THEMIS_NO_ENTRY : themis_configured_servers(NULL, &configured);
     const char *whose = "that are configured";
 
     /* where the configuration is wrong nothing is run: on servers of its own the command's files would be lost */
@@ -145,9 +146,9 @@ static int servers_choose(running_t *running, char list[LIST_BYTES])
         snprintf(list, LIST_BYTES, "%s", configured);
     free(configured);
     if (status == THEMIS_NO_ENTRY) {
-        running->with_servers = running->options.number || !themis_tools_server_list_started(list, LIST_BYTES);
+        running->with_servers = wanted || !themis_tools_server_list_started(list, LIST_BYTES);
         if (running->with_servers)
-            return THEMIS_TOOLS_OK;
+            return themis_tools_private_servers_check(&running->servers);
         if (!themis_tools_server_list_answers(list))
             return themis_tools_error("the servers of 'themis start', %s, do not answer; 'themis stop' forgets them, "
                                       "-s 1 takes one of its own",
@@ -155,9 +156,9 @@ static int servers_choose(running_t *running, char list[LIST_BYTES])
         whose = "of 'themis start'";
         running->list = list;
     }
-    if (running->options.policy || running->options.settings || running->options.size)
-        return themis_tools_misuse("servers are configured or started: -p, -o and --size apply only to servers that it "
-                                   "starts, with -s");
+    if (options->policy || options->settings || options->size || running->servers.launcher || running->servers.network)
+        return themis_tools_misuse("servers are configured or started: -p, -o, --size, --launcher and --network apply "
+                                   "only to servers that it starts, with -s");
     if (!running->staging.quiet)
         themis_tools_note("the servers %s, %s", whose, list);
     return THEMIS_TOOLS_OK;
@@ -166,14 +167,22 @@ static int servers_choose(running_t *running, char list[LIST_BYTES])
 static int run_run(int argc, char **argv)
 {
     running_t running = {.with_servers = 0};
-    themis_tools_local_servers_options_t *servers = &running.options;
+    themis_tools_private_servers_t *private = &running.servers;
+    themis_tools_local_servers_options_t *servers = &private->options;
     themis_tools_staging_t *staging = &running.staging;
-    const themis_tools_option_t options[] = {
-        {'s', "servers", NULL, &servers->number, NULL}, {0, "size", NULL, &servers->size, NULL},
-        {'p', "policy", NULL, &servers->policy, NULL},  {'o', "set", NULL, &servers->settings, NULL},
-        {0, "stage-in", NULL, NULL, &staging->in},      {0, "stage-out", NULL, NULL, &staging->out},
-        {0, "keep", NULL, &staging->keep, NULL},        {0, "verify", &staging->verify, NULL, NULL},
-        {'q', "quiet", &staging->quiet, NULL, NULL},    {0}};
+    const themis_tools_option_t options[] = {{'s', "servers", NULL, &servers->number, NULL},
+                                             {0, "size", NULL, &servers->size, NULL},
+                                             {'p', "policy", NULL, &servers->policy, NULL},
+                                             {'o', "set", NULL, &servers->settings, NULL},
+                                             {0, "stage-in", NULL, NULL, &staging->in},
+                                             {0, "stage-out", NULL, NULL, &staging->out},
+                                             {0, "keep", NULL, &staging->keep, NULL},
+                                             {0, "verify", &staging->verify, NULL, NULL},
+                                             {0, "hosts", NULL, &private->hosts_given, NULL},
+                                             {0, "launcher", NULL, &private->launcher, NULL},
+                                             {0, "network", NULL, &private->network, NULL},
+                                             {'q', "quiet", &staging->quiet, NULL, NULL},
+                                             {0}};
     int at = themis_tools_options(argc, argv, options);
     char list[LIST_BYTES];
 
@@ -187,21 +196,30 @@ static int run_run(int argc, char **argv)
         result = themis_tools_preload_merge(running.command);
     if (result == THEMIS_TOOLS_OK)
         result = servers_choose(&running, list);
-    return result == THEMIS_TOOLS_OK ? themis_tools_supervise(work, &running) : result;
+    if (result == THEMIS_TOOLS_OK)
+        result = themis_tools_supervise(work, &running);
+    themis_tools_private_servers_free(private);
+    return result;
 }
 
 const themis_tools_command_t themis_tools_run = {
     "run",
-    "[-s N] [--size BYTES] [-p POLICY] [-o KEY=VALUE,...] [--stage-in SRC[:DST]] [--stage-out SRC:DST] [--keep DIR] "
-    "[--verify] [-q] [--] COMMAND...",
+    "[-s N[/node]] [--hosts FILE or LIST] [--launcher NAME] [--network NAME] [--size BYTES] [-p POLICY] "
+    "[-o KEY=VALUE,...] [--stage-in SRC[:DST]] [--stage-out SRC:DST] [--keep DIR] [--verify] [-q] [--] COMMAND...",
     "Runs an MPI program on Themis files.",
     "Sets the preload of the driver. Servers are those configured, else those of 'themis start'; where there are none, "
     "or\n"
-    "with -s, it starts servers of its own on this machine, which end with the command and keep nothing. It says "
-    "which.\n"
+    "with -s or --hosts, it starts servers of its own, which end with the command and keep nothing: on the nodes of "
+    "the "
+    "job\n"
+    "of Slurm, PBS, LSF or Flux that it is in, else on this machine. It says which.\n"
     "The status is that of the command, or of a copy that failed.\n"
     "The driver comes behind what is in LD_PRELOAD, also where the arguments set it (mpirun -genv, env).\n"
-    "  -s N      start N servers\n"
+    "  -s N      start N servers in all, N/node on each node; by default 1, or 1/node in a job of several nodes\n"
+    "  --hosts H    on these hosts: a file with one a line, or a list as in a,n[0-3]; localhost: on this machine "
+    "alone\n"
+    "  --launcher L how to get there: srun, ssh, mpirun, flux, or a command to which host and program are added\n"
+    "  --network N  interface (ib0) or network (10.1.0.0/16) of the servers' addresses\n"
     "  --size B  memory that each may use; by default half of what is free, divided among them\n"
     "  -p NAME   their policy\n"
     "  -o K=V    any other key of themisd's configuration\n"

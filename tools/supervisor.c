@@ -39,7 +39,8 @@ static struct {
 /* What the tool and the supervisor handle otherwise than the command, which gets what the tool was started with. */
 static const struct {
     int number, is_passed; /* 1: from the tool to the supervisor, unless it was ignored */
-} changed[] = {{SIGINT, 1}, {SIGTERM, 1}, {SIGHUP, 1}, {SIGUSR1, 1}, {SIGUSR2, 1}, {SIGQUIT, 0}, {SIGTTOU, 0}};
+} changed[] = {{SIGINT, 1},  {SIGTERM, 1}, {SIGHUP, 1},  {SIGUSR1, 1},
+               {SIGUSR2, 1}, {SIGQUIT, 0}, {SIGTTOU, 0}, {SIGPIPE, 0}};
 enum { CHANGED = sizeof changed / sizeof *changed };
 
 /* --- in the tool -------------------------------------------------------------------------------------------------- */
@@ -248,12 +249,15 @@ static void command_end(const themis_tools_supervised_t *supervised, pid_t comma
 /* Until the command ends, or the tool does. What the command leaves behind goes on, unless an end was asked for. */
 static int command_await(const themis_tools_supervised_t *supervised, pid_t command)
 {
+    const struct timespec second = {.tv_sec = 1};
     int status = 0;
 
     while (self.ended_by != SIGKILL && !children_reap(supervised, command, &status)) {
-        int number = sigwaitinfo(&self.signals, NULL);
+        int number = supervised->look ? sigtimedwait(&self.signals, NULL, &second) : sigwaitinfo(&self.signals, NULL);
         if (number > 0)
             signal_note(number);
+        if (supervised->look)
+            supervised->look(supervised->arg);
         if (number == SIGTERM || number == SIGHUP || number == SIGUSR1 || number == SIGUSR2)
             kill(command, number);
     }

@@ -29,6 +29,7 @@ typedef struct themis_tools_supervised {
     int (*prepare)(void *arg);                         /* in the child, before exec; not 0: the child ends with that */
     void (*ended)(void *arg, pid_t child, int status); /* another child, which no longer exists */
     int (*is_spared)(void *arg, pid_t child);          /* 1: not one of the command's processes */
+    void (*look)(void *arg);                           /* every second while the command runs; may be NULL */
     void *arg;
 } themis_tools_supervised_t;
 

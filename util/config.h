@@ -14,6 +14,10 @@ const char *themis_util_config_env(const char *name);
 /* Sets an environment variable for this process and its children, unless it is set already. */
 void themis_util_config_env_default(const char *name, const char *value);
 
+/* Calls each(arg, "NAME=value") for the variables of the environment whose name begins so, until it does not return 0;
+ * returns what it returned last. */
+int themis_util_config_env_each(const char *prefix, int (*each)(void *arg, const char *variable), void *arg);
+
 /* Called for each `key = value` of a file, with the line's number. A status other than THEMIS_OK stops the reading. */
 typedef themis_status_t (*themis_util_config_entry_fn)(void *arg, const char *section, const char *key,
                                                        const char *value, int line);

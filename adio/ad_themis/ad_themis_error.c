@@ -92,3 +92,24 @@ int ADIOI_THEMIS_Error_broadcast(ADIO_File fd, int root, const char *function, t
     MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, root, fd->comm);
     return ADIOI_THEMIS_Error(function, __LINE__, outcome.status, fd->filename, outcome.text);
 }
+
+int ADIOI_THEMIS_Error_agree(ADIO_File fd, const char *function, themis_status_t status)
+{
+    struct {
+        int status, rank;
+    } mine = {.status = status}, worst;
+    char text[AD_THEMIS_TEXT], host[MPI_MAX_PROCESSOR_NAME] = "";
+    int length;
+
+    MPI_Comm_rank(fd->comm, &mine.rank);
+    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, fd->comm);
+    if (worst.status == THEMIS_OK)
+        return MPI_SUCCESS;
+    if (mine.rank == worst.rank) {
+        MPI_Get_processor_name(host, &length);
+        snprintf(text, sizeof text, "rank %d on %.*s: %s", mine.rank, (int)strcspn(host, "."), host,
+                 cause_of(status, themis_last_error()));
+    }
+    MPI_Bcast(text, sizeof text, MPI_CHAR, worst.rank, fd->comm);
+    return ADIOI_THEMIS_Error(function, __LINE__, worst.status, fd->filename, text);
+}

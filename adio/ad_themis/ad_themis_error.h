@@ -14,4 +14,7 @@ int ADIOI_THEMIS_Error(const char *function, int line, themis_status_t status, c
 
 /* Collective: rank `root` broadcasts the outcome of what it did alone; all ranks of fd->comm get the same code. */
 int ADIOI_THEMIS_Error_broadcast(ADIO_File fd, int root, const char *function, themis_status_t status);
+/* Collective: MPI_SUCCESS if no rank failed, else the same error on all: the worst status, with the rank, host and
+ * cause of it. */
+int ADIOI_THEMIS_Error_agree(ADIO_File fd, const char *function, themis_status_t status);
 #endif

@@ -290,18 +290,6 @@ void ADIOI_THEMIS_Open(ADIO_File fd, int *error_code)
         file_opened(fd, fd->access_mode, end);
 }
 
-/* Collective: an error on all ranks if one could not take the handle over. */
-static void share_outcome(ADIO_File fd, themis_status_t status, int *error_code)
-{
-    int mine = status, worst;
-
-    *error_code = ADIOI_THEMIS_FAILURE(status, fd->filename);
-    MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MIN, fd->comm);
-    if (worst != THEMIS_OK && status == THEMIS_OK)
-        *error_code =
-            ADIOI_THEMIS_Error(__func__, __LINE__, worst, fd->filename, "another rank could not open the file");
-}
-
 void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_code)
 {
     open_message_t message = {.status = THEMIS_NO_MEMORY};
@@ -329,7 +317,7 @@ void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_c
     MPI_Bcast(bytes, (int)extra_bytes(&message), MPI_BYTE, OPENER, fd->comm);
     if (rank != OPENER)
         AD_THEMIS_UNLOCKED(status, have ? take_over(fd, &message, bytes) : THEMIS_NO_MEMORY);
-    share_outcome(fd, status, error_code);
+    *error_code = ADIOI_THEMIS_Error_agree(fd, __func__, status);
     if (rank == OPENER)
         free(bytes);
     else

@@ -22,21 +22,25 @@ source_apt() {
     shift
     apt-get -q -o Dir::Etc::sourcelist="$source_dir/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
         -o Dir::State::lists="$source_dir/apt/lists" -o Dir::Cache="$source_dir/apt/cache" -o Debug::NoLocking=1 \
-        -o APT::Sandbox::User= "$@" >>"$source_dir/apt.log" 2>&1
+        -o APT::Sandbox::User= -o APT::Update::Error-Mode=any "$@" >>"$source_dir/apt.log" 2>&1
 }
 
-# source_refuse TEXT LOG: prints the text and the end of the log; fails.
+# source_refuse TEXT LOG: prints the text, the log's first errors and what to do; fails.
 source_refuse() {
-    echo "$1: $(tail -n 3 "$2")" >&2
+    source_proxy=${https_proxy-${http_proxy-}}
+    echo "$1${source_proxy:+ (the proxy is $source_proxy)}:
+$(grep -E '^(E|Err)' "$2" | head -n 4 | grep . || tail -n 3 "$2")
+Without a network: configure --with-romio-source=DIR, the source of the installed MPICH; doc/building.md tells more" >&2
     return 1
 }
 
 source_download() {
     mkdir -p "$1/apt/lists/partial" "$1/apt/cache/archives/partial"
     source_codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
-    printf 'deb-src %s %s main\n' "$(source_mirror)" "${source_codename:-stable}" >"$1/apt/sources.list"
+    source_archive_url=$(source_mirror)
+    printf 'deb-src %s %s main\n' "$source_archive_url" "${source_codename:-stable}" >"$1/apt/sources.list"
     : >"$1/apt.log"
-    source_apt "$1" update || source_refuse "apt-get update failed" "$1/apt.log" || return
+    source_apt "$1" update || source_refuse "the package archive $source_archive_url cannot be read" "$1/apt.log" || return
     for source_wanted in ${3:+"$2=$3"} "$2"; do
         ! (cd "$1" && source_apt "$1" --download-only source "$source_wanted") || return 0
     done

@@ -27,14 +27,19 @@ themis_packages_missing() {
     done
 }
 
+# themis_root_check COMMAND...: ends the script unless themis_as_root can run the command.
+themis_root_check() {
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1 ||
+        themis_die "packages are missing, and this user is not root and there is no sudo. As root, run:
+    $*"
+}
+
 # themis_as_root COMMAND...: runs it as root, through sudo if need be.
 themis_as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
-    elif command -v sudo >/dev/null 2>&1; then
-        sudo "$@"
     else
-        themis_die "Not root and no sudo here. As root, run: $*"
+        sudo "$@"
     fi
 }
 
@@ -54,6 +59,7 @@ themis_packages() {
     missing=$(themis_packages_missing)
     [ -n "$missing" ] || return 0
     themis_say "installing packages: $missing"
+    themis_root_check apt-get install -y --no-install-recommends "$missing"
     case $missing in
     *openmpi*) themis_keep_mpi ;;
     esac
@@ -65,8 +71,32 @@ themis_packages() {
     themis_as_root apt-get update -q </dev/null >"$THEMIS_BUILD/apt.log" 2>&1 || true
     themis_as_root "$@" </dev/null >>"$THEMIS_BUILD/apt.log" 2>&1 || {
         cat "$THEMIS_BUILD/apt.log" >&2
-        themis_die "The packages could not be installed."
+        themis_die "the packages could not be installed: $(themis_apt_reason). doc/building.md tells how to build without them"
     }
+}
+
+# themis_apt_reason: what its log says in short.
+themis_apt_reason() {
+    proxy=${https_proxy-${http_proxy-}}
+    if grep -qiE 'could not connect|connection (failed|refused|timed out)|temporary failure|could not resolve' "$THEMIS_BUILD/apt.log"; then
+        printf '%s' "no package archive can be reached${proxy:+ through the proxy $proxy}"
+    else
+        printf '%s' "the reason is in the lines above"
+    fi
+}
+
+# themis_tree_check: what configure and make would fail at with words that do not name the cause.
+themis_tree_check() {
+    case $THEMIS_SRC in
+    *[!A-Za-z0-9_/.,+@%~=-]*)
+        themis_die "$THEMIS_SRC: configure and make cannot work below a path with blanks or quotes. Move the tree, or go by a link:
+    ln -s '$THEMIS_SRC' /tmp/themis-src && sh /tmp/themis-src/${0#"$THEMIS_SRC/"}"
+        ;;
+    esac
+    { mkdir -p "$THEMIS_BUILD" && touch "$THEMIS_BUILD/.writable"; } 2>/dev/null ||
+        themis_die "$THEMIS_BUILD cannot be written: the tree is read-only, or another user's. Copy it to where you can write, or build
+elsewhere by hand: mkdir DIR && cd DIR && $THEMIS_SRC/configure && make"
+    rm -f "$THEMIS_BUILD/.writable"
 }
 
 # themis_quietly LOG COMMAND...: shows the output only if the command fails.
@@ -145,7 +175,7 @@ themis_tree() {
     THEMIS_PREFIX=$THEMIS_BUILD/inst
     PATH=$THEMIS_PREFIX/bin:$THEMIS_PREFIX/sbin:$PATH
     export THEMIS_SRC THEMIS_BUILD THEMIS_PREFIX THEMIS_VARIANT PATH
-    mkdir -p "$THEMIS_BUILD"
+    themis_tree_check
     themis_packages
     compiler=gcc
     [ "$THEMIS_VARIANT" != clang ] || compiler=clang
