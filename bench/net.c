@@ -149,16 +149,18 @@ static void measure(side_t *side, int server, const char *via, what_t what, uint
 int main(int count, char **words)
 {
     static const uint64_t sizes[] = {8, 512, 4096, 65536, 1 << 20, 16 << 20};
-    themis_net_options_t options = {20 * THEMIS_NS_PER_US, 1, 1};
+    themis_net_options_t options = {
+        .spin = 20 * THEMIS_NS_PER_US, .local_copy = 1, .yield = 1, .auth = {.kind = THEMIS_NET_AUTH_NONE}};
     themis_net_handlers_t handlers = {.message = count_one};
     side_t side = {.bytes = malloc(MAX_BYTES)};
     int ends[2], option, other_user = 0;
     uint16_t port = 0;
 
-    while ((option = getopt(count, words, "uos:y:")) != -1)
-        if (option == 'u')
+    while ((option = getopt(count, words, "utos:y:")) != -1)
+        if (option == 'u' || option == 't') {
             options.local_copy = 0;
-        else if (option == 'o')
+            options.network = option == 'u' ? THEMIS_NET_UCX : THEMIS_NET_TCP;
+        } else if (option == 'o')
             other_user = 1;
         else if (option == 's')
             options.spin = strtoull(optarg, NULL, 10) * THEMIS_NS_PER_US;
@@ -178,7 +180,9 @@ int main(int count, char **words)
         themis_net_create(&options, &handlers, &side, &side.net) != THEMIS_OK ||
         themis_net_connect(side.net, "127.0.0.1", port, 10 * THEMIS_NS_PER_S, &side.conn) != THEMIS_OK)
         return 1;
-    const char *via = !options.local_copy ? "ucx" : other_user ? "local, other user" : "local";
+    const char *via = !options.local_copy ? (options.network == THEMIS_NET_UCX ? "ucx" : "tcp")
+                      : other_user        ? "local, other user"
+                                          : "local";
     printf("via\toperation\tbytes\tbest_us\tmedian_us\tmib_s\tcpu_us\n");
     for (what_t what = ECHO; what <= PUSH; what++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # net: round trips between two processes of this machine in microseconds: a message and its answer, and a request whose
 # bytes the server pulls or pushes. `local`: shared memory and one copy; `local, other user`: shared memory alone (as
-# root only); `ucx`: UCX over loopback; `ucx_perftest`: UCX's own benchmark over loopback. cpu_us is of both processes.
+# root only); `tcp`: sealed records over loopback; `ucx`: UCX over loopback; `ucx_perftest`: UCX's own benchmark over loopback. cpu_us is of both processes.
 # Both poll: on two cores nothing else should run.
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -23,6 +23,7 @@ perftest() {
 {
     timeout 300 "$THEMIS_BUILD/bench/net"
     [ "$(id -u)" != 0 ] || timeout 300 "$THEMIS_BUILD/bench/net" -o | sed 1d
+    timeout 300 "$THEMIS_BUILD/bench/net" -t | sed 1d
     timeout 300 "$THEMIS_BUILD/bench/net" -u | sed 1d
     if command -v ucx_perftest >/dev/null 2>&1; then
         perftest 8 20000

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += client/libthemis-client.la
-client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/binding.c client/binding.h client/cache.c client/call.c client/call.h \
+client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/auth.c client/auth.h client/binding.c client/binding.h client/cache.c client/call.c client/call.h \
 	client/capability.c client/capability.h \
 	client/convert.h client/cursor.h client/direct.c client/direct.h client/direct_copy.c client/direct_copy.h \
 	client/direct_map.c client/direct_map.h client/direct_segments.c client/direct_segments.h client/direct_view.c \

@@ -300,9 +300,24 @@ static themis_status_t attempt_go_on(themis_client_peer_t *peer)
     }
     peer->state = THEMIS_CLIENT_PEER_HELLO;
     themis_net_conn_set_user(conn, peer);
-    peer->local = themis_net_conn_credentials(conn, &credentials) == THEMIS_OK && credentials.uid == geteuid();
+    peer->local = themis_net_conn_credentials(conn, &credentials) == THEMIS_OK && credentials.local &&
+                  credentials.uid == geteuid();
     status = send_hello(peer);
     return status == THEMIS_OK ? THEMIS_IN_PROGRESS : status;
+}
+
+/* A server that this process has never been served by, and that does not believe it, or is not to be believed, will not
+ * be another one soon. */
+static void attempt_end(themis_client_peer_t *peer, themis_status_t status)
+{
+    if (status != THEMIS_ACCESS || peer->incarnation) {
+        themis_client_peer_lose(peer, status);
+        return;
+    }
+    snprintf(peer->cause, sizeof peer->cause,
+             "server %s: it and this process have not shown each other who they are; the lines before say why",
+             peer->name);
+    peer_lose(peer, status, THEMIS_CLIENT_PEER_REFUSED);
 }
 
 uint64_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t now)
@@ -320,7 +335,7 @@ uint64_t themis_client_peer_connect(themis_client_peer_t *peer, uint64_t now)
     if (status == THEMIS_IN_PROGRESS && now >= peer->attempt_until)
         status = THEMIS_TIMED_OUT;
     if (status != THEMIS_IN_PROGRESS && themis_client_peer_is_connecting(peer))
-        themis_client_peer_lose(peer, status);
+        attempt_end(peer, status);
     if (themis_client_peer_is_connecting(peer))
         return step_pause;
     return peer->state != THEMIS_CLIENT_PEER_READY && peer->queue.first ? retry_pause : 0;

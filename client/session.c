@@ -28,6 +28,7 @@ static void session_destroy(themis_t *session)
 static themis_status_t session_init(themis_t *session, const themis_options_t *options)
 {
     themis_client_poller_t *poller = &session->poller;
+    themis_net_options_t network;
 
     themis_client_poller_init(poller, themis_client_peers_serve, &session->peers);
     session->peers.common = (themis_client_peer_common_t){
@@ -39,9 +40,14 @@ static themis_status_t session_init(themis_t *session, const themis_options_t *o
     themis_status_t status = themis_client_settings_load(options, &session->settings);
     if (status != THEMIS_OK)
         return status;
+    themis_net_options_default(&network);
+    network.network = session->settings.network;
+    network.auth = session->settings.auth;
     if ((status = themis_client_peers_init(&session->peers)) == THEMIS_OK &&
         (status = themis_util_hash_ring_create(session->settings.server_count, &session->ring)) == THEMIS_OK)
-        status = themis_net_create(NULL, &themis_client_peer_handlers, poller, &poller->net);
+        status = themis_net_create(&network, &themis_client_peer_handlers, poller, &poller->net);
+    themis_net_auth_wipe(&network.auth);
+    themis_net_auth_wipe(&session->settings.auth);
     if (status != THEMIS_OK)
         return themis_client_fail(status, "the session could not be created: %s", themis_status_string(status));
     pthread_mutex_lock(&poller->lock);

@@ -93,18 +93,30 @@ static int is_server_list(const char *text)
 
 typedef struct file_reading {
     char *list;
+    themis_client_auth_texts_t auth;
     const char *why; /* what is wrong, in more detail than the status */
 } file_reading_t;
 
-/* The section [client] has the list of servers only; other sections are for other programs. */
+static themis_status_t read_auth(file_reading_t *reading, const char *key, const char *value)
+{
+    themis_status_t status = themis_client_auth_take(&reading->auth, key, value);
+
+    if (status != THEMIS_OK)
+        reading->why = status == THEMIS_NO_ENTRY ? "no such key" : status == THEMIS_RANGE ? "too long" : "given twice";
+    return status == THEMIS_NO_ENTRY ? THEMIS_CONFIG : status;
+}
+
+/* The section [client]; other sections are for other programs. */
 static themis_status_t read_entry(void *arg, const char *section, const char *key, const char *value, int line)
 {
     file_reading_t *reading = arg;
 
     if (strcmp(section, "client") != 0)
         return THEMIS_OK;
-    if (strcmp(key, "servers") != 0 || reading->list) {
-        reading->why = reading->list ? "given twice" : "no such key";
+    if (strcmp(key, "servers") != 0)
+        return read_auth(reading, key, value);
+    if (reading->list) {
+        reading->why = "given twice";
         return THEMIS_CONFIG;
     }
     if (!is_server_list(value)) {
@@ -115,46 +127,58 @@ static themis_status_t read_entry(void *arg, const char *section, const char *ke
     return reading->list ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
-/* *found stays NULL if there is no such file or it has no server list. */
-static themis_status_t read_file(const char *path, int required, char **found)
+/* Reads it over what is there. *read: 1 if there is such a file. */
+static themis_status_t read_file(const char *path, int required, file_reading_t *reading, int *read)
 {
     char error[ERROR_BYTES];
-    file_reading_t reading = {0};
-    themis_status_t status = themis_util_config_read(path, read_entry, &reading, error, sizeof error);
+    themis_status_t status = themis_util_config_read(path, read_entry, reading, error, sizeof error);
 
-    if (status == THEMIS_OK)
-        *found = reading.list;
+    *read = status == THEMIS_OK;
     if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && !required))
         return THEMIS_OK;
-    free(reading.list);
-    return reading.why ? themis_client_fail(THEMIS_CONFIG, "%s (%s)", error, reading.why)
-                       : themis_client_fail(THEMIS_CONFIG, "%s", error);
+    return reading->why ? themis_client_fail(THEMIS_CONFIG, "%s (%s)", error, reading->why)
+                        : themis_client_fail(THEMIS_CONFIG, "%s", error);
 }
 
-static themis_status_t find_in_files(char **found)
+/* The user's file, or else that of the system where the user's has no server list. */
+static themis_status_t read_files(file_reading_t *reading)
 {
     const char *named = themis_util_config_env("THEMIS_CONFIG"), *home = themis_util_config_env("HOME");
     char path[4096];
     themis_status_t status = THEMIS_OK;
+    int read = 0;
 
     if (named)
-        return read_file(named, 1, found);
+        return read_file(named, 1, reading, &read);
     if (home && snprintf(path, sizeof path, "%s/.config/themis.conf", home) < (int)sizeof path)
-        status = read_file(path, 0, found);
-    if (status == THEMIS_OK && !*found)
-        status = read_file("/etc/themis/themis.conf", 0, found);
+        status = read_file(path, 0, reading, &read);
+    if (status == THEMIS_OK && !reading->list) {
+        reading->auth = read ? reading->auth : (themis_client_auth_texts_t){0};
+        status = read_file("/etc/themis/themis.conf", 0, reading, &read);
+    }
     return status;
 }
 
-/* *list is NULL if no servers are configured. */
-static themis_status_t find_servers(const themis_options_t *options, char **list)
+/* *list is NULL if no servers are configured. `auth` may be NULL. */
+static themis_status_t find_servers(const themis_options_t *options, char **list, themis_client_auth_texts_t *auth)
 {
     const char *given =
         options->servers && *options->servers ? options->servers : themis_util_config_env("THEMIS_SERVERS");
+    file_reading_t reading = {0};
+    themis_status_t status = THEMIS_OK;
 
     *list = NULL;
-    if (!given)
-        return find_in_files(list);
+    if (!given || auth)
+        status = read_files(&reading);
+    if (auth)
+        *auth = reading.auth;
+    if (status == THEMIS_OK && !given) {
+        *list = reading.list;
+        return THEMIS_OK;
+    }
+    free(reading.list);
+    if (status != THEMIS_OK)
+        return status;
     *list = strdup(given);
     return *list ? THEMIS_OK : no_memory();
 }
@@ -256,8 +280,9 @@ static themis_status_t find_direct(const themis_options_t *options, int *direct)
 static themis_status_t settings_fill(const themis_options_t *options, themis_client_settings_t *settings)
 {
     char *list;
+    themis_client_auth_texts_t auth;
     uint32_t priority = positive_env("THEMIS_PRIORITY");
-    themis_status_t status = find_servers(options, &list);
+    themis_status_t status = find_servers(options, &list, &auth);
 
     if (status != THEMIS_OK)
         return status;
@@ -269,7 +294,8 @@ static themis_status_t settings_fill(const themis_options_t *options, themis_cli
     free(list);
     if (status != THEMIS_OK || (status = find_job(options, settings)) != THEMIS_OK ||
         (status = find_timeout(options, settings)) != THEMIS_OK ||
-        (status = find_direct(options, &settings->direct)) != THEMIS_OK)
+        (status = find_direct(options, &settings->direct)) != THEMIS_OK ||
+        (status = themis_client_auth_load(&auth, &settings->network, &settings->auth)) != THEMIS_OK)
         return status;
     find_application(options, settings);
     settings->priority = options->priority ? options->priority : priority ? priority : 1;
@@ -294,7 +320,7 @@ themis_status_t themis_configured_servers(const themis_options_t *options, char 
     char *found;
 
     options = options ? options : &defaults;
-    themis_status_t status = find_servers(options, &found);
+    themis_status_t status = find_servers(options, &found, NULL);
     if (status != THEMIS_OK)
         return status;
     if (!found)
@@ -316,5 +342,6 @@ void themis_client_settings_free(themis_client_settings_t *settings)
     free(settings->server_list);
     free(settings->job);
     free(settings->policy);
+    explicit_bzero(&settings->auth, sizeof settings->auth);
     *settings = (themis_client_settings_t){0};
 }

@@ -3,6 +3,7 @@
 #ifndef THEMIS_CLIENT_SETTINGS_H
 #define THEMIS_CLIENT_SETTINGS_H
 #include <stdint.h>
+#include "client/auth.h"
 #include "themis/themis.h"
 
 typedef struct themis_client_server {
@@ -21,7 +22,9 @@ typedef struct themis_client_settings {
     char *policy;     /* owned; "" for none */
     uint64_t timeout; /* ns; how long calls wait for a server that this session has met */
     uint64_t meeting; /* ns; the same for others; not above `timeout` */
-    int direct;       /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
+    themis_net_network_t network;
+    themis_net_auth_t auth; /* what servers of other hosts are shown, and have to show */
+    int direct;             /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
 } themis_client_settings_t;
 
 /* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the text of the error says why. */

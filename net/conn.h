@@ -13,6 +13,8 @@
 typedef enum themis_net_state {
     THEMIS_NET_CONNECTING, /* client: HELLO is on its way */
     THEMIS_NET_HANDSHAKE,  /* client: WELCOME came; server: HELLO came */
+    THEMIS_NET_PROVING,    /* client: has shown the server who it is */
+    THEMIS_NET_PROVED,     /* client: so has the server, which is to be checked */
     THEMIS_NET_ACCEPTED,   /* server: nothing came yet */
     THEMIS_NET_OPEN,
     THEMIS_NET_LOST,  /* by the peer or an error */
@@ -28,11 +30,14 @@ struct themis_net_conn {
     char peer[64];
 
     struct ucp_ep *endpoint;            /* of UCX; NULL: closed, or about to be, or the connection is a local one */
+    struct themis_net_stream *stream;   /* of TCP, likewise */
     struct themis_net_channel *channel; /* of the local transport */
     int server;                         /* 1: the peer connected to us */
     struct sockaddr_in address;         /* of the peer, as far as it is known */
-    int needs_local; /* server: credentials have to come from the kernel if the peer is on this host */
-    const themis_net_peer_credentials_t *credentials; /* from the kernel; NULL: not a local connection */
+    int needs_local; /* server: credentials have to come from the kernel, or to be proved, if the peer is on this host
+                      */
+    const themis_net_peer_credentials_t *credentials; /* from the kernel, or `proved`; NULL: there are none */
+    themis_net_peer_credentials_t proved;
     uint64_t key, peer_key;
     uint64_t cookie;      /* client: in the name of the server's local socket; 0: it has none */
     atomic_int announced; /* the owner knows it */

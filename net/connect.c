@@ -47,7 +47,13 @@ void themis_net_connect_on_ready(themis_net_conn_t *conn, const themis_net_frame
         themis_net_event_opened(conn);
 }
 
-/* The server has sent WELCOME, or the connection is lost. */
+/* Causes that the caller is told. */
+static int is_final(themis_status_t why)
+{
+    return why == THEMIS_VERSION || why == THEMIS_REFUSED || why == THEMIS_ACCESS;
+}
+
+/* The server has sent WELCOME or its proof, or the connection is lost. */
 static themis_status_t complete_handshake(themis_net_conn_t *conn, uint64_t deadline)
 {
     static const themis_net_frame_t ready = {.type = THEMIS_NET_READY};
@@ -56,9 +62,12 @@ static themis_status_t complete_handshake(themis_net_conn_t *conn, uint64_t dead
 
     if (conn->state == THEMIS_NET_HANDSHAKE)
         status = conn->net->transports[THEMIS_NET_LOCAL]->connect(conn, deadline);
+    if (network->prove != NULL &&
+        (conn->state == THEMIS_NET_PROVED || (conn->state == THEMIS_NET_HANDSHAKE && status == THEMIS_UNSUPPORTED)))
+        return network->prove(conn);
     themis_net_lock(conn->net);
     if (conn->state != THEMIS_NET_HANDSHAKE)
-        status = conn->why == THEMIS_VERSION || conn->why == THEMIS_REFUSED ? conn->why : THEMIS_UNREACHABLE;
+        status = is_final(conn->why) ? conn->why : THEMIS_UNREACHABLE;
     else if (status == THEMIS_UNSUPPORTED)
         status = network->post(conn, &ready, NULL, 0, NULL, NULL);
     else if (status == THEMIS_OK)
@@ -99,16 +108,25 @@ themis_status_t themis_net_connect_start(themis_net_t *net, const char *host, ui
     return status;
 }
 
-/* `until` is for the server's WELCOME, `deadline` for what follows. */
+static int is_waiting(const themis_net_conn_t *conn)
+{
+    return conn->state == THEMIS_NET_CONNECTING || conn->state == THEMIS_NET_PROVING;
+}
+
+/* `until` is for the server's WELCOME and proof, `deadline` for what follows. */
 static themis_status_t connect_progress(themis_net_conn_t *conn, uint64_t until, uint64_t deadline)
 {
     uint64_t now;
 
-    while (conn->state == THEMIS_NET_CONNECTING && (now = themis_util_clock_now()) < until)
-        themis_net_progress(conn->net, until - now < WAIT_SLICE ? until - now : WAIT_SLICE);
-    if (conn->state == THEMIS_NET_CONNECTING)
-        return THEMIS_IN_PROGRESS;
-    themis_status_t status = complete_handshake(conn, deadline);
+    themis_status_t status = THEMIS_IN_PROGRESS;
+
+    while (status == THEMIS_IN_PROGRESS) {
+        while (is_waiting(conn) && (now = themis_util_clock_now()) < until)
+            themis_net_progress(conn->net, until - now < WAIT_SLICE ? until - now : WAIT_SLICE);
+        if (is_waiting(conn))
+            return THEMIS_IN_PROGRESS;
+        status = complete_handshake(conn, deadline);
+    }
     if (status != THEMIS_OK)
         abandon_connect(conn, status);
     return status;

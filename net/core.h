@@ -17,7 +17,7 @@
 /* What epoll_event.data.u64 says. From LOCAL up to KEYS it is for the local transport to interpret; anything above is
  * the key of a connection: for its socket as it is, for the peer's process with the bit PROCESS. */
 #define THEMIS_NET_EPOLL_PROCESS (UINT64_C(1) << 62)
-enum { THEMIS_NET_EPOLL_WAKE, THEMIS_NET_EPOLL_UCX, THEMIS_NET_EPOLL_LOCAL, THEMIS_NET_EPOLL_KEYS = 1024 };
+enum { THEMIS_NET_EPOLL_WAKE, THEMIS_NET_EPOLL_NETWORK, THEMIS_NET_EPOLL_LOCAL, THEMIS_NET_EPOLL_KEYS = 1024 };
 
 struct themis_net {
     themis_net_options_t options;
@@ -33,6 +33,7 @@ struct themis_net {
     pthread_mutex_t lock;
     int kick;                   /* something was posted that a sleeping thread has to progress */
     struct themis_net_ucx *ucx; /* the transports' own state */
+    struct themis_net_tcp *tcp;
     struct themis_net_local *local;
     int listening;
     struct sockaddr_in address;  /* that it listens at; 0.0.0.0: all of this host */

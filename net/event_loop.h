@@ -7,6 +7,7 @@
 #ifndef THEMIS_NET_EVENT_LOOP_H
 #define THEMIS_NET_EVENT_LOOP_H
 #include <pthread.h>
+#include <stdatomic.h>
 #include "net/net.h"
 
 typedef struct themis_net_loop {
@@ -21,7 +22,7 @@ typedef struct themis_net_loop {
     unsigned tick;
     unsigned failed_spins;  /* waits in a row in which polling did not pay */
     unsigned skipped_spins; /* waits that are to go without polling */
-    int short_sleep;        /* something has a deadline */
+    atomic_int short_sleep; /* something has a deadline; another thread may set it, too */
 } themis_net_loop_t;
 
 void themis_net_loop_init(themis_net_loop_t *loop);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Frames, the units on the transport: every UCX active message carries one as its header, and a message or bulk data
- * as its payload; between processes of one host the frames of bulk data go through the ring. Both sides speak the same
- * THEMIS_NET_WIRE or refuse each other, but nothing in a frame is believed before it is checked. Frames travel
- * little-endian, in the ring in the host's order; doc/wire.md has the table.
+ * as its payload; by TCP they travel in records (net/tcp/record.h); between processes of one host the frames of bulk
+ * data go through the ring. Both sides speak the same THEMIS_NET_WIRE or refuse each other, but nothing in a frame is
+ * believed before it is checked. Frames travel little-endian, in the ring in the host's order; doc/wire.md has the
+ * table.
  */
 #ifndef THEMIS_NET_FRAME_H
 #define THEMIS_NET_FRAME_H
 #include <stdint.h>
 
 enum {
-    THEMIS_NET_WIRE = 3,
+    THEMIS_NET_WIRE = 4,
     THEMIS_NET_MAX_MESSAGE = 2 << 20,
     THEMIS_NET_CHUNK = 1 << 20 /* bytes of bulk data in one active message, at most */
 };

@@ -2,6 +2,7 @@
 /* Making and ending a net: its transports, and where the frames go that they receive. */
 #include "net/net.h"
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "net/address.h"
 #include "net/connect.h"
@@ -10,10 +11,12 @@
 #include "net/local/local.h"
 #include "net/message.h"
 #include "net/reaper.h"
+#include "net/tcp/tcp.h"
 #include "net/transfer.h"
 #include "net/ucx/ucx.h"
 #include "util/clock.h"
 
+enum { MAX_PASSES = 100 };
 #define DEFAULT_SPIN (20 * THEMIS_NS_PER_US)
 #define FAREWELL (200 * THEMIS_NS_PER_MS) /* for peers to take what was sent to them last */
 
@@ -32,6 +35,11 @@ static void on_frame(themis_net_conn_t *conn, const themis_net_frame_t *frame, t
         themis_net_conn_lose(conn, THEMIS_PROTOCOL);
 }
 
+void themis_net_options_default(themis_net_options_t *options)
+{
+    *options = (themis_net_options_t){.spin = DEFAULT_SPIN, .local_copy = 1, .yield = 1};
+}
+
 themis_status_t themis_net_create(const themis_net_options_t *options, const themis_net_handlers_t *handlers, void *arg,
                                   themis_net_t **net)
 {
@@ -39,11 +47,15 @@ themis_status_t themis_net_create(const themis_net_options_t *options, const the
 
     if (new == NULL)
         return THEMIS_NO_MEMORY;
-    new->options = options != NULL ? *options : (themis_net_options_t){DEFAULT_SPIN, 1, 1};
+    if (options != NULL)
+        new->options = *options;
+    else
+        themis_net_options_default(&new->options);
     new->handlers = *handlers;
     new->arg = arg;
     new->on_frame = on_frame;
-    new->transports[THEMIS_NET_NETWORK] = &themis_net_ucx_transport;
+    new->transports[THEMIS_NET_NETWORK] =
+        new->options.network == THEMIS_NET_UCX ? &themis_net_ucx_transport : &themis_net_tcp_transport;
     new->transports[THEMIS_NET_LOCAL] = &themis_net_local_transport;
     pthread_mutex_init(&new->lock, NULL);
     themis_net_loop_init(&new->loop);
@@ -89,7 +101,7 @@ static void close_all(themis_net_t *net)
     do {
         themis_net_lock(net);
         themis_net_reap(net);
-        while (net->transports[THEMIS_NET_NETWORK]->progress(net, 1))
+        for (int i = 0; i < MAX_PASSES && net->transports[THEMIS_NET_NETWORK]->progress(net, 1); i++)
             ;
         while (net->events != NULL) {
             themis_net_event_t *event = net->events;
@@ -109,12 +121,13 @@ void themis_net_destroy(themis_net_t *net)
 {
     if (net == NULL)
         return;
-    if (net->ucx != NULL)
+    if (net->ucx != NULL || net->tcp != NULL)
         close_all(net);
     for (int i = THEMIS_NET_TRANSPORTS - 1; i >= 0; i--)
         net->transports[i]->destroy(net);
     themis_net_close_events(net);
     themis_net_loop_destroy(&net->loop);
     pthread_mutex_destroy(&net->lock);
+    themis_net_auth_wipe(&net->options.auth);
     free(net);
 }

@@ -6,8 +6,9 @@
  * and puts a small descriptor of it into its request; when the server serves the request it pulls from or pushes to
  * that memory, any part of it, in any order.
  *
- * Between hosts all goes by UCX (net/ucx): messages are active messages; for bulk data the server asks for the bytes,
- * or sends them, with further ones, for which UCX chooses rendezvous, and the client has to make progress.
+ * Between hosts all goes by TCP (net/tcp), in sealed records of peers that have shown each other who they are
+ * (net/auth.h), or by UCX (net/ucx), which does not ask who a peer is, where the net is told to. For bulk data the
+ * server asks for the bytes, or sends them, with further frames, and the client has to make progress.
  *
  * Two processes of one host (net/local) use a local socket and memory that both map, and nothing else: so what the
  * kernel says of the socket's peer holds for each message and each byte of the connection. A few KiB of bulk data go
@@ -27,6 +28,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include "net/auth.h"
 #include "themis/status.h"
 
 typedef struct themis_net themis_net_t;
@@ -45,14 +47,20 @@ typedef struct themis_net_handlers {
     void (*closed)(void *arg, themis_net_conn_t *conn, themis_status_t why);
 } themis_net_handlers_t;
 
+/* What connects hosts. */
+typedef enum themis_net_network { THEMIS_NET_TCP, THEMIS_NET_UCX } themis_net_network_t;
+
 typedef struct themis_net_options {
     uint64_t spin;     /* ns that themis_net_progress polls before it sleeps */
-    int local_copy;    /* 1: use the local transport between processes of one host; 0: all by UCX */
+    int local_copy;    /* 1: use the local transport between processes of one host; 0: all by the network */
     int yield;         /* 1: sched_yield between polls, for processes that share cores with their peers */
-    int emulate_hosts; /* for tests: a peer that connects by UCX counts as one of another host, whatever its address */
+    int emulate_hosts; /* for tests: a peer that connects by the network counts as one of another host */
+    themis_net_network_t network;
+    themis_net_auth_t auth; /* of TCP; UCX has none */
 } themis_net_options_t;
 
-/* Handlers and `arg` are kept until themis_net_destroy. Options NULL: 20 us, local copies, yield. */
+/* Handlers and `arg` are kept until themis_net_destroy. Options NULL: themis_net_options_default. */
+void themis_net_options_default(themis_net_options_t *options); /* 20 us, local copies, yield, TCP, auth LOCAL */
 themis_status_t themis_net_create(const themis_net_options_t *options, const themis_net_handlers_t *handlers, void *arg,
                                   themis_net_t **net);
 
@@ -93,14 +101,16 @@ void *themis_net_conn_user(const themis_net_conn_t *conn);
 const char *themis_net_conn_peer(const themis_net_conn_t *conn);
 
 /*
- * The peer of a local connection, as the kernel knows it. THEMIS_UNSUPPORTED: the peer is on another host.
- * THEMIS_ACCESS: it is on this host, or may be, and did not use the local socket; it could be any user. May ask the
- * system for the addresses of this host.
+ * Who the peer is: of a local connection as the kernel knows it, of another one as it has proved (net/auth.h).
+ * THEMIS_UNSUPPORTED: it is on another host, and has proved nothing. THEMIS_ACCESS: the same, but it is on this host,
+ * or may be, and did not use the local socket; it could be any user. May ask the system for the addresses of this host.
  */
 typedef struct themis_net_peer_credentials {
-    pid_t pid;
+    pid_t pid; /* local */
     uid_t uid;
     gid_t gid;
+    int local;  /* 1: the connection is a local one */
+    int server; /* 1: the peer has the servers' key */
 } themis_net_peer_credentials_t;
 themis_status_t themis_net_conn_credentials(const themis_net_conn_t *conn, themis_net_peer_credentials_t *credentials);
 

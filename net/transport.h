@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a transport does for a net and for a connection. There are two: net/ucx between hosts, and net/local between
- * processes of one host. A connection begins at the network and may move to the local transport before it is open.
+ * What a transport does for a net and for a connection. A net has two: between hosts net/tcp, or net/ucx where it is
+ * told to, and net/local between processes of one host. A connection begins at the network and may move to the local
+ * transport before it is open.
  */
 #ifndef THEMIS_NET_TRANSPORT_H
 #define THEMIS_NET_TRANSPORT_H
@@ -64,6 +65,10 @@ typedef struct themis_net_transport {
     /* Starts to connect to conn->address by the network (lock not held), or moves the connection to this transport
      * until `deadline`. THEMIS_UNSUPPORTED: the peer cannot be reached this way. */
     themis_status_t (*connect)(themis_net_conn_t *conn, uint64_t deadline);
+    /* A client goes on by the network, in state HANDSHAKE since the server is on another host, or in state PROVED. May
+     * wait for munged. THEMIS_IN_PROGRESS: the server is to answer, and the state is PROVING. Lock not held. NULL: the
+     * frame READY does it. */
+    themis_status_t (*prove)(themis_net_conn_t *conn);
     /* Sends a message, in order with others. Lock not held. NULL: messages are posted as frames with numbers. */
     themis_status_t (*send)(themis_net_conn_t *conn, const void *bytes, size_t length);
     /* The same with a file descriptor; and that of the message whose handler runs. NULL: it cannot. Lock not held. */

@@ -3,77 +3,19 @@
 #include "server/capability_key.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "util/log.h"
 #include "util/status.h"
 
 enum { PATH_BYTES = THEMIS_SERVER_CONFIG_TEXT + 16, WHY_BYTES = 256 };
 
-__attribute__((format(printf, 3, 4))) static themis_status_t key_refuse(char *why, size_t size, const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(why, size, format, list);
-    va_end(list);
-    return THEMIS_CONFIG;
-}
-
-/* Up to the end, from the beginning where that is possible: other servers may have the same open file. */
-static themis_status_t key_take(int fd, themis_server_capability_key_t *key, char *why, size_t size)
-{
-    size_t used = 0;
-    ssize_t got;
-
-    do {
-        got = pread(fd, key->bytes + used, sizeof key->bytes - used, (off_t)used);
-        if (got < 0 && errno == ESPIPE)
-            got = read(fd, key->bytes + used, sizeof key->bytes - used);
-        used += got > 0 ? (size_t)got : 0;
-    } while ((got > 0 && used < sizeof key->bytes) || (got < 0 && errno == EINTR));
-    key->length = used;
-    if (got < 0)
-        return key_refuse(why, size, "%s", strerror(errno));
-    if (used < THEMIS_SERVER_CAPABILITY_KEY_MIN)
-        return key_refuse(why, size, "a key of %zu bytes is too short: at least %d are needed", used,
-                          THEMIS_SERVER_CAPABILITY_KEY_MIN);
-    return THEMIS_OK;
-}
-
-static themis_status_t file_check(int fd, char *why, size_t size)
-{
-    struct stat file;
-
-    if (fstat(fd, &file) != 0)
-        return key_refuse(why, size, "%s", strerror(errno));
-    if (!S_ISREG(file.st_mode))
-        return key_refuse(why, size, "not a file");
-    if (file.st_uid != geteuid() && file.st_uid != 0)
-        return key_refuse(why, size, "belongs to user %u, and not to the server's user, %u, or root",
-                          (unsigned)file.st_uid, (unsigned)geteuid());
-    if (file.st_mode & 077)
-        return key_refuse(why, size, "mode %04o lets other users access it; make it 0600",
-                          (unsigned)file.st_mode & 07777);
-    return THEMIS_OK;
-}
-
 themis_status_t themis_server_capability_key_read(const char *path, themis_server_capability_key_t *key, char *why,
                                                   size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    if (fd < 0)
-        return key_refuse(why, size, "%s", strerror(errno));
-    themis_status_t status = file_check(fd, why, size);
-    if (status == THEMIS_OK)
-        status = key_take(fd, key, why, size);
-    close(fd);
-    return status;
+    return themis_util_secret_read(path, THEMIS_SERVER_CAPABILITY_KEY_MIN, key, why, size);
 }
 
 /* --- a key of a server that is alone ------------------------------------------------------------------------------ */
@@ -142,7 +84,7 @@ themis_status_t themis_server_capability_key_load(const themis_server_config_t *
 
     key->length = 0;
     if (config->key_fd >= 0) {
-        status = key_take(config->key_fd, key, why, sizeof why);
+        status = themis_util_secret_take(config->key_fd, THEMIS_SERVER_CAPABILITY_KEY_MIN, key, why, sizeof why);
         close(config->key_fd);
         if (status != THEMIS_OK)
             themis_error("--key-fd %d: %s", config->key_fd, why);

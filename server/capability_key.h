@@ -10,13 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "server/server_config.h"
+#include "util/secret.h"
 
-enum { THEMIS_SERVER_CAPABILITY_KEY_MIN = 32, THEMIS_SERVER_CAPABILITY_KEY_MAX = 4096 };
+enum { THEMIS_SERVER_CAPABILITY_KEY_MIN = 32, THEMIS_SERVER_CAPABILITY_KEY_MAX = THEMIS_UTIL_SECRET_MAX };
 
-typedef struct themis_server_capability_key {
-    size_t length; /* 0: `key = none` */
-    uint8_t bytes[THEMIS_SERVER_CAPABILITY_KEY_MAX];
-} themis_server_capability_key_t;
+typedef themis_util_secret_t themis_server_capability_key_t; /* length 0: `key = none` */
 
 /* May a server of this configuration read the key of `key = FILE`? It has to be a file of the server's user or of root
  * that no other user may access, of at least THEMIS_SERVER_CAPABILITY_KEY_MIN bytes. THEMIS_CONFIG: no, and `why`

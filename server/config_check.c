@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "sched/policy.h"
+#include "server/auth.h"
 #include "server/periodic_plan.h"
 #include "server/server_config.h"
 #include "store/space.h"
@@ -200,6 +201,8 @@ themis_status_t themis_server_config_check(themis_server_config_t *config, char 
 
     if (status == THEMIS_OK)
         status = check_key(&checking);
+    if (status == THEMIS_OK)
+        status = themis_server_auth_check(config, error, size);
     if (status == THEMIS_OK)
         status = check_store(&checking);
     if (status == THEMIS_OK)

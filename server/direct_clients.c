@@ -136,7 +136,8 @@ static themis_status_t credentials_of(const themis_server_request_t *request, th
 {
     themis_status_t status = themis_net_conn_credentials(request->conn, who);
 
-    return status != THEMIS_OK || who->uid == THEMIS_SERVER_DIRECT_UNKNOWN_USER ? THEMIS_UNSUPPORTED : THEMIS_OK;
+    return status != THEMIS_OK || !who->local || who->uid == THEMIS_SERVER_DIRECT_UNKNOWN_USER ? THEMIS_UNSUPPORTED
+                                                                                               : THEMIS_OK;
 }
 
 int themis_server_direct_client_is_near(const themis_server_request_t *request)

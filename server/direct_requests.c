@@ -280,6 +280,8 @@ static void segment_serve(themis_server_request_t *request)
 
     if (status == THEMIS_OK)
         status = is_client(request) ? themis_net_conn_credentials(request->conn, &who) : THEMIS_ACCESS;
+    if (status == THEMIS_OK && !who.local)
+        status = THEMIS_UNSUPPORTED;
     if (status == THEMIS_OK && reply.segment == 0) {
         fd = themis_server_beacon_descriptor(direct->beacon, &reply.bytes);
         themis_server_reply_send_descriptor(request, &reply, fd);

@@ -12,9 +12,10 @@ typedef struct themis_server_identity_limits {
 } themis_server_identity_limits_t;
 
 /*
- * A client's job, user, group and size, from its HELLO and from the kernel. A client that uses the local socket has the
- * uid and gid that the kernel reports, whatever the HELLO claims. One on another host is believed, until credentials
- * are part of HELLO. THEMIS_REFUSED: one on this host that does not use the local socket. Nodes and priority are
+ * A client's job, user, group and size, from its HELLO and its connection. A client that uses the local socket has the
+ * uid and gid that the kernel reports, and one of another host those that it has proved, whatever the HELLO claims. One
+ * that had to prove nothing (auth = none, transport = ucx) is believed. THEMIS_REFUSED: one on this host that proves
+ * nothing and does not use the local socket. Nodes and priority are
  * believed up to the limits, with a warning. A process without a job id is a job of its own. `known` and `peer`: what
  * themis_net_conn_credentials says of the connection; it must not be asked with a lock held.
  */

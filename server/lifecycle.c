@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include <utlist.h>
+#include "server/auth.h"
 #include "server/capability_key.h"
 #include "server/client_session.h"
 #include "server/direct.h"
@@ -153,6 +154,8 @@ static themis_status_t capabilities_create(themis_server_t *server)
     themis_status_t status = themis_server_capability_key_load(&server->config, &key);
 
     if (status == THEMIS_OK)
+        status = themis_server_auth_load(&server->config, &key, &server->net_options);
+    if (status == THEMIS_OK)
         status = themis_server_capabilities_create(key.bytes, key.length, server->config.capability_lifetime,
                                                    &server->capabilities);
     explicit_bzero(&key, sizeof key);
@@ -172,8 +175,10 @@ static themis_status_t capabilities_create_last(themis_server_t *server)
 static themis_status_t net_create(themis_server_t *server)
 {
     themis_server_config_t *config = &server->config;
-    themis_status_t status = themis_net_create(NULL, &themis_server_dispatch_handlers, server, &server->net);
+    themis_status_t status =
+        themis_net_create(&server->net_options, &themis_server_dispatch_handlers, server, &server->net);
 
+    themis_net_auth_wipe(&server->net_options.auth);
     if (status == THEMIS_OK)
         status = themis_net_listen(server->net, config->listen, (uint16_t)config->port, &server->port);
     if (status == THEMIS_OK && !*config->name)
@@ -218,6 +223,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
     if (!made)
         return THEMIS_NO_MEMORY;
     made->config = *config;
+    themis_net_options_default(&made->net_options);
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->workers.idle, NULL);
     if (getrandom(&made->incarnation, sizeof made->incarnation, 0) != sizeof made->incarnation)

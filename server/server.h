@@ -90,6 +90,7 @@ typedef struct themis_server {
     uint16_t port;                    /* that it listens at */
     pthread_mutex_t lock;
     /* parts with their own locking */
+    themis_net_options_t net_options; /* without keys once the net is made */
     themis_net_t *net;
     themis_store_t *store;
     themis_server_namespace_t *names;

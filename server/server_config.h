@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "net/auth.h"
 #include "themis/status.h"
 
 enum { THEMIS_SERVER_CONFIG_TEXT = 4096, THEMIS_SERVER_CONFIG_KEYS = 64 };
@@ -31,6 +32,11 @@ typedef struct themis_server_config {
     uint64_t stall_limit;                     /* ns that a transfer may wait for its client */
     char key[THEMIS_SERVER_CONFIG_TEXT];      /* file with the key of capabilities; "none"; empty: made at random */
     uint64_t capability_lifetime;             /* ns */
+    char auth[8];                             /* "local", "none", "secret" or "munge"; empty: the best there is */
+    char secret[THEMIS_SERVER_CONFIG_TEXT];   /* file; empty: as the environment says */
+    char munge_socket[THEMIS_NET_AUTH_SOCKET];
+    char transport[4]; /* "tcp" or "ucx" */
+    char insecure[4];  /* "yes" or "no" */
     /* [store] */
     char store[16];                            /* "arena" or "posix" */
     uint64_t size;                             /* bytes */

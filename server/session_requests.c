@@ -60,6 +60,14 @@ typedef struct peer {
     themis_net_peer_credentials_t credentials;
 } peer_t;
 
+/* Those of other hosts have the servers' key, where there is one. */
+static int may_be_server(const themis_server_t *server, const peer_t *peer)
+{
+    if (server->net_options.network != THEMIS_NET_TCP || !server->net_options.auth.has_servers_key)
+        return 1;
+    return peer->known == THEMIS_OK && (peer->credentials.local || peer->credentials.server);
+}
+
 /* Finds the session of a HELLO, or makes it. If that is refused, *text may say why. */
 static themis_status_t session_find(themis_server_request_t *request, const peer_t *peer,
                                     themis_server_session_t **session, const char **text)
@@ -76,6 +84,8 @@ static themis_status_t session_find(themis_server_request_t *request, const peer
         *text = "a process on the server's host has to use its local socket";
         return THEMIS_REFUSED;
     }
+    if (hello->role == THEMIS_SERVER_ROLE_SERVER && !may_be_server(server, peer))
+        return THEMIS_ACCESS;
     if (bound && bound != known)
         return THEMIS_REFUSED; /* one session for each connection */
     if (!known)

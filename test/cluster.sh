@@ -63,6 +63,9 @@ record_fabric() {
     fi
 }
 
+# Whoever has this file is the servers' user.
+THEMIS_SECRET_FILE=$T/key
+export THEMIS_SECRET_FILE
 start_io_hosts() {
     list=io0:7711,io1:7711
     for i in 0 1; do

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Fuzzes what peers can send: messages (test/fuzz/proto.c), frames of the transport (frames.c), and the shared memory of
+# Fuzzes what peers can send: messages (test/fuzz/proto.c), frames of the transport (frames.c), the handshake
+# of strangers and sealed records (handshake.c), and the shared memory of
 # a local connection (ring.c); and what files can hold: records of jobs (history.c). A few seconds each; FUZZ_SECONDS=600
 # for a long run. New inputs stay in BUILD/fuzz.
 # timeout: 300
@@ -41,10 +42,15 @@ if ! command -v clang >/dev/null 2>&1; then
     skip "fuzzing" "clang is not installed"
     finish
 fi
+munge=
+! grep -q "define THEMIS_MUNGE 1" "$THEMIS_BUILD/config.h" || munge=-lmunge
 seed proto
 fuzz "messages" proto proto/*.c util/status.c util/utf8.c
 seed history
 fuzz "records of jobs" history history/*.c -ljansson -lm
 fuzz "shared memory" ring net/local/channel.c net/local/passing.c net/local/reader.c net/local/ring.c net/local/writer.c
-fuzz "frames" frames net/*.c net/*/*.c util/status.c util/clock.c util/log.c -lxxhash
+# shellcheck disable=SC2086 # one word or none
+fuzz "handshakes" handshake net/auth.c net/handshake.c net/munge.c net/silent.c net/tcp/record.c -lnettle -lhogweed $munge
+# shellcheck disable=SC2086 # one word or none
+fuzz "frames" frames net/*.c net/*/*.c util/status.c util/clock.c util/log.c -lxxhash -lnettle -lhogweed $munge
 finish

@@ -92,6 +92,7 @@ for host in r0n0 r0n1 r1n0 r1n1; do sh "$2" "$host" themis cat themis:/r1n0 | cm
 themis ls | tr '\n' ' '
 END
 check "every host reads what another has written" [ "$(run 'r[0-1]n[0-1]' -q -- sh "$T/all_hosts" "$T" "$launch" 2>"$T/err")" = "r0n0 r0n1 r1n0 r1n1 " ] || cat "$T/err"
+check "who does not have the job's secret is not served" tells 1 'secret' run r1n0 -q -- env -u THEMIS_SECRET -u THEMIS_AUTH THEMIS_TIMEOUT=5s themis ls
 preload_shim=$THEMIS_BUILD/test/cluster/finalize_shim.so
 check "an MPI program on two hosts" run r0n0,r1n0 -q -- mpirun.mpich -launcher ssh -launcher-exec "$launch" -hosts r0n0,r1n0 -n 2 \
     -genv LD_PRELOAD "$preload_shim" "$hello" themis:/f

@@ -6,6 +6,7 @@
  *   host NAME              as the job names it            version NUMBER   of this protocol, before all others
  *   network TEXT           to choose the address          env NAME=VALUE   for the servers
  *   size, policy, settings TEXT  as in `themis run`       key HEX          that servers share
+ *   secret HEX             of who they serve
  *   reserve N              answer: ports ADDRESS:PORT,...
  *   start FIRST LIST       servers FIRST.. of the list; answer: ready, later also: ended NUMBER STATUS
  *   alive                  answer: alive
@@ -95,6 +96,18 @@ static int key_take(char *text)
     return THEMIS_TOOLS_OK;
 }
 
+/* The servers inherit it. */
+static int secret_take(char *text)
+{
+    uint8_t secret[THEMIS_TOOLS_KEY_BYTES];
+
+    if (themis_tools_hex_read(text, secret, sizeof secret) != 0)
+        return themis_tools_error("secret: expected %zu bytes in hexadecimal digits", sizeof secret);
+    explicit_bzero(secret, sizeof secret);
+    unsetenv("THEMIS_SECRET_FILE");
+    return setenv("THEMIS_SECRET", text, 1) == 0 ? THEMIS_TOOLS_OK : themis_tools_error_errno("secret");
+}
+
 static int reserve(char *text)
 {
     struct in_addr address;
@@ -162,7 +175,7 @@ static int line_serve(char *line)
         int (*serve)(char *text); /* that is done */
     } words[] = {{"version", NULL, version_check}, {"host", &agent.host, NULL},     {"network", &agent.network, NULL},
                  {"size", &agent.size, NULL},      {"policy", &agent.policy, NULL}, {"settings", &agent.settings, NULL},
-                 {"env", NULL, env_take},          {"key", NULL, key_take},         {"reserve", NULL, reserve},
+                 {"env", NULL, env_take},          {"key", NULL, key_take},         {"secret", NULL, secret_take},  {"reserve", NULL, reserve},
                  {"start", NULL, start},           {"alive", NULL, alive},          {"stop", NULL, stop}};
     char *text = strchr(line, ' '), none[] = "";
 

@@ -52,7 +52,8 @@ struct themis_tools_host_servers {
     char *list; /* of all; owned */
     uint64_t beat;
     int stopping; /* 1: what ends now is meant to */
-    uint8_t key[THEMIS_TOOLS_KEY_BYTES];
+    uint8_t key[THEMIS_TOOLS_KEY_BYTES];          /* among servers; cleared when all have started */
+    char secret[2 * THEMIS_TOOLS_KEY_BYTES + 1]; /* of the job, in hexadecimal digits: servers serve who has it */
 };
 
 /* --- channels ----------------------------------------------------------------------------------------------------- */
@@ -184,6 +185,7 @@ static void channel_greet(themis_tools_host_servers_t *servers, channel_t *chann
         if (texts[i].text)
             channel_say(channel, "%s %s\n", texts[i].word, texts[i].text);
     themis_util_config_env_each("UCX_", env_say, channel);
+    channel_say(channel, "secret %s\n", servers->secret);
     if (servers->count > 1) {
         themis_tools_hex_write(servers->key, sizeof servers->key, key);
         channel_say(channel, "key %s\n", key);
@@ -398,11 +400,25 @@ static int reach_check(themis_tools_host_servers_t *servers)
     return THEMIS_TOOLS_OK;
 }
 
+/* The two are independent: who is given the secret must not be able to make what servers alone make. */
+static int keys_make(themis_tools_host_servers_t *servers)
+{
+    uint8_t secret[THEMIS_TOOLS_KEY_BYTES];
+
+    if (getrandom(servers->key, sizeof servers->key, 0) != sizeof servers->key ||
+        getrandom(secret, sizeof secret, 0) != sizeof secret)
+        return themis_tools_error_errno("a key for the servers");
+    themis_tools_hex_write(secret, sizeof secret, servers->secret);
+    explicit_bzero(secret, sizeof secret);
+    return THEMIS_TOOLS_OK;
+}
+
 static int servers_launch(themis_tools_host_servers_t *servers)
 {
-    if (getrandom(servers->key, sizeof servers->key, 0) != sizeof servers->key)
-        return themis_tools_error_errno("a key for the servers");
-    int result = servers_spread(servers);
+    int result = keys_make(servers);
+
+    if (result == THEMIS_TOOLS_OK)
+        result = servers_spread(servers);
     if (result == THEMIS_TOOLS_OK)
         result = channels_open(servers);
     if (result == THEMIS_TOOLS_OK)
@@ -438,6 +454,11 @@ int themis_tools_host_servers_start(const themis_tools_host_servers_options_t *o
 const char *themis_tools_host_servers_list(const themis_tools_host_servers_t *servers)
 {
     return servers->list;
+}
+
+const char *themis_tools_host_servers_secret(const themis_tools_host_servers_t *servers)
+{
+    return servers->secret;
 }
 
 int themis_tools_host_servers_count(const themis_tools_host_servers_t *servers)
@@ -533,6 +554,7 @@ void themis_tools_host_servers_stop(themis_tools_host_servers_t *servers, int (*
     }
     for (int i = 0; i < servers->channel_count; i++)
         channel_close(&servers->channels[i]);
+    explicit_bzero(servers->secret, sizeof servers->secret);
     free(servers->channels);
     free(servers->list);
     free(servers);

@@ -25,6 +25,8 @@ int themis_tools_host_servers_start(const themis_tools_host_servers_options_t *o
 
 /* "address:port,..." in their order; borrowed. */
 const char *themis_tools_host_servers_list(const themis_tools_host_servers_t *servers);
+/* What clients show them, as THEMIS_SECRET has it; borrowed. */
+const char *themis_tools_host_servers_secret(const themis_tools_host_servers_t *servers);
 int themis_tools_host_servers_count(const themis_tools_host_servers_t *servers);
 /* 1: the process is a launcher of these. */
 int themis_tools_host_servers_own(const themis_tools_host_servers_t *servers, pid_t pid);

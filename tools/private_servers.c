@@ -52,6 +52,11 @@ int themis_tools_private_servers_start(themis_tools_private_servers_t *servers, 
     return result;
 }
 
+const char *themis_tools_private_servers_secret(const themis_tools_private_servers_t *servers)
+{
+    return servers->remote ? themis_tools_host_servers_secret(servers->remote) : NULL;
+}
+
 int themis_tools_private_servers_are_local(const themis_tools_private_servers_t *servers)
 {
     return servers->is_local;

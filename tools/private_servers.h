@@ -21,6 +21,8 @@ int themis_tools_private_servers_check(themis_tools_private_servers_t *servers);
 /* *list: their addresses; borrowed. Prints its errors. */
 int themis_tools_private_servers_start(themis_tools_private_servers_t *servers, const char **list);
 int themis_tools_private_servers_are_local(const themis_tools_private_servers_t *servers);
+/* What the command shows those on hosts, as THEMIS_SECRET has it; NULL: the kernel identifies it. Borrowed. */
+const char *themis_tools_private_servers_secret(const themis_tools_private_servers_t *servers);
 /* One line that says that they are this command's own. */
 void themis_tools_private_servers_tell(const themis_tools_private_servers_t *servers);
 /* 1: the child is one of the servers, or how one was launched. */

@@ -111,6 +111,19 @@ static int is_interrupted(void)
     return themis_tools_supervisor_signal() == SIGINT;
 }
 
+/* For the command, the copies and this process, which looks at what is left: what is shown to its own servers on hosts
+ * counts before what a site has configured for others. */
+static void secret_export(const themis_tools_private_servers_t *servers)
+{
+    const char *secret = themis_tools_private_servers_secret(servers);
+
+    if (!secret)
+        return;
+    setenv("THEMIS_SECRET", secret, 1);
+    setenv("THEMIS_AUTH", "secret", 1);
+    unsetenv("THEMIS_SECRET_FILE");
+}
+
 /* In the supervisor. */
 static int work(void *arg)
 {
@@ -122,6 +135,7 @@ static int work(void *arg)
     int result = themis_tools_private_servers_start(&running->servers, &running->list);
     if (result != THEMIS_TOOLS_OK)
         return themis_tools_supervisor_signal() ? 128 + themis_tools_supervisor_signal() : result;
+    secret_export(&running->servers);
     if (!running->staging.quiet)
         themis_tools_private_servers_tell(&running->servers);
     result = stages_run(running);

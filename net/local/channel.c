@@ -28,7 +28,7 @@ themis_net_channel_t *themis_net_channel_new(int fd, int memory, int server)
     }
     int out = server ? THEMIS_NET_TO_CLIENT : THEMIS_NET_TO_SERVER;
     channel->fd = fd;
-    channel->peer = (themis_net_peer_credentials_t){peer.pid, peer.uid, peer.gid};
+    channel->peer = (themis_net_peer_credentials_t){peer.pid, peer.uid, peer.gid, 1, 0};
     channel->pid_fd = peer.pid > 0 ? (int)syscall(SYS_pidfd_open, peer.pid, 0) : -1;
     channel->memory = mapped;
     channel->receives_descriptors = !server;

@@ -29,18 +29,11 @@ enum { BACKLOG = 256, MAX_ACCEPTED = 64, SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 enum { EPOLL_LISTENER = THEMIS_NET_EPOLL_LOCAL, EPOLL_SILENT };
 _Static_assert(EPOLL_SILENT + THEMIS_NET_MAX_SILENT <= THEMIS_NET_EPOLL_KEYS, "events of their own");
 
-static void silent_drop(themis_net_silent_t *silent)
-{
-    if (silent->fd >= 0)
-        close(silent->fd);
-    silent->fd = -1;
-}
-
 void themis_net_listener_init(themis_net_listener_t *listener)
 {
     listener->fd = -1;
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++)
-        listener->silent[i].fd = -1;
+    themis_net_silents_init(&listener->silents, listener->sockets, THEMIS_NET_MAX_SILENT,
+                            THEMIS_NET_MAX_SILENT_OF_USER);
 }
 
 void themis_net_listener_close(themis_net_listener_t *listener)
@@ -48,8 +41,7 @@ void themis_net_listener_close(themis_net_listener_t *listener)
     if (listener->fd >= 0)
         close(listener->fd);
     listener->fd = -1;
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++)
-        silent_drop(&listener->silent[i]);
+    themis_net_silents_close(&listener->silents);
 }
 
 themis_status_t themis_net_listener_open(themis_net_t *net)
@@ -86,58 +78,6 @@ static void accept_resume(themis_net_t *net)
     themis_net_watch(net, net->local->listener.fd, EPOLLIN, EPOLL_LISTENER);
 }
 
-static unsigned count_of_user(const themis_net_listener_t *listener, uid_t uid)
-{
-    unsigned count = 0;
-
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++)
-        count += listener->silent[i].fd >= 0 && listener->silent[i].uid == uid;
-    return count;
-}
-
-/* The oldest one of the user, or -1. */
-static int oldest_of_user(const themis_net_listener_t *listener, uid_t uid)
-{
-    int found = -1;
-
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++) {
-        const themis_net_silent_t *silent = &listener->silent[i];
-        if (silent->fd >= 0 && silent->uid == uid && (found < 0 || silent->since < listener->silent[found].since))
-            found = i;
-    }
-    return found;
-}
-
-/* Who has most of those that are silent. */
-static uid_t busiest_user(const themis_net_listener_t *listener)
-{
-    unsigned max = 0;
-    uid_t busiest = 0;
-
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++) {
-        unsigned count = count_of_user(listener, listener->silent[i].uid);
-        if (count > max) {
-            max = count;
-            busiest = listener->silent[i].uid;
-        }
-    }
-    return busiest;
-}
-
-/* The index for one more of the user, whose oldest gives way if it has as many as it may. When all are taken it is one
- * of the user that has most. */
-static int silent_index_for(themis_net_listener_t *listener, uid_t uid)
-{
-    int full = count_of_user(listener, uid) >= THEMIS_NET_MAX_SILENT_OF_USER;
-
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT && !full; i++)
-        if (listener->silent[i].fd < 0)
-            return i;
-    int index = oldest_of_user(listener, full ? uid : busiest_user(listener));
-    silent_drop(&listener->silent[index]);
-    return index;
-}
-
 /* Takes the place of another one if there are too many. */
 static void accept_one(themis_net_t *net, int fd)
 {
@@ -149,9 +89,9 @@ static void accept_one(themis_net_t *net, int fd)
         close(fd);
         return;
     }
-    int index = silent_index_for(listener, peer.uid);
-    if (themis_net_watch(net, fd, EPOLLIN, EPOLL_SILENT + (uint64_t)index) == 0)
-        listener->silent[index] = (themis_net_silent_t){fd, peer.uid, themis_util_clock_now()};
+    int index = themis_net_silents_place(&listener->silents, peer.uid);
+    if (index >= 0 && themis_net_watch(net, fd, EPOLLIN, EPOLL_SILENT + (uint64_t)index) == 0)
+        listener->sockets[index] = (themis_net_silent_t){fd, 0, peer.uid, themis_util_clock_now()};
     else
         close(fd);
 }
@@ -264,7 +204,7 @@ static void on_hello(themis_net_t *net, themis_net_silent_t *silent)
     int sound = got == sizeof hello && hello.magic == THEMIS_NET_MAGIC && hello.version == THEMIS_NET_WIRE;
     int meant = sound && is_meant(net, &hello); /* may ask the system: the lock is not held */
     if (sound && !meant)
-        warn_of_misdirected(&net->local->listener, silent->uid, &hello);
+        warn_of_misdirected(&net->local->listener, (uid_t)silent->who, &hello);
     themis_net_lock(net);
     if (meant) {
         int fd = silent->fd;
@@ -272,7 +212,7 @@ static void on_hello(themis_net_t *net, themis_net_silent_t *silent)
         themis_net_unwatch(net, fd);
         open_conn(net, fd, &hello);
     } else {
-        silent_drop(silent);
+        themis_net_silent_drop(silent);
     }
     accept_resume(net); /* there is room now */
     themis_net_unlock(net);
@@ -285,7 +225,7 @@ void themis_net_listener_on_event(themis_net_t *net, uint64_t what)
         accept_all(net);
         themis_net_unlock(net);
     } else {
-        on_hello(net, &net->local->listener.silent[what - EPOLL_SILENT]);
+        on_hello(net, &net->local->listener.sockets[what - EPOLL_SILENT]);
     }
 }
 
@@ -293,16 +233,13 @@ int themis_net_listener_expire(themis_net_t *net)
 {
     themis_net_listener_t *listener = &net->local->listener;
     uint64_t now = themis_util_clock_now();
-    int waiting = 0;
+    unsigned waiting = 0;
 
     if (listener->fd < 0)
         return 0;
-    for (int i = 0; i < THEMIS_NET_MAX_SILENT; i++) {
-        if (listener->silent[i].fd >= 0 && now > listener->silent[i].since + MAX_SILENCE)
-            silent_drop(&listener->silent[i]);
-        waiting |= listener->silent[i].fd >= 0;
-    }
+    if (now > MAX_SILENCE)
+        themis_net_silents_expire(&listener->silents, now - MAX_SILENCE, &waiting);
     if (now > listener->accept_again)
         accept_resume(net);
-    return waiting || listener->accept_again != 0;
+    return waiting > 0 || listener->accept_again != 0;
 }

@@ -7,22 +7,17 @@
 #ifndef THEMIS_NET_LOCAL_LISTENER_H
 #define THEMIS_NET_LOCAL_LISTENER_H
 #include "net/net.h"
+#include "net/silent.h"
 
 /* Of all users, and of one. */
 enum { THEMIS_NET_MAX_SILENT = 512, THEMIS_NET_MAX_SILENT_OF_USER = 128 };
-
-/* An accepted socket by which nothing came yet. */
-typedef struct themis_net_silent {
-    int fd; /* -1: free */
-    uid_t uid;
-    uint64_t since; /* ns */
-} themis_net_silent_t;
 
 typedef struct themis_net_listener {
     int fd;                /* -1: not listening */
     uint64_t accept_again; /* when accepting goes on; 0: it does */
     uint64_t warn_again;   /* when another warning of clients that want another server is due */
-    themis_net_silent_t silent[THEMIS_NET_MAX_SILENT];
+    themis_net_silents_t silents;
+    themis_net_silent_t sockets[THEMIS_NET_MAX_SILENT];
 } themis_net_listener_t;
 
 void themis_net_listener_init(themis_net_listener_t *listener);

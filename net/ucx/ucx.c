@@ -72,7 +72,7 @@ static themis_status_t ucx_create(themis_net_t *net)
         status = themis_net_active_message_receive(net);
     if (status == UCS_OK)
         status = ucp_worker_get_efd(net->ucx->worker, &fd);
-    if (status == UCS_OK && themis_net_watch(net, fd, EPOLLIN, THEMIS_NET_EPOLL_UCX) != 0)
+    if (status == UCS_OK && themis_net_watch(net, fd, EPOLLIN, THEMIS_NET_EPOLL_NETWORK) != 0)
         status = UCS_ERR_IO_ERROR;
     if (status == UCS_OK)
         return THEMIS_OK;

@@ -176,6 +176,47 @@ START_TEST(configured_servers_are_found_without_a_session)
 }
 END_TEST
 
+/* How servers of other hosts are met: environment before file, also where the file does not name the servers. */
+START_TEST(auth_comes_from_environment_and_file)
+{
+    static const struct {
+        const char *file, *variable, *value;
+        themis_status_t status;
+        themis_net_auth_kind_t kind;
+    } cases[] = {{"auth = none\n", NULL, NULL, THEMIS_OK, THEMIS_NET_AUTH_NONE},
+                 {"auth = none\n", "THEMIS_AUTH", "local", THEMIS_OK, THEMIS_NET_AUTH_LOCAL},
+                 {"", "THEMIS_SECRET", "00112233445566778899aabbccddeeff", THEMIS_OK, THEMIS_NET_AUTH_SECRET},
+                 {"", "THEMIS_SECRET", "0011", THEMIS_CONFIG, 0},
+                 {"", "THEMIS_SECRET_FILE", "/nowhere", THEMIS_CONFIG, 0},
+                 {"auth = secret\n", NULL, NULL, THEMIS_CONFIG, 0},
+                 {"auth = trust\n", NULL, NULL, THEMIS_CONFIG, 0},
+                 {"auth = none\nauth = none\n", NULL, NULL, THEMIS_CONFIG, 0},
+                 {"transport = pigeon\n", NULL, NULL, THEMIS_CONFIG, 0},
+                 {"server_user = nobody-of-that-name\n", NULL, NULL, THEMIS_CONFIG, 0}};
+    themis_options_t options = {.servers = "localhost:1"};
+    themis_client_settings_t settings;
+    char path[] = "/tmp/themis-settings-XXXXXX";
+
+    close(mkstemp(path));
+    setenv("THEMIS_CONFIG", path, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *file = fopen(path, "w");
+        fprintf(file, "[client]\n%s", cases[i].file);
+        fclose(file);
+        if (cases[i].variable)
+            setenv(cases[i].variable, cases[i].value, 1);
+        ck_assert_msg(themis_client_settings_load(&options, &settings) == cases[i].status, "%s", cases[i].file);
+        if (cases[i].status == THEMIS_OK)
+            ck_assert_int_eq(settings.auth.kind, cases[i].kind);
+        themis_client_settings_free(&settings);
+        if (cases[i].variable)
+            unsetenv(cases[i].variable);
+    }
+    unsetenv("THEMIS_CONFIG");
+    unlink(path);
+}
+END_TEST
+
 START_TEST(paths_are_normalised_with_a_text_for_errors)
 {
     char normal[THEMIS_PATH_BYTES] = "";
@@ -196,7 +237,7 @@ int main(void)
               TESTS({batch_systems_name_job_and_nodes, 1}, {the_application_has_a_name, 1},
                     {the_larger_number_of_nodes_counts, 1}, {direct_access_is_on_or_off, 1},
                     {own_names_come_before_the_batch_system, 1}, {hydra_names_the_proxy, 1},
-                    {configured_servers_are_found_without_a_session, 1},
+                    {configured_servers_are_found_without_a_session, 1}, {auth_comes_from_environment_and_file, 1},
                     {paths_are_normalised_with_a_text_for_errors, 1}));
     return test_run(suite);
 }

@@ -353,7 +353,7 @@ static void step(world_t *world)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    themis_net_options_t options = {0, 0, 0};
+    themis_net_options_t options = {.network = THEMIS_NET_UCX};
     themis_net_handlers_t handlers = {on_opened, on_message, NULL};
     world_t *world = calloc(1, sizeof *world);
     themis_net_frame_t hello = {THEMIS_NET_MAGIC, THEMIS_NET_HELLO, 0, 11, THEMIS_NET_WIRE, 0, 0};

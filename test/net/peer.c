@@ -152,13 +152,18 @@ static void serve(const themis_net_options_t *options, uint16_t port, int out)
 /* A new program and not a mere fork: UCX does not survive a fork. */
 static void exec_role(const char *role, const themis_net_options_t *options, unsigned number, int out)
 {
-    char numbers[4][24];
+    char numbers[5][24], auth[2 * sizeof options->auth + 1];
+    const unsigned char *bytes = (const unsigned char *)&options->auth;
 
     snprintf(numbers[0], sizeof numbers[0], "%u", number);
     snprintf(numbers[1], sizeof numbers[1], "%d", out);
     snprintf(numbers[2], sizeof numbers[2], "%d", options->local_copy);
     snprintf(numbers[3], sizeof numbers[3], "%llu", (unsigned long long)options->spin);
-    execl("/proc/self/exe", "test_peer", role, numbers[0], numbers[1], numbers[2], numbers[3], (char *)NULL);
+    snprintf(numbers[4], sizeof numbers[4], "%d", options->network);
+    for (size_t i = 0; i < sizeof options->auth; i++)
+        snprintf(auth + 2 * i, 3, "%02x", bytes[i]);
+    execl("/proc/self/exe", "test_peer", role, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], auth,
+          (char *)NULL);
     _exit(1);
 }
 
@@ -186,9 +191,13 @@ test_peer_t test_peer_start(const themis_net_options_t *options, uint16_t port)
 
 void test_peer_main(int count, char **words, test_role_fn other)
 {
-    if (count != 6)
+    if (count != 8)
         return;
-    themis_net_options_t options = {strtoull(words[5], NULL, 10), atoi(words[4]), 1};
+    themis_net_options_t options = test_options(atoi(words[4]));
+    options.spin = strtoull(words[5], NULL, 10);
+    options.network = atoi(words[6]);
+    for (size_t i = 0; i < sizeof options.auth; i++)
+        sscanf(words[7] + 2 * i, "%2hhx", (unsigned char *)&options.auth + i);
     unsigned number = (unsigned)strtoul(words[2], NULL, 10);
     int out = atoi(words[3]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -240,7 +249,8 @@ static void client_on_closed(void *arg, themis_net_conn_t *conn, themis_status_t
 
 themis_net_options_t test_options(int local_copy)
 {
-    return (themis_net_options_t){20 * THEMIS_NS_PER_US, local_copy, 1};
+    return (themis_net_options_t){
+        .spin = 20 * THEMIS_NS_PER_US, .local_copy = local_copy, .yield = 1, .auth = {.kind = THEMIS_NET_AUTH_NONE}};
 }
 
 static test_client_t *client_create(const themis_net_options_t *options)
@@ -274,7 +284,13 @@ test_client_t *test_client_new(int local_copy)
 test_client_t *test_client_start(const char *host, uint16_t port, int local_copy)
 {
     themis_net_options_t options = test_options(local_copy);
-    test_client_t *client = client_create(&options);
+
+    return test_client_start_with(host, port, &options);
+}
+
+test_client_t *test_client_start_with(const char *host, uint16_t port, const themis_net_options_t *options)
+{
+    test_client_t *client = client_create(options);
 
     ck_assert_int_eq(themis_net_connect_start(client->net, host, port, &client->conn), THEMIS_OK);
     return client;

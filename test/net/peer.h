@@ -65,6 +65,7 @@ test_client_t *test_client_new(int local_copy);
 test_client_t *test_client_new_with(const themis_net_options_t *options);
 /* A client that has started to connect. */
 test_client_t *test_client_start(const char *host, uint16_t port, int local_copy);
+test_client_t *test_client_start_with(const char *host, uint16_t port, const themis_net_options_t *options);
 /* Ends its peer, too. */
 void test_client_free(test_client_t *client);
 

@@ -432,7 +432,9 @@ END_TEST
  * seconds only. There are more of them than may wait in a socket. */
 START_TEST(each_message_wakes)
 {
-    test_client_t *client = test_client_new_with(&(themis_net_options_t){0, _i, 1});
+    themis_net_options_t options = test_options(_i);
+    options.spin = 0;
+    test_client_t *client = test_client_new_with(&options);
     unsigned char bytes[4096], expected[sizeof bytes];
     struct iovec all = {bytes, sizeof bytes};
 

@@ -38,6 +38,7 @@ themis_server_t *rig_server_start(void (*change)(themis_server_config_t *config)
     config.warm = 0;
     config.drain = 2 * THEMIS_NS_PER_S;
     strcpy(config.listen, "127.0.0.1");
+    strcpy(config.auth, "none");
     config.key_fd = memfd_create("key", MFD_CLOEXEC);
     ck_assert_int_eq(write(config.key_fd, key, sizeof key), sizeof key);
     if (change)
@@ -147,7 +148,7 @@ rig_client_t *rig_client_open(const themis_server_t *server, uint64_t session, c
 
 rig_client_t *rig_client_open_far(const themis_server_t *server, uint64_t session, const char *job)
 {
-    static const themis_net_options_t options = {.spin = 20000, .local_copy = 0, .yield = 1};
+    static const themis_net_options_t options = {.spin = 20000, .yield = 1, .auth = {.kind = THEMIS_NET_AUTH_NONE}};
 
     return open_client(server, session, job, &options);
 }

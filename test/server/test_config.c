@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "server/auth.h"
 #include "server/server_config.h"
 #include "server/cursor.h"
 #include "test/lib/run.h"
@@ -186,6 +187,59 @@ START_TEST(checks_over_several_keys_name_the_line)
 }
 END_TEST
 
+/* Nobody is let in without a proof unless it is asked for, and beyond loopback addresses asked for twice. */
+START_TEST(strangers_are_let_in_only_on_request)
+{
+    static const struct {
+        const char *text, *why; /* NULL: it is allowed */
+    } cases[] = {{"listen = 127.0.0.1\nauth = none\n", NULL},
+                 {"auth = none\n", "insecure = yes"},
+                 {"listen = 192.0.2.1\nauth = none\n", "insecure = yes"},
+                 {"auth = none\ninsecure = yes\n", NULL},
+                 {"transport = ucx\n", "insecure = yes"},
+                 {"transport = ucx\ninsecure = yes\n", NULL},
+                 {"transport = ucx\ninsecure = yes\nauth = secret\n", "nobody is authenticated"},
+                 {"auth = local\n", NULL}};
+    themis_server_config_t config;
+    char text[256];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "[server]\n%s", cases[i].text);
+        ck_assert_int_eq(read_text(&config, text), THEMIS_OK);
+        themis_status_t status = themis_server_auth_check(&config, error, sizeof error);
+        ck_assert_msg((status == THEMIS_OK) == (cases[i].why == NULL), "%s", text);
+        if (cases[i].why != NULL)
+            ck_assert_msg(strstr(error, cases[i].why) != NULL, "%s", error);
+    }
+}
+END_TEST
+
+START_TEST(the_best_auth_there_is)
+{
+    themis_server_config_t config;
+    themis_server_capability_key_t key = {.length = 32};
+    themis_net_options_t options = {0};
+
+    unsetenv("THEMIS_SECRET_FILE");
+    unsetenv("THEMIS_SECRET");
+    ck_assert_int_eq(read_text(&config, ""), THEMIS_OK);
+    ck_assert_int_eq(themis_server_auth_kind(&config),
+                     themis_net_auth_has_munge() ? THEMIS_NET_AUTH_MUNGE : THEMIS_NET_AUTH_LOCAL);
+    setenv("THEMIS_SECRET", "00112233445566778899aabbccddeeff", 1);
+    ck_assert_int_eq(themis_server_auth_load(&config, &key, &options), THEMIS_OK);
+    ck_assert_int_eq(options.auth.kind, THEMIS_NET_AUTH_SECRET);
+    ck_assert_int_eq(options.auth.has_servers_key, 0); /* it is alone */
+    config.count = 2;
+    ck_assert_int_eq(themis_server_auth_load(&config, &key, &options), THEMIS_OK);
+    ck_assert_int_eq(options.auth.has_servers_key, 1);
+    setenv("THEMIS_SECRET", "00112233445566778899aabbccddee", 1); /* 15 bytes */
+    ck_assert_int_eq(themis_server_auth_load(&config, &key, &options), THEMIS_CONFIG);
+    setenv("THEMIS_SECRET", "no digits at all, and of even length", 1);
+    ck_assert_int_eq(themis_server_auth_load(&config, &key, &options), THEMIS_CONFIG);
+    unsetenv("THEMIS_SECRET");
+}
+END_TEST
+
 START_TEST(a_reload_applies_what_can_change_and_lists_the_rest)
 {
     themis_server_config_t config, fresh;
@@ -277,8 +331,8 @@ int main(void)
               TESTS({a_file_sets_keys_of_every_kind, 1}, {errors_name_file_line_and_key, 1},
                     {a_file_with_an_error_changes_nothing, 1}, {options_override_and_are_checked, 1},
                     {errors_say_what_was_expected, 1}, {the_server_finds_its_place_in_the_list, 1},
-                    {checks_over_several_keys_name_the_line, 1},
-                    {a_reload_applies_what_can_change_and_lists_the_rest, 1}));
+                    {checks_over_several_keys_name_the_line, 1}, {strangers_are_let_in_only_on_request, 1},
+                    {the_best_auth_there_is, 1}, {a_reload_applies_what_can_change_and_lists_the_rest, 1}));
     test_case(suite, "cursor", 60, NULL, NULL,
               TESTS({the_cursor_walks_runs, 1}, {a_read_skips_what_lies_past_the_end, 1}));
     return test_run(suite);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "net/auth.h"
+#include "config.h"
+#include <nettle/hmac.h>
+#include <string.h>
+
+/* One key for each purpose, whatever its bytes are used for elsewhere. */
+static void key_derive(const void *bytes, size_t length, const char *purpose, uint8_t key[THEMIS_NET_AUTH_KEY])
+{
+    struct hmac_sha256_ctx hmac;
+
+    hmac_sha256_set_key(&hmac, length, bytes);
+    hmac_sha256_update(&hmac, strlen(purpose), (const uint8_t *)purpose);
+    hmac_sha256_digest(&hmac, THEMIS_NET_AUTH_KEY, key);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+void themis_net_auth_set_secret(themis_net_auth_t *auth, const void *bytes, size_t length)
+{
+    key_derive(bytes, length, "themis net secret", auth->secret);
+}
+
+void themis_net_auth_set_servers_key(themis_net_auth_t *auth, const void *bytes, size_t length)
+{
+    key_derive(bytes, length, "themis net servers", auth->servers_key);
+    auth->has_servers_key = 1;
+}
+
+void themis_net_auth_wipe(themis_net_auth_t *auth)
+{
+    explicit_bzero(auth->secret, sizeof auth->secret);
+    explicit_bzero(auth->servers_key, sizeof auth->servers_key);
+}
+
+int themis_net_auth_has_munge(void)
+{
+    return THEMIS_MUNGE;
+}
+
+const char *themis_net_auth_name(themis_net_auth_kind_t kind)
+{
+    static const char *const names[] = {"local", "none", "secret", "munge", "the servers' key"};
+
+    return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+}
