@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cutting a range by a given method. */
-#ifndef THEMIS_AGGREGATION_DOMAINS_H
-#define THEMIS_AGGREGATION_DOMAINS_H
+#pragma once
 
 #include "themis/aggregation.h"
 
@@ -9,4 +8,3 @@
 void themis_aggregation_domains_cut(themis_aggregation_method_t method, const themis_aggregation_layout_t *layout,
                                     uint64_t first, uint64_t last, uint32_t aggregators,
                                     themis_aggregation_domains_t *domains);
-#endif

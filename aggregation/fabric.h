@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Searching a fabric, and building one vertex by vertex. */
-#ifndef THEMIS_AGGREGATION_FABRIC_H
-#define THEMIS_AGGREGATION_FABRIC_H
+#pragma once
 
-#include <stdbool.h>
 
 #include "themis/topology.h"
 
@@ -28,4 +26,3 @@ themis_status_t themis_aggregation_draft_link(themis_aggregation_draft_t *draft,
 /* Makes the fabric if status is OK, and frees the arrays in any case. Returns status, or why no fabric was made. */
 themis_status_t themis_aggregation_draft_finish(themis_aggregation_draft_t *draft, themis_status_t status,
                                                 themis_aggregation_fabric_t **fabric);
-#endif

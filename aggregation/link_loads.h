@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The busiest link; themis_aggregation_link_loads gives the loads of all. */
-#ifndef THEMIS_AGGREGATION_LINK_LOADS_H
-#define THEMIS_AGGREGATION_LINK_LOADS_H
+#pragma once
 
 #include "themis/aggregation.h"
 
@@ -9,4 +8,3 @@
  * the aggregators. */
 themis_status_t themis_aggregation_link_loads_max(const themis_aggregation_problem_t *problem,
                                                   const uint32_t *candidate, uint64_t *max);
-#endif

@@ -25,27 +25,22 @@ EXTRA_DIST += aggregation/themis-plan.pc.in
 
 check_PROGRAMS += test/aggregation/test_domains
 test_aggregation_test_domains_SOURCES = test/aggregation/test_domains.c test/aggregation/draw.h
-test_aggregation_test_domains_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_aggregation_test_domains_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
 check_PROGRAMS += test/aggregation/test_evaluation
 test_aggregation_test_evaluation_SOURCES = test/aggregation/test_evaluation.c test/aggregation/draw.h
-test_aggregation_test_evaluation_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_aggregation_test_evaluation_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
 check_PROGRAMS += test/aggregation/test_plan
 test_aggregation_test_plan_SOURCES = test/aggregation/test_plan.c test/aggregation/draw.h tools/access_pattern.c
-test_aggregation_test_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_aggregation_test_plan_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
 check_PROGRAMS += test/aggregation/test_topology
-test_aggregation_test_topology_SOURCES = test/aggregation/test_topology.c
-test_aggregation_test_topology_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) -DTHEMIS_TEST_SOURCE='"$(abs_top_srcdir)"'
+test_aggregation_test_topology_CPPFLAGS = $(AM_CPPFLAGS) -DTHEMIS_TEST_SOURCE='"$(abs_top_srcdir)"'
 test_aggregation_test_topology_LDADD = $(AGGREGATION_LIBS) $(TEST_LIBS)
 
 # For test/topology.sh.
 check_PROGRAMS += test/aggregation/discover
-test_aggregation_discover_SOURCES = test/aggregation/discover.c
 test_aggregation_discover_LDADD = $(AGGREGATION_LIBS)
 
 EXTRA_DIST += test/aggregation/fabric.sh test/topology.sh
@@ -55,7 +50,6 @@ EXTRA_DIST += test/aggregation/data/four.xml test/aggregation/data/laptop.xml te
 
 # For test/machines.sh.
 check_PROGRAMS += test/aggregation/machines
-test_aggregation_machines_SOURCES = test/aggregation/machines.c
 test_aggregation_machines_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 test_aggregation_machines_LDADD = $(AGGREGATION_LIBS) $(HWLOC_LIBS)
 EXTRA_DIST += test/machines.sh

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of file-domain methods. */
-#ifndef THEMIS_AGGREGATION_METHODS_H
-#define THEMIS_AGGREGATION_METHODS_H
+#pragma once
 
 #include "themis/aggregation.h"
 
@@ -24,4 +23,3 @@ typedef struct themis_aggregation_method_ops {
 
 /* The operations of a method below THEMIS_AGGREGATION_METHODS; static storage. */
 const themis_aggregation_method_ops_t *themis_aggregation_method_ops(themis_aggregation_method_t method);
-#endif

@@ -4,8 +4,7 @@
  * hop-bytes of its shuffle, and those to the I/O servers where their distances are known; for locality the bytes that
  * are on the candidate's node already, negated.
  */
-#ifndef THEMIS_AGGREGATION_WORKLOAD_H
-#define THEMIS_AGGREGATION_WORKLOAD_H
+#pragma once
 
 #include "themis/aggregation.h"
 
@@ -13,4 +12,3 @@
  * 2^63. */
 themis_status_t themis_aggregation_workload_create(const themis_aggregation_problem_t *problem,
                                                    themis_aggregation_placement_t placement, int64_t **cost);
-#endif

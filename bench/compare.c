@@ -282,13 +282,6 @@ static void target_set(bench_t *bench, const char *file)
         fprintf(stderr, "The floor is measured with small pages: the kernel gives no huge ones.\n");
 }
 
-static void bench_free(bench_t *bench)
-{
-    free(bench->random);
-    free(bench->data);
-    free(bench->servers);
-}
-
 int main(int argc, char **argv)
 {
     bench_t bench = {0};
@@ -314,7 +307,9 @@ int main(int argc, char **argv)
         bench.servers[i] = (pid_t)atoi(argv[5 + i]);
     target_set(&bench, argv[4]);
     run(&bench, atoi(argv[3]));
-    bench_free(&bench);
+    free(bench.random);
+    free(bench.data);
+    free(bench.servers);
     MPI_Finalize();
     return 0;
 }

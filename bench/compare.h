@@ -2,8 +2,7 @@
 /* What the programs that compare themis: with other targets share. They are plain MPI programs that know nothing of
  * Themis. A rank's data lies in its memory as pieces of equal length, one behind the other; the layout of a case says
  * where each piece is in the file. */
-#ifndef BENCH_COMPARE_H
-#define BENCH_COMPARE_H
+#pragma once
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,4 +62,3 @@ char *bench_memory_map(const char *name, size_t bytes, bool *huge);
 
 /* Ends the job with MPI's text if rc is an error. */
 void bench_need(int rc, const char *what);
-#endif

@@ -2,7 +2,6 @@
 /* Errors, and the memory that ranks share for the floor of a comparison. */
 #define _GNU_SOURCE
 #include "compare.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

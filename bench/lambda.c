@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "proto/proto.h"
 #include "sched/lambda.h"
 #include "util/clock.h"

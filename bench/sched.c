@@ -47,13 +47,6 @@ static int set_up(bed_t *bed, const themis_sched_options_t *options, int jobs)
     return 0;
 }
 
-static void tear_down(bed_t *bed)
-{
-    themis_sched_destroy(bed->sched);
-    themis_sched_job_table_destroy(bed->table);
-    free(bed->items);
-}
-
 /* Of this process, so that other processes affect it only through the cache. */
 static double cpu_ns(void)
 {
@@ -116,7 +109,9 @@ int main(int argc, char **argv)
         printf(
             "%s{\"policy\": \"%s\", \"draw\": \"%s\", \"active_jobs\": %d, \"decision_ns\": %.0f, \"worst_ns\": %.0f}",
             i == 0 ? "" : ",\n ", policies[i / 2], draws[i % 2], jobs, ns[repeats / 2], ns[repeats - 1]);
-        tear_down(&bed);
+        themis_sched_destroy(bed.sched);
+        themis_sched_job_table_destroy(bed.table);
+        free(bed.items);
     }
     printf("]\n");
     return 0;

@@ -5,7 +5,7 @@
 # leaves), sizes (of requests, and depths of queues), gaming (processes, connections, sizes, others' job ids). All under a
 # device limit, so that the numbers are those of the scheduler.
 #
-#   --quick          windows of 3 s, once
+#   --quick          windows of 3 s, once; the first option
 #   --seconds S      length of the window in which all jobs have requests (10)
 #   --repeats N      medians of N (5)
 #   --figures LIST   some of 8,9,10,12,13,14,opportunity,sizes,gaming (all)
@@ -26,32 +26,15 @@
 # Pictures of the first repeat and the page sharing.html with all of them are in $BENCH_DIR, and so are the series as CSV.
 . "$(dirname "$0")/../test/lib/testlib.sh"
 . "$(dirname "$0")/../test/lib/jobs.sh"
+. "$(dirname "$0")/options.sh"
 
-seconds=10 repeats=5 figures=8,9,10,12,13,14,opportunity,sizes,gaming limit_mib=80 process_counts="1 2" transfer=4194304 quantum=262144 think_ms=4
-while [ $# -gt 0 ]; do
-    case $1 in
-    --quick) seconds=3 repeats=1 ;;
-    --seconds | --repeats | --figures | --limit | --processes | --transfer | --quantum | --think)
-        name=${1#--}
-        shift
-        case $name in
-        seconds) seconds=$1 ;;
-        repeats) repeats=$1 ;;
-        figures) figures=$1 ;;
-        limit) limit_mib=$1 ;;
-        processes) process_counts=$1 ;;
-        transfer) transfer=$1 ;;
-        quantum) quantum=$1 ;;
-        think) think_ms=$1 ;;
-        esac
-        ;;
-    *)
-        sed -n '3,26p' "$0"
-        exit 2
-        ;;
-    esac
+seconds=10 repeats=5 figures=8,9,10,12,13,14,opportunity,sizes,gaming limit=80 processes="1 2" transfer=4194304 quantum=262144 think=4
+[ "${1-}" != --quick ] || {
+    seconds=3 repeats=1
     shift
-done
+}
+bench_options "seconds repeats figures limit processes transfer quantum think" "$@"
+limit_mib=$limit process_counts=$processes think_ms=$think
 BENCH_DIR=${BENCH_DIR:-$THEMIS_BUILD/bench}
 BENCH_JSON=${BENCH_JSON:-$BENCH_DIR/share_traces.json}
 pictures=$BENCH_DIR/sharing

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays that grow. */
-#ifndef THEMIS_CLIENT_ARRAY_H
-#define THEMIS_CLIENT_ARRAY_H
+#pragma once
 #include <stdlib.h>
 #include <string.h>
 #include "themis/status.h"
@@ -23,4 +22,3 @@ static inline themis_status_t themis_client_array_reserve(void *array, size_t *c
     *capacity = wanted;
     return THEMIS_OK;
 }
-#endif

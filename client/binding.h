@@ -5,8 +5,7 @@
  *
  * All functions are called with the session's lock held.
  */
-#ifndef THEMIS_CLIENT_BINDING_H
-#define THEMIS_CLIENT_BINDING_H
+#pragma once
 #include <stdatomic.h>
 #include <stdint.h>
 #include "client/peer.h"
@@ -35,4 +34,3 @@ uint32_t themis_client_binding_flags(const themis_client_binding_t *binding, the
 
 /* What a reply tells of the object. */
 void themis_client_binding_update(themis_client_binding_t *binding, const themis_proto_header_t *reply);
-#endif

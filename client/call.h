@@ -9,8 +9,7 @@
  *
  * Threads: all functions take the session's lock themselves.
  */
-#ifndef THEMIS_CLIENT_CALL_H
-#define THEMIS_CLIENT_CALL_H
+#pragma once
 #include <stdint.h>
 #include <sys/uio.h>
 #include "client/binding.h"
@@ -96,4 +95,3 @@ themis_status_t themis_client_call_do(themis_client_call_t *call, themis_proto_o
 /* All of it, from get to put; so texts in *reply are not valid. */
 themis_status_t themis_client_call_ask(themis_client_calls_t *calls, uint32_t server, themis_proto_opcode_t opcode,
                                        const void *body, const char *subject, themis_proto_body_t *reply);
-#endif

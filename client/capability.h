@@ -4,8 +4,7 @@
  * attributes when the file is opened. When a server says that it has expired, the name is looked up again, and the
  * request is made again with what is given then.
  */
-#ifndef THEMIS_CLIENT_CAPABILITY_H
-#define THEMIS_CLIENT_CAPABILITY_H
+#pragma once
 #include "client/file.h"
 
 enum { THEMIS_CLIENT_MAX_RENEWALS = 16 }; /* of one request */
@@ -34,4 +33,3 @@ int themis_client_capability_retry(themis_file_t *file, uint64_t expires, unsign
 themis_status_t themis_client_capability_call(themis_file_t *file, uint32_t server, themis_client_binding_t *binding,
                                               themis_proto_opcode_t opcode, themis_proto_body_t *body,
                                               themis_proto_body_t *reply, uint64_t *incarnation);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Types of the public API and of C as those of the messages, and back. */
-#ifndef THEMIS_CLIENT_CONVERT_H
-#define THEMIS_CLIENT_CONVERT_H
+#pragma once
 #include <string.h>
 #include "proto/proto.h"
 #include "themis/themis.h"
@@ -16,4 +15,3 @@ static inline themis_layout_t themis_client_convert_layout(const themis_proto_la
 {
     return (themis_layout_t){layout->stripe_size, layout->count, layout->first};
 }
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A place in a list of memory pieces. */
-#ifndef THEMIS_CLIENT_CURSOR_H
-#define THEMIS_CLIENT_CURSOR_H
+#pragma once
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -22,4 +21,3 @@ static inline struct iovec themis_client_cursor_next(themis_client_cursor_t *cur
     cursor->within += part.iov_len;
     return part;
 }
-#endif

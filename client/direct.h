@@ -12,8 +12,7 @@
  *
  * The copy is safe whatever the server does meanwhile: util/direct.h.
  */
-#ifndef THEMIS_CLIENT_DIRECT_H
-#define THEMIS_CLIENT_DIRECT_H
+#pragma once
 #include "client/direct_segments.h"
 #include "themis/themis.h"
 
@@ -46,4 +45,3 @@ void themis_client_direct_file_free(themis_file_t *file);
 /* Moves the whole list, which was checked (io.h) and has so many bytes. 0: nothing was moved, or not all; the list is
  * to be moved by messages. Sets no error. */
 int themis_client_direct_move(themis_file_t *file, const themis_list_t *list, int writing, uint64_t bytes);
-#endif

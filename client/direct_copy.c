@@ -33,7 +33,6 @@ static themis_status_t measure_run(void *arg, uint32_t index, const themis_run_t
     themis_client_direct_part_t *part = &access->parts[index];
     uint64_t end = run->offset + (run->count - 1) * run->stride + run->length;
 
-    (void)position;
     part->first = part->bytes > 0 ? themis_util_min(part->first, run->offset) : run->offset;
     part->end = end > part->end ? end : part->end;
     part->bytes += run->length * run->count;
@@ -73,7 +72,6 @@ static int pages_walk(themis_client_direct_part_t *part, uint64_t offset, uint64
 
 static int page_look_read(themis_client_direct_part_t *part, _Atomic uint8_t *page, int whole)
 {
-    (void)whole;
     part->is_incomplete = atomic_load_explicit(page, memory_order_acquire) != THEMIS_UTIL_DIRECT_PAGE_VALID;
     return !part->is_incomplete;
 }
@@ -94,18 +92,11 @@ static int pages_allow(const themis_client_direct_access_t *access, themis_clien
     return !part->view->has_pages || pages_walk(part, offset, end, access->writing ? page_look_write : page_look_read);
 }
 
-/* 1: each part is one range without holes. */
-static int is_contiguous(const themis_client_direct_access_t *access)
-{
-    return access->list->run_count == 1 && access->list->runs[0].count == 1;
-}
-
 static themis_status_t check_run(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
 {
     checking_t *checking = arg;
     themis_client_direct_part_t *part = checking->part;
 
-    (void)position;
     if (&checking->access->parts[index] != part)
         return THEMIS_OK;
     for (uint64_t i = 0; i < run->count; i++) {
@@ -136,7 +127,8 @@ int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, th
         atomic_store_explicit(&part->object->near, (uint32_t)(found - view->extents), memory_order_relaxed);
     part->near = found;
     int covers = themis_client_direct_view_covers(view, found, part->end);
-    if (covers && (!view->has_pages || is_contiguous(access)))
+    /* Without holes in it each part is one range. */
+    if (covers && (!view->has_pages || (access->list->run_count == 1 && access->list->runs[0].count == 1)))
         return pages_allow(access, part, part->first, part->end);
     return (covers || part->bytes < part->end - part->first) && list_walk(access, check_run, &checking) == THEMIS_OK;
 }
@@ -253,7 +245,6 @@ static themis_status_t copy_run(void *arg, uint32_t index, const themis_run_t *r
     themis_client_direct_part_t *part = &copying->access->parts[index];
     uint64_t offset = run->offset, count;
 
-    (void)position;
     for (uint64_t left = run->count; left > 0; left -= count, offset += count * run->stride) {
         const themis_client_direct_extent_t *extent = themis_client_direct_view_find(part->view, part->near, offset);
         part->near = extent;
@@ -315,7 +306,6 @@ static themis_status_t fill_run(void *arg, uint32_t index, const themis_run_t *r
     themis_client_direct_access_t *access = arg;
     themis_client_direct_part_t *part = &access->parts[index];
 
-    (void)position;
     for (uint64_t i = 0; part->invalid && i < run->count; i++) {
         uint64_t offset = run->offset + i * run->stride;
         if (!pages_walk(part, offset, offset + run->length, page_fill))

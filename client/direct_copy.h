@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk of a list over views: what it touches of each object, whether all of that is known, and the copy. */
-#ifndef THEMIS_CLIENT_DIRECT_COPY_H
-#define THEMIS_CLIENT_DIRECT_COPY_H
+#pragma once
 #include "client/direct_map.h"
 #include "themis/themis.h"
 
@@ -38,4 +37,3 @@ int themis_client_direct_copy_is_known(themis_client_direct_access_t *access, th
 /* Moves the bytes of the list, and makes the pages valid that it fills; all is known, and all parts that take part are
  * entered. 0: a grant was taken back meanwhile, or a page did not become valid; only a part was moved. */
 int themis_client_direct_copy_move(themis_client_direct_access_t *access);
-#endif

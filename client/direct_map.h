@@ -5,8 +5,7 @@
  * Threads that copy hold the object by `users`, and their server by `copies` of the slot. A view that was replaced is
  * kept until no thread that may have seen it is left.
  */
-#ifndef THEMIS_CLIENT_DIRECT_MAP_H
-#define THEMIS_CLIENT_DIRECT_MAP_H
+#pragma once
 #include <uthash.h>
 #include "client/direct_view.h"
 
@@ -82,4 +81,3 @@ void themis_client_direct_map_forget_lost(themis_client_direct_segments_t *segme
 
 /* To be told after asking whether it has helped; where it does not, few accesses ask. */
 void themis_client_direct_map_helped(themis_client_direct_object_t *object, int helped);
-#endif

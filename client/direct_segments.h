@@ -8,8 +8,7 @@
  * Threads: all functions may be called by several at once. They may wait for a server, so none is called with the
  * session's lock held.
  */
-#ifndef THEMIS_CLIENT_DIRECT_SEGMENTS_H
-#define THEMIS_CLIENT_DIRECT_SEGMENTS_H
+#pragma once
 #include <pthread.h>
 #include "client/call.h"
 
@@ -44,4 +43,3 @@ void themis_client_direct_segments_ref(themis_client_direct_segments_t *segments
 /* NULL is allowed. */
 void themis_client_direct_segments_put(themis_client_direct_segments_t *segments,
                                        themis_client_direct_segment_t *segment);
-#endif

@@ -3,8 +3,7 @@
  * What is known of an object under one grant: which of its bytes are where in this process's memory. A view does not
  * change once it is made; what becomes known later makes a new one, so that threads can copy without a lock.
  */
-#ifndef THEMIS_CLIENT_DIRECT_VIEW_H
-#define THEMIS_CLIENT_DIRECT_VIEW_H
+#pragma once
 #include "client/direct_segments.h"
 #include "proto/proto.h"
 #include "util/direct.h"
@@ -88,4 +87,3 @@ static inline int themis_client_direct_view_covers(const themis_client_direct_vi
         extent++;
     return extent->end >= end;
 }
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Extents of a file, and the smallest one around a list, for quick tests of what may overlap. */
-#ifndef THEMIS_CLIENT_EXTENT_H
-#define THEMIS_CLIENT_EXTENT_H
+#pragma once
 #include "themis/themis.h"
 
 typedef struct themis_client_extent {
@@ -44,4 +43,3 @@ static inline themis_client_extent_t themis_client_extent_of_list(const themis_l
     }
     return extent;
 }
-#endif

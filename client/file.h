@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An open file: what was found when it was opened. Does not change but for its locks and its capability, which the
  * session's lock guards, what is known for direct access, and what is known of its servers. */
-#ifndef THEMIS_CLIENT_FILE_H
-#define THEMIS_CLIENT_FILE_H
+#pragma once
 #include "client/held_locks.h"
 #include "client/session.h"
 #include "proto/proto.h"
@@ -34,4 +33,3 @@ void themis_client_file_bind(themis_file_t *file);
 /* THEMIS_LOST: a server that the handle has changed, or that is known now, has another store. Others are not waited for
  * longer than a second. */
 themis_status_t themis_client_file_check(themis_file_t *file);
-#endif

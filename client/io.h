@@ -3,8 +3,7 @@
  * Reads and writes: a list is split into one call for each server, all under way at once. A read that comes back short
  * has a second phase (short_read.h).
  */
-#ifndef THEMIS_CLIENT_IO_H
-#define THEMIS_CLIENT_IO_H
+#pragma once
 #include "themis/themis.h"
 #include "util/memory.h"
 
@@ -15,4 +14,3 @@ themis_status_t themis_client_io_check(const char *path, const themis_list_t *li
  * process itself, which a wrong address would end. `seen` may be NULL (util/memory.h). */
 themis_status_t themis_client_io_check_memory(const char *path, const themis_list_t *list,
                                               themis_util_memory_seen_t *seen);
-#endif

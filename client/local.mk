@@ -29,68 +29,56 @@ nodist_pkgconfig_DATA += client/themis.pc
 EXTRA_DIST += client/themis.pc.in
 
 check_PROGRAMS += test/client/test_striping
-test_client_test_striping_SOURCES = test/client/test_striping.c test/client/random.h client/path.c client/striping.c
-test_client_test_striping_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-test_client_test_striping_LDADD = util/libthemis-util.la $(TEST_LIBS)
+test_client_test_striping_SOURCES = test/client/test_striping.c test/client/random.h
+test_client_test_striping_LDADD = client/libthemis-client.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/client/test_settings
-test_client_test_settings_SOURCES = test/client/test_settings.c
-test_client_test_settings_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_settings_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 
 # These start server/themisd.
 check_PROGRAMS += test/client/test_live
 test_client_test_live_SOURCES = test/client/test_live.c test/client/random.h test/client/servers.c test/client/servers.h
-test_client_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_live_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_live_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_cache
 test_client_test_cache_SOURCES = test/client/test_cache.c test/client/random.h test/client/servers.c test/client/servers.h
-test_client_test_cache_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_cache_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_cache_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_expiry
 test_client_test_expiry_SOURCES = test/client/test_expiry.c test/client/servers.c test/client/servers.h
-test_client_test_expiry_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_expiry_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_expiry_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_fencing
 test_client_test_fencing_SOURCES = test/client/test_fencing.c test/client/servers.c test/client/servers.h
-test_client_test_fencing_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_fencing_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_fencing_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_reclaim
 test_client_test_reclaim_SOURCES = test/client/test_reclaim.c test/client/servers.c test/client/servers.h
-test_client_test_reclaim_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_reclaim_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_reclaim_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_lost
 test_client_test_lost_SOURCES = test/client/test_lost.c test/client/scene.c test/client/scene.h \
 	test/client/servers.c test/client/servers.h
-test_client_test_lost_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_lost_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_lost_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_faults
 test_client_test_faults_SOURCES = test/client/test_faults.c test/client/scene.c test/client/scene.h \
 	test/client/servers.c test/client/servers.h
-test_client_test_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_faults_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_faults_DEPENDENCIES = server/themisd
 
 check_PROGRAMS += test/client/test_client_direct
 test_client_test_client_direct_SOURCES = test/client/test_client_direct.c test/client/fake.c test/client/fake.h test/client/random.h \
 	test/client/servers.c test/client/servers.h
-test_client_test_client_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_client_test_client_direct_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_client_direct_DEPENDENCIES = server/themisd
 
 # Serves test/many.sh.
 check_PROGRAMS += test/client/many
-test_client_many_SOURCES = test/client/many.c
 test_client_many_LDADD = $(CLIENT_LIBS)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Byte-range locks and the counter of a file, both kept by the file's first server. */
-#ifndef THEMIS_CLIENT_LOCK_H
-#define THEMIS_CLIENT_LOCK_H
+#pragma once
 #include "themis/themis.h"
 
 /* If the file's first server was started again, its locks are reclaimed there. THEMIS_STALE, with a text: they were
@@ -14,4 +13,3 @@ themis_status_t themis_client_lock_check(themis_file_t *file);
 uint64_t themis_client_lock_epoch(themis_file_t *file);
 /* Asks the lock server for the present epoch; THEMIS_STALE if the locks were lost. */
 themis_status_t themis_client_lock_renew(themis_file_t *file, uint64_t *epoch);
-#endif

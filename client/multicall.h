@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One call to each server of a file at once. */
-#ifndef THEMIS_CLIENT_MULTICALL_H
-#define THEMIS_CLIENT_MULTICALL_H
+#pragma once
 #include "client/call.h"
 #include "themis/themis.h"
 
@@ -19,4 +18,3 @@ typedef struct themis_client_multicall {
 
 /* Waits for all calls, also after a failure; the first failure. All are made again if the capability has expired. */
 themis_status_t themis_client_multicall(themis_client_calls_t *calls, const themis_client_multicall_t *multicall);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Paths as text: normalised, split into directory and name, joined. Pure computation. */
-#ifndef THEMIS_CLIENT_PATH_H
-#define THEMIS_CLIENT_PATH_H
+#pragma once
 #include "themis/themis.h"
 
 enum { THEMIS_CLIENT_NAME_BYTES = 255 + 1 };
@@ -20,4 +19,3 @@ themis_status_t themis_client_path_join(const char *directory, const char *name,
 
 /* 1 if `path` is `directory` or lies below it; both normalised. */
 int themis_client_path_is_below(const char *path, const char *directory);
-#endif

@@ -6,8 +6,7 @@
  * `lock` guards whatever of a session is not fixed at its creation. It is never held while a thread connects, polls or
  * sleeps.
  */
-#ifndef THEMIS_CLIENT_POLLER_H
-#define THEMIS_CLIENT_POLLER_H
+#pragma once
 #include <pthread.h>
 #include <stdint.h>
 #include "net/net.h"
@@ -48,4 +47,3 @@ void themis_client_poller_wait_any(themis_client_poller_t *poller, uint64_t time
 
 /* Runs the service if it is due and no other thread will, so that calls proceed before anyone waits for them. */
 void themis_client_poller_serve(themis_client_poller_t *poller);
-#endif

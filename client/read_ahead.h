@@ -4,8 +4,7 @@
  * time, is taken for a pattern: the reads that would follow are fetched as one list (a batch) into one of two buffers,
  * and the next batch while the first is being used. Batches grow while the pattern lasts.
  */
-#ifndef THEMIS_CLIENT_READ_AHEAD_H
-#define THEMIS_CLIENT_READ_AHEAD_H
+#pragma once
 #include "client/extent.h"
 #include "util/runs.h"
 #include "client/write_behind.h"
@@ -45,4 +44,3 @@ int themis_client_read_ahead_read(themis_client_read_ahead_t *ra, const themis_l
 
 /* Drops the batches that may have a byte of the extent; NULL: all. */
 void themis_client_read_ahead_invalidate(themis_client_read_ahead_t *ra, const themis_client_extent_t *extent);
-#endif

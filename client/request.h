@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A user's request: the calls that a list was split into. Requests come from a list of the session, with their arrays.
  */
-#ifndef THEMIS_CLIENT_REQUEST_H
-#define THEMIS_CLIENT_REQUEST_H
+#pragma once
 #include "client/call.h"
 #include "util/memory.h"
 
@@ -63,4 +62,3 @@ themis_status_t themis_client_request_keep_list(themis_request_t *request, const
 /* A further call to the server of object `index`; owned by the request. */
 themis_status_t themis_client_request_add_call(themis_request_t *request, uint32_t index, themis_client_call_t **call);
 void themis_client_request_put_calls(themis_request_t *request);
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside of a session. The lock of `poller` guards all that is not fixed at creation, but for what has
  * locks of its own. */
-#ifndef THEMIS_CLIENT_SESSION_H
-#define THEMIS_CLIENT_SESSION_H
+#pragma once
 #include "client/call.h"
 #include "client/direct.h"
 #include "client/peers.h"
@@ -21,4 +20,3 @@ struct themis {
     themis_client_direct_t direct;
     uint64_t next_owner; /* of locks */
 };
-#endif

@@ -3,8 +3,7 @@
  * Reads that come back short. What one server does not hold may be a hole or lie past the end of the file, and which of
  * the two depends on all servers of the file: those that are not known yet are asked where their objects end.
  */
-#ifndef THEMIS_CLIENT_SHORT_READ_H
-#define THEMIS_CLIENT_SHORT_READ_H
+#pragma once
 #include "client/request.h"
 
 /* Puts the READ calls and starts SIZE calls instead. After a failure no call is under way. */
@@ -15,4 +14,3 @@ themis_status_t themis_client_short_read_ask(themis_request_t *request);
 
 /* All SIZE calls have ended: fills holes with zeros and sets `moved`. */
 themis_status_t themis_client_short_read_finish(themis_request_t *request);
-#endif

@@ -6,8 +6,7 @@
  *
  * Pure computation. All offsets are in bytes and below 2^63.
  */
-#ifndef THEMIS_CLIENT_STRIPING_H
-#define THEMIS_CLIENT_STRIPING_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/themis.h"
@@ -40,4 +39,3 @@ uint64_t themis_client_striping_bytes_before(const themis_run_t *runs, size_t co
 
 /* Sum of the lengths of all pieces. THEMIS_RANGE: it, or the end of a piece, is 2^63 or more. */
 themis_status_t themis_client_striping_bytes(const themis_run_t *runs, size_t count, uint64_t *bytes);
-#endif

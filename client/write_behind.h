@@ -4,8 +4,7 @@
  * being written, so later writes never overtake earlier ones; and within a buffer no byte is written twice, since a
  * list has no order. The failure of a write is kept as a deferred error until it is reported.
  */
-#ifndef THEMIS_CLIENT_WRITE_BEHIND_H
-#define THEMIS_CLIENT_WRITE_BEHIND_H
+#pragma once
 #include "client/extent.h"
 #include "util/runs.h"
 #include "themis/themis.h"
@@ -45,4 +44,3 @@ themis_status_t themis_client_write_behind_report(themis_client_write_behind_t *
 int themis_client_write_behind_is_dirty(const themis_client_write_behind_t *wb);
 /* 1 if bytes of the extent may not be at the servers yet. */
 int themis_client_write_behind_overlaps(const themis_client_write_behind_t *wb, const themis_client_extent_t *extent);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one rank reads or writes in a collective call. */
-#ifndef THEMIS_COLLECTIVE_ACCESS_H
-#define THEMIS_COLLECTIVE_ACCESS_H
+#pragma once
 #include "util/runs.h"
 
 /* Everything is borrowed until the call has ended. */
@@ -11,4 +10,3 @@ typedef struct themis_collective_access {
     const themis_util_runs_t *memory; /* same number of bytes, offsets from base */
     void *base;
 } themis_collective_access_t;
-#endif

@@ -3,8 +3,7 @@
  * What a two-phase call needs to know: the file domains, who aggregates which, how much of a domain one round moves,
  * and at each aggregator who accesses what in its domain. Made by planner.h, and kept for calls of the same pattern.
  */
-#ifndef THEMIS_COLLECTIVE_CALL_PLAN_H
-#define THEMIS_COLLECTIVE_CALL_PLAN_H
+#pragma once
 #include "util/runs.h"
 #include "themis/aggregation.h"
 
@@ -53,4 +52,3 @@ themis_aggregation_domains_t themis_collective_call_plan_move(const themis_colle
 uint64_t themis_collective_call_plan_part_bytes(const themis_collective_call_plan_t *plan,
                                                 const themis_aggregation_domains_t *domains, uint64_t round,
                                                 const themis_collective_part_t *part);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processes that may become aggregators of a file, and how far apart their nodes and the servers are. */
-#ifndef THEMIS_COLLECTIVE_CANDIDATES_H
-#define THEMIS_COLLECTIVE_CANDIDATES_H
+#pragma once
 #include "collective/node_distances.h"
 #include "themis/aggregation.h"
 
@@ -21,4 +20,3 @@ themis_status_t themis_collective_candidates_create(themis_collective_group_t *g
                                                     themis_collective_candidates_t **candidates);
 /* NULL is allowed. */
 void themis_collective_candidates_destroy(themis_collective_candidates_t *candidates);
-#endif

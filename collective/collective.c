@@ -84,17 +84,6 @@ static void start_list_io(themis_collective_operation_t *op)
         op->status = themis_collective_list_io_start(op->coll->shuffle.ops, &op->access, &op->list_io);
 }
 
-/*
- * The first stage. No rank's I/O begins before all have begun the call, so that what a rank did by itself before the
- * call is done, and the calls before it are; programs that run on ROMIO's own drivers count on that, although MPI does
- * not promise it.
- */
-static void operation_begin(themis_collective_operation_t *op)
-{
-    int is_list = op->coll->always == THEMIS_COLLECTIVE_LIST;
-    op->stage = is_list ? THEMIS_COLLECTIVE_ASSEMBLE : THEMIS_COLLECTIVE_DECIDE;
-}
-
 static void assemble_step(themis_collective_operation_t *op)
 {
     themis_collective_consensus_record_t record = THEMIS_COLLECTIVE_STATUS_RECORD(op->status);
@@ -227,7 +216,10 @@ static void queue_append(themis_collective_t *coll, const themis_collective_acce
     else
         coll->head = op;
     coll->tail = op;
-    operation_begin(op);
+    /* No rank's I/O begins before all have begun the call, so that what a rank did by itself before the call is done,
+     * and the calls before it are; programs that run on ROMIO's own drivers count on that, although MPI does not
+     * promise it. */
+    op->stage = coll->always == THEMIS_COLLECTIVE_LIST ? THEMIS_COLLECTIVE_ASSEMBLE : THEMIS_COLLECTIVE_DECIDE;
 }
 
 static int is_queued(const themis_collective_operation_t *op)

@@ -11,8 +11,7 @@
  * Not thread-safe; the driver holds ROMIO's lock. Nothing here blocks for other ranks but create, destroy, wait, run,
  * decline and sync.
  */
-#ifndef THEMIS_COLLECTIVE_COLLECTIVE_H
-#define THEMIS_COLLECTIVE_COLLECTIVE_H
+#pragma once
 #include <mpi.h>
 #include "collective/access.h"
 #include "collective/file_ops.h"
@@ -57,4 +56,3 @@ themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_
 
 /* What the last call did. */
 void themis_collective_info(const themis_collective_t *coll, themis_collective_info_t *info);
-#endif

@@ -3,8 +3,7 @@
  * The collective buffer of an aggregator: the bytes of its domain's present round, in the order of the file. Packed
  * messages are scattered into it and gathered from it, and it is read or written by one list.
  */
-#ifndef THEMIS_COLLECTIVE_COLLECTIVE_BUFFER_H
-#define THEMIS_COLLECTIVE_COLLECTIVE_BUFFER_H
+#pragma once
 #include "collective/call_plan.h"
 #include "collective/domain_extents.h"
 #include "collective/file_ops.h"
@@ -43,4 +42,3 @@ themis_status_t themis_collective_buffer_start(themis_collective_buffer_t *buffe
                                                const themis_collective_file_ops_t *ops, themis_direction_t direction);
 themis_status_t themis_collective_buffer_test(themis_collective_buffer_t *buffer,
                                               const themis_collective_file_ops_t *ops, uint64_t *eof);
-#endif

@@ -3,8 +3,7 @@
  * Consensus: every rank of a group contributes a record, and all get the same combined record. Within a node through
  * shared memory, between leaders by MPI_Iallreduce. One consensus at a time, in the same order on all ranks.
  */
-#ifndef THEMIS_COLLECTIVE_CONSENSUS_H
-#define THEMIS_COLLECTIVE_CONSENSUS_H
+#pragma once
 #include "collective/group.h"
 
 typedef struct themis_collective_consensus {
@@ -22,4 +21,3 @@ void themis_collective_consensus_start(themis_collective_group_t *group,
  * in the record. Not to be called again then.
  */
 themis_status_t themis_collective_consensus_test(themis_collective_consensus_t *consensus);
-#endif

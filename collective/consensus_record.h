@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The operand of a consensus: what each rank contributes, and how two contributions become one. */
-#ifndef THEMIS_COLLECTIVE_CONSENSUS_RECORD_H
-#define THEMIS_COLLECTIVE_CONSENSUS_RECORD_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -28,4 +27,3 @@ enum {
 
 void themis_collective_consensus_record_combine(themis_collective_consensus_record_t *into,
                                                 const themis_collective_consensus_record_t *from);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the bytes of a file domain are in the file, round by round, and which parts of a list lie in them. */
-#ifndef THEMIS_COLLECTIVE_DOMAIN_EXTENTS_H
-#define THEMIS_COLLECTIVE_DOMAIN_EXTENTS_H
+#pragma once
 #include "util/runs.h"
 #include "themis/aggregation.h"
 
@@ -53,4 +52,3 @@ void themis_collective_domain_split(const themis_util_runs_t *runs, const themis
 /* Adds the bytes of an ordered list in each domain to count[domains->count]. */
 void themis_collective_domain_count(const themis_util_runs_t *runs, const themis_aggregation_domains_t *domains,
                                     uint64_t *count);
-#endif

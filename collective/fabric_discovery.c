@@ -17,7 +17,6 @@ static void *discover(void *unused)
 {
     themis_aggregation_fabric_t *fabric = NULL;
     themis_status_t status = themis_aggregation_fabric_discover(&fabric);
-    (void)unused;
     pthread_mutex_lock(&lock);
     outcome = status;
     found = fabric;

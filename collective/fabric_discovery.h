@@ -3,8 +3,7 @@
  * The InfiniBand fabric that this process is on. It is discovered at most once in the life of a process, by a thread of
  * its own, so that no open waits longer than it wants to: a large subnet can take many seconds.
  */
-#ifndef THEMIS_COLLECTIVE_FABRIC_DISCOVERY_H
-#define THEMIS_COLLECTIVE_FABRIC_DISCOVERY_H
+#pragma once
 #include "themis/status.h"
 #include "themis/topology.h"
 
@@ -14,4 +13,3 @@
  * find it; NO_MEMORY: no thread. The result is kept, failure included. Thread-safe.
  */
 themis_status_t themis_collective_fabric_discover(unsigned wait_ms, const themis_aggregation_fabric_t **fabric);
-#endif

@@ -3,8 +3,7 @@
  * Where the bytes of a collective call go to and come from: non-blocking list I/O on one file. The driver puts Themis
  * servers behind it, a test a local file.
  */
-#ifndef THEMIS_COLLECTIVE_FILE_OPS_H
-#define THEMIS_COLLECTIVE_FILE_OPS_H
+#pragma once
 #include "util/runs.h"
 
 typedef struct themis_collective_file_ops {
@@ -17,4 +16,3 @@ typedef struct themis_collective_file_ops {
     /* The same, but waits for the result; sleeps rather than spins when it takes long. */
     themis_status_t (*wait)(void *arg, void *request, size_t *done);
 } themis_collective_file_ops_t;
-#endif

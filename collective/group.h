@@ -3,8 +3,7 @@
  * The processes that have a file open: which node each is on, who leads its node, and the memory that the ranks of a
  * node share. Opens get theirs from group_cache.h.
  */
-#ifndef THEMIS_COLLECTIVE_GROUP_H
-#define THEMIS_COLLECTIVE_GROUP_H
+#pragma once
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -71,4 +70,3 @@ uint64_t themis_collective_group_round_bytes(const themis_collective_group_t *gr
 
 /* Never blocks: 1 when all requests have ended; those that have become MPI_REQUEST_NULL. */
 int themis_collective_group_requests_done(MPI_Request *requests, int count);
-#endif

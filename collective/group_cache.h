@@ -4,8 +4,7 @@
  * calls, taking a kept one a single one. A bounded number is kept, and these are never freed: by the time MPI ends,
  * ranks could not do that in the same order.
  */
-#ifndef THEMIS_COLLECTIVE_GROUP_CACHE_H
-#define THEMIS_COLLECTIVE_GROUP_CACHE_H
+#pragma once
 #include "collective/group.h"
 
 /*
@@ -16,4 +15,3 @@ themis_status_t themis_collective_group_cache_acquire(MPI_Comm comm, int fake_no
                                                       themis_status_t own, themis_collective_group_t **group);
 /* Collective over the ranks of the group, which is kept or freed. NULL is allowed, on all ranks. */
 void themis_collective_group_cache_release(themis_collective_group_t *group);
-#endif

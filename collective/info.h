@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the last call of a file did, for MPI_File_get_info. */
-#ifndef THEMIS_COLLECTIVE_INFO_H
-#define THEMIS_COLLECTIVE_INFO_H
+#pragma once
 #include "collective/call_plan.h"
 #include "collective/options.h"
 
@@ -18,4 +17,3 @@ typedef struct themis_collective_info {
     uint64_t plans_made, plans_reused;
     const char *topology; /* source of the distances (node_distances.h); NULL where no call can need them */
 } themis_collective_info_t;
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* List I/O: one rank sends its own list to the servers, without aggregators. */
-#ifndef THEMIS_COLLECTIVE_LIST_IO_H
-#define THEMIS_COLLECTIVE_LIST_IO_H
+#pragma once
 #include "collective/access.h"
 #include "collective/file_ops.h"
 
@@ -19,4 +18,3 @@ themis_status_t themis_collective_list_io_start(const themis_collective_file_ops
 /* THEMIS_IN_PROGRESS, or the result; with THEMIS_OK *done is the number of bytes moved. wait blocks. */
 themis_status_t themis_collective_list_io_test(themis_collective_list_io_t *io, uint64_t *done);
 themis_status_t themis_collective_list_io_wait(themis_collective_list_io_t *io, uint64_t *done);
-#endif

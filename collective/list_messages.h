@@ -5,8 +5,7 @@
  * found by a barrier that a rank enters when all it sent has been received (Hoefler, Siebert, Lumsdaine, "Scalable
  * communication protocols for dynamic sparse data exchange", PPoPP 2010).
  */
-#ifndef THEMIS_COLLECTIVE_LIST_MESSAGES_H
-#define THEMIS_COLLECTIVE_LIST_MESSAGES_H
+#pragma once
 #include "collective/call_plan.h"
 #include "collective/group.h"
 
@@ -23,4 +22,3 @@ themis_status_t themis_collective_list_messages_create(themis_collective_group_t
 themis_status_t themis_collective_list_messages_step(themis_collective_list_messages_t *messages);
 /* Before the first step or after the last. NULL is allowed. */
 void themis_collective_list_messages_destroy(themis_collective_list_messages_t *messages);
-#endif

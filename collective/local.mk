@@ -17,31 +17,25 @@ collective_libthemis_collective_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXH
 collective_libthemis_collective_la_LIBADD = $(XXHASH_LIBS)
 
 check_PROGRAMS += test/collective/collective_core
-test_collective_collective_core_SOURCES = test/collective/collective_core.c
 test_collective_collective_core_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 test_collective_collective_core_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 test_collective_collective_core_LDADD = collective/libthemis-collective.la $(AGGREGATION_LIBS) $(MPI_LIBS)
 
 check_PROGRAMS += test/adio/collective_mpi
-test_adio_collective_mpi_SOURCES = test/adio/collective_mpi.c
 test_adio_collective_mpi_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_collective_mpi_LDADD = $(MPI_LIBS)
 
 check_PROGRAMS += test/adio/independent_cache test/adio/many_files
-test_adio_many_files_SOURCES = test/adio/many_files.c
 test_adio_many_files_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_many_files_LDADD = $(MPI_LIBS)
-test_adio_independent_cache_SOURCES = test/adio/independent_cache.c
 test_adio_independent_cache_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_independent_cache_LDADD = $(MPI_LIBS)
 
 check_PROGRAMS += test/adio/order
-test_adio_order_SOURCES = test/adio/order.c
 test_adio_order_CPPFLAGS = $(MPI_CFLAGS)
 test_adio_order_LDADD = $(MPI_LIBS)
 
 # For test/topology.sh.
 check_PROGRAMS += test/collective/plan_mpi
-test_collective_plan_mpi_SOURCES = test/collective/plan_mpi.c
 test_collective_plan_mpi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 test_collective_plan_mpi_LDADD = collective/libthemis-collective.la $(AGGREGATION_LIBS) $(MPI_LIBS)

@@ -3,8 +3,7 @@
  * The choice between list I/O and two-phase I/O, made from what all ranks have in common, so that all decide alike. The
  * numbers and the reasons are in doc/collective.md.
  */
-#ifndef THEMIS_COLLECTIVE_MODE_CHOICE_H
-#define THEMIS_COLLECTIVE_MODE_CHOICE_H
+#pragma once
 #include "collective/consensus_record.h"
 #include "collective/options.h"
 #include "util/runs.h"
@@ -21,4 +20,3 @@ themis_collective_mode_t themis_collective_mode_choice_always(const themis_colle
 themis_collective_mode_t themis_collective_mode_choice_make(const themis_collective_options_t *options,
                                                             themis_direction_t direction, uint32_t nodes,
                                                             const themis_collective_consensus_record_t *record);
-#endif

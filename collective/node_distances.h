@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How far apart nodes and servers are, from what the hint themis_topology names. Known to rank 0, which plans. */
-#ifndef THEMIS_COLLECTIVE_NODE_DISTANCES_H
-#define THEMIS_COLLECTIVE_NODE_DISTANCES_H
+#pragma once
 #include "collective/group.h"
 #include "collective/options.h"
 #include "themis/topology.h"
@@ -36,4 +35,3 @@ themis_status_t themis_collective_node_distances_fill(const themis_collective_gr
                                                       themis_collective_node_distances_t *distances);
 /* Frees what is in it and leaves it empty. */
 void themis_collective_node_distances_free(themis_collective_node_distances_t *distances);
-#endif

@@ -3,8 +3,7 @@
  * Where the ranks of a group are, and what tells nodes and processes apart: host names, adapters, and how the processes
  * of a node lie to one another. Gathered once for each group, when the first file needs candidates.
  */
-#ifndef THEMIS_COLLECTIVE_NODE_INFO_H
-#define THEMIS_COLLECTIVE_NODE_INFO_H
+#pragma once
 #include "collective/group.h"
 
 /* What a node's leader reports to rank 0. */
@@ -30,4 +29,3 @@ typedef struct themis_collective_node_info {
 themis_status_t themis_collective_node_info_gather(themis_collective_group_t *group);
 /* Local; there may be none. */
 void themis_collective_node_info_free(themis_collective_group_t *group);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Private: the state of one collective call, and of the file that it belongs to. */
-#ifndef THEMIS_COLLECTIVE_OPERATION_H
-#define THEMIS_COLLECTIVE_OPERATION_H
+#pragma once
 #include "collective/consensus.h"
 #include "collective/info.h"
 #include "collective/list_io.h"
@@ -68,4 +67,3 @@ struct themis_collective {
  */
 int themis_collective_operation_agree(themis_collective_operation_t *op,
                                       const themis_collective_consensus_record_t *record);
-#endif

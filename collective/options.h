@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the hints of an open file say about its collective calls. */
-#ifndef THEMIS_COLLECTIVE_OPTIONS_H
-#define THEMIS_COLLECTIVE_OPTIONS_H
-#include <stddef.h>
+#pragma once
 #include <stdint.h>
 #include "themis/aggregation.h"
 
@@ -34,4 +32,3 @@ typedef struct themis_collective_options {
 /* "auto", "twophase", "list"; parse gives THEMIS_INVALID for others and leaves *mode. */
 const char *themis_collective_mode_name(themis_collective_mode_t mode);
 themis_status_t themis_collective_mode_parse(const char *name, themis_collective_mode_t *mode);
-#endif

@@ -8,8 +8,7 @@
  * an aggregator the lists of its domain besides, a leader O(K) cells and O(L x K) sizes, rank 0 O(R) for who is where,
  * the sparse matrix (at most N x K cells) and the costs of the assignment, K x candidates. Nothing is R x R.
  */
-#ifndef THEMIS_COLLECTIVE_PLANNER_H
-#define THEMIS_COLLECTIVE_PLANNER_H
+#pragma once
 #include "collective/call_plan.h"
 #include "collective/candidates.h"
 
@@ -34,4 +33,3 @@ themis_status_t themis_collective_planner_step(themis_collective_planner_t *plan
                                                themis_collective_call_plan_t **plan);
 /* NULL is allowed. */
 void themis_collective_planner_destroy(themis_collective_planner_t *planner);
-#endif

@@ -8,8 +8,7 @@
  * when what it waits for is there. An aggregator whose I/O fails goes on exchanging messages, so that nobody waits for
  * it.
  */
-#ifndef THEMIS_COLLECTIVE_SHUFFLE_H
-#define THEMIS_COLLECTIVE_SHUFFLE_H
+#pragma once
 #include "collective/access.h"
 #include "collective/collective_buffer.h"
 #include "collective/group.h"
@@ -44,4 +43,3 @@ themis_status_t themis_collective_shuffle_step(themis_collective_shuffle_t *shuf
 uint64_t themis_collective_shuffle_progress(const themis_collective_shuffle_t *shuffle);
 /* NULL is allowed. */
 void themis_collective_shuffle_destroy(themis_collective_shuffle_t *shuffle);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Private: the stages of a two-phase call between the decision and the result, and the plans that a file keeps. */
-#ifndef THEMIS_COLLECTIVE_TWOPHASE_H
-#define THEMIS_COLLECTIVE_TWOPHASE_H
+#pragma once
 #include "collective/operation.h"
 
 /* Fills in this rank's part of a call's pattern. */
@@ -14,4 +13,3 @@ void themis_collective_twophase_step(themis_collective_operation_t *op);
 void themis_collective_twophase_end(themis_collective_operation_t *op);
 /* Frees what the file keeps. */
 void themis_collective_twophase_free(themis_collective_t *coll);
-#endif

@@ -16,14 +16,9 @@ typedef struct choice {
     uint8_t *standard; /* [servers]: it is a default server of the job */
 } choice_t;
 
-static int is_anomalous(const choice_t *c, uint32_t server)
-{
-    return c->pool->anomalous && c->pool->anomalous[server];
-}
-
 static int is_available(const choice_t *c, uint32_t server)
 {
-    return !is_anomalous(c, server) && !c->alone[server];
+    return !(c->pool->anomalous && c->pool->anomalous[server]) && !c->alone[server];
 }
 
 static int is_idle(const choice_t *c, uint32_t server)

@@ -12,8 +12,7 @@
  *   themis_dfra_classes     what in an application's I/O disturbs others
  *   themis_dfra_find_slow   servers that are slower than their peers
  */
-#ifndef THEMIS_DFRA_DFRA_H
-#define THEMIS_DFRA_DFRA_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -207,4 +206,3 @@ enum { THEMIS_DFRA_MIN_SAMPLES = 3, THEMIS_DFRA_MIN_PEERS = 5 };
  * not finite; nothing is changed.
  */
 themis_status_t themis_dfra_find_slow(const themis_dfra_rates_t *rates, uint32_t servers, uint8_t *slow);
-#endif

@@ -6,6 +6,4 @@ dfra_libthemis_dfra_la_SOURCES = dfra/anomaly.c dfra/application.c dfra/check.c 
 dfra_libthemis_dfra_la_LIBADD = util/libthemis-util.la -lm
 
 check_PROGRAMS += test/dfra/test_dfra
-test_dfra_test_dfra_SOURCES = test/dfra/test_dfra.c
-test_dfra_test_dfra_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_dfra_test_dfra_LDADD = dfra/libthemis-dfra.la $(TEST_LIBS)

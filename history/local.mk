@@ -7,11 +7,8 @@ history_libthemis_history_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 history_libthemis_history_la_LIBADD = $(JANSSON_LIBS) -lm
 
 check_PROGRAMS += test/history/test_history
-test_history_test_history_SOURCES = test/history/test_history.c
-test_history_test_history_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
+test_history_test_history_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 test_history_test_history_LDADD = history/libthemis-history.la $(JANSSON_LIBS) $(TEST_LIBS)
 
 check_PROGRAMS += test/history/test_merge
-test_history_test_merge_SOURCES = test/history/test_merge.c
-test_history_test_merge_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_history_test_merge_LDADD = history/libthemis-history.la $(JANSSON_LIBS) $(TEST_LIBS)

@@ -3,8 +3,7 @@
  * The records of several servers, or of several runs of one server, made one for each job. Each server writes a record
  * of what the job did there, and writes it again and again while the job runs.
  */
-#ifndef THEMIS_HISTORY_MERGE_H
-#define THEMIS_HISTORY_MERGE_H
+#pragma once
 #include "history/record.h"
 
 /* Records of one user, job and application belong together if no more than this is between them. */
@@ -35,4 +34,3 @@ typedef struct themis_history_loader {
  */
 themis_status_t themis_history_merge(themis_history_entry_t *entry, size_t *count,
                                      const themis_history_loader_t *loader);
-#endif

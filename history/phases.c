@@ -116,11 +116,6 @@ static void phases_mark(finding_t *f, uint32_t threshold)
     }
 }
 
-static uint32_t gap_before(const finding_t *f, uint32_t phase)
-{
-    return f->phase[phase].first - f->phase[phase - 1].end;
-}
-
 /* Joins phases with a pause between them: one shorter than a quarter of the pauses in which half of all idle time is
  * spent. */
 static void pauses_join(finding_t *f)
@@ -129,7 +124,7 @@ static void pauses_join(finding_t *f)
     uint32_t gaps = f->phases ? f->phases - 1 : 0, k = gaps, kept = 0;
 
     for (uint32_t i = 0; i < gaps; i++)
-        idle += f->scratch[i] = gap_before(f, i + 1);
+        idle += f->scratch[i] = f->phase[i + 1].first - f->phase[i].end;
     if (gaps == 0)
         return;
     qsort(f->scratch, gaps, sizeof *f->scratch, ascending);

@@ -6,8 +6,7 @@
  * lower threshold: the hysteresis of Canny, "A computational approach to edge detection", IEEE PAMI 8(6), 1986). Pauses
  * within a phase are told from computing by their length. Period and volume are trimmed means over the phases.
  */
-#ifndef THEMIS_HISTORY_PHASES_H
-#define THEMIS_HISTORY_PHASES_H
+#pragma once
 #include "history/series.h"
 
 typedef struct themis_history_phase {
@@ -31,4 +30,3 @@ typedef struct themis_history_phases {
  * none. A job whose rates do not fall to a quarter between its phases has one phase. */
 themis_status_t themis_history_phases_find(const themis_history_series_t *series, themis_history_phases_t *phases,
                                            themis_history_phase_t **phase);
-#endif

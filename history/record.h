@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The record of a job: what it was and what I/O it did, and the same as one JSON object, with the series of what it
  * moved where that is known. */
-#ifndef THEMIS_HISTORY_RECORD_H
-#define THEMIS_HISTORY_RECORD_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "history/phases.h"
@@ -78,4 +77,3 @@ themis_status_t themis_history_record_encode(const themis_history_record_t *reco
  */
 themis_status_t themis_history_record_decode(const char *text, size_t length, themis_history_record_t *record,
                                              themis_history_series_t *series, char *error, size_t size);
-#endif

@@ -3,8 +3,7 @@
  * What a job moved over time: samples of equal length in bounded memory. When they are full, neighbouring samples are
  * added up and the interval doubles, so that a job of any length has a series. Threads: the caller serialises.
  */
-#ifndef THEMIS_HISTORY_SERIES_H
-#define THEMIS_HISTORY_SERIES_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -42,4 +41,3 @@ themis_status_t themis_history_series_copy(const themis_history_series_t *series
 /* Adds all samples of another series; one that lies in several samples of this one is dealt out by time. NO_MEMORY:
  * some may have been added. */
 themis_status_t themis_history_series_add_all(themis_history_series_t *series, const themis_history_series_t *other);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The passes over one row of the cost matrix, in which nearly all time is spent. */
-#ifndef THEMIS_LAP_SCAN_H
-#define THEMIS_LAP_SCAN_H
+#pragma once
 #include <stdint.h>
 
 /* A distance beyond all others. */
@@ -31,4 +30,3 @@ typedef struct themis_lap_scan {
 
 /* The fastest that this processor can run; static storage. */
 const themis_lap_scan_t *themis_lap_scan_select(void);
-#endif

@@ -22,6 +22,5 @@ mount/mount.themis: $(srcdir)/mount/mount.themis.in
 
 # Serves test/mount.sh.
 check_PROGRAMS += test/mount/doors
-test_mount_doors_SOURCES = test/mount/doors.c
 test_mount_doors_CPPFLAGS = $(MPI_CFLAGS)
 test_mount_doors_LDADD = $(MPI_LIBS)

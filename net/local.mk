@@ -16,7 +16,7 @@ net_libthemis_net_la_LIBADD = $(MUNGE_LIBS) $(NETTLE_LIBS) $(UCX_LIBS) $(XXHASH_
 
 check_PROGRAMS += test/net/test_net test/net/test_net_auth test/net/test_net_identity
 test_net_test_net_SOURCES = test/net/test_net.c test/net/peer.c test/net/peer.h
-test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(XXHASH_CFLAGS)
+test_net_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 test_net_test_net_LDADD = net/libthemis-net.la util/libthemis-util.la $(TEST_LIBS) $(XXHASH_LIBS)
 test_net_test_net_auth_SOURCES = test/net/test_net_auth.c test/net/munged.c test/net/munged.h test/net/peer.c test/net/peer.h
 test_net_test_net_auth_CPPFLAGS = $(test_net_test_net_CPPFLAGS) $(NETTLE_CFLAGS)
@@ -30,5 +30,4 @@ EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/handshake.c test/fuzz/pr
 EXTRA_DIST += bench/net.sh
 EXTRA_PROGRAMS += bench/net
 CLEANFILES += bench/net
-bench_net_SOURCES = bench/net.c
 bench_net_LDADD = net/libthemis-net.la util/libthemis-util.la

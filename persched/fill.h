@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The greedy inner part of PerSched: as many instances as fit into one period. */
-#ifndef THEMIS_PERSCHED_FILL_H
-#define THEMIS_PERSCHED_FILL_H
+#pragma once
 #include "persched/pattern.h"
 #include "persched/timeline.h"
 
@@ -38,4 +37,3 @@ themis_status_t themis_persched_filling_run(themis_persched_filling_t *f, double
 /* The same, recorded as a pattern. */
 themis_status_t themis_persched_filling_pattern(themis_persched_filling_t *f, double period,
                                                 themis_persched_pattern_t **pattern);
-#endif

@@ -4,8 +4,7 @@
  * computing; variables are the times between neighbouring events, and the bytes that each application moves between
  * them. Both limits of bandwidth and all volumes are linear in these, so GLPK's simplex method finds the optimum.
  */
-#ifndef THEMIS_PERSCHED_LINEAR_PROGRAM_H
-#define THEMIS_PERSCHED_LINEAR_PROGRAM_H
+#pragma once
 #include "persched/pattern.h"
 
 /* Variables of the program of a pattern with so many instances. */
@@ -19,4 +18,3 @@ uint64_t themis_persched_program_size(uint32_t lanes, uint32_t instances);
 themis_status_t themis_persched_program_shorten(const themis_persched_tasks_t *tasks, double bandwidth,
                                                 const themis_persched_pattern_t *pattern, uint32_t seed,
                                                 themis_persched_pattern_t **shorter);
-#endif

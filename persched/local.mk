@@ -9,5 +9,4 @@ persched_libthemis_persched_la_LIBADD = util/libthemis-util.la $(GLPK_LIBS) -lm
 
 check_PROGRAMS += test/persched/test_persched
 test_persched_test_persched_SOURCES = test/persched/test_persched.c test/persched/paper.h
-test_persched_test_persched_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_persched_test_persched_LDADD = persched/libthemis-persched.la $(TEST_LIBS)

@@ -5,8 +5,7 @@
  * want I/O are put into the order of the heuristic, and each gets the bandwidth that its nodes can use as long as there
  * is some.
  */
-#ifndef THEMIS_PERSCHED_ONLINE_H
-#define THEMIS_PERSCHED_ONLINE_H
+#pragma once
 #include "persched/persched.h"
 
 typedef enum themis_persched_heuristic {
@@ -39,4 +38,3 @@ const char *themis_persched_heuristic_name(themis_persched_heuristic_t heuristic
  */
 themis_status_t themis_persched_simulate(const themis_persched_problem_t *problem,
                                          const themis_persched_online_t *online, themis_persched_outcome_t *outcome);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Building a pattern: instances are added in any order of lanes, but in the order of time within each. */
-#ifndef THEMIS_PERSCHED_PATTERN_H
-#define THEMIS_PERSCHED_PATTERN_H
+#pragma once
 #include "persched/problem.h"
 
 typedef struct themis_persched_draft_instance {
@@ -29,4 +28,3 @@ themis_status_t themis_persched_pattern_make(const themis_persched_tasks_t *task
                                              double period, themis_persched_pattern_t **pattern);
 themis_status_t themis_persched_pattern_copy(const themis_persched_tasks_t *tasks,
                                              const themis_persched_pattern_t *from, themis_persched_pattern_t **copy);
-#endif

@@ -10,8 +10,7 @@
  *   themis_persched_simulate   what online heuristics make of the same applications (online.h)
  *   themis_persched_check      whether a pattern keeps all rules, told without what the planner knows
  */
-#ifndef THEMIS_PERSCHED_PERSCHED_H
-#define THEMIS_PERSCHED_PERSCHED_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -137,4 +136,3 @@ void themis_persched_pattern_free(themis_persched_pattern_t *pattern);
  */
 themis_status_t themis_persched_check(const themis_persched_problem_t *problem,
                                       const themis_persched_pattern_t *pattern, char *error, size_t size);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The running applications one by one, with what all algorithms need of each. */
-#ifndef THEMIS_PERSCHED_PROBLEM_H
-#define THEMIS_PERSCHED_PROBLEM_H
+#pragma once
 #include "persched/persched.h"
 
 typedef struct themis_persched_task {
@@ -24,4 +23,3 @@ themis_status_t themis_persched_tasks_make(const themis_persched_problem_t *prob
 /* SysEff and dilation of `instances` [tasks->count] in a period; the dilation is infinite where one has none. */
 double themis_persched_efficiency(const themis_persched_tasks_t *tasks, const uint32_t *instances, double period);
 double themis_persched_dilation(const themis_persched_tasks_t *tasks, const uint32_t *instances, double period);
-#endif

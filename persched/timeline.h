@@ -4,8 +4,7 @@
  * never merged or given back, so a piece without free bandwidth is skipped for good: finding a time and passing used
  * pieces cost little however many pieces there are.
  */
-#ifndef THEMIS_PERSCHED_TIMELINE_H
-#define THEMIS_PERSCHED_TIMELINE_H
+#pragma once
 #include "persched/persched.h"
 
 enum { THEMIS_PERSCHED_LEVELS = 6 };
@@ -57,4 +56,3 @@ themis_status_t themis_persched_timeline_widest(themis_persched_timeline_t *time
 themis_status_t themis_persched_timeline_use(themis_persched_timeline_t *timeline,
                                              const themis_persched_takes_t *takes);
 void themis_persched_takes_release(themis_persched_takes_t *takes);
-#endif

@@ -7,6 +7,4 @@ posix_libthemis_posix_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 posix_libthemis_posix_la_LIBADD = $(JANSSON_LIBS)
 
 check_PROGRAMS += test/posix/test_claim
-test_posix_test_claim_SOURCES = test/posix/test_claim.c
-test_posix_test_claim_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_posix_test_claim_LDADD = posix/libthemis-posix.la $(CLIENT_LIBS) $(JANSSON_LIBS) $(TEST_LIBS)

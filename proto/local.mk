@@ -4,6 +4,4 @@ proto_libthemis_proto_la_SOURCES = proto/body.c proto/body.h proto/coder.c proto
 	proto/list.h proto/message.c proto/proto.h
 
 check_PROGRAMS += test/proto/test_proto
-test_proto_test_proto_SOURCES = test/proto/test_proto.c
-test_proto_test_proto_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_proto_test_proto_LDADD = proto/libthemis-proto.la util/libthemis-util.la $(TEST_LIBS)

@@ -6,8 +6,7 @@
  *
  * Pure computation. Threads: the caller serialises.
  */
-#ifndef THEMIS_SCHED_BANDWIDTH_LIMIT_H
-#define THEMIS_SCHED_BANDWIDTH_LIMIT_H
+#pragma once
 #include <stdint.h>
 
 #define THEMIS_SCHED_BANDWIDTH_BURST UINT64_C(20000000)
@@ -23,4 +22,3 @@ int themis_sched_bandwidth_limit_is_busy(themis_sched_bandwidth_limit_t *limit, 
 void themis_sched_bandwidth_limit_charge(themis_sched_bandwidth_limit_t *limit, double bytes);
 /* Work arrives at an idle device. Returns the ns for which it was idle; the last slice ended at `last_done`. */
 uint64_t themis_sched_bandwidth_limit_end_idle(themis_sched_bandwidth_limit_t *limit, uint64_t last_done, uint64_t now);
-#endif

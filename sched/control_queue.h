@@ -15,8 +15,7 @@
  * Pure computation on the times that it is given; O(1), no allocation. A queue of zeros is empty. Threads: the caller
  * serialises (the engine's mutex).
  */
-#ifndef THEMIS_SCHED_CONTROL_QUEUE_H
-#define THEMIS_SCHED_CONTROL_QUEUE_H
+#pragma once
 #include <stdint.h>
 #include "sched/job_table.h"
 
@@ -46,4 +45,3 @@ themis_sched_control_item_t *themis_sched_control_queue_next(themis_sched_contro
 void themis_sched_control_queue_done(themis_sched_control_queue_t *queue, uint64_t service, uint64_t now);
 /* Removes an item that waits. */
 void themis_sched_control_queue_remove(themis_sched_control_queue_t *queue, themis_sched_control_item_t *item);
-#endif

@@ -6,8 +6,7 @@
  * is told what happens to them, and names the next one. What it remembers about an entry is in entry->draw, and all
  * else in sched->state; nobody else reads either.
  */
-#ifndef THEMIS_SCHED_DRAW_H
-#define THEMIS_SCHED_DRAW_H
+#pragma once
 #include "sched/entry.h"
 
 /* Of the operations only `pick` is required. Only `reserve` may allocate memory. */
@@ -48,4 +47,3 @@ typedef enum themis_sched_draw_kind {
 /* The draw of that kind and name. THEMIS_NO_ENTRY: there is none; THEMIS_UNSUPPORTED: it was left out of this build. */
 themis_status_t themis_sched_draw_find(themis_sched_draw_kind_t kind, const char *name,
                                        const themis_sched_draw_ops_t **ops);
-#endif

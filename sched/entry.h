@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A job in the scheduler: the queue of its requests, its share, and when it had requests. Internal to sched/. */
-#ifndef THEMIS_SCHED_ENTRY_H
-#define THEMIS_SCHED_ENTRY_H
+#pragma once
 #include "sched/sched.h"
 
 enum {
@@ -77,4 +76,3 @@ static inline double themis_sched_entry_head_cost(const themis_sched_entry_t *en
         return THEMIS_SCHED_SMALL_BYTES;
     return (double)(item->bytes < quantum ? item->bytes : quantum);
 }
-#endif

@@ -5,8 +5,7 @@
  * it. A slot's path to the root is known in advance, so all that it is compared with can be loaded at once, whereas a
  * binary heap must compare before it knows what to read next. O(log n); only reserve allocates.
  */
-#ifndef THEMIS_SCHED_HEAP_H
-#define THEMIS_SCHED_HEAP_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -36,4 +35,3 @@ static inline int themis_sched_heap_has(const themis_sched_heap_t *heap, uint32_
 {
     return heap->key[slot] != UINT64_MAX;
 }
-#endif

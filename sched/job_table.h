@@ -6,8 +6,7 @@
  *
  * Threads: the caller serialises (the engine's mutex).
  */
-#ifndef THEMIS_SCHED_JOB_TABLE_H
-#define THEMIS_SCHED_JOB_TABLE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -103,4 +102,3 @@ void themis_sched_histogram_add(themis_sched_histogram_t *histogram, uint64_t va
 uint64_t themis_sched_histogram_count(const themis_sched_histogram_t *histogram);
 /* Upper edge, in ns, of the bucket below which the fraction `q` (0 to 1) of all values lies; 0 when it is empty. */
 uint64_t themis_sched_histogram_quantile(const themis_sched_histogram_t *histogram, double q);
-#endif

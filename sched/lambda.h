@@ -15,8 +15,7 @@
  *
  * Pure computation: every server that has the same tables gets the same result. Threads: the caller serialises.
  */
-#ifndef THEMIS_SCHED_LAMBDA_H
-#define THEMIS_SCHED_LAMBDA_H
+#pragma once
 #include <stdint.h>
 #include "proto/proto.h"
 #include "sched/policy.h"
@@ -57,4 +56,3 @@ typedef struct themis_sched_lambda_allocation {
 /* The allocation of a row of a server's table, counted from 0; returns 0 if the table has no such row. */
 int themis_sched_lambda_allocation(const themis_sched_lambda_t *lambda, uint32_t server, uint32_t row,
                                    themis_sched_lambda_allocation_t *allocation);
-#endif

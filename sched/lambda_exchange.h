@@ -11,8 +11,7 @@
  *
  * Threads: table, compute and apply are called by one thread, in that order; receive may be called by another.
  */
-#ifndef THEMIS_SCHED_LAMBDA_EXCHANGE_H
-#define THEMIS_SCHED_LAMBDA_EXCHANGE_H
+#pragma once
 #include "proto/proto.h"
 #include "sched/policy.h"
 #include "sched/sched.h"
@@ -66,4 +65,3 @@ int themis_sched_lambda_exchange_differs(themis_sched_lambda_exchange_t *exchang
 /* Servers whose tables are known, this one included; and the number of rounds so far. */
 uint32_t themis_sched_lambda_exchange_known(themis_sched_lambda_exchange_t *exchange);
 uint64_t themis_sched_lambda_exchange_rounds(const themis_sched_lambda_exchange_t *exchange);
-#endif

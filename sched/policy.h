@@ -15,10 +15,8 @@
  *
  * Pure computation; no locks, no logging.
  */
-#ifndef THEMIS_SCHED_POLICY_H
-#define THEMIS_SCHED_POLICY_H
+#pragma once
 #include <stddef.h>
-#include <stdint.h>
 #include "sched/job_table.h"
 #include "themis/status.h"
 
@@ -43,4 +41,3 @@ typedef struct themis_sched_policy {
 /* THEMIS_PARSE: `error` (`size` bytes) says what is wrong and at which character, counted from 1; *policy is unchanged.
  */
 themis_status_t themis_sched_policy_parse(const char *text, themis_sched_policy_t *policy, char *error, size_t size);
-#endif

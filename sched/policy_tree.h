@@ -8,8 +8,7 @@
  *
  * Pure computation; no locks, no logging.
  */
-#ifndef THEMIS_SCHED_POLICY_TREE_H
-#define THEMIS_SCHED_POLICY_TREE_H
+#pragma once
 #include "sched/policy.h"
 
 /* An entity of a level: its column of the level's transition matrix, and its share of the whole. */
@@ -46,4 +45,3 @@ void themis_sched_policy_tree_build(themis_sched_policy_tree_t *tree, const them
  * build. Owned by the caller (free); NULL when memory is short. */
 char *themis_sched_policy_tree_explain(const themis_sched_policy_tree_t *tree, const themis_sched_policy_t *policy,
                                        const themis_sched_job_identity_t *const *jobs);
-#endif

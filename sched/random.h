@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The random numbers of the scheduler: splitmix64 (Steele, Lea, Flood, OOPSLA 2014), so that a seed gives one sequence.
  */
-#ifndef THEMIS_SCHED_RANDOM_H
-#define THEMIS_SCHED_RANDOM_H
+#pragma once
 #include <stdint.h>
 
 /* Uniform over all 64 bits. */
@@ -20,4 +19,3 @@ static inline double themis_sched_uniform(uint64_t *state)
 {
     return (double)(themis_sched_random(state) >> 11) * 0x1p-53;
 }
-#endif

@@ -2,7 +2,6 @@
 #include "sched/sched.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <utlist.h>
 #include "sched/lanes.h"
 #include "sched/shares.h"

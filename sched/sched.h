@@ -26,8 +26,7 @@
  *
  * Threads: the caller serialises all calls (one mutex of the engine); no call blocks.
  */
-#ifndef THEMIS_SCHED_SCHED_H
-#define THEMIS_SCHED_SCHED_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "sched/job_table.h"
@@ -151,4 +150,3 @@ uint64_t themis_sched_collect_usage(themis_sched_t *sched, themis_sched_job_t *j
 
 /* The policy's tree over the active jobs as text; owned by the caller (free), NULL when memory is short. */
 char *themis_sched_explain(themis_sched_t *sched, uint64_t now);
-#endif

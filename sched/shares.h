@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The shares of all entries, which follow the policy, the set of active jobs and the weights of the lambda exchange.
  * Internal to sched/. */
-#ifndef THEMIS_SCHED_SHARES_H
-#define THEMIS_SCHED_SHARES_H
+#pragma once
 #include "sched/state.h"
 
 /* Room for `jobs` entries in the arrays that shares need. */
@@ -16,4 +15,3 @@ void themis_sched_shares_sort(themis_sched_t *sched);
 void themis_sched_shares_activate(themis_sched_t *sched, themis_sched_entry_t *entry);
 /* Takes idle entries out of the tree, and computes the shares if anything has changed and it is time for it. */
 void themis_sched_shares_refresh(themis_sched_t *sched, uint64_t now);
-#endif

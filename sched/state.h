@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scheduler's state, on which sched.c, shares.c and the draws work. Internal to sched/. */
-#ifndef THEMIS_SCHED_STATE_H
-#define THEMIS_SCHED_STATE_H
+#pragma once
 #include "sched/bandwidth_limit.h"
 #include "sched/draw.h"
 #include "sched/heap.h"
@@ -38,4 +37,3 @@ struct themis_sched {
     themis_sched_bandwidth_limit_t limit;
     double rate; /* bytes per ns of one worker, measured; of the device if it is limited */
 };
-#endif

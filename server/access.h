@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a client may do: every check of rights is here; doc/security.md has the rules. `who` is what identity.h decided.
  * A check may ask for the groups of a user (groups.h), so it must not be made with a lock held that others need. */
-#ifndef THEMIS_SERVER_ACCESS_H
-#define THEMIS_SERVER_ACCESS_H
+#pragma once
 #include "proto/proto.h"
 #include "sched/job_table.h"
 #include "server/capabilities.h"
@@ -57,4 +56,3 @@ themis_status_t themis_server_access_adopt(themis_server_capabilities_t *capabil
 
 /* May `who` change the policy or stop the server? The server's own user and uid 0 may. */
 themis_status_t themis_server_access_admin(const themis_sched_job_identity_t *who);
-#endif

@@ -4,8 +4,7 @@
  * with no more than a look. Its word (util/direct.h) is a robust futex of a thread that lives as long as the beacon: at
  * the end of the thread the kernel itself marks it as dead. Clients get a descriptor through which they can only read.
  */
-#ifndef THEMIS_SERVER_BEACON_H
-#define THEMIS_SERVER_BEACON_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 #include "util/direct.h"
@@ -19,4 +18,3 @@ void themis_server_beacon_destroy(themis_server_beacon_t *beacon);
 
 /* The descriptor to pass on, which stays the beacon's; *bytes is its size. */
 int themis_server_beacon_descriptor(const themis_server_beacon_t *beacon, uint64_t *bytes);
-#endif

@@ -10,8 +10,7 @@
  *
  * All functions may be called from any thread.
  */
-#ifndef THEMIS_SERVER_CAPABILITIES_H
-#define THEMIS_SERVER_CAPABILITIES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
@@ -46,4 +45,3 @@ themis_status_t themis_server_capabilities_check(themis_server_capabilities_t *c
 /* Did a server give these attributes, with the right RENAME, to `uid`? Errors as above. */
 themis_status_t themis_server_capabilities_check_seal(themis_server_capabilities_t *capabilities,
                                                       const themis_proto_attr_t *attr, uint32_t uid);
-#endif

@@ -5,8 +5,7 @@
  * server that is alone makes one at random and keeps it in the file KEY of its state directory, so that clients' files
  * stay open when it is restarted; without such a directory it is in memory.
  */
-#ifndef THEMIS_SERVER_CAPABILITY_KEY_H
-#define THEMIS_SERVER_CAPABILITY_KEY_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "server/server_config.h"
@@ -25,4 +24,3 @@ themis_status_t themis_server_capability_key_read(const char *path, themis_serve
 /* Reads or makes the key; the state directory exists, and is locked. Errors are logged. The caller wipes the key. */
 themis_status_t themis_server_capability_key_load(const themis_server_config_t *config,
                                                   themis_server_capability_key_t *key);
-#endif

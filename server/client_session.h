@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A client's session while it lives: its job, its connection, and the end of both. All functions with the lock. */
-#ifndef THEMIS_SERVER_CLIENT_SESSION_H
-#define THEMIS_SERVER_CLIENT_SESSION_H
+#pragma once
 #include "server/server.h"
 
 /* Notes that a message of the session has come. A session that had left its job joins it again. */
@@ -17,4 +16,3 @@ void themis_server_session_end(themis_server_t *server, themis_server_session_t 
 
 /* Counts a message of the connection that was discarded; too many of them close it. */
 void themis_server_session_count_discarded(themis_server_t *server, themis_net_conn_t *conn);
-#endif

@@ -3,8 +3,7 @@
  * A place in the runs of a READ or WRITE, and the extents that follow it. The bytes of all runs, in order, are the
  * bytes of the client's buffer; `done` counts them. Pure computation.
  */
-#ifndef THEMIS_SERVER_CURSOR_H
-#define THEMIS_SERVER_CURSOR_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
@@ -33,4 +32,3 @@ size_t themis_server_cursor_fill(themis_server_cursor_t *cursor, uint64_t limit,
 
 /* Moves on by `bytes`. */
 void themis_server_cursor_advance(themis_server_cursor_t *cursor, uint64_t bytes);
-#endif

@@ -12,8 +12,7 @@
  * Everything that clients can write is checked: a client that lies keeps memory of its own user, and is charged for
  * more or less than it moved; nothing else follows.
  */
-#ifndef THEMIS_SERVER_DIRECT_H
-#define THEMIS_SERVER_DIRECT_H
+#pragma once
 #include "server/server.h"
 
 /* For status and metrics. */
@@ -58,4 +57,3 @@ int themis_server_direct_has_ended(const themis_server_t *server);
 void themis_server_direct_release(themis_server_t *server);
 
 void themis_server_direct_usage(const themis_server_t *server, themis_server_direct_usage_t *usage);
-#endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MAP, UNMAP and SEGMENT. Without the lock. */
-#ifndef THEMIS_SERVER_DIRECT_REQUESTS_H
-#define THEMIS_SERVER_DIRECT_REQUESTS_H
+#pragma once
 #include "server/request.h"
 
 /* Serves a request, and replies. */
 void themis_server_direct_requests_serve(themis_server_request_t *request);
-#endif

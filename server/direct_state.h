@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of direct access, on which direct.c, direct_grants.c, direct_clients.c and direct_requests.c work; internal
  * to them. All functions with the server's lock unless they say something else. */
-#ifndef THEMIS_SERVER_DIRECT_STATE_H
-#define THEMIS_SERVER_DIRECT_STATE_H
+#pragma once
 #include "server/beacon.h"
 #include "server/direct.h"
 #include "server/request.h"
@@ -134,4 +133,3 @@ void themis_server_direct_client_look_later(themis_server_t *server, themis_serv
 void themis_server_direct_client_look(themis_server_t *server, themis_server_direct_client_t *client, uint64_t now);
 /* Frees a client that has left. Without the lock. */
 void themis_server_direct_client_free(themis_server_t *server, themis_server_direct_client_t *client);
-#endif

@@ -191,7 +191,6 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
 {
     themis_server_t *server = arg;
 
-    (void)why;
     pthread_mutex_lock(&server->lock);
     themis_server_session_t *session = themis_net_conn_user(conn);
     if (session && session->conn == conn)

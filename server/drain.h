@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stopping a server: new requests are refused, and the queued ones are served for at most config.drain. */
-#ifndef THEMIS_SERVER_DRAIN_H
-#define THEMIS_SERVER_DRAIN_H
+#pragma once
 #include "server/server.h"
 
 /* Begins to drain; the workers end when it is done. From any thread, without the lock; a second call does nothing. */
@@ -11,4 +10,3 @@ void themis_server_drain_start(themis_server_t *server);
 int themis_server_drain_refuses(const themis_server_t *server, unsigned opcode);
 /* 1 if nothing is left to be served, or the time is over and nothing is in service. */
 int themis_server_drain_is_done(const themis_server_t *server);
-#endif

@@ -5,8 +5,7 @@
  * Leader and followers: one worker at a time polls the network. What it receives is queued, and when polling returns
  * the same worker serves it. Another one is woken only if more requests wait, or if the request may take long.
  */
-#ifndef THEMIS_SERVER_ENGINE_H
-#define THEMIS_SERVER_ENGINE_H
+#pragma once
 #include "server/server.h"
 
 /* Starts workers.count threads, which end when the server is drained. If the system refuses some of them, the others
@@ -14,4 +13,3 @@
 themis_status_t themis_server_engine_start(themis_server_t *server);
 /* Waits until all workers have ended. */
 void themis_server_engine_join(themis_server_t *server);
-#endif

@@ -17,8 +17,7 @@
  *
  * Threads: the caller serialises (the server's mutex).
  */
-#ifndef THEMIS_SERVER_FENCES_H
-#define THEMIS_SERVER_FENCES_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -45,4 +44,3 @@ themis_status_t themis_server_fences_pass(themis_server_fences_t *fences, uint64
 void themis_server_fences_forget(themis_server_fences_t *fences, uint64_t object);
 /* Objects that are remembered. */
 uint32_t themis_server_fences_count(const themis_server_fences_t *fences);
-#endif

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
-#include <string.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include "util/clock.h"

@@ -5,8 +5,7 @@
  *
  * Threads: any; a question may wait for the user database, without holding up others.
  */
-#ifndef THEMIS_SERVER_GROUPS_H
-#define THEMIS_SERVER_GROUPS_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -18,4 +17,3 @@ void themis_server_groups_destroy(themis_server_groups_t *groups); /* NULL is al
 /* 1 if user `uid` is in group `gid`; 0 if not, or if this host does not know the user or its
  * user database does not answer, which is asked again by the next question. */
 int themis_server_groups_has(themis_server_groups_t *groups, uint32_t uid, uint32_t gid);
-#endif

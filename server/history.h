@@ -8,8 +8,7 @@
  * What the functions below do while the key `history` is not set: nothing. All with the lock unless they say something
  * else.
  */
-#ifndef THEMIS_SERVER_HISTORY_H
-#define THEMIS_SERVER_HISTORY_H
+#pragma once
 #include "server/history_store.h"
 #include "server/server.h"
 
@@ -45,4 +44,3 @@ static inline void themis_server_history_access(themis_server_t *server, themis_
 
 /* 0 without a history. Any thread. */
 void themis_server_history_counts(const themis_server_t *server, themis_server_history_counts_t *counts);
-#endif

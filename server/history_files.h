@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of one server in a directory of the history: their names, who may read them, how they are written and
  * which of them are to go. Internal to history_store.c. */
-#ifndef THEMIS_SERVER_HISTORY_FILES_H
-#define THEMIS_SERVER_HISTORY_FILES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -37,4 +36,3 @@ char *themis_server_history_files_first_line(const char *path, size_t most);
 /* Removes files of the server that were last written before `oldest` (s since 1970), and then, while all of them have
  * more than `size` bytes, the oldest one of the user that has most. */
 void themis_server_history_files_prune(const char *directory, const char *name, uint64_t oldest, uint64_t size);
-#endif

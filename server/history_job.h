@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One job in the history: its series and its record. Internal to history.c, whose thread calls all of these. */
-#ifndef THEMIS_SERVER_HISTORY_JOB_H
-#define THEMIS_SERVER_HISTORY_JOB_H
+#pragma once
 #include "history/record.h"
 #include "sched/job_table.h"
 #include "server/history_sharing.h"
@@ -64,4 +63,3 @@ void themis_server_history_job_sample(themis_server_history_job_t *job);
 int themis_server_history_job_is_worth(const themis_server_history_job_t *job);
 /* The record as a line, owned by the caller (free). NULL: no memory, or a record that is not valid, which is logged. */
 char *themis_server_history_job_line(const themis_server_history_job_t *job, int interim);
-#endif

@@ -3,8 +3,7 @@
  * Which processes of a job accessed which files on this server, and from how many hosts: what the history says of
  * sharing. Bounded: of a very large job the first processes and files are known. Threads: the caller serialises.
  */
-#ifndef THEMIS_SERVER_HISTORY_SHARING_H
-#define THEMIS_SERVER_HISTORY_SHARING_H
+#pragma once
 #include <stdint.h>
 #include "history/record.h"
 
@@ -37,4 +36,3 @@ uint32_t themis_server_history_sharing_hosts(const themis_server_history_sharing
  * process; else N-M. 1-1 if there is one process.
  */
 themis_history_sharing_t themis_server_history_sharing_kind(const themis_server_history_sharing_t *sharing);
-#endif

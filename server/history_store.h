@@ -17,9 +17,7 @@
  *
  * Threads: the caller serialises, but for the counters.
  */
-#ifndef THEMIS_SERVER_HISTORY_STORE_H
-#define THEMIS_SERVER_HISTORY_STORE_H
-#include <stddef.h>
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -57,4 +55,3 @@ void themis_server_history_store_count_dropped(themis_server_history_store_t *st
 /* Any thread. */
 void themis_server_history_store_counts(const themis_server_history_store_t *store,
                                         themis_server_history_counts_t *counts);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Does this host have what a configuration names: directories that this user may use, space, addresses? */
-#ifndef THEMIS_SERVER_HOST_CHECK_H
-#define THEMIS_SERVER_HOST_CHECK_H
+#pragma once
 #include <stdio.h>
 #include "server/server_config.h"
 
@@ -11,4 +10,3 @@
  * called while a server with that configuration runs.
  */
 int themis_server_host_check(const themis_server_config_t *config, FILE *out, FILE *errors);
-#endif

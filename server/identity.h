@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who a client is: decided here and nowhere else. */
-#ifndef THEMIS_SERVER_IDENTITY_H
-#define THEMIS_SERVER_IDENTITY_H
+#pragma once
 #include "net/net.h"
 #include "proto/proto.h"
 #include "sched/job_table.h"
@@ -23,4 +22,3 @@ themis_status_t themis_server_identity_decide(themis_status_t known, const themi
                                               const themis_proto_hello_t *hello,
                                               const themis_server_identity_limits_t *limits,
                                               themis_sched_job_identity_t *identity);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server from its creation to its end. drain.h stops it. */
-#ifndef THEMIS_SERVER_LIFECYCLE_H
-#define THEMIS_SERVER_LIFECYCLE_H
+#pragma once
 #include "server/server.h"
 
 /* Makes all parts and listens; nothing is served before themis_server_start. `config` has been checked, and is copied.
@@ -12,4 +11,3 @@ void themis_server_destroy(themis_server_t *server); /* NULL is allowed; not whi
 themis_status_t themis_server_start(themis_server_t *server);
 /* Takes over from `fresh` what a running server can change; logs which other keys differ. */
 void themis_server_reload(themis_server_t *server, const themis_server_config_t *fresh);
-#endif

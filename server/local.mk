@@ -34,56 +34,31 @@ server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 check_PROGRAMS += test/server/test_namespace test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients \
 	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_direct test/server/test_durable test/server/many_jobs
-test_server_test_namespace_SOURCES = test/server/test_namespace.c
-test_server_test_namespace_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_locks_SOURCES = test/server/test_locks.c
-test_server_test_locks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_locks_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_identity_SOURCES = test/server/test_identity.c
-test_server_test_identity_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_identity_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_counters_SOURCES = test/server/test_counters.c
-test_server_test_counters_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_counters_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_fences_SOURCES = test/server/test_fences.c
-test_server_test_fences_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_fences_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_config_SOURCES = test/server/test_config.c
-test_server_test_config_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_config_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_engine_SOURCES = test/server/test_engine.c test/server/engine_rig.c test/server/engine_rig.h
-test_server_test_engine_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_engine_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_clients_SOURCES = test/server/test_clients.c test/server/engine_rig.c test/server/engine_rig.h
-test_server_test_clients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_clients_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_server_direct_SOURCES = test/server/test_server_direct.c test/server/direct_rig.c test/server/direct_rig.h \
 	test/server/engine_rig.c test/server/engine_rig.h
-test_server_test_server_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_server_direct_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_periodic_plan_SOURCES = test/server/test_periodic_plan.c
-test_server_test_periodic_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_periodic_plan_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_durable_SOURCES = test/server/test_durable.c test/server/engine_rig.c test/server/engine_rig.h
-test_server_test_durable_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_durable_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_report_SOURCES = test/server/test_report.c test/sched/rig.c test/sched/rig.h
-test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
+test_server_test_report_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 test_server_test_report_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_server_history_SOURCES = test/server/test_server_history.c test/server/engine_rig.c test/server/engine_rig.h
-test_server_test_server_history_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_server_history_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_history_store_SOURCES = test/server/test_history_store.c
-test_server_test_history_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_history_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_capabilities_SOURCES = test/server/test_capabilities.c
-test_server_test_capabilities_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_capabilities_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_rights_SOURCES = test/server/test_rights.c test/server/engine_rig.c test/server/engine_rig.h
-test_server_test_rights_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_server_test_rights_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_many_jobs_SOURCES = test/server/many_jobs.c
 test_server_many_jobs_LDADD = server/libthemis-server.la
 
 # systemd looks here where the prefix is /usr or /usr/local.

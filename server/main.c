@@ -367,7 +367,6 @@ int main(int argc, char **argv)
     themis_server_t *server;
     int ready = -1;
 
-    (void)argc;
     int status = command_line_parse(&line, argv);
     if (status)
         return status - 1;

@@ -41,13 +41,6 @@ static enum MHD_Result plain_answer(struct MHD_Connection *connection, unsigned 
     return answer(connection, status, NULL, text, MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result health_answer(const themis_server_metrics_http_t *http, struct MHD_Connection *connection)
-{
-    const char *fault = http->health(http->arg);
-
-    return plain_answer(connection, fault ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, fault ? fault : "ok\n");
-}
-
 static enum MHD_Result on_get(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **state)
 {
@@ -56,8 +49,10 @@ static enum MHD_Result on_get(void *arg, struct MHD_Connection *connection, cons
 
     if (strcmp(method, "GET") != 0)
         return plain_answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is served\n");
-    if (strcmp(url, "/healthz") == 0)
-        return health_answer(http, connection);
+    if (strcmp(url, "/healthz") == 0) {
+        const char *fault = http->health(http->arg);
+        return plain_answer(connection, fault ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, fault ? fault : "ok\n");
+    }
     if (strcmp(url, "/metrics") != 0)
         return plain_answer(connection, MHD_HTTP_NOT_FOUND, "only /metrics and /healthz are served\n");
     char *text = http->text(http->arg);

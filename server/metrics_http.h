@@ -3,8 +3,7 @@
  * Metrics over HTTP: GET /metrics returns what `text` gives, as OpenMetrics, GET /healthz 200 or 503; other paths 404,
  * other methods 405. Served by a thread of libmicrohttpd, at most eight connections at a time.
  */
-#ifndef THEMIS_SERVER_METRICS_HTTP_H
-#define THEMIS_SERVER_METRICS_HTTP_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -22,4 +21,3 @@ themis_status_t themis_server_metrics_http_start(const char *host, uint16_t port
                                                  themis_server_metrics_health_fn health, void *arg,
                                                  themis_server_metrics_http_t **http);
 void themis_server_metrics_http_stop(themis_server_metrics_http_t *http); /* NULL is allowed */
-#endif

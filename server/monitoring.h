@@ -4,8 +4,7 @@
  * often it is requested, composing the text takes no more of a worker's time than control requests may; meanwhile the
  * last text is repeated. Without the lock.
  */
-#ifndef THEMIS_SERVER_MONITORING_H
-#define THEMIS_SERVER_MONITORING_H
+#pragma once
 #include "server/server.h"
 
 /* Serves the metrics at metrics_listen and metrics_port (0: not over HTTP). */
@@ -14,4 +13,3 @@ void themis_server_monitoring_destroy(themis_server_t *server); /* if it was cre
 
 /* The text, owned by the caller (free); NULL when memory is short. */
 char *themis_server_monitoring_text(themis_server_t *server);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests about whole objects: TRUNCATE, ALLOCATE, SYNC, SIZE and DESTROY. Without the lock. */
-#ifndef THEMIS_SERVER_OBJECT_REQUESTS_H
-#define THEMIS_SERVER_OBJECT_REQUESTS_H
+#pragma once
 #include "server/request.h"
 
 /* Serves a request, and replies. */
@@ -14,4 +13,3 @@ themis_status_t themis_server_object_requests_open(themis_server_t *server, uint
  * above. THEMIS_LOST: it does not exist, was not removed, and the client knows that it did exist. */
 themis_status_t themis_server_object_requests_find(const themis_server_request_t *request, uint64_t id, int change,
                                                    themis_store_object_t **object);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The metrics of a server and its jobs as OpenMetrics 1.0 text, for Prometheus. With the server's lock. */
-#ifndef THEMIS_SERVER_OPEN_METRICS_H
-#define THEMIS_SERVER_OPEN_METRICS_H
+#pragma once
 #include <stdint.h>
 #include "sched/job_table.h"
 #include "sched/sched.h"
@@ -25,4 +24,3 @@ typedef struct themis_server_open_metrics {
  * Owned by the caller (free); NULL when memory is short. */
 char *themis_server_open_metrics_text(const themis_server_open_metrics_t *server, themis_sched_job_table_t *jobs,
                                       const themis_sched_t *sched);
-#endif

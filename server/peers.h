@@ -4,8 +4,7 @@
  * computes the allocation from the tables that it has received and gives the weights to the scheduler (the tables'
  * content: sched/lambda_exchange.h). A server that cannot be reached is tried again later and delays no other.
  */
-#ifndef THEMIS_SERVER_PEERS_H
-#define THEMIS_SERVER_PEERS_H
+#pragma once
 #include <stddef.h>
 #include "proto/proto.h"
 #include "themis/status.h"
@@ -33,4 +32,3 @@ int themis_server_peers_differ(const struct themis_server *server, char *text, s
 /* Since when this server cannot reach server `index`, in ns since 1970, as far as it has tried, which it does while
  * there are jobs; 0: it can, or does not know. Thread-safe. */
 uint64_t themis_server_peers_lost(const struct themis_server *server, uint32_t index);
-#endif

@@ -6,8 +6,7 @@
  *
  * All functions with the lock, but for pending_user.
  */
-#ifndef THEMIS_SERVER_PENDING_H
-#define THEMIS_SERVER_PENDING_H
+#pragma once
 #include "server/server.h"
 
 #define THEMIS_SERVER_PENDING_LIMIT (5 * THEMIS_NS_PER_S)
@@ -28,4 +27,3 @@ void themis_server_pending_add(themis_server_t *server, themis_net_conn_t *conn,
 void themis_server_pending_forget(themis_server_t *server, const themis_net_conn_t *conn);
 /* Closes those whose time is over. Called from time to time. */
 void themis_server_pending_expire(themis_server_t *server, uint64_t now);
-#endif

@@ -3,8 +3,7 @@
  * Requests that wait for a worker: in the scheduler, in the control queue, or in the ready list of those that bypass
  * both. Whatever is queued, a worker is woken if none would look otherwise. All functions with the lock.
  */
-#ifndef THEMIS_SERVER_QUEUE_H
-#define THEMIS_SERVER_QUEUE_H
+#pragma once
 #include "server/request.h"
 
 /* To the scheduler; or the request is held, while an earlier connection of its session has requests in service or its
@@ -21,4 +20,3 @@ void themis_server_queue_resume(themis_server_session_t *session, uint64_t now);
 /* Drops the session's requests that wait; the client sends them again if it reconnects. The caller holds a reference to
  * the session. */
 void themis_server_queue_cancel(themis_server_t *server, themis_server_session_t *session);
-#endif

@@ -3,8 +3,7 @@
  * Replies to requests. `body` is of the opcode's reply (NULL: an empty one); with a status below 0 it is not used, and
  * `text` says why (NULL: the status's own text). All functions without the lock.
  */
-#ifndef THEMIS_SERVER_REPLY_H
-#define THEMIS_SERVER_REPLY_H
+#pragma once
 #include "server/request.h"
 
 /* Sends the reply to where the client is now, and saves it if the session is to. If it does not fit into a message, a
@@ -19,4 +18,3 @@ void themis_server_reply_send_descriptor(themis_server_request_t *request, const
 /* Sends a reply that no session saves: to HELLO, and to messages that did not become a request. */
 void themis_server_reply_send_unsaved(themis_net_conn_t *conn, const themis_proto_header_t *request,
                                       themis_status_t status, const void *body, const char *text);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The jobs of a server as JSON, for the tools (STATUS "jobs"). With the server's lock, but for the last function. */
-#ifndef THEMIS_SERVER_REPORT_H
-#define THEMIS_SERVER_REPORT_H
+#pragma once
 #include <jansson.h>
 #include <stdint.h>
 #include "sched/job_table.h"
@@ -24,4 +23,3 @@ uint32_t themis_server_report_count(themis_sched_job_table_t *jobs, const themis
 /* A JSON string of any bytes: of a text that is not UTF-8, which no reader accepts, bytes above 127 become '_'. NULL
  * when memory is short. */
 json_t *themis_server_report_string(const char *text);
-#endif

@@ -10,8 +10,7 @@
  *   SERVED -> MOVING -> MOVED -> READY -> SERVED   the same, and the transfer ended before the worker had parked it
  *   SERVED -> LOCK_WAIT -> READY -> SERVED         a LOCK that another owner's lock delays
  */
-#ifndef THEMIS_SERVER_REQUEST_H
-#define THEMIS_SERVER_REQUEST_H
+#pragma once
 #include "proto/proto.h"
 #include "server/cursor.h"
 #include "server/server.h"
@@ -89,4 +88,3 @@ void themis_server_requests_close(themis_server_t *server);
 int themis_server_request_is_data(const themis_server_request_t *request);
 /* 1 if the client has gone, or has come back by another connection and will send the request again. */
 int themis_server_request_is_orphan(const themis_server_request_t *request);
-#endif

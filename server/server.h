@@ -12,8 +12,7 @@
  * is sent under it is a saved reply (dispatch.c). Members without another note are guarded by it, or do not change
  * while the server runs.
  */
-#ifndef THEMIS_SERVER_SERVER_H
-#define THEMIS_SERVER_SERVER_H
+#pragma once
 #include <pthread.h>
 #include <stdint.h>
 #include "net/net.h"
@@ -120,4 +119,3 @@ typedef struct themis_server {
     themis_server_drain_t drain;
     themis_server_totals_t totals;
 } themis_server_t;
-#endif

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 #include "proto/proto.h"
-#include "util/clock.h"
 #include "util/config.h"
 
 typedef enum kind { TEXT, BYTES, DURATION, INTEGER, CHOICE } kind_t;

@@ -4,8 +4,7 @@
  *
  * Options override the file, and the file overrides the defaults. Every error names file, line and key, or the option.
  */
-#ifndef THEMIS_SERVER_SERVER_CONFIG_H
-#define THEMIS_SERVER_SERVER_CONFIG_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -105,4 +104,3 @@ themis_status_t themis_server_config_address(const themis_server_config_t *confi
 
 /* The options and their meanings, for --help. */
 void themis_server_config_help(FILE *out);
-#endif

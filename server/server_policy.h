@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The sharing policy in force, and who may change it. All functions with the lock. */
-#ifndef THEMIS_SERVER_SERVER_POLICY_H
-#define THEMIS_SERVER_SERVER_POLICY_H
+#pragma once
 #include "server/server.h"
 
 /* Makes `policy` the scheduler's, and logs who asked for it (NULL: the configuration). On failure nothing changes, and
@@ -19,4 +18,3 @@ void themis_server_policy_load_plan(themis_server_t *server);
  * in force now, or none was asked for; `error` (`size` bytes) says what is wrong with a text that is no policy. */
 int themis_server_policy_request(themis_server_t *server, const themis_proto_text_t *requested,
                                  const themis_sched_job_identity_t *who, char *error, size_t size);
-#endif

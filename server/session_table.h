@@ -6,8 +6,7 @@
  *
  * Threads: the caller serialises (the server's mutex).
  */
-#ifndef THEMIS_SERVER_SESSION_TABLE_H
-#define THEMIS_SERVER_SESSION_TABLE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <uthash.h>
@@ -93,4 +92,3 @@ uint32_t themis_server_sessions_count(const themis_server_sessions_t *sessions);
 themis_status_t themis_server_session_admit(themis_server_session_t *session, size_t bytes);
 /* A request of `bytes` has ended; its reference is left to the caller to drop. */
 void themis_server_session_dismiss(themis_server_session_t *session, size_t bytes);
-#endif

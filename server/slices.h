@@ -13,8 +13,7 @@
  * Memory: each stalled slice keeps its window, and its job may take one more, in addition to those of the limit. At
  * most 32 slices are stalled at a time: before there are more, the oldest loses its connection.
  */
-#ifndef THEMIS_SERVER_SLICES_H
-#define THEMIS_SERVER_SLICES_H
+#pragma once
 #include "server/request.h"
 
 /* Makes the windows for slices.limit. */
@@ -37,4 +36,3 @@ void themis_server_slice_moved(themis_server_request_t *request, themis_status_t
 int themis_server_slices_check_stalled(themis_server_t *server, uint64_t now, uint64_t *wake);
 /* Closes the connections of all transfers under way. */
 void themis_server_slices_abandon(themis_server_t *server);
-#endif

@@ -7,8 +7,7 @@
  * Threads: all functions may be called from any thread. Call add before an object is removed, and has after it was
  * opened, so that one of the two sees the other.
  */
-#ifndef THEMIS_SERVER_TOMBSTONES_H
-#define THEMIS_SERVER_TOMBSTONES_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -19,4 +18,3 @@ void themis_server_tombstones_destroy(themis_server_tombstones_t *tombstones); /
 
 void themis_server_tombstones_add(themis_server_tombstones_t *tombstones, uint64_t id);
 int themis_server_tombstones_has(const themis_server_tombstones_t *tombstones, uint64_t id);
-#endif

@@ -12,41 +12,34 @@ store_libthemis_store_la_SOURCES = store/arena.c store/arena.h store/arena_direc
 
 check_PROGRAMS += test/store/test_store
 test_store_test_store_SOURCES = test/store/test_store.c test/store/objects.c test/store/objects.h
-test_store_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/store/test_store_direct
 test_store_test_store_direct_SOURCES = test/store/test_store_direct.c test/store/grants.c test/store/grants.h \
 	test/store/objects.c test/store/objects.h
-test_store_test_store_direct_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_direct_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/store/test_store_pages
 test_store_test_store_pages_SOURCES = test/store/test_store_pages.c test/store/grants.c test/store/grants.h \
 	test/store/objects.c test/store/objects.h
-test_store_test_store_pages_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_pages_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/store/test_store_direct_many
 test_store_test_store_direct_many_SOURCES = test/store/test_store_direct_many.c test/store/grants.c \
 	test/store/grants.h test/store/objects.c test/store/objects.h
-test_store_test_store_direct_many_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_direct_many_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/store/test_store_shadow
 test_store_test_store_shadow_SOURCES = test/store/test_store_shadow.c test/store/grants.c \
 	test/store/grants.h test/store/objects.c test/store/objects.h
-test_store_test_store_shadow_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_shadow_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/store/test_store_durable
 test_store_test_store_durable_SOURCES = test/store/test_store_durable.c test/store/durable.c test/store/durable.h \
 	test/store/grants.c test/store/grants.h test/store/objects.c test/store/objects.h
-test_store_test_store_durable_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_durable_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/store/test_store_power
 test_store_test_store_power_SOURCES = test/store/test_store_power.c test/store/durable.c test/store/durable.h \
 	test/store/grants.c test/store/grants.h test/store/objects.c test/store/objects.h
-test_store_test_store_power_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_store_test_store_power_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)

@@ -3,6 +3,7 @@
 # The command `themis allocate`: decisions from a site, a history and what runs now, and what it says of wrong files.
 # timeout: 60
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 
 {
     echo "[servers]"
@@ -36,60 +37,31 @@ record() {
 } >"$T/history"
 echo '{"anomalous": ["io80:1"], "jobs": [{"application": "quiet", "nodes": 256, "servers": ["io0:1"]}]}' >"$T/state"
 
-allocate() { timeout -k 5 20 themis allocate --site "$T/site.ini" --history "$T/history" --nodes 0-255 "$@" </dev/null >"$T/out" 2>"$T/err"; }
+run() { timeout -k 5 20 themis allocate --site "$T/site.ini" --history "$T/history" --nodes 0-255 "$@"; }
 
-# says WORDS ARGUMENT...: it succeeds and prints these words.
-says() {
-    words=$1
-    shift
-    allocate "$@" && grep -q -e "$words" "$T/out" && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# refuses WORDS ARGUMENT...: status 2, nothing on standard output, these words on standard error.
-refuses() {
-    words=$1 got=0
-    shift
-    allocate "$@" || got=$?
-    [ "$got" = 2 ] && [ ! -s "$T/out" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# holds FILTER ARGUMENT...: the JSON is such that the filter of jq holds.
-holds() {
-    filter=$1
-    shift
-    allocate --json "$@" && jq -e "$filter" "$T/out" >/dev/null && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-check "a user's last run" says '^scaled, 8 servers$' --application flow --user ada
+check "a user's last run" shows '^scaled, 8 servers$' run --application flow --user ada
 check "its reason has the numbers" grep -q 'moved 200 GB from 256 nodes.*256 / 32 gives 8 servers; the default is 1, 240 are idle' "$T/out"
 check "its servers are spare ones" grep -q '^THEMIS_SERVERS=io80:1,io81:1,io82:1,io83:1,io84:1,io85:1,io86:1,io87:1$' "$T/out"
-check "a user by name, whose runs have the uid" holds '.records == 1' --application numbered --user root
-check "where sharing is not known" holds '.records == 1' --application unknown
-check "not a run that has not ended" holds '.records == 0' --application running
-check "a user by uid" holds '.records == 1' --application numbered --user 0
-check "not another user's" holds '.records == 0' --application numbered --user 1
-check "the last run of any user" holds '.decision == "scaled" and .wanted_servers == 2 and .records == 3' --application flow
-check "another number of nodes is new" holds '.decision == "default" and .eligibility == "new" and .servers == ["io0:1"]' --application flow --nodes 0-254
-check "nodes of several servers" holds '.nodes == 3 and .servers == ["io0:1", "io1:1", "io79:1"]' --application flow --nodes 5,512,40959
-check "bound by metadata" says 'bound by metadata, 32 operations' --application metadata
-check "little volume" holds '.decision == "default" and .eligibility == "volume" and .neighbours == 0' --application shared
-check "an anomalous server is not given" holds '.servers[0] == "io81:1" and .idle_servers == 238' --application flow --state "$T/state"
-check "a job with a shared file goes elsewhere" holds \
-    '.decision == "dedicated" and .servers == ["io81:1"] and .disturbing_job == 1 and .classes == "N-1 file"' --application shared --state "$T/state"
-check "two harmless ones stay together" says 'No interference is expected (default servers: 1; jobs on them: 1)' --application quiet --state "$T/state"
-check "a name that is written with escapes" holds '.records == 1' --application café
+check "a user by name, whose runs have the uid" json '.records == 1' run --json --application numbered --user root
+check "where sharing is not known" json '.records == 1' run --json --application unknown
+check "not a run that has not ended" json '.records == 0' run --json --application running
+check "a user by uid" json '.records == 1' run --json --application numbered --user 0
+check "not another user's" json '.records == 0' run --json --application numbered --user 1
+check "the last run of any user" json '.decision == "scaled" and .wanted_servers == 2 and .records == 3' run --json --application flow
+check "another number of nodes is new" json '.decision == "default" and .eligibility == "new" and .servers == ["io0:1"]' run --json --application flow --nodes 0-254
+check "nodes of several servers" json '.nodes == 3 and .servers == ["io0:1", "io1:1", "io79:1"]' run --json --application flow --nodes 5,512,40959
+check "bound by metadata" shows 'bound by metadata, 32 operations' run --application metadata
+check "little volume" json '.decision == "default" and .eligibility == "volume" and .neighbours == 0' run --json --application shared
+check "an anomalous server is not given" json '.servers[0] == "io81:1" and .idle_servers == 238' run --json --application flow --state "$T/state"
+check "a job with a shared file goes elsewhere" json \
+    '.decision == "dedicated" and .servers == ["io81:1"] and .disturbing_job == 1 and .classes == "N-1 file"' run --json --application shared --state "$T/state"
+check "two harmless ones stay together" shows 'No interference is expected (default servers: 1; jobs on them: 1)' run --application quiet --state "$T/state"
+check "a name that is written with escapes" json '.records == 1' run --json --application café
 
 printf '{"application": "flow", "us' >>"$T/history"
-check "a last line that is just being written does not count" holds '.records == 3' --application flow
+check "a last line that is just being written does not count" json '.records == 3' run --json --application flow
 echo >>"$T/history"
-check "but one with an end does" refuses 'history:11: not a JSON object on one line' --application flow
+check "but one with an end does" refuses 2 'history:11: not a JSON object on one line' run --application flow
 sed -i '$d' "$T/history"
 
 # wrong WORDS EDIT: the history changed by sed is refused with these words.
@@ -97,7 +69,7 @@ wrong() {
     cp "$T/history" "$T/good"
     sed "$2" "$T/good" >"$T/history"
     wrong_status=0
-    refuses "$1" --application flow || wrong_status=1
+    refuses 2 "$1" run --application flow || wrong_status=1
     cp "$T/good" "$T/history"
     return $wrong_status
 }
@@ -110,23 +82,23 @@ check "a line of another application that is cut" wrong 'history:4: not a JSON o
 check "a line that is not JSON" wrong 'history:1: ' '1s/"user": /&,/'
 
 echo '{"jobs": [{"application": "quiet", "nodes": 256, "servers": ["elsewhere:1"]}]}' >"$T/bad"
-check "a server that the site does not have" refuses "bad: 'elsewhere:1' is not a server" --application flow --state "$T/bad"
+check "a server that the site does not have" refuses 2 "bad: 'elsewhere:1' is not a server" run --application flow --state "$T/bad"
 echo '{"jobs": [' >"$T/bad"
-check "a state that is not JSON" refuses 'bad:[0-9]*: ' --application flow --state "$T/bad"
+check "a state that is not JSON" refuses 2 'bad:[0-9]*: ' run --application flow --state "$T/bad"
 echo '{"jobs": [{"application": "quiet", "nodes": 256, "servers": ["io0:1"], "now": {"duration": 5, "bytes": -1}}]}' >"$T/bad"
-check "a negative observation" refuses 'bad: running job 1: bytes is not a number from 0 on' --application flow --state "$T/bad"
+check "a negative observation" refuses 2 'bad: running job 1: bytes is not a number from 0 on' run --application flow --state "$T/bad"
 echo '{"jobs": [{"application": "quiet", "nodes": 256, "servers": ["io0:1"], "now": {"duration": 5, "shared_file": true}}]}' >"$T/bad"
-check "a neighbour that shares a file in this run" holds '.decision == "dedicated" and .disturbing_classes == "N-1 file"' --application quiet --state "$T/bad"
-check "nodes in no order" refuses 'ascending order' --application flow --nodes 5,4
-check "nodes that are no numbers" refuses 'ascending order' --application flow --nodes 0-x
-check "too large a node" refuses 'ascending order' --application flow --nodes 0-4294967295
+check "a neighbour that shares a file in this run" json '.decision == "dedicated" and .disturbing_classes == "N-1 file"' run --json --application quiet --state "$T/bad"
+check "nodes in no order" refuses 2 'ascending order' run --application flow --nodes 5,4
+check "nodes that are no numbers" refuses 2 'ascending order' run --application flow --nodes 0-x
+check "too large a node" refuses 2 'ascending order' run --application flow --nodes 0-4294967295
 sed 's/^node_bandwidth.*/node_bandwidth = fast/' "$T/site.ini" >"$T/bad"
-check "a wrong bandwidth" refuses 'bad:244: .*wanted: bytes' --application flow --site "$T/bad"
+check "a wrong bandwidth" refuses 2 'bad:244: .*wanted: bytes' run --application flow --site "$T/bad"
 sed 's/io7:1/io6:1/' "$T/site.ini" >"$T/bad"
-check "a server named twice" refuses 'bad:9: .*named twice' --application flow --site "$T/bad"
+check "a server named twice" refuses 2 'bad:9: .*named twice' run --application flow --site "$T/bad"
 sed 's/^default_servers.*/default_servers = 241/' "$T/site.ini" >"$T/bad"
-check "more default servers than servers" refuses 'bad: default_servers is 241' --application flow --site "$T/bad"
+check "more default servers than servers" refuses 2 'bad: default_servers is 241' run --application flow --site "$T/bad"
 echo 'speed = 1' >>"$T/site.ini"
-check "an unknown key" refuses 'site.ini:245: .*no such key' --application flow
-check "no application" refuses usage
+check "an unknown key" refuses 2 'site.ini:245: .*no such key' run --application flow
+check "no application" refuses 2 usage run
 finish

@@ -3,6 +3,7 @@
 # The command `themis periodic`: plans of application files, and what it says of wrong ones.
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 
 cat >"$T/good.ini" <<'END'
 [platform]
@@ -23,59 +24,30 @@ nodes = 128
 confidence = 0.9
 END
 
-plan() { timeout -k 5 60 themis periodic plan "$@" </dev/null >"$T/out" 2>"$T/err"; }
-
-# plans WORDS ARGUMENT...: it succeeds and prints these words.
-plans() {
-    words=$1
-    shift
-    plan "$@" && grep -q -e "$words" "$T/out" && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# refuses WORDS ARGUMENT...: status 2, nothing on standard output, these words on standard error.
-refuses() {
-    words=$1 got=0
-    shift
-    plan "$@" || got=$?
-    [ "$got" = 2 ] && [ ! -s "$T/out" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
+run() { timeout -k 5 60 themis periodic plan "$@"; }
 
 # wrong WORDS EDIT: the file changed by sed is refused with these words.
 wrong() {
     sed "$2" "$T/good.ini" >"$T/bad.ini"
-    refuses "$1" "$T/bad.ini"
+    refuses 2 "$1" run "$T/bad.ini"
 }
 
-# holds FILTER ARGUMENT...: the JSON is such that the filter of jq holds.
-holds() {
-    filter=$1
-    shift
-    plan --json "$@" && jq -e "$filter" "$T/out" >/dev/null && return 0
-    cat "$T/err"
-    return 1
-}
-
-check "a plan" plans "PerSched .* period" "$T/good.ini"
-check "its bounds" plans "bound: nobody waits  *0\\.3[0-9]* " "$T/good.ini"
-check "options after the file" plans "online: min-dilation" "$T/good.ini" --simulate --kprime 2
-check "all applications and instances as JSON" holds \
-    '(.applications | length) == 9 and all(.applications[].instances[]; .compute_end_s > .compute_begin_s and (.io | length) > 0)' "$T/good.ini"
-check "what is moved is what was asked for, and a tenth more in doubt" holds \
+check "a plan" shows "PerSched .* period" run "$T/good.ini"
+check "its bounds" shows "bound: nobody waits  *0\\.3[0-9]* " run "$T/good.ini"
+check "options after the file" shows "online: min-dilation" run "$T/good.ini" --simulate --kprime 2
+check "all applications and instances as JSON" json \
+    '(.applications | length) == 9 and all(.applications[].instances[]; .compute_end_s > .compute_begin_s and (.io | length) > 0)' run --json "$T/good.ini"
+check "what is moved is what was asked for, and a tenth more in doubt" json \
     'all(.applications[]; (if .application == "astro" then 1.1 else 1 end * .volume_bytes) as $v |
-     all(.instances[]; ([.io[] | (.end_s - .begin_s) * .bytes_per_s] | add) / $v | . > 0.999999 and . < 1.000001))' "$T/good.ini"
-check "an improved plan dominates" holds \
-    '.schedules | (.[1].efficiency >= .[0].efficiency) and (.[1].dilation <= .[0].dilation)' --improve --kprime 1.5 "$T/good.ini"
-check "a platform on the command line" holds '.platform.nodes == 1000' --platform 1000,6GB,20MB "$T/good.ini"
-check "a picture" plans "" "$T/good.ini" --plot "$T/plan.svg"
+     all(.instances[]; ([.io[] | (.end_s - .begin_s) * .bytes_per_s] | add) / $v | . > 0.999999 and . < 1.000001))' run --json "$T/good.ini"
+check "an improved plan dominates" json \
+    '.schedules | (.[1].efficiency >= .[0].efficiency) and (.[1].dilation <= .[0].dilation)' run --json --improve --kprime 1.5 "$T/good.ini"
+check "a platform on the command line" json '.platform.nodes == 1000' run --json --platform 1000,6GB,20MB "$T/good.ini"
+check "a picture" shows "" run "$T/good.ini" --plot "$T/plan.svg"
 check "it is SVG with all applications" sh -c '[ "$(grep -c "turbulence [1-8]<" "$1")" = 8 ] && tail -n 1 "$1" | grep -q "^</svg>"' sh "$T/plan.svg"
 
 sed 's/application turbulence/application a<b> \& 123456789012äö/' "$T/good.ini" >"$T/odd.ini"
-check "a picture of a name with signs of XML" plans "" "$T/odd.ini" --plot "$T/odd.svg"
+check "a picture of a name with signs of XML" shows "" run "$T/odd.ini" --plot "$T/odd.svg"
 check "has them escaped, and twenty characters" grep -q '>a&lt;b&gt; &amp; 123456789012ä [1-8]<' "$T/odd.svg"
 check "a name that is not UTF-8" wrong "bad.ini:7: " "$(printf 's/application turb/application t\\xffrb/')"
 check "is refused as such" grep -q "name is not UTF-8" "$T/err"
@@ -89,10 +61,10 @@ check "no platform" wrong "\\[platform\\] has no bandwidth" '/bandwidth = 3GB/d'
 check "a confidence above 1" wrong "confidence = 1.9" 's/confidence = 0/confidence = 1/'
 check "a line that is no entry" wrong "bad.ini:5: expected" 's/^$/nonsense/'
 : >"$T/empty.ini"
-check "an empty file" refuses "empty.ini:1: no \\[application NAME\\]" "$T/empty.ini"
-check "no file" refuses "no-such.ini: No such file" "$T/no-such.ini"
-check "a wrong platform" refuses "node_bandwidth of" --platform 640,3GB "$T/good.ini"
-check "a wrong factor" refuses "from 1 to 1000" --kprime 0 "$T/good.ini"
-check "a picture of another kind" refuses "must end in .svg" --plot a.png "$T/good.ini"
-check "no plan" refuses "usage" --no-such "$T/good.ini"
+check "an empty file" refuses 2 "empty.ini:1: no \\[application NAME\\]" run "$T/empty.ini"
+check "no file" refuses 2 "no-such.ini: No such file" run "$T/no-such.ini"
+check "a wrong platform" refuses 2 "node_bandwidth of" run --platform 640,3GB "$T/good.ini"
+check "a wrong factor" refuses 2 "from 1 to 1000" run --kprime 0 "$T/good.ini"
+check "a picture of another kind" refuses 2 "must end in .svg" run --plot a.png "$T/good.ini"
+check "no plan" refuses 2 "usage" run --no-such "$T/good.ini"
 finish

@@ -3,6 +3,7 @@
 # The command `themis`: servers that stay, servers of one command, and files on them.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 unset THEMIS_SERVERS THEMIS_CONFIG
 HOME=$T # no configuration of the user's
 TMPDIR=$T
@@ -10,53 +11,6 @@ XDG_RUNTIME_DIR=$T/none # no servers of the user's
 export HOME TMPDIR XDG_RUNTIME_DIR
 
 themis() { timeout -k 5 60 themis "$@"; }
-
-# outcome STATUS COMMAND...: true if the command ends with that status; its output is in $T/out and $T/err.
-outcome() {
-    wanted=$1
-    shift
-    got=0
-    "$@" </dev/null >"$T/out" 2>"$T/err" || got=$?
-    [ "$got" = "$wanted" ] && return 0
-    echo "status $got, not $wanted"
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# says STATUS WORDS COMMAND...: true if it ends with that status and says these words, once.
-says() {
-    wanted=$1 words=$2
-    shift 2
-    outcome "$wanted" "$@" && [ "$(grep -c -e "$words" "$T/err")" = 1 ] && return 0
-    cat "$T/err"
-    return 1
-}
-
-# refused WORDS COMMAND...: true if it fails and says these words.
-refused() {
-    words=$1
-    shift
-    outcome 1 "$@" && grep -q -e "$words" "$T/err" && return 0
-    cat "$T/err"
-    return 1
-}
-
-prints() {
-    lines=$1
-    shift
-    outcome 0 "$@" && [ "$(cat "$T/out")" = "$lines" ] && return 0
-    cat "$T/out"
-    return 1
-}
-
-# json FILTER COMMAND...: true if the output is JSON for which the filter of jq holds.
-json() {
-    filter=$1
-    shift
-    outcome 0 "$@" && jq -e "$filter" "$T/out" && return 0
-    cat "$T/out"
-    return 1
-}
 
 # nothing_left LIST: no server of that list runs any more, and no directory of a run is there.
 nothing_left() {
@@ -68,11 +22,11 @@ nothing_left() {
 check "--help names the commands" outcome 0 themis --help
 check "an unknown command is a wrong usage" outcome 2 themis no-such-command
 check "an unknown option is a wrong usage" outcome 2 themis ls --no-such-option
-check "no servers configured" refused "THEMIS_SERVERS" themis ls
-check "a wrong server list" refused "host:port" env THEMIS_SERVERS=nonsense themis ls
-check "a configuration that is not there" refused "no-such" env THEMIS_CONFIG=$T/no-such-file themis ls
+check "no servers configured" refused 1 "THEMIS_SERVERS" themis ls
+check "a wrong server list" refused 1 "host:port" env THEMIS_SERVERS=nonsense themis ls
+check "a configuration that is not there" refused 1 "no-such" env THEMIS_CONFIG=$T/no-such-file themis ls
 free_port
-check "no server there: said within the timeout, with its name" refused "127.0.0.1:$testlib_port" \
+check "no server there: said within the timeout, with its name" refused 1 "127.0.0.1:$testlib_port" \
     env THEMIS_SERVERS=127.0.0.1:$testlib_port THEMIS_TIMEOUT=1s timeout $((8 * testlib_slower)) themis ls
 
 # --- servers that stay
@@ -82,7 +36,7 @@ eval "$(cat "$T/out")"
 list=$THEMIS_SERVERS
 spawned=$(pgrep -f -- "--servers $list ")
 testlib_servers=$spawned # ended with this script, whatever happens
-check "start does not start twice, and says what ends those" refused "already; 'themis stop -d $T/servers' ends" themis start -d "$T/servers"
+check "start does not start twice, and says what ends those" refused 1 "already; 'themis stop -d $T/servers' ends" themis start -d "$T/servers"
 check "start on a port in use tells why, once, and where the log is" says 1 "server 0 ended at once.*$T/taken/server0.log" \
     themis start -d "$T/taken" --size 64m -o "port=${list##*:}"
 check "the end of the log is told" grep -q "cannot listen at 127.0.0.1:${list##*:}" "$T/err"
@@ -102,14 +56,14 @@ head -c 20000001 /dev/urandom >"$T/tree/sub/large"
 echo deep >"$T/tree/sub/deeper/name with blanks"
 
 check "mkdir" outcome 0 themis mkdir themis:/d
-check "mkdir of what is there" refused "exists" themis mkdir themis:/d
-check "mkdir below nothing" refused "no such" themis mkdir themis:/x/y/z
+check "mkdir of what is there" refused 1 "exists" themis mkdir themis:/d
+check "mkdir below nothing" refused 1 "no such" themis mkdir themis:/x/y/z
 check "mkdir -p" outcome 0 themis mkdir -p themis:/x/y/z
 check "mkdir -p again" outcome 0 themis mkdir -p themis:/x/y/z
 check "cp into a directory" outcome 0 themis cp "$T/tree/hello" themis:/d
 check "cat" prints hello themis cat themis:/d/hello
 check "cp -r to servers" outcome 0 themis cp -r "$T/tree" themis:/
-check "cp of a directory without -r" refused "-r" themis cp "$T/tree" themis:/d
+check "cp of a directory without -r" refused 1 "-r" themis cp "$T/tree" themis:/d
 check "cp -r from servers" outcome 0 themis cp -r themis:/tree "$T/back"
 check "all came back as it was" diff -r "$T/tree" "$T/back/tree"
 check "cp from server to server" outcome 0 themis cp "themis://$list/tree/sub/large" themis:/copy
@@ -143,10 +97,10 @@ check "it is there" prints hello themis cat themis:/d/moved
 check "mv of a directory" outcome 0 themis mv themis:/tree themis:/d
 check "with all below it" prints deep themis cat "themis:/d/tree/sub/deeper/name with blanks"
 check "rm" outcome 0 themis rm themis:/d/moved
-check "rm again" refused "no such" themis rm themis:/d/moved
+check "rm again" refused 1 "no such" themis rm themis:/d/moved
 check "rm -f again" outcome 0 themis rm -f themis:/d/moved
-check "rm of a directory" refused "directory" themis rm themis:/d
-check "rmdir of a full one" refused "not empty" themis rmdir themis:/d
+check "rm of a directory" refused 1 "directory" themis rm themis:/d
+check "rmdir of a full one" refused 1 "not empty" themis rmdir themis:/d
 check "rm -r" outcome 0 themis rm -r themis:/d themis:/x
 check "nothing is left" prints "" themis ls
 check "and its space is free" json 'all(.server.used_bytes == 0)' themis status --json
@@ -155,7 +109,7 @@ check "cp to themis: without a path" outcome 0 themis cp "$T/hello" themis:
 check "ls of it is that of the root" prints hello themis ls themis:
 for command in "rm -r" rm rmdir; do
     # shellcheck disable=SC2086 # words of a command
-    check "$command of the root" refused "the root directory cannot be removed" themis $command themis:/
+    check "$command of the root" refused 1 "the root directory cannot be removed" themis $command themis:/
 done
 check "which is as before" prints hello themis ls themis:/
 check "policy tells what it does not know" says 2 "bogus: expected get, explain or set POLICY" themis policy bogus
@@ -178,9 +132,9 @@ stays() {
     [ "$before" -gt 0 ] && [ "$after" -ge "$before" ]
 }
 check "servers go on telling of what a job wrote that is gone" stays
-check "ls of what is not there" refused "/nothing" themis ls themis:/nothing
-check "a local path where one on servers is wanted" refused "themis:" themis ls /tmp
-check "a name of 256 bytes" refused "too long" themis mkdir "themis:/$(printf '%256s' '' | tr ' ' x)"
+check "ls of what is not there" refused 1 "/nothing" themis ls themis:/nothing
+check "a local path where one on servers is wanted" refused 1 "themis:" themis ls /tmp
+check "a name of 256 bytes" refused 1 "too long" themis mkdir "themis:/$(printf '%256s' '' | tr ' ' x)"
 
 # --- a file onto itself, a directory into itself
 
@@ -254,7 +208,7 @@ check "cp to the same path on other servers" outcome 0 themis cp themis:/x "them
 check "its bytes there" prints precious themis cat "themis://$others/x"
 check "cp -r of the root to other servers" outcome 0 themis cp -r themis:/ "themis://$others/t/.."
 check "and below it" prints precious themis cat "themis://$others/t/f"
-check "mv to them" refused "on different servers" themis mv themis:/x "themis://$others/x"
+check "mv to them" refused 1 "on different servers" themis mv themis:/x "themis://$others/x"
 check "they stop" outcome 0 env "THEMIS_SERVERS=$others" timeout 60 themis stop -d "$T/others"
 # Of a tree what is neither file nor directory is named, and left out.
 mkfifo "$T/self/dir/fifo" "$T/self/other/g"
@@ -298,11 +252,11 @@ check "run preloads the driver behind what is there" prints "/lib/x86_64-linux-g
 # --- stop
 
 check "run refuses settings for servers that are configured" outcome 2 themis run -p fifo -- true
-check "stop with a directory that has none ends no others" refused "no servers were started with $T/typo" themis stop -d "$T/typo"
+check "stop with a directory that has none ends no others" refused 1 "no servers were started with $T/typo" themis stop -d "$T/typo"
 check "status of those" outcome 0 themis status
 check "stop" outcome 0 themis stop -d "$T/servers"
 check "the servers are gone" sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do ps -o stat= -p '$(echo "$spawned" | tr '\n' ',' | sed 's/,$//')' | grep -q '^[^Z]' || exit 0; sleep 0.5; done; exit 1"
-check "stop again" refused "." env THEMIS_TIMEOUT=1s timeout 20 themis stop -d "$T/servers"
+check "stop again" refused 1 "." env THEMIS_TIMEOUT=1s timeout 20 themis stop -d "$T/servers"
 unset THEMIS_SERVERS
 
 # --- run with servers of its own
@@ -311,10 +265,10 @@ check "run ends with the status of its command" outcome 7 themis run -s 2 --size
 check "and leaves nothing" nothing_left "$(cat "$T/out")"
 check "run of what is not there" outcome 127 themis run --size 64m -- ./no-such-program
 for wrong in garbage 127.0.0.1 127.0.0.1:port; do
-    check "run with wrong servers, $wrong, runs nothing" refused "'$wrong' is not host:port" \
+    check "run with wrong servers, $wrong, runs nothing" refused 1 "'$wrong' is not host:port" \
         env "THEMIS_SERVERS=$wrong" timeout 60 themis run -- touch "$T/ran"
 done
-check "run with a configuration file that is not there runs nothing" refused "$T/no-such.conf" \
+check "run with a configuration file that is not there runs nothing" refused 1 "$T/no-such.conf" \
     env THEMIS_CONFIG="$T/no-such.conf" timeout 60 themis run -- touch "$T/ran"
 check "it was not run" [ ! -e "$T/ran" ]
 check "run without -s starts one server" prints 1 themis run --size 64m -- sh -c 'echo "$THEMIS_SERVERS" | tr , "\n" | wc -l'

@@ -3,38 +3,10 @@
 # The command themis for files on servers: modes and owners, lists, sizes, searches, ends of files, patterns.
 # timeout: 200
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 umask 022
 
 themis() { timeout -k 5 60 themis "$@"; }
-
-# refused STATUS WORDS COMMAND...: it ends with that status and says these words.
-refused() {
-    wanted=$1 words=$2 got=0
-    shift 2
-    "$@" </dev/null >"$T/out" 2>"$T/err" || got=$?
-    [ "$got" = "$wanted" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# prints LINES COMMAND...: it succeeds, with this output.
-prints() {
-    lines=$1
-    shift
-    "$@" </dev/null >"$T/out" 2>"$T/err" && [ "$(cat "$T/out")" = "$lines" ] && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-
-# json FILTER COMMAND...: the output is JSON for which the filter of jq holds.
-json() {
-    filter=$1
-    shift
-    "$@" </dev/null >"$T/out" 2>"$T/err" && jq -e "$filter" "$T/out" && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
 
 # mode PATH, owner PATH: of a file on the servers.
 mode() { themis stat --json "$1" | jq -r '.[0].mode' | xargs printf '%o\n'; }

@@ -4,6 +4,7 @@
 # THEMIS_MANY_RUNS=100 begins that many at once.
 # timeout: 120
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 unset THEMIS_SERVERS THEMIS_CONFIG
 HOME=$T # no configuration of the user's
 TMPDIR=$T
@@ -13,15 +14,6 @@ hello=$THEMIS_BUILD/examples/hello_mpiio
 profiler=$THEMIS_BUILD/test/lib/profiler_shim.so
 driver=$THEMIS_PREFIX/lib/libthemis-mpiio.so
 run=$(run_env)
-
-# prints LINES COMMAND...: true if the command succeeds and this is its output.
-prints() {
-    lines=$1
-    shift
-    "$@" >"$T/out" 2>"$T/err" && [ "$(cat "$T/out")" = "$lines" ] && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
 
 # --- what is preloaded
 
@@ -226,51 +218,33 @@ esac
 
 # --- whose servers, and what becomes of their files
 
-# tells WORDS COMMAND...: it succeeds, and one line on standard error has these words.
-tells() {
-    words=$1
-    shift
-    "$@" </dev/null >"$T/out" 2>"$T/err" && [ "$(grep -c -e "$words" "$T/err")" = 1 ] && return 0
-    cat "$T/out" "$T/err"
-    return 1
-}
-# fails STATUS WORDS COMMAND...: the same of one that ends with that status.
-fails() {
-    wanted=$1 words=$2 got=0
-    shift 2
-    "$@" </dev/null >"$T/out" 2>"$T/err" || got=$?
-    [ "$got" = "$wanted" ] && [ "$(grep -c -e "$words" "$T/err")" = 1 ] && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
 alone="timeout 60 themis run --size 64m"
 mkdir -p "$T/in/sub"
 echo hello >"$T/in/hello"
 head -c 3000000 /dev/urandom >"$T/in/sub/block"
 # shellcheck disable=SC2086,SC2016 # words of a command; expanded by the command
 {
-    check "run says that the servers are its own" tells '^themis run: 1 server of its own, 127.0.0.1:[0-9]*: what it holds' $alone -- true
-    check "and what ends with them" tells '^themis run: 2 files, 2.9 MiB, discarded' $alone --stage-in "$T/in" -- true
+    check "run says that the servers are its own" says 0 '^themis run: 1 server of its own, 127.0.0.1:[0-9]*: what it holds' $alone -- true
+    check "and what ends with them" says 0 '^themis run: 2 files, 2.9 MiB, discarded' $alone --stage-in "$T/in" -- true
     check "-q says nothing" sh -c '[ -z "$(timeout 60 themis run -q --size 64m -- themis mkdir themis:/d 2>&1)" ]'
-    check "a failing command that used no server" fails 3 'something replaced LD_PRELOAD' $alone -- sh -c 'exit 3'
+    check "a failing command that used no server" says 3 'something replaced LD_PRELOAD' $alone -- sh -c 'exit 3'
     check "--stage-in with a name there" prints hello $alone --stage-in "$T/in/hello:/other" -- themis cat themis:/other
     check "a name with colons" sh -c 'echo x >"$1/a:b_15:00.nc" && [ "$(timeout 60 themis run --size 64m --stage-in "$1/a:b_15:00.nc:/a:b.nc" --stage-in "$1/a:b_15:00.nc" -- themis ls)" = "a:b.nc
 a:b_15:00.nc" ]' sh "$T"
-    check "--stage-in of what is not there runs nothing" fails 1 'the command is not run' $alone --stage-in "$T/absent" -- touch "$T/ran"
+    check "--stage-in of what is not there runs nothing" says 1 'the command is not run' $alone --stage-in "$T/absent" -- touch "$T/ran"
     check "indeed" [ ! -e "$T/ran" ]
-    check "--stage-out after a failure, which is the status" fails 3 'of its own' $alone --stage-in "$T/in" --stage-out "/in:$T/back" -- sh -c 'exit 3'
+    check "--stage-out after a failure, which is the status" says 3 'of its own' $alone --stage-in "$T/in" --stage-out "/in:$T/back" -- sh -c 'exit 3'
     check "brings all back" diff -r "$T/in" "$T/back"
-    check "--keep with checksums" tells 'of its own' $alone --stage-in "$T/in" --verify --keep "$T/kept" -- true
+    check "--keep with checksums" says 0 'of its own' $alone --stage-in "$T/in" --verify --keep "$T/kept" -- true
     check "keeps all" diff -r "$T/in" "$T/kept/in"
-    check "--stage-out of what is not there" fails 1 'stage-out /absent:.* failed' $alone --stage-out "/absent:$T/absent" -- true
-    check "and not all of it is said to be copied" fails 1 'could not be copied, see above, is lost' $alone --stage-in "$T/in" --stage-out "/absent:$T/absent" -- true
-    check "files that have been copied are not said to be lost" tells 'what --stage-out named has been copied before' $alone --stage-in "$T/in" --stage-out "/in:$T/again" -- true
-    check "a --stage-out into no directory: before the command" fails 1 "cannot make $T/none/x: $T/none: No such file or directory; the command is not run" \
+    check "--stage-out of what is not there" says 1 'stage-out /absent:.* failed' $alone --stage-out "/absent:$T/absent" -- true
+    check "and not all of it is said to be copied" says 1 'could not be copied, see above, is lost' $alone --stage-in "$T/in" --stage-out "/absent:$T/absent" -- true
+    check "files that have been copied are not said to be lost" says 0 'what --stage-out named has been copied before' $alone --stage-in "$T/in" --stage-out "/in:$T/again" -- true
+    check "a --stage-out into no directory: before the command" says 1 "cannot make $T/none/x: $T/none: No such file or directory; the command is not run" \
         $alone --stage-out "/in:$T/none/x" -- touch "$T/was-run"
-    check "as with --keep" fails 1 'the command is not run' $alone --keep "$T/none/x" -- touch "$T/was-run"
+    check "as with --keep" says 1 'the command is not run' $alone --keep "$T/none/x" -- touch "$T/was-run"
     check "which has not been run" [ ! -e "$T/was-run" ]
-    check "a wrong --stage-out" fails 2 'expected /PATH-ON-SERVERS:FILE' $alone --stage-out absent -- true
+    check "a wrong --stage-out" says 2 'expected /PATH-ON-SERVERS:FILE' $alone --stage-out absent -- true
 }
 # after_term: SIGTERM of run ends the command, and what is to be copied out is.
 after_term() {
@@ -291,23 +265,23 @@ check "--stage-out after SIGTERM" after_term
 
 mkdir "$T/elsewhere"
 ln -s elsewhere "$T/themis"
-check "start does not use a directory that may be another's" tells "/themis is not a directory that only you can write to" \
+check "start does not use a directory that may be another's" says 0 "/themis is not a directory that only you can write to" \
     sh -c '! themis start --size 64m'
 check "and makes nothing there" [ -z "$(ls "$T/elsewhere")" ]
 rm "$T/themis"
 check "servers start" sh -c 'themis start --size 64m >"$1/started"' sh "$T"
 list=$(sed -n 's/.*THEMIS_SERVERS=\([^ ;]*\).*/\1/p' "$T/started")
 testlib_servers=$(pgrep -f -- "--servers $list ")
-check "run in another shell takes those, and says so" tells "^themis run: the servers of 'themis start', $list\$" timeout 60 themis run -- themis mkdir themis:/stays
+check "run in another shell takes those, and says so" says 0 "^themis run: the servers of 'themis start', $list\$" timeout 60 themis run -- themis mkdir themis:/stays
 check "other commands, too" prints stays/ themis ls
-check "configured ones come first" fails 0 "^themis run: the servers that are configured, 127.0.0.1:1\$" env THEMIS_SERVERS=127.0.0.1:1 timeout 60 themis run -- true
-check "-s takes others" tells 'of its own' timeout 60 themis run -s 1 --size 64m -- true
+check "configured ones come first" says 0 "^themis run: the servers that are configured, 127.0.0.1:1\$" env THEMIS_SERVERS=127.0.0.1:1 timeout 60 themis run -- true
+check "-s takes others" says 0 'of its own' timeout 60 themis run -s 1 --size 64m -- true
 kill -KILL $testlib_servers
 sleep 0.2
-check "run refuses started ones that are gone" fails 1 "do not answer; 'themis stop' forgets them" timeout 60 themis run -- touch "$T/ran"
+check "run refuses started ones that are gone" says 1 "do not answer; 'themis stop' forgets them" timeout 60 themis run -- touch "$T/ran"
 check "and runs nothing" [ ! -e "$T/ran" ]
 chmod 777 "$T/themis"
-check "a list that another user could have written is not used" tells 'of its own' timeout 60 themis run --size 64m -- true
+check "a list that another user could have written is not used" says 0 'of its own' timeout 60 themis run --size 64m -- true
 rm -rf "$T/themis"
 testlib_servers=
 

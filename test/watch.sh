@@ -3,6 +3,7 @@
 # Monitoring: themis jobs, policy and top, the metrics over HTTP, and a real Prometheus that scrapes them.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 . "$(dirname "$0")/lib/jobs.sh"
 
 free_port
@@ -22,30 +23,10 @@ for _ in $(seq 1 60); do
 done
 sleep 4
 
-# json FILTER COMMAND...: the command's JSON fulfils the filter.
-json() {
-    filter=$1
-    shift
-    "$@" >"$T/out.json" 2>"$T/out.err" && jq -e "$filter" "$T/out.json" >/dev/null || {
-        cat "$T/out.json" "$T/out.err"
-        return 1
-    }
-}
-
-# prints PATTERN COMMAND...: the command succeeds and prints a line like that.
-prints() {
-    pattern=$1
-    shift
-    "$@" >"$T/out" 2>&1 && grep -Eq -e "$pattern" "$T/out" || {
-        cat "$T/out"
-        return 1
-    }
-}
-
 check "themis jobs --json has both jobs with the shares they are due" \
     json '[.[] | select(.job == "four" or .job == "one")] | length == 2 and (map({(.job): .share_due}) | add |
         .four / .one > 3.95 and .four / .one < 4.05)' limit 20 themis jobs --json
-check "themis jobs prints a line a job" prints '^four .* 80.00 ' limit 20 themis jobs
+check "themis jobs prints a line a job" shows '^four .* 80.00 ' limit 20 themis jobs
 check "themis top --once --json shows what jobs get" \
     json '.servers[0].reachable and ([.jobs[] | select(.job == "four")][0].share_got | '"$fair"')' \
     limit 20 themis top --once --json
@@ -53,10 +34,10 @@ check "themis top --once fits into 80 columns" \
     sh -c 'timeout 20 themis top --once | tee "$0" | awk "length(\$0) > 80 { exit 1 }" && grep -q "DUE%" "$0"' "$T/top"
 check "themis top draws a screen" sh -c '
     script -qec "stty rows 24 cols 80; TERM=xterm timeout --foreground 3 themis top" /dev/null >"$0" 2>&1; grep -q "GOT%" "$0"' "$T/screen"
-check "themis policy explain prints the tree" prints ' 80.00 %  job four ' limit 20 themis policy explain
+check "themis policy explain prints the tree" shows ' 80.00 %  job four ' limit 20 themis policy explain
 check "a wrong policy is refused with the position of the error" \
     sh -c '! timeout 20 themis policy set user-than-size-fair 2>"$0" && grep -q "character 5" "$0"' "$T/refused"
-check "and the old one stays" prints size-fair limit 20 themis policy get
+check "and the old one stays" shows size-fair limit 20 themis policy get
 check "themis policy set changes it" sh -c 'timeout 20 themis policy set job-fair && timeout 20 themis policy | grep -q job-fair'
 
 url=http://127.0.0.1:$metrics_port

@@ -3,8 +3,7 @@
  * Access patterns of whole jobs: what each rank would access in one collective call. For `themis plan`, tests and
  * benchmarks. Sources: Liu, Zhou, Guo 2018, section 5.2 and figure 8; NAS BTIO 2.4.
  */
-#ifndef THEMIS_TOOLS_ACCESS_PATTERN_H
-#define THEMIS_TOOLS_ACCESS_PATTERN_H
+#pragma once
 
 #include "themis/aggregation.h"
 
@@ -44,4 +43,3 @@ void themis_tools_pattern_count(const themis_aggregation_domains_t *domains, con
 themis_status_t themis_tools_pattern_matrix(const themis_tools_pattern_t *pattern,
                                             const themis_aggregation_domains_t *domains, const uint32_t *node_of_rank,
                                             uint32_t nodes, themis_aggregation_matrix_t **matrix);
-#endif

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "tools/allocate_state.h"
 #include "tools/command.h"
 #include "tools/json.h"

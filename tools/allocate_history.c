@@ -224,12 +224,6 @@ static int directory_find(search_t *s)
 
 /* ---- files ---- */
 
-/* A name that JSON writes with escapes is not there as it is: such lines are always parsed. */
-static int may_match(const search_t *s, const char *text, size_t length)
-{
-    return memmem(text, length, s->application, strlen(s->application)) || memchr(text, '\\', length);
-}
-
 int themis_tools_allocate_history_find(const history_t *history, const char *application, const char *user,
                                        uint32_t nodes, themis_dfra_application_t *known)
 {
@@ -255,7 +249,8 @@ int themis_tools_allocate_history_find(const history_t *history, const char *app
         s.line++;
         if (length > 0 && (at[0] != '{' || at[length - 1] != '}'))
             result = refuse(&s, "not a JSON object on one line");
-        else if (length > 0 && may_match(&s, at, length))
+        /* A name that JSON writes with escapes is not there as it is: such lines are always parsed. */
+        else if (length > 0 && (memmem(at, length, application, strlen(application)) || memchr(at, '\\', length)))
             result = line_parse(&s, at, length);
         at += length + 1;
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The history of `themis allocate`: a file with one JSON object a line for each job that has run (doc/dfra.md), or the
  * directory that servers write (doc/history.md). */
-#ifndef THEMIS_TOOLS_ALLOCATE_HISTORY_H
-#define THEMIS_TOOLS_ALLOCATE_HISTORY_H
+#pragma once
 #include "dfra/dfra.h"
 
 typedef struct themis_tools_allocate_history {
@@ -23,4 +22,3 @@ void themis_tools_allocate_history_close(themis_tools_allocate_history_t *histor
  */
 int themis_tools_allocate_history_find(const themis_tools_allocate_history_t *history, const char *application,
                                        const char *user, uint32_t nodes, themis_dfra_application_t *known);
-#endif

@@ -105,7 +105,6 @@ static themis_status_t on_entry(void *arg, const char *section, const char *key,
         {"thresholds", "min_records", NULL, NULL, &site->min_records},
     };
 
-    (void)line;
     if (strcmp(section, "servers") == 0 && strcmp(key, "servers") == 0)
         return servers_add(s, value);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

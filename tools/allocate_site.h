@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The site of `themis allocate`, from an INI file: [servers] and [thresholds] (doc/dfra.md). */
-#ifndef THEMIS_TOOLS_ALLOCATE_SITE_H
-#define THEMIS_TOOLS_ALLOCATE_SITE_H
+#pragma once
 #include "dfra/dfra.h"
 
 typedef struct themis_tools_allocate_site {
@@ -17,4 +16,3 @@ void themis_tools_allocate_site_release(themis_tools_allocate_site_t *site);
 
 /* The number of the server of this name; UINT32_MAX: none. */
 uint32_t themis_tools_allocate_server_find(const themis_tools_allocate_site_t *site, const char *name);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What runs now, for `themis allocate`: a JSON file with the running jobs and the anomalous servers (doc/dfra.md). */
-#ifndef THEMIS_TOOLS_ALLOCATE_STATE_H
-#define THEMIS_TOOLS_ALLOCATE_STATE_H
+#pragma once
 #include <jansson.h>
 #include "tools/allocate_history.h"
 #include "tools/allocate_site.h"
@@ -18,4 +17,3 @@ typedef struct themis_tools_allocate_state {
 int themis_tools_allocate_state_read(themis_tools_allocate_state_t *state, const themis_tools_allocate_site_t *site,
                                      const themis_tools_allocate_history_t *history, const char *path);
 void themis_tools_allocate_state_release(themis_tools_allocate_state_t *state);
-#endif

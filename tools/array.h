@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays that grow. */
-#ifndef THEMIS_TOOLS_ARRAY_H
-#define THEMIS_TOOLS_ARRAY_H
+#pragma once
 #include <stdlib.h>
 
 /* An owned array with room for one more element of so many bytes; NULL if out of memory, and it is as it was. */
@@ -15,4 +14,3 @@ static inline void *themis_tools_array_room(void *array, size_t count, size_t *c
         *capacity = more;
     return grown;
 }
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How ls and stat show the attributes of a file or directory. */
-#ifndef THEMIS_TOOLS_ATTRIBUTES_H
-#define THEMIS_TOOLS_ATTRIBUTES_H
+#pragma once
 #include <jansson.h>
 #include "themis/themis.h"
 
@@ -12,4 +11,3 @@ const char *themis_tools_attributes_time(uint64_t ns, char *text);
 
 /* Owned by the caller. */
 json_t *themis_tools_attributes_json(const char *name, const themis_stat_t *stat);
-#endif

@@ -32,43 +32,18 @@ int themis_tools_usage(void)
     return THEMIS_TOOLS_USAGE;
 }
 
-static void message_print(const char *format, va_list list)
+int themis_tools_say(int result, const char *format, ...)
 {
     static _Thread_local char text[MESSAGE_BYTES];
+    va_list list;
 
+    va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
+    va_end(list);
     if (isatty(STDERR_FILENO)) /* names are of others' choice */
         themis_tools_format_clean(text);
     fprintf(stderr, "themis %s: %s\n", running->name, text);
-}
-
-void themis_tools_note(const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    message_print(format, list);
-    va_end(list);
-}
-
-int themis_tools_error(const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    message_print(format, list);
-    va_end(list);
-    return THEMIS_TOOLS_FAILED;
-}
-
-int themis_tools_misuse(const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    message_print(format, list);
-    va_end(list);
-    return THEMIS_TOOLS_USAGE;
+    return result;
 }
 
 int themis_tools_error_last(void)

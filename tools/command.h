@@ -3,8 +3,7 @@
  * The command `themis`: a table of subcommands. Each is a themis_tools_command_t in a file of its name, listed in the
  * table of tools/main.c. Results go to standard output, everything else to standard error.
  */
-#ifndef THEMIS_TOOLS_COMMAND_H
-#define THEMIS_TOOLS_COMMAND_H
+#pragma once
 #include <stdio.h>
 
 /* What a subcommand returns, and the exit status of `themis`. */
@@ -45,14 +44,13 @@ void themis_tools_command_help(const themis_tools_command_t *command, FILE *out)
 /* The same for the running one, on standard error; returns THEMIS_TOOLS_USAGE. */
 int themis_tools_usage(void);
 
-/* "themis NAME: text" on standard error. */
-__attribute__((format(printf, 1, 2))) void themis_tools_note(const char *format, ...);
-/* The same; returns THEMIS_TOOLS_FAILED. */
-__attribute__((format(printf, 1, 2))) int themis_tools_error(const char *format, ...);
-/* The same for a mistake in the command line; returns THEMIS_TOOLS_USAGE. */
-__attribute__((format(printf, 1, 2))) int themis_tools_misuse(const char *format, ...);
+/* "themis NAME: text" on standard error; returns `result`. */
+__attribute__((format(printf, 2, 3))) int themis_tools_say(int result, const char *format, ...);
+#define themis_tools_note(...) ((void)themis_tools_say(THEMIS_TOOLS_OK, __VA_ARGS__))
+#define themis_tools_error(...) themis_tools_say(THEMIS_TOOLS_FAILED, __VA_ARGS__)
+/* Of a mistake in the command line. */
+#define themis_tools_misuse(...) themis_tools_say(THEMIS_TOOLS_USAGE, __VA_ARGS__)
 /* The same with the text of the client library's last error; returns THEMIS_TOOLS_FAILED. */
 int themis_tools_error_last(void);
 /* The same with the text of errno: "NAME: what: cause"; returns THEMIS_TOOLS_FAILED. */
 int themis_tools_error_errno(const char *what);
-#endif

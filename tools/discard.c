@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "themis/themis.h"
+#include "tools/array.h"
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/statistics.h"
@@ -24,14 +25,11 @@ typedef struct census {
 
 static int directory_push(census_t *census, char *path)
 {
-    if (census->count == census->capacity) {
-        size_t capacity = 2 * census->capacity + 16;
-        char **grown = realloc(census->directories, capacity * sizeof *grown);
-        if (!grown)
-            return -1;
-        census->directories = grown;
-        census->capacity = capacity;
-    }
+    char **grown = themis_tools_array_room(census->directories, census->count, &census->capacity, sizeof *grown);
+
+    if (!grown)
+        return -1;
+    census->directories = grown;
     census->directories[census->count++] = path;
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "tools/array.h"
 #include "tools/command.h"
 #include "tools/format.h"
 #include "tools/json.h"
@@ -48,14 +49,11 @@ static void bytes_add(usage_t *usage, uint64_t bytes)
 
 static int directory_open(usage_t *usage)
 {
-    if (usage->open == usage->capacity) {
-        size_t capacity = 2 * usage->capacity + 16;
-        uint64_t *sums = realloc(usage->sums, capacity * sizeof *sums);
-        if (!sums)
-            return themis_tools_error("out of memory");
-        usage->sums = sums;
-        usage->capacity = capacity;
-    }
+    uint64_t *sums = themis_tools_array_room(usage->sums, usage->open, &usage->capacity, sizeof *sums);
+
+    if (!sums)
+        return themis_tools_error("out of memory");
+    usage->sums = sums;
     usage->sums[usage->open++] = 0;
     return THEMIS_TOOLS_OK;
 }

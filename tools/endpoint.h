@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The source or the target of a copy: a file on servers, or a descriptor of this host. All functions print their
  * errors. */
-#ifndef THEMIS_TOOLS_ENDPOINT_H
-#define THEMIS_TOOLS_ENDPOINT_H
+#pragma once
 #include <stdint.h>
 #include "tools/location.h"
 
@@ -25,4 +24,3 @@ int themis_tools_endpoint_create(const themis_tools_location_t *location, uint32
                                  themis_tools_endpoint_t *end, int *refused);
 /* written: what was written to a server is made durable before. */
 int themis_tools_endpoint_close(themis_tools_endpoint_t *end, const themis_tools_location_t *location, int written);
-#endif

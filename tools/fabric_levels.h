@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A fabric as a tree. */
-#ifndef THEMIS_TOOLS_FABRIC_LEVELS_H
-#define THEMIS_TOOLS_FABRIC_LEVELS_H
+#pragma once
 #include "themis/topology.h"
 
 /*
@@ -16,4 +15,3 @@ typedef struct themis_tools_fabric_levels {
 /* Prints its errors. */
 int themis_tools_fabric_levels_make(const themis_aggregation_fabric_t *fabric, themis_tools_fabric_levels_t *levels);
 void themis_tools_fabric_levels_free(themis_tools_fabric_levels_t *levels);
-#endif

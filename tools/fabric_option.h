@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of topo and plan: a fabric by its name, and hosts in it. */
-#ifndef THEMIS_TOOLS_FABRIC_OPTION_H
-#define THEMIS_TOOLS_FABRIC_OPTION_H
+#pragma once
 #include "themis/topology.h"
 
 /*
@@ -15,4 +14,3 @@ int themis_tools_fabric_next_host(const char **list, char *name, size_t size);
 
 /* The vertex of a host; an error message if there is none. */
 int themis_tools_fabric_host(const themis_aggregation_fabric_t *fabric, const char *name, uint32_t *vertex);
-#endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "tools/command.h"
 #include "tools/fabric_levels.h"
+#include "tools/svg.h"
 
 enum { MARGIN = 40, TITLE = 58, STEP = 120, LEGEND = 56, MIN_WIDTH = 900, MAX_WIDTH = 2400 };
 
@@ -193,12 +194,7 @@ static void draw_legend(const drawing_t *d, double top)
 
 static void draw_svg(drawing_t *d)
 {
-    double height = 2 * d->panel_height + LEGEND;
-
-    fprintf(d->out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-            "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-            d->width, height, d->width, height);
+    themis_tools_svg_begin(d->out, d->width, 2 * d->panel_height + LEGEND);
     for (int p = 0; p < 2; p++)
         draw_panel(d, &d->svg->panel[p], p * d->panel_height);
     draw_legend(d, 2 * d->panel_height);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A picture of a fabric with the load on each link, before and after, as SVG. */
-#ifndef THEMIS_TOOLS_FABRIC_SVG_H
-#define THEMIS_TOOLS_FABRIC_SVG_H
+#pragma once
 #include <stdint.h>
 #include "themis/topology.h"
 
@@ -24,4 +23,3 @@ typedef struct themis_tools_fabric_svg {
 
 /* Writes the file; prints its errors. */
 int themis_tools_fabric_svg_write(const themis_tools_fabric_svg_t *svg, const char *path);
-#endif

@@ -32,7 +32,6 @@ struct themis_tools_find_kind {
 
 static int text_parse(find_test_t *test, const char *option)
 {
-    (void)test, (void)option;
     return THEMIS_TOOLS_OK;
 }
 
@@ -134,7 +133,6 @@ static int name_holds(const find_test_t *test, const themis_tools_walked_t *walk
 {
     char text[THEMIS_PATH_BYTES];
 
-    (void)now;
     return fnmatch(test->text, base_name(walked, text, sizeof text), 0) == 0;
 }
 
@@ -142,19 +140,16 @@ static int iname_holds(const find_test_t *test, const themis_tools_walked_t *wal
 {
     char text[THEMIS_PATH_BYTES];
 
-    (void)now;
     return fnmatch(test->text, base_name(walked, text, sizeof text), FNM_CASEFOLD) == 0;
 }
 
 static int path_holds(const find_test_t *test, const themis_tools_walked_t *walked, uint64_t now)
 {
-    (void)now;
     return fnmatch(test->text, walked->shown, 0) == 0;
 }
 
 static int type_holds(const find_test_t *test, const themis_tools_walked_t *walked, uint64_t now)
 {
-    (void)now;
     return walked->stat.type == (themis_type_t)test->number;
 }
 
@@ -163,7 +158,6 @@ static int size_holds(const find_test_t *test, const themis_tools_walked_t *walk
 {
     uint64_t units = walked->stat.size / test->unit + (walked->stat.size % test->unit != 0);
 
-    (void)now;
     return test->sign > 0 ? units > test->number : test->sign < 0 ? units < test->number : units == test->number;
 }
 
@@ -191,13 +185,11 @@ static int mmin_holds(const find_test_t *test, const themis_tools_walked_t *walk
 
 static int newer_holds(const find_test_t *test, const themis_tools_walked_t *walked, uint64_t now)
 {
-    (void)now;
     return walked->stat.modified > test->number;
 }
 
 static int user_holds(const find_test_t *test, const themis_tools_walked_t *walked, uint64_t now)
 {
-    (void)now;
     return walked->stat.uid == test->number;
 }
 
@@ -205,7 +197,6 @@ static int entry_seen(void *arg, const char *name, themis_type_t type)
 {
     int *seen = arg;
 
-    (void)name, (void)type;
     *seen = 1;
     return 1;
 }
@@ -214,7 +205,6 @@ static int empty_holds(const find_test_t *test, const themis_tools_walked_t *wal
 {
     int seen = 0;
 
-    (void)test, (void)now;
     if (walked->stat.type == THEMIS_TYPE_FILE)
         return walked->stat.size == 0;
     return themis_readdir(walked->session, walked->path, entry_seen, &seen) == THEMIS_OK && !seen;

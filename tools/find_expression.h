@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The expression of themis find: tests that all have to hold, and what is done with what they hold for. */
-#ifndef THEMIS_TOOLS_FIND_EXPRESSION_H
-#define THEMIS_TOOLS_FIND_EXPRESSION_H
+#pragma once
 #include "tools/walk.h"
 
 enum { THEMIS_TOOLS_FIND_TESTS = 64 };
@@ -26,4 +25,3 @@ typedef struct themis_tools_find_expression {
 int themis_tools_find_parse(char **arguments, themis_tools_find_expression_t *expression);
 
 int themis_tools_find_matches(const themis_tools_find_expression_t *expression, const themis_tools_walked_t *walked);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers of at most 5 characters, and names. `text` has 8 bytes and is returned. */
-#ifndef THEMIS_TOOLS_FORMAT_H
-#define THEMIS_TOOLS_FORMAT_H
+#pragma once
 #include <stdio.h>
 
 /* "1.5G", in powers of 1024. */
@@ -13,4 +12,3 @@ const char *themis_tools_format_count(double count, char *text);
 void themis_tools_format_name(const char *name, FILE *out);
 /* The same for a text that may have several lines. */
 void themis_tools_format_clean(char *text);
-#endif

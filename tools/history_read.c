@@ -273,7 +273,6 @@ static int source_read(history_t *h, const char *path)
 /* PATH_BYTES of text. */
 static themis_status_t on_entry(void *arg, const char *section, const char *key, const char *value, int line)
 {
-    (void)line;
     if (strcmp(section, "history") == 0 && strcmp(key, "history") == 0)
         snprintf(arg, PATH_BYTES, "%s", value);
     return THEMIS_OK;

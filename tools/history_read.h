@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The records of jobs in directories that servers write (doc/history.md), or in single files of such lines. */
-#ifndef THEMIS_TOOLS_HISTORY_READ_H
-#define THEMIS_TOOLS_HISTORY_READ_H
+#pragma once
 #include "history/merge.h"
 #include "tools/options.h"
 
@@ -34,4 +33,3 @@ typedef struct themis_tools_history {
 int themis_tools_history_read(themis_tools_history_t *history, const themis_tools_texts_t *directories,
                               const themis_tools_history_filter_t *filter);
 void themis_tools_history_release(themis_tools_history_t *history);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records of jobs on standard output, and as a picture. */
-#ifndef THEMIS_TOOLS_HISTORY_SHOW_H
-#define THEMIS_TOOLS_HISTORY_SHOW_H
+#pragma once
 #include "tools/history_read.h"
 
 /* A line for each. */
@@ -15,4 +14,3 @@ int themis_tools_history_csv(const themis_tools_history_t *history);
 
 /* The bandwidth over time, as SVG; `path` NULL: to standard output. Prints errors and returns THEMIS_TOOLS_FAILED. */
 int themis_tools_history_draw(const themis_history_entry_t *entry, const char *path);
-#endif

@@ -134,17 +134,13 @@ static void title_draw(const picture_t *p)
 
 static int picture_draw(picture_t *p)
 {
-    int height = TOP + 2 * PANEL + GAP + BOTTOM;
     themis_history_phases_t found;
     themis_history_phase_t *phase;
 
     if (themis_history_phases_find(p->series, &found, &phase) != THEMIS_OK)
         return themis_tools_error("out of memory");
     scales_find(p);
-    fprintf(p->out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-            "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-            WIDTH, height, WIDTH, height);
+    themis_tools_svg_begin(p->out, WIDTH, TOP + 2 * PANEL + GAP + BOTTOM);
     title_draw(p);
     phases_draw(p, phase, found.count);
     panel_draw(p, 0);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The signals that the tool was started to ignore, as by nohup. UCX takes SIGHUP before main, whatever it was. */
-#ifndef THEMIS_TOOLS_IGNORED_H
-#define THEMIS_TOOLS_IGNORED_H
+#pragma once
 
 /* 1: `signal`, from 1 to 31, was ignored when the program began. */
 int themis_tools_signal_is_ignored(int signal);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of the installation that this tool belongs to. */
-#ifndef THEMIS_TOOLS_INSTALLATION_H
-#define THEMIS_TOOLS_INSTALLATION_H
+#pragma once
 #include <stddef.h>
 
 /*
@@ -11,4 +10,3 @@
  */
 int themis_tools_installation_find(const char *installed, const char *built, const char *fixed, char *path,
                                    size_t size);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What servers answer as JSON, and output as JSON. */
-#ifndef THEMIS_TOOLS_JSON_H
-#define THEMIS_TOOLS_JSON_H
+#pragma once
 #include <jansson.h>
 #include "themis/themis.h"
 
@@ -17,4 +16,3 @@ json_t *themis_tools_json_name(const char *name);
 
 /* Writes it to standard output, indented, and releases it. */
 void themis_tools_json_print(json_t *json);
-#endif

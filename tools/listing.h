@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How ls shows the entries of a directory: in columns on a terminal, one a line, or with attributes. */
-#ifndef THEMIS_TOOLS_LISTING_H
-#define THEMIS_TOOLS_LISTING_H
+#pragma once
 #include <stddef.h>
 #include "themis/themis.h"
 
@@ -24,4 +23,3 @@ void themis_tools_listing_detect(themis_tools_listing_format_t *format);
 
 void themis_tools_listing_print(const themis_tools_listed_t *rows, size_t count,
                                 const themis_tools_listing_format_t *format);
-#endif

@@ -25,7 +25,6 @@ tools_themis_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/tools/test_hosts
 test_tools_test_hosts_SOURCES = test/tools/test_hosts.c tools/hosts.c tools/launcher.c tools/lines.c
-test_tools_test_hosts_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_tools_test_hosts_LDADD = util/libthemis-util.la $(TEST_LIBS)
 
 # Completion in shells asks the tool for its commands and options.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An operand of cp, cat or mv: a path on servers or on this host. Its attributes, and whether it is below another one.
  */
-#ifndef THEMIS_TOOLS_LOCATION_H
-#define THEMIS_TOOLS_LOCATION_H
+#pragma once
 #include <stdint.h>
 #include "themis/themis.h"
 
@@ -60,4 +59,3 @@ int themis_tools_location_is_same_file(const themis_tools_location_t *a, const t
  */
 int themis_tools_location_is_within(const themis_tools_location_t *location, const themis_tools_location_t *directory,
                                     int *within);
-#endif

@@ -5,73 +5,39 @@
 
 enum { READ = 0444, WRITE = 0222, EXECUTE = 0111, SET_IDS = 06000, STICKY = 01000, ALL = 07777 };
 
-/* The classes of "ugoa" at *at, which moves on, as the bits that belong to them; 0: none is given. */
+/* The letters of `letters` at *at, which moves on, as the bits that stand for them; 0: none is there. */
+static uint32_t letters_read(const char **at, const char *letters, const uint32_t *bits)
+{
+    uint32_t all = 0;
+    const char *found;
+
+    for (; **at && (found = strchr(letters, **at)) != NULL; ++*at)
+        all |= bits[found - letters];
+    return all;
+}
+
+/* The classes at *at, as the bits that belong to them. */
 static uint32_t classes_read(const char **at)
 {
-    uint32_t classes = 0;
+    static const uint32_t bits[] = {04700, 02070, 01007, ALL};
 
-    for (;; ++*at)
-        switch (**at) {
-        case 'u':
-            classes |= 04700;
-            break;
-        case 'g':
-            classes |= 02070;
-            break;
-        case 'o':
-            classes |= 01007;
-            break;
-        case 'a':
-            classes |= ALL;
-            break;
-        default:
-            return classes;
-        }
+    return letters_read(at, "ugoa", bits);
 }
 
-/* The three bits of a class in all classes. */
-static uint32_t class_copy(uint32_t bits)
-{
-    return (bits & 7) * 0111;
-}
-
-/* The permissions at *at, in all classes; *at moves on. */
+/* The permissions at *at, in all classes; those of a class are its three bits. */
 static uint32_t permissions_read(const char **at, uint32_t mode, int directory)
 {
-    uint32_t bits = 0;
+    const uint32_t bits[] = {READ,
+                             WRITE,
+                             EXECUTE,
+                             directory || mode & EXECUTE ? EXECUTE : 0,
+                             SET_IDS,
+                             STICKY,
+                             (mode >> 6 & 7) * 0111,
+                             (mode >> 3 & 7) * 0111,
+                             (mode & 7) * 0111};
 
-    for (;; ++*at)
-        switch (**at) {
-        case 'r':
-            bits |= READ;
-            break;
-        case 'w':
-            bits |= WRITE;
-            break;
-        case 'x':
-            bits |= EXECUTE;
-            break;
-        case 'X':
-            bits |= directory || mode & EXECUTE ? EXECUTE : 0;
-            break;
-        case 's':
-            bits |= SET_IDS;
-            break;
-        case 't':
-            bits |= STICKY;
-            break;
-        case 'u':
-            bits |= class_copy(mode >> 6);
-            break;
-        case 'g':
-            bits |= class_copy(mode >> 3);
-            break;
-        case 'o':
-            bits |= class_copy(mode);
-            break;
-        default:
-            return bits;
-        }
+    return letters_read(at, "rwxXstugo", bits);
 }
 
 /* One clause, "go+rX-w", up to a comma or the end. */

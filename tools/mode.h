@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Modes as chmod takes them and ls shows them. */
-#ifndef THEMIS_TOOLS_MODE_H
-#define THEMIS_TOOLS_MODE_H
+#pragma once
 #include <stdint.h>
 
 enum { THEMIS_TOOLS_MODE_TEXT = 11 };
@@ -14,4 +13,3 @@ int64_t themis_tools_mode_apply(const char *text, uint32_t mode, int directory, 
 
 /* "drwxr-xr-x", with s, S, t and T as ls has them. Returns `text`, of THEMIS_TOOLS_MODE_TEXT bytes. */
 const char *themis_tools_mode_text(uint32_t mode, int directory, char *text);
-#endif

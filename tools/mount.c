@@ -150,8 +150,6 @@ static int run_mount(int argc, char **argv)
 #else
 static int run_mount(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
     return themis_tools_error("this installation of Themis was built without FUSE; on Debian, install the package "
                               "libfuse3-dev and build it again");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of a subcommand. */
-#ifndef THEMIS_TOOLS_OPTIONS_H
-#define THEMIS_TOOLS_OPTIONS_H
+#pragma once
 
 enum { THEMIS_TOOLS_MAX_TEXTS = 32 };
 
@@ -25,4 +24,3 @@ typedef struct themis_tools_option {
  * or -1 after an error message.
  */
 int themis_tools_options(int argc, char **argv, const themis_tools_option_t *options);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Users and groups of this host by name and number. Not for several threads at once. */
-#ifndef THEMIS_TOOLS_OWNER_H
-#define THEMIS_TOOLS_OWNER_H
+#pragma once
 #include <stdint.h>
 
 enum { THEMIS_TOOLS_OWNER_TEXT = 64 };
@@ -14,4 +13,3 @@ int themis_tools_owner_parse(const char *text, uint32_t *uid, uint32_t *gid);
  * bytes. */
 const char *themis_tools_owner_user(uint32_t uid, int numeric, char *text);
 const char *themis_tools_owner_group(uint32_t gid, int numeric, char *text);
-#endif

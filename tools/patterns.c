@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "themis/themis.h"
+#include "tools/array.h"
 #include "tools/command.h"
 #include "tools/sessions.h"
 
@@ -17,17 +18,14 @@ typedef struct texts {
 /* Takes over `text`, which may be NULL if there was no memory for it. */
 static void text_add(texts_t *texts, char *text)
 {
-    if (texts->count == texts->capacity) {
-        size_t capacity = 2 * texts->capacity + 16;
-        char **array = realloc((void *)texts->array, capacity * sizeof *array);
-        if (!array) {
-            texts->failed = 1;
-            free(text);
-            return;
-        }
-        texts->array = array;
-        texts->capacity = capacity;
+    char **array = themis_tools_array_room((void *)texts->array, texts->count, &texts->capacity, sizeof *array);
+
+    if (!array) {
+        texts->failed = 1;
+        free(text);
+        return;
     }
+    texts->array = array;
     texts->array[texts->count] = text;
     texts->count += text != NULL;
     texts->failed |= text == NULL;
@@ -72,11 +70,6 @@ static int is_pattern(const char *text)
     return strpbrk(text, "*?") != NULL;
 }
 
-static int is_component_pattern(const char *text)
-{
-    return strpbrk(text, "*?[") != NULL;
-}
-
 /* Every directory of `from` with one more component. What is not there, or no directory, has no entries. */
 static int component_match(themis_t *session, const texts_t *from, const char *component, int only_directories,
                            texts_t *to)
@@ -84,7 +77,7 @@ static int component_match(themis_t *session, const texts_t *from, const char *c
     for (size_t i = 0; i < from->count && !to->failed; i++) {
         const char *directory = from->array[i];
         matching_t matching = {directory, component, only_directories, to};
-        if (!is_component_pattern(component)) {
+        if (!strpbrk(component, "*?[")) {
             text_add(to, path_join(directory, component));
             continue;
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operands with * and ?, which no shell expands on servers. */
-#ifndef THEMIS_TOOLS_PATTERNS_H
-#define THEMIS_TOOLS_PATTERNS_H
+#pragma once
 
 /*
  * Arguments in which each "themis:..." whose path has such characters, and does not exist, stands for the paths that
@@ -12,4 +11,3 @@
  * error was printed, if a directory cannot be read or memory is short.
  */
 char **themis_tools_patterns_expand(int *argc, char **argv, int but_last);
-#endif

@@ -3,8 +3,7 @@
  * The applications and the platform of `themis periodic`, from a file like those that configure a server (INI):
  * [platform] with nodes, bandwidth, node_bandwidth; [application NAME] with compute, volume, nodes, number, confidence.
  */
-#ifndef THEMIS_TOOLS_PERIODIC_FILE_H
-#define THEMIS_TOOLS_PERIODIC_FILE_H
+#pragma once
 #include "persched/persched.h"
 
 typedef struct themis_tools_periodic_file {
@@ -22,4 +21,3 @@ typedef struct themis_tools_periodic_file {
  */
 int themis_tools_periodic_read(themis_tools_periodic_file_t *file, const char *path, const char *platform);
 void themis_tools_periodic_release(themis_tools_periodic_file_t *file);
-#endif

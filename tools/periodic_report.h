@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What `themis periodic` shows of a plan. */
-#ifndef THEMIS_TOOLS_PERIODIC_REPORT_H
-#define THEMIS_TOOLS_PERIODIC_REPORT_H
+#pragma once
 #include "persched/online.h"
 #include "persched/persched.h"
 
@@ -26,4 +25,3 @@ void themis_tools_periodic_print_json(const themis_tools_periodic_report_t *repo
 
 /* Draws a pattern as SVG; prints its errors. */
 int themis_tools_periodic_draw(const themis_tools_periodic_report_t *report, const char *path);
-#endif

@@ -189,22 +189,20 @@ static void axes_draw(const picture_t *p)
 
 static int picture_draw(picture_t *p)
 {
-    double lanes = p->pattern->lanes, height;
+    double lanes = p->pattern->lanes;
     int result;
 
     p->row = lanes <= 30 ? 20 : fmax(2, 600 / lanes);
     p->scale = (WIDTH - LEFT - RIGHT) / p->pattern->period;
     p->stack = TOP + lanes * p->row + GAP;
-    height = p->stack + STACK + BOTTOM;
+    themis_tools_svg_begin(p->out, WIDTH, p->stack + STACK + BOTTOM);
     fprintf(p->out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" "
-            "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
             "<text x=\"%d\" y=\"24\" font-size=\"15\" font-weight=\"bold\">Period %.6g s, SysEff %.5f (at most %.5f), "
             "dilation %.5f (at least %.5f)</text>\n"
             "<text x=\"%d\" y=\"44\" font-size=\"12\">grey: computing; coloured: I/O, as high as its bandwidth; "
             "below: bandwidth of all</text>\n",
-            WIDTH, height, WIDTH, height, LEFT, p->pattern->period, p->pattern->efficiency,
-            p->report->bounds.capacity_efficiency, p->pattern->dilation, p->report->bounds.capacity_dilation, LEFT);
+            LEFT, p->pattern->period, p->pattern->efficiency, p->report->bounds.capacity_efficiency,
+            p->pattern->dilation, p->report->bounds.capacity_dilation, LEFT);
     for (uint32_t k = 0; k < p->pattern->lanes; k++)
         lane_draw(p, k);
     result = stack_draw(p);

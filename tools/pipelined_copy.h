@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copying the bytes of a whole file, with several large requests in flight. */
-#ifndef THEMIS_TOOLS_PIPELINED_COPY_H
-#define THEMIS_TOOLS_PIPELINED_COPY_H
+#pragma once
 #include <stdint.h>
 #include "tools/endpoint.h"
 
@@ -21,4 +20,3 @@ typedef struct themis_tools_pipelined {
  */
 themis_status_t themis_tools_pipelined_copy(themis_tools_endpoint_t from, themis_tools_endpoint_t to,
                                             const themis_tools_pipelined_t *options, const char **cause);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The job that themis plan plans for. */
-#ifndef THEMIS_TOOLS_PLAN_JOB_H
-#define THEMIS_TOOLS_PLAN_JOB_H
+#pragma once
 #include "tools/access_pattern.h"
 
 /* The options as given. */
@@ -36,4 +35,3 @@ void themis_tools_plan_job_free(themis_tools_plan_job_t *job);
 
 /* THEMIS_TOOLS_OK, or THEMIS_TOOLS_FAILED after an error message. */
 int themis_tools_plan_check(themis_status_t status);
-#endif

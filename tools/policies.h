@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether all servers share by one policy. */
-#ifndef THEMIS_TOOLS_POLICIES_H
-#define THEMIS_TOOLS_POLICIES_H
+#pragma once
 #include <jansson.h>
 
 typedef struct themis_tools_policies {
@@ -14,4 +13,3 @@ void themis_tools_policies_add(themis_tools_policies_t *policies, const json_t *
 
 /* A note on standard error if they differ, and what to do. */
 void themis_tools_policies_tell(const themis_tools_policies_t *policies);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ports of this host that stay free for one server until it listens. */
-#ifndef THEMIS_TOOLS_PORT_RESERVATION_H
-#define THEMIS_TOOLS_PORT_RESERVATION_H
+#pragma once
 #include <netinet/in.h>
 #include <stdint.h>
 
@@ -11,4 +10,3 @@
  * while it is reserved, since servers listen with SO_REUSEADDR. -1 with errno; the descriptor is closed on exec.
  */
 int themis_tools_port_reserve(struct in_addr host, uint16_t *port);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The driver's library in the environment of a command. Functions print their errors. */
-#ifndef THEMIS_TOOLS_PRELOAD_H
-#define THEMIS_TOOLS_PRELOAD_H
+#pragma once
 
 /* Sets LD_PRELOAD: what is there already stays in front, so that a tool such as Darshan sees the calls first. */
 int themis_tools_preload_set(void);
@@ -12,4 +11,3 @@ int themis_tools_preload_set(void);
  * What replaces the array's texts lives as long as the process.
  */
 int themis_tools_preload_merge(char **command);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which servers of a list accept connections, found out for all at once and quickly. */
-#ifndef THEMIS_TOOLS_REACH_H
-#define THEMIS_TOOLS_REACH_H
+#pragma once
 #include <stdint.h>
 
 enum { THEMIS_TOOLS_MAX_REACHED = 4096 };
@@ -12,4 +11,3 @@ enum { THEMIS_TOOLS_MAX_REACHED = 4096 };
  * all seem to be down, and none is then reported. *answering: how many accepted a connection.
  */
 unsigned themis_tools_reach(const char *list, uint64_t limit, unsigned char *down, unsigned size, unsigned *answering);
-#endif

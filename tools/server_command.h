@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of a themisd that run or start launches. */
-#ifndef THEMIS_TOOLS_SERVER_COMMAND_H
-#define THEMIS_TOOLS_SERVER_COMMAND_H
+#pragma once
 #include "tools/local_servers.h"
 
 enum { THEMIS_TOOLS_MAX_SETTINGS = 31, THEMIS_TOOLS_MAX_ARGUMENTS = 96 };
@@ -22,4 +21,3 @@ void themis_tools_server_command_free(themis_tools_server_command_t *command);
 
 /* In a child: becomes the server, without what is preloaded into programs. Does not return. */
 void themis_tools_server_command_exec(themis_tools_server_command_t *command) __attribute__((noreturn));
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The list that `themis start` leaves for `themis stop`: the file "servers" in the directory of the servers' logs. */
-#ifndef THEMIS_TOOLS_SERVER_LIST_H
-#define THEMIS_TOOLS_SERVER_LIST_H
+#pragma once
 #include <stddef.h>
 
 /* The directory if none is given: $XDG_RUNTIME_DIR/themis or /tmp/themis-UID. */
@@ -18,4 +17,3 @@ int themis_tools_server_list_started(char *list, size_t size);
 /* 1 if each server of such a list, "127.0.0.1:port,...", accepts a connection. */
 int themis_tools_server_list_answers(const char *list);
 void themis_tools_server_list_remove(const char *directory);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions with the servers that the operands of a subcommand name. All functions print their errors. */
-#ifndef THEMIS_TOOLS_SESSIONS_H
-#define THEMIS_TOOLS_SESSIONS_H
+#pragma once
 #include "themis/themis.h"
 #include "tools/options.h"
 
@@ -35,4 +34,3 @@ int themis_tools_session_each_path(int argc, char **argv, const themis_tools_opt
  * file or directory in both.
  */
 int themis_tools_session_same_servers(themis_t *a, themis_t *b, int *same);
-#endif

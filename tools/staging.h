@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What `themis run` copies to the servers before the command, and from them after it. */
-#ifndef THEMIS_TOOLS_STAGING_H
-#define THEMIS_TOOLS_STAGING_H
+#pragma once
 #include "tools/options.h"
 
 typedef struct themis_tools_staging {
@@ -32,4 +31,3 @@ typedef int (*themis_tools_stage_fn)(void *arg, char **command);
 int themis_tools_staging_begin(const themis_tools_staging_t *staging, themis_tools_stage_fn run, void *arg);
 /* All copies from them, whatever fails; returns the first bad status. */
 int themis_tools_staging_end(const themis_tools_staging_t *staging, themis_tools_stage_fn run, void *arg);
-#endif

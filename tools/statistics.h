@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples of the counters of all jobs on all servers, and the rates between two samples. */
-#ifndef THEMIS_TOOLS_STATISTICS_H
-#define THEMIS_TOOLS_STATISTICS_H
+#pragma once
 #include <jansson.h>
 #include <stdint.h>
 #include "themis/themis.h"
@@ -44,4 +43,3 @@ void themis_tools_statistics_release(themis_tools_statistics_t *sample);
 
 /* {"time_s", "servers": [...], "jobs": [...]}, with the fields above. Owned by the caller. */
 json_t *themis_tools_statistics_json(const themis_tools_statistics_t *sample);
-#endif

@@ -2,6 +2,14 @@
 #include "tools/svg.h"
 #include <math.h>
 
+void themis_tools_svg_begin(FILE *out, double width, double height)
+{
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+            "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+            width, height, width, height);
+}
+
 void themis_tools_svg_text(FILE *out, const char *text, int most)
 {
     for (; *text; text++) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/array.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/sessions.h"
@@ -44,15 +45,10 @@ static int name_add(void *arg, const char *name, themis_type_t type)
 {
     level_t *level = arg;
 
-    (void)type;
-    if (level->count == level->capacity) {
-        size_t capacity = 2 * level->capacity + 16;
-        char **names = realloc(level->names, capacity * sizeof *names);
-        if (!names)
-            return 1;
-        level->names = names;
-        level->capacity = capacity;
-    }
+    char **names = themis_tools_array_room(level->names, level->count, &level->capacity, sizeof *names);
+    if (!names)
+        return 1;
+    level->names = names;
     level->names[level->count] = strdup(name);
     return level->names[level->count] ? (level->count++, 0) : 1;
 }
@@ -68,16 +64,13 @@ static void names_read(walk_t *walk, level_t *level)
 /* The paths are those of a directory. */
 static void directory_enter(walk_t *walk, const themis_stat_t *stat)
 {
-    if (walk->depth == walk->capacity) {
-        size_t capacity = 2 * walk->capacity + 16;
-        level_t *levels = realloc(walk->levels, capacity * sizeof *levels);
-        if (!levels) {
-            walk->result |= themis_tools_error("out of memory");
-            return;
-        }
-        walk->levels = levels;
-        walk->capacity = capacity;
+    level_t *levels = themis_tools_array_room(walk->levels, walk->depth, &walk->capacity, sizeof *levels);
+
+    if (!levels) {
+        walk->result |= themis_tools_error("out of memory");
+        return;
     }
+    walk->levels = levels;
     level_t *level = &walk->levels[walk->depth];
     *level = (level_t){.length = strlen(walk->path), .shown_length = strlen(walk->shown), .stat = *stat};
     names_read(walk, level);

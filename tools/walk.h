@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Walks over what is below a path on servers, in byte order of the names. The stack of calls does not grow with the
  * depth of the tree. */
-#ifndef THEMIS_TOOLS_WALK_H
-#define THEMIS_TOOLS_WALK_H
+#pragma once
 #include "themis/themis.h"
 
 typedef enum themis_tools_walk_event {
@@ -30,4 +29,3 @@ typedef int (*themis_tools_walk_fn)(void *arg, const themis_tools_walked_t *walk
  * THEMIS_TOOLS_FAILED after any, or if a visit failed.
  */
 int themis_tools_walk(const char *text, unsigned depth, themis_tools_walk_fn visit, void *arg);
-#endif

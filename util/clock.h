@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The only source of time; tests set it with themis_util_clock_set_manual. All values are nanoseconds. Thread-safe. */
-#ifndef THEMIS_UTIL_CLOCK_H
-#define THEMIS_UTIL_CLOCK_H
+#pragma once
 #include <stdint.h>
 
 #define THEMIS_NS_PER_US UINT64_C(1000)
@@ -25,4 +24,3 @@ void themis_util_clock_set_manual(uint64_t now);
 void themis_util_clock_advance(uint64_t delta);
 /* Back to the machine's clock. */
 void themis_util_clock_set_real(void);
-#endif

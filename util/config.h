@@ -2,8 +2,7 @@
 /*
  * The only reader of the environment and of configuration files; all other code has values passed to it.
  */
-#ifndef THEMIS_UTIL_CONFIG_H
-#define THEMIS_UTIL_CONFIG_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -38,4 +37,3 @@ themis_status_t themis_util_config_read(const char *path, themis_util_config_ent
 themis_status_t themis_util_config_bytes(const char *text, uint64_t *bytes);
 themis_status_t themis_util_config_duration(const char *text, uint64_t *ns);
 themis_status_t themis_util_config_integer(const char *text, int64_t low, int64_t high, int64_t *value);
-#endif

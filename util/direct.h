@@ -7,8 +7,7 @@
  * look (sequentially consistent), the sums `read` and `written`, and copies -= 1 (release). Where either look says that
  * the grant is gone, the whole access is done again by messages; until then the server does not use the memory again.
  */
-#ifndef THEMIS_UTIL_DIRECT_H
-#define THEMIS_UTIL_DIRECT_H
+#pragma once
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -58,4 +57,3 @@ static_assert(sizeof(themis_util_direct_slot_t) * THEMIS_UTIL_DIRECT_SLOTS == TH
               "the layout is shared between processes");
 static_assert(ATOMIC_CHAR_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LONG_LOCK_FREE == 2,
               "other processes know nothing of our locks");
-#endif

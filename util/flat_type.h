@@ -4,8 +4,7 @@
  * Used for file views (instances follow each other from the displacement on) and for memory (from the buffer on). The
  * bytes of all instances, in the order of the type's map, are the type's stream.
  */
-#ifndef THEMIS_UTIL_FLAT_TYPE_H
-#define THEMIS_UTIL_FLAT_TYPE_H
+#pragma once
 #include "util/runs.h"
 
 typedef struct themis_util_flat_type {
@@ -44,4 +43,3 @@ uint64_t themis_util_flat_type_offset(const themis_util_flat_type_t *type, uint6
  */
 void themis_util_flat_type_range(const themis_util_flat_type_t *type, uint64_t position, uint64_t bytes,
                                  uint64_t *first, uint64_t *end);
-#endif

@@ -9,8 +9,7 @@
  *
  * Thread-safe: a ring does not change after its creation.
  */
-#ifndef THEMIS_UTIL_HASH_RING_H
-#define THEMIS_UTIL_HASH_RING_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -28,4 +27,3 @@ uint32_t themis_util_hash_ring_home(const themis_util_hash_ring_t *ring, const c
 
 /* The hash of a path that this is based on; it also chooses the first server of a new file whose layout does not. */
 uint64_t themis_util_hash_ring_hash(const char *path, size_t length);
-#endif

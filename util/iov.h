@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of memory pieces (struct iovec). */
-#ifndef THEMIS_UTIL_IOV_H
-#define THEMIS_UTIL_IOV_H
+#pragma once
 #include <stddef.h>
 #include <sys/uio.h>
 
@@ -13,4 +12,3 @@ static inline int themis_util_iov_extend(struct iovec *pieces, size_t count, con
     pieces[count - 1].iov_len += length;
     return 1;
 }
-#endif

@@ -7,16 +7,10 @@ util_libthemis_util_la_SOURCES = util/clock.c util/clock.h util/config.c util/co
 util_libthemis_util_la_LIBADD = $(INIH_LIBS) $(XXHASH_LIBS) -lm
 
 check_PROGRAMS += test/util/test_util
-test_util_test_util_SOURCES = test/util/test_util.c
-test_util_test_util_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_util_test_util_LDADD = util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/util/test_hash_ring
-test_util_test_hash_ring_SOURCES = test/util/test_hash_ring.c
-test_util_test_hash_ring_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_util_test_hash_ring_LDADD = util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/util/test_runs
-test_util_test_runs_SOURCES = test/util/test_runs.c
-test_util_test_runs_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 test_util_test_runs_LDADD = util/libthemis-util.la $(TEST_LIBS)

@@ -3,8 +3,7 @@
  * Log messages on standard error, one line each: "themis: warning: text". Thread-safe. The function that first detects
  * an error logs it; its callers pass the status upward.
  */
-#ifndef THEMIS_UTIL_LOG_H
-#define THEMIS_UTIL_LOG_H
+#pragma once
 
 typedef enum themis_util_log_level {
     THEMIS_LOG_ERROR,
@@ -34,4 +33,3 @@ __attribute__((format(printf, 2, 3))) void themis_util_log(themis_util_log_level
 #define themis_warn(...) themis_util_log(THEMIS_LOG_WARN, __VA_ARGS__)
 #define themis_info(...) themis_util_log(THEMIS_LOG_INFO, __VA_ARGS__)
 #define themis_debug(...) themis_util_log(THEMIS_LOG_DEBUG, __VA_ARGS__)
-#endif

@@ -3,8 +3,7 @@
  * Checks that addresses of this process are mapped. Where the kernel copies a caller's bytes it reports a bad address
  * itself; where this process copies them, a bad address would crash it.
  */
-#ifndef THEMIS_UTIL_MEMORY_H
-#define THEMIS_UTIL_MEMORY_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -24,4 +23,3 @@ typedef struct themis_util_memory_seen {
  * unmapped since it was seen, nor memory that must not be written.
  */
 themis_status_t themis_util_memory_check(const struct iovec *pieces, size_t count, themis_util_memory_seen_t *seen);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How much memory this process may use: that of the machine, or less in a cgroup (a batch job, a container, a unit). */
-#ifndef THEMIS_UTIL_MEMORY_LIMIT_H
-#define THEMIS_UTIL_MEMORY_LIMIT_H
+#pragma once
 #include <stdint.h>
 
 /*
@@ -9,4 +8,3 @@
  * but for tests, is put before /proc and /sys. Reads cgroups of version 1 and 2, with those above this process's.
  */
 uint64_t themis_util_memory_limit(const char *root, int *cgroup);
-#endif

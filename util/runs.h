@@ -13,8 +13,7 @@
  *
  * Not thread-safe: a list belongs to one thread at a time. Offsets and lengths are bytes; offsets count modulo 2^64.
  */
-#ifndef THEMIS_UTIL_RUNS_H
-#define THEMIS_UTIL_RUNS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -90,4 +89,3 @@ int themis_util_runs_clip_next(themis_util_runs_clip_t *clip, themis_util_runs_r
 uint64_t themis_util_runs_bytes_in(const themis_util_runs_t *runs, uint64_t low, uint64_t high);
 /* End of the last byte below `high` of an ordered list; 0 if there is none. */
 uint64_t themis_util_runs_last_before(const themis_util_runs_t *runs, uint64_t high);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis_status_t and errno, and the texts of themis_status_string. */
-#ifndef THEMIS_UTIL_STATUS_H
-#define THEMIS_UTIL_STATUS_H
+#pragma once
 #include "themis/status.h"
 
 /* The status for an errno value; 0 gives THEMIS_OK, an unknown one THEMIS_IO. */
@@ -9,4 +8,3 @@ themis_status_t themis_util_status_from_errno(int error);
 
 /* 1 if the number is a code of themis_status_t; for numbers that were received. */
 int themis_util_status_is_known(int number);
-#endif

@@ -13,11 +13,12 @@
 static int rank, ranks, faults;
 static char text[MPI_MAX_ERROR_STRING];
 
+/* Any thread. */
 static void expect(int condition, const char *what)
 {
     if (condition)
         return;
-    faults++;
+    __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
     fprintf(stderr, "rank %d: failed: %s; last error: %s\n", rank, what, text);
 }
 
@@ -69,23 +70,25 @@ __attribute__((unused)) static MPI_File open_hinted(const char *name, int hints,
 typedef struct test_case {
     const char *name;
     void (*run)(const char *file);
+    int threads; /* 1: several call MPI at a time */
 } test_case_t;
 
 /* The body of main. */
 __attribute__((unused)) static int run_case(int argc, char **argv, const test_case_t *cases, size_t count)
 {
-    int all = 1, known = 0;
+    const test_case_t *chosen = NULL;
+    int all = 1, level;
 
-    MPI_Init(&argc, &argv);
+    for (size_t i = 0; argc == 3 && i < count; i++)
+        if (strcmp(cases[i].name, argv[1]) == 0)
+            chosen = &cases[i];
+    MPI_Init_thread(&argc, &argv, chosen && chosen->threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (size_t i = 0; argc == 3 && i < count; i++)
-        if (strcmp(cases[i].name, argv[1]) == 0) {
-            known = 1;
-            cases[i].run(argv[2]);
-        }
+    if (chosen)
+        chosen->run(argv[2]);
     MPI_Allreduce(&faults, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
-    return known && all == 0 ? 0 : 1;
+    return chosen && all == 0 ? 0 : 1;
 }
 #endif

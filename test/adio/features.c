@@ -1,38 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parts of MPI-IO that ROMIO's own programs do not test: features CASE FILE. */
 #define _GNU_SOURCE
-#include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-static int rank, ranks, faults;
-
-static void expect(int condition, const char *what)
-{
-    if (!condition) {
-        __atomic_add_fetch(&faults, 1, __ATOMIC_RELAXED);
-        fprintf(stderr, "rank %d: failed: %s\n", rank, what);
-    }
-}
-
-static MPI_File open_mode(const char *name, int amode)
-{
-    MPI_File file;
-
-    if (MPI_File_open(MPI_COMM_WORLD, name, amode, MPI_INFO_NULL, &file) != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    return file;
-}
+#include "cases.h"
 
 static MPI_File open_file(const char *name)
 {
-    return open_mode(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+    return open_ok(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
 }
 
 /* Big-endian bytes in the file, whatever the machine has. */
@@ -105,7 +83,7 @@ static void long_name(const char *name)
         snprintf(longest, sizeof longest, "%s", name);
         memset(longest + start, 'n', length);
         longest[start + length] = '\0';
-        file = open_mode(longest, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+        file = open_ok(longest, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
         expect(MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS, "write_shared");
         MPI_Barrier(MPI_COMM_WORLD);
         expect(MPI_File_get_position_shared(file, &at) == MPI_SUCCESS && at == 4 * ranks, "where it is");
@@ -250,7 +228,7 @@ static void colons(const char *name)
 
 static void modes(const char *name)
 {
-    MPI_File file = open_mode(name, MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    MPI_File file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_WRONLY);
     MPI_Offset position = 0, size = 0;
     int value = rank, amode = 0;
 
@@ -258,7 +236,7 @@ static void modes(const char *name)
     MPI_File_get_amode(file, &amode);
     expect(amode == (MPI_MODE_CREATE | MPI_MODE_WRONLY), "the mode is the one that was asked for");
     MPI_File_close(&file);
-    file = open_mode(name, MPI_MODE_RDWR | MPI_MODE_APPEND);
+    file = open_ok(name, MPI_MODE_RDWR | MPI_MODE_APPEND);
     MPI_File_get_position(file, &position);
     expect(position == 4 * ranks, "append begins at the end");
     expect(MPI_File_preallocate(file, 1 << 20) == MPI_SUCCESS, "preallocate");
@@ -268,7 +246,7 @@ static void modes(const char *name)
     MPI_File_get_size(file, &size);
     expect(size == 6, "the file is cut");
     MPI_File_close(&file);
-    file = open_mode(name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    file = open_ok(name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
     MPI_File_close(&file);
     expect(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS,
            "a file that is deleted on close is gone");
@@ -477,38 +455,22 @@ static void direct_used(const char *name)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*run)(const char *name);
-} cases[] = {{"external32", external32},
-             {"sparse", sparse},
-             {"large-count", large_count},
-             {"count-c", count_c},
-             {"colons", colons},
-             {"modes", modes},
-             {"gaps", gaps},
-             {"views", views},
-             {"threads", threads},
-             {"atomic", atomic},
-             {"waiting", waiting},
-             {"long-name", long_name},
-             {"first-files", first_files},
-             {"direct-used", direct_used}};
+static const test_case_t cases[] = {{"external32", external32},
+                                    {"sparse", sparse},
+                                    {"large-count", large_count},
+                                    {"count-c", count_c},
+                                    {"colons", colons},
+                                    {"modes", modes},
+                                    {"gaps", gaps},
+                                    {"views", views},
+                                    {"threads", threads, 1},
+                                    {"atomic", atomic},
+                                    {"waiting", waiting},
+                                    {"long-name", long_name},
+                                    {"first-files", first_files, 1},
+                                    {"direct-used", direct_used}};
 
 int main(int argc, char **argv)
 {
-    int all = 1, known = 0, level;
-    int many = argc == 3 && (strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "first-files") == 0);
-
-    MPI_Init_thread(&argc, &argv, many ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof *cases; i++)
-        if (strcmp(cases[i].name, argv[1]) == 0) {
-            known = 1;
-            cases[i].run(argv[2]);
-        }
-    MPI_Allreduce(&faults, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return known && all == 0 ? 0 : 1;
+    return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

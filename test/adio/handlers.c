@@ -3,11 +3,9 @@
  * Error handlers of files: handlers CASE FILE, on any file system. "fatal" is aborted by MPI_ERRORS_ARE_FATAL, so its
  * exit status must not be 0; that of the others is 0 if all checks passed.
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <string.h>
+#include "cases.h"
 
-static int called, code_seen, faults;
+static int called, code_seen;
 static MPI_File file_seen;
 
 static void handler(MPI_File *file, int *code, ...)
@@ -15,23 +13,6 @@ static void handler(MPI_File *file, int *code, ...)
     called++;
     code_seen = *code;
     file_seen = *file;
-}
-
-static void expect(int condition, const char *what)
-{
-    if (!condition) {
-        faults++;
-        fprintf(stderr, "failed: %s\n", what);
-    }
-}
-
-static MPI_File open_file(const char *name)
-{
-    MPI_File file;
-
-    if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    return file;
 }
 
 /* A wrong call: a count below 0. */
@@ -44,9 +25,9 @@ static int wrong(MPI_File file)
 
 static void own_handler(const char *name)
 {
-    MPI_File file = open_file(name);
+    MPI_File file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
     MPI_Errhandler own, found;
-    int code, class;
+    int code;
 
     MPI_File_create_errhandler(handler, &own);
     MPI_File_set_errhandler(file, own);
@@ -54,9 +35,8 @@ static void own_handler(const char *name)
     expect(found == own, "the handler is the file's");
     MPI_Errhandler_free(&found);
     code = wrong(file);
-    MPI_Error_class(code, &class);
     expect(called == 1 && code_seen == code && file_seen == file, "it is called once, with file and code");
-    expect(class == MPI_ERR_COUNT, "and the call returns the code");
+    expect(class_of(code) == MPI_ERR_COUNT, "and the call returns the code");
     expect(MPI_File_call_errhandler(file, MPI_ERR_IO) == MPI_SUCCESS && called == 2, "it can be called");
     MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
     expect(wrong(file) != MPI_SUCCESS && called == 2, "MPI_ERRORS_RETURN only returns");
@@ -75,7 +55,7 @@ static void default_handler(const char *name)
     expect(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS,
            "a wrong mode is an error");
     expect(called == 1 && file_seen == MPI_FILE_NULL, "the handler of MPI_FILE_NULL is called");
-    file = open_file(name);
+    file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
     MPI_File_get_errhandler(file, &found);
     expect(found == own, "a file inherits it");
     MPI_Errhandler_free(&found);
@@ -88,7 +68,7 @@ static void default_handler(const char *name)
 
 static void fatal(const char *name)
 {
-    MPI_File file = open_file(name);
+    MPI_File file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
 
     MPI_File_set_errhandler(file, MPI_ERRORS_ARE_FATAL);
     wrong(file);
@@ -97,15 +77,7 @@ static void fatal(const char *name)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    if (argc != 3)
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    if (strcmp(argv[1], "own") == 0)
-        own_handler(argv[2]);
-    else if (strcmp(argv[1], "default") == 0)
-        default_handler(argv[2]);
-    else
-        fatal(argv[2]);
-    MPI_Finalize();
-    return faults != 0;
+    static const test_case_t cases[] = {{"own", own_handler}, {"default", default_handler}, {"fatal", fatal}};
+
+    return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

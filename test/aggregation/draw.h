@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers that look random and are the same in every run; a test sets draw_state first. */
-#ifndef THEMIS_TEST_AGGREGATION_DRAW_H
-#define THEMIS_TEST_AGGREGATION_DRAW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,4 +15,3 @@ static inline uint64_t draw(uint64_t below)
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return (z ^ (z >> 31)) % below;
 }
-#endif

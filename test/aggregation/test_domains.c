@@ -118,7 +118,7 @@ static void check_promises(const domains_t *d)
     ck_assert_uint_le(max - min, 1);
 }
 
-START_TEST(operations_agree)
+TEST(operations_agree)
 {
     draw_state = (uint64_t)_i;
     for (int round = 0; round < 250; round++) {
@@ -132,9 +132,8 @@ START_TEST(operations_agree)
         check_promises(&d);
     }
 }
-END_TEST
 
-START_TEST(large_ranges_stay_exact)
+TEST(large_ranges_stay_exact)
 {
     draw_state = 11;
     for (int round = 0; round < 500; round++) {
@@ -156,7 +155,6 @@ START_TEST(large_ranges_stay_exact)
         ck_assert_uint_eq(sum, last - first + 1);
     }
 }
-END_TEST
 
 /* 12 stripes of 10 bytes, 3 servers, the first stripe on server 0. */
 static void figure(themis_aggregation_method_t method, uint32_t aggregators, const uint32_t *want)
@@ -169,7 +167,7 @@ static void figure(themis_aggregation_method_t method, uint32_t aggregators, con
         ck_assert_msg(owner(&d, 10 * s) == want[s], "stripe %d: %u, not %u", (int)s, owner(&d, 10 * s), want[s]);
 }
 
-START_TEST(figure_2_of_the_paper)
+TEST(figure_2_of_the_paper)
 {
     /* stripe s is on server s mod 3, in its row s / 3 */
     static const uint32_t cyclic[] = {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5};
@@ -182,9 +180,8 @@ START_TEST(figure_2_of_the_paper)
     figure(THEMIS_AGGREGATION_TRANSPOSE, 5, transpose);
     figure(THEMIS_AGGREGATION_ALIGNED, 6, aligned);
 }
-END_TEST
 
-START_TEST(static_cyclic_is_fixed_over_calls)
+TEST(static_cyclic_is_fixed_over_calls)
 {
     uint32_t seen[64];
     bool known[64] = {false};
@@ -201,9 +198,8 @@ START_TEST(static_cyclic_is_fixed_over_calls)
         }
     }
 }
-END_TEST
 
-START_TEST(group_cyclic_adjusts_and_says_so)
+TEST(group_cyclic_adjusts_and_says_so)
 {
     static const uint32_t cases[][3] = {/* servers, asked for, used */
                                         {3, 6, 6}, {3, 7, 6}, {3, 8, 6}, {3, 9, 9}, {6, 4, 3},  {6, 5, 3},
@@ -216,9 +212,8 @@ START_TEST(group_cyclic_adjusts_and_says_so)
         ck_assert_uint_eq(d.requested, cases[i][1]);
     }
 }
-END_TEST
 
-START_TEST(bad_cuts_are_refused)
+TEST(bad_cuts_are_refused)
 {
     themis_aggregation_layout_t good = {10, 2, 0}, no_servers = {10, 0, 0}, no_stripe = {0, 2, 0};
     const themis_aggregation_method_t even = THEMIS_AGGREGATION_EVEN;
@@ -238,7 +233,6 @@ START_TEST(bad_cuts_are_refused)
         ck_assert_int_eq(m, k);
     }
 }
-END_TEST
 
 int main(void)
 {

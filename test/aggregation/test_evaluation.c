@@ -7,21 +7,27 @@
 #include "test/lib/run.h"
 #include "themis/aggregation.h"
 
+static themis_aggregation_evaluation_t evaluate_range(themis_aggregation_method_t method,
+                                                      themis_aggregation_layout_t layout, uint64_t last,
+                                                      uint32_t aggregators, uint64_t limit)
+{
+    themis_aggregation_domains_t d;
+    themis_aggregation_evaluation_t v;
+
+    ck_assert_int_eq(themis_aggregation_domains_init(method, &layout, 0, last, aggregators, &d), THEMIS_OK);
+    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, limit, &v), THEMIS_OK);
+    return v;
+}
+
 static themis_aggregation_evaluation_t evaluate(themis_aggregation_method_t method, uint32_t servers,
                                                 uint32_t aggregators)
 {
     themis_aggregation_layout_t layout = {100, servers, (uint32_t)draw(servers)};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
 
-    ck_assert_int_eq(themis_aggregation_domains_init(method, &layout, 0, (uint64_t)servers * aggregators * 1200 - 1,
-                                                     aggregators, &d),
-                     THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
-    return v;
+    return evaluate_range(method, layout, (uint64_t)servers * aggregators * 1200 - 1, aggregators, UINT64_MAX);
 }
 
-START_TEST(cyclic_methods_keep_to_few_servers)
+TEST(cyclic_methods_keep_to_few_servers)
 {
     static const uint32_t grid[][2] = {{3, 6}, {4, 8}, {8, 8}, {8, 16}, {4, 4}, {8, 4}, {6, 3}};
     uint32_t servers = grid[_i][0], aggregators = grid[_i][1];
@@ -41,9 +47,8 @@ START_TEST(cyclic_methods_keep_to_few_servers)
     else
         ck_assert_uint_eq(fixed.conflicts, 0);
 }
-END_TEST
 
-START_TEST(transpose_has_about_one_conflict)
+TEST(transpose_has_about_one_conflict)
 {
     static const uint32_t grid[][2] = {{3, 5}, {4, 7}, {8, 9}, {8, 15}, {16, 31}, {5, 3}, {7, 4}};
     uint32_t servers = grid[_i][0], aggregators = grid[_i][1];
@@ -57,51 +62,38 @@ START_TEST(transpose_has_about_one_conflict)
     ck_assert_uint_eq(v.shared_stripes, 0);
     ck_assert_uint_gt(fixed.conflicts, 10 * v.conflicts);
 }
-END_TEST
 
 /* The figure itself: 12 stripes, 3 servers, 5 aggregators. */
-START_TEST(transpose_of_the_figure)
+TEST(transpose_of_the_figure)
 {
     themis_aggregation_layout_t layout = {10, 3, 0};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
+    themis_aggregation_evaluation_t v = evaluate_range(THEMIS_AGGREGATION_TRANSPOSE, layout, 119, 5, UINT64_MAX);
 
-    ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_TRANSPOSE, &layout, 0, 119, 5, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
     ck_assert_uint_eq(v.conflicts, 3);
     ck_assert_uint_eq(v.conflicts_max, 1);
 }
-END_TEST
 
-START_TEST(even_shares_stripes)
+TEST(even_shares_stripes)
 {
     themis_aggregation_layout_t layout = {1000, 4, 0};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
+    themis_aggregation_evaluation_t v = evaluate_range(THEMIS_AGGREGATION_EVEN, layout, 9999, 3, UINT64_MAX);
 
-    ck_assert_int_eq(themis_aggregation_domains_init(THEMIS_AGGREGATION_EVEN, &layout, 0, 9999, 3, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, UINT64_MAX, &v), THEMIS_OK);
     ck_assert_uint_eq(v.shared_stripes, 2);
     ck_assert_uint_eq(v.bytes_max, 3334);
     ck_assert_uint_ge(v.conflicts, 2);
 }
-END_TEST
 
-START_TEST(limit_bounds_the_work)
+TEST(limit_bounds_the_work)
 {
     themis_aggregation_layout_t layout = {1, 4, 0};
-    themis_aggregation_domains_t d;
-    themis_aggregation_evaluation_t v;
+    themis_aggregation_evaluation_t v =
+        evaluate_range(THEMIS_AGGREGATION_STATIC_CYCLIC, layout, INT64_MAX / 2, 8, 1000);
 
-    ck_assert_int_eq(
-        themis_aggregation_domains_init(THEMIS_AGGREGATION_STATIC_CYCLIC, &layout, 0, INT64_MAX / 2, 8, &d), THEMIS_OK);
-    ck_assert_int_eq(themis_aggregation_domains_evaluate(&d, 1000, &v), THEMIS_OK);
     ck_assert_uint_lt(v.conflicts, 1000);
     ck_assert_uint_gt(v.conflicts, 900);
 }
-END_TEST
 
-START_TEST(automatic_choice_follows_the_counts)
+TEST(automatic_choice_follows_the_counts)
 {
     draw_state = 13;
     for (int round = 0; round < 60; round++) {
@@ -121,7 +113,6 @@ START_TEST(automatic_choice_follows_the_counts)
         ck_assert_uint_le(4 * best.bytes_max, 5 * evaluate(THEMIS_AGGREGATION_ALIGNED, servers, aggregators).bytes_max);
     }
 }
-END_TEST
 
 int main(void)
 {

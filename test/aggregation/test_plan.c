@@ -163,7 +163,7 @@ static double total(const world_t *w, themis_aggregation_placement_t placement, 
     return sum;
 }
 
-START_TEST(small_plans_equal_brute_force)
+TEST(small_plans_equal_brute_force)
 {
     draw_state = 21 + (uint64_t)_i;
     for (int round = 0; round < 60; round++) {
@@ -183,9 +183,8 @@ START_TEST(small_plans_equal_brute_force)
         world_drop(&w);
     }
 }
-END_TEST
 
-START_TEST(topology_is_never_worse)
+TEST(topology_is_never_worse)
 {
     draw_state = 31;
     for (int round = 0; round < 50; round++) {
@@ -212,9 +211,8 @@ START_TEST(topology_is_never_worse)
         world_drop(&w);
     }
 }
-END_TEST
 
-START_TEST(kept_slots_stay)
+TEST(kept_slots_stay)
 {
     static const uint32_t keep[3] = {5, 0, 2};
     world_t w;
@@ -231,9 +229,8 @@ START_TEST(kept_slots_stay)
     themis_aggregation_plan_destroy(p);
     world_drop(&w);
 }
-END_TEST
 
-START_TEST(misfits_are_refused)
+TEST(misfits_are_refused)
 {
     world_t w;
     themis_aggregation_problem_t r;
@@ -256,10 +253,9 @@ START_TEST(misfits_are_refused)
     ck_assert_int_eq(themis_aggregation_plan_create(&r, &p), THEMIS_RANGE);
     world_drop(&w);
 }
-END_TEST
 
 /* Every byte crosses as many links as its distance says, whatever the routes. */
-START_TEST(link_loads_add_up_to_hop_bytes)
+TEST(link_loads_add_up_to_hop_bytes)
 {
     draw_state = 51;
     for (int round = 0; round < 30; round++) {
@@ -286,10 +282,9 @@ START_TEST(link_loads_add_up_to_hop_bytes)
         world_drop(&w);
     }
 }
-END_TEST
 
 /* Two racks of two hosts, two cables up: node 0 aggregates all, nodes 2 and 3 in the other rack send 100 each. */
-START_TEST(link_loads_of_a_tree)
+TEST(link_loads_of_a_tree)
 {
     const themis_aggregation_cell_t cell[3] = {{1, 0, 7}, {2, 0, 100}, {3, 0, 100}};
     const uint32_t vertex[4] = {0, 1, 2, 3}, node_of_rank[4] = {0, 1, 2, 3}, candidate = 0;
@@ -330,9 +325,8 @@ START_TEST(link_loads_of_a_tree)
     themis_aggregation_candidates_destroy(candidates);
     themis_aggregation_matrix_destroy(matrix);
 }
-END_TEST
 
-START_TEST(counts_follow_the_lists)
+TEST(counts_follow_the_lists)
 {
     themis_aggregation_layout_t layout = {10, 3, 0};
     themis_aggregation_domains_t d;
@@ -348,10 +342,9 @@ START_TEST(counts_follow_the_lists)
     ck_assert_uint_eq(bytes[2], 1 + 10);
     ck_assert_uint_eq(bytes[3], 10);
 }
-END_TEST
 
 /* Every byte of the array belongs to one rank; the fast way of counting agrees with one by one. */
-START_TEST(patterns_cover_the_array)
+TEST(patterns_cover_the_array)
 {
     const uint64_t edge = 13, element = 3, size = edge * edge * edge * element;
     themis_aggregation_layout_t layout = {100, 3, 0};
@@ -384,10 +377,9 @@ START_TEST(patterns_cover_the_array)
     ck_assert_int_eq(themis_tools_pattern_cube(26, edge, element, &p), THEMIS_INVALID);
     ck_assert_int_eq(themis_tools_pattern_btio(17, edge, element, &p), THEMIS_INVALID);
 }
-END_TEST
 
 /* Figure 8(b): with nine processes, process 6 has row 2, column 0 of slice 0, then row 1, column 1. */
-START_TEST(btio_is_that_of_the_figure)
+TEST(btio_is_that_of_the_figure)
 {
     static const uint64_t offset[] = {6, 9 + 4, 18 + 2};
     themis_tools_pattern_t *p;
@@ -399,9 +391,8 @@ START_TEST(btio_is_that_of_the_figure)
     }
     themis_tools_pattern_destroy(p);
 }
-END_TEST
 
-START_TEST(matrix_merges_cells)
+TEST(matrix_merges_cells)
 {
     const themis_aggregation_cell_t cell[5] = {{1, 1, 5}, {0, 2, 1}, {1, 1, 6}, {1, 0, 0}, {0, 0, 3}};
     themis_aggregation_matrix_t *m;
@@ -412,11 +403,10 @@ START_TEST(matrix_merges_cells)
     ck_assert_uint_eq(m->cell[2].bytes, 11);
     themis_aggregation_matrix_destroy(m);
 }
-END_TEST
 
 static const char *const hosts[4] = {"a1", "a2.site", "b1", "b2"};
 
-START_TEST(config_lists)
+TEST(config_lists)
 {
     static const struct {
         const char *text;
@@ -437,9 +427,8 @@ START_TEST(config_lists)
         ck_assert_int_eq(themis_aggregation_config_list(bad[i], hosts, 4, limit), THEMIS_PARSE);
     ck_assert_uint_eq(limit[0], 9);
 }
-END_TEST
 
-START_TEST(candidates_prefer_and_limit)
+TEST(candidates_prefer_and_limit)
 {
     const uint32_t node_of_rank[6] = {0, 1, 0, 1, 0, 1}, limit[2] = {2, 1}, preference[6] = {5, 0, 1, 1, 0, 2};
     themis_aggregation_candidates_t *s;
@@ -452,9 +441,8 @@ START_TEST(candidates_prefer_and_limit)
     ck_assert_uint_eq(s->node[2], 1);
     themis_aggregation_candidates_destroy(s);
 }
-END_TEST
 
-START_TEST(number_of_aggregators)
+TEST(number_of_aggregators)
 {
     themis_aggregation_count_input_t load = {.bytes = UINT64_C(64) << 30,
                                              .nodes = 64,
@@ -477,7 +465,6 @@ START_TEST(number_of_aggregators)
     load.candidates = 0;
     ck_assert_uint_eq(themis_aggregation_aggregator_count(THEMIS_AGGREGATION_COUNT_AUTO, &load), 1);
 }
-END_TEST
 
 static themis_aggregation_plan_key_t key_of(themis_aggregation_method_t method, uint64_t first, uint64_t pattern)
 {
@@ -488,7 +475,7 @@ static themis_aggregation_plan_key_t key_of(themis_aggregation_method_t method, 
     return themis_aggregation_plan_key(&d, THEMIS_AGGREGATION_TOPOLOGY, pattern);
 }
 
-START_TEST(time_steps_share_a_plan)
+TEST(time_steps_share_a_plan)
 {
     themis_aggregation_plan_key_t key = key_of(THEMIS_AGGREGATION_ALIGNED, 0, 7), other;
 
@@ -505,7 +492,6 @@ START_TEST(time_steps_share_a_plan)
     other = key_of(THEMIS_AGGREGATION_STATIC_CYCLIC, 120, 7);
     ck_assert_mem_eq(&key, &other, sizeof key);
 }
-END_TEST
 
 int main(void)
 {

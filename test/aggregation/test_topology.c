@@ -39,7 +39,7 @@ static uint16_t hops(const fabric_t *f, const char *from, const char *to)
     return result;
 }
 
-START_TEST(made_up_fabrics)
+TEST(made_up_fabrics)
 {
     fabric_t *tree, *fat;
 
@@ -56,7 +56,6 @@ START_TEST(made_up_fabrics)
     themis_aggregation_fabric_destroy(tree);
     themis_aggregation_fabric_destroy(fat);
 }
-END_TEST
 
 /* A cache of libibnetdisc is binary; it is stored as text, and converted for the test. */
 static const char *unhex(const char *name)
@@ -74,7 +73,7 @@ static const char *unhex(const char *name)
 }
 
 /* The same tree as ibsim reads it, as ibnetdiscover prints it, and as ibnd_cache_fabric keeps it. */
-START_TEST(recorded_fabrics)
+TEST(recorded_fabrics)
 {
     static const char *const names[] = {"tree2x2.net", "tree2x2.topo", "tree2x2.cache.hex"};
     const char *path = _i == 2 ? unhex(names[_i]) : data(names[_i]);
@@ -94,9 +93,8 @@ START_TEST(recorded_fabrics)
     ck_assert_uint_eq(hops(f, "r0n0", "r1n1"), 4);
     themis_aggregation_fabric_destroy(f);
 }
-END_TEST
 
-START_TEST(bad_fabrics_are_refused)
+TEST(bad_fabrics_are_refused)
 {
     const themis_aggregation_vertex_t v[2] = {{.name = "a"}, {.name = "b"}};
     const themis_aggregation_link_t loop = {1, 1, 1}, far = {0, 2, 1};
@@ -107,9 +105,8 @@ START_TEST(bad_fabrics_are_refused)
     ck_assert_int_eq(themis_aggregation_fabric_load(data("no such file"), &f), THEMIS_NO_ENTRY);
     ck_assert_int_eq(themis_aggregation_fabric_load(data("pairs.hops"), &f), THEMIS_PARSE);
 }
-END_TEST
 
-START_TEST(hosts_are_found)
+TEST(hosts_are_found)
 {
     themis_aggregation_vertex_t v[4] = {{.guid = 7, .name = "node1 mlx5_0"},
                                         {.guid = 8, .name = "node12"},
@@ -127,10 +124,9 @@ START_TEST(hosts_are_found)
     ck_assert_int_eq(themis_aggregation_fabric_find(f, 9, "node", &at), THEMIS_NO_ENTRY);
     themis_aggregation_fabric_destroy(f);
 }
-END_TEST
 
 /* a and b have a cable to each other's host c: hosts do not forward, so the path is through the switches. */
-START_TEST(hosts_do_not_forward)
+TEST(hosts_do_not_forward)
 {
     const themis_aggregation_vertex_t v[5] = {
         {.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "s", .is_switch = 1}, {.name = "t", .is_switch = 1}};
@@ -142,9 +138,8 @@ START_TEST(hosts_do_not_forward)
     ck_assert_uint_eq(hops(f, "a", "c"), 1);
     themis_aggregation_fabric_destroy(f);
 }
-END_TEST
 
-START_TEST(distances_of_a_fabric)
+TEST(distances_of_a_fabric)
 {
     uint32_t vertex[30];
     distances_t *d;
@@ -163,9 +158,8 @@ START_TEST(distances_of_a_fabric)
     themis_aggregation_distances_destroy(d);
     themis_aggregation_fabric_destroy(f);
 }
-END_TEST
 
-START_TEST(unconnected_nodes_are_refused)
+TEST(unconnected_nodes_are_refused)
 {
     const themis_aggregation_vertex_t v[4] = {
         {.name = "a"}, {.name = "b"}, {.name = "s", .is_switch = 1}, {.name = "t", .is_switch = 1}};
@@ -178,9 +172,8 @@ START_TEST(unconnected_nodes_are_refused)
     ck_assert_int_eq(themis_aggregation_distances_fabric(f, vertex, 2, &d), THEMIS_UNREACHABLE);
     themis_aggregation_fabric_destroy(f);
 }
-END_TEST
 
-START_TEST(distances_of_a_hop_file)
+TEST(distances_of_a_hop_file)
 {
     const char *const name[4] = {"x0", "x1", "y0", "y1"};
     distances_t *d;
@@ -196,7 +189,6 @@ START_TEST(distances_of_a_hop_file)
     ck_assert_int_eq(themis_aggregation_distances_file(data("tree2x2.net"), name, 4, &d), THEMIS_PARSE);
     ck_assert_int_eq(themis_aggregation_distances_file(data("none"), name, 4, &d), THEMIS_NO_ENTRY);
 }
-END_TEST
 
 /* cpu pairs on recorded machines: what they share, and how far that is */
 static const struct {
@@ -219,7 +211,7 @@ static const struct {
     {"plain.xml", 0, -1, 6},
 };
 
-START_TEST(distances_inside_a_node)
+TEST(distances_inside_a_node)
 {
     const int cpu[2] = {machines[_i].a, machines[_i].b};
     uint16_t d[4];
@@ -230,9 +222,8 @@ START_TEST(distances_inside_a_node)
     ck_assert_uint_eq(d[1], d[2]);
     ck_assert_uint_eq(d[1], machines[_i].sixteenths);
 }
-END_TEST
 
-START_TEST(order_spreads_over_packages)
+TEST(order_spreads_over_packages)
 {
     int cpu[8];
     uint16_t d[64], mean;
@@ -251,9 +242,8 @@ START_TEST(order_spreads_over_packages)
         for (int j = 0; j < i; j++)
             ck_assert_uint_ne(order[i] / 2, order[j] / 2);
 }
-END_TEST
 
-START_TEST(packages_of_a_node)
+TEST(packages_of_a_node)
 {
     static const struct {
         const char *xml;
@@ -272,9 +262,8 @@ START_TEST(packages_of_a_node)
         ck_assert_mem_eq(&package[p], &want[_i].each, sizeof *package);
     free(package);
 }
-END_TEST
 
-START_TEST(this_machine_is_known)
+TEST(this_machine_is_known)
 {
     const int cpu[2] = {-1, -1};
     uint16_t d[4];
@@ -283,7 +272,6 @@ START_TEST(this_machine_is_known)
     ck_assert_uint_le(d[1], HOP);
     ck_assert_int_eq(themis_aggregation_local_distances(data("none.xml"), cpu, 2, d), THEMIS_PARSE);
 }
-END_TEST
 
 int main(void)
 {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <themis/themis.h>
-#include <time.h>
 
 enum { MAX_CLIENTS = 400 };
 

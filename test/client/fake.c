@@ -197,7 +197,6 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
 {
     fake_t *fake = arg;
 
-    (void)why;
     if (fake->conn == conn)
         fake->conn = NULL;
 }

@@ -4,8 +4,7 @@
  * object, grants direct access or refuses it, takes it back and moves the bytes elsewhere at any moment, and tells
  * untruths about its memory.
  */
-#ifndef THEMIS_TEST_CLIENT_FAKE_H
-#define THEMIS_TEST_CLIENT_FAKE_H
+#pragma once
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -67,4 +66,3 @@ void fake_stop(fake_t *fake);
 void fake_revoke(fake_t *fake);
 /* Closes the client's connection. */
 void fake_disconnect(fake_t *fake);
-#endif

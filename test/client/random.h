@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reproducible random numbers: xorshift (G. Marsaglia, Xorshift RNGs, 2003). */
-#ifndef THEMIS_TEST_CLIENT_RANDOM_H
-#define THEMIS_TEST_CLIENT_RANDOM_H
+#pragma once
 #include <stdint.h>
 
 static uint64_t random_state = 88172645463325252u;
@@ -14,4 +13,3 @@ static inline uint64_t draw(uint64_t end)
     random_state ^= random_state << 17;
     return random_state % end;
 }
-#endif

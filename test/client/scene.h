@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A session at all servers, and files with stripes on each; for tests of servers that end and come back. */
-#ifndef THEMIS_TEST_CLIENT_SCENE_H
-#define THEMIS_TEST_CLIENT_SCENE_H
+#pragma once
 #include "test/client/servers.h"
 
 extern themis_t *session;
@@ -17,4 +16,3 @@ void stop_posix_servers(void);
 themis_file_t *open_file(const char *path);
 /* Zeros, a stripe on each server. */
 themis_status_t write_all(themis_file_t *file);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Servers for the tests of the client library: themisd of the build tree, on loopback; and what these tests share. */
-#ifndef THEMIS_TEST_CLIENT_SERVERS_H
-#define THEMIS_TEST_CLIENT_SERVERS_H
+#pragma once
 #include <check.h>
 #include <stdint.h>
 #include "themis/themis.h"
@@ -32,4 +31,3 @@ void test_server_start(int index);
 void test_server_start_after(int index, unsigned delay_ms);
 /* SIGSTOP and SIGCONT: a server that is connected and does not reply. */
 void test_server_signal(int index, int signal);
-#endif

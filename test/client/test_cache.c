@@ -115,7 +115,7 @@ static void compare_without_the_cache(void)
     ck_assert_mem_eq(bytes, model, size);
 }
 
-START_TEST(the_cache_is_the_file)
+TEST(the_cache_is_the_file)
 {
     for (int round = 0; round < ROUNDS; round++) {
         themis_run_t run = random_run();
@@ -140,9 +140,8 @@ START_TEST(the_cache_is_the_file)
     }
     compare_without_the_cache();
 }
-END_TEST
 
-START_TEST(others_see_it_after_flush_and_we_see_them_after_invalidate)
+TEST(others_see_it_after_flush_and_we_see_them_after_invalidate)
 {
     themis_file_t *other;
     unsigned char byte = 0, bytes[64];
@@ -168,9 +167,8 @@ START_TEST(others_see_it_after_flush_and_we_see_them_after_invalidate)
     ck_assert_uint_eq(bytes[0], 2);
     ck_ok(themis_close(other));
 }
-END_TEST
 
-START_TEST(a_long_pattern_is_read_ahead_to_its_end)
+TEST(a_long_pattern_is_read_ahead_to_its_end)
 {
     enum { READS = 3000, BYTES = 2048 }; /* many batches */
     static unsigned char bytes[READS * BYTES];
@@ -195,9 +193,8 @@ START_TEST(a_long_pattern_is_read_ahead_to_its_end)
     ck_assert_uint_ge(counts.reads_ahead, READS - 3);
     ck_assert_uint_eq(counts.writes_direct, 1);
 }
-END_TEST
 
-START_TEST(a_lost_write_is_reported_once)
+TEST(a_lost_write_is_reported_once)
 {
     unsigned char bytes[1024];
     struct iovec memory;
@@ -225,7 +222,6 @@ START_TEST(a_lost_write_is_reported_once)
     cache = NULL;
     ck_assert_int_lt(status, 0);
 }
-END_TEST
 
 int main(void)
 {

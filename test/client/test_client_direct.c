@@ -80,11 +80,6 @@ static void expect_at(themis_file_t *file, const void *bytes, size_t count, uint
 
 /* --- themisd ------------------------------------------------------------------------------------------------------ */
 
-static void start_servers(void)
-{
-    ck_assert_int_eq(test_servers_start(), 0);
-}
-
 static void open_fresh(void)
 {
     open_both(test_server_list, "/direct", THEMIS_OPEN_CREATE | THEMIS_OPEN_TRUNCATE);
@@ -92,11 +87,22 @@ static void open_fresh(void)
     ck_ok(themis_truncate(plain, 0));
 }
 
-START_TEST(both_ways_meet_in_the_same_bytes)
+static void themisd_begin(void)
+{
+    ck_assert_int_eq(test_servers_start(), 0);
+    open_fresh();
+}
+
+static void themisd_end(void)
+{
+    close_both();
+    test_servers_stop();
+}
+
+TEST(both_ways_meet_in_the_same_bytes)
 {
     static unsigned char bytes[5 * TEST_STRIPE];
 
-    open_fresh();
     for (int round = 0; round < 50; round++) {
         uint64_t offset = draw(MODEL_BYTES), count = 1 + draw(sizeof bytes);
         memset(bytes, 1 + round, count);
@@ -106,17 +112,14 @@ START_TEST(both_ways_meet_in_the_same_bytes)
     ck_assert_uint_gt(moved_directly(direct), 0);
     ck_assert_uint_eq(moved_by_messages(direct), 0);
     ck_assert_uint_eq(moved_directly(plain), 0);
-    close_both();
 }
-END_TEST
 
 /* Whole pages are written to memory that was used before, then parts of the pages beside them. */
-START_TEST(pages_beside_those_written_are_zeros)
+TEST(pages_beside_those_written_are_zeros)
 {
     enum { PAGE = 4096, LARGE = 64 * PAGE };
     static unsigned char used[MODEL_BYTES];
 
-    open_fresh();
     for (int round = 0; round < 10; round++) {
         uint64_t place = (uint64_t)(1 + draw(20)) * PAGE, count = LARGE + draw(64) * PAGE;
         memset(used, 0xee, sizeof used);
@@ -136,9 +139,7 @@ START_TEST(pages_beside_those_written_are_zeros)
         ck_ok(themis_truncate(plain, 0));
     }
     ck_assert_uint_gt(moved_directly(direct), 10 * (sizeof used + LARGE));
-    close_both();
 }
-END_TEST
 
 static uint64_t model_size;
 
@@ -236,22 +237,18 @@ static void check_against_model(void)
     }
 }
 
-START_TEST(random_accesses_agree_with_a_model)
+TEST(random_accesses_agree_with_a_model)
 {
-    open_fresh();
     for (int round = 0; round < 3000; round++)
         check_against_model();
     ck_assert_uint_gt(moved_directly(direct), moved_by_messages(direct));
-    close_both();
 }
-END_TEST
 
-START_TEST(a_read_ends_where_the_file_does)
+TEST(a_read_ends_where_the_file_does)
 {
     char bytes[300];
     size_t done = 1;
 
-    open_fresh();
     memset(bytes, 'x', sizeof bytes);
     write_all(direct, bytes, 200, 1000);
     ck_ok(themis_read(direct, bytes, sizeof bytes, 1100, &done));
@@ -260,40 +257,32 @@ START_TEST(a_read_ends_where_the_file_does)
     ck_assert_uint_eq(done, 0);
     write_all(direct, bytes, 300, 1150);
     expect_at(direct, bytes, 300, 1150);
-    close_both();
 }
-END_TEST
 
-START_TEST(a_write_says_when_it_was)
+TEST(a_write_says_when_it_was)
 {
     themis_stat_t before, after;
 
-    open_fresh();
     write_all(direct, "a", 1, 0);
     ck_ok(themis_file_stat(plain, &before));
     usleep(50000);
     write_all(direct, "b", 1, 0);
     ck_ok(themis_file_stat(plain, &after));
     ck_assert_uint_ge(after.modified, before.modified + 30 * THEMIS_NS_PER_MS);
-    close_both();
 }
-END_TEST
 
-START_TEST(memory_that_is_not_there_is_refused)
+TEST(memory_that_is_not_there_is_refused)
 {
     size_t done;
 
-    open_fresh();
     write_all(direct, model, 4096, 0);
     uint64_t before = moved_directly(direct);
     ck_assert_int_eq(themis_read(direct, NULL, 4096, 0, &done), THEMIS_BAD_ADDRESS);
     ck_assert_int_eq(themis_write(direct, (void *)64, 100, 0, &done), THEMIS_BAD_ADDRESS);
     ck_assert_uint_eq(moved_directly(direct), before);
-    close_both();
 }
-END_TEST
 
-START_TEST(requests_end_at_once)
+TEST(requests_end_at_once)
 {
     static char bytes[3 * TEST_STRIPE], found[3 * TEST_STRIPE];
     themis_run_t run = {10, sizeof bytes, sizeof bytes, 1};
@@ -302,7 +291,6 @@ START_TEST(requests_end_at_once)
     themis_list_t list = test_list(bytes, &run, &memory);
     size_t done = 0;
 
-    open_fresh();
     memset(bytes, 'r', sizeof bytes);
     ck_ok(themis_iwrite_list(direct, &list, &request));
     ck_assert_int_eq(themis_request_test(request, &done), THEMIS_OK);
@@ -312,9 +300,7 @@ START_TEST(requests_end_at_once)
     ck_ok(themis_request_wait(request, &done));
     ck_assert(done == sizeof bytes && memcmp(bytes, found, sizeof bytes) == 0);
     ck_assert_uint_eq(moved_directly(direct), 2 * sizeof bytes);
-    close_both();
 }
-END_TEST
 
 static unsigned count_mappings(void)
 {
@@ -328,11 +314,10 @@ static unsigned count_mappings(void)
     return count;
 }
 
-START_TEST(a_child_has_no_access)
+TEST(a_child_has_no_access)
 {
     int status;
 
-    open_fresh();
     unsigned before = count_mappings();
     write_all(direct, model, 4096, 0);
     ck_assert_uint_gt(count_mappings(), before);
@@ -341,9 +326,7 @@ START_TEST(a_child_has_no_access)
         _exit(count_mappings() > before);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    close_both();
 }
-END_TEST
 
 static int last_server_is_named(void)
 {
@@ -352,11 +335,10 @@ static int last_server_is_named(void)
 
 /* The error is that of the messages, and names the server. What comes back is used by handles that are opened then, and
  * by none that was open before. */
-START_TEST(a_server_that_dies_is_named)
+TEST(a_server_that_dies_is_named)
 {
     size_t done;
 
-    open_fresh();
     write_all(direct, model, 3 * TEST_STRIPE, 0);
     test_server_kill(2);
     int failed = 0;
@@ -379,9 +361,7 @@ START_TEST(a_server_that_dies_is_named)
     uint64_t before = moved_directly(direct);
     write_all(direct, model, 3 * TEST_STRIPE, 0);
     ck_assert_uint_eq(moved_directly(direct), before + 3 * TEST_STRIPE);
-    close_both();
 }
-END_TEST
 
 /* --- a server that does as it is told ----------------------------------------------------------------------------- */
 
@@ -442,11 +422,10 @@ static void join_all(region_t *regions)
     }
 }
 
-START_TEST(what_is_taken_back_is_moved_again)
+TEST(what_is_taken_back_is_moved_again)
 {
     region_t regions[THREADS];
 
-    fake_open();
     for (int i = 0; i < THREADS; i++) {
         regions[i] = (region_t){.number = i, .file = direct, .rounds = 4000};
         pthread_create(&regions[i].thread, NULL, use_region, &regions[i]);
@@ -458,9 +437,7 @@ START_TEST(what_is_taken_back_is_moved_again)
     join_all(regions);
     ck_assert_uint_gt(moved_directly(direct), 0);
     ck_assert_uint_gt(fake.maps, 10);
-    fake_close();
 }
-END_TEST
 
 static void *revoke_once(void *arg)
 {
@@ -469,12 +446,11 @@ static void *revoke_once(void *arg)
 }
 
 /* A copy of 1 MiB has several looks in it: the server takes the grant back while it is under way. */
-START_TEST(large_copies_are_done_again)
+TEST(large_copies_are_done_again)
 {
     static unsigned char bytes[FAKE_BYTES];
     pthread_t revoker;
 
-    fake_open();
     for (int round = 0; round < 300; round++) {
         memset(bytes, 1 + round % 200, sizeof bytes);
         pthread_create(&revoker, NULL, revoke_once, NULL);
@@ -483,13 +459,10 @@ START_TEST(large_copies_are_done_again)
         expect_at(round % 2 ? direct : plain, bytes, sizeof bytes, 0);
     }
     ck_assert_uint_gt(moved_directly(direct), 0);
-    fake_close();
 }
-END_TEST
 
-START_TEST(a_refusal_holds_as_long_as_it_says)
+TEST(a_refusal_holds_as_long_as_it_says)
 {
-    fake_open();
     fake.refuse = 200 * THEMIS_NS_PER_MS;
     for (int i = 0; i < 20; i++)
         write_all(direct, model, 100, 0);
@@ -499,13 +472,10 @@ START_TEST(a_refusal_holds_as_long_as_it_says)
     write_all(direct, model, 100, 0);
     ck_assert_uint_eq(fake.maps, 2);
     ck_assert_uint_eq(moved_directly(direct), 100);
-    fake_close();
 }
-END_TEST
 
-START_TEST(never_holds_for_the_connection)
+TEST(never_holds_for_the_connection)
 {
-    fake_open();
     fake.refuse = UINT64_MAX;
     for (int i = 0; i < 20; i++)
         write_all(direct, model, 100, 0);
@@ -518,13 +488,10 @@ START_TEST(never_holds_for_the_connection)
     write_all(direct, model, 100, 0);
     ck_assert_uint_eq(fake.maps, 2);
     ck_assert_uint_eq(moved_directly(direct), 100);
-    fake_close();
 }
-END_TEST
 
-START_TEST(another_connection_begins_anew)
+TEST(another_connection_begins_anew)
 {
-    fake_open();
     write_all(direct, model, FAKE_EXTENT, 0);
     ck_assert_uint_eq(fake.segments, 2);
     fake_disconnect(&fake);
@@ -532,34 +499,26 @@ START_TEST(another_connection_begins_anew)
     expect_at(plain, model, FAKE_EXTENT, 0);
     ck_assert_uint_eq(fake.segments, 4);
     ck_assert_uint_eq(moved_directly(direct), 2 * FAKE_EXTENT);
-    fake_close();
 }
-END_TEST
 
-START_TEST(a_dead_beacon_is_seen)
+TEST(a_dead_beacon_is_seen)
 {
-    fake_open();
     write_all(direct, model, 100, 0);
     fake.beacon->word |= THEMIS_UTIL_DIRECT_DEAD;
     write_all(direct, model, 100, 0);
     expect_at(direct, model, 100, 0);
     ck_assert_uint_eq(moved_directly(direct), 100);
     ck_assert_uint_eq(fake.maps, 1);
-    fake_close();
 }
-END_TEST
 
-START_TEST(untruths_are_noticed)
+TEST(untruths_are_noticed)
 {
-    fake_open();
     fake.lie = 1 + _i;
     write_all(direct, "abc", 3, 5 * FAKE_EXTENT);
     expect_at(direct, "abc", 3, 5 * FAKE_EXTENT);
     ck_assert_uint_eq(moved_directly(direct), 0);
     ck_assert_uint_gt(fake.maps, 0);
-    fake_close();
 }
-END_TEST
 
 /* Holes stay holes when a few bytes are written far from each other; what is read never makes memory. */
 static int is_allocated(unsigned extent)
@@ -570,7 +529,7 @@ static int is_allocated(unsigned extent)
     return allocated;
 }
 
-START_TEST(little_is_allocated)
+TEST(little_is_allocated)
 {
     static char bytes[FAKE_BYTES];
     themis_run_t run = {0, 1, FAKE_BYTES - 1, 2};
@@ -578,7 +537,6 @@ START_TEST(little_is_allocated)
     themis_list_t list = test_list(bytes, &run, &memory);
     size_t done;
 
-    fake_open();
     ck_ok(themis_read(direct, bytes, sizeof bytes, 0, &done));
     ck_assert_int_eq(is_allocated(9), 1); /* by messages, as this server does it */
     pthread_mutex_lock(&fake.lock);
@@ -588,14 +546,11 @@ START_TEST(little_is_allocated)
     ck_assert(is_allocated(2) && !is_allocated(3));
     ck_ok(themis_write_list(direct, &list, &done));
     ck_assert_int_eq(is_allocated(9), 1); /* up to 4 MiB the range is allocated whole */
-    fake_close();
 }
-END_TEST
 
 /* Closed files keep their grants for a while, and the last handle of many gives them back. */
-START_TEST(a_grant_outlives_its_file)
+TEST(a_grant_outlives_its_file)
 {
-    fake_open();
     write_all(direct, model, 100, 0);
     ck_ok(themis_close(direct));
     ck_ok(themis_open(session, "/f", READ_WRITE, 0644, NULL, &direct));
@@ -603,20 +558,18 @@ START_TEST(a_grant_outlives_its_file)
     ck_assert_uint_eq(fake.maps, 1);
     ck_assert_uint_eq(moved_directly(direct), 100);
     ck_assert_uint_eq(fake.unmaps, 0);
-    fake_close();
 }
-END_TEST
 
 static Suite *direct_suite(void)
 {
     Suite *suite = suite_create("direct access");
 
-    test_case(suite, "themisd", 120, start_servers, test_servers_stop,
+    test_case(suite, "themisd", 120, themisd_begin, themisd_end,
               TESTS({both_ways_meet_in_the_same_bytes, 1}, {pages_beside_those_written_are_zeros, 1},
                     {random_accesses_agree_with_a_model, 1}, {a_read_ends_where_the_file_does, 1},
                     {a_write_says_when_it_was, 1}, {memory_that_is_not_there_is_refused, 1}, {requests_end_at_once, 1},
                     {a_child_has_no_access, 1}, {a_server_that_dies_is_named, 1}));
-    test_case(suite, "fake", 120, NULL, NULL,
+    test_case(suite, "fake", 120, fake_open, fake_close,
               TESTS({what_is_taken_back_is_moved_again, 1}, {large_copies_are_done_again, 1},
                     {a_refusal_holds_as_long_as_it_says, 1}, {never_holds_for_the_connection, 1},
                     {another_connection_begins_anew, 1}, {a_dead_beacon_is_seen, 1},

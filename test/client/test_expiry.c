@@ -88,13 +88,12 @@ static void each_operation(int number)
     }
 }
 
-START_TEST(operations_go_on)
+TEST(operations_go_on)
 {
     each_operation(_i);
 }
-END_TEST
 
-START_TEST(a_handle_of_another_rank_goes_on)
+TEST(a_handle_of_another_rank_goes_on)
 {
     char packed[4096];
     size_t length;
@@ -107,9 +106,8 @@ START_TEST(a_handle_of_another_rank_goes_on)
     ck_assert_mem_eq(seen, bytes, sizeof bytes);
     ck_ok(themis_close(other));
 }
-END_TEST
 
-START_TEST(rights_last_until_they_expire)
+TEST(rights_last_until_they_expire)
 {
     ck_ok(themis_chmod(session, "/f", 0400));
     ck_ok(themis_write(file, bytes, sizeof bytes, 0, &done));
@@ -118,9 +116,8 @@ START_TEST(rights_last_until_they_expire)
     ck_ok(themis_chmod(session, "/f", 0600));
     ck_ok(themis_write(file, bytes, sizeof bytes, 0, &done));
 }
-END_TEST
 
-START_TEST(without_the_name_they_are_not_renewed)
+TEST(without_the_name_they_are_not_renewed)
 {
     themis_file_t *other;
 
@@ -134,7 +131,6 @@ START_TEST(without_the_name_they_are_not_renewed)
     ck_ok(themis_close(other));
     ck_ok(themis_unlink(session, "/g"));
 }
-END_TEST
 
 int main(void)
 {

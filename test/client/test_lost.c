@@ -198,7 +198,6 @@ END_TEST
 
 static int remove_object(const char *path, const struct stat *stat, int type, struct FTW *ftw)
 {
-    (void)stat;
     return type == FTW_F && strcmp(path + ftw->base, "STORE") != 0 ? remove(path) : 0;
 }
 

@@ -33,7 +33,7 @@ static themis_run_t random_run(void)
     return run;
 }
 
-START_TEST(runs_keep_every_byte_in_order)
+TEST(runs_keep_every_byte_in_order)
 {
     static uint64_t wanted[MAX_BYTES], got[MAX_BYTES];
     themis_run_t input[20];
@@ -57,9 +57,8 @@ START_TEST(runs_keep_every_byte_in_order)
     }
     themis_util_runs_free(&runs);
 }
-END_TEST
 
-START_TEST(regular_extents_become_one_run)
+TEST(regular_extents_become_one_run)
 {
     themis_util_runs_t runs = {0};
 
@@ -74,7 +73,6 @@ START_TEST(regular_extents_become_one_run)
     ck_assert_uint_eq(runs.run[0].count, 1000);
     themis_util_runs_free(&runs);
 }
-END_TEST
 
 /* --- placement ---------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +99,7 @@ static themis_status_t see(void *arg, uint32_t index, const themis_run_t *run, u
     return THEMIS_OK;
 }
 
-START_TEST(placement_covers_every_byte)
+TEST(placement_covers_every_byte)
 {
     static uint64_t wanted[MAX_BYTES];
     static seen_t seen;
@@ -117,9 +115,8 @@ START_TEST(placement_covers_every_byte)
         ck_assert_mem_eq(seen.bytes, wanted, bytes * sizeof *wanted);
     }
 }
-END_TEST
 
-START_TEST(ends_agree_with_brute_force)
+TEST(ends_agree_with_brute_force)
 {
     for (int round = 0; round < ROUNDS; round++) {
         themis_layout_t layout = {1 + draw(20), 1 + (uint32_t)draw(MAX_OBJECTS), 0};
@@ -137,9 +134,8 @@ START_TEST(ends_agree_with_brute_force)
         ck_assert_uint_eq(largest, size);
     }
 }
-END_TEST
 
-START_TEST(bytes_before_the_end)
+TEST(bytes_before_the_end)
 {
     static uint64_t flat[MAX_BYTES];
     themis_run_t runs[6];
@@ -157,9 +153,8 @@ START_TEST(bytes_before_the_end)
         ck_assert_uint_eq(sum, bytes);
     }
 }
-END_TEST
 
-START_TEST(sums_that_overflow_are_refused)
+TEST(sums_that_overflow_are_refused)
 {
     const themis_run_t bad[] = {{UINT64_MAX, 1, 1, 1},
                                 {INT64_MAX, 1, 1, 1},
@@ -175,7 +170,6 @@ START_TEST(sums_that_overflow_are_refused)
     ck_assert_int_eq(themis_client_striping_bytes(&good, 1, &bytes), THEMIS_OK);
     ck_assert_uint_eq(bytes, 1);
 }
-END_TEST
 
 /* One list for each object, as a request builds it. */
 static themis_status_t collect(void *arg, uint32_t index, const themis_run_t *run, uint64_t position)
@@ -183,7 +177,7 @@ static themis_status_t collect(void *arg, uint32_t index, const themis_run_t *ru
     return themis_util_runs_add_run((themis_util_runs_t *)arg + index, run);
 }
 
-START_TEST(a_vector_stays_small_over_servers)
+TEST(a_vector_stays_small_over_servers)
 {
     themis_layout_t layout = {65536, 1, 0};
     themis_run_t run = {4096, 64, 256, 100000};
@@ -200,11 +194,10 @@ START_TEST(a_vector_stays_small_over_servers)
         }
     }
 }
-END_TEST
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-START_TEST(paths_are_normalised)
+TEST(paths_are_normalised)
 {
     static const char *const pairs[][2] = {{"/", "/"},
                                            {"//", "/"},
@@ -228,9 +221,8 @@ START_TEST(paths_are_normalised)
     ck_assert_int_eq(themis_client_path_normalise("", normal), THEMIS_BAD_NAME);
     ck_assert_int_eq(themis_client_path_normalise(NULL, normal), THEMIS_BAD_NAME);
 }
-END_TEST
 
-START_TEST(long_names_are_refused)
+TEST(long_names_are_refused)
 {
     char normal[THEMIS_PATH_BYTES], path[6000];
 
@@ -249,9 +241,8 @@ START_TEST(long_names_are_refused)
     path[4098] = '\0';
     ck_assert_int_eq(themis_client_path_normalise(path, normal), THEMIS_NAME_TOO_LONG);
 }
-END_TEST
 
-START_TEST(paths_are_cut_and_joined)
+TEST(paths_are_cut_and_joined)
 {
     char directory[THEMIS_PATH_BYTES], path[THEMIS_PATH_BYTES];
     const char *name;
@@ -271,7 +262,6 @@ START_TEST(paths_are_cut_and_joined)
     ck_assert(themis_client_path_is_below("/a", "/"));
     ck_assert(!themis_client_path_is_below("/ab", "/a"));
 }
-END_TEST
 
 int main(void)
 {

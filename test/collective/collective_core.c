@@ -8,7 +8,6 @@
  * Each call has its own random choice of mode, method, placement, number of aggregators, buffer size, stripes, and of
  * blocking or not. Prints one line and returns 1 on the first byte that is wrong.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <mpi.h>

@@ -87,7 +87,7 @@ static int explains(const themis_dfra_site_t *site, const themis_dfra_applicatio
 
 /* ---- the paper ---- */
 
-START_TEST(table_of_applications)
+TEST(table_of_applications)
 {
     const row_t *row = &rows[_i];
     themis_dfra_site_t site = machine();
@@ -102,9 +102,8 @@ START_TEST(table_of_applications)
     ck_assert_uint_eq(d.server[0], row->wanted ? site.defaults : 0);
     themis_dfra_release(&d);
 }
-END_TEST
 
-START_TEST(tests_at_their_limits)
+TEST(tests_at_their_limits)
 {
     themis_dfra_site_t site = machine();
     themis_dfra_application_t a = rows[0].known;
@@ -125,10 +124,9 @@ START_TEST(tests_at_their_limits)
     ck_assert_int_eq(themis_dfra_eligible(&site, &a), THEMIS_DFRA_NEW);
     ck_assert_int_eq(themis_dfra_eligible(&site, NULL), THEMIS_DFRA_NEW);
 }
-END_TEST
 
 /* One job of 256 nodes beside another on server 0. Only two of which neither has a class stay together. */
-START_TEST(interference_of_pairs)
+TEST(interference_of_pairs)
 {
     int own = _i / CLASSES, other = _i % CLASSES;
     themis_dfra_site_t site = machine();
@@ -151,7 +149,6 @@ START_TEST(interference_of_pairs)
     ck_assert_uint_eq(d.server[0], 1);
     themis_dfra_release(&d);
 }
-END_TEST
 
 static themis_dfra_kind_t beside(const themis_dfra_application_t *own, const themis_dfra_application_t *other,
                                  themis_dfra_observation_t now)
@@ -166,7 +163,7 @@ static themis_dfra_kind_t beside(const themis_dfra_application_t *own, const the
     return d.kind;
 }
 
-START_TEST(what_neighbours_do_now)
+TEST(what_neighbours_do_now)
 {
     const themis_dfra_application_t *low = &class_row[ONE], *n_1 = &class_row[N_1];
 
@@ -194,11 +191,10 @@ START_TEST(what_neighbours_do_now)
     /* A new application keeps the default. */
     ck_assert_int_eq(beside(NULL, n_1, (themis_dfra_observation_t){0}), THEMIS_DFRA_DEFAULT);
 }
-END_TEST
 
 /* ---- the pool ---- */
 
-START_TEST(at_most_the_idle_servers)
+TEST(at_most_the_idle_servers)
 {
     themis_dfra_site_t site = machine();
     uint32_t used[240];
@@ -224,9 +220,8 @@ START_TEST(at_most_the_idle_servers)
     explains(&site, &rows[3].known, &d, "of 2 servers needed only 1 are idle");
     themis_dfra_release(&d);
 }
-END_TEST
 
-START_TEST(no_more_than_the_default_is_not_scaled)
+TEST(no_more_than_the_default_is_not_scaled)
 {
     themis_dfra_application_t a = rows[0].known;
     themis_dfra_site_t site = machine();
@@ -249,9 +244,8 @@ START_TEST(no_more_than_the_default_is_not_scaled)
     ck_assert_uint_eq(d.servers, 80);
     themis_dfra_release(&d);
 }
-END_TEST
 
-START_TEST(anomalous_servers_are_left_out)
+TEST(anomalous_servers_are_left_out)
 {
     themis_dfra_site_t site = machine();
     uint8_t anomalous[240] = {[0] = 1, [80] = 1};
@@ -278,9 +272,8 @@ START_TEST(anomalous_servers_are_left_out)
     ck_assert_ptr_null(d.server);
     ck_assert_ptr_nonnull(strstr(error, "every server"));
 }
-END_TEST
 
-START_TEST(servers_of_another_job_are_not_shared)
+TEST(servers_of_another_job_are_not_shared)
 {
     themis_dfra_site_t site = machine();
     uint32_t own = 0;
@@ -292,7 +285,6 @@ START_TEST(servers_of_another_job_are_not_shared)
     ck_assert_uint_eq(d.server[0], 80);
     themis_dfra_release(&d);
 }
-END_TEST
 
 /* ---- slow servers ---- */
 
@@ -324,7 +316,7 @@ static void server_slow(int server, double part)
         sample[server][k] *= part;
 }
 
-START_TEST(slow_servers_are_found)
+TEST(slow_servers_are_found)
 {
     static const double parts[] = {0.07, 0.12, 0.6};
     uint8_t slow[PEERS] = {0};
@@ -336,9 +328,8 @@ START_TEST(slow_servers_are_found)
     for (int i = 0; i < PEERS; i++)
         ck_assert_msg(slow[i] == (i == 8 || i == 28 || i == 48), "server %d: %d", i, slow[i]);
 }
-END_TEST
 
-START_TEST(noise_is_no_anomaly)
+TEST(noise_is_no_anomaly)
 {
     static const double noise[] = {0, 0.02, 0.1, 0.15, 0.2};
     uint8_t slow[PEERS] = {0};
@@ -348,9 +339,8 @@ START_TEST(noise_is_no_anomaly)
     for (int i = 0; i < PEERS; i++)
         ck_assert_msg(!slow[i], "server %d at noise %g", i, noise[_i % 5]);
 }
-END_TEST
 
-START_TEST(slow_servers_heal)
+TEST(slow_servers_heal)
 {
     uint8_t slow[PEERS] = {[3] = 1, [5] = 1, [7] = 1};
 
@@ -372,11 +362,10 @@ START_TEST(slow_servers_heal)
     sample[2][2] = -1;
     ck_assert_int_eq(themis_dfra_find_slow(rates, PEERS, slow), THEMIS_INVALID);
 }
-END_TEST
 
 /* ---- bad input ---- */
 
-START_TEST(values_of_an_application)
+TEST(values_of_an_application)
 {
     static const double bad[] = {NAN, INFINITY, -1, 1e300};
     themis_dfra_application_t a = rows[0].known;
@@ -397,7 +386,6 @@ START_TEST(values_of_an_application)
     a.io_nodes = a.nodes = 0;
     ck_assert_int_eq(themis_dfra_application_check(&a, error, sizeof error), THEMIS_INVALID);
 }
-END_TEST
 
 static void site_refused(themis_dfra_site_t site, const char *words)
 {
@@ -405,7 +393,7 @@ static void site_refused(themis_dfra_site_t site, const char *words)
     ck_assert_msg(strstr(error, words) != NULL, "'%s' has no '%s'", error, words);
 }
 
-START_TEST(values_of_a_site)
+TEST(values_of_a_site)
 {
     themis_dfra_site_t site = machine();
 
@@ -422,9 +410,8 @@ START_TEST(values_of_a_site)
     site = machine(), site.quiet_part = 1.5;
     site_refused(site, "quiet_part");
 }
-END_TEST
 
-START_TEST(jobs_and_pools)
+TEST(jobs_and_pools)
 {
     themis_dfra_site_t site = machine();
     themis_dfra_range_t range[2] = {{5, 4}, {0, UINT32_MAX - 1}};
@@ -447,7 +434,6 @@ START_TEST(jobs_and_pools)
     ck_assert_int_eq(themis_dfra_decide(&site, &pool, &job, &d, error, sizeof error), THEMIS_INVALID);
     ck_assert_ptr_null(d.server);
 }
-END_TEST
 
 int main(void)
 {

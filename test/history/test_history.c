@@ -21,7 +21,7 @@ static double draw(double low, double high)
 
 /* ---- series ---- */
 
-START_TEST(series_is_bounded)
+TEST(series_is_bounded)
 {
     themis_history_series_t series;
     uint64_t total = 0, kept = 0;
@@ -40,9 +40,8 @@ START_TEST(series_is_bounded)
     ck_assert_uint_eq(kept, total);
     themis_history_series_release(&series);
 }
-END_TEST
 
-START_TEST(series_takes_odd_times)
+TEST(series_takes_odd_times)
 {
     const themis_history_sample_t moved = {.read_bytes = UINT64_MAX, .requests = UINT32_MAX};
     themis_history_series_t series;
@@ -62,7 +61,6 @@ START_TEST(series_takes_odd_times)
     ck_assert_uint_le(series.count, 4);
     themis_history_series_release(&series);
 }
-END_TEST
 
 /* ---- phases ---- */
 
@@ -80,7 +78,7 @@ static void move(themis_history_series_t *series, double begin, double end, doub
 
 /* Checkpoints with jitter of their time and noise of their volume, a second's pause within some, and a faint stream
  * between them. */
-START_TEST(periodic_job)
+TEST(periodic_job)
 {
     themis_history_series_t series;
     themis_history_phases_t found;
@@ -116,10 +114,9 @@ START_TEST(periodic_job)
     ck_assert_double_ge(found.confidence, 0.5);
     themis_history_series_release(&series);
 }
-END_TEST
 
 /* Phases at random times, of random volumes. */
-START_TEST(job_without_period)
+TEST(job_without_period)
 {
     themis_history_series_t series;
     themis_history_phases_t found;
@@ -140,9 +137,8 @@ START_TEST(job_without_period)
     free(phase);
     themis_history_series_release(&series);
 }
-END_TEST
 
-START_TEST(job_without_phases)
+TEST(job_without_phases)
 {
     themis_history_series_t series;
     themis_history_phases_t found;
@@ -158,7 +154,6 @@ START_TEST(job_without_phases)
     ck_assert_double_eq(found.confidence, 0);
     themis_history_series_release(&series);
 }
-END_TEST
 
 /* ---- records ---- */
 
@@ -181,7 +176,7 @@ static const themis_history_record_t example = {
     .phases = {4, 10.5, 1e9, 9, 0.75, 3},
 };
 
-START_TEST(record_round_trip)
+TEST(record_round_trip)
 {
     char *text, error[256] = "";
     themis_history_record_t record, small = {.application = "a"};
@@ -205,7 +200,6 @@ START_TEST(record_round_trip)
     small.application[0] = (char)0xff;
     ck_assert_int_eq(themis_history_record_encode(&small, NULL, &text, error, sizeof error), THEMIS_INVALID);
 }
-END_TEST
 
 /* One replacement in a good record, the status, and the field that the error names. */
 static const struct {
@@ -229,7 +223,7 @@ static const struct {
     {"[0,0,0,5", "[0,0,-1,5", THEMIS_PARSE, "\"request_sizes\""},
 };
 
-START_TEST(record_refused)
+TEST(record_refused)
 {
     char *text, error[256] = "", changed[4096];
     themis_history_record_t record;
@@ -243,7 +237,6 @@ START_TEST(record_refused)
     ck_assert_msg(strstr(error, bad[_i].field) != NULL, "%s", error);
     free(text);
 }
-END_TEST
 
 int main(void)
 {

@@ -53,7 +53,7 @@ static void entries_release(themis_history_entry_t *entry, size_t count)
         themis_history_series_release(&entry[i].series);
 }
 
-START_TEST(series_round_trip)
+TEST(series_round_trip)
 {
     themis_history_record_t record = record_of("j", 1e9, 1e9 + 4000), seen;
     themis_history_series_t series = series_of(1e9, 4000, 3, INT64_MAX / 4000), back;
@@ -71,7 +71,6 @@ START_TEST(series_round_trip)
     themis_history_series_release(&series);
     themis_history_series_release(&back);
 }
-END_TEST
 
 static const struct {
     const char *from, *to;
@@ -89,7 +88,7 @@ static const struct {
     {"\"written_bytes\":[", "\"colour\":[", THEMIS_PARSE, "\"series\""},
 };
 
-START_TEST(record_with_series_refused)
+TEST(record_with_series_refused)
 {
     themis_history_record_t record = record_of("j", 1e9, 1e9 + 100);
     themis_history_series_t series = series_of(1e9, 10, 4, 5), back;
@@ -105,9 +104,8 @@ START_TEST(record_with_series_refused)
     free(text);
     themis_history_series_release(&series);
 }
-END_TEST
 
-START_TEST(too_many_samples_are_refused)
+TEST(too_many_samples_are_refused)
 {
     char text[8192] = "", *at = text;
     themis_history_record_t record;
@@ -120,10 +118,9 @@ START_TEST(too_many_samples_are_refused)
                      THEMIS_PARSE);
     ck_assert_ptr_nonnull(strstr(error, "too many"));
 }
-END_TEST
 
 /* Intervals and starts differ: bytes stay where they were in time, and none is lost. */
-START_TEST(series_add_up)
+TEST(series_add_up)
 {
     themis_history_series_t sum, other;
 
@@ -146,10 +143,9 @@ START_TEST(series_add_up)
     themis_history_series_release(&sum);
     themis_history_series_release(&other);
 }
-END_TEST
 
 /* Times that a double cannot tell apart: the sum ends. */
-START_TEST(tiny_intervals_add_up)
+TEST(tiny_intervals_add_up)
 {
     static const double intervals[] = {1e-9, 1e-6, 1e-5, 3e-5, 1e-4, 1};
     themis_history_series_t sum, other;
@@ -167,9 +163,8 @@ START_TEST(tiny_intervals_add_up)
             themis_history_series_release(&other);
         }
 }
-END_TEST
 
-START_TEST(servers_are_added_up)
+TEST(servers_are_added_up)
 {
     themis_history_entry_t entry[4] = {
         {record_of("b", 1000, 1200), series_of(1000, 200, 20, 50), 0, 0},
@@ -200,10 +195,9 @@ START_TEST(servers_are_added_up)
     ck_assert_double_eq(entry[2].record.start, 1501);
     entries_release(entry, count);
 }
-END_TEST
 
 /* Each server has half of every phase, and one of them also writes on its own. */
-START_TEST(phases_are_those_of_the_sum)
+TEST(phases_are_those_of_the_sum)
 {
     themis_history_entry_t entry[2] = {{record_of("b", 1000, 1400), series_of(1000, 400, 20, 500000), 0, 0},
                                        {record_of("b", 1000, 1400), series_of(1000, 400, 20, 500000), 1, 0}};
@@ -217,7 +211,6 @@ START_TEST(phases_are_those_of_the_sum)
     ck_assert(fabs(entry[0].record.phases.volume - 1e6) < 1e4);
     entries_release(entry, count);
 }
-END_TEST
 
 static void on_load(void *arg, themis_history_entry_t *entry)
 {
@@ -226,7 +219,7 @@ static void on_load(void *arg, themis_history_entry_t *entry)
 }
 
 /* Series that are not in memory are asked for where they are needed, and do not stay. */
-START_TEST(series_are_loaded)
+TEST(series_are_loaded)
 {
     themis_history_entry_t entry[3] = {{record_of("b", 1000, 1400), {0}, 0, 500000},
                                        {record_of("b", 1000, 1400), {0}, 1, 700000},
@@ -242,10 +235,9 @@ START_TEST(series_are_loaded)
     ck_assert(fabs(entry[0].record.phases.volume - 1.2e6) < 1e4);
     ck_assert_uint_eq(entry[0].series.count + entry[1].series.count, 0);
 }
-END_TEST
 
 /* A record that was written while the job ran is replaced by later ones of the same server, whatever their order. */
-START_TEST(the_last_copy_counts)
+TEST(the_last_copy_counts)
 {
     themis_history_entry_t entry[3] = {{record_of("b", 1000, 1200), {0}, 0, 0},
                                        {record_of("b", 1000, 1200), {0}, 0, 0},
@@ -261,10 +253,9 @@ START_TEST(the_last_copy_counts)
     ck_assert_int_eq(entry[0].record.interim, 0);
     entries_release(entry, count);
 }
-END_TEST
 
 /* A server was killed and started again in the middle of the job: the job has ended, and both parts count. */
-START_TEST(a_restarted_server_goes_on)
+TEST(a_restarted_server_goes_on)
 {
     themis_history_entry_t entry[2] = {{record_of("b", 1100, 1200), {0}, 0, 0},
                                        {record_of("b", 1000, 1060), {0}, 0, 0}};
@@ -278,7 +269,6 @@ START_TEST(a_restarted_server_goes_on)
     ck_assert_uint_eq(entry[0].record.servers, 1);
     entries_release(entry, count);
 }
-END_TEST
 
 int main(void)
 {

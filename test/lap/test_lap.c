@@ -2,11 +2,9 @@
 /* Assignment: every result is proved optimal by its certificate; small ones also by trying all assignments. */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "test/lib/run.h"
 #include "themis/lap.h"
-#include "util/log.h"
 
 typedef struct problem {
     size_t rows, columns;
@@ -70,7 +68,7 @@ static int64_t brute(const problem_t *p, size_t row, unsigned used)
     return best;
 }
 
-START_TEST(small_equal_brute_force)
+TEST(small_equal_brute_force)
 {
     state = 1;
     for (int round = 0; round < 3000; round++) {
@@ -85,7 +83,6 @@ START_TEST(small_equal_brute_force)
         drop(&p);
     }
 }
-END_TEST
 
 /* Cost shapes; each is a function of row, column and a seed that draw() advances. */
 static int64_t shape_cost(int shape, size_t i, size_t j, size_t rows)
@@ -115,7 +112,7 @@ static int64_t shape_cost(int shape, size_t i, size_t j, size_t rows)
 
 enum { SHAPES = 9 };
 
-START_TEST(shapes_are_optimal)
+TEST(shapes_are_optimal)
 {
     static const size_t sizes[][2] = {{1, 1},   {1, 9},   {7, 7},     {8, 8},     {9, 17},
                                       {33, 64}, {64, 64}, {100, 101}, {200, 200}, {60, 500}};
@@ -130,9 +127,8 @@ START_TEST(shapes_are_optimal)
         drop(&p);
     }
 }
-END_TEST
 
-START_TEST(large_are_optimal)
+TEST(large_are_optimal)
 {
     static const struct {
         size_t rows, columns;
@@ -146,9 +142,8 @@ START_TEST(large_are_optimal)
     solve(&p);
     drop(&p);
 }
-END_TEST
 
-START_TEST(bad_input_is_refused)
+TEST(bad_input_is_refused)
 {
     problem_t p = make(2, 3);
 
@@ -160,9 +155,8 @@ START_TEST(bad_input_is_refused)
     ck_assert_int_eq(themis_lap_i64_solve(2, 3, p.cost, &p.i64), THEMIS_RANGE);
     drop(&p);
 }
-END_TEST
 
-START_TEST(total_beyond_64_bits_is_refused)
+TEST(total_beyond_64_bits_is_refused)
 {
     problem_t p = make(200, 200);
 
@@ -173,11 +167,10 @@ START_TEST(total_beyond_64_bits_is_refused)
     ck_assert_int_eq(p.i64.total, 5);
     drop(&p);
 }
-END_TEST
 
 /* Costs of any accepted size, uniform or only the two extremes; more than 64 rows, so that totals may not fit. A
  * quarter of the costs, whose total always fits, tells whether the total fits and what it is. */
-START_TEST(extreme_costs_are_exact)
+TEST(extreme_costs_are_exact)
 {
     int fitting = 0, beyond = 0;
 
@@ -209,9 +202,8 @@ START_TEST(extreme_costs_are_exact)
     ck_assert_int_gt(fitting, 10);
     ck_assert_int_gt(beyond, 10);
 }
-END_TEST
 
-START_TEST(certificate_finds_every_lie)
+TEST(certificate_finds_every_lie)
 {
     problem_t p = make(20, 30);
     uint32_t other;
@@ -237,7 +229,6 @@ START_TEST(certificate_finds_every_lie)
 #undef LIE
     drop(&p);
 }
-END_TEST
 
 int main(void)
 {

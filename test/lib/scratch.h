@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A directory for a test's files, in $TMPDIR: test/run.sh removes that, also what a test leaves that was killed. One at
  * a time. */
-#ifndef THEMIS_TEST_LIB_SCRATCH_H
-#define THEMIS_TEST_LIB_SCRATCH_H
+#pragma once
 #include <check.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@ static inline void test_scratch_make(void)
 
 static inline int test_scratch_remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
 {
-    (void)stat, (void)type, (void)ftw;
     return remove(path);
 }
 
@@ -28,4 +26,3 @@ static inline void test_scratch_remove(void)
 {
     nftw(test_scratch, test_scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
-#endif

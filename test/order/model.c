@@ -21,11 +21,6 @@ static const unsigned char *shifts(void)
     return table;
 }
 
-static unsigned char value_of(int id, unsigned char shift)
-{
-    return (unsigned char)(1 + (id + shift) % VALUES);
-}
-
 static int id_of(unsigned char value, unsigned char shift)
 {
     int id = value - 1 - shift;
@@ -51,7 +46,7 @@ static void fill(const order_place_t *place, int id, unsigned char *data)
 
         bytes = piece_bytes(place, done);
         for (int64_t i = 0; i < bytes; i++) {
-            data[done + i] = value_of(id, shift[at]);
+            data[done + i] = (unsigned char)(1 + (id + shift[at]) % VALUES);
             at = at + 1 < PERIOD ? at + 1 : 0;
         }
     }

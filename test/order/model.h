@@ -7,8 +7,7 @@
  *
  * The bytes of a write depend on its id and on the place in the file, so that a byte tells who wrote it.
  */
-#ifndef THEMIS_TEST_ORDER_MODEL_H
-#define THEMIS_TEST_ORDER_MODEL_H
+#pragma once
 #include "sequence.h"
 
 typedef enum order_rules {
@@ -60,4 +59,3 @@ void order_model_size(const order_model_t *model, const order_access_t *access, 
  */
 int order_model_allows(const order_model_t *model, const order_access_t *read, const unsigned char *data, int64_t got,
                        char *text, size_t size);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a sequence on a file, and checks what is read. */
-#ifndef THEMIS_TEST_ORDER_PLAY_H
-#define THEMIS_TEST_ORDER_PLAY_H
+#pragma once
 #include <mpi.h>
 #include "model.h"
 
@@ -21,4 +20,3 @@ void order_files_close(order_files_t *files);
  * in `text`. Ends the program where a call fails.
  */
 int order_play(const order_model_t *model, const order_files_t *files, char text[ORDER_TEXT]);
-#endif

@@ -3,8 +3,7 @@
  * A random sequence of accesses to one file, the same on all ranks for the same seed. What every rank does in a step is
  * known to all, so that each can tell what the others may have written when it reads.
  */
-#ifndef THEMIS_TEST_ORDER_SEQUENCE_H
-#define THEMIS_TEST_ORDER_SEQUENCE_H
+#pragma once
 #include <stdint.h>
 #include <stdio.h>
 
@@ -115,4 +114,3 @@ static inline int64_t order_place_end(const order_place_t *place)
 {
     return place->bytes ? order_view_offset(&place->view, place->position + place->bytes - 1) + 1 : 0;
 }
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The evaluation of the PerSched paper: its platform, its applications, its ten sets, and what it publishes of them. */
-#ifndef THEMIS_TEST_PERSCHED_PAPER_H
-#define THEMIS_TEST_PERSCHED_PAPER_H
+#pragma once
 #include "persched/persched.h"
 
 enum { PAPER_SETS = 10, PAPER_APPLICATIONS = 4 };
@@ -52,4 +51,3 @@ static inline themis_persched_parameters_t paper_parameters(int set)
 {
     return (themis_persched_parameters_t){.epsilon = 0.01, .factor = 10, .first_period = paper_set[set].first_period};
 }
-#endif

@@ -66,7 +66,7 @@ static void within(double value, double published, double part, const char *what
 
 /* ---- the paper ---- */
 
-START_TEST(table_4)
+TEST(table_4)
 {
     themis_persched_application_t a[PAPER_APPLICATIONS];
     themis_persched_problem_t problem = paper_problem(_i, a);
@@ -86,11 +86,10 @@ START_TEST(table_4)
     themis_persched_pattern_free(plan);
     themis_persched_pattern_free(fair);
 }
-END_TEST
 
 /* The paper prints the best that any online heuristic reaches, each measure for itself. Its figures are those of
  * heuristics that leave bandwidth unused which does not suffice for a whole application. */
-START_TEST(table_4_online)
+TEST(table_4_online)
 {
     themis_persched_application_t a[PAPER_APPLICATIONS];
     themis_persched_problem_t problem = paper_problem(_i, a);
@@ -111,10 +110,9 @@ START_TEST(table_4_online)
     else
         within(efficiency, paper_set[_i].online_efficiency, 0.03, "online SysEff", _i);
 }
-END_TEST
 
 /* Ten applications in hardly more than the least period: the ninth has room in two parts only, round the end. */
-START_TEST(crowded_period)
+TEST(crowded_period)
 {
     themis_persched_application_t a[PAPER_APPLICATIONS];
     themis_persched_problem_t problem = paper_problem(0, a);
@@ -124,10 +122,9 @@ START_TEST(crowded_period)
     pattern_verify(&problem, pattern);
     themis_persched_pattern_free(pattern);
 }
-END_TEST
 
 /* Figure 7: averages over all sets, relative to factor 100; 10 is enough. */
-START_TEST(factor_converges)
+TEST(factor_converges)
 {
     static const double factor[] = {3, 10, 100};
     double efficiency[3] = {0}, ratio[2] = {0};
@@ -152,10 +149,9 @@ START_TEST(factor_converges)
     ck_assert_double_ge(ratio[0], 0.995);
     ck_assert_double_ge(ratio[1], 0.998);
 }
-END_TEST
 
 /* The authors: a smaller epsilon brings no big improvement. */
-START_TEST(epsilon_converges)
+TEST(epsilon_converges)
 {
     themis_persched_application_t a[PAPER_APPLICATIONS];
     themis_persched_problem_t problem = paper_problem(_i, a);
@@ -170,9 +166,8 @@ START_TEST(epsilon_converges)
     themis_persched_pattern_free(plan);
     themis_persched_pattern_free(finer);
 }
-END_TEST
 
-START_TEST(improved)
+TEST(improved)
 {
     themis_persched_application_t a[PAPER_APPLICATIONS];
     themis_persched_problem_t problem = paper_problem(_i, a);
@@ -195,11 +190,10 @@ START_TEST(improved)
     themis_persched_pattern_free(plan);
     themis_persched_pattern_free(better);
 }
-END_TEST
 
 /* ---- any problem ---- */
 
-START_TEST(random_problems)
+TEST(random_problems)
 {
     themis_persched_application_t a[12];
     themis_persched_problem_t problem;
@@ -223,9 +217,8 @@ START_TEST(random_problems)
     themis_persched_pattern_free(fair);
     themis_persched_pattern_free(better);
 }
-END_TEST
 
-START_TEST(a_single_application_never_waits)
+TEST(a_single_application_never_waits)
 {
     themis_persched_application_t a = {"alone", 100, 50e9, 10, 1, 1};
     themis_persched_problem_t problem = {{10, 1e9, 1e8}, &a, 1};
@@ -238,9 +231,8 @@ START_TEST(a_single_application_never_waits)
     ck_assert_double_eq_tol(plan->lane[0].instance[0].window[0].bandwidth, 1e9, 1);
     themis_persched_pattern_free(plan);
 }
-END_TEST
 
-START_TEST(doubt_reserves_more)
+TEST(doubt_reserves_more)
 {
     themis_persched_application_t a = {"unsure", 100, 50e9, 10, 1, 0.8};
     themis_persched_problem_t problem = {{10, 1e9, 1e8}, &a, 1};
@@ -251,9 +243,8 @@ START_TEST(doubt_reserves_more)
     ck_assert_double_eq_tol(plan->dilation, 160.0 / 150, 1e-9);
     themis_persched_pattern_free(plan);
 }
-END_TEST
 
-START_TEST(a_thousand_in_a_second)
+TEST(a_thousand_in_a_second)
 {
     static themis_persched_application_t a[1000];
     themis_persched_problem_t problem;
@@ -276,11 +267,10 @@ START_TEST(a_thousand_in_a_second)
     (void)seconds;
 #endif
 }
-END_TEST
 
 /* ---- errors ---- */
 
-START_TEST(values_out_of_range)
+TEST(values_out_of_range)
 {
     themis_persched_application_t good = {"a", 10, 1e9, 4, 2, 1}, bad[] = {good, good, good, good, good, good, good};
     themis_persched_problem_t problem = {{8, 1e9, 1e8}, &good, 1};
@@ -309,7 +299,6 @@ START_TEST(values_out_of_range)
     ck_assert_int_eq(themis_persched_fill(&problem, -1, &plan), THEMIS_INVALID);
     themis_persched_pattern_free(NULL);
 }
-END_TEST
 
 /* Each of these changes breaks one rule of the model; the check finds every one of them. */
 static void pattern_break(int how, themis_persched_pattern_t *p, themis_persched_instance_t *instance,
@@ -343,7 +332,7 @@ static void pattern_break(int how, themis_persched_pattern_t *p, themis_persched
     }
 }
 
-START_TEST(check_finds_what_is_broken)
+TEST(check_finds_what_is_broken)
 {
     themis_persched_application_t a[2] = {{"a", 100, 40e9, 10, 2, 1}, {"b", 300, 60e9, 5, 1, 1}};
     themis_persched_problem_t problem = {{25, 1e9, 1e8}, a, 2};
@@ -357,10 +346,9 @@ START_TEST(check_finds_what_is_broken)
     ck_assert_int_eq(themis_persched_check(&problem, plan, error, sizeof error), THEMIS_CORRUPT);
     themis_persched_pattern_free(plan);
 }
-END_TEST
 
 /* A second against a decade would be a billion instances. */
-START_TEST(very_different_applications)
+TEST(very_different_applications)
 {
     themis_persched_application_t a[2] = {{"short", 0.5, 1e8, 10, 1, 1}, {"long", 3e8, 1e12, 10, 1, 1}};
     themis_persched_problem_t problem = {{20, 1e9, 1e8}, a, 2};
@@ -368,10 +356,9 @@ START_TEST(very_different_applications)
 
     ck_assert_int_eq(themis_persched_plan(&problem, &themis_persched_defaults, &plan, NULL), THEMIS_RANGE);
 }
-END_TEST
 
 /* Transfers of a nanosecond in a year cannot be told from none; those of a second can. */
-START_TEST(very_short_transfers)
+TEST(very_short_transfers)
 {
     themis_persched_application_t a[2] = {{"tiny", 3e7, _i ? 1e12 : 1e3, 10, 2, 1}, {"usual", 1e7, 1e12, 10, 1, 1}};
     themis_persched_problem_t problem = {{30, 1e12, 1e11}, a, 2};
@@ -387,10 +374,9 @@ START_TEST(very_short_transfers)
     themis_persched_pattern_free(better);
     themis_persched_pattern_free(plan);
 }
-END_TEST
 
 /* Two patterns that are correct alone, laid over each other, exceed B. */
-START_TEST(check_finds_too_much_at_once)
+TEST(check_finds_too_much_at_once)
 {
     themis_persched_application_t a[2] = {{"a", 100, 100e9, 10, 1, 1}, {"b", 100, 100e9, 10, 1, 1}};
     themis_persched_problem_t wide = {{20, 2e9, 1e8}, a, 2}, narrow = {{20, 1e9, 1e8}, a, 2};
@@ -403,12 +389,11 @@ START_TEST(check_finds_too_much_at_once)
     ck_assert_ptr_nonnull(strstr(error, "together"));
     themis_persched_pattern_free(plan);
 }
-END_TEST
 
 /* ---- online ---- */
 
 /* Without contention nobody waits; with it, the heuristics differ as they should. */
-START_TEST(online_heuristics)
+TEST(online_heuristics)
 {
     themis_persched_application_t a[2] = {{"big", 1000, 100e9, 90, 1, 1}, {"small", 100, 100e9, 10, 2, 1}};
     themis_persched_problem_t problem = {{110, 20e9, 1e8}, a, 2};
@@ -426,9 +411,8 @@ START_TEST(online_heuristics)
     online.instances = 0;
     ck_assert_int_eq(themis_persched_simulate(&problem, &online, &kept), THEMIS_INVALID);
 }
-END_TEST
 
-START_TEST(online_heuristics_do_what_they_are_called)
+TEST(online_heuristics_do_what_they_are_called)
 {
     themis_persched_application_t a[2] = {{"big", 1000, 100e9, 90, 1, 1}, {"small", 100, 100e9, 10, 4, 1}};
     themis_persched_problem_t problem = {{130, 1e9, 1e8}, a, 2};
@@ -444,10 +428,9 @@ START_TEST(online_heuristics_do_what_they_are_called)
         ck_assert_double_ge(outcome[THEMIS_PERSCHED_MAX_EFFICIENCY].efficiency, outcome[h].efficiency * 0.99);
     }
 }
-END_TEST
 
 /* Much computation for little I/O: the end of a transfer is lost in the rounding of the time. */
-START_TEST(online_short_transfers)
+TEST(online_short_transfers)
 {
     themis_persched_application_t a[2] = {{"long", 3600, 13e6, 10, 1, 1}, {"odd", 3599.7, 13e6 / 3, 10, 3, 1}};
     themis_persched_problem_t problem = {{40, 1e9, 1e8}, a, 2};
@@ -459,7 +442,6 @@ START_TEST(online_short_transfers)
     ck_assert_double_le(outcome.end, 201 * 3600.013);
     ck_assert_double_ge(outcome.dilation, 1 - 1e-9);
 }
-END_TEST
 
 int main(void)
 {

@@ -31,6 +31,7 @@ void rig_destroy(rig_t *rig)
     themis_sched_destroy(rig->sched);
     themis_sched_job_table_destroy(rig->table);
     free(rig->jobs);
+    *rig = (rig_t){0};
 }
 
 rig_job_t *rig_add(rig_t *rig, const char *id, uint32_t uid, uint32_t gid, uint32_t nodes, uint64_t bytes, int depth)

@@ -3,8 +3,7 @@
  * A simulated server under a driven clock: workers that take slices from a real scheduler, and jobs that keep a
  * number of requests of one size outstanding. Time passes by events; nothing sleeps.
  */
-#ifndef THEMIS_TEST_SCHED_RIG_H
-#define THEMIS_TEST_SCHED_RIG_H
+#pragma once
 #include "sched/sched.h"
 
 #define KIB UINT64_C(1024)
@@ -56,6 +55,7 @@ struct rig {
 themis_sched_options_t rig_options(const char *policy, const char *draw);
 /* Policy, draw and the rest of the options as in themis_sched_options_t; `count` jobs may be added. */
 void rig_create(rig_t *rig, const themis_sched_options_t *options, int workers, int count);
+/* Leaves zeros, of which there is nothing to destroy. */
 void rig_destroy(rig_t *rig);
 /* Adds a job; requests of `bytes` with `depth` outstanding. */
 rig_job_t *rig_add(rig_t *rig, const char *id, uint32_t uid, uint32_t gid, uint32_t nodes, uint64_t bytes, int depth);
@@ -68,4 +68,3 @@ void rig_reset(rig_t *rig);
 double rig_part(const rig_t *rig, const rig_job_t *job);
 /* Fails the test unless that is `expected`, within the relative `tolerance`. */
 void rig_expect_part(const rig_t *rig, const rig_job_t *job, double expected, double tolerance);
-#endif

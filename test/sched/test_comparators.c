@@ -5,10 +5,17 @@
 #include "test/lib/run.h"
 #include "test/sched/rig.h"
 
-START_TEST(gift_gives_by_pending_requests_and_makes_newcomers_wait)
+/* Each test creates it; it ends with the test. */
+static rig_t rig;
+
+static void end_rig(void)
+{
+    rig_destroy(&rig);
+}
+
+TEST(gift_gives_by_pending_requests_and_makes_newcomers_wait)
 {
     themis_sched_options_t chosen = rig_options("gift", "stride");
-    rig_t rig;
 
     chosen.bandwidth = 400000000;
     rig_create(&rig, &chosen, 1, 2);
@@ -25,18 +32,15 @@ START_TEST(gift_gives_by_pending_requests_and_makes_newcomers_wait)
     rig_reset(&rig);
     rig_run_seconds(&rig, 0.3); /* what a does not use is lost until the next poll */
     ck_assert_double_lt((double)(a->moved + b->moved), 0.75 * 0.3 * 400e6);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* Comparators know no slices: a request that has begun is served to its end. */
-START_TEST(comparators_serve_whole_requests)
+TEST(comparators_serve_whole_requests)
 {
     static const char *const policies[] = {"gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i], "stride");
     themis_sched_item_t items[8] = {{.bytes = 0}}, *last = NULL;
     uint64_t slice, wake, left = 8 * 4 * MIB;
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 2);
     rig_job_t *jobs[] = {rig_add(&rig, "a", 1, 1, 1, MIB, 1), rig_add(&rig, "b", 2, 1, 1, MIB, 1)};
@@ -57,15 +61,12 @@ START_TEST(comparators_serve_whole_requests)
         }
         rig.now += 1000000;
     }
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* A rule's rate is spare once its bucket is full, not in each pause between two requests. */
-START_TEST(tbf_gives_no_token_twice)
+TEST(tbf_gives_no_token_twice)
 {
     themis_sched_options_t chosen = rig_options("tbf", "stride");
-    rig_t rig;
 
     chosen.tbf_rate = 10;
     rig_create(&rig, &chosen, 1, 2);
@@ -75,14 +76,11 @@ START_TEST(tbf_gives_no_token_twice)
     rig_reset(&rig);
     rig_run_seconds(&rig, 10);
     ck_assert_double_eq_tol((double)(rig.jobs[0].moved + rig.jobs[1].moved) / (4 * MIB), 200, 2);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
+TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
 {
     themis_sched_options_t chosen = rig_options("tbf", "stride");
-    rig_t rig;
 
     chosen.tbf_rate = 100;
     rig_create(&rig, &chosen, 1, 3);
@@ -99,9 +97,7 @@ START_TEST(tbf_keeps_to_its_rate_and_shares_what_is_spare)
     rig_run_seconds(&rig, 10);
     ck_assert_double_eq_tol((double)a->moved / (double)MIB, 1000, 10);
     ck_assert_double_eq_tol((double)b->moved / (double)MIB, 1000, 10);
-    rig_destroy(&rig);
 }
-END_TEST
 
 typedef struct score {
     double sustained; /* bytes/s of both jobs */
@@ -116,7 +112,6 @@ static score_t play(const char *policy, const char *draw, uint64_t seed)
     themis_sched_options_t chosen = rig_options(policy, draw);
     enum { SECONDS = 20 };
     double sum = 0, squares = 0, errors = 0, all = 0;
-    rig_t rig;
 
     chosen.bandwidth = 80 * MIB;
     chosen.quantum = 256 * KIB;
@@ -146,7 +141,7 @@ static score_t play(const char *policy, const char *draw, uint64_t seed)
     return (score_t){all / SECONDS, sqrt(fmax(0, squares / SECONDS - mean * mean)), sqrt(errors / (10 * SECONDS))};
 }
 
-START_TEST(stride_wastes_nothing_and_is_even)
+TEST(stride_wastes_nothing_and_is_even)
 {
     uint64_t seed = (uint64_t)_i + 1;
     score_t stride = play("job-fair", "stride", seed), statistical = play("job-fair", "statistical", seed);
@@ -159,13 +154,12 @@ START_TEST(stride_wastes_nothing_and_is_even)
     ck_assert_double_le(stride.deviation, 0.8 * tbf.deviation);
     ck_assert_double_le(stride.error, statistical.error / 3);
 }
-END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("comparators");
 
-    test_case(suite, "all", 60, NULL, NULL,
+    test_case(suite, "all", 60, NULL, end_rig,
               TESTS({gift_gives_by_pending_requests_and_makes_newcomers_wait, 1}, {comparators_serve_whole_requests, 2},
                     {tbf_gives_no_token_twice, 1}, {tbf_keeps_to_its_rate_and_shares_what_is_spare, 1},
                     {stride_wastes_nothing_and_is_even, 10}));

@@ -32,7 +32,7 @@ static uint64_t serve(themis_sched_control_queue_t *queue, uint64_t *now, uint64
 }
 
 /* A storm of requests gets exactly the budget. */
-START_TEST(a_storm_has_a_twentieth)
+TEST(a_storm_has_a_twentieth)
 {
     const uint64_t services[] = {1000, 50000, 3000000};
     uint64_t service = services[_i], now = 7 * THEMIS_NS_PER_S, end = now + 10 * THEMIS_NS_PER_S;
@@ -51,10 +51,9 @@ START_TEST(a_storm_has_a_twentieth)
         ck_assert_uint_eq(service, 1000); /* 20 ms in all: less than may be used at once */
     }
 }
-END_TEST
 
 /* After a pause no more than the burst may be used at once. */
-START_TEST(nothing_more_is_saved_up)
+TEST(nothing_more_is_saved_up)
 {
     uint64_t service = 100000, now = 3600 * THEMIS_NS_PER_S;
     themis_sched_control_queue_t queue = {0};
@@ -71,10 +70,9 @@ START_TEST(nothing_more_is_saved_up)
         ck_assert_ptr_null(queue.turns);
     }
 }
-END_TEST
 
 /* A job with one request waits for one request of each job with many. */
-START_TEST(jobs_take_turns)
+TEST(jobs_take_turns)
 {
     enum { STORMS = 5, EACH = 1000 };
     uint64_t service = 1000000, now = THEMIS_NS_PER_S, wake = UINT64_MAX, end = now + THEMIS_NS_PER_S;
@@ -98,9 +96,8 @@ START_TEST(jobs_take_turns)
     ck_assert_int_le(before, STORMS + 1);
     ck_assert_uint_le(now - end, (STORMS + 1) * THEMIS_SCHED_CONTROL_DIVISOR * service + service);
 }
-END_TEST
 
-START_TEST(one_is_served_at_a_time_and_in_order)
+TEST(one_is_served_at_a_time_and_in_order)
 {
     uint64_t now = THEMIS_NS_PER_S, wake = UINT64_MAX;
     themis_sched_control_queue_t queue = {0};
@@ -116,9 +113,8 @@ START_TEST(one_is_served_at_a_time_and_in_order)
     themis_sched_control_queue_done(&queue, 1000, now);
     ck_assert_uint_eq(queue.queued, 1);
 }
-END_TEST
 
-START_TEST(what_is_removed_is_not_served)
+TEST(what_is_removed_is_not_served)
 {
     uint64_t now = THEMIS_NS_PER_S, wake = UINT64_MAX;
     themis_sched_control_queue_t queue = {0};
@@ -135,7 +131,6 @@ START_TEST(what_is_removed_is_not_served)
     ck_assert_ptr_null(themis_sched_control_queue_next(&queue, now, &wake));
     ck_assert_uint_eq(queue.queued, 0);
 }
-END_TEST
 
 int main(void)
 {

@@ -53,7 +53,7 @@ static void change(themis_sched_heap_t *heap, model_t *model)
     }
 }
 
-START_TEST(the_least_comes_first)
+TEST(the_least_comes_first)
 {
     themis_sched_heap_t heap = {0};
     model_t model = {.in = {0}};
@@ -65,10 +65,9 @@ START_TEST(the_least_comes_first)
     }
     themis_sched_heap_release(&heap);
 }
-END_TEST
 
 /* Among equal keys not the one that was set last, so that equals take turns. */
-START_TEST(equals_take_turns)
+TEST(equals_take_turns)
 {
     themis_sched_heap_t heap = {0};
     int served[8] = {0};
@@ -83,7 +82,6 @@ START_TEST(equals_take_turns)
     }
     themis_sched_heap_release(&heap);
 }
-END_TEST
 
 int main(void)
 {

@@ -24,7 +24,7 @@ static void count_and_remove(void *arg, themis_sched_job_t *job)
     themis_sched_job_table_remove(arg, job);
 }
 
-START_TEST(a_job_is_id_and_user)
+TEST(a_job_is_id_and_user)
 {
     themis_sched_job_table_t *table;
     int fresh;
@@ -46,9 +46,8 @@ START_TEST(a_job_is_id_and_user)
     ck_assert_ptr_null(themis_sched_job_table_find(table, "18", 1000));
     themis_sched_job_table_destroy(table);
 }
-END_TEST
 
-START_TEST(silent_and_abandoned_jobs_expire)
+TEST(silent_and_abandoned_jobs_expire)
 {
     themis_sched_job_table_t *table;
     int fresh;
@@ -76,9 +75,8 @@ START_TEST(silent_and_abandoned_jobs_expire)
     ck_assert_int_eq(draining->active, 1);
     themis_sched_job_table_destroy(table);
 }
-END_TEST
 
-START_TEST(histograms_count_by_powers_of_two)
+TEST(histograms_count_by_powers_of_two)
 {
     themis_sched_histogram_t histogram = {0};
 
@@ -94,7 +92,6 @@ START_TEST(histograms_count_by_powers_of_two)
     ck_assert_uint_eq(themis_sched_histogram_quantile(&histogram, 0.4), 4);
     ck_assert_uint_eq(themis_sched_histogram_quantile(&histogram, 0.8), 8);
 }
-END_TEST
 
 int main(void)
 {

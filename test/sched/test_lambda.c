@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "sched/lambda.h"
 #include "test/lib/run.h"
 
@@ -53,7 +52,7 @@ static void paper_example(themis_sched_lambda_t *lambda, uint64_t now)
     add(lambda, 1, 3, 8, THEMIS_SCHED_LAMBDA_ALL);
 }
 
-START_TEST(sixteen_eight_eight)
+TEST(sixteen_eight_eight)
 {
     themis_sched_policy_t policy = parsed("size-fair");
     themis_sched_lambda_t *lambda;
@@ -68,9 +67,8 @@ START_TEST(sixteen_eight_eight)
     ck_assert_int_eq(themis_sched_lambda_allocate(lambda, &policy), THEMIS_INVALID);
     themis_sched_lambda_destroy(lambda);
 }
-END_TEST
 
-START_TEST(a_job_with_little_demand_leaves_the_rest)
+TEST(a_job_with_little_demand_leaves_the_rest)
 {
     themis_sched_policy_t policy = parsed("job-fair");
     themis_sched_lambda_t *lambda;
@@ -88,7 +86,6 @@ START_TEST(a_job_with_little_demand_leaves_the_rest)
     ck_assert_double_eq_tol(part(lambda, 2, 2000, 2), 0.5, 2e-3);
     themis_sched_lambda_destroy(lambda);
 }
-END_TEST
 
 typedef struct system {
     uint32_t servers;
@@ -162,7 +159,7 @@ static void check_fairness(const system_t *system)
     }
 }
 
-START_TEST(random_systems_are_max_min_fair)
+TEST(random_systems_are_max_min_fair)
 {
     themis_sched_policy_t policy = parsed("size-fair");
 
@@ -178,9 +175,8 @@ START_TEST(random_systems_are_max_min_fair)
         themis_sched_lambda_destroy(lambda);
     }
 }
-END_TEST
 
-START_TEST(servers_and_jobs_come_and_go)
+TEST(servers_and_jobs_come_and_go)
 {
     themis_sched_policy_t policy = parsed("size-fair");
     themis_sched_lambda_allocation_t allocation;
@@ -208,7 +204,6 @@ START_TEST(servers_and_jobs_come_and_go)
     ck_assert_double_eq(part(lambda, 3, 1000000, 3), 0);
     themis_sched_lambda_destroy(lambda);
 }
-END_TEST
 
 int main(void)
 {

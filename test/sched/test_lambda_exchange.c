@@ -96,7 +96,7 @@ static double part(const pair_t *pair, int k, int s)
 
 static const uint64_t intervals[] = {10000000, 50000000, 200000000, 500000000};
 
-START_TEST(global_shares_by_the_second_interval)
+TEST(global_shares_by_the_second_interval)
 {
     uint64_t interval = intervals[_i];
     pair_t pair;
@@ -116,9 +116,8 @@ START_TEST(global_shares_by_the_second_interval)
     ck_assert_double_eq_tol(part(&pair, 1, 1), 0.25, 0.05 * 0.25);
     pair_destroy(&pair);
 }
-END_TEST
 
-START_TEST(a_lost_server_returns_the_others_to_local_shares)
+TEST(a_lost_server_returns_the_others_to_local_shares)
 {
     pair_t pair;
 
@@ -138,10 +137,9 @@ START_TEST(a_lost_server_returns_the_others_to_local_shares)
     ck_assert_double_eq_tol(rig_part(&pair.rig[0], pair.jobs[0][0]), 2 / 3., 0.01);
     pair_destroy(&pair);
 }
-END_TEST
 
 /* A job that stops on one server gets more on the other. */
-START_TEST(demand_moves_the_allocation)
+TEST(demand_moves_the_allocation)
 {
     pair_t pair;
 
@@ -162,7 +160,6 @@ START_TEST(demand_moves_the_allocation)
     ck_assert_double_eq_tol(rig_part(&pair.rig[1], pair.jobs[1][1]), 1, 1e-9);
     pair_destroy(&pair);
 }
-END_TEST
 
 enum { ROWS = 10000, ID = 200 };
 
@@ -235,7 +232,7 @@ static uint32_t rows_of_server_1(const large_t *large)
     return rows;
 }
 
-START_TEST(a_large_table_comes_in_parts)
+TEST(a_large_table_comes_in_parts)
 {
     large_t large;
 
@@ -251,10 +248,9 @@ START_TEST(a_large_table_comes_in_parts)
     ck_assert_uint_eq(rows_of_server_1(&large), 0); /* outdated */
     destroy_large(&large);
 }
-END_TEST
 
 /* Until a table is complete, the previous one is in force; and if it never is, until the next complete one. */
-START_TEST(a_table_counts_when_it_is_complete)
+TEST(a_table_counts_when_it_is_complete)
 {
     themis_proto_table_t first, second, last;
     large_t large;
@@ -294,9 +290,8 @@ START_TEST(a_table_counts_when_it_is_complete)
     send_parts(&large, 1); /* and it is freed with the rest */
     destroy_large(&large);
 }
-END_TEST
 
-START_TEST(policies_without_shares_have_no_allocation)
+TEST(policies_without_shares_have_no_allocation)
 {
     pair_t pair;
 
@@ -307,9 +302,8 @@ START_TEST(policies_without_shares_have_no_allocation)
     ck_assert_uint_eq(themis_sched_lambda_exchange_known(pair.exchange[0]), 2);
     pair_destroy(&pair);
 }
-END_TEST
 
-START_TEST(another_policy_of_a_server_is_seen)
+TEST(another_policy_of_a_server_is_seen)
 {
     themis_sched_lambda_exchange_other_t other;
     char error[256];
@@ -336,7 +330,6 @@ START_TEST(another_policy_of_a_server_is_seen)
         0); /* it is silent */
     pair_destroy(&pair);
 }
-END_TEST
 
 int main(void)
 {

@@ -18,7 +18,7 @@ static themis_sched_policy_t parsed(const char *text)
     return policy;
 }
 
-START_TEST(good_policies_are_understood)
+TEST(good_policies_are_understood)
 {
     ck_assert_uint_eq(parsed("fifo").levels, 0);
     static const char *const singles[] = {"job-fair", "size-fair", "priority-fair"};
@@ -40,9 +40,8 @@ START_TEST(good_policies_are_understood)
     ck_assert_uint_eq(periodic.levels, 2);
     ck_assert_int_eq(periodic.level[1], THEMIS_SCHED_LEVEL_SIZE);
 }
-END_TEST
 
-START_TEST(comparators_are_part_of_the_build_or_named_as_missing)
+TEST(comparators_are_part_of_the_build_or_named_as_missing)
 {
     static const char *const comparators[] = {"gift", "tbf"};
     themis_sched_policy_t policy = {.levels = 99};
@@ -55,9 +54,8 @@ START_TEST(comparators_are_part_of_the_build_or_named_as_missing)
         ck_assert_msg(strstr(error, comparators[_i]) != NULL && strstr(error, "--disable-comparators") != NULL, "%s",
                       error);
 }
-END_TEST
 
-START_TEST(faults_are_told_with_their_position)
+TEST(faults_are_told_with_their_position)
 {
     static const struct {
         const char *text, *position;
@@ -90,7 +88,6 @@ START_TEST(faults_are_told_with_their_position)
     lengthy[sizeof lengthy - 1] = '\0';
     ck_assert_int_eq(themis_sched_policy_parse(lengthy, &policy, error, sizeof error), THEMIS_PARSE);
 }
-END_TEST
 
 enum { MAX_JOBS = 40 };
 
@@ -174,7 +171,7 @@ static void naive_shares(const themis_sched_policy_t *policy, const themis_sched
     memcpy(shares, product, sizeof product);
 }
 
-START_TEST(shares_are_the_product_of_the_matrices)
+TEST(shares_are_the_product_of_the_matrices)
 {
     static const char *const policies[] = {"job-fair",
                                            "size-fair",
@@ -219,9 +216,8 @@ START_TEST(shares_are_the_product_of_the_matrices)
     }
     themis_sched_policy_tree_release(&tree);
 }
-END_TEST
 
-START_TEST(figure_11_of_the_paper)
+TEST(figure_11_of_the_paper)
 {
     /* Two groups, four users, eight jobs. */
     themis_sched_job_identity_t all[8] = {
@@ -251,7 +247,6 @@ START_TEST(figure_11_of_the_paper)
     free(text);
     themis_sched_policy_tree_release(&tree);
 }
-END_TEST
 
 int main(void)
 {

@@ -10,6 +10,23 @@
 #include "test/sched/rig.h"
 #include "util/clock.h"
 
+/* Each test creates it; it ends with the test. */
+static rig_t rig;
+
+static void end_rig(void)
+{
+    rig_destroy(&rig);
+}
+
+/* The id of a job, until the next call. */
+static const char *number(int job)
+{
+    static char text[16];
+
+    snprintf(text, sizeof text, "%d", job);
+    return text;
+}
+
 /* Tests over several policies name the comparators gift and tbf last. */
 enum { COMPARATORS = THEMIS_COMPARATORS ? 2 : 0 };
 
@@ -17,10 +34,9 @@ static const char *const draws[] = {"stride", "statistical"};
 /* 10 s are 10,000 slices: three standard deviations of a part of one fifth are 6 %. */
 static const double tolerance[] = {0.005, 0.06};
 
-START_TEST(each_job_has_its_share)
+TEST(each_job_has_its_share)
 {
     themis_sched_options_t chosen = rig_options("size-fair", draws[_i]);
-    rig_t rig;
 
     rig_create(&rig, &chosen, 2, 3);
     rig_job_t *a = rig_add(&rig, "a", 1, 1, 4, 10 * MIB, 8), *b = rig_add(&rig, "b", 2, 1, 1, 10 * MIB, 8);
@@ -34,36 +50,27 @@ START_TEST(each_job_has_its_share)
     rig_expect_part(&rig, c, 0.5, tolerance[_i]);
     rig_expect_part(&rig, b, 0.1, 2 * tolerance[_i]);
     ck_assert_double_eq_tol(themis_sched_share(rig.sched, a->job), 0.4, 1e-12);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(composite_policies_reach_every_leaf)
+TEST(composite_policies_reach_every_leaf)
 {
     static const uint32_t gid[] = {1, 2, 2, 2, 2, 2, 2, 2}, uid[] = {1, 2, 2, 2, 3, 3, 4, 4},
                           nodes[] = {1, 2, 3, 2, 3, 2, 1, 2};
     static const double expected[] = {1 / 2., 1 / 21., 1 / 14., 1 / 21., 1 / 10., 1 / 15., 1 / 18., 1 / 9.};
     themis_sched_options_t chosen = rig_options("group-then-user-then-size-fair", draws[_i]);
-    rig_t rig;
 
     rig_create(&rig, &chosen, 4, 8);
-    for (int i = 0; i < 8; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%d", i + 1);
-        rig_add(&rig, id, uid[i], gid[i], nodes[i], 10000000, 4);
-    }
+    for (int i = 0; i < 8; i++)
+        rig_add(&rig, number(i + 1), uid[i], gid[i], nodes[i], 10000000, 4);
     rig_run_seconds(&rig, 10);
     for (int i = 0; i < 8; i++)
         rig_expect_part(&rig, &rig.jobs[i], expected[i], _i == 0 ? 0.01 : 0.12);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* Bytes count, not requests: sizes and queue depths apart by a factor of thousands. */
-START_TEST(mixed_sizes_share_bytes)
+TEST(mixed_sizes_share_bytes)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 2);
     rig_job_t *small = rig_add(&rig, "small", 1, 1, 1, 4 * KIB, 64);
@@ -76,15 +83,12 @@ START_TEST(mixed_sizes_share_bytes)
     rig_add(&rig, "shallow", 2, 1, 1, MIB, 2);
     rig_run_seconds(&rig, 10);
     rig_expect_part(&rig, deep, 0.5, _i == 0 ? 0.005 : 0.05);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* A client with one request at a time and a short pause between still gets its share of stride. */
-START_TEST(short_pauses_cost_nothing)
+TEST(short_pauses_cost_nothing)
 {
     themis_sched_options_t chosen = rig_options("size-fair", "stride");
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 2);
     rig_job_t *single = rig_add(&rig, "single", 1, 1, 4, 10 * MIB, 1);
@@ -92,16 +96,13 @@ START_TEST(short_pauses_cost_nothing)
     rig_add(&rig, "many", 2, 1, 1, 10 * MIB, 32);
     rig_run_seconds(&rig, 10);
     rig_expect_part(&rig, single, 0.8, 0.01);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* Two clients with one request each, which think after it: while one thinks the other is served, by slices in turn. */
-START_TEST(lone_requests_do_not_end_together)
+TEST(lone_requests_do_not_end_together)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
     double sum = 0, squares = 0;
-    rig_t rig;
 
     chosen.bandwidth = 80 * MIB;
     chosen.seed = (uint64_t)_i + 1;
@@ -122,22 +123,17 @@ START_TEST(lone_requests_do_not_end_together)
     ck_assert_double_ge(moved, 0.98 * 800 * (double)MIB);
     ck_assert_double_eq_tol(sum / 100, 0.5, 0.01);
     ck_assert_double_le(sqrt(squares / 100), 0.1);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(nothing_is_idle_while_a_request_waits)
+TEST(nothing_is_idle_while_a_request_waits)
 {
     themis_sched_options_t chosen = rig_options("user-then-size-fair", draws[_i]);
-    rig_t rig;
 
     chosen.seed = 3;
     srand(5);
     rig_create(&rig, &chosen, 3, 20);
     for (int i = 0; i < 20; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%d", i);
-        rig_job_t *job = rig_add(&rig, id, (uint32_t)rand() % 4, 1, 1 + (uint32_t)rand() % 8,
+        rig_job_t *job = rig_add(&rig, number(i), (uint32_t)rand() % 4, 1, 1 + (uint32_t)rand() % 8,
                                  rand() % 3 == 0 ? 0 : 1 + (uint64_t)rand() % (4 * MIB), 1 + rand() % 8);
         job->think = (uint64_t)rand() % 20000000;
         job->start = rig.now + (uint64_t)rand() % 1000000000;
@@ -147,25 +143,20 @@ START_TEST(nothing_is_idle_while_a_request_waits)
     ck_assert_uint_eq(rig.idle_while_queued, 0);
     for (int i = 0; i < 20; i++)
         ck_assert_uint_gt(rig.jobs[i].job->requests, 0);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* The bound that sched.h states, with jobs that pause and come back, many sizes and several workers. */
-START_TEST(starvation_is_bounded)
+TEST(starvation_is_bounded)
 {
     themis_sched_options_t chosen = rig_options("size-fair", "stride");
     enum { JOBS = 24, WORKERS = 4 };
     int single = _i % 2; /* some jobs have one request at a time */
-    rig_t rig;
 
     srand((unsigned)_i + 1);
     rig_create(&rig, &chosen, WORKERS, JOBS);
     for (int i = 0; i < JOBS; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%d", i);
         rig_job_t *job =
-            rig_add(&rig, id, 1, 1, 1 + (uint32_t)(i == 0 ? 0 : rand() % 16), 1 + (uint64_t)rand() % (4 * MIB),
+            rig_add(&rig, number(i), 1, 1, 1 + (uint32_t)(i == 0 ? 0 : rand() % 16), 1 + (uint64_t)rand() % (4 * MIB),
                     single && i % 2 == 0 ? 1 : WORKERS + 2 + rand() % 16);
         if (i % 3 == 1 && single)
             job->think = (uint64_t)rand() % 60000000;
@@ -183,15 +174,12 @@ START_TEST(starvation_is_bounded)
                       i, share, (double)rig.jobs[i].longest / 1e6, bound / 1e6);
         ck_assert_uint_gt(rig.jobs[i].moved, 0);
     }
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* Metadata operations of 200 us are charged 200 KB each: half of the time at most. */
-START_TEST(metadata_is_charged_by_time)
+TEST(metadata_is_charged_by_time)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 2);
     rig.metadata_time = 200000;
@@ -201,33 +189,30 @@ START_TEST(metadata_is_charged_by_time)
     ck_assert_double_eq_tol(time, 0.5, _i == 0 ? 0.01 : 0.03);
     ck_assert_double_eq_tol((double)data->moved / (5e9 * rig.speed), 0.5, _i == 0 ? 0.01 : 0.03);
     ck_assert_uint_eq(storm->job->metadata, storm->job->requests);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* Serves the next metadata operation for 20 us; returns its job. */
-static const rig_job_t *serve_metadata(rig_t *rig)
+static const rig_job_t *serve_metadata(void)
 {
     uint64_t wake;
-    themis_sched_item_t *item = themis_sched_next_metadata(rig->sched, rig->now, &wake);
+    themis_sched_item_t *item = themis_sched_next_metadata(rig.sched, rig.now, &wake);
 
     if (item == NULL)
         return NULL;
-    rig->now += 20000;
-    themis_sched_done(rig->sched, item, 0, 20000, rig->now);
-    for (int i = 0; i < rig->count; i++)
-        if (rig->jobs[i].job == item->job)
-            return &rig->jobs[i];
+    rig.now += 20000;
+    themis_sched_done(rig.sched, item, 0, 20000, rig.now);
+    for (int i = 0; i < rig.count; i++)
+        if (rig.jobs[i].job == item->job)
+            return &rig.jobs[i];
     return NULL;
 }
 
 /* While no bytes can be moved, metadata operations at the head of a queue are served, jobs in turn, and charged. */
-START_TEST(metadata_goes_on_without_the_data)
+TEST(metadata_goes_on_without_the_data)
 {
     static const char *const policies[] = {"job-fair", "job-fair", "fifo", "gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i], draws[_i == 1]);
     themis_sched_item_t items[8] = {{.bytes = 0}};
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 4);
     rig_job_t *data = rig_add(&rig, "data", 1, 1, 1, MIB, 1), *a = rig_add(&rig, "a", 2, 1, 1, 0, 1),
@@ -237,26 +222,23 @@ START_TEST(metadata_goes_on_without_the_data)
     for (int i = 0; i < 8; i++)
         themis_sched_enqueue(rig.sched, order[i]->job, &items[i], rig.now);
     themis_sched_hold(rig.sched, held->job, 1, rig.now);
-    ck_assert_ptr_eq(serve_metadata(&rig), a);
-    ck_assert_ptr_eq(serve_metadata(&rig), b);
-    ck_assert_ptr_eq(serve_metadata(&rig), a);
+    ck_assert_ptr_eq(serve_metadata(), a);
+    ck_assert_ptr_eq(serve_metadata(), b);
+    ck_assert_ptr_eq(serve_metadata(), a);
     themis_sched_cancel(rig.sched, &items[6], rig.now);
-    ck_assert_ptr_eq(serve_metadata(&rig), a);
-    ck_assert_ptr_null(serve_metadata(&rig)); /* that of `data` is queued after bytes, and another job is held */
+    ck_assert_ptr_eq(serve_metadata(), a);
+    ck_assert_ptr_null(serve_metadata()); /* that of `data` is queued after bytes, and another job is held */
     themis_sched_hold(rig.sched, held->job, 0, rig.now);
-    ck_assert_ptr_eq(serve_metadata(&rig), held);
+    ck_assert_ptr_eq(serve_metadata(), held);
     ck_assert_uint_eq(a->job->metadata, 3);
     ck_assert_uint_gt(a->job->cost, b->job->cost);
     ck_assert_uint_gt(b->job->cost, 0);
     ck_assert_uint_eq(themis_sched_queued(rig.sched), 2);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(tiny_requests_are_charged_by_time)
+TEST(tiny_requests_are_charged_by_time)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
-    rig_t rig;
 
     chosen.bandwidth = 500000000;
     rig_create(&rig, &chosen, 1, 2);
@@ -266,17 +248,14 @@ START_TEST(tiny_requests_are_charged_by_time)
     rig_run_seconds(&rig, 1);
     ck_assert_uint_gt(tiny->job->requests, 1000);
     ck_assert_double_eq_tol((double)tiny->job->cost / (double)tiny->job->requests, 1000, 1);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* Requests survive every change of policy and draw. */
-START_TEST(policies_change_without_loss)
+TEST(policies_change_without_loss)
 {
     static const char *const policies[] = {"fifo", "size-fair", "user-then-size-fair", "job-fair", "tbf", "gift"};
     themis_sched_options_t chosen = rig_options("size-fair", "stride");
     char error[256] = "";
-    rig_t rig;
 
     srand(11);
     rig_create(&rig, &chosen, 2, 3);
@@ -307,14 +286,11 @@ START_TEST(policies_change_without_loss)
         for (int k = 0; k < rig.jobs[i].depth; k++)
             held += rig.jobs[i].items[k].ready != UINT64_MAX;
     ck_assert_uint_eq(held, 8 + 64 + 8);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(a_job_that_leaves_gives_all_at_once)
+TEST(a_job_that_leaves_gives_all_at_once)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
-    rig_t rig;
 
     chosen.bandwidth = 400000000;
     rig_create(&rig, &chosen, 2, 2);
@@ -328,24 +304,18 @@ START_TEST(a_job_that_leaves_gives_all_at_once)
     rig_reset(&rig);
     rig_run_seconds(&rig, 0.1);
     ck_assert_double_ge((double)stays->moved, 0.98 * 40e6);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(fifo_keeps_the_order_of_arrival)
+TEST(fifo_keeps_the_order_of_arrival)
 {
     themis_sched_options_t chosen = rig_options("fifo", "stride");
     themis_sched_item_t *item;
     uint64_t slice, wake;
-    rig_t rig;
     static themis_sched_item_t items[100];
 
     rig_create(&rig, &chosen, 1, 3);
-    for (int i = 0; i < 3; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%d", i);
-        rig_add(&rig, id, 1, 1, 1, MIB, 0);
-    }
+    for (int i = 0; i < 3; i++)
+        rig_add(&rig, number(i), 1, 1, 1, MIB, 0);
     for (int i = 0; i < 100; i++) {
         items[i].bytes = i % 2 == 0 ? 3 * MIB / 2 : 0;
         themis_sched_enqueue(rig.sched, rig.jobs[i * 7 % 3].job, &items[i], rig.now);
@@ -364,14 +334,11 @@ START_TEST(fifo_keeps_the_order_of_arrival)
     }
     ck_assert_ptr_null(themis_sched_next(rig.sched, rig.now, &slice, &wake));
     ck_assert_uint_eq(wake, UINT64_MAX);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(the_device_limit_holds)
+TEST(the_device_limit_holds)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
-    rig_t rig;
 
     chosen.bandwidth = 100000000;
     rig_create(&rig, &chosen, 4, 2);
@@ -379,23 +346,18 @@ START_TEST(the_device_limit_holds)
     rig_add(&rig, "b", 2, 1, 1, 64 * KIB, 8);
     rig_run_seconds(&rig, 10);
     ck_assert_double_eq_tol((double)(rig.jobs[0].moved + rig.jobs[1].moved) / 1e9, 1, 0.01);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* Jobs join, become idle and leave; their slots are reused. */
-START_TEST(jobs_come_and_go)
+TEST(jobs_come_and_go)
 {
     static const char *const policies[] = {"user-then-size-fair", "user-then-size-fair", "fifo", "gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i], draws[_i == 1]);
-    rig_t rig;
 
     srand(3);
     rig_create(&rig, &chosen, 2, 400);
     for (int i = 0; i < 300; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%d", i);
-        rig_job_t *job = rig_add(&rig, id, (uint32_t)i % 7, 1, 1 + (uint32_t)i % 5, 64 * KIB, 1 + i % 4);
+        rig_job_t *job = rig_add(&rig, number(i), (uint32_t)i % 7, 1, 1 + (uint32_t)i % 5, 64 * KIB, 1 + i % 4);
         job->end = rig.now + 40000000;
         rig_run_seconds(&rig, 0.002);
         int victim = rand() % rig.count;
@@ -419,14 +381,11 @@ START_TEST(jobs_come_and_go)
     ck_assert_uint_eq(themis_sched_queued(rig.sched), 0);
     for (int i = 0; i < rig.count; i++)
         ck_assert(rig.jobs[i].job == NULL || rig.jobs[i].job->requests > 0);
-    rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(weights_of_the_exchange_count)
+TEST(weights_of_the_exchange_count)
 {
     themis_sched_options_t chosen = rig_options("size-fair", draws[_i]);
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 3);
     rig_job_t *a = rig_add(&rig, "a", 1, 1, 16, MIB, 8), *b = rig_add(&rig, "b", 2, 1, 8, MIB, 8);
@@ -448,15 +407,12 @@ START_TEST(weights_of_the_exchange_count)
     rig_reset(&rig);
     rig_run_seconds(&rig, 5);
     rig_expect_part(&rig, a, 1 / 3., tolerance[_i]);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* An idle job of a user leaves the tree after a second, and the user's other job has the user's part. */
-START_TEST(quiet_jobs_leave_the_tree)
+TEST(quiet_jobs_leave_the_tree)
 {
     themis_sched_options_t chosen = rig_options("user-then-job-fair", "stride");
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 3);
     rig_job_t *busy = rig_add(&rig, "busy", 1, 1, 1, MIB, 8), *quiet = rig_add(&rig, "quiet", 1, 1, 1, MIB, 8);
@@ -469,18 +425,15 @@ START_TEST(quiet_jobs_leave_the_tree)
     rig_reset(&rig);
     rig_run_seconds(&rig, 2);
     rig_expect_part(&rig, busy, 0.5, 0.01);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* The draw of stride is exact where the statistical one is noisy: share errors over 100 ms windows. */
-START_TEST(stride_has_a_third_of_the_error)
+TEST(stride_has_a_third_of_the_error)
 {
     double error[2];
 
     for (int draw = 0; draw < 2; draw++) {
         themis_sched_options_t chosen = rig_options("job-fair", draws[draw]);
-        rig_t rig;
         chosen.bandwidth = 400000000;
         rig_create(&rig, &chosen, 2, 2);
         rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, 10 * MIB, 4);
@@ -497,16 +450,14 @@ START_TEST(stride_has_a_third_of_the_error)
     }
     ck_assert_msg(error[0] <= error[1] / 3, "stride %.4f, statistical %.4f", error[0], error[1]);
 }
-END_TEST
 
 /* The linker redirects the allocations of the library under test to these (--wrap in sched/local.mk). */
 static uint64_t allocations;
 /* A job that has moved bytes without requests while it was alone has its share as soon as another comes, and so has the
  * other: the first one is neither behind nor ahead. */
-START_TEST(bytes_moved_alone_are_not_held_against_a_job)
+TEST(bytes_moved_alone_are_not_held_against_a_job)
 {
     themis_sched_options_t chosen = rig_options("job-fair", draws[_i]);
-    rig_t rig;
 
     rig_create(&rig, &chosen, 2, 2);
     rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 4), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 4);
@@ -519,17 +470,14 @@ START_TEST(bytes_moved_alone_are_not_held_against_a_job)
     rig_expect_part(&rig, a, 0.5, _i == 0 ? 0.02 : 0.3);
     rig_expect_part(&rig, b, 0.5, _i == 0 ? 0.02 : 0.3);
     ck_assert_uint_eq(rig.idle_while_queued, 0);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* While others have requests it is charged, but is never set back by more than some quanta, so that its own requests
  * are served soon. */
-START_TEST(bytes_moved_beside_others_are_charged_within_limits)
+TEST(bytes_moved_beside_others_are_charged_within_limits)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
     const double limit = THEMIS_SCHED_PHASE + 4;
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 2);
     rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 4), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 4);
@@ -547,15 +495,12 @@ START_TEST(bytes_moved_beside_others_are_charged_within_limits)
     ahead = (double)((b->moved - moved_b) - (a->moved - moved_a)) / (double)MIB;
     ck_assert_double_ge(ahead, 8);
     ck_assert_double_le(ahead, limit);
-    rig_destroy(&rig);
 }
-END_TEST
 
 /* It keeps its place in the policy's tree without a request. */
-START_TEST(a_job_that_moves_bytes_has_its_share)
+TEST(a_job_that_moves_bytes_has_its_share)
 {
     themis_sched_options_t chosen = rig_options("job-fair", "stride");
-    rig_t rig;
 
     rig_create(&rig, &chosen, 1, 2);
     rig_job_t *a = rig_add(&rig, "a", 1, 1, 1, MIB, 1), *b = rig_add(&rig, "b", 2, 1, 1, MIB, 1);
@@ -569,9 +514,7 @@ START_TEST(a_job_that_moves_bytes_has_its_share)
     ck_assert(themis_sched_is_alone(rig.sched, b->job));
     rig_run_seconds(&rig, 2);
     ck_assert_double_eq(themis_sched_share(rig.sched, a->job), 0);
-    rig_destroy(&rig);
 }
-END_TEST
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -598,32 +541,26 @@ void *__wrap_realloc(void *old, size_t size)
     return __real_realloc(old, size);
 }
 
-START_TEST(serving_allocates_nothing)
+TEST(serving_allocates_nothing)
 {
     static const char *const policies[] = {"fifo", "user-then-size-fair", "gift", "tbf"};
     themis_sched_options_t chosen = rig_options(policies[_i / 2], draws[_i % 2]);
-    rig_t rig;
 
     allocations = 0;
     rig_create(&rig, &chosen, 2, 20);
-    for (int i = 0; i < 20; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%d", i);
-        rig_add(&rig, id, (uint32_t)i % 3, 1, 1, i % 4 == 0 ? 0 : 100 * KIB, 4)->think = (uint64_t)i * 1000000;
-    }
+    for (int i = 0; i < 20; i++)
+        rig_add(&rig, number(i), (uint32_t)i % 3, 1, 1, i % 4 == 0 ? 0 : 100 * KIB, 4)->think = (uint64_t)i * 1000000;
     ck_assert_uint_gt(allocations, 0);
     allocations = 0;
     rig_run_seconds(&rig, 3);
     ck_assert_uint_eq(allocations, 0);
-    rig_destroy(&rig);
 }
-END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("sched");
 
-    test_case(suite, "all", 60, NULL, NULL,
+    test_case(suite, "all", 60, NULL, end_rig,
               TESTS({each_job_has_its_share, 2}, {composite_policies_reach_every_leaf, 2}, {mixed_sizes_share_bytes, 2},
                     {nothing_is_idle_while_a_request_waits, 2}, {metadata_is_charged_by_time, 2},
                     {metadata_goes_on_without_the_data, 3 + COMPARATORS}, {a_job_that_leaves_gives_all_at_once, 2},

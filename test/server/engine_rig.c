@@ -97,7 +97,6 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
 
 static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
 {
-    (void)conn, (void)why;
     ((rig_client_t *)arg)->closed = 1;
 }
 

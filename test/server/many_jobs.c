@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "net/net.h"
 #include "proto/proto.h"
@@ -20,7 +19,6 @@ static void on_message(void *arg, themis_net_conn_t *conn, const void *bytes, si
     reply_t *reply = arg;
     themis_proto_header_t header;
 
-    (void)conn;
     reply->arrived++;
     reply->refused += themis_proto_decode_header(bytes, length, &header) != THEMIS_OK || header.status != THEMIS_OK;
 }

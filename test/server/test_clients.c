@@ -636,7 +636,6 @@ static void *flood_main(void *arg)
     themis_proto_none_t none = {0};
     uint64_t number = 900;
 
-    (void)arg;
     while (flooding == FLOOD_CPU)
         ;
     while (flooding) {

@@ -40,7 +40,6 @@ static rig_client_t *client_open(uint32_t user, uint64_t session)
 
 static void change_nothing(themis_server_config_t *config)
 {
-    (void)config;
 }
 
 static void scene_start(void (*change)(themis_server_config_t *config))

@@ -586,7 +586,6 @@ static void copying_main(const themis_server_t *of, int number, void *arg)
     rig_direct_t *direct = rig_direct_open(of, 100 + (uint64_t)number, "job");
     rig_grant_t grant = rig_direct_await(direct, shared->object + (uint64_t)number, 0, sizeof bytes / 4, 1);
 
-    (void)arg;
     rig_crew_report();
     while (rig_direct_write(&grant, 10, bytes, sizeof bytes / 4))
         usleep(number % 3 == 0 ? 0 : 1000);
@@ -635,7 +634,6 @@ static void vandal_main(const themis_server_t *of, int number, void *arg)
                          (uint64_t *)(void *)((uintptr_t)grant.cell / 4096 * 4096)};
     const uint32_t counts[] = {16384 / 8, 4096 / 8};
 
-    (void)arg;
     rig_crew_report();
     for (;;) {
         for (int i = 0; i < 2000; i++) {

@@ -2,7 +2,6 @@
 /* Consistent hashing of paths over servers. */
 #include <check.h>
 #include <stdio.h>
-#include <string.h>
 #include "test/lib/run.h"
 #include "util/hash_ring.h"
 
@@ -16,7 +15,7 @@ static uint32_t home(const themis_util_hash_ring_t *ring, int number)
     return themis_util_hash_ring_home(ring, path, (size_t)length);
 }
 
-START_TEST(names_spread_evenly)
+TEST(names_spread_evenly)
 {
     uint32_t counts[8] = {0};
     themis_util_hash_ring_t *ring;
@@ -33,9 +32,8 @@ START_TEST(names_spread_evenly)
     }
     themis_util_hash_ring_destroy(ring);
 }
-END_TEST
 
-START_TEST(an_appended_server_takes_its_part_and_nothing_else_moves)
+TEST(an_appended_server_takes_its_part_and_nothing_else_moves)
 {
     themis_util_hash_ring_t *before, *after;
     int moved = 0;
@@ -54,9 +52,8 @@ START_TEST(an_appended_server_takes_its_part_and_nothing_else_moves)
     themis_util_hash_ring_destroy(before);
     themis_util_hash_ring_destroy(after);
 }
-END_TEST
 
-START_TEST(one_server_owns_all_and_none_is_refused)
+TEST(one_server_owns_all_and_none_is_refused)
 {
     themis_util_hash_ring_t *ring = NULL;
 
@@ -68,7 +65,6 @@ START_TEST(one_server_owns_all_and_none_is_refused)
     themis_util_hash_ring_destroy(ring);
     themis_util_hash_ring_destroy(NULL);
 }
-END_TEST
 
 int main(void)
 {

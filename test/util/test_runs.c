@@ -32,7 +32,7 @@ static uint64_t make(themis_util_runs_t *runs, uint64_t *where)
     return bytes;
 }
 
-START_TEST(pieces_of_a_vector_are_one_run)
+TEST(pieces_of_a_vector_are_one_run)
 {
     themis_util_runs_t runs = {0};
     for (uint64_t i = 0; i < 1000; i++)
@@ -46,7 +46,6 @@ START_TEST(pieces_of_a_vector_are_one_run)
     ck_assert_int_eq(runs.unordered, 1);
     themis_util_runs_free(&runs);
 }
-END_TEST
 
 /* Adds an extent in random parts: pieces of its own size where it can be a run, or cut anywhere. */
 static void add_in_parts(themis_util_runs_t *runs, const themis_run_t *run)
@@ -62,7 +61,7 @@ static void add_in_parts(themis_util_runs_t *runs, const themis_run_t *run)
     ck_assert_int_eq(themis_util_runs_add_run(runs, &rest), THEMIS_OK);
 }
 
-START_TEST(lists_depend_on_their_bytes_only)
+TEST(lists_depend_on_their_bytes_only)
 {
     for (int round = 0; round < 5000; round++) {
         themis_util_runs_t one = {0}, other = {0};
@@ -83,9 +82,8 @@ START_TEST(lists_depend_on_their_bytes_only)
         themis_util_runs_free(&other);
     }
 }
-END_TEST
 
-START_TEST(clips_are_what_lies_in_the_range)
+TEST(clips_are_what_lies_in_the_range)
 {
     static uint64_t where[SPACE];
     for (int round = 0; round < 2000; round++) {
@@ -110,9 +108,8 @@ START_TEST(clips_are_what_lies_in_the_range)
         themis_util_runs_free(&runs);
     }
 }
-END_TEST
 
-START_TEST(offsets_and_copies_follow_the_stream)
+TEST(offsets_and_copies_follow_the_stream)
 {
     static uint64_t where[SPACE];
     static unsigned char memory[SPACE], packed[SPACE], copy[SPACE];
@@ -131,9 +128,8 @@ START_TEST(offsets_and_copies_follow_the_stream)
         themis_util_runs_free(&runs);
     }
 }
-END_TEST
 
-START_TEST(the_hash_does_not_see_the_place)
+TEST(the_hash_does_not_see_the_place)
 {
     themis_util_runs_t a = {0}, b = {0};
     themis_util_runs_add_run(&a, &(themis_run_t){100, 8, 32, 10});
@@ -144,10 +140,9 @@ START_TEST(the_hash_does_not_see_the_place)
     themis_util_runs_free(&a);
     themis_util_runs_free(&b);
 }
-END_TEST
 
 /* A type of random blocks, with bounds marked by empty blocks as ROMIO does, and extents that leave gaps. */
-START_TEST(types_are_tiled)
+TEST(types_are_tiled)
 {
     for (int round = 0; round < 500; round++) {
         int64_t offset[12], length[12], at = (int64_t)draw(20);
@@ -181,9 +176,8 @@ START_TEST(types_are_tiled)
         themis_util_flat_type_destroy(&type);
     }
 }
-END_TEST
 
-START_TEST(ranges_of_types_have_all_bytes)
+TEST(ranges_of_types_have_all_bytes)
 {
     int64_t offset[] = {4, 20, 10}, length[] = {4, 5, 2};
 
@@ -206,9 +200,8 @@ START_TEST(ranges_of_types_have_all_bytes)
                 themis_util_flat_type_destroy(&type);
             }
 }
-END_TEST
 
-START_TEST(types_are_expanded_as_far_as_wanted)
+TEST(types_are_expanded_as_far_as_wanted)
 {
     int64_t offset[] = {0, 10, 30}, length[] = {4, 5, 2};
     themis_util_flat_type_t type;
@@ -227,9 +220,8 @@ START_TEST(types_are_expanded_as_far_as_wanted)
     themis_util_runs_free(&some);
     themis_util_flat_type_destroy(&type);
 }
-END_TEST
 
-START_TEST(a_type_without_data_has_no_bytes)
+TEST(a_type_without_data_has_no_bytes)
 {
     int64_t zero = 0;
     themis_util_flat_type_t type;
@@ -240,7 +232,6 @@ START_TEST(a_type_without_data_has_no_bytes)
     themis_util_flat_type_destroy(&type);
     themis_util_runs_free(&runs);
 }
-END_TEST
 
 int main(void)
 {

@@ -17,7 +17,7 @@
 #include "util/memory_limit.h"
 #include "util/status.h"
 
-START_TEST(bytes_have_units)
+TEST(bytes_have_units)
 {
     static const struct {
         const char *text;
@@ -38,9 +38,8 @@ START_TEST(bytes_have_units)
     }
     ck_assert_int_eq(themis_util_config_bytes("9999999999t", &bytes), THEMIS_RANGE);
 }
-END_TEST
 
-START_TEST(durations_have_units)
+TEST(durations_have_units)
 {
     uint64_t ns;
 
@@ -52,9 +51,8 @@ START_TEST(durations_have_units)
     ck_assert_uint_eq(ns, 60 * THEMIS_NS_PER_S);
     ck_assert_int_eq(themis_util_config_duration("1 fortnight", &ns), THEMIS_PARSE);
 }
-END_TEST
 
-START_TEST(integers_are_bounded)
+TEST(integers_are_bounded)
 {
     int64_t value = 3;
 
@@ -65,7 +63,6 @@ START_TEST(integers_are_bounded)
     ck_assert_int_eq(themis_util_config_integer("1a", 0, 9, &value), THEMIS_PARSE);
     ck_assert_int_eq(value, 65535);
 }
-END_TEST
 
 static themis_status_t collect(void *arg, const char *section, const char *key, const char *value, int line)
 {
@@ -90,16 +87,15 @@ static themis_status_t read_text(const char *text, char *all, char *error, size_
     return status;
 }
 
-START_TEST(a_file_is_read_with_line_numbers)
+TEST(a_file_is_read_with_line_numbers)
 {
     char all[256] = "", error[256] = "";
 
     ck_assert_int_eq(read_text("# c\n[a]\nx = 1\n\n[b]\ny=2 3\n", all, error, sizeof error), THEMIS_OK);
     ck_assert_str_eq(all, "a/x=1@3;b/y=2 3@6;");
 }
-END_TEST
 
-START_TEST(errors_name_file_line_and_key)
+TEST(errors_name_file_line_and_key)
 {
     char all[256] = "", error[256] = "";
 
@@ -110,9 +106,8 @@ START_TEST(errors_name_file_line_and_key)
     ck_assert_int_eq(themis_util_config_read("/nowhere/at/all", collect, all, error, sizeof error), THEMIS_NO_ENTRY);
     ck_assert_ptr_nonnull(strstr(error, "/nowhere/at/all"));
 }
-END_TEST
 
-START_TEST(statuses_convert)
+TEST(statuses_convert)
 {
     ck_assert_int_eq(themis_util_status_from_errno(ENOSPC), THEMIS_NO_SPACE);
     ck_assert_str_eq(themis_status_string(THEMIS_NO_ENTRY), "no such file or directory");
@@ -120,9 +115,8 @@ START_TEST(statuses_convert)
     ck_assert_int_eq(themis_util_status_is_known(-999), 0);
     ck_assert_int_eq(themis_util_status_is_known(THEMIS_STALE), 1);
 }
-END_TEST
 
-START_TEST(the_clock_can_be_driven)
+TEST(the_clock_can_be_driven)
 {
     themis_util_clock_set_manual(5);
     themis_util_clock_advance(7);
@@ -131,7 +125,6 @@ START_TEST(the_clock_can_be_driven)
     uint64_t now = themis_util_clock_now();
     ck_assert_uint_le(now, themis_util_clock_now());
 }
-END_TEST
 
 static void file_make(const char *directory, const char *name, const char *text)
 {
@@ -152,7 +145,7 @@ static void file_make(const char *directory, const char *name, const char *text)
     fclose(file);
 }
 
-START_TEST(a_cgroup_limits_memory)
+TEST(a_cgroup_limits_memory)
 {
     int cgroup = 7;
 
@@ -176,9 +169,8 @@ START_TEST(a_cgroup_limits_memory)
     ck_assert_uint_eq(themis_util_memory_limit(test_scratch, &cgroup), all);
     test_scratch_remove();
 }
-END_TEST
 
-START_TEST(memory_is_there_or_not)
+TEST(memory_is_there_or_not)
 {
     enum { ROOM = 1 << 20, BLOCK = 1 << 16 };
     char *room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -204,7 +196,6 @@ START_TEST(memory_is_there_or_not)
     ck_assert_int_eq(themis_util_memory_check(&pieces[2], 1, &seen), THEMIS_OK);
     ck_assert_int_eq(themis_util_memory_check(&pieces[2], 1, NULL), THEMIS_BAD_ADDRESS);
 }
-END_TEST
 
 int main(void)
 {
