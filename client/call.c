@@ -7,8 +7,9 @@
 #include "client/error.h"
 
 enum {
-    SMALL_BYTES = 512,      /* most messages */
-    NAMES_BYTES = 3 * 4096, /* any message but READ and WRITE: up to two paths */
+    SMALL_BYTES = 512,                                   /* most messages */
+    NAMES_BYTES = 3 * 4096,                              /* two paths */
+    EXTRA_BYTES = NAMES_BYTES + THEMIS_PROTO_MAX_XATTRS, /* any message but READ and WRITE */
     RUN_BYTES = 40,
     IO_BYTES = 256 /* generous bounds for READ and WRITE */
 };
@@ -257,6 +258,8 @@ themis_status_t themis_client_call_start(themis_client_call_t *call, themis_prot
     themis_status_t status = body ? call_encode(call, body, SMALL_BYTES) : THEMIS_OK;
     if (status == THEMIS_RANGE)
         status = call_encode(call, body, NAMES_BYTES);
+    if (status == THEMIS_RANGE)
+        status = call_encode(call, body, EXTRA_BYTES);
     if (status == THEMIS_OK)
         call_submit(call, remaining);
     pthread_mutex_unlock(&common->poller->lock);

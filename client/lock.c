@@ -123,9 +123,11 @@ themis_status_t themis_client_lock_check(themis_file_t *file)
     return file->locks.used && status == THEMIS_OK ? fail_lost(file) : status;
 }
 
-/* Notes a lock that was granted. THEMIS_STALE: those before it were lost. */
-static themis_status_t lock_add(themis_file_t *file, const themis_client_held_lock_t *lock, const grant_t *grant)
+/* Notes a lock that was granted by THEMIS_PROTO_LOCK_ADD or _REPLACE. THEMIS_STALE: those before it were lost. */
+static themis_status_t lock_add(themis_file_t *file, const themis_client_held_lock_t *lock, const grant_t *grant,
+                                uint8_t action)
 {
+    themis_client_held_locks_t *held = &file->locks.held;
     themis_client_peer_t *peer = &file->session->peers.array[first_server(file)];
 
     session_lock(file);
@@ -133,11 +135,16 @@ static themis_status_t lock_add(themis_file_t *file, const themis_client_held_lo
         session_unlock(file);
         return fail_lost(file);
     }
-    if (file->locks.held.count == 0 || grant->epoch > file->locks.epoch)
+    if (held->count == 0 || grant->epoch > file->locks.epoch)
         file->locks.epoch = grant->epoch;
     file->locks.incarnation = grant->incarnation;
-    themis_status_t status = themis_client_held_locks_add(&file->locks.held, lock);
-    peer->locks += status == THEMIS_OK;
+    peer->locks -= (uint32_t)held->count;
+    themis_status_t status = THEMIS_OK;
+    if (action == THEMIS_PROTO_LOCK_REPLACE)
+        status = themis_client_held_locks_cut(held, lock->offset, lock->length);
+    if (status == THEMIS_OK)
+        status = themis_client_held_locks_add(held, lock);
+    peer->locks += (uint32_t)held->count;
     session_unlock(file);
     return status == THEMIS_OK ? status : themis_client_fail(status, "%s: out of memory for a lock", file->path);
 }
@@ -195,6 +202,13 @@ static void owing_pause(themis_file_t *file)
         nanosleep(&pause, NULL);
 }
 
+static uint8_t lock_action(int flags)
+{
+    if (flags & THEMIS_LOCK_TEST)
+        return THEMIS_PROTO_LOCK_TEST;
+    return flags & THEMIS_LOCK_REPLACE ? THEMIS_PROTO_LOCK_REPLACE : THEMIS_PROTO_LOCK_ADD;
+}
+
 themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t length, int flags)
 {
     themis_proto_lock_t request = {.object = file->attr.id,
@@ -202,7 +216,8 @@ themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t lengt
                                    .length = length,
                                    .owner = file->locks.owner,
                                    .exclusive = (flags & THEMIS_LOCK_EXCLUSIVE) != 0,
-                                   .wait = (flags & THEMIS_LOCK_TRY) == 0};
+                                   .wait = (flags & THEMIS_LOCK_TRY) == 0,
+                                   .action = lock_action(flags)};
     const themis_client_held_lock_t lock = {offset, length, request.exclusive};
     uint64_t until = themis_util_clock_now() + file->session->settings.timeout;
     themis_status_t status = themis_client_lock_check(file);
@@ -210,6 +225,8 @@ themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t lengt
 
     if (length == 0)
         return status;
+    if (request.action != THEMIS_PROTO_LOCK_ADD && request.wait)
+        return themis_client_fail(THEMIS_INVALID, "%s: a lock that is replaced or tested does not wait", file->path);
     file->locks.used = 1;
     while (status == THEMIS_OK) {
         status = change_lock(file, THEMIS_OP_LOCK, &request, &grant);
@@ -218,7 +235,9 @@ themis_status_t themis_lock(themis_file_t *file, uint64_t offset, uint64_t lengt
         owing_pause(file);
         status = themis_client_lock_check(file);
     }
-    if (status == THEMIS_OK && (status = lock_add(file, &lock, &grant)) != THEMIS_OK)
+    if (status != THEMIS_OK || request.action == THEMIS_PROTO_LOCK_TEST)
+        return status;
+    if ((status = lock_add(file, &lock, &grant, request.action)) != THEMIS_OK)
         change_lock(file, THEMIS_OP_UNLOCK, &request, NULL);
     return status;
 }

@@ -3,16 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "client/convert.h"
 #include "client/error.h"
 #include "client/file.h"
+#include "client/links.h"
 #include "client/multicall.h"
 #include "client/path.h"
 #include "client/striping.h"
 
 enum { ENTRIES_PER_MESSAGE = 1024 };
 
-static uint32_t home_of(const themis_t *session, const char *path)
+uint32_t themis_client_namespace_home(const themis_t *session, const char *path)
 {
     return themis_util_hash_ring_home(session->ring, path, strlen(path));
 }
@@ -28,22 +30,21 @@ themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_
     return THEMIS_OK;
 }
 
-/* A call to the home server of `path`, which replies with attributes. */
-static themis_status_t ask_attr(themis_t *session, const char *path, themis_proto_opcode_t opcode, const void *request,
-                                themis_proto_attr_t *attr)
+themis_status_t themis_client_namespace_ask(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                            const void *request, themis_proto_attr_t *attr)
 {
     themis_proto_body_t reply;
-    themis_status_t status =
-        themis_client_call_ask(&session->calls, home_of(session, path), opcode, request, path, &reply);
+    themis_status_t status = themis_client_call_ask(&session->calls, themis_client_namespace_home(session, path),
+                                                    opcode, request, path, &reply);
 
     if (status == THEMIS_OK && attr)
         *attr = reply.attr;
     return status;
 }
 
-/* A call to the home server of the directory of `path`, about its entry there. */
-static themis_status_t change_entry(themis_t *session, const char *path, themis_proto_opcode_t opcode,
-                                    themis_proto_type_t type)
+/* A call to the home server of the directory of `path`, about its entry there. *added: the reply to ENTRY_ADD. */
+static themis_status_t ask_entry(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                 themis_proto_type_t type, themis_proto_added_t *added)
 {
     char directory[THEMIS_PATH_BYTES];
     const char *name;
@@ -53,7 +54,17 @@ static themis_status_t change_entry(themis_t *session, const char *path, themis_
     if (status != THEMIS_OK)
         return themis_client_fail(status, "%s: the root directory exists already", path);
     themis_proto_entry_t entry = {themis_client_convert_text(directory), themis_client_convert_text(name), type};
-    return themis_client_call_ask(&session->calls, home_of(session, directory), opcode, &entry, path, &reply);
+    status = themis_client_call_ask(&session->calls, themis_client_namespace_home(session, directory), opcode, &entry,
+                                    path, &reply);
+    if (status == THEMIS_OK && added)
+        *added = reply.added;
+    return status;
+}
+
+static themis_status_t change_entry(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                    themis_proto_type_t type)
+{
+    return ask_entry(session, path, opcode, type, NULL);
 }
 
 themis_status_t themis_client_namespace_lookup(themis_t *session, const char *path, uint32_t rights,
@@ -61,7 +72,7 @@ themis_status_t themis_client_namespace_lookup(themis_t *session, const char *pa
 {
     themis_proto_lookup_t request = {themis_client_convert_text(path), rights};
 
-    return ask_attr(session, path, THEMIS_OP_LOOKUP, &request, attr);
+    return themis_client_namespace_ask(session, path, THEMIS_OP_LOOKUP, &request, attr);
 }
 
 /* What was to follow ENTRY_ADD has failed with `status`, which is returned: the entry becomes that of the name that is
@@ -80,16 +91,46 @@ static themis_status_t undo_entry(themis_t *session, const char *path, themis_pr
     return themis_client_fail(status, "%s", cause);
 }
 
-themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
-                                               const themis_proto_attr_t *wanted, themis_proto_attr_t *attr)
+/* Fills in what the new name gets from its directory. */
+static void inherit(const themis_proto_added_t *directory, themis_proto_create_t *create)
 {
-    themis_proto_create_t request = {themis_client_convert_text(path), flags, *wanted};
-    themis_status_t status = change_entry(session, path, THEMIS_OP_ENTRY_ADD, wanted->type);
+    themis_proto_layout_t *layout = &create->attr.layout;
+
+    if (create->flags & THEMIS_PROTO_CREATE_ADOPT)
+        return;
+    if (create->attr.type != THEMIS_PROTO_SYMLINK && layout->stripe_size == 0)
+        layout->stripe_size = directory->layout.stripe_size;
+    if (create->attr.type != THEMIS_PROTO_SYMLINK && layout->count == 0)
+        layout->count = directory->layout.count;
+    if (!(directory->mode & S_ISGID) || create->flags & THEMIS_PROTO_CREATE_GROUP)
+        return;
+    create->flags |= THEMIS_PROTO_CREATE_GROUP;
+    create->attr.gid = directory->gid;
+    if (create->attr.type == THEMIS_PROTO_DIRECTORY)
+        create->attr.mode |= S_ISGID;
+}
+
+themis_status_t themis_client_namespace_create_extra(themis_t *session, const char *path, uint32_t flags,
+                                                     const themis_proto_attr_t *wanted,
+                                                     const themis_proto_extra_t *extra, themis_proto_attr_t *attr)
+{
+    themis_proto_create_t request = {.path = themis_client_convert_text(path), .flags = flags, .attr = *wanted};
+    themis_proto_added_t directory;
+    themis_status_t status = ask_entry(session, path, THEMIS_OP_ENTRY_ADD, wanted->type, &directory);
 
     if (status != THEMIS_OK)
         return status;
-    status = ask_attr(session, path, THEMIS_OP_CREATE, &request, attr);
+    if (extra)
+        request.extra = *extra;
+    inherit(&directory, &request);
+    status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, &request, attr);
     return status == THEMIS_OK ? THEMIS_OK : undo_entry(session, path, wanted->type, status);
+}
+
+themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
+                                               const themis_proto_attr_t *wanted, themis_proto_attr_t *attr)
+{
+    return themis_client_namespace_create_extra(session, path, flags, wanted, NULL, attr);
 }
 
 themis_status_t themis_client_namespace_check_change(themis_t *session, const char *path, themis_proto_type_t type)
@@ -107,7 +148,7 @@ static themis_status_t check_other_home(themis_t *session, const char *path, the
 
     if (status != THEMIS_OK)
         return themis_client_fail(THEMIS_BUSY, "/: the root directory cannot be removed");
-    *asked = home_of(session, directory) != home_of(session, path);
+    *asked = themis_client_namespace_home(session, directory) != themis_client_namespace_home(session, path);
     return *asked ? themis_client_namespace_check_change(session, path, type) : THEMIS_OK;
 }
 
@@ -120,7 +161,7 @@ themis_status_t themis_client_namespace_remove(themis_t *session, const char *pa
 
     if (status != THEMIS_OK)
         return status;
-    status = ask_attr(session, path, THEMIS_OP_REMOVE, &request, attr);
+    status = themis_client_namespace_ask(session, path, THEMIS_OP_REMOVE, &request, attr);
     if (status == THEMIS_OK)
         return change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
     return asked ? undo_entry(session, path, type, status) : status;
@@ -154,6 +195,7 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
                            .mode = attr->mode,
                            .uid = attr->uid,
                            .gid = attr->gid,
+                           .size = attr->target,
                            .created = attr->created,
                            .modified = attr->modified,
                            .id = attr->id,
@@ -185,7 +227,8 @@ static themis_status_t home_sync(themis_t *session, const char *path, themis_cli
     themis_proto_object_t request = {0};
     themis_proto_body_t reply;
     themis_client_call_t *call;
-    themis_status_t status = themis_client_call_get(&session->calls, home_of(session, path), &call);
+    themis_status_t status =
+        themis_client_call_get(&session->calls, themis_client_namespace_home(session, path), &call);
 
     if (status != THEMIS_OK)
         return status;
@@ -204,7 +247,7 @@ static themis_status_t homes_sync(themis_t *session, const char *path, themis_cl
     themis_status_t status = THEMIS_OK;
 
     for (strcpy(at, path); status == THEMIS_OK; strcpy(at, parent)) {
-        uint32_t home = home_of(session, at);
+        uint32_t home = themis_client_namespace_home(session, at);
         if (!synced[home])
             status = home_sync(session, at, strcmp(at, path) == 0 ? binding : NULL);
         synced[home] = 1;
@@ -244,7 +287,7 @@ themis_status_t themis_client_namespace_set_modified(themis_t *session, const ch
     themis_proto_setattr_t request = {
         .path = themis_client_convert_text(path), .mask = THEMIS_PROTO_SET_MODIFIED, .modified = modified};
     themis_proto_attr_t attr;
-    themis_status_t status = ask_attr(session, path, THEMIS_OP_SETATTR, &request, &attr);
+    themis_status_t status = themis_client_namespace_ask(session, path, THEMIS_OP_SETATTR, &request, &attr);
 
     if (status != THEMIS_OK || attr.type != THEMIS_PROTO_FILE || !attr.id)
         return status;
@@ -258,15 +301,23 @@ themis_status_t themis_client_namespace_set_modified(themis_t *session, const ch
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */
 
+themis_status_t themis_client_namespace_look(themis_t *session, const char *path, themis_stat_t *stat)
+{
+    themis_proto_attr_t attr;
+    themis_status_t status = themis_client_namespace_lookup(session, path, 0, &attr);
+
+    return status == THEMIS_OK ? themis_client_namespace_stat(session, path, &attr, NULL, stat) : status;
+}
+
 themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat)
 {
     char normal[THEMIS_PATH_BYTES];
     themis_proto_attr_t attr;
     themis_status_t status = themis_path_normalise(path, normal);
 
-    if (status == THEMIS_OK && (status = themis_client_namespace_lookup(session, normal, 0, &attr)) == THEMIS_OK)
-        status = themis_client_namespace_stat(session, normal, &attr, NULL, stat);
-    return status;
+    if (status == THEMIS_OK)
+        status = themis_client_links_lookup(session, normal, 0, 1, &attr);
+    return status == THEMIS_OK ? themis_client_namespace_stat(session, normal, &attr, NULL, stat) : status;
 }
 
 themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
@@ -277,12 +328,14 @@ themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_namespace_lookup(session, normal, 0, NULL);
-    if (status == THEMIS_OK)
-        return themis_client_fail(THEMIS_EXISTS, "%s: %s", normal, themis_status_string(THEMIS_EXISTS));
-    if (status != THEMIS_NO_ENTRY)
-        return status;
-    return themis_client_namespace_create(session, normal, THEMIS_PROTO_CREATE_EXCLUSIVE, &wanted, NULL);
+    do {
+        status = themis_client_namespace_lookup(session, normal, 0, NULL);
+        if (status == THEMIS_OK)
+            return themis_client_fail(THEMIS_EXISTS, "%s: %s", normal, themis_status_string(THEMIS_EXISTS));
+        if (status == THEMIS_NO_ENTRY)
+            status = themis_client_namespace_create(session, normal, THEMIS_PROTO_CREATE_EXCLUSIVE, &wanted, NULL);
+    } while (themis_client_links_retry(session, normal, 0, status, &status));
+    return status;
 }
 
 themis_status_t themis_unlink(themis_t *session, const char *path)
@@ -293,7 +346,9 @@ themis_status_t themis_unlink(themis_t *session, const char *path)
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr);
+    do
+        status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr);
+    while (themis_client_links_retry(session, normal, 0, status, &status));
     if (attr.id == 0)
         return status;
     /* the name is gone, even if its entry is not: nobody else can destroy the bytes */
@@ -301,18 +356,52 @@ themis_status_t themis_unlink(themis_t *session, const char *path)
     return status == THEMIS_OK ? destroyed : status;
 }
 
+themis_status_t themis_client_namespace_set_mode(themis_t *session, const char *path, uint32_t mode)
+{
+    const themis_proto_setattr_t request = {
+        .path = themis_client_convert_text(path), .mask = THEMIS_PROTO_SET_MODE, .mode = mode};
+
+    return themis_client_namespace_ask(session, path, THEMIS_OP_SETATTR, &request, NULL);
+}
+
 themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode)
 {
     char normal[THEMIS_PATH_BYTES];
+    themis_proto_attr_t attr;
     themis_status_t status = themis_path_normalise(path, normal);
-    themis_proto_setattr_t request = {.path = themis_client_convert_text(status == THEMIS_OK ? normal : ""),
-                                      .mask = THEMIS_PROTO_SET_MODE,
-                                      .mode = mode};
 
-    return status == THEMIS_OK ? ask_attr(session, normal, THEMIS_OP_SETATTR, &request, NULL) : status;
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_namespace_set_mode(session, normal, mode);
+    if (status == THEMIS_UNSUPPORTED) /* a symbolic link */
+        status = themis_client_links_resolve(session, normal, 1, &attr);
+    else if (!themis_client_links_retry(session, normal, 1, status, &status))
+        return status;
+    else
+        status = THEMIS_OK;
+    return status == THEMIS_OK ? themis_client_namespace_set_mode(session, normal, mode) : status;
 }
 
-/* The owner and the group are set together, so what is to stay is looked up. */
+/* The owner and the group are set together, so what is to stay is given as it was looked up. */
+static themis_status_t owner_set(themis_t *session, const char *path, const themis_proto_attr_t *now, uint32_t uid,
+                                 uint32_t gid)
+{
+    const themis_proto_setattr_t request = {.path = themis_client_convert_text(path),
+                                            .mask = THEMIS_PROTO_SET_OWNER,
+                                            .uid = uid == UINT32_MAX ? now->uid : uid,
+                                            .gid = gid == UINT32_MAX ? now->gid : gid};
+
+    return themis_client_namespace_ask(session, path, THEMIS_OP_SETATTR, &request, NULL);
+}
+
+themis_status_t themis_client_namespace_set_owner(themis_t *session, const char *path, uint32_t uid, uint32_t gid)
+{
+    themis_proto_attr_t now;
+    themis_status_t status = themis_client_namespace_lookup(session, path, 0, &now);
+
+    return status == THEMIS_OK ? owner_set(session, path, &now, uid, gid) : status;
+}
+
 themis_status_t themis_chown(themis_t *session, const char *path, uint32_t uid, uint32_t gid)
 {
     char normal[THEMIS_PATH_BYTES];
@@ -320,14 +409,8 @@ themis_status_t themis_chown(themis_t *session, const char *path, uint32_t uid, 
     themis_status_t status = themis_path_normalise(path, normal);
 
     if (status == THEMIS_OK)
-        status = themis_client_namespace_lookup(session, normal, 0, &now);
-    if (status != THEMIS_OK)
-        return status;
-    themis_proto_setattr_t request = {.path = themis_client_convert_text(normal),
-                                      .mask = THEMIS_PROTO_SET_OWNER,
-                                      .uid = uid == UINT32_MAX ? now.uid : uid,
-                                      .gid = gid == UINT32_MAX ? now.gid : gid};
-    return ask_attr(session, normal, THEMIS_OP_SETATTR, &request, NULL);
+        status = themis_client_links_lookup(session, normal, 0, 1, &now);
+    return status == THEMIS_OK ? owner_set(session, normal, &now, uid, gid) : status;
 }
 
 /* The entries of one reply. `after` is the last name seen and becomes the new one. */
@@ -341,7 +424,8 @@ static themis_status_t list_part(themis_t *session, const char *directory, char 
     themis_proto_text_t name;
     themis_proto_type_t type;
     uint32_t cursor = 0;
-    themis_status_t status = themis_client_call_get(&session->calls, home_of(session, directory), &call);
+    themis_status_t status =
+        themis_client_call_get(&session->calls, themis_client_namespace_home(session, directory), &call);
 
     if (status != THEMIS_OK)
         return status;
@@ -365,8 +449,12 @@ themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry
     themis_status_t status = themis_path_normalise(path, normal);
     int more = 1;
 
-    while (more && status == THEMIS_OK)
+    if (status != THEMIS_OK)
+        return status;
+    do
         status = list_part(session, normal, after, entry, arg, &more);
+    while ((more && status == THEMIS_OK) ||
+           (!after[0] && themis_client_links_retry(session, normal, 1, status, &status)));
     return status;
 }
 
@@ -398,7 +486,9 @@ themis_status_t themis_rmdir(themis_t *session, const char *path)
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
+    do
+        status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
+    while (themis_client_links_retry(session, normal, 0, status, &status));
     if (status != THEMIS_NOT_EMPTY)
         return status;
     themis_readdir(session, normal, remove_dangling, &cleanup);

@@ -24,6 +24,19 @@ themis_status_t themis_client_namespace_lookup(themis_t *session, const char *pa
 themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
                                                const themis_proto_attr_t *wanted, themis_proto_attr_t *attr);
 
+/* The same, of a name that has more than attributes; `extra` may be NULL. What `wanted` leaves open of the layout is
+ * that of the directory, and the group where that has S_ISGID, which a new directory gets as well. */
+themis_status_t themis_client_namespace_create_extra(themis_t *session, const char *path, uint32_t flags,
+                                                     const themis_proto_attr_t *wanted,
+                                                     const themis_proto_extra_t *extra, themis_proto_attr_t *attr);
+
+/* The server that keeps a name. */
+uint32_t themis_client_namespace_home(const themis_t *session, const char *path);
+
+/* A call to it whose reply has attributes. */
+themis_status_t themis_client_namespace_ask(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                            const void *request, themis_proto_attr_t *attr);
+
 /* May the caller change the entry of `path`, a name of that type that exists? Nothing changes then; what the
  * directory's home says if not. The entry of a name that does not exist is added. */
 themis_status_t themis_client_namespace_check_change(themis_t *session, const char *path, themis_proto_type_t type);
@@ -45,6 +58,13 @@ themis_status_t themis_client_namespace_set_modified(themis_t *session, const ch
 
 /* Frees the bytes of a file on all its servers. */
 themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
+
+/* What is of a name itself, as fresh as the servers have it, without following links. */
+themis_status_t themis_client_namespace_look(themis_t *session, const char *path, themis_stat_t *stat);
+
+/* Of a name itself. UINT32_MAX leaves the owner or the group. */
+themis_status_t themis_client_namespace_set_mode(themis_t *session, const char *path, uint32_t mode);
+themis_status_t themis_client_namespace_set_owner(themis_t *session, const char *path, uint32_t uid, uint32_t gid);
 
 /* `file`: the handle, or NULL. */
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,

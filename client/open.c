@@ -3,6 +3,7 @@
 #include "client/capability.h"
 #include "client/error.h"
 #include "client/file.h"
+#include "client/links.h"
 #include "client/multicall.h"
 #include "client/namespace.h"
 #include "client/striping.h"
@@ -19,10 +20,12 @@ static themis_status_t check_found(const char *path, int flags, const themis_pro
 {
     themis_status_t status = THEMIS_OK;
 
-    if (attr->type != THEMIS_PROTO_FILE)
+    if (attr->type == THEMIS_PROTO_DIRECTORY)
         status = THEMIS_IS_DIRECTORY;
     else if ((flags & THEMIS_OPEN_CREATE) && (flags & THEMIS_OPEN_EXCLUSIVE))
         status = THEMIS_EXISTS;
+    else if (attr->type != THEMIS_PROTO_FILE)
+        status = THEMIS_LOOP; /* a link that is not followed */
     else if (attr->layout.count == 0 || (attr->layout.stripe_size == 0 && attr->layout.count > 1))
         status = THEMIS_CORRUPT;
     if (status != THEMIS_OK)
@@ -30,20 +33,27 @@ static themis_status_t check_found(const char *path, int flags, const themis_pro
     return check_rights(path, flags, attr);
 }
 
-static themis_status_t find_or_create(themis_t *session, const char *path, int flags, const themis_proto_attr_t *wanted,
-                                      themis_proto_attr_t *attr)
+/* `path` becomes the one that is opened, where it leads through symbolic links. */
+static themis_status_t find_or_create(themis_t *session, char path[THEMIS_PATH_BYTES], int flags,
+                                      const themis_proto_attr_t *wanted, themis_proto_attr_t *attr)
 {
     int exclusive = flags & THEMIS_OPEN_CREATE && flags & THEMIS_OPEN_EXCLUSIVE; /* what there is is not opened */
-    themis_status_t status =
-        themis_client_namespace_lookup(session, path, exclusive ? 0 : themis_client_capability_rights(flags), attr);
+    uint32_t rights = exclusive ? 0 : themis_client_capability_rights(flags);
+    themis_status_t status = themis_client_namespace_lookup(session, path, rights, attr);
 
+    if (status == THEMIS_OK && attr->type == THEMIS_PROTO_SYMLINK && !exclusive)
+        status = themis_client_links_lookup(session, path, rights, 1, attr);
+    else if (!(flags & THEMIS_OPEN_CREATE) && themis_client_links_retry(session, path, 1, status, &status))
+        status = themis_client_namespace_lookup(session, path, rights, attr);
     if (status == THEMIS_OK) {
         attr->fresh = 0;
         return check_found(path, flags, attr);
     }
-    if (status != THEMIS_NO_ENTRY || !(flags & THEMIS_OPEN_CREATE))
+    if ((status != THEMIS_NO_ENTRY && status != THEMIS_NOT_DIRECTORY) || !(flags & THEMIS_OPEN_CREATE))
         return status;
     status = themis_client_namespace_create(session, path, exclusive ? THEMIS_PROTO_CREATE_EXCLUSIVE : 0, wanted, attr);
+    if (themis_client_links_retry(session, path, !exclusive, status, &status))
+        return find_or_create(session, path, flags, wanted, attr);
     if (status == THEMIS_OK && !attr->fresh)
         status = check_found(path, flags, attr);
     return status;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include "client/array.h"
 #include "client/error.h"
+#include "client/extra.h"
+#include "client/links.h"
 #include "client/namespace.h"
 #include "client/path.h"
 
@@ -17,21 +19,26 @@ static const uint32_t take_over = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREAT
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
 
+/* What had the new name. */
+typedef struct replaced {
+    themis_proto_attr_t attr;
+    themis_client_extra_t extra; /* owned */
+} replaced_t;
+
 /* The old name could not be removed, for the reason `status`, which is returned. If it is known to be there still, the
  * new one becomes what it was; else it stays, since no other name may be left. */
 static themis_status_t undo_new_name(themis_t *session, const char *from, const char *to,
-                                     const themis_proto_attr_t *attr, const themis_proto_attr_t *old,
-                                     themis_status_t status)
+                                     const themis_proto_attr_t *attr, const replaced_t *old, themis_status_t status)
 {
     themis_proto_attr_t there;
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
     if (themis_client_namespace_lookup(session, from, 0, &there) == THEMIS_OK && there.id == attr->id) {
-        if (old->fresh)
-            themis_client_namespace_remove(session, to, THEMIS_PROTO_FILE, NULL);
+        if (old->attr.fresh)
+            themis_client_namespace_remove(session, to, attr->type, NULL);
         else
-            themis_client_namespace_create(session, to, take_over, old, NULL);
+            themis_client_namespace_create_extra(session, to, take_over, &old->attr, &old->extra.extra, NULL);
     }
     return themis_client_fail(status, "%s", cause);
 }
@@ -42,27 +49,39 @@ static themis_status_t make_new_name(themis_t *session, const char *from, const 
                                      themis_proto_attr_t *old)
 {
     themis_status_t status = THEMIS_EXPIRED;
+    themis_client_extra_t extra = {0};
 
     for (int i = 0; i < MAX_ATTEMPTS && status == THEMIS_EXPIRED; i++) {
         status = themis_client_namespace_lookup(session, from, THEMIS_PROTO_RIGHT_RENAME, attr);
         if (status == THEMIS_OK)
-            status = themis_client_namespace_create(session, to, take_over, attr, old);
+            status = themis_client_extra_of(session, from, attr, &extra);
+        if (status == THEMIS_OK)
+            status = themis_client_namespace_create_extra(session, to, take_over, attr, &extra.extra, old);
+        themis_client_extra_free(&extra);
     }
     return status;
 }
 
-static themis_status_t rename_file(themis_t *session, const char *from, const char *to)
+/* `there`: what has the new name, or NULL. */
+static themis_status_t rename_file(themis_t *session, const char *from, const char *to,
+                                   const themis_proto_attr_t *there)
 {
-    themis_proto_attr_t attr, old;
-    themis_status_t status = make_new_name(session, from, to, &attr, &old);
+    themis_proto_attr_t attr;
+    replaced_t old = {0};
+    themis_status_t status = there ? themis_client_extra_of(session, to, there, &old.extra) : THEMIS_OK;
 
-    if (status != THEMIS_OK)
-        return status;
-    status = themis_client_namespace_remove(session, from, THEMIS_PROTO_FILE, NULL);
-    if (status != THEMIS_OK)
-        return undo_new_name(session, from, to, &attr, &old, status);
-    if (!old.fresh && old.id != attr.id)
-        status = themis_client_namespace_destroy(session, to, &old);
+    if (status == THEMIS_ACCESS) /* another user's: it cannot be made again in any case */
+        status = THEMIS_OK;
+    if (status == THEMIS_OK)
+        status = make_new_name(session, from, to, &attr, &old.attr);
+    if (status == THEMIS_OK) {
+        status = themis_client_namespace_remove(session, from, attr.type, NULL);
+        if (status != THEMIS_OK)
+            status = undo_new_name(session, from, to, &attr, &old, status);
+        else if (!old.attr.fresh && old.attr.id != attr.id)
+            status = themis_client_namespace_destroy(session, to, &old.attr);
+    }
+    themis_client_extra_free(&old.extra);
     return status;
 }
 
@@ -108,6 +127,24 @@ static themis_status_t undo_directory(themis_t *session, const char *from, const
     return themis_client_fail(status, "%s", cause);
 }
 
+/* Makes the new directory, which gets what the old one has. Only root may give it another user's owner. */
+static themis_status_t make_directory(themis_t *session, const char *from, const char *to,
+                                      const themis_proto_attr_t *attr)
+{
+    const uint32_t flags = THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_GROUP;
+    themis_client_extra_t extra;
+    themis_proto_attr_t made;
+    themis_status_t status = themis_client_extra_of(session, from, attr, &extra);
+
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_namespace_create_extra(session, to, flags, attr, &extra.extra, &made);
+    themis_client_extra_free(&extra);
+    if (status == THEMIS_OK && made.uid != attr->uid)
+        themis_client_namespace_set_owner(session, to, attr->uid, attr->gid);
+    return status;
+}
+
 /* `replaces`: there is a directory of the new name; as in POSIX, an empty one is replaced. */
 static themis_status_t rename_directory(themis_t *session, const char *from, const char *to,
                                         const themis_proto_attr_t *attr, int replaces)
@@ -121,7 +158,7 @@ static themis_status_t rename_directory(themis_t *session, const char *from, con
     if (status == THEMIS_OK && replaces)
         status = themis_rmdir(session, to);
     if (status == THEMIS_OK)
-        made = (status = themis_mkdir(session, to, attr->mode)) == THEMIS_OK;
+        made = (status = make_directory(session, from, to, attr)) == THEMIS_OK;
     for (size_t i = 0; i < names.count; i++) {
         if (status == THEMIS_OK)
             status = rename_below(session, from, to, names.array[i]);
@@ -144,16 +181,23 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
     if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
         return status;
     int replaces = status == THEMIS_OK;
-    if (replaces && there.type == THEMIS_PROTO_DIRECTORY && attr.type == THEMIS_PROTO_FILE)
+    if (replaces && there.type == THEMIS_PROTO_DIRECTORY && attr.type != THEMIS_PROTO_DIRECTORY)
         return themis_client_fail(THEMIS_IS_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_IS_DIRECTORY));
-    if (replaces && there.type == THEMIS_PROTO_FILE && attr.type == THEMIS_PROTO_DIRECTORY)
+    if (replaces && there.type != THEMIS_PROTO_DIRECTORY && attr.type == THEMIS_PROTO_DIRECTORY)
         return themis_client_fail(THEMIS_NOT_DIRECTORY, "%s: %s", to, themis_status_string(THEMIS_NOT_DIRECTORY));
     status = themis_client_namespace_check_change(session, from, attr.type);
     if (status != THEMIS_OK)
         return status;
-    if (attr.type == THEMIS_PROTO_FILE)
-        return rename_file(session, from, to);
+    if (attr.type != THEMIS_PROTO_DIRECTORY)
+        return rename_file(session, from, to, replaces ? &there : NULL);
     return rename_directory(session, from, to, &attr, replaces);
+}
+
+static themis_status_t rename_checked(themis_t *session, const char *from, const char *to)
+{
+    if (strcmp(from, to) != 0 && themis_client_path_is_below(to, from))
+        return themis_client_fail(THEMIS_INVALID, "%s: cannot be moved below itself", from);
+    return rename_any(session, from, to);
 }
 
 themis_status_t themis_rename(themis_t *session, const char *from, const char *to)
@@ -163,7 +207,10 @@ themis_status_t themis_rename(themis_t *session, const char *from, const char *t
 
     if (status != THEMIS_OK || (status = themis_path_normalise(to, new_path)) != THEMIS_OK)
         return status;
-    if (strcmp(old_path, new_path) != 0 && themis_client_path_is_below(new_path, old_path))
-        return themis_client_fail(THEMIS_INVALID, "%s: cannot be moved below itself", old_path);
-    return rename_any(session, old_path, new_path);
+    status = rename_checked(session, old_path, new_path);
+    if (themis_client_links_retry(session, old_path, 0, status, &status))
+        status = rename_checked(session, old_path, new_path);
+    if (themis_client_links_retry(session, new_path, 0, status, &status))
+        status = rename_checked(session, old_path, new_path);
+    return status;
 }

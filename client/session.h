@@ -19,4 +19,5 @@ struct themis {
     themis_client_requests_t requests;
     themis_client_direct_t direct;
     uint64_t next_owner; /* of locks */
+    int keeps_links;     /* 1: client/links.h follows none */
 };

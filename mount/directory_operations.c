@@ -4,6 +4,7 @@
 #include "client/array.h"
 #include "mount/operations.h"
 #include "mount/pool.h"
+#include "posix/attributes.h"
 #include "posix/directory.h"
 #include "posix/names.h"
 
@@ -82,8 +83,7 @@ static int entry_put(listing_t *listing, const char *name, const struct fuse_ent
 
 static struct fuse_entry_param entry_of(uint64_t number, themis_type_t type)
 {
-    return (struct fuse_entry_param){
-        .attr = {.st_ino = number, .st_mode = type == THEMIS_TYPE_DIRECTORY ? S_IFDIR : S_IFREG}};
+    return (struct fuse_entry_param){.attr = {.st_ino = number, .st_mode = themis_posix_type_mode(type)}};
 }
 
 /* With its attributes; the kernel takes that as a lookup. */

@@ -4,6 +4,7 @@
 #include "mount/operations.h"
 #include "mount/pool.h"
 #include "posix/file.h"
+#include "posix/locks.h"
 
 static themis_posix_file_t *file_of(const struct fuse_file_info *info)
 {
@@ -34,7 +35,6 @@ static void info_fill(const themis_mount_state_t *state, themis_posix_file_t *fi
     info->fh = (uintptr_t)file;
     info->direct_io = !state->settings->cache;
     info->keep_cache = 0;
-    info->noflush = !file->writable;
 }
 
 void themis_mount_open(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info)
@@ -149,14 +149,19 @@ void themis_mount_flush(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_inf
     themis_posix_file_t *file = file_begin(&request, fuse, info);
 
     (void)number;
-    file_end(&request, fuse, file, themis_posix_file_flush(file));
+    themis_posix_locks_release(file->filesystem, file->node, THEMIS_POSIX_LOCK_RANGES, info->lock_owner);
+    file_end(&request, fuse, file, file->writable ? themis_posix_file_flush(file) : 0);
 }
 
 /* Nobody waits for it, so it is not interrupted. */
 void themis_mount_release(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info)
 {
+    themis_posix_file_t *file = file_of(info);
+
     (void)number;
-    themis_posix_file_release(file_of(info));
+    if (info->flock_release)
+        themis_posix_locks_release(file->filesystem, file->node, THEMIS_POSIX_LOCK_FILE, info->lock_owner);
+    themis_posix_file_release(file);
     fuse_reply_err(fuse, 0);
 }
 

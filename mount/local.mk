@@ -5,9 +5,9 @@ mount_libthemis_mountpoint_la_SOURCES = mount/mountpoint.c mount/mountpoint.h
 # What needs libfuse.
 if FUSE
 noinst_LTLIBRARIES += mount/libthemis-mount.la
-mount_libthemis_mount_la_SOURCES = mount/directory_operations.c mount/file_operations.c mount/fuse.h mount/mount.h \
+mount_libthemis_mount_la_SOURCES = mount/directory_operations.c mount/file_operations.c mount/fuse.h mount/lock_operations.c mount/mount.h \
 	mount/operations.c mount/operations.h mount/pool.c mount/pool.h mount/requests.c mount/requests.h mount/serve.c \
-	mount/settings.c mount/settings.h
+	mount/settings.c mount/settings.h mount/xattr_operations.c
 mount_libthemis_mount_la_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE_CFLAGS)
 mount_libthemis_mount_la_LIBADD = $(FUSE_LIBS)
 MOUNT_LIBS = mount/libthemis-mount.la posix/libthemis-posix.la

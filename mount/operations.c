@@ -2,6 +2,7 @@
 #include "mount/operations.h"
 #include <errno.h>
 #include "posix/file.h"
+#include "posix/links.h"
 #include "posix/names.h"
 #include "posix/space.h"
 
@@ -199,15 +200,32 @@ static void rename_name(fuse_req_t fuse, fuse_ino_t parent, const char *name, fu
     themis_posix_release(filesystem, to, 1);
 }
 
-/* As link(2) and symlink(2) say of file systems without links. */
-static void refuse_symlink(fuse_req_t fuse, const char *target, fuse_ino_t parent, const char *name)
+static void make_symlink(fuse_req_t fuse, const char *target, fuse_ino_t parent, const char *name)
 {
-    (void)target;
-    (void)parent;
-    (void)name;
-    fuse_reply_err(fuse, EPERM);
+    themis_mount_request_t request;
+    themis_posix_node_t *node = NULL;
+    struct stat stat = {0};
+
+    themis_mount_begin(&request, fuse, parent);
+    int error =
+        themis_posix_symlink(request.requests->filesystem, &request.caller, request.node, name, target, &node, &stat);
+    end_entry(&request, fuse, error, node, &stat);
 }
 
+static void read_symlink(fuse_req_t fuse, fuse_ino_t number)
+{
+    themis_mount_request_t request;
+    char target[THEMIS_PATH_BYTES];
+
+    themis_mount_begin(&request, fuse, number);
+    int error = themis_posix_readlink(request.requests->filesystem, &request.caller, request.node, target);
+    if (error)
+        end_plain(&request, fuse, error);
+    else if (themis_mount_request_end(&request))
+        fuse_reply_readlink(fuse, target);
+}
+
+/* As link(2) says of file systems without hard links. */
 static void refuse_link(fuse_req_t fuse, fuse_ino_t number, fuse_ino_t parent, const char *name)
 {
     (void)number;
@@ -230,7 +248,6 @@ static void space(fuse_req_t fuse, fuse_ino_t number)
         fuse_reply_statfs(fuse, &found);
 }
 
-/* Extended attributes and locks are left out: the kernel then says EOPNOTSUPP, and keeps locks itself. */
 const struct fuse_lowlevel_ops themis_mount_operations = {.init = init,
                                                           .lookup = lookup,
                                                           .forget = forget,
@@ -241,7 +258,8 @@ const struct fuse_lowlevel_ops themis_mount_operations = {.init = init,
                                                           .mkdir = make_directory,
                                                           .unlink = remove_file,
                                                           .rmdir = remove_directory,
-                                                          .symlink = refuse_symlink,
+                                                          .symlink = make_symlink,
+                                                          .readlink = read_symlink,
                                                           .link = refuse_link,
                                                           .rename = rename_name,
                                                           .open = themis_mount_open,
@@ -258,4 +276,11 @@ const struct fuse_lowlevel_ops themis_mount_operations = {.init = init,
                                                           .statfs = space,
                                                           .create = themis_mount_create,
                                                           .fallocate = themis_mount_fallocate,
-                                                          .lseek = themis_mount_lseek};
+                                                          .lseek = themis_mount_lseek,
+                                                          .setxattr = themis_mount_setxattr,
+                                                          .getxattr = themis_mount_getxattr,
+                                                          .listxattr = themis_mount_listxattr,
+                                                          .removexattr = themis_mount_removexattr,
+                                                          .getlk = themis_mount_getlk,
+                                                          .setlk = themis_mount_setlk,
+                                                          .flock = themis_mount_flock};

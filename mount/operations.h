@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernel asks, as calls of posix/: names in operations.c, files in file_operations.c, directories in
- * directory_operations.c. All are called by the threads of the pool. */
+ * directory_operations.c, extended attributes in xattr_operations.c, locks
+ * in lock_operations.c. All are called by the threads of the pool. */
 #ifndef THEMIS_MOUNT_OPERATIONS_H
 #define THEMIS_MOUNT_OPERATIONS_H
 #include "mount/fuse.h"
@@ -38,6 +39,16 @@ void themis_mount_fsync(fuse_req_t fuse, fuse_ino_t number, int data_only, struc
 void themis_mount_fallocate(fuse_req_t fuse, fuse_ino_t number, int mode, off_t offset, off_t length,
                             struct fuse_file_info *info);
 void themis_mount_lseek(fuse_req_t fuse, fuse_ino_t number, off_t offset, int whence, struct fuse_file_info *info);
+
+void themis_mount_getlk(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info, struct flock *lock);
+void themis_mount_setlk(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info, struct flock *lock, int sleep);
+void themis_mount_flock(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info, int operation);
+
+void themis_mount_setxattr(fuse_req_t fuse, fuse_ino_t number, const char *name, const char *value, size_t size,
+                           int flags);
+void themis_mount_getxattr(fuse_req_t fuse, fuse_ino_t number, const char *name, size_t size);
+void themis_mount_listxattr(fuse_req_t fuse, fuse_ino_t number, size_t size);
+void themis_mount_removexattr(fuse_req_t fuse, fuse_ino_t number, const char *name);
 
 void themis_mount_opendir(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info);
 void themis_mount_readdir(fuse_req_t fuse, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *info);

@@ -6,13 +6,25 @@
  */
 enum { BLOCK_BYTES = 128 << 10, STAT_BLOCK_BYTES = 512 };
 
+mode_t themis_posix_type_mode(themis_type_t type)
+{
+    switch (type) {
+    case THEMIS_TYPE_DIRECTORY:
+        return S_IFDIR;
+    case THEMIS_TYPE_SYMLINK:
+        return S_IFLNK;
+    default:
+        return S_IFREG;
+    }
+}
+
 void themis_posix_attributes(const themis_posix_node_t *node, const themis_stat_t *from, struct stat *stat)
 {
     const struct timespec time = {.tv_sec = (time_t)(from->modified / THEMIS_NS_PER_S),
                                   .tv_nsec = (long)(from->modified % THEMIS_NS_PER_S)};
 
     *stat = (struct stat){.st_ino = node->number,
-                          .st_mode = (from->type == THEMIS_TYPE_DIRECTORY ? S_IFDIR : S_IFREG) | (from->mode & 07777),
+                          .st_mode = themis_posix_type_mode(from->type) | (from->mode & 07777),
                           .st_nlink = 1,
                           .st_uid = from->uid,
                           .st_gid = from->gid,

@@ -123,7 +123,7 @@ static int create_claimed(themis_posix_t *filesystem, const themis_posix_caller_
     if (error)
         themis_unlink(filesystem->session, claim->path);
     else
-        error = themis_posix_error(themis_stat(filesystem->session, claim->path, &found));
+        error = themis_posix_error(themis_client_namespace_look(filesystem->session, claim->path, &found));
     if (!error && found.id != opened->attr.id)
         error = ESTALE;
     if (error) {

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include <utlist.h>
+#include "client/session.h"
 #include "posix/file.h"
+#include "posix/locks.h"
 #include "util/clock.h"
 
 /* Another process must not hide files under the same names. */
@@ -26,6 +29,8 @@ int themis_posix_create(themis_t *session, themis_posix_t **result)
         return ENOMEM;
     }
     filesystem->session = session;
+    if (session) /* test_claim has none */
+        session->keeps_links = 1;
     filesystem->uid = geteuid();
     filesystem->instance = instance_choose();
     pthread_mutex_init(&filesystem->lock, NULL);
@@ -36,8 +41,14 @@ int themis_posix_create(themis_t *session, themis_posix_t **result)
 
 void themis_posix_destroy(themis_posix_t *filesystem)
 {
+    themis_posix_node_t *node;
+
     if (!filesystem)
         return;
+    DL_FOREACH(filesystem->tree.all, node)
+    {
+        themis_posix_locks_free(node);
+    }
     themis_posix_files_close(filesystem);
     themis_posix_tree_free(&filesystem->tree);
     pthread_cond_destroy(&filesystem->released);

@@ -36,6 +36,7 @@ typedef struct themis_posix_caller {
     _Atomic int abandoned; /* 1: nobody waits for the result any more; what has not begun ends with EINTR */
 } themis_posix_caller_t;
 
+/* No call of the session follows symbolic links from now on. */
 int themis_posix_create(themis_t *session, themis_posix_t **filesystem);
 /* No call is being made. Files that are still open are closed. NULL is allowed. */
 void themis_posix_destroy(themis_posix_t *filesystem);

@@ -38,11 +38,11 @@ static void name_forget(themis_posix_t *filesystem, const themis_posix_claim_t *
     pthread_mutex_unlock(&filesystem->lock);
 }
 
-static int look(themis_posix_t *filesystem, const themis_posix_claim_t *claim, themis_posix_node_t **node,
-                struct stat *stat)
+int themis_posix_look(themis_posix_t *filesystem, const themis_posix_claim_t *claim, themis_posix_node_t **node,
+                      struct stat *stat)
 {
     themis_stat_t found;
-    themis_status_t status = themis_stat(filesystem->session, claim->path, &found);
+    themis_status_t status = themis_client_namespace_look(filesystem->session, claim->path, &found);
 
     if (status == THEMIS_OK)
         return node_get(filesystem, claim, &found, node, stat);
@@ -59,7 +59,7 @@ int themis_posix_lookup(themis_posix_t *filesystem, const themis_posix_caller_t 
 
     if (error)
         return error;
-    error = look(filesystem, &claim, node, stat);
+    error = themis_posix_look(filesystem, &claim, node, stat);
     themis_posix_unclaim(filesystem, &claim, 1);
     return error;
 }
@@ -67,7 +67,7 @@ int themis_posix_lookup(themis_posix_t *filesystem, const themis_posix_caller_t 
 /* What servers told of the node's name: is it still that file? */
 static int node_check(themis_posix_t *filesystem, themis_posix_node_t *node, const themis_stat_t *found)
 {
-    uint64_t object = found->type == THEMIS_TYPE_FILE ? found->id : 0;
+    uint64_t object = found->type == THEMIS_TYPE_DIRECTORY ? 0 : found->id;
 
     pthread_mutex_lock(&filesystem->lock);
     int same = node->type == found->type && node->object == object;
@@ -83,7 +83,7 @@ static int getattr_by_name(themis_posix_t *filesystem, const themis_posix_claim_
                            struct stat *stat)
 {
     themis_stat_t found;
-    int error = themis_posix_error(themis_stat(filesystem->session, claim->path, &found));
+    int error = themis_posix_error(themis_client_namespace_look(filesystem->session, claim->path, &found));
 
     if (!error)
         error = node_check(filesystem, node, &found);
@@ -158,9 +158,9 @@ static int attributes_set(themis_t *session, const char *path, int mask, const s
     themis_status_t status = THEMIS_OK;
 
     if (mask & (THEMIS_POSIX_SET_UID | THEMIS_POSIX_SET_GID))
-        status = themis_chown(session, path, uid, gid);
+        status = themis_client_namespace_set_owner(session, path, uid, gid);
     if (status == THEMIS_OK && mask & THEMIS_POSIX_SET_MODE)
-        status = themis_chmod(session, path, wanted->st_mode & 07777);
+        status = themis_client_namespace_set_mode(session, path, wanted->st_mode & 07777);
     if (status == THEMIS_OK && mask & (THEMIS_POSIX_SET_MODIFIED | THEMIS_POSIX_SET_MODIFIED_NOW))
         status = themis_client_namespace_set_modified(session, path, time_of(wanted, mask));
     return owner_error(status);
@@ -196,11 +196,11 @@ int themis_posix_own(themis_posix_t *filesystem, const themis_posix_caller_t *ca
     if (inherits || (filesystem->uid == 0 && caller->gid != getegid()))
         gid = inherits ? parent->gid : caller->gid;
     if (uid != UINT32_MAX || gid != UINT32_MAX)
-        status = themis_chown(filesystem->session, path, uid, gid);
+        status = themis_client_namespace_set_owner(filesystem->session, path, uid, gid);
     if (inherits && status == THEMIS_ACCESS) /* not one of the user's groups */
         status = THEMIS_OK;
     if (status == THEMIS_OK && inherits && type == THEMIS_TYPE_DIRECTORY)
-        status = themis_chmod(filesystem->session, path, (mode & 07777) | S_ISGID);
+        status = themis_client_namespace_set_mode(filesystem->session, path, (mode & 07777) | S_ISGID);
     return themis_posix_error(status);
 }
 
@@ -216,7 +216,7 @@ static int mkdir_claimed(themis_posix_t *filesystem, const themis_posix_caller_t
     error = themis_posix_own(filesystem, caller, claim->parent, claim->path, THEMIS_TYPE_DIRECTORY, mode);
     if (error)
         themis_rmdir(filesystem->session, claim->path);
-    return error ? error : look(filesystem, claim, node, stat);
+    return error ? error : themis_posix_look(filesystem, claim, node, stat);
 }
 
 int themis_posix_mkdir(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *parent,
@@ -308,7 +308,7 @@ static int rename_claimed(themis_posix_t *filesystem, const themis_posix_claim_t
     int error = 0;
 
     if (flags & RENAME_NOREPLACE) {
-        themis_status_t status = themis_stat(filesystem->session, to->path, &there);
+        themis_status_t status = themis_client_namespace_look(filesystem->session, to->path, &there);
         if (status != THEMIS_NO_ENTRY)
             return status == THEMIS_OK ? EEXIST : themis_posix_error(status);
     }

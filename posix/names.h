@@ -5,11 +5,16 @@
 #include <sys/stat.h>
 #include "posix/filesystem.h"
 
+struct themis_posix_claim;
 struct themis_posix_file;
 
 /* What a name is. *node: with a reference that the caller gets. */
 int themis_posix_lookup(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *parent,
                         const char *name, themis_posix_node_t **node, struct stat *stat);
+
+/* The same of a name that is claimed. */
+int themis_posix_look(themis_posix_t *filesystem, const struct themis_posix_claim *claim, themis_posix_node_t **node,
+                      struct stat *stat);
 
 /* ENOENT: the name is gone, or another file's now. Of a file without a name that is still open, what its servers tell.
  */
@@ -45,8 +50,8 @@ int themis_posix_unlink(themis_posix_t *filesystem, const themis_posix_caller_t 
 int themis_posix_rename(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *from,
                         const char *from_name, themis_posix_node_t *to, const char *to_name, unsigned flags);
 
-/* Gives a new file or directory at `path` the owner and group that POSIX wants: those of the caller, and the group of a
- * directory with S_ISGID, which a directory inherits too. `mode`: that it was made with. */
+/* Gives a new file, directory or link at `path` the owner and group that POSIX wants: those of the caller, and the
+ * group of a directory with S_ISGID, which a directory inherits too. `mode`: that it was made with. */
 int themis_posix_own(themis_posix_t *filesystem, const themis_posix_caller_t *caller, const themis_posix_node_t *parent,
                      const char *path, themis_type_t type, mode_t mode);
 #endif

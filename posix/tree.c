@@ -86,6 +86,7 @@ static themis_posix_node_t *node_create(themis_posix_tree_t *tree, themis_type_t
     node->number = object;
     node->serial = ++tree->serial;
     pthread_mutex_init(&node->append, NULL);
+    pthread_mutex_init(&node->locking, NULL);
     DL_APPEND(tree->all, node);
     return node;
 }
@@ -94,6 +95,7 @@ static void node_free(themis_posix_tree_t *tree, themis_posix_node_t *node)
 {
     DL_DELETE(tree->all, node);
     pthread_mutex_destroy(&node->append);
+    pthread_mutex_destroy(&node->locking);
     free(node->key);
     free(node);
 }
@@ -132,7 +134,7 @@ void themis_posix_tree_free(themis_posix_tree_t *tree)
 
 static int is_same(const themis_posix_node_t *node, const themis_stat_t *stat)
 {
-    uint64_t object = stat->type == THEMIS_TYPE_FILE ? stat->id : 0;
+    uint64_t object = stat->type == THEMIS_TYPE_DIRECTORY ? 0 : stat->id;
 
     return node->type == stat->type && node->object == object;
 }
@@ -146,7 +148,7 @@ themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_pos
         node->references++;
     } else {
         themis_posix_tree_detach(tree, node);
-        node = node_create(tree, stat->type, stat->type == THEMIS_TYPE_FILE ? stat->id : 0);
+        node = node_create(tree, stat->type, stat->type == THEMIS_TYPE_DIRECTORY ? 0 : stat->id);
         if (!node)
             return NULL;
         if (!name_give(tree, node, parent, name)) {

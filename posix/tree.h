@@ -15,12 +15,13 @@
 #include "themis/themis.h"
 
 struct themis_posix_file;
+struct themis_posix_lock_owner;
 
 typedef struct themis_posix_node {
     struct themis_posix_node *parent; /* NULL: the root, or detached */
     char *name;                       /* owned; "" if there is no parent */
     uint64_t references;
-    uint64_t object; /* id of a file's bytes; 0: a directory, or a file that may not be accessed */
+    uint64_t object; /* id of a file's bytes, or of a link; 0: a directory, or a file that may not be accessed */
     uint64_t number; /* what stat shows as st_ino; stays over renames */
     uint64_t serial; /* of the node: no other has it, ever */
     themis_type_t type;
@@ -28,6 +29,8 @@ typedef struct themis_posix_node {
     struct themis_posix_file *files; /* that are open; none is added while its name is claimed exclusively */
     int hidden;                      /* 1: its name is one that posix/hidden.h gave it */
     pthread_mutex_t append;          /* held by who appends to it */
+    pthread_mutex_t locking;         /* of `lock_owners` */
+    struct themis_posix_lock_owner *lock_owners; /* posix/locks.h; none without an open file */
 
     struct themis_posix_node *prev, *next; /* of all nodes */
     void *key;                             /* owned: the address of the parent, and the name */

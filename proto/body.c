@@ -7,8 +7,10 @@
 enum {
     STRIPE_UNIT = 4096,
     MAX_ENTRIES = 4096,
-    CREATE_FLAGS = THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE,
-    SET_MASK = THEMIS_PROTO_SET_MODE | THEMIS_PROTO_SET_OWNER | THEMIS_PROTO_SET_MODIFIED,
+    CREATE_FLAGS = THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE |
+                   THEMIS_PROTO_CREATE_GROUP,
+    SET_MASK = THEMIS_PROTO_SET_MODE | THEMIS_PROTO_SET_OWNER | THEMIS_PROTO_SET_MODIFIED | THEMIS_PROTO_SET_LAYOUT,
+    XATTR_FLAGS = THEMIS_PROTO_XATTR_CREATE | THEMIS_PROTO_XATTR_REPLACE | THEMIS_PROTO_XATTR_REMOVE,
     LAST_ROLE = 2
 };
 #define MAX_STRIPE (UINT64_C(4) << 30)
@@ -149,14 +151,34 @@ static void code_attr_fields(themis_proto_coder_t *coder, themis_proto_attr_t *a
     themis_proto_code_u64(coder, &attr->created);
     themis_proto_code_u64(coder, &attr->modified);
     code_layout(coder, &attr->layout);
+    themis_proto_code_u32(coder, &attr->target);
+    themis_proto_code_u32(coder, &attr->xattrs);
     code_capability(coder, &attr->capability);
     themis_proto_code_bytes(coder, attr->seal, sizeof attr->seal);
+    themis_proto_check(coder, !coder->bad && (attr->type == THEMIS_PROTO_SYMLINK || attr->target == 0));
+}
+
+/* The rest of the message. */
+static void code_extra(themis_proto_coder_t *coder, themis_proto_extra_t *extra)
+{
+    themis_proto_code_text(coder, &extra->target, 0, THEMIS_PROTO_MAX_TARGET);
+    themis_proto_check(coder,
+                       !coder->bad && (!extra->target.length || !memchr(extra->target.bytes, 0, extra->target.length)));
+    if (!coder->bad)
+        themis_proto_code_xattrs(coder, &extra->xattrs);
+}
+
+static void code_added(themis_proto_coder_t *coder, themis_proto_added_t *added)
+{
+    code_layout(coder, &added->layout);
+    themis_proto_code_u32(coder, &added->mode);
+    themis_proto_code_u32(coder, &added->gid);
 }
 
 static void code_attr(themis_proto_coder_t *coder, themis_proto_attr_t *attr)
 {
     code_attr_fields(coder, attr);
-    themis_proto_check(coder, !coder->bad && (attr->type == THEMIS_PROTO_DIRECTORY || is_complete(&attr->layout)));
+    themis_proto_check(coder, !coder->bad && (attr->type != THEMIS_PROTO_FILE || is_complete(&attr->layout)));
 }
 
 static void code_create(themis_proto_coder_t *coder, themis_proto_create_t *create)
@@ -168,7 +190,10 @@ static void code_create(themis_proto_coder_t *coder, themis_proto_create_t *crea
         return;
     themis_proto_check(coder, (create->flags & ~(uint32_t)CREATE_FLAGS) == 0);
     themis_proto_check(coder, (create->flags & THEMIS_PROTO_CREATE_ADOPT) == 0 ||
-                                  create->attr.type == THEMIS_PROTO_DIRECTORY || is_complete(&create->attr.layout));
+                                  create->attr.type != THEMIS_PROTO_FILE || is_complete(&create->attr.layout));
+    code_extra(coder, &create->extra);
+    themis_proto_check(coder,
+                       !coder->bad && (create->attr.type == THEMIS_PROTO_SYMLINK) == (create->extra.target.length > 0));
 }
 
 static void code_remove(themis_proto_coder_t *coder, themis_proto_remove_t *remove)
@@ -184,8 +209,32 @@ static void code_setattr(themis_proto_coder_t *coder, themis_proto_setattr_t *se
     themis_proto_code_u32(coder, &setattr->uid);
     themis_proto_code_u32(coder, &setattr->gid);
     themis_proto_code_u64(coder, &setattr->modified);
+    code_layout(coder, &setattr->layout);
     code_path_text(coder, &setattr->path);
     themis_proto_check(coder, !coder->bad && (setattr->mask & ~(uint32_t)SET_MASK) == 0);
+}
+
+static void code_rest(themis_proto_coder_t *coder, themis_proto_text_t *text)
+{
+    const void *bytes = text->bytes;
+    size_t rest = coder->out != NULL ? text->length : coder->length - coder->used;
+
+    themis_proto_code_borrowed(coder, &bytes, rest);
+    if (!coder->bad && coder->out == NULL)
+        *text = (themis_proto_text_t){bytes, (uint32_t)rest};
+}
+
+static void code_setxattr(themis_proto_coder_t *coder, themis_proto_setxattr_t *setxattr)
+{
+    themis_proto_code_u32(coder, &setxattr->flags);
+    themis_proto_code_text(coder, &setxattr->name, 1, THEMIS_PROTO_MAX_NAME);
+    code_path_text(coder, &setxattr->path);
+    if (coder->bad)
+        return;
+    themis_proto_check(coder,
+                       themis_proto_is_xattr_name(&setxattr->name) && (setxattr->flags & ~(uint32_t)XATTR_FLAGS) == 0);
+    code_rest(coder, &setxattr->value);
+    themis_proto_check(coder, !coder->bad && setxattr->value.length <= THEMIS_PROTO_MAX_XATTR);
 }
 
 static void code_entry(themis_proto_coder_t *coder, themis_proto_entry_t *entry)
@@ -308,8 +357,11 @@ static void code_lock(themis_proto_coder_t *coder, themis_proto_lock_t *lock)
     code_flag(coder, &lock->exclusive);
     code_flag(coder, &lock->wait);
     themis_proto_code_u64(coder, &lock->reclaim);
+    themis_proto_code_u8(coder, &lock->action);
     if (coder->bad)
         return;
+    themis_proto_check(coder, lock->action <= THEMIS_PROTO_LOCK_TEST);
+    themis_proto_check(coder, lock->action == THEMIS_PROTO_LOCK_ADD || (lock->wait == 0 && lock->reclaim == 0));
     themis_proto_check(coder, lock->offset <= INT64_MAX &&
                                   (lock->length == UINT64_MAX || lock->length <= INT64_MAX - lock->offset));
 }
@@ -346,14 +398,7 @@ static void code_counted(themis_proto_coder_t *coder, themis_proto_counted_t *co
 /* All that is left of the message. */
 static void code_text(themis_proto_coder_t *coder, themis_proto_text_body_t *body)
 {
-    const void *bytes = body->text.bytes;
-    size_t rest = coder->out != NULL ? body->text.length : coder->length - coder->used;
-
-    themis_proto_code_borrowed(coder, &bytes, rest);
-    if (coder->bad || coder->out != NULL)
-        return;
-    body->text.bytes = bytes;
-    body->text.length = (uint32_t)rest;
+    code_rest(coder, &body->text);
 }
 
 static void code_table(themis_proto_coder_t *coder, themis_proto_table_t *table)

@@ -37,7 +37,7 @@ void themis_proto_code_type(themis_proto_coder_t *coder, themis_proto_type_t *ty
     uint8_t number = (uint8_t)*type;
 
     themis_proto_code_u8(coder, &number);
-    themis_proto_check(coder, number == THEMIS_PROTO_FILE || number == THEMIS_PROTO_DIRECTORY);
+    themis_proto_check(coder, number >= THEMIS_PROTO_FILE && number <= THEMIS_PROTO_SYMLINK);
     if (!coder->bad && coder->out == NULL)
         *type = (themis_proto_type_t)number;
 }

@@ -18,8 +18,11 @@ enum {
     THEMIS_PROTO_HEADER_BYTES = 32,
     THEMIS_PROTO_MAX_MESSAGE = 1 << 20, /* bytes, header included; bulk data does not travel in messages */
     THEMIS_PROTO_MAX_PATH = 4096,       /* bytes without a terminating NUL */
-    THEMIS_PROTO_MAX_NAME = 255,
-    THEMIS_PROTO_MAX_TEXT = 255, /* job ids, host names */
+    THEMIS_PROTO_MAX_NAME = 255,        /* also of an extended attribute */
+    THEMIS_PROTO_MAX_TARGET = 4095,
+    THEMIS_PROTO_MAX_XATTR = 64 << 10,   /* bytes of one value */
+    THEMIS_PROTO_MAX_XATTRS = 128 << 10, /* bytes of all of a name, as they are encoded */
+    THEMIS_PROTO_MAX_TEXT = 255,         /* job ids, host names */
     THEMIS_PROTO_MAX_POLICY = 1024,
     THEMIS_PROTO_MAX_RUNS = 16384, /* of one READ or WRITE */
     THEMIS_PROTO_MAX_MAPPED = 512, /* extents in the reply to one MAP */
@@ -38,10 +41,12 @@ enum {
     X(CREATE, 17, create, attr) /* a file or directory at the name's home server */                                    \
     X(REMOVE, 18, remove, attr) /* removes a name; the reply tells what it was */                                      \
     X(SETATTR, 19, setattr, attr)                                                                                      \
-    X(ENTRY_ADD, 20, entry, none)    /* adds a name to its directory, at the directory's home server, which fails with \
+    X(ENTRY_ADD, 20, entry, added)   /* adds a name to its directory, at the directory's home server, which fails with \
                                         NO_ENTRY or NOT_DIRECTORY if that is none; replaces an entry of that name */   \
     X(ENTRY_REMOVE, 21, entry, none) /* success also if there is none */                                               \
     X(READDIR, 22, readdir, entries)                                                                                   \
+    X(EXTRA, 23, lookup, extra) /* target of a symbolic link; with the right READ also extended attributes */          \
+    X(SETXATTR, 24, setxattr, none)                                                                                    \
     X(READ, 32, io, io_done) /* object bytes into the client's buffer */                                               \
     X(WRITE, 33, io, io_done)                                                                                          \
     X(TRUNCATE, 34, resize, none) /* sets the object's end, cutting or growing by a hole */                            \
@@ -104,7 +109,11 @@ typedef struct themis_proto_layout {
     uint32_t first;       /* index of the server of stripe 0; UINT32_MAX in a request: by hash of the name */
 } themis_proto_layout_t;
 
-typedef enum themis_proto_type { THEMIS_PROTO_FILE = 1, THEMIS_PROTO_DIRECTORY = 2 } themis_proto_type_t;
+typedef enum themis_proto_type {
+    THEMIS_PROTO_FILE = 1,
+    THEMIS_PROTO_DIRECTORY = 2,
+    THEMIS_PROTO_SYMLINK = 3
+} themis_proto_type_t;
 
 typedef struct themis_proto_hello {
     uint64_t session; /* random, the same again after a reconnect */
@@ -165,12 +174,15 @@ typedef struct themis_proto_capability {
 } themis_proto_capability_t;
 
 typedef struct themis_proto_attr {
-    uint64_t id; /* of the object that holds the bytes, the same on all servers; 0 for a directory */
+    uint64_t id; /* of the object that holds the bytes, the same on all servers; 0 for a directory. A symbolic link has
+                    one as well, which tells it from others */
     themis_proto_type_t type;
     uint32_t mode, uid, gid;
-    uint64_t created, modified; /* ns since 1970 */
-    themis_proto_layout_t layout;
-    uint8_t fresh; /* 1: CREATE made it, 0: it existed */
+    uint64_t created, modified;   /* ns since 1970 */
+    themis_proto_layout_t layout; /* of a directory: what its new files get where they leave it open */
+    uint32_t target;              /* bytes of the target of a symbolic link, else 0 */
+    uint32_t xattrs;              /* bytes of all extended attributes */
+    uint8_t fresh;                /* 1: CREATE made it, 0: it existed */
     /* for the object, in replies and with CREATE_ADOPT; with the right RENAME, `seal` shows that a server has given the
      * attributes with the capability, else it is 0 */
     themis_proto_capability_t capability;
@@ -184,34 +196,73 @@ typedef struct themis_proto_lookup {
     uint32_t rights; /* that the client needs: THEMIS_ACCESS if one is not given. 0: what there is */
 } themis_proto_lookup_t;
 
+/* `count` extended attributes as bytes; themis_proto_xattrs_next walks them. */
+typedef struct themis_proto_xattrs {
+    uint32_t count;
+    const uint8_t *bytes;
+    uint32_t length;
+} themis_proto_xattrs_t;
+
+/* What a name has beside its attributes. */
+typedef struct themis_proto_extra {
+    themis_proto_text_t target; /* of a symbolic link, else empty; no NUL */
+    themis_proto_xattrs_t xattrs;
+} themis_proto_extra_t;
+
 enum {
     THEMIS_PROTO_CREATE_EXCLUSIVE = 1, /* THEMIS_EXISTS if it exists */
     THEMIS_PROTO_CREATE_ADOPT = 2,     /* use all of `attr`, which is sealed, object id included (rename) */
     THEMIS_PROTO_CREATE_REPLACE =
-        4 /* with ADOPT: replace a file of that name; the reply's attr is then the old one's */
+        4, /* replace a file of that name; the reply's attr is then the old one's. Without ADOPT: there is one, and the
+              new one, which is empty, has its mode, owner and extended attributes */
+    THEMIS_PROTO_CREATE_GROUP = 8 /* the group of `attr`, if it is one of the user's; for directories with S_ISGID */
 };
 typedef struct themis_proto_create {
     themis_proto_text_t path;
     uint32_t flags;
     themis_proto_attr_t attr; /* type, mode and layout are used; the rest only with ADOPT */
+    themis_proto_extra_t extra;
 } themis_proto_create_t;
 
 typedef struct themis_proto_remove {
     themis_proto_text_t path;
-    themis_proto_type_t type; /* NOT_DIRECTORY or IS_DIRECTORY if it is another; a directory must be empty */
+    themis_proto_type_t type; /* a directory, which must be empty, or anything else: NOT_DIRECTORY or IS_DIRECTORY */
 } themis_proto_remove_t;
 
-enum { THEMIS_PROTO_SET_MODE = 1, THEMIS_PROTO_SET_OWNER = 2, THEMIS_PROTO_SET_MODIFIED = 4 };
+enum {
+    THEMIS_PROTO_SET_MODE = 1, /* not of a symbolic link: THEMIS_UNSUPPORTED */
+    THEMIS_PROTO_SET_OWNER = 2,
+    THEMIS_PROTO_SET_MODIFIED = 4,
+    THEMIS_PROTO_SET_LAYOUT = 8 /* of a directory only */
+};
 typedef struct themis_proto_setattr {
     themis_proto_text_t path;
     uint32_t mask, mode, uid, gid;
     uint64_t modified;
+    themis_proto_layout_t layout;
 } themis_proto_setattr_t;
+
+enum {
+    THEMIS_PROTO_XATTR_CREATE = 1,  /* THEMIS_EXISTS if it exists */
+    THEMIS_PROTO_XATTR_REPLACE = 2, /* THEMIS_NO_DATA if it does not */
+    THEMIS_PROTO_XATTR_REMOVE = 4   /* likewise; the value is not used */
+};
+typedef struct themis_proto_setxattr {
+    themis_proto_text_t path, name; /* of the attribute: 1 to THEMIS_PROTO_MAX_NAME bytes, no NUL */
+    uint32_t flags;
+    themis_proto_text_t value;
+} themis_proto_setxattr_t;
 
 typedef struct themis_proto_entry {
     themis_proto_text_t directory, name;
     themis_proto_type_t type;
 } themis_proto_entry_t;
+
+/* What a new name inherits from its directory. */
+typedef struct themis_proto_added {
+    themis_proto_layout_t layout;
+    uint32_t mode, gid;
+} themis_proto_added_t;
 
 typedef struct themis_proto_readdir {
     themis_proto_text_t path;
@@ -331,6 +382,11 @@ typedef struct themis_proto_size {
 /* A range that the owner holds already is granted at once (a replayed request). THEMIS_BUSY: the session holds locks of
  * an earlier process of the server, which it has to reclaim before it gets others. UNLOCK frees whatever part of the
  * range the owner holds, and succeeds also if that is none. A LOCK of length 0 locks nothing: it asks for the epoch. */
+enum {
+    THEMIS_PROTO_LOCK_ADD = 0,
+    THEMIS_PROTO_LOCK_REPLACE = 1, /* in one step in place of what the owner holds in the range, also by a weaker one */
+    THEMIS_PROTO_LOCK_TEST = 2     /* THEMIS_LOCKED if another holds one that conflicts; nothing is locked */
+};
 typedef struct themis_proto_lock {
     uint64_t object;
     themis_proto_capability_t capability;
@@ -341,6 +397,7 @@ typedef struct themis_proto_lock {
     /* 0, or the incarnation of the session by which an earlier process of the server has granted the lock: it is
      * granted again, or THEMIS_STALE, as it may have been lost */
     uint64_t reclaim;
+    uint8_t action; /* THEMIS_PROTO_LOCK_*; those but ADD only without waiting and reclaiming */
 } themis_proto_lock_t;
 
 typedef struct themis_proto_granted {
@@ -412,6 +469,9 @@ typedef union themis_proto_body {
     themis_proto_remove_t remove;
     themis_proto_setattr_t setattr;
     themis_proto_entry_t entry;
+    themis_proto_added_t added;
+    themis_proto_extra_t extra;
+    themis_proto_setxattr_t setxattr;
     themis_proto_readdir_t readdir;
     themis_proto_entries_t entries;
     themis_proto_io_t io;
@@ -451,6 +511,16 @@ themis_status_t themis_proto_entries_add(void *buffer, size_t capacity, size_t *
 /* The entry at *cursor (0 at first), which is advanced; returns 0 after the last one. */
 int themis_proto_entries_next(const themis_proto_entries_t *entries, uint32_t *cursor, themis_proto_text_t *name,
                               themis_proto_type_t *type);
+
+/* Appends an extended attribute to a buffer that becomes themis_proto_xattrs_t.bytes; THEMIS_RANGE when it does not
+ * fit.
+ */
+themis_status_t themis_proto_xattrs_add(void *buffer, size_t capacity, size_t *used, const themis_proto_text_t *name,
+                                        const themis_proto_text_t *value);
+
+/* The extended attribute at *cursor (0 at first), which is advanced; returns 0 after the last one. */
+int themis_proto_xattrs_next(const themis_proto_xattrs_t *xattrs, uint32_t *cursor, themis_proto_text_t *name,
+                             themis_proto_text_t *value);
 
 /* The same for the rows of a table. */
 int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor, themis_proto_table_row_t *row);

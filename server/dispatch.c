@@ -25,6 +25,7 @@ static int must_save_reply(unsigned opcode)
     case THEMIS_OP_SETATTR:
     case THEMIS_OP_ENTRY_ADD:
     case THEMIS_OP_ENTRY_REMOVE:
+    case THEMIS_OP_SETXATTR:
     case THEMIS_OP_LOCK:
     case THEMIS_OP_UNLOCK:
     case THEMIS_OP_COUNTER:

@@ -58,8 +58,12 @@ static themis_status_t lock_take(themis_server_request_t *request)
         return lock_reclaim(request, &range, &owner);
     if (lock->length && themis_server_lock_holders_owes(request->server->lock_holders, request->session->number))
         return THEMIS_BUSY;
-    themis_status_t status =
-        themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive, lock->wait ? request : NULL);
+    if (lock->action == THEMIS_PROTO_LOCK_TEST)
+        return themis_server_locks_test(locks, lock->object, &range, &owner, lock->exclusive);
+    themis_status_t status = lock->action == THEMIS_PROTO_LOCK_REPLACE
+                                 ? themis_server_locks_replace(locks, lock->object, &range, &owner, lock->exclusive)
+                                 : themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive,
+                                                            lock->wait ? request : NULL);
     if (status == THEMIS_OK && lock->length)
         request->session->unlocks++;
     if (status == THEMIS_IN_PROGRESS) {
@@ -79,7 +83,8 @@ static themis_status_t rights_check(const themis_server_request_t *request)
     uint32_t rights = unlock ? 0 : THEMIS_PROTO_RIGHT_LOCK;
 
     /* the bodies of these begin with the object's id and a capability */
-    if ((request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive) ||
+    if ((request->header.opcode == THEMIS_OP_LOCK && body->lock.exclusive &&
+         body->lock.action != THEMIS_PROTO_LOCK_TEST) ||
         (request->header.opcode == THEMIS_OP_COUNTER && body->counter.action != THEMIS_PROTO_COUNTER_GET))
         rights |= THEMIS_PROTO_RIGHT_WRITE;
     themis_status_t status = themis_server_access_object(request->server->capabilities, &request->session->identity,
@@ -134,7 +139,8 @@ themis_status_t themis_server_lock_requests_serve(themis_server_request_t *reque
         counter_serve(request);
         return THEMIS_OK;
     }
-    int locks = request->header.opcode == THEMIS_OP_LOCK && request->body.lock.length && !resumed;
+    int locks = request->header.opcode == THEMIS_OP_LOCK && request->body.lock.length && !resumed &&
+                request->body.lock.action != THEMIS_PROTO_LOCK_TEST;
     uint64_t incarnation = request->session->incarnation;
     if (locks && (status = themis_server_lock_holders_begin(server->lock_holders, request->session->number,
                                                             incarnation)) != THEMIS_OK) {

@@ -224,24 +224,72 @@ static themis_status_t lock_cut(themis_server_locks_t *locks, lock_t *lock, uint
     return THEMIS_OK;
 }
 
-themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_t object,
-                                           const themis_server_lock_range_t *range,
-                                           const themis_server_lock_owner_t *owner)
+/* Cuts the range out of all that the owner holds. */
+static themis_status_t range_cut(themis_server_locks_t *locks, file_t *file, const themis_server_lock_range_t *range,
+                                 const themis_server_lock_owner_t *owner)
 {
     uint64_t end = range_end(range);
-    file_t *file = themis_server_lock_table_find(locks, object);
     themis_status_t status = THEMIS_OK;
     lock_t *lock, *next;
 
-    if (!file || range->length == 0)
-        return THEMIS_OK;
     DL_FOREACH_SAFE(file->held, lock, next)
     {
         if (status == THEMIS_OK && memcmp(&lock->owner->key, owner, sizeof *owner) == 0 && lock->begin < end &&
             range->offset < lock->end)
             status = lock_cut(locks, lock, range->offset, end);
     }
+    return status;
+}
+
+themis_status_t themis_server_locks_unlock(themis_server_locks_t *locks, uint64_t object,
+                                           const themis_server_lock_range_t *range,
+                                           const themis_server_lock_owner_t *owner)
+{
+    file_t *file = themis_server_lock_table_find(locks, object);
+
+    if (!file || range->length == 0)
+        return THEMIS_OK;
+    themis_status_t status = range_cut(locks, file, range, owner);
     file_grant_waiting(locks, file);
+    return status;
+}
+
+themis_status_t themis_server_locks_replace(themis_server_locks_t *locks, uint64_t object,
+                                            const themis_server_lock_range_t *range,
+                                            const themis_server_lock_owner_t *owner, int exclusive)
+{
+    if (range->length == 0)
+        return THEMIS_OK;
+    lock_t *lock = lock_make(locks, object, range, owner, exclusive);
+    if (!lock)
+        return THEMIS_NO_MEMORY;
+    file_t *file = lock->file;
+    themis_status_t status =
+        !is_held_already(lock) && (locks->grace || has_conflict(lock, NULL)) ? THEMIS_LOCKED : THEMIS_OK;
+    if (status == THEMIS_OK)
+        status = range_cut(locks, file, range, owner); /* `lock` keeps owner and file alive */
+    if (status == THEMIS_OK)
+        lock_hold(locks, lock);
+    else
+        themis_server_lock_table_remove(locks, lock);
+    file_grant_waiting(locks, file);
+    return status;
+}
+
+themis_status_t themis_server_locks_test(themis_server_locks_t *locks, uint64_t object,
+                                         const themis_server_lock_range_t *range,
+                                         const themis_server_lock_owner_t *owner, int exclusive)
+{
+    if (range->length == 0)
+        return THEMIS_OK;
+    lock_t *lock = lock_make(locks, object, range, owner, exclusive);
+    if (!lock)
+        return THEMIS_NO_MEMORY;
+    file_t *file = lock->file;
+    themis_status_t status =
+        !is_held_already(lock) && (locks->grace || has_held_conflict(lock)) ? THEMIS_LOCKED : THEMIS_OK;
+    themis_server_lock_table_remove(locks, lock);
+    themis_server_lock_table_drop_if_empty(locks, file);
     return status;
 }
 

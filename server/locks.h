@@ -47,6 +47,15 @@ void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allow
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
                                          const themis_server_lock_range_t *range,
                                          const themis_server_lock_owner_t *owner, int exclusive, void *waiter);
+/* As one step, in place of what the owner holds in the range, be it stronger or weaker. THEMIS_LOCKED, and nothing has
+ * changed: as of lock without a waiter; but what the owner holds already it keeps, though others wait. */
+themis_status_t themis_server_locks_replace(themis_server_locks_t *locks, uint64_t object,
+                                            const themis_server_lock_range_t *range,
+                                            const themis_server_lock_owner_t *owner, int exclusive);
+/* THEMIS_LOCKED: another owner holds a lock that conflicts, or may reclaim one yet. Nothing changes. */
+themis_status_t themis_server_locks_test(themis_server_locks_t *locks, uint64_t object,
+                                         const themis_server_lock_range_t *range,
+                                         const themis_server_lock_owner_t *owner, int exclusive);
 /*
  * The grace period of a server that has held locks before it was started again: none is granted but to those who hold
  * it already, or reclaim it; others wait. end_grace, or nothing, ends it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys: 'A' path -> attributes; 'E' directory NUL name -> type of the entry; "N" -> the highest object id that may be
- * in use; other letters are those of name_db.h.
+ * Keys: 'A' path -> attributes and what a name has beside them (name_record.h); 'E' directory NUL name -> type of the
+ * entry; "N" -> the highest object id that may be in use; other letters are those of name_db.h.
  */
 #define _GNU_SOURCE
 #include "server/name_db.h"
@@ -20,14 +20,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <rocksdb/c.h>
+#include "server/name_record.h"
 #include "store/exclusive_use.h"
 #include "util/clock.h"
 #include "util/log.h"
 
 enum {
     KEY_BYTES = 2 * (THEMIS_PROTO_MAX_PATH + 2),
-    RECORD_WORDS = 8,
-    RECORD_VERSION = 1,
     ID_BATCH = 4096,
     INDEX_SHIFT = 51,
     WRITE_BUFFER = 8 << 20,
@@ -66,7 +65,7 @@ typedef struct name_key {
     char bytes[KEY_BYTES];
 } name_key_t;
 
-/* --- keys and records -------------------------------------------------------------------------------------------- */
+/* --- keys -------------------------------------------------------------------------------------------------------- */
 
 static void attr_key(const themis_proto_text_t *path, name_key_t *key)
 {
@@ -83,44 +82,6 @@ static void entry_key(const themis_proto_text_t *directory, const themis_proto_t
     if (name->length)
         memcpy(key->bytes + 2 + directory->length, name->bytes, name->length);
     key->length = 2 + directory->length + name->length;
-}
-
-static void record_pack(const themis_proto_attr_t *attr, uint64_t words[RECORD_WORDS])
-{
-    const uint64_t plain[RECORD_WORDS] = {(uint64_t)RECORD_VERSION << 32 | attr->type,
-                                          attr->id,
-                                          (uint64_t)attr->mode << 32 | attr->uid,
-                                          attr->gid,
-                                          attr->created,
-                                          attr->modified,
-                                          attr->layout.stripe_size,
-                                          (uint64_t)attr->layout.count << 32 | attr->layout.first};
-
-    for (int i = 0; i < RECORD_WORDS; i++)
-        words[i] = htole64(plain[i]);
-}
-
-static themis_status_t record_unpack(const void *bytes, size_t length, themis_proto_attr_t *attr)
-{
-    uint64_t words[RECORD_WORDS];
-
-    if (length != sizeof words)
-        return THEMIS_CORRUPT;
-    memcpy(words, bytes, sizeof words);
-    for (int i = 0; i < RECORD_WORDS; i++)
-        words[i] = le64toh(words[i]);
-    if (words[0] >> 32 != RECORD_VERSION)
-        return THEMIS_CORRUPT;
-    *attr = (themis_proto_attr_t){
-        .type = (themis_proto_type_t)(words[0] & 0xff),
-        .id = words[1],
-        .mode = (uint32_t)(words[2] >> 32),
-        .uid = (uint32_t)words[2],
-        .gid = (uint32_t)words[3],
-        .created = words[4],
-        .modified = words[5],
-        .layout = {.stripe_size = words[6], .count = (uint32_t)(words[7] >> 32), .first = (uint32_t)words[7]}};
-    return THEMIS_OK;
 }
 
 /* --- the database ------------------------------------------------------------------------------------------------ */
@@ -332,7 +293,7 @@ themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const the
     themis_status_t status = db_get(db, &key, &value, &length);
     if (status != THEMIS_OK || !value)
         return status == THEMIS_OK ? THEMIS_NO_ENTRY : status;
-    status = record_unpack(value, length, attr);
+    status = themis_server_name_record_attr(value, length, attr);
     if (status != THEMIS_OK)
         themis_error("namespace database: the attributes of %.*s are corrupt", (int)path->length, path->bytes);
     rocksdb_free(value);
@@ -340,14 +301,46 @@ themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const the
 }
 
 themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
-                                          const themis_proto_attr_t *attr, const themis_server_name_db_record_t *with)
+                                          const themis_proto_attr_t *attr, const themis_proto_extra_t *extra,
+                                          const themis_server_name_db_record_t *with)
 {
-    uint64_t words[RECORD_WORDS];
     name_key_t key;
+    size_t length;
+    void *record;
+    themis_status_t status = themis_server_name_record_make(attr, extra, &record, &length);
+
+    if (status != THEMIS_OK)
+        return status;
+    attr_key(path, &key);
+    status = db_put(db, &key, record, length, with);
+    free(record);
+    return status;
+}
+
+themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                themis_proto_extra_t *extra, void **memory)
+{
+    name_key_t key;
+    size_t length = 0;
+    char *value, *copy = NULL;
 
     attr_key(path, &key);
-    record_pack(attr, words);
-    return db_put(db, &key, words, sizeof words, with);
+    themis_status_t status = db_get(db, &key, &value, &length);
+    if (status != THEMIS_OK)
+        return status;
+    if (value && !(copy = malloc(length + 1)))
+        status = THEMIS_NO_MEMORY;
+    if (copy)
+        memcpy(copy, value, length);
+    if (value)
+        rocksdb_free(value);
+    if (status == THEMIS_OK)
+        status = themis_server_name_record_extra(copy, copy ? length : 0, extra);
+    if (status == THEMIS_OK)
+        *memory = copy;
+    else
+        free(copy);
+    return status;
 }
 
 themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path,
@@ -448,7 +441,9 @@ static void entries_collect(rocksdb_iterator_t *at, const name_key_t *prefix, ui
             break;
         const char *value = rocksdb_iter_value(at, &value_length);
         themis_proto_type_t type =
-            value_length == 1 && *value == THEMIS_PROTO_DIRECTORY ? THEMIS_PROTO_DIRECTORY : THEMIS_PROTO_FILE;
+            value_length == 1 && (*value == THEMIS_PROTO_DIRECTORY || *value == THEMIS_PROTO_SYMLINK)
+                ? (themis_proto_type_t)*value
+                : THEMIS_PROTO_FILE;
         if (entries->count == limit || themis_proto_entries_add(buffer, capacity, &used, key + prefix->length,
                                                                 length - prefix->length, type) != THEMIS_OK) {
             entries->more = 1;

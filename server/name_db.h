@@ -47,8 +47,14 @@ void themis_server_name_db_close(themis_server_name_db_t *db); /* NULL is allowe
 /* THEMIS_NO_ENTRY: no attributes of that path, as of "/" until they are put. */
 themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                           themis_proto_attr_t *attr);
+/* `extra` is stored with the attributes and is gone with them; NULL: nothing. */
 themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const themis_proto_text_t *path,
-                                          const themis_proto_attr_t *attr, const themis_server_name_db_record_t *with);
+                                          const themis_proto_attr_t *attr, const themis_proto_extra_t *extra,
+                                          const themis_server_name_db_record_t *with);
+/* What was stored with the attributes, in *memory, which is to be freed with free(). A path without attributes has
+ * nothing. */
+themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                themis_proto_extra_t *extra, void **memory);
 themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                              const themis_server_name_db_record_t *with);
 

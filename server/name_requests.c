@@ -19,12 +19,25 @@ static void readdir_serve(themis_server_request_t *request)
     free(buffer);
 }
 
-/* The attributes that a client brings with CREATE have to be those that a server gave it. */
+static void extra_serve(themis_server_request_t *request)
+{
+    themis_proto_extra_t extra;
+    void *memory = NULL;
+    themis_status_t status = themis_server_namespace_extra(request->server->names, &request->session->identity,
+                                                           &request->body.lookup, &extra, &memory);
+
+    themis_server_reply_send(request, status, &extra, NULL);
+    free(memory);
+}
+
+/* The attributes that a client brings with CREATE have to be those that a server gave it. Those of a symbolic link give
+ * access to nothing, and its owner could make it anew. */
 static themis_status_t adoption_check(const themis_server_request_t *request)
 {
     const themis_proto_create_t *create = &request->body.create;
 
-    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT))
+    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ||
+        create->attr.type == THEMIS_PROTO_SYMLINK)
         return THEMIS_OK;
     return themis_server_access_adopt(request->server->capabilities, &request->session->identity, &create->attr);
 }
@@ -32,26 +45,39 @@ static themis_status_t adoption_check(const themis_server_request_t *request)
 /* A reply that is saved together with the change that it tells of. */
 typedef struct saving {
     const themis_server_request_t *request;
-    int is_signed;
+    int is_complete;
+    themis_proto_body_t body;
     themis_server_durable_reply_t reply;
 } saving_t;
 
-static void attr_sign(saving_t *saving, themis_proto_attr_t *attr)
+/* The reply of a success, once. */
+static void reply_complete(saving_t *saving, const themis_proto_attr_t *attr)
 {
     const themis_server_request_t *request = saving->request;
 
-    if (!saving->is_signed)
-        themis_server_capabilities_sign(request->server->capabilities, request->session->identity.uid, attr);
-    saving->is_signed = 1;
+    if (saving->is_complete)
+        return;
+    saving->is_complete = 1;
+    switch (request->header.opcode) {
+    case THEMIS_OP_ENTRY_ADD:
+        saving->body.added = (themis_proto_added_t){attr->layout, attr->mode, attr->gid};
+        break;
+    case THEMIS_OP_ENTRY_REMOVE:
+    case THEMIS_OP_SETXATTR:
+        break;
+    default:
+        saving->body.attr = *attr;
+        themis_server_capabilities_sign(request->server->capabilities, request->session->identity.uid,
+                                        &saving->body.attr);
+    }
 }
 
-static const themis_server_name_db_record_t *reply_make(void *arg, themis_proto_attr_t *attr)
+static const themis_server_name_db_record_t *reply_make(void *arg, const themis_proto_attr_t *attr)
 {
     saving_t *saving = arg;
 
-    if (attr)
-        attr_sign(saving, attr);
-    return themis_server_durable_replies_record(saving->request, attr, &saving->reply);
+    reply_complete(saving, attr);
+    return themis_server_durable_replies_record(saving->request, &saving->body, &saving->reply);
 }
 
 void themis_server_name_requests_serve(themis_server_request_t *request)
@@ -59,7 +85,7 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     const themis_sched_job_identity_t *who = &request->session->identity;
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
-    themis_proto_body_t reply = {.attr = {0}};
+    themis_proto_attr_t attr = {0};
     saving_t saving = {.request = request};
     const themis_server_namespace_with_t with = {reply_make, &saving};
 
@@ -67,10 +93,14 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         readdir_serve(request);
         return;
     }
+    if (opcode == THEMIS_OP_EXTRA) {
+        extra_serve(request);
+        return;
+    }
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
-        status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &reply.attr);
-    if (status == THEMIS_OK && opcode != THEMIS_OP_ENTRY_ADD && opcode != THEMIS_OP_ENTRY_REMOVE)
-        attr_sign(&saving, &reply.attr);
-    themis_server_reply_send(request, status, &reply, NULL);
+        status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &attr);
+    if (status == THEMIS_OK)
+        reply_complete(&saving, &attr);
+    themis_server_reply_send(request, status, &saving.body, NULL);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "server/access.h"
 #include "server/groups.h"
+#include "server/xattrs.h"
 #include "util/clock.h"
 #include "util/hash_ring.h"
 
@@ -128,7 +129,7 @@ themis_server_name_db_t *themis_server_namespace_db(themis_server_namespace_t *n
 
 /* What is to be written together with a change. */
 static const themis_server_name_db_record_t *records_make(const themis_server_namespace_with_t *with,
-                                                          themis_proto_attr_t *attr)
+                                                          const themis_proto_attr_t *attr)
 {
     return with ? with->make(with->arg, attr) : NULL;
 }
@@ -202,7 +203,7 @@ static void rights_give(themis_server_namespace_t *names, const themis_sched_job
 {
     attr->capability.rights =
         attr->type == THEMIS_PROTO_FILE ? themis_server_access_rights(names->groups, who, attr) | more : 0;
-    if (!attr->capability.rights)
+    if (!attr->capability.rights && attr->type != THEMIS_PROTO_SYMLINK) /* whose id gives access to nothing */
         attr->id = 0;
 }
 
@@ -252,13 +253,36 @@ static themis_status_t attr_create(themis_server_namespace_t *names, const themi
                                 .modified = now};
     themis_status_t status = THEMIS_OK;
 
-    if (made.type == THEMIS_PROTO_FILE) {
+    if (create->flags & THEMIS_PROTO_CREATE_GROUP &&
+        themis_server_access_group(names->groups, who, create->attr.gid) == THEMIS_OK)
+        made.gid = create->attr.gid;
+    if (made.type == THEMIS_PROTO_FILE)
         status = layout_choose(names, &create->path, &create->attr.layout, &made.layout);
-        if (status == THEMIS_OK)
-            status = themis_server_name_db_new_id(names->db, &made.id);
-    }
+    else if (made.type == THEMIS_PROTO_DIRECTORY)
+        made.layout = create->attr.layout;
+    if (status == THEMIS_OK && made.type != THEMIS_PROTO_DIRECTORY)
+        status = themis_server_name_db_new_id(names->db, &made.id);
     *attr = made;
     return status;
+}
+
+/* New and empty bytes of another layout for a file that stays what it is otherwise. */
+static themis_status_t attr_renew(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                  const themis_proto_create_t *create, const themis_proto_attr_t *old,
+                                  themis_proto_attr_t *attr)
+{
+    themis_status_t status = themis_server_access_owner(who, old);
+
+    *attr = *old;
+    if (status == THEMIS_OK)
+        status = layout_choose(names, &create->path, &create->attr.layout, &attr->layout);
+    return status == THEMIS_OK ? themis_server_name_db_new_id(names->db, &attr->id) : status;
+}
+
+/* Is the file to get new bytes? */
+static int is_renewal(const themis_proto_create_t *create)
+{
+    return create->flags & THEMIS_PROTO_CREATE_REPLACE && !(create->flags & THEMIS_PROTO_CREATE_ADOPT);
 }
 
 /* What CREATE does with a name that exists; *keep: 1 if its attributes stay. */
@@ -267,6 +291,10 @@ static themis_status_t check_existing(const themis_proto_create_t *create, const
     if (create->flags & THEMIS_PROTO_CREATE_REPLACE && create->flags & THEMIS_PROTO_CREATE_ADOPT) {
         *keep = 0;
         return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_OK;
+    }
+    if (is_renewal(create)) {
+        *keep = 0;
+        return old->type == THEMIS_PROTO_FILE && create->attr.type == THEMIS_PROTO_FILE ? THEMIS_OK : THEMIS_INVALID;
     }
     *keep = 1;
     if (create->flags & (THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_ADOPT))
@@ -285,9 +313,11 @@ static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis
     const themis_proto_attr_t *claimed = &create->attr;
     const themis_proto_layout_t *layout = &claimed->layout;
 
-    if (claimed->type != THEMIS_PROTO_FILE || claimed->id == 0 || layout->count == 0 ||
-        layout->count > names->servers || layout->first >= names->servers || layout->stripe_size == 0 ||
-        layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32)
+    if (claimed->type == THEMIS_PROTO_DIRECTORY || claimed->id == 0)
+        return THEMIS_INVALID;
+    if (claimed->type == THEMIS_PROTO_FILE &&
+        (layout->count == 0 || layout->count > names->servers || layout->first >= names->servers ||
+         layout->stripe_size == 0 || layout->stripe_size % 4096 || layout->stripe_size > UINT64_C(1) << 32))
         return THEMIS_INVALID;
     themis_status_t status = themis_server_access_owner(who, claimed);
     if (status == THEMIS_OK)
@@ -297,19 +327,48 @@ static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis
     return status;
 }
 
+/* Stores attributes of a name that keeps what it has beside them; `attr` has the lengths of these as they are. */
+static themis_status_t attr_store(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                  const themis_proto_attr_t *attr, const themis_server_name_db_record_t *with)
+{
+    themis_proto_extra_t extra;
+    void *memory;
+
+    if (attr->target == 0 && attr->xattrs == 0)
+        return themis_server_name_db_put(names->db, path, attr, NULL, with);
+    themis_status_t status = themis_server_name_db_get_extra(names->db, path, &extra, &memory);
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_server_name_db_put(names->db, path, attr, &extra, with);
+    free(memory);
+    return status;
+}
+
+/* What a new name is to have beside its attributes; of symbolic links there are no extended attributes. */
+static themis_status_t extra_check(const themis_proto_create_t *create)
+{
+    if (create->attr.type == THEMIS_PROTO_SYMLINK && create->extra.xattrs.count)
+        return THEMIS_UNSUPPORTED;
+    return themis_server_xattrs_check(&create->extra.xattrs);
+}
+
 /* Makes the attributes of a new name, or of one that replaces `old`. */
 static themis_status_t name_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                  const themis_proto_create_t *create, const themis_proto_attr_t *old,
                                  const parents_t *parents, themis_proto_attr_t *made)
 {
-    themis_status_t status = THEMIS_OK;
+    themis_status_t status = extra_check(create);
 
-    if (old)
+    if (is_renewal(create))
+        return old ? attr_renew(names, who, create, old, made) : THEMIS_NO_ENTRY;
+    if (status == THEMIS_OK && old)
         status = themis_server_access_remove(names->groups, who, old, parents->known ? &parents->nearest : NULL);
-    if (status != THEMIS_OK)
-        return status;
-    return create->flags & THEMIS_PROTO_CREATE_ADOPT ? attr_adopt(names, who, create, made)
-                                                     : attr_create(names, who, create, made);
+    if (status == THEMIS_OK)
+        status = create->flags & THEMIS_PROTO_CREATE_ADOPT ? attr_adopt(names, who, create, made)
+                                                           : attr_create(names, who, create, made);
+    made->target = create->extra.target.length;
+    made->xattrs = create->extra.xattrs.length;
+    return status;
 }
 
 static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
@@ -324,7 +383,8 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
     themis_status_t status = there == THEMIS_OK ? check_existing(create, &old, &keep) : THEMIS_OK;
-    if (status == THEMIS_OK && !keep)
+    /* new bytes for the same file are no change of the directory */
+    if (status == THEMIS_OK && !keep && !is_renewal(create))
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
         status = name_make(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
@@ -334,10 +394,13 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     reply.fresh = there != THEMIS_OK;
     /* as in POSIX, who makes a file may access it, whatever its mode */
     rights_give(names, who, &reply, reply.fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
-    if (there == THEMIS_OK && !keep) /* for its client to destroy, or to make the name what it was */
+    if (there == THEMIS_OK && !keep && reply.type == THEMIS_PROTO_FILE)
+        /* for its client to destroy, or to make the name what it was */
         reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, &reply, THEMIS_PROTO_RIGHT_RENAME);
     if (!keep)
-        status = themis_server_name_db_put(names->db, &create->path, &made, records_make(with, &reply));
+        status = is_renewal(create) ? attr_store(names, &create->path, &made, records_make(with, &reply))
+                                    : themis_server_name_db_put(names->db, &create->path, &made, &create->extra,
+                                                                records_make(with, &reply));
     if (status == THEMIS_OK)
         *attr = reply;
     return status;
@@ -365,14 +428,14 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
         status = parents_check_write(names, who, &parents);
     if (status != THEMIS_OK)
         return status;
-    if (old.type != remove->type)
+    if ((old.type == THEMIS_PROTO_DIRECTORY) != (remove->type == THEMIS_PROTO_DIRECTORY))
         return old.type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
     status = themis_server_access_remove(names->groups, who, &old, parents.known ? &parents.nearest : NULL);
     if (status != THEMIS_OK)
         return status;
     if (old.type == THEMIS_PROTO_DIRECTORY)
         status = check_empty(names, &remove->path);
-    old.capability.rights = old.id ? THEMIS_PROTO_RIGHT_DESTROY : 0;
+    old.capability.rights = old.type == THEMIS_PROTO_FILE ? THEMIS_PROTO_RIGHT_DESTROY : 0;
     if (status == THEMIS_OK)
         status = themis_server_name_db_remove(names->db, &remove->path, records_make(with, &old));
     if (status == THEMIS_OK)
@@ -395,8 +458,14 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
         status = THEMIS_ACCESS;
     if (status == THEMIS_OK && set->mask & THEMIS_PROTO_SET_OWNER && set->gid != now.gid)
         status = themis_server_access_group(names->groups, who, set->gid);
+    if (status == THEMIS_OK && set->mask & THEMIS_PROTO_SET_MODE && now.type == THEMIS_PROTO_SYMLINK)
+        status = THEMIS_UNSUPPORTED;
+    if (status == THEMIS_OK && set->mask & THEMIS_PROTO_SET_LAYOUT && now.type != THEMIS_PROTO_DIRECTORY)
+        status = THEMIS_NOT_DIRECTORY;
     if (status != THEMIS_OK)
         return status;
+    if (set->mask & THEMIS_PROTO_SET_LAYOUT)
+        now.layout = set->layout;
     if (set->mask & THEMIS_PROTO_SET_MODE)
         now.mode = set->mode & 07777;
     if (set->mask & THEMIS_PROTO_SET_OWNER) {
@@ -408,50 +477,104 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
     reply = now;
     rights_give(names, who, &reply, set->mask & THEMIS_PROTO_SET_MODIFIED ? THEMIS_PROTO_RIGHT_TOUCH : 0);
     if (set->mask)
-        status = themis_server_name_db_put(names->db, &set->path, &now, records_make(with, &reply));
+        status = attr_store(names, &set->path, &now, records_make(with, &reply));
     if (status == THEMIS_OK)
         *attr = reply;
     return status;
 }
 
-/* The directory exists, is one, and allows `want`. */
-static themis_status_t check_directory(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                       const themis_proto_text_t *directory, int want)
+/* Who may write a name may change its extended attributes; of symbolic links there are none. */
+static themis_status_t name_set_xattr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                      const themis_proto_setxattr_t *set, const themis_server_namespace_with_t *with)
 {
     themis_proto_attr_t attr;
+    themis_proto_extra_t extra;
     parents_t parents;
-    themis_status_t status = name_find(names, who, directory, &parents, &attr);
+    void *memory, *buffer;
+    themis_status_t status = name_find(names, who, &set->path, &parents, &attr);
+
+    if (status == THEMIS_OK && attr.type == THEMIS_PROTO_SYMLINK)
+        status = THEMIS_UNSUPPORTED;
+    if (status == THEMIS_OK)
+        status = themis_server_access_attr(names->groups, who, &attr, THEMIS_SERVER_ACCESS_WRITE);
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_get_extra(names->db, &set->path, &extra, &memory);
+    if (status != THEMIS_OK)
+        return status;
+    buffer = malloc(THEMIS_PROTO_MAX_XATTRS);
+    status = buffer ? themis_server_xattrs_change(&extra.xattrs, set, buffer, &extra.xattrs) : THEMIS_NO_MEMORY;
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_put(names->db, &set->path, &attr, &extra, records_make(with, NULL));
+    free(buffer);
+    free(memory);
+    return status;
+}
+
+themis_status_t themis_server_namespace_extra(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                              const themis_proto_lookup_t *lookup, themis_proto_extra_t *extra,
+                                              void **memory)
+{
+    themis_proto_attr_t attr;
+    themis_proto_extra_t found;
+    parents_t parents;
+    void *bytes;
+    themis_status_t status = name_find(names, who, &lookup->path, &parents, &attr);
+
+    /* who owns a name may give it another name, and so has to know all that it has */
+    if (status == THEMIS_OK && lookup->rights && themis_server_access_owner(who, &attr) != THEMIS_OK)
+        status = themis_server_access_attr(names->groups, who, &attr, THEMIS_SERVER_ACCESS_READ);
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_get_extra(names->db, &lookup->path, &found, &bytes);
+    if (status != THEMIS_OK)
+        return status;
+    if (!lookup->rights)
+        found.xattrs = (themis_proto_xattrs_t){0};
+    *extra = found;
+    *memory = bytes;
+    return THEMIS_OK;
+}
+
+/* The directory exists, is one, and allows `want`. */
+static themis_status_t check_directory(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                       const themis_proto_text_t *directory, int want, themis_proto_attr_t *attr)
+{
+    parents_t parents;
+    themis_status_t status = name_find(names, who, directory, &parents, attr);
 
     if (status != THEMIS_OK)
         return status;
-    return attr.type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(names->groups, who, &attr, want)
-                                               : THEMIS_NOT_DIRECTORY;
+    return attr->type == THEMIS_PROTO_DIRECTORY ? themis_server_access_attr(names->groups, who, attr, want)
+                                                : THEMIS_NOT_DIRECTORY;
 }
 
-/* The entry is valid, and its directory may be changed. */
+/* The entry is valid, and its directory, of which *attr tells, may be changed. */
 static themis_status_t check_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
-                                   const themis_proto_entry_t *entry)
+                                   const themis_proto_entry_t *entry, themis_proto_attr_t *attr)
 {
     themis_status_t status = check_name(entry->name.bytes, entry->name.length);
 
     if (status == THEMIS_OK && entry->directory.length + entry->name.length + 1 > THEMIS_PROTO_MAX_PATH)
         status = THEMIS_NAME_TOO_LONG;
     return status == THEMIS_OK ? check_directory(names, who, &entry->directory,
-                                                 THEMIS_SERVER_ACCESS_WRITE | THEMIS_SERVER_ACCESS_EXECUTE)
+                                                 THEMIS_SERVER_ACCESS_WRITE | THEMIS_SERVER_ACCESS_EXECUTE, attr)
                                : status;
 }
 
 static themis_status_t entry_change(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                     unsigned opcode, const themis_proto_entry_t *entry,
-                                    const themis_server_namespace_with_t *with)
+                                    const themis_server_namespace_with_t *with, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_entry(names, who, entry);
+    themis_proto_attr_t directory;
+    themis_status_t status = check_entry(names, who, entry, &directory);
 
     if (status != THEMIS_OK)
         return status;
-    return opcode == THEMIS_OP_ENTRY_ADD
-               ? themis_server_name_db_entry_put(names->db, entry, records_make(with, NULL))
-               : themis_server_name_db_entry_remove(names->db, entry, records_make(with, NULL));
+    if (opcode == THEMIS_OP_ENTRY_REMOVE)
+        return themis_server_name_db_entry_remove(names->db, entry, records_make(with, NULL));
+    status = themis_server_name_db_entry_put(names->db, entry, records_make(with, &directory));
+    if (status == THEMIS_OK)
+        *attr = directory;
+    return status;
 }
 
 themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
@@ -474,9 +597,12 @@ themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, 
     case THEMIS_OP_SETATTR:
         status = name_setattr(names, who, &body->setattr, with, attr);
         break;
+    case THEMIS_OP_SETXATTR:
+        status = name_set_xattr(names, who, &body->setxattr, with);
+        break;
     case THEMIS_OP_ENTRY_ADD:
     case THEMIS_OP_ENTRY_REMOVE:
-        status = entry_change(names, who, opcode, &body->entry, with);
+        status = entry_change(names, who, opcode, &body->entry, with, attr);
         break;
     }
     pthread_mutex_unlock(lock);
@@ -488,7 +614,8 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
                                                 const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
                                                 themis_proto_entries_t *entries)
 {
-    themis_status_t status = check_directory(names, who, &readdir->path, THEMIS_SERVER_ACCESS_READ);
+    themis_proto_attr_t attr;
+    themis_status_t status = check_directory(names, who, &readdir->path, THEMIS_SERVER_ACCESS_READ, &attr);
 
     if (status == THEMIS_OK && readdir->after.length > THEMIS_PROTO_MAX_NAME)
         status = THEMIS_NAME_TOO_LONG;

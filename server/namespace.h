@@ -42,18 +42,23 @@ void themis_server_namespace_destroy(themis_server_namespace_t *names); /* NULL 
 /* Changes the default layout (reload of the configuration). */
 void themis_server_namespace_set_layout(themis_server_namespace_t *names, const themis_proto_layout_t *layout);
 
-/* What is written together with the change of a request. `make` is called before the change, with the attributes that
- * are the reply, which it may still complete, or NULL; the records that it returns live as long as the request. */
+/* What is written together with the change of a request. `make` is called before the change, with what *attr of the
+ * call below gets, or NULL; the records that it returns live as long as the request. */
 typedef struct themis_server_namespace_with {
-    const themis_server_name_db_record_t *(*make)(void *arg, themis_proto_attr_t *attr);
+    const themis_server_name_db_record_t *(*make)(void *arg, const themis_proto_attr_t *attr);
     void *arg;
 } themis_server_namespace_with_t;
 
-/* Serves LOOKUP, CREATE, REMOVE, SETATTR, ENTRY_ADD or ENTRY_REMOVE for `who`: `body` is the request's, and *attr gets
- * the attributes that are its reply (but for entries). `with` (NULL: nothing) is asked where something changes. */
+/* Serves LOOKUP, CREATE, REMOVE, SETATTR, SETXATTR, ENTRY_ADD or ENTRY_REMOVE for `who`: `body` is the request's, and
+ * *attr gets the attributes that are its reply; those of the directory for ENTRY_ADD, and none for ENTRY_REMOVE and
+ * SETXATTR. `with` (NULL: nothing) is asked where something changes. */
 themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                               unsigned opcode, const themis_proto_body_t *body,
                                               const themis_server_namespace_with_t *with, themis_proto_attr_t *attr);
+/* EXTRA: *extra borrows *memory, which is to be freed. */
+themis_status_t themis_server_namespace_extra(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                              const themis_proto_lookup_t *lookup, themis_proto_extra_t *extra,
+                                              void **memory);
 /* The database, for other records, if it outlives the process, else NULL. */
 themis_server_name_db_t *themis_server_namespace_db(themis_server_namespace_t *names);
 /* READDIR: entries into `buffer` (`capacity` bytes), which *entries borrows. */

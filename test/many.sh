@@ -21,6 +21,13 @@ listed() {
 check "ls has each of them once" listed
 listed_long() { [ "$(limit $step_limit themis ls --json themis:/many | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" = "$count" ]; }
 check "ls --json has each of them once" listed_long
+in_order() {
+    limit $step_limit "$THEMIS_BUILD/test/client/many" /many list >"$T/list" || return 1
+    grep -q "^$count names" "$T/list" || return 1
+    awk '/^parts/ { sub(/.*median /, ""); exit $1 > 10 }' "$T/list" # so long a server would do nothing else, if it had one thread
+}
+check "they are listed in order, and half of the parts take less than 10 ms" in_order
+sed 's/^/# /' "$T/list"
 check "the last one is found by its name" limit 20 themis stat "themis:/many/file-$((count - 1))"
 check "a name that exists cannot be created again" sh -c '! timeout 60 "$1" /many 1 2>"$2" && grep -q exists "$2"' sh \
     "$THEMIS_BUILD/test/client/many" "$T/said"

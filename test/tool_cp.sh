@@ -138,11 +138,13 @@ mkdir -p links/sub
 echo x >links/x
 ln -s x links/soft
 ln -s .. links/sub/up
-check "links in a tree are named" says 1 "links/soft is a symbolic link; it is not copied" -r links themis:/links
-check "each" grep -q "links/sub/up is a symbolic link" "$T/err"
+check "links in a tree are copied as links" themis cp -r links themis:/links
+check "each" sh -c 'themis ls -l themis:/links | grep " soft -> x$" && themis ls -l themis:/links/sub | grep " up -> \.\.$"'
+check "and back" sh -c 'themis cp -r themis:/links linksback && [ "$(readlink linksback/soft linksback/sub/up)" = "x
+.." ]'
 check "-L follows them, and notices one that leads back" says 1 "links/sub/up leads back to links by a symbolic link" -rL links themis:/followed
 check "the other is a file" holds x themis:/followed/soft
-check "-P leaves out an operand, too" says 1 "is a symbolic link" -P links/soft themis:/d/soft
+check "-P copies an operand as a link, too" sh -c 'themis cp -P links/soft themis:/d/soft && themis stat themis:/d/soft | grep "target  *x$"'
 check "-L and -P" says 2 "exclude each other" -L -P f local
 
 # --- trees

@@ -219,7 +219,7 @@ check "which may begin as it is printed" prints themis:/t/sub/deep/c.txt themis 
 check "as JSON" json 'length == 1 and .[0].size_bytes == 3000000' themis find themis:/t -name b.h5 --json
 check "a slash at the end of the root is not doubled" prints themis:/t/a.txt themis find themis:/t/ -name a.txt
 check "the root directory" prints themis:/t/a.txt themis find themis: -name a.txt
-for wrong in "-size 1x" "-size k" "-mtime x" "-type l" "-maxdepth -1" "-nothing" "-name" "!" "-user no-such-user" "-size 99999999999999999999c"; do
+for wrong in "-size 1x" "-size k" "-mtime x" "-type p" "-maxdepth -1" "-nothing" "-name" "!" "-user no-such-user" "-size 99999999999999999999c"; do
     # shellcheck disable=SC2086 # words of an expression
     check "find $wrong is a wrong usage" refused 2 "themis find: " themis find themis:/t $wrong
 done

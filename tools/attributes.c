@@ -6,6 +6,8 @@
 
 const char *themis_tools_attributes_type(themis_type_t type)
 {
+    if (type == THEMIS_TYPE_SYMLINK)
+        return "symbolic link";
     return type == THEMIS_TYPE_DIRECTORY ? "directory" : "file";
 }
 

@@ -9,10 +9,15 @@
 
 static int mode_change(void *arg, const themis_tools_walked_t *walked, themis_tools_walk_event_t event)
 {
-    int directory = walked->stat.type == THEMIS_TYPE_DIRECTORY;
-    int64_t mode = themis_tools_mode_apply(arg, walked->stat.mode, directory, 0777 & ~themis_tools_creation_mode(0777));
+    themis_stat_t stat = walked->stat;
 
-    if (event != THEMIS_TOOLS_WALK_ENTRY || mode == (walked->stat.mode & 07777))
+    if (event != THEMIS_TOOLS_WALK_ENTRY || (stat.type == THEMIS_TYPE_SYMLINK && walked->depth > 0))
+        return THEMIS_TOOLS_OK;
+    if (stat.type == THEMIS_TYPE_SYMLINK && themis_stat(walked->session, walked->path, &stat) != THEMIS_OK)
+        return themis_tools_error_last();
+    int64_t mode = themis_tools_mode_apply(arg, stat.mode, stat.type == THEMIS_TYPE_DIRECTORY,
+                                           0777 & ~themis_tools_creation_mode(0777));
+    if (mode == (stat.mode & 07777))
         return THEMIS_TOOLS_OK;
     return themis_chmod(walked->session, walked->path, (uint32_t)mode) == THEMIS_OK ? THEMIS_TOOLS_OK
                                                                                     : themis_tools_error_last();

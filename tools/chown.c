@@ -10,12 +10,13 @@ typedef struct ids {
     uint32_t uid, gid; /* UINT32_MAX: stays */
 } ids_t;
 
-/* A directory after what is in it: its new owner may forbid to enter it. */
+/* A directory after what is in it: its new owner may forbid to enter it. Links that are no operands stay as they are.
+ */
 static int owner_change(void *arg, const themis_tools_walked_t *walked, themis_tools_walk_event_t event)
 {
     const ids_t *ids = arg;
 
-    if (event == THEMIS_TOOLS_WALK_CONTENTS ||
+    if (event == THEMIS_TOOLS_WALK_CONTENTS || (walked->stat.type == THEMIS_TYPE_SYMLINK && walked->depth > 0) ||
         (event == THEMIS_TOOLS_WALK_ENTRY && walked->stat.type == THEMIS_TYPE_DIRECTORY))
         return THEMIS_TOOLS_OK;
     return themis_chown(walked->session, walked->path, ids->uid, ids->gid) == THEMIS_OK ? THEMIS_TOOLS_OK

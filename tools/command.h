@@ -29,6 +29,7 @@ extern const themis_tools_command_t themis_tools_run, themis_tools_start, themis
 extern const themis_tools_command_t themis_tools_ls, themis_tools_stat, themis_tools_cp, themis_tools_cat;
 extern const themis_tools_command_t themis_tools_jobs, themis_tools_policy, themis_tools_top;
 extern const themis_tools_command_t themis_tools_rm, themis_tools_mkdir, themis_tools_rmdir, themis_tools_mv;
+extern const themis_tools_command_t themis_tools_ln;
 extern const themis_tools_command_t themis_tools_chmod, themis_tools_chown, themis_tools_df, themis_tools_du;
 extern const themis_tools_command_t themis_tools_find, themis_tools_tail;
 extern const themis_tools_command_t themis_tools_mount, themis_tools_umount;

@@ -70,7 +70,7 @@ typedef struct target {
     int exists;
 } target_t;
 
-/* Where a symbolic link leads to is replaced, not the link. */
+/* Where a symbolic link leads to is replaced, not the link; through one on servers it is written in place. */
 static int target_resolve(const themis_tools_location_t *to, target_t *target)
 {
     themis_tools_location_info_t info;
@@ -181,13 +181,16 @@ static int target_open(const themis_tools_location_t *to, uint32_t mode, target_
     if (result != THEMIS_TOOLS_OK)
         return result;
     target->exists = !themis_tools_location_is_stream(to) &&
-                     themis_tools_location_look(&target->location, &target->old) == THEMIS_OK;
+                     themis_tools_location_look_link(&target->location, &target->old) == THEMIS_OK;
+    const int leads_on = target->exists && target->old.kind == THEMIS_TOOLS_LINK; /* on servers */
+    if (leads_on)
+        target->exists = themis_tools_location_look(&target->location, &target->old) == THEMIS_OK;
     if (!target->exists && ends_with_slash(to->path))
         return themis_tools_error("%s is not a directory", to->text);
     if (target->exists && (result = existing_check(target, &layout)) != THEMIS_TOOLS_OK)
         return result;
-    int in_place =
-        themis_tools_location_is_stream(to) || must_stay(target) || temporary_name(target) != THEMIS_TOOLS_OK;
+    int in_place = themis_tools_location_is_stream(to) || leads_on || must_stay(target) ||
+                   temporary_name(target) != THEMIS_TOOLS_OK;
     if (!in_place)
         result = beside_open(mode, &layout, target, &in_place);
     if (!in_place)

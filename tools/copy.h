@@ -29,4 +29,9 @@ int themis_tools_copy_file(themis_tools_copying_t *copying, const themis_tools_l
 
 /* Gives a file or directory the mode, and on this host times and owner, of `attributes`. Prints its errors. */
 int themis_tools_copy_attributes(const themis_tools_location_t *to, const themis_tools_location_info_t *attributes);
+
+/* Makes `to` a symbolic link with the target of `from`, which is one; what has that name is replaced, or with -n and -u
+ * left alone. */
+int themis_tools_copy_link(const themis_tools_copying_t *copying, const themis_tools_location_t *from,
+                           const themis_tools_location_t *to);
 #endif

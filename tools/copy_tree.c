@@ -181,7 +181,7 @@ static int entry_copy(descent_t *descent, themis_tools_location_t *from, themis_
     if (status != THEMIS_OK)
         return look_error(from);
     if (attributes.kind == THEMIS_TOOLS_LINK)
-        return themis_tools_error("%s is a symbolic link; it is not copied, -L copies what it leads to", from->text);
+        return themis_tools_copy_link(descent->copying, from, to);
     if (attributes.kind == THEMIS_TOOLS_SPECIAL)
         return themis_tools_error("%s is neither a file nor a directory; it is not copied", from->text);
     if (is_special(to))

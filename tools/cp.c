@@ -41,7 +41,7 @@ static int any_copy(operands_t *operands, themis_tools_location_t *from, themis_
                     const themis_tools_location_info_t *attributes)
 {
     if (attributes->kind == THEMIS_TOOLS_LINK)
-        return themis_tools_error("%s is a symbolic link; it is not copied", from->text);
+        return themis_tools_copy_link(operands->copying, from, target);
     if (attributes->kind == THEMIS_TOOLS_DIRECTORY)
         return operands->copying->recursive ? themis_tools_copy_tree(operands->copying, operands->pool, from, target,
                                                                      attributes, &operands->directories)
@@ -165,7 +165,7 @@ const themis_tools_command_t themis_tools_cp = {
     "  -p   keeps the mode, and on this host times and, where allowed, owner\n"
     "  -n   does not replace a file that exists\n"
     "  -u   replaces a file only if it is older\n"
-    "  -L   follows symbolic links in directories, too; without it they are named and left out\n"
+    "  -L   follows symbolic links in directories, too; without it they are copied as links\n"
     "  -P   does not follow those that are operands either\n"
     "  -j N  N files at a time\n"
     "  --verify  reads again what was written, and compares checksums\n"

@@ -79,10 +79,12 @@ static int size_parse(find_test_t *test, const char *option)
 
 static int type_parse(find_test_t *test, const char *option)
 {
-    if (strcmp(test->text, "f") != 0 && strcmp(test->text, "d") != 0)
-        return themis_tools_misuse("%s %s: expected f or d; servers have files and directories only", option,
-                                   test->text);
-    test->number = *test->text == 'd' ? THEMIS_TYPE_DIRECTORY : THEMIS_TYPE_FILE;
+    if (strcmp(test->text, "f") != 0 && strcmp(test->text, "d") != 0 && strcmp(test->text, "l") != 0)
+        return themis_tools_misuse("%s %s: expected f, d or l; servers have files, directories and symbolic links only",
+                                   option, test->text);
+    test->number = *test->text == 'd'   ? THEMIS_TYPE_DIRECTORY
+                   : *test->text == 'l' ? THEMIS_TYPE_SYMLINK
+                                        : THEMIS_TYPE_FILE;
     return THEMIS_TOOLS_OK;
 }
 

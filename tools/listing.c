@@ -114,11 +114,17 @@ static void details_print(const themis_tools_listed_t *rows, size_t count, const
         const themis_stat_t *stat = &rows[i].stat;
         texts_make(&rows[i], format, &texts);
         themis_tools_mode_text(stat->mode, is_directory(&rows[i]), mode);
+        if (stat->type == THEMIS_TYPE_SYMLINK)
+            mode[0] = 'l';
         if (!rows[i].known)
             memset(mode + 1, '?', THEMIS_TOOLS_MODE_TEXT - 2);
         printf("%s %-*s %-*s %*s %-19s ", mode, user, texts.user, group, texts.group, size, texts.size,
                rows[i].known ? themis_tools_attributes_time(stat->modified, modified) : "?");
         name_print(&rows[i], "", format);
+        if (rows[i].target) {
+            fputs(" -> ", stdout);
+            themis_tools_format_name(rows[i].target, stdout);
+        }
         putchar('\n');
     }
 }

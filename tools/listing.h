@@ -6,7 +6,8 @@
 
 typedef struct themis_tools_listed {
     char *name;
-    int known; /* 0: of a server that is down; then only stat.type is */
+    char *target; /* of a symbolic link, or NULL */
+    int known;    /* 0: of a server that is down; then only stat.type is */
     themis_stat_t stat;
 } themis_tools_listed_t;
 

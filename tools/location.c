@@ -88,20 +88,31 @@ static void local_fill(const struct stat *stats, themis_tools_location_info_t *a
                                                  .links = (uint32_t)stats->st_nlink};
 }
 
-static themis_status_t remote_look(const themis_tools_location_t *location, themis_tools_location_info_t *attributes)
+static themis_tools_kind_t remote_kind(themis_type_t type)
+{
+    if (type == THEMIS_TYPE_SYMLINK)
+        return THEMIS_TOOLS_LINK;
+    return type == THEMIS_TYPE_DIRECTORY ? THEMIS_TOOLS_DIRECTORY : THEMIS_TOOLS_FILE;
+}
+
+/* Directories of servers have no number; the time at which they were made tells them apart. */
+static themis_status_t remote_look(const themis_tools_location_t *location, int follow,
+                                   themis_tools_location_info_t *attributes)
 {
     themis_stat_t stats;
-    themis_status_t status = themis_stat(location->session, location->path, &stats);
+    themis_status_t status = follow ? themis_stat(location->session, location->path, &stats)
+                                    : themis_lstat(location->session, location->path, &stats);
 
     if (status == THEMIS_OK)
-        *attributes = (themis_tools_location_info_t){
-            .kind = stats.type == THEMIS_TYPE_DIRECTORY ? THEMIS_TOOLS_DIRECTORY : THEMIS_TOOLS_FILE,
-            .mode = stats.mode & 0777,
-            .size = stats.size,
-            .modified = stats.modified,
-            .uid = stats.uid,
-            .gid = stats.gid,
-            .links = 1};
+        *attributes = (themis_tools_location_info_t){.kind = remote_kind(stats.type),
+                                                     .mode = stats.mode & 0777,
+                                                     .size = stats.size,
+                                                     .modified = stats.modified,
+                                                     .uid = stats.uid,
+                                                     .gid = stats.gid,
+                                                     .device = UINT64_MAX,
+                                                     .inode = stats.type == THEMIS_TYPE_DIRECTORY ? stats.created : 0,
+                                                     .links = 1};
     return status;
 }
 
@@ -111,7 +122,7 @@ static themis_status_t look(const themis_tools_location_t *location, int flags,
     struct stat stats;
 
     if (location->session)
-        return remote_look(location, attributes);
+        return remote_look(location, !(flags & AT_SYMLINK_NOFOLLOW), attributes);
     if (fstatat(AT_FDCWD, location->path, &stats, flags) != 0)
         return errno == ENOENT ? THEMIS_NO_ENTRY : THEMIS_IO;
     local_fill(&stats, attributes);

@@ -26,7 +26,7 @@ typedef enum themis_tools_kind {
     THEMIS_TOOLS_FILE,
     THEMIS_TOOLS_DIRECTORY,
     THEMIS_TOOLS_SPECIAL, /* FIFO, socket or device of this host */
-    THEMIS_TOOLS_LINK     /* symbolic link of this host, where it is not followed */
+    THEMIS_TOOLS_LINK     /* symbolic link, where it is not followed */
 } themis_tools_kind_t;
 
 typedef struct themis_tools_location_info {
@@ -35,7 +35,7 @@ typedef struct themis_tools_location_info {
     uint64_t size;          /* bytes */
     uint64_t modified;      /* ns since 1970 */
     uint32_t uid, gid;      /* owner */
-    uint64_t device, inode; /* of this host; 0 on servers */
+    uint64_t device, inode; /* tell directories apart, and files of this host */
     uint32_t links;         /* names that a file of this host has */
 } themis_tools_location_info_t;
 

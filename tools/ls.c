@@ -34,7 +34,8 @@ typedef struct listing {
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-static void row_add(listing_t *listing, const char *name, const themis_stat_t *stat, int known)
+/* `target`: of a symbolic link, or NULL. */
+static void row_add(listing_t *listing, const char *name, const themis_stat_t *stat, int known, const char *target)
 {
     themis_tools_listed_t *rows =
         themis_tools_array_room(listing->rows, listing->count, &listing->capacity, sizeof *rows);
@@ -47,7 +48,17 @@ static void row_add(listing_t *listing, const char *name, const themis_stat_t *s
         listing->result = themis_tools_error("out of memory");
         return;
     }
-    rows[listing->count++] = (themis_tools_listed_t){copy, known, *stat};
+    rows[listing->count++] = (themis_tools_listed_t){copy, target ? strdup(target) : NULL, known, *stat};
+}
+
+/* With where it leads to, if it is a symbolic link and that is shown. */
+static void known_add(listing_t *listing, const char *name, const char *path, const themis_stat_t *stat)
+{
+    char target[THEMIS_PATH_BYTES];
+    const int shown = stat->type == THEMIS_TYPE_SYMLINK && (listing->format.detailed || listing->json) &&
+                      themis_readlink(listing->session, path, target) == THEMIS_OK;
+
+    row_add(listing, name, stat, 1, shown ? target : NULL);
 }
 
 /* Where a server is down only names are known; after the first failure the others are not asked for. */
@@ -56,7 +67,7 @@ static void name_add(listing_t *listing, const char *name, themis_type_t type)
     const themis_stat_t stat = {.type = type};
 
     listing->unknown++;
-    row_add(listing, name, &stat, 0);
+    row_add(listing, name, &stat, 0, NULL);
 }
 
 static int is_unreachable(const listing_t *listing, themis_status_t status)
@@ -79,9 +90,9 @@ static int entry_add(void *arg, const char *name, themis_type_t type)
         return 0;
     }
     snprintf(path, sizeof path, "%s/%s", listing->directory, name);
-    themis_status_t status = themis_stat(listing->session, path, &stat);
+    themis_status_t status = themis_lstat(listing->session, path, &stat);
     if (status == THEMIS_OK)
-        row_add(listing, name, &stat, 1);
+        known_add(listing, name, path, &stat);
     else if (is_unreachable(listing, status))
         name_add(listing, name, type);
     else if (status != THEMIS_NO_ENTRY)
@@ -144,6 +155,8 @@ static void rows_to_json(const listing_t *listing, const char *text)
         json_t *object = row->known ? themis_tools_attributes_json(row->name, &row->stat)
                                     : json_pack("{s:o, s:s, s:b}", "name", themis_tools_json_name(row->name), "type",
                                                 themis_tools_attributes_type(row->stat.type), "reachable", 0);
+        if (row->target)
+            json_object_set_new(object, "target", themis_tools_json_name(row->target));
         if (listing->recursive && text)
             json_object_set_new(object, "directory", themis_tools_json_name(text));
         json_array_append_new(listing->json, object);
@@ -192,8 +205,10 @@ static void rows_show(listing_t *listing, const char *text)
     }
     if (listing->recursive && text)
         rows_to_pending(listing, text);
-    for (size_t i = 0; i < listing->count; i++)
+    for (size_t i = 0; i < listing->count; i++) {
         free(listing->rows[i].name);
+        free(listing->rows[i].target);
+    }
     listing->count = 0;
 }
 
@@ -208,13 +223,15 @@ static int path_list(listing_t *listing, const char *text)
     if (result != THEMIS_TOOLS_OK)
         return result;
     listing->directory = path;
-    themis_status_t status = themis_stat(listing->session, path, &stat);
+    /* a link that is shown itself is not followed, as with ls(1) */
+    themis_status_t status = listing->format.detailed ? themis_lstat(listing->session, path, &stat)
+                                                      : themis_stat(listing->session, path, &stat);
     if (status != THEMIS_OK && is_unreachable(listing, status))
         stat.type = THEMIS_TYPE_DIRECTORY; /* its home may still have the names in it */
     else if (status != THEMIS_OK)
         return themis_tools_error_last();
     if (stat.type != THEMIS_TYPE_DIRECTORY)
-        row_add(listing, path, &stat, 1);
+        known_add(listing, path, path, &stat);
     else if (themis_readdir(listing->session, path, entry_add, listing) != THEMIS_OK)
         listing->result = themis_tools_error_last();
     rows_show(listing, stat.type == THEMIS_TYPE_DIRECTORY ? text : NULL);

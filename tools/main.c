@@ -7,12 +7,12 @@
 #include "tools/sessions.h"
 
 static const themis_tools_command_t *const commands[] = {
-    &themis_tools_run,      &themis_tools_start,    &themis_tools_stop,    &themis_tools_status, &themis_tools_ls,
-    &themis_tools_stat,     &themis_tools_cp,       &themis_tools_cat,     &themis_tools_mv,     &themis_tools_rm,
-    &themis_tools_mkdir,    &themis_tools_rmdir,    &themis_tools_chmod,   &themis_tools_chown,  &themis_tools_du,
-    &themis_tools_df,       &themis_tools_find,     &themis_tools_tail,    &themis_tools_mount,  &themis_tools_umount,
-    &themis_tools_jobs,     &themis_tools_policy,   &themis_tools_top,     &themis_tools_topo,   &themis_tools_plan,
-    &themis_tools_periodic, &themis_tools_allocate, &themis_tools_history, &themis_tools_agent,
+    &themis_tools_run,    &themis_tools_start,    &themis_tools_stop,     &themis_tools_status,  &themis_tools_ls,
+    &themis_tools_stat,   &themis_tools_cp,       &themis_tools_cat,      &themis_tools_mv,      &themis_tools_rm,
+    &themis_tools_ln,     &themis_tools_mkdir,    &themis_tools_rmdir,    &themis_tools_chmod,   &themis_tools_chown,
+    &themis_tools_du,     &themis_tools_df,       &themis_tools_find,     &themis_tools_tail,    &themis_tools_mount,
+    &themis_tools_umount, &themis_tools_jobs,     &themis_tools_policy,   &themis_tools_top,     &themis_tools_topo,
+    &themis_tools_plan,   &themis_tools_periodic, &themis_tools_allocate, &themis_tools_history, &themis_tools_agent,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

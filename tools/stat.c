@@ -8,7 +8,7 @@
 #include "tools/json.h"
 #include "tools/sessions.h"
 
-static void attributes_print(const char *path, const themis_stat_t *stat)
+static void attributes_print(const char *path, const themis_stat_t *stat, const char *target)
 {
     char created[32], modified[32];
 
@@ -19,6 +19,15 @@ static void attributes_print(const char *path, const themis_stat_t *stat)
         printf("  size      %" PRIu64 " bytes; takes %" PRIu64 " on the servers\n  layout    stripes of %" PRIu64
                " bytes on %" PRIu32 " servers, the first on server %" PRIu32 "\n",
                stat->size, stat->allocated, stat->layout.stripe_size, stat->layout.count, stat->layout.first);
+    if (stat->type == THEMIS_TYPE_SYMLINK) {
+        fputs("  target    ", stdout);
+        themis_tools_format_name(target, stdout);
+        putchar('\n');
+    }
+    if (stat->type == THEMIS_TYPE_DIRECTORY && stat->layout.stripe_size)
+        printf("  new files have stripes of %" PRIu64 " bytes\n", stat->layout.stripe_size);
+    if (stat->type == THEMIS_TYPE_DIRECTORY && stat->layout.count)
+        printf("  new files are on %" PRIu32 " servers\n", stat->layout.count);
     printf("  created   %s\n  modified  %s\n", themis_tools_attributes_time(stat->created, created),
            themis_tools_attributes_time(stat->modified, modified));
 }
@@ -31,14 +40,20 @@ typedef struct rows {
 static int path_stat(void *arg, themis_t *session, const char *path)
 {
     rows_t *rows = arg;
+    char target[THEMIS_PATH_BYTES] = "";
     themis_stat_t stat;
 
-    if (themis_stat(session, path, &stat) != THEMIS_OK)
+    if (themis_lstat(session, path, &stat) != THEMIS_OK)
         return themis_tools_error_last();
+    if (stat.type == THEMIS_TYPE_SYMLINK && themis_readlink(session, path, target) != THEMIS_OK)
+        return themis_tools_error_last();
+    json_t *row = rows->as_json ? themis_tools_attributes_json(path, &stat) : NULL;
+    if (row && *target)
+        json_object_set_new(row, "target", themis_tools_json_name(target));
     if (rows->as_json)
-        json_array_append_new(rows->array, themis_tools_attributes_json(path, &stat));
+        json_array_append_new(rows->array, row);
     else
-        attributes_print(path, &stat);
+        attributes_print(path, &stat, target);
     return THEMIS_TOOLS_OK;
 }
 

@@ -98,7 +98,7 @@ static void directory_leave(walk_t *walk)
 static void entry_walk(walk_t *walk)
 {
     themis_stat_t stat;
-    themis_status_t status = themis_stat(walk->session, walk->path, &stat);
+    themis_status_t status = themis_lstat(walk->session, walk->path, &stat);
 
     if (status == THEMIS_NO_ENTRY && walk->depth > 0)
         return;

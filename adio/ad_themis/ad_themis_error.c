@@ -27,6 +27,7 @@ static const error_class_t classes[] = {
     {THEMIS_BAD_NAME, MPI_ERR_BAD_FILE, "**filename"},
     {THEMIS_ACCESS, MPI_ERR_ACCESS, "**fileaccess"},
     {THEMIS_EXPIRED, MPI_ERR_ACCESS, "**fileaccess"},
+    {THEMIS_LOOP, MPI_ERR_BAD_FILE, "**filename"},
     {THEMIS_READ_ONLY, MPI_ERR_READ_ONLY, "**ioneedwr"},
     {THEMIS_BUSY, MPI_ERR_FILE_IN_USE, "**fileinuse"},
     {THEMIS_LOCKED, MPI_ERR_FILE_IN_USE, "**fileinuse"},

@@ -36,6 +36,8 @@ extern "C" {
     X(BAD_NAME, -30, "invalid name")                                                                                   \
     X(BUSY, -31, "busy")                                                                                               \
     X(EXPIRED, -32, "the rights of the file handle have expired")                                                      \
+    X(LOOP, -33, "too many levels of symbolic links")                                                                  \
+    X(NO_DATA, -34, "no such extended attribute")                                                                      \
     /* the store of one server */                                                                                      \
     X(NO_SPACE, -40, "no space left on server")                                                                        \
     X(IO, -41, "input/output error")                                                                                   \

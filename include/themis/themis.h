@@ -100,7 +100,7 @@ enum { THEMIS_PATH_BYTES = 4096 + 1 };
  * THEMIS_BAD_NAME: not absolute; THEMIS_NAME_TOO_LONG. */
 THEMIS_API themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_BYTES]);
 
-typedef enum themis_type { THEMIS_TYPE_FILE = 1, THEMIS_TYPE_DIRECTORY = 2 } themis_type_t;
+typedef enum themis_type { THEMIS_TYPE_FILE = 1, THEMIS_TYPE_DIRECTORY = 2, THEMIS_TYPE_SYMLINK = 3 } themis_type_t;
 
 /* Stripe k of a file is on server (first + k mod count) mod (number of servers); fixed at creation. */
 typedef struct themis_layout {
@@ -113,14 +113,24 @@ typedef struct themis_layout {
 typedef struct themis_stat {
     themis_type_t type;
     uint32_t mode, uid, gid;
-    uint64_t size;              /* bytes; the largest end over the file's servers */
+    uint64_t size;              /* bytes; the largest end over the file's servers, or the length of a link's target */
     uint64_t allocated;         /* bytes of store in use */
     uint64_t created, modified; /* ns since 1970 */
     uint64_t id;
-    themis_layout_t layout;
+    themis_layout_t layout; /* of a directory: that of new files in it, 0 where the servers' default counts */
 } themis_stat_t;
 
+/*
+ * Symbolic links in a path are followed, but for the last name in themis_lstat, themis_readlink, themis_symlink,
+ * themis_mkdir, themis_rmdir, themis_unlink and themis_rename. A target that begins with a slash is a path of the name
+ * space. THEMIS_LOOP: more than 40 links.
+ */
 THEMIS_API themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat);
+THEMIS_API themis_status_t themis_lstat(themis_t *session, const char *path, themis_stat_t *stat);
+/* The target is any text of 1 to 4,095 bytes; whether it exists is not looked at. */
+THEMIS_API themis_status_t themis_symlink(themis_t *session, const char *target, const char *path);
+/* THEMIS_INVALID: not a symbolic link. */
+THEMIS_API themis_status_t themis_readlink(themis_t *session, const char *path, char target[THEMIS_PATH_BYTES]);
 THEMIS_API themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode);
 THEMIS_API themis_status_t themis_rmdir(themis_t *session, const char *path);
 THEMIS_API themis_status_t themis_unlink(themis_t *session, const char *path);
@@ -140,6 +150,27 @@ THEMIS_API themis_status_t themis_chown(themis_t *session, const char *path, uin
  */
 typedef int (*themis_entry_fn)(void *arg, const char *name, themis_type_t type);
 THEMIS_API themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry_fn entry, void *arg);
+
+/*
+ * Extended attributes of files and directories: names of up to 255 bytes that begin with "user.", values of up to
+ * 64 KiB, 128 KiB together. Who may read the name, or owns it, sees them; who may write it changes them. They are as
+ * durable as the name, and move with it. THEMIS_UNSUPPORTED: another name, or a symbolic link. THEMIS_NO_DATA: there is
+ * none of that name. THEMIS_NO_SPACE: too much.
+ */
+enum { THEMIS_XATTR_CREATE = 1, THEMIS_XATTR_REPLACE = 2 };
+/* *length is written also with THEMIS_RANGE, when the value is longer than `capacity`; 0 asks for the length only. */
+THEMIS_API themis_status_t themis_xattr_get(themis_t *session, const char *path, const char *name, void *value,
+                                            size_t capacity, size_t *length);
+THEMIS_API themis_status_t themis_xattr_set(themis_t *session, const char *path, const char *name, const void *value,
+                                            size_t length, int flags);
+THEMIS_API themis_status_t themis_xattr_remove(themis_t *session, const char *path, const char *name);
+/* Called for each, until it returns other than 0. */
+typedef int (*themis_xattr_fn)(void *arg, const char *name, const void *value, size_t length);
+THEMIS_API themis_status_t themis_xattr_list(themis_t *session, const char *path, themis_xattr_fn xattr, void *arg);
+
+/* Sets the layout of a directory, which new files and directories in it get, or of a file that is empty and that nobody
+ * has open: other handles fail with THEMIS_STALE from then on. Who owns it may. THEMIS_BUSY: the file is not empty. */
+THEMIS_API themis_status_t themis_set_layout(themis_t *session, const char *path, const themis_layout_t *layout);
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
@@ -256,7 +287,15 @@ THEMIS_API themis_status_t themis_sync(themis_file_t *file);
 
 /* --- locks and the shared file pointer ---------------------------------------------------------------------------- */
 
-enum { THEMIS_LOCK_SHARED = 0, THEMIS_LOCK_EXCLUSIVE = 1, THEMIS_LOCK_TRY = 2 };
+/* With TRY only: REPLACE, as one step in place of what the handle holds in the range, stronger or weaker; TEST, locks
+ * nothing, and is THEMIS_LOCKED if another holds a lock that conflicts. */
+enum {
+    THEMIS_LOCK_SHARED = 0,
+    THEMIS_LOCK_EXCLUSIVE = 1,
+    THEMIS_LOCK_TRY = 2,
+    THEMIS_LOCK_REPLACE = 4,
+    THEMIS_LOCK_TEST = 8
+};
 /* length UINT64_MAX: without end. THEMIS_LOCKED: with TRY, instead of waiting; else, a wait that the server has seen to
  * be a deadlock, or that has lasted for its lock_wait (doc/configuration.md). Locks belong to the file handle and end
  * with it, with the session, or when its lease expires after the client was lost. Each lock is released by one unlock

@@ -205,6 +205,35 @@ START_TEST(locks_are_reclaimed)
 }
 END_TEST
 
+/* Those that were replaced are reclaimed as they are now. */
+START_TEST(replaced_locks_are_reclaimed)
+{
+    const int now = THEMIS_LOCK_TRY, replaced = THEMIS_LOCK_TRY | THEMIS_LOCK_REPLACE;
+    themis_t *other;
+
+    connect_all();
+    themis_file_t *file = open_file("/replaced"), *theirs = other_file(&other, "/replaced");
+    ck_ok(themis_lock(file, 0, 1000, THEMIS_LOCK_EXCLUSIVE));
+    ck_ok(themis_lock(file, 400, 100, replaced));
+    ck_ok(themis_lock(file, 2000, 100, replaced));
+    ck_ok(themis_lock(file, 2000, 100, replaced | THEMIS_LOCK_EXCLUSIVE));
+    restart();
+    ck_assert_int_eq(themis_lock(theirs, 3000, 1, now | THEMIS_LOCK_TEST), THEMIS_LOCKED); /* who knows */
+    ck_ok(themis_lock(file, 3000, 1, now | THEMIS_LOCK_TEST));
+    ck_ok(themis_lock(theirs, 400, 100, now | THEMIS_LOCK_TEST));
+    ck_ok(themis_lock(theirs, 400, 100, 0));
+    ck_assert_int_eq(themis_lock(theirs, 399, 1, now | THEMIS_LOCK_TEST), THEMIS_LOCKED);
+    ck_assert_int_eq(themis_lock(theirs, 500, 1, now | THEMIS_LOCK_TEST), THEMIS_LOCKED);
+    ck_assert_int_eq(themis_lock(theirs, 2099, 1, now | THEMIS_LOCK_TEST), THEMIS_LOCKED);
+    ck_ok(themis_unlock(file, 0, UINT64_MAX));
+    ck_ok(themis_lock(theirs, 0, UINT64_MAX, replaced | THEMIS_LOCK_EXCLUSIVE));
+    ck_ok(themis_close(theirs));
+    ck_ok(themis_close(file));
+    themis_disconnect(other);
+    themis_disconnect(session);
+}
+END_TEST
+
 /* The grace period is a lease; then locks of those who did not come back are lost, and stay so. */
 START_TEST(locks_that_are_not_reclaimed_are_lost)
 {
@@ -267,7 +296,8 @@ int main(void)
     }
     test_server_lease = "3s";
     test_case(suite, "all", 120, start, stop,
-              TESTS({locks_are_reclaimed, 1}, {locks_that_are_not_reclaimed_are_lost, 1},
-                    {without_holders_there_is_no_grace_period, 1}, {nobody_notices_that_servers_are_killed, 1}));
+              TESTS({locks_are_reclaimed, 1}, {replaced_locks_are_reclaimed, 1},
+                    {locks_that_are_not_reclaimed_are_lost, 1}, {without_holders_there_is_no_grace_period, 1},
+                    {nobody_notices_that_servers_are_killed, 1}));
     return test_run(suite);
 }

@@ -51,6 +51,19 @@ static void walk_entries(const themis_proto_entries_t *entries)
     require(count == entries->count);
 }
 
+static void walk_xattrs(const themis_proto_xattrs_t *xattrs)
+{
+    themis_proto_text_t name, value;
+    uint32_t cursor = 0, count = 0;
+
+    while (themis_proto_xattrs_next(xattrs, &cursor, &name, &value)) {
+        require(name.length > 0 && name.length <= THEMIS_PROTO_MAX_NAME && value.length <= THEMIS_PROTO_MAX_XATTR);
+        require(value.length == 0 || value.bytes[0] + value.bytes[value.length - 1] < 512); /* reads both ends */
+        count++;
+    }
+    require(count == xattrs->count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -72,6 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         list = given.table.bytes;
     } else if (!request && good && header.opcode == THEMIS_OP_READDIR) {
         walk_entries(&body.entries);
+    } else if (!request && good && header.opcode == THEMIS_OP_EXTRA) {
+        walk_xattrs(&body.extra.xattrs);
+    } else if (request && header.opcode == THEMIS_OP_CREATE) {
+        walk_xattrs(&body.create.extra.xattrs);
     }
     require(themis_proto_encode(&header, &given, again, sizeof again, &length) == THEMIS_OK);
     require(length == size && memcmp(again, bytes, size) == 0);

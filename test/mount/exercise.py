@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """exercise.py DIRECTORY SECONDS [SEED]: random operations on files of a directory, compared with a model in memory.
 
-A file of the model is a bytearray and the names and descriptors that refer to it, so that unlinking, replacing and
-renaming of open files is exercised as well.
+A file of the model is its bytes and extended attributes, and the names and descriptors that refer to it, so that
+unlinking, replacing and renaming of open files is exercised as well. Symbolic links have names of their own.
 """
 import errno
 import os
@@ -14,9 +14,16 @@ directory, seconds = sys.argv[1], float(sys.argv[2])
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else int(time.time())
 draw = random.Random(seed)
 names = {}  # name -> contents
+links = {}  # name -> target
 opened = []  # (fd, contents, appends)
 log = []
 LARGEST = 300000
+
+
+class File(bytearray):
+    def __init__(self):
+        super().__init__()
+        self.xattrs = {}
 
 
 def path(name):
@@ -54,7 +61,7 @@ def do_open():
     flags = os.O_RDWR | os.O_CREAT | (os.O_APPEND if append else 0) | (os.O_TRUNC if draw.random() < 0.2 else 0)
     note(f"open {name} {flags:o}")
     fd = os.open(path(name), flags, 0o644)
-    contents = names.setdefault(name, bytearray())
+    contents = names.setdefault(name, File())
     if flags & os.O_TRUNC:
         del contents[:]
     opened.append((fd, contents, append))
@@ -137,7 +144,7 @@ def do_exclusive():
     name = name_any()
     note(f"create {name}")
     try:
-        opened.append((os.open(path(name), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), bytearray(), False))
+        opened.append((os.open(path(name), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), File(), False))
         if name in names:
             fail(f"{name} was created again")
         names[name] = opened[-1][1]
@@ -148,8 +155,10 @@ def do_exclusive():
 
 def do_list():
     note("list")
-    if sorted(os.listdir(directory)) != sorted(names):
-        fail(f"listed {sorted(os.listdir(directory))}, expected {sorted(names)}")
+    expected = sorted([*names, *links])
+    listed = sorted(os.listdir(directory))
+    if listed != expected:
+        fail(f"listed {listed}, expected {expected}")
 
 
 def do_stat():
@@ -191,8 +200,129 @@ def do_whole():
             compare(name, file.read(), bytes(names[name]))
 
 
+def link_any():
+    return f"l{draw.randrange(4)}"
+
+
+def do_symlink():
+    name, target = link_any(), draw.choice([name_any(), name_any(), link_any(), "none"])
+    note(f"symlink {target} {name}")
+    try:
+        os.symlink(target, path(name))
+        if name in links:
+            fail(f"{name} was made again")
+        links[name] = target
+    except FileExistsError:
+        if name not in links:
+            fail(f"{name} is there")
+
+
+def do_unlink_link():
+    name = link_any()
+    note(f"unlink {name}")
+    try:
+        os.unlink(path(name))
+        if links.pop(name, None) is None:
+            fail(f"{name} could be removed")
+    except FileNotFoundError:
+        if name in links:
+            fail(f"{name} is not there")
+
+
+def do_rename_link():
+    old, new = link_any(), link_any()
+    note(f"rename {old} {new}")
+    try:
+        os.rename(path(old), path(new))
+        if old not in links:
+            fail(f"{old} could be renamed")
+        links[new] = links.pop(old)
+    except FileNotFoundError:
+        if old in links:
+            fail(f"{old} is not there")
+
+
+def do_follow():
+    """What is read through a link."""
+    name = link_any()
+    note(f"read through {name}")
+    expected, at = errno.ENOENT, name
+    for _ in range(41):
+        if at not in links:
+            expected = names.get(at, errno.ENOENT)
+            break
+        at = links[at]
+    else:
+        expected = errno.ELOOP
+    if name in links and os.readlink(path(name)) != links[name]:
+        fail(f"{name} leads to {os.readlink(path(name))}, expected {links[name]}")
+    try:
+        with open(path(name), "rb") as file:
+            got = file.read()
+        if isinstance(expected, int):
+            fail(f"{name} could be read")
+        compare(name, got, bytes(expected))
+    except OSError as error:
+        if error.errno != expected:
+            raise
+
+
+def file_any():
+    """Something to hand to calls that take a path or a descriptor, and the file."""
+    if opened and draw.random() < 0.5:
+        fd, contents, _ = draw.choice(opened)
+        return fd, contents
+    if names:
+        name = draw.choice(sorted(names))
+        return path(name), names[name]
+    return None, None
+
+
+def do_set_xattr():
+    where, contents = file_any()
+    if contents is None:
+        return
+    name, value = f"user.x{draw.randrange(3)}", draw.randbytes(draw.choice([0, 1, 100, 5000]))
+    flags = draw.choice([0, 0, os.XATTR_CREATE, os.XATTR_REPLACE])
+    note(f"setxattr {where} {name} {len(value)} {flags}")
+    try:
+        os.setxattr(where, name, value, flags)
+        if flags and (flags == os.XATTR_CREATE) == (name in contents.xattrs):
+            fail(f"{name} could be set")
+        contents.xattrs[name] = value
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENODATA) or (error.errno == errno.EEXIST) != (name in contents.xattrs):
+            raise
+
+
+def do_remove_xattr():
+    where, contents = file_any()
+    if contents is None:
+        return
+    name = f"user.x{draw.randrange(3)}"
+    note(f"removexattr {where} {name}")
+    try:
+        os.removexattr(where, name)
+        if contents.xattrs.pop(name, None) is None:
+            fail(f"{name} could be removed")
+    except OSError as error:
+        if error.errno != errno.ENODATA or name in contents.xattrs:
+            raise
+
+
+def do_get_xattrs():
+    where, contents = file_any()
+    if contents is None:
+        return
+    note(f"listxattr {where}")
+    got = {name: os.getxattr(where, name) for name in os.listxattr(where)}
+    if got != contents.xattrs:
+        fail(f"xattrs of {sorted(got)}, expected {sorted(contents.xattrs)}")
+
+
 operations = ([do_open] * 4 + [do_close] * 3 + [do_write] * 10 + [do_read] * 10 + [do_truncate] * 2 + [do_unlink] +
-              [do_rename] * 3 + [do_exclusive] + [do_list] + [do_stat] * 4 + [do_sync] + [do_allocate] + [do_whole] * 2)
+              [do_rename] * 3 + [do_exclusive] + [do_list] + [do_stat] * 4 + [do_sync] + [do_allocate] + [do_whole] * 2 +
+              [do_symlink, do_unlink_link, do_rename_link] + [do_follow] * 2 + [do_set_xattr, do_remove_xattr, do_get_xattrs])
 end = time.monotonic() + seconds
 while time.monotonic() < end:
     if len(opened) > 12:

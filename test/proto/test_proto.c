@@ -229,7 +229,13 @@ START_TEST(attributes_and_layouts)
     refuse(reply(THEMIS_OP_LOOKUP), &attr);
     attr.type = THEMIS_PROTO_DIRECTORY;
     encode(reply(THEMIS_OP_LOOKUP), &attr);
-    attr.type = (themis_proto_type_t)3;
+    attr.target = 3; /* only symbolic links have one */
+    refuse(reply(THEMIS_OP_LOOKUP), &attr);
+    attr.type = THEMIS_PROTO_SYMLINK;
+    attr.xattrs = 7;
+    seen = decode(encode(reply(THEMIS_OP_LOOKUP), &attr)).attr;
+    ck_assert(seen.type == THEMIS_PROTO_SYMLINK && seen.target == 3 && seen.xattrs == 7);
+    attr.type = (themis_proto_type_t)4;
     refuse(reply(THEMIS_OP_LOOKUP), &attr);
 
     themis_proto_create_t create = {.path = TEXT("/d/f"),
@@ -240,7 +246,7 @@ START_TEST(attributes_and_layouts)
     assert_only_whole(length);
     create.flags = THEMIS_PROTO_CREATE_ADOPT; /* takes all over, so all has to be there */
     refuse(request(THEMIS_OP_CREATE), &create);
-    create.flags = 8;
+    create.flags = 16;
     refuse(request(THEMIS_OP_CREATE), &create);
 }
 END_TEST
@@ -248,7 +254,7 @@ END_TEST
 START_TEST(name_operations)
 {
     themis_proto_remove_t remove = {.path = TEXT("/x"), .type = THEMIS_PROTO_DIRECTORY};
-    themis_proto_setattr_t setattr = {.path = TEXT("/x"), .mask = 7, .mode = 1, .uid = 2, .gid = 3, .modified = 4};
+    themis_proto_setattr_t setattr = {.path = TEXT("/x"), .mask = 15, .mode = 1, .uid = 2, .gid = 3, .modified = 4};
     themis_proto_entry_t entry = {TEXT("/"), TEXT("name"), THEMIS_PROTO_FILE};
 
     size_t length = encode(request(THEMIS_OP_REMOVE), &remove);
@@ -256,9 +262,9 @@ START_TEST(name_operations)
     assert_only_whole(length);
     length = encode(request(THEMIS_OP_SETATTR), &setattr);
     themis_proto_setattr_t set = decode(length).setattr;
-    ck_assert(set.mask == 7 && set.mode == 1 && set.uid == 2 && set.gid == 3 && set.modified == 4);
+    ck_assert(set.mask == 15 && set.mode == 1 && set.uid == 2 && set.gid == 3 && set.modified == 4);
     assert_only_whole(length);
-    setattr.mask = 8;
+    setattr.mask = 16;
     refuse(request(THEMIS_OP_SETATTR), &setattr);
     length = encode(request(THEMIS_OP_ENTRY_ADD), &entry);
     themis_proto_entry_t got = decode(length).entry;
@@ -268,6 +274,75 @@ START_TEST(name_operations)
     refuse(request(THEMIS_OP_ENTRY_ADD), &entry);
     entry.name = (themis_proto_text_t)TEXT("..");
     refuse(request(THEMIS_OP_ENTRY_ADD), &entry);
+}
+END_TEST
+
+START_TEST(symbolic_links)
+{
+    const themis_proto_text_t name = TEXT("user.a"), value = {"\0x\0", 3};
+    themis_proto_create_t link = {.path = TEXT("/l"),
+                                  .attr = {.type = THEMIS_PROTO_SYMLINK, .mode = 0777},
+                                  .extra = {.target = TEXT("../any where")}};
+    size_t length = encode(request(THEMIS_OP_CREATE), &link);
+
+    ck_assert(text_is(decode(length).create.extra.target, "../any where"));
+    assert_only_whole(length);
+    link.extra.target.length = 0; /* a link without a target, a file with one, a NUL in it */
+    refuse(request(THEMIS_OP_CREATE), &link);
+    link.extra.target = value;
+    refuse(request(THEMIS_OP_CREATE), &link);
+    link.extra.target = name;
+    link.attr.type = THEMIS_PROTO_FILE;
+    link.attr.layout = layout;
+    refuse(request(THEMIS_OP_CREATE), &link);
+}
+END_TEST
+
+/* In requests and replies. */
+START_TEST(extended_attributes)
+{
+    const themis_proto_text_t name = TEXT("user.a"), value = {"\0x\0", 3};
+    themis_proto_text_t seen_name, seen_value;
+    uint8_t room[64];
+    size_t used = 0, length;
+    uint32_t cursor = 0;
+
+    ck_assert_int_eq(themis_proto_xattrs_add(room, sizeof room, &used, &name, &value), THEMIS_OK);
+    ck_assert_int_eq(themis_proto_xattrs_add(room, used + 5, &used, &name, &value), THEMIS_RANGE);
+    themis_proto_extra_t extra = {.xattrs = {1, room, (uint32_t)used}};
+    length = encode(reply(THEMIS_OP_EXTRA), &extra);
+    assert_only_whole(length);
+    const themis_proto_xattrs_t got = decode(length).extra.xattrs;
+    ck_assert_uint_eq(got.count, 1);
+    ck_assert(themis_proto_xattrs_next(&got, &cursor, &seen_name, &seen_value));
+    ck_assert(text_is(seen_name, "user.a") && seen_value.length == 3 && memcmp(seen_value.bytes, value.bytes, 3) == 0);
+    ck_assert(!themis_proto_xattrs_next(&got, &cursor, &seen_name, &seen_value));
+    extra.xattrs.count = 2; /* not as many as said; a length beyond the end */
+    refuse(reply(THEMIS_OP_EXTRA), &extra);
+    extra.xattrs.count = 1;
+    extra.xattrs.length--;
+    refuse(reply(THEMIS_OP_EXTRA), &extra);
+
+    themis_proto_setxattr_t set = {.path = TEXT("/x"), .name = name, .flags = 1, .value = value};
+    length = encode(request(THEMIS_OP_SETXATTR), &set);
+    ck_assert(text_is(decode(length).setxattr.name, "user.a") && decode(length).setxattr.value.length == 3);
+    set.flags = 8;
+    refuse(request(THEMIS_OP_SETXATTR), &set);
+    set.flags = 0;
+    set.name.length = 0;
+    refuse(request(THEMIS_OP_SETXATTR), &set);
+    set.name = value;
+    refuse(request(THEMIS_OP_SETXATTR), &set);
+}
+END_TEST
+
+/* What a new name inherits. */
+START_TEST(entries_that_were_added)
+{
+    themis_proto_added_t added = {.layout = layout, .mode = 02755, .gid = 7};
+    size_t length = encode(reply(THEMIS_OP_ENTRY_ADD), &added);
+    ck_assert(decode(length).added.mode == 02755 && decode(length).added.gid == 7);
+    assert_only_whole(length);
 }
 END_TEST
 
@@ -491,6 +566,17 @@ START_TEST(locks_and_counters)
     themis_proto_lock_t seen = decode(length).lock;
     ck_assert(seen.length == UINT64_MAX && seen.owner == 3 && seen.exclusive == 1 && seen.wait == 0);
     assert_only_whole(length);
+    lock.action = THEMIS_PROTO_LOCK_REPLACE;
+    ck_assert_int_eq(decode(encode(request(THEMIS_OP_LOCK), &lock)).lock.action, THEMIS_PROTO_LOCK_REPLACE);
+    lock.wait = 1; /* does not wait */
+    refuse(request(THEMIS_OP_LOCK), &lock);
+    lock.wait = 0;
+    lock.reclaim = 7; /* nor was it ever granted */
+    refuse(request(THEMIS_OP_LOCK), &lock);
+    lock.reclaim = 0;
+    lock.action = 3;
+    refuse(request(THEMIS_OP_LOCK), &lock);
+    lock.action = THEMIS_PROTO_LOCK_ADD;
     lock.length = 0;
     length = encode(request(THEMIS_OP_LOCK), &lock);
     ck_assert_uint_eq(decode(length).lock.length, 0);
@@ -653,8 +739,9 @@ int main(void)
 
     test_case(suite, "messages", 60, NULL, NULL,
               TESTS({hello_and_welcome, 1}, {flags, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
-                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1},
-                    {maps, 1}, {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
+                    {symbolic_links, 1}, {extended_attributes, 1}, {entries_that_were_added, 1}, {directories, 1},
+                    {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1}, {maps, 1},
+                    {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
                     {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
                     {damaged_messages, 1}));
     return test_run(suite);

@@ -96,6 +96,9 @@ START_TEST(a_replay_gets_the_reply_of_the_last_process)
     const themis_proto_remove_t remove = {rig_text("/g"), THEMIS_PROTO_FILE};
     const themis_proto_entry_t entry = {rig_text("/"), rig_text("f"), THEMIS_PROTO_FILE};
     const themis_proto_setattr_t mode = {.path = rig_text("/f"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0600};
+    const themis_proto_setattr_t root = {.path = rig_text("/"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0711};
+    const themis_proto_setxattr_t xattr = {
+        .path = rig_text("/f"), .name = rig_text("user.a"), .flags = THEMIS_PROTO_XATTR_CREATE, .value = rig_text("1")};
     uint8_t bytes[2][512];
     size_t length[2];
 
@@ -107,6 +110,7 @@ START_TEST(a_replay_gets_the_reply_of_the_last_process)
     memcpy(bytes[1], client->bytes, length[1] = client->length);
     ck_assert_int_eq(send_again(THEMIS_OP_SETATTR, &mode, 104), THEMIS_OK);
     ck_assert_int_eq(send_again(THEMIS_OP_ENTRY_REMOVE, &entry, 105), THEMIS_OK);
+    ck_assert_int_eq(send_again(THEMIS_OP_SETXATTR, &xattr, 106), THEMIS_OK);
     for (int i = 0; i < 2; i++) { /* the second time by what it has restored itself */
         restart(0);
         ck_assert_int_eq(send_again(THEMIS_OP_CREATE, &create, 100), THEMIS_OK);
@@ -117,7 +121,12 @@ START_TEST(a_replay_gets_the_reply_of_the_last_process)
         ck_assert_int_eq(send_again(THEMIS_OP_SETATTR, &mode, 104), THEMIS_OK);
         ck_assert_uint_eq(client->body.attr.mode, 0600);
         ck_assert_int_eq(send_again(THEMIS_OP_ENTRY_REMOVE, &entry, 105), THEMIS_OK);
+        ck_assert_int_eq(send_again(THEMIS_OP_ENTRY_ADD, &entry, 101), THEMIS_OK); /* of the directory as it was */
+        ck_assert_uint_eq(client->body.added.mode, 0777);
+        ck_assert_int_eq(send_again(THEMIS_OP_SETXATTR, &xattr, 106), THEMIS_OK);
+        ck_assert_int_eq(rig_call(client, THEMIS_OP_SETATTR, &root), THEMIS_OK);
     }
+    ck_assert_int_eq(send_again(THEMIS_OP_SETXATTR, &xattr, 202), THEMIS_EXISTS);
     ck_assert_int_eq(send_again(THEMIS_OP_CREATE, &create, 200), THEMIS_EXISTS); /* no replay */
     ck_assert_int_eq(send_again(THEMIS_OP_REMOVE, &remove, 201), THEMIS_NO_ENTRY);
 }

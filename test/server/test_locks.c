@@ -64,6 +64,69 @@ static void expect_usage(uint64_t held, uint64_t waiting)
     ck_assert_uint_eq(w, waiting);
 }
 
+static themis_status_t replace(uint64_t offset, uint64_t length, uint64_t session, int exclusive)
+{
+    themis_server_lock_range_t range = {offset, length};
+    themis_server_lock_owner_t owner = {session, 1};
+
+    return themis_server_locks_replace(locks, 1, &range, &owner, exclusive);
+}
+
+static themis_status_t probe(uint64_t offset, uint64_t length, uint64_t session, int exclusive)
+{
+    themis_server_lock_range_t range = {offset, length};
+    themis_server_lock_owner_t owner = {session, 1};
+
+    return themis_server_locks_test(locks, 1, &range, &owner, exclusive);
+}
+
+/* As fcntl's: a weaker lock takes the place of a stronger one at once, in the middle of it as well. */
+START_TEST(locks_are_replaced)
+{
+    ck_assert_int_eq(replace(0, 100, 1, EXCLUSIVE), THEMIS_OK);
+    ck_assert_int_eq(probe(10, 10, 2, SHARED), THEMIS_LOCKED);
+    ck_assert_int_eq(probe(10, 10, 1, EXCLUSIVE), THEMIS_OK);
+    ck_assert_int_eq(probe(100, 10, 2, EXCLUSIVE), THEMIS_OK);
+    ck_assert_int_eq(lock(1, 45, 1, 3, SHARED, "r"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(lock(1, 45, 1, 4, EXCLUSIVE, "w"), THEMIS_IN_PROGRESS);
+    ck_assert_int_eq(replace(40, 20, 1, SHARED), THEMIS_OK); /* though others wait */
+    ck_assert_str_eq(granted, "r ");
+    expect_usage(4, 1);
+    ck_assert_int_eq(probe(0, 40, 2, SHARED), THEMIS_LOCKED);
+    ck_assert_int_eq(probe(40, 20, 2, SHARED), THEMIS_OK);
+    ck_assert_int_eq(replace(0, 100, 1, EXCLUSIVE), THEMIS_LOCKED); /* a reader has come */
+    ck_assert_int_eq(probe(40, 20, 2, SHARED), THEMIS_OK);          /* and nothing has changed */
+    unlock(1, 0, UINT64_MAX, 1);
+    unlock(1, 45, 1, 3);
+    ck_assert_str_eq(granted, "r w ");
+    unlock(1, 45, 1, 4);
+    expect_usage(0, 0);
+    ck_assert_int_eq(probe(0, 1, 2, EXCLUSIVE), THEMIS_OK);
+}
+END_TEST
+
+/* Others may reclaim theirs yet; a stronger lock in place of a weaker one may conflict with these. */
+START_TEST(replaced_and_tested_in_the_grace_period)
+{
+    const themis_server_lock_range_t range = {0, 100};
+    const themis_server_lock_owner_t owner = {1, 1};
+
+    themis_server_locks_begin_grace(locks);
+    ck_assert_int_eq(replace(0, 100, 1, SHARED), THEMIS_LOCKED);
+    ck_assert_int_eq(probe(0, 100, 1, SHARED), THEMIS_LOCKED);
+    ck_assert_int_eq(themis_server_locks_reclaim(locks, 1, &range, &owner, EXCLUSIVE, 1), THEMIS_OK);
+    ck_assert_int_eq(replace(10, 10, 1, SHARED), THEMIS_OK);
+    ck_assert_int_eq(replace(0, 100, 1, EXCLUSIVE), THEMIS_LOCKED);
+    ck_assert_int_eq(probe(10, 10, 1, SHARED), THEMIS_OK);
+    expect_usage(3, 0);
+    themis_server_locks_end_grace(locks);
+    ck_assert_int_eq(probe(10, 10, 2, SHARED), THEMIS_OK);
+    ck_assert_int_eq(probe(0, 10, 2, SHARED), THEMIS_LOCKED);
+    ck_assert_int_eq(replace(0, 100, 1, EXCLUSIVE), THEMIS_OK);
+    expect_usage(1, 0);
+}
+END_TEST
+
 START_TEST(ranges_conflict_where_they_overlap)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
@@ -318,7 +381,8 @@ int main(void)
     Suite *suite = suite_create("locks");
 
     test_case(suite, "all", 30, set_up, tear_down,
-              TESTS({ranges_conflict_where_they_overlap, 1}, {readers_share, 1},
+              TESTS({ranges_conflict_where_they_overlap, 1}, {locks_are_replaced, 1},
+                    {replaced_and_tested_in_the_grace_period, 1}, {readers_share, 1},
                     {a_repeated_lock_is_granted_and_counts_once, 1}, {first_come_first_served, 1},
                     {a_lock_without_conflict_does_not_wait, 1}, {parts_can_be_released, 1},
                     {a_session_ends_with_all_its_locks, 1}, {a_deadlock_is_refused, 1},
