@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a client and servers of other hosts show each other who they are: from environment and configuration file. */
-#ifndef THEMIS_CLIENT_AUTH_H
-#define THEMIS_CLIENT_AUTH_H
+#pragma once
 #include "net/net.h"
 
 /* What a file says, as text; "" where it says nothing. The environment counts first. */
@@ -17,4 +16,3 @@ themis_status_t themis_client_auth_take(themis_client_auth_texts_t *texts, const
 /* Fills in network and auth, whose secret is read here. THEMIS_CONFIG: the text of the error says why. */
 themis_status_t themis_client_auth_load(const themis_client_auth_texts_t *texts, themis_net_network_t *network,
                                         themis_net_auth_t *auth);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a name has beside its attributes: the target of a symbolic link, extended attributes. Paths are normalised. */
-#ifndef THEMIS_CLIENT_EXTRA_H
-#define THEMIS_CLIENT_EXTRA_H
+#pragma once
 #include "client/session.h"
 #include "proto/proto.h"
 
@@ -17,4 +16,3 @@ themis_status_t themis_client_extra_get(themis_t *session, const char *path, uin
 themis_status_t themis_client_extra_of(themis_t *session, const char *path, const themis_proto_attr_t *attr,
                                        themis_client_extra_t *extra);
 void themis_client_extra_free(themis_client_extra_t *extra);
-#endif

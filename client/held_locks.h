@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranges of a file that a handle holds locks of, as its first server knows them too: what is reclaimed when that
  * was started again. The caller serialises. A set of zeros is empty. */
-#ifndef THEMIS_CLIENT_HELD_LOCKS_H
-#define THEMIS_CLIENT_HELD_LOCKS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -23,4 +22,3 @@ themis_status_t themis_client_held_locks_cut(themis_client_held_locks_t *held, u
 /* A copy, whose array is to be freed. */
 themis_status_t themis_client_held_locks_copy(const themis_client_held_locks_t *held, themis_client_held_locks_t *copy);
 void themis_client_held_locks_free(themis_client_held_locks_t *held);
-#endif

@@ -7,8 +7,7 @@
  * A session with `keeps_links` follows none: who walks paths itself, checking rights on the way as kernels do, must not
  * be led elsewhere by a link that has come in the place of a directory meanwhile.
  */
-#ifndef THEMIS_CLIENT_LINKS_H
-#define THEMIS_CLIENT_LINKS_H
+#pragma once
 #include "client/path.h"
 #include "client/session.h"
 #include "proto/proto.h"
@@ -28,4 +27,3 @@ themis_status_t themis_client_links_lookup(themis_t *session, char path[THEMIS_P
  * is written into it. Else *failure is why not. */
 int themis_client_links_retry(themis_t *session, char path[THEMIS_PATH_BYTES], int follow, themis_status_t status,
                               themis_status_t *failure);
-#endif

@@ -9,8 +9,7 @@
  *
  * All paths are normalised. `attr` is written on success and may be NULL.
  */
-#ifndef THEMIS_CLIENT_NAMESPACE_H
-#define THEMIS_CLIENT_NAMESPACE_H
+#pragma once
 #include "client/path.h"
 #include "client/session.h"
 #include "proto/proto.h"
@@ -69,4 +68,3 @@ themis_status_t themis_client_namespace_set_owner(themis_t *session, const char 
 /* `file`: the handle, or NULL. */
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
                                              themis_file_t *file, themis_stat_t *stat);
-#endif

@@ -6,8 +6,7 @@
  *
  * All functions are called with the session's lock held.
  */
-#ifndef THEMIS_CLIENT_PEER_H
-#define THEMIS_CLIENT_PEER_H
+#pragma once
 #include <stdint.h>
 #include "client/poller.h"
 #include "client/settings.h"
@@ -124,4 +123,3 @@ void themis_client_peer_tick(themis_client_peer_t *peer, uint64_t now, int away)
 
 /* Closes the connection at the end of the session. */
 void themis_client_peer_free(themis_client_peer_t *peer);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All servers of a session: opens the connections that are needed, side by side, and keeps them alive. */
-#ifndef THEMIS_CLIENT_PEERS_H
-#define THEMIS_CLIENT_PEERS_H
+#pragma once
 #include "client/peer.h"
 
 typedef struct themis_client_peers {
@@ -32,4 +31,3 @@ typedef int (*themis_client_peers_select_fn)(void *arg, const themis_client_peer
  * of reach just before. What was lost of connections until now is noticed. Without the lock; `select` is called with
  * it. */
 void themis_client_peers_meet(themis_client_peers_t *peers, themis_client_peers_select_fn select, void *arg);
-#endif

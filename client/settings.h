@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings of a session: its servers and its job, from options, environment and configuration file, in that order. */
-#ifndef THEMIS_CLIENT_SETTINGS_H
-#define THEMIS_CLIENT_SETTINGS_H
+#pragma once
 #include <stdint.h>
 #include "client/auth.h"
 #include "themis/themis.h"
@@ -30,4 +29,3 @@ typedef struct themis_client_settings {
 /* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the text of the error says why. */
 themis_status_t themis_client_settings_load(const themis_options_t *options, themis_client_settings_t *settings);
 void themis_client_settings_free(themis_client_settings_t *settings);
-#endif

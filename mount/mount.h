@@ -3,8 +3,7 @@
  * A FUSE mount of Themis servers: the kernel's requests, served through posix/ by the threads of a pool, until it is
  * unmounted or the process gets SIGTERM, SIGINT or SIGHUP.
  */
-#ifndef THEMIS_MOUNT_MOUNT_H
-#define THEMIS_MOUNT_MOUNT_H
+#pragma once
 #include <stddef.h>
 #include "mount/settings.h"
 #include "themis/status.h"
@@ -26,4 +25,3 @@ typedef enum themis_mount_end {
  */
 themis_mount_end_t themis_mount_serve(const char *servers, const char *directory, themis_mount_settings_t *settings,
                                       void (*ready)(void *arg), void *arg, themis_mount_error_t *error);
-#endif

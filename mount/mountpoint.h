@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Directories as mount points: without libfuse, and without asking what is mounted there, since that may not answer. */
-#ifndef THEMIS_MOUNT_MOUNTPOINT_H
-#define THEMIS_MOUNT_MOUNTPOINT_H
+#pragma once
 #include <limits.h>
 #include "themis/status.h"
 
@@ -15,4 +14,3 @@ themis_status_t themis_mount_mountpoint_check(const char *path, char *error, int
 /* Unmounts Themis from it. `lazy`: from names at once, for programs that use it when they have ended. THEMIS_NO_ENTRY:
  * Themis is not mounted there. THEMIS_BUSY: it is in use. */
 themis_status_t themis_mount_mountpoint_unmount(const char *path, int lazy, char *error, int size);
-#endif

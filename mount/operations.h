@@ -2,8 +2,7 @@
 /* What the kernel asks, as calls of posix/: names in operations.c, files in file_operations.c, directories in
  * directory_operations.c, extended attributes in xattr_operations.c, locks
  * in lock_operations.c. All are called by the threads of the pool. */
-#ifndef THEMIS_MOUNT_OPERATIONS_H
-#define THEMIS_MOUNT_OPERATIONS_H
+#pragma once
 #include "mount/fuse.h"
 #include "mount/requests.h"
 #include "mount/settings.h"
@@ -56,4 +55,3 @@ void themis_mount_readdirplus(fuse_req_t fuse, fuse_ino_t number, size_t size, o
                               struct fuse_file_info *info);
 void themis_mount_releasedir(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info);
 void themis_mount_fsyncdir(fuse_req_t fuse, fuse_ino_t number, int data_only, struct fuse_file_info *info);
-#endif

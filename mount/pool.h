@@ -4,8 +4,7 @@
  * starts another before it works, and at the limit of threads puts requests that ask servers aside, for whichever
  * thread is free next. So interrupts are heard, however many requests wait for a server that does not answer.
  */
-#ifndef THEMIS_MOUNT_POOL_H
-#define THEMIS_MOUNT_POOL_H
+#pragma once
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,4 +38,3 @@ int themis_mount_pool_end(themis_mount_pool_t *pool, uint64_t limit);
 
 /* Memory of the calling thread, valid until its next call of this; NULL: out of memory, or not a thread of a pool. */
 void *themis_mount_pool_buffer(size_t bytes);
-#endif

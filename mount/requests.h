@@ -6,8 +6,7 @@
  * request has not ended a second later, as its server does not answer, it is answered with EINTR; the thread goes on,
  * and what it finds is dropped. Whoever takes a request off the list, under its lock, answers it.
  */
-#ifndef THEMIS_MOUNT_REQUESTS_H
-#define THEMIS_MOUNT_REQUESTS_H
+#pragma once
 #include <pthread.h>
 #include "mount/fuse.h"
 #include "posix/filesystem.h"
@@ -44,4 +43,3 @@ int themis_mount_request_end(themis_mount_request_t *request);
 /* The node of a number of the kernel, which is its address, and the other way round; the root is FUSE_ROOT_ID. */
 themis_posix_node_t *themis_mount_node_of(themis_posix_t *filesystem, fuse_ino_t number);
 fuse_ino_t themis_mount_number_of(const themis_posix_node_t *node);
-#endif

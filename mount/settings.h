@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of a mount: those of `-o`, of which some are for the kernel and libfuse. */
-#ifndef THEMIS_MOUNT_SETTINGS_H
-#define THEMIS_MOUNT_SETTINGS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "mount/fuse.h"
@@ -22,4 +21,3 @@ typedef struct themis_mount_settings {
 themis_status_t themis_mount_settings_parse(const char *const *options, int count, themis_mount_settings_t *settings,
                                             char *error, size_t size);
 void themis_mount_settings_free(themis_mount_settings_t *settings);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* IPv4 addresses of servers and of this host. Both ask the system and may take a while: never with a lock held. */
-#ifndef THEMIS_NET_ADDRESS_H
-#define THEMIS_NET_ADDRESS_H
+#pragma once
 #include <netinet/in.h>
 #include "themis/status.h"
 
@@ -11,4 +10,3 @@ themis_status_t themis_net_address_resolve(const char *host, uint16_t port, int 
 
 /* Is it an address of this host (network namespace)? Where that cannot be told, yes. */
 int themis_net_address_is_own(const struct sockaddr_in *address);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How processes of different hosts show each other who they are, where the transport is TCP (doc/security.md). */
-#ifndef THEMIS_NET_AUTH_H
-#define THEMIS_NET_AUTH_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -38,4 +37,3 @@ void themis_net_auth_wipe(themis_net_auth_t *auth);
 int themis_net_auth_has_munge(void);
 /* "munge", "secret" ... */
 const char *themis_net_auth_name(themis_net_auth_kind_t kind);
-#endif

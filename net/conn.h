@@ -4,8 +4,7 @@
  * progressing thread has closed its transport and ended its transfers. Memory goes with the last reference: one each is
  * held by the user, by net, by the endpoint, by each event, operation, exposure and transfer.
  */
-#ifndef THEMIS_NET_CONN_H
-#define THEMIS_NET_CONN_H
+#pragma once
 #include <uthash.h>
 #include <utlist.h>
 #include "net/core.h"
@@ -66,4 +65,3 @@ void themis_net_conn_lose(themis_net_conn_t *conn, themis_status_t why);
 int themis_net_conn_is_dead(const themis_net_conn_t *conn);
 /* 1: server, and the handshake is not complete. */
 int themis_net_conn_is_unauthenticated(const themis_net_conn_t *conn);
-#endif

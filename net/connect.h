@@ -6,8 +6,7 @@
  * Keys are random and known to the two sides only: later frames have to carry the key of the receiver. What
  * connects and is not Themis never gets that far.
  */
-#ifndef THEMIS_NET_CONNECT_H
-#define THEMIS_NET_CONNECT_H
+#pragma once
 #include "net/transport.h"
 
 /* Frames that have arrived; those that are not expected have no effect. Lock held. */
@@ -17,4 +16,3 @@ void themis_net_connect_on_welcome(themis_net_conn_t *conn, const themis_net_fra
                                    themis_net_payload_t *payload);
 void themis_net_connect_on_ready(themis_net_conn_t *conn, const themis_net_frame_t *frame,
                                  themis_net_payload_t *payload);
-#endif

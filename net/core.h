@@ -5,8 +5,7 @@
  * Locking: `lock` guards every field below it, the connections, and UCX. Transports call back with the lock held and
  * never call the owner's handlers: they queue events, which the thread that makes progress delivers without the lock.
  */
-#ifndef THEMIS_NET_CORE_H
-#define THEMIS_NET_CORE_H
+#pragma once
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -63,4 +62,3 @@ int themis_net_watch(themis_net_t *net, int fd, uint32_t events, uint64_t what);
 void themis_net_unwatch(themis_net_t *net, int fd);
 /* Takes note of a themis_net_wake. */
 void themis_net_drain_wake(themis_net_t *net);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What names exposed memory on the wire. */
-#ifndef THEMIS_NET_DESCRIPTOR_H
-#define THEMIS_NET_DESCRIPTOR_H
+#pragma once
 #include <stdint.h>
 #include "net/net.h"
 
@@ -24,4 +23,3 @@ void themis_net_descriptor_write(const themis_net_descriptor_t *descriptor,
 /* THEMIS_PROTOCOL: not a descriptor. */
 themis_status_t themis_net_descriptor_read(const unsigned char bytes[THEMIS_NET_DESCRIPTOR_BYTES],
                                            themis_net_descriptor_t *descriptor);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events, which wait in net->events until the progressing thread calls the owner's handlers for them. */
-#ifndef THEMIS_NET_EVENT_H
-#define THEMIS_NET_EVENT_H
+#pragma once
 #include "net/conn.h"
 
 typedef enum themis_net_event_type {
@@ -39,4 +38,3 @@ void themis_net_event_deliver(const themis_net_event_t *event);
 void themis_net_event_opened(themis_net_conn_t *conn);
 /* Reports a lost connection once its transport is closed and its transfers have ended; else no effect. */
 void themis_net_event_closed(themis_net_conn_t *conn);
-#endif

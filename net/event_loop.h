@@ -4,8 +4,7 @@
  * in themis_net_progress wait until it has handled something or leaves. While it sleeps nothing is locked: sends of
  * other threads go out directly, and whatever of theirs needs progress wakes it.
  */
-#ifndef THEMIS_NET_EVENT_LOOP_H
-#define THEMIS_NET_EVENT_LOOP_H
+#pragma once
 #include <pthread.h>
 #include <stdatomic.h>
 #include "net/net.h"
@@ -29,4 +28,3 @@ void themis_net_loop_init(themis_net_loop_t *loop);
 void themis_net_loop_destroy(themis_net_loop_t *loop);
 /* 1 if the calling thread is inside a handler of this net. */
 int themis_net_in_handler(themis_net_t *net);
-#endif

@@ -3,8 +3,7 @@
  * Client side of bulk data: memory that the peer may pull from or push to. A peer of the same host and user copies by
  * itself, small memory by way of a staging buffer; others send PULL and PUSH frames, which are answered here.
  */
-#ifndef THEMIS_NET_EXPOSED_MEMORY_H
-#define THEMIS_NET_EXPOSED_MEMORY_H
+#pragma once
 #include "net/transport.h"
 
 /* A frame that has arrived; lock held. */
@@ -12,4 +11,3 @@ void themis_net_exposed_on_pull(themis_net_conn_t *conn, const themis_net_frame_
                                 themis_net_payload_t *payload);
 void themis_net_exposed_on_push(themis_net_conn_t *conn, const themis_net_frame_t *frame,
                                 themis_net_payload_t *payload);
-#endif

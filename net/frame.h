@@ -6,8 +6,7 @@
  * believed before it is checked. Frames travel little-endian, in the ring in the host's order; doc/wire.md has the
  * table.
  */
-#ifndef THEMIS_NET_FRAME_H
-#define THEMIS_NET_FRAME_H
+#pragma once
 #include <stdint.h>
 
 enum {
@@ -53,4 +52,3 @@ static inline void themis_net_frame_swap(themis_net_frame_t *frame)
     (void)frame;
 #endif
 }
-#endif

@@ -14,8 +14,7 @@
  * holds for this connection alone: for SECRET and SERVERS it is a HMAC, for MUNGE a credential of munged. Who stands
  * between the two has keys of his own, hence other transcripts. Messages have the shape of doc/wire.md.
  */
-#ifndef THEMIS_NET_HANDSHAKE_H
-#define THEMIS_NET_HANDSHAKE_H
+#pragma once
 #include <nettle/sha2.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,4 +87,3 @@ void themis_net_handshake_check(themis_net_handshake_t *handshake);
 themis_status_t themis_net_handshake_derive(const themis_net_handshake_t *handshake, themis_net_handshake_keys_t *keys);
 /* Wipes what is secret. */
 void themis_net_handshake_wipe(themis_net_handshake_t *handshake);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Credentials of munged. These functions ask it and wait for its answer: never with a lock held. */
-#ifndef THEMIS_NET_MUNGE_H
-#define THEMIS_NET_MUNGE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,4 +20,3 @@ themis_status_t themis_net_munge_encode(const char *socket, const void *bytes, s
  * the first time on this host. Else THEMIS_ACCESS, and `why`. */
 themis_status_t themis_net_munge_decode(const char *socket, const char *credential, const void *bytes, size_t length,
                                         uid_t *uid, gid_t *gid, char *why, size_t size);
-#endif

@@ -22,8 +22,7 @@
  * Processes: UCX does not survive a fork. A child may start programs, but must not use a net, or make one if its parent
  * has had one; a daemon forks first.
  */
-#ifndef THEMIS_NET_H
-#define THEMIS_NET_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -179,4 +178,3 @@ themis_status_t themis_net_pull(themis_net_conn_t *conn, const unsigned char des
 themis_status_t themis_net_push(themis_net_conn_t *conn, const unsigned char descriptor[THEMIS_NET_DESCRIPTOR_BYTES],
                                 uint64_t offset, const struct iovec *local, size_t count, themis_net_moved_fn moved,
                                 void *arg);
-#endif

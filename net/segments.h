@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory in several segments, in their order one range of bytes. */
-#ifndef THEMIS_NET_SEGMENTS_H
-#define THEMIS_NET_SEGMENTS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -20,4 +19,3 @@ void *themis_net_segments_at(const themis_net_segment_t *segments, size_t count,
 /* Copies `length` bytes between `buffer` and the range at `offset`, which is in range. */
 void themis_net_segments_copy(const themis_net_segment_t *segments, size_t count, uint64_t offset, void *buffer,
                               size_t length, int to_segments);
-#endif

@@ -4,8 +4,7 @@
  * many of one user or host, of whom the oldest gives way to a new one: so nobody fills the room for others, and nobody
  * who speaks at once is driven out by those who do not.
  */
-#ifndef THEMIS_NET_SILENT_H
-#define THEMIS_NET_SILENT_H
+#pragma once
 #include <stdint.h>
 
 typedef struct themis_net_silent {
@@ -31,4 +30,3 @@ void themis_net_silent_drop(themis_net_silent_t *silent);
 int themis_net_silents_place(themis_net_silents_t *silents, uint64_t who);
 /* Drops those that came before `before`, except those held; returns how many. *left: how many there still are. */
 unsigned themis_net_silents_expire(themis_net_silents_t *silents, uint64_t before, unsigned *left);
-#endif

@@ -5,8 +5,7 @@
  * goes out and ACK comes back. A chunk ends when the peer has answered and the transport has released our memory; the
  * transfer ends with its last chunk.
  */
-#ifndef THEMIS_NET_TRANSFER_H
-#define THEMIS_NET_TRANSFER_H
+#pragma once
 #include "net/transport.h"
 
 enum { THEMIS_NET_TRANSFER_CHUNKS = 4 }; /* under way at a time */
@@ -18,4 +17,3 @@ void themis_net_transfer_on_ack(themis_net_conn_t *conn, const themis_net_frame_
                                 themis_net_payload_t *payload);
 /* Ends the chunks of a dead connection that wait for the peer. */
 void themis_net_transfers_abandon(themis_net_conn_t *conn);
-#endif

@@ -4,8 +4,7 @@
  * told to, and net/local between processes of one host. A connection begins at the network and may move to the local
  * transport before it is open.
  */
-#ifndef THEMIS_NET_TRANSPORT_H
-#define THEMIS_NET_TRANSPORT_H
+#pragma once
 #include <netinet/in.h>
 #include "net/descriptor.h"
 #include "net/frame.h"
@@ -91,4 +90,3 @@ typedef struct themis_net_transport {
     /* With the last reference, the lock held or not. May be NULL. */
     void (*free)(themis_net_conn_t *conn);
 } themis_net_transport_t;
-#endif

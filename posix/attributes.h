@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attributes of a file as stat(2) has them. */
-#ifndef THEMIS_POSIX_ATTRIBUTES_H
-#define THEMIS_POSIX_ATTRIBUTES_H
+#pragma once
 #include <sys/stat.h>
 #include "posix/tree.h"
 
@@ -11,4 +10,3 @@ void themis_posix_attributes(const themis_posix_node_t *node, const themis_stat_
 
 /* S_IFREG, S_IFDIR or S_IFLNK. */
 mode_t themis_posix_type_mode(themis_type_t type);
-#endif

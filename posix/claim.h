@@ -4,8 +4,7 @@
  * removes or replaces it exclusively. Only those wait that want the same name, or one below a directory that is being
  * renamed, in the order in which they came.
  */
-#ifndef THEMIS_POSIX_CLAIM_H
-#define THEMIS_POSIX_CLAIM_H
+#pragma once
 #include "posix/filesystem.h"
 
 typedef enum themis_posix_claim_kind { THEMIS_POSIX_SHARED, THEMIS_POSIX_EXCLUSIVE } themis_posix_claim_kind_t;
@@ -41,4 +40,3 @@ int themis_posix_claim_name(themis_posix_t *filesystem, const themis_posix_calle
 /* Claims the name that a node has, also a hidden one. ESTALE: it has none any more. */
 int themis_posix_claim_node(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *node,
                             themis_posix_claim_kind_t kind, themis_posix_claim_t *claim);
-#endif

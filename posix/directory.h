@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Open directories: the entries as they were when the directory was opened, or last read from its beginning. They have
  * references, as files have (posix/file.h). */
-#ifndef THEMIS_POSIX_DIRECTORY_H
-#define THEMIS_POSIX_DIRECTORY_H
+#pragma once
 #include "posix/filesystem.h"
 
 typedef struct themis_posix_directory themis_posix_directory_t;
@@ -24,4 +23,3 @@ int themis_posix_directory_read(themis_posix_directory_t *directory, const themi
 
 /* Makes the names of the directory, and those above it, durable. */
 int themis_posix_directory_sync(themis_posix_directory_t *directory, const themis_posix_caller_t *caller);
-#endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a status of Themis is to a program that made a POSIX call. */
-#ifndef THEMIS_POSIX_ERROR_H
-#define THEMIS_POSIX_ERROR_H
+#pragma once
 #include "themis/status.h"
 
 /* An errno, 0 for THEMIS_OK. Servers that cannot be reached, or have lost data, are EIO. */
 int themis_posix_error(themis_status_t status);
-#endif

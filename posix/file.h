@@ -3,8 +3,7 @@
  * Open files. A file has references: that of who opened it, and one for each call that works on it, so that closing it
  * never takes away what another thread, or a call that was given up, still uses.
  */
-#ifndef THEMIS_POSIX_FILE_H
-#define THEMIS_POSIX_FILE_H
+#pragma once
 #include <stdint.h>
 #include <sys/stat.h>
 #include "posix/filesystem.h"
@@ -55,4 +54,3 @@ int themis_posix_file_stat(themis_posix_file_t *file, themis_stat_t *stat);
 int themis_posix_file_allocate(themis_posix_file_t *file, int mode, uint64_t offset, uint64_t length);
 /* SEEK_DATA and SEEK_HOLE: a file is data up to its end, as POSIX allows where holes are not told. ENXIO: past it. */
 int themis_posix_file_seek(themis_posix_file_t *file, uint64_t offset, int whence, uint64_t *found);
-#endif

@@ -7,8 +7,7 @@
  * be called by any thread. `lock` guards the tree and the claims, is held for bookkeeping only, and never while a
  * server is asked.
  */
-#ifndef THEMIS_POSIX_FILESYSTEM_H
-#define THEMIS_POSIX_FILESYSTEM_H
+#pragma once
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -48,4 +47,3 @@ void themis_posix_wake(themis_posix_t *filesystem);
 themis_posix_node_t *themis_posix_root(themis_posix_t *filesystem);
 void themis_posix_acquire(themis_posix_t *filesystem, themis_posix_node_t *node);
 void themis_posix_release(themis_posix_t *filesystem, themis_posix_node_t *node, uint64_t count);
-#endif

@@ -4,8 +4,7 @@
  * a file is renamed to a name in its directory that begins with THEMIS_POSIX_HIDDEN, and that is removed at the last
  * close. This file system shows no such name as long as it is its own; those of other processes are names like others.
  */
-#ifndef THEMIS_POSIX_HIDDEN_H
-#define THEMIS_POSIX_HIDDEN_H
+#pragma once
 #include "posix/claim.h"
 
 #define THEMIS_POSIX_HIDDEN ".themis_hidden_"
@@ -28,4 +27,3 @@ void themis_posix_hidden_remove_all(themis_posix_t *filesystem);
 /* Moves the hidden files of a directory to the one above it, as nothing else may keep it from being removed. Returns
  * how many. */
 int themis_posix_hidden_move_up(themis_posix_t *filesystem, themis_posix_node_t *directory);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Symbolic links. What they lead to is for the caller to look up. */
-#ifndef THEMIS_POSIX_LINKS_H
-#define THEMIS_POSIX_LINKS_H
+#pragma once
 #include <sys/stat.h>
 #include "posix/filesystem.h"
 
@@ -12,4 +11,3 @@ int themis_posix_symlink(themis_posix_t *filesystem, const themis_posix_caller_t
 /* EINVAL: it is none. */
 int themis_posix_readlink(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *node,
                           char target[THEMIS_PATH_BYTES]);
-#endif

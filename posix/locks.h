@@ -7,8 +7,7 @@
  * that a file can have are not the programs', and one of them is flock's. A wait asks again and again, up to 50 times a
  * second, and ends when its caller has abandoned it; so nobody is first, and a deadlock is not noticed.
  */
-#ifndef THEMIS_POSIX_LOCKS_H
-#define THEMIS_POSIX_LOCKS_H
+#pragma once
 #include <fcntl.h>
 #include "posix/file.h"
 
@@ -36,4 +35,3 @@ void themis_posix_locks_release(themis_posix_t *filesystem, themis_posix_node_t 
 
 /* Those of all owners, at the end of the file system. */
 void themis_posix_locks_free(themis_posix_node_t *node);
-#endif

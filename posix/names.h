@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names and attributes. `parent` and `node` are nodes that the caller holds a reference of. */
-#ifndef THEMIS_POSIX_NAMES_H
-#define THEMIS_POSIX_NAMES_H
+#pragma once
 #include <sys/stat.h>
 #include "posix/filesystem.h"
 
@@ -54,4 +53,3 @@ int themis_posix_rename(themis_posix_t *filesystem, const themis_posix_caller_t 
  * group of a directory with S_ISGID, which a directory inherits too. `mode`: that it was made with. */
 int themis_posix_own(themis_posix_t *filesystem, const themis_posix_caller_t *caller, const themis_posix_node_t *parent,
                      const char *path, themis_type_t type, mode_t mode);
-#endif

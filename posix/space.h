@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The space of all servers together. */
-#ifndef THEMIS_POSIX_SPACE_H
-#define THEMIS_POSIX_SPACE_H
+#pragma once
 #include <sys/statvfs.h>
 #include "posix/filesystem.h"
 
 /* Sums of the servers that answer; EIO: none does. How many names there may be is not limited, and shown as 0. */
 int themis_posix_space(themis_posix_t *filesystem, struct statvfs *space);
-#endif

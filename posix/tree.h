@@ -6,8 +6,7 @@
  * A node lives as long as it has references: those of whoever got it, and one for each node below it. All functions are
  * called with the lock of the file system held (posix/filesystem.h).
  */
-#ifndef THEMIS_POSIX_TREE_H
-#define THEMIS_POSIX_TREE_H
+#pragma once
 #include <pthread.h>
 #include <stdint.h>
 #include <uthash.h>
@@ -73,4 +72,3 @@ int themis_posix_tree_is_below(const themis_posix_node_t *node, const themis_pos
  * THEMIS_NAME_TOO_LONG. */
 themis_status_t themis_posix_tree_path(const themis_posix_tree_t *tree, const themis_posix_node_t *directory,
                                        const char *name, char path[THEMIS_PATH_BYTES]);
-#endif

@@ -5,8 +5,7 @@
  * new files in it, and of a file that is empty and not open (else EBUSY); removing them of a directory leaves the
  * choice to the servers.
  */
-#ifndef THEMIS_POSIX_XATTRS_H
-#define THEMIS_POSIX_XATTRS_H
+#pragma once
 #include "posix/filesystem.h"
 
 /* As getxattr(2): capacity 0 asks for the length only. ENODATA, ERANGE. */
@@ -20,4 +19,3 @@ int themis_posix_xattr_remove(themis_posix_t *filesystem, const themis_posix_cal
 /* Names, each with its NUL. */
 int themis_posix_xattr_list(themis_posix_t *filesystem, const themis_posix_caller_t *caller, themis_posix_node_t *node,
                             char *names, size_t capacity, size_t *length);
-#endif

@@ -5,8 +5,7 @@
  * it when reading and only read it when writing. The first value that does not fit or breaks a limit sets `bad`, and
  * from then on nothing is touched. Internal to proto/.
  */
-#ifndef THEMIS_PROTO_CODER_H
-#define THEMIS_PROTO_CODER_H
+#pragma once
 #include <endian.h>
 #include <string.h>
 #include "proto/proto.h"
@@ -95,5 +94,3 @@ void themis_proto_code_type(themis_proto_coder_t *coder, themis_proto_type_t *ty
 int themis_proto_is_name(const themis_proto_text_t *name);
 /* 1 if no byte is a control character: such a text can be shown on a terminal. */
 int themis_proto_is_printable(const themis_proto_text_t *text);
-
-#endif

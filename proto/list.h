@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists inside of messages: runs of an object, entries of a directory, rows of a job table. Internal to proto/. */
-#ifndef THEMIS_PROTO_LIST_H
-#define THEMIS_PROTO_LIST_H
+#pragma once
 #include "proto/coder.h"
 
 /* One entry; checks what it sees. */
@@ -19,4 +18,3 @@ void themis_proto_code_mapped_extents(themis_proto_coder_t *coder, themis_proto_
 void themis_proto_code_entries(themis_proto_coder_t *coder, themis_proto_entries_t *entries);
 void themis_proto_code_xattrs(themis_proto_coder_t *coder, themis_proto_xattrs_t *xattrs);
 void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *table);
-#endif

@@ -7,8 +7,7 @@
  * and enumeration is checked, and a message with bytes left over is refused. Decoded texts and lists are borrowed from
  * the message's bytes and live as long as these. `doc/wire.md` describes the same.
  */
-#ifndef THEMIS_PROTO_H
-#define THEMIS_PROTO_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -527,4 +526,3 @@ int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor,
 
 /* "READ", "HELLO", ...; "unknown" for a number that is no opcode. */
 const char *themis_proto_opcode_name(unsigned opcode);
-#endif

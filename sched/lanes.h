@@ -3,8 +3,7 @@
  * A plan of periodic I/O applied to the jobs of the scheduler: which job has which lane, what share that gives it now,
  * and whether its I/O happens where the plan has it. Internal to sched/.
  */
-#ifndef THEMIS_SCHED_LANES_H
-#define THEMIS_SCHED_LANES_H
+#pragma once
 #include "sched/state.h"
 
 /* Gives lanes to jobs: those whose application or id is the lane's, in the order of their ids, so that all servers come
@@ -14,4 +13,3 @@ void themis_sched_lanes_match(themis_sched_t *sched);
 void themis_sched_lanes_clear(themis_sched_t *sched);
 /* Brings the planned shares of all entries up to date if it is time for it; 1: some may have changed. */
 int themis_sched_lanes_refresh(themis_sched_t *sched, uint64_t now);
-#endif

@@ -7,8 +7,7 @@
  *
  * Pure computation; no locks, no logging. Times are ns on the clock that the scheduler is given.
  */
-#ifndef THEMIS_SCHED_PERIODIC_H
-#define THEMIS_SCHED_PERIODIC_H
+#pragma once
 #include <stdint.h>
 #include "sched/job_table.h"
 #include "themis/status.h"
@@ -62,4 +61,3 @@ double themis_sched_periodic_share(const themis_sched_periodic_t *plan, const th
                                    uint64_t now, uint64_t *until);
 /* Counts the periods since the origin; changes when one begins. */
 uint64_t themis_sched_periodic_round(const themis_sched_periodic_t *plan, uint64_t now);
-#endif

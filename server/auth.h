@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a server and processes of other hosts show each other who they are, as the configuration says. */
-#ifndef THEMIS_SERVER_AUTH_H
-#define THEMIS_SERVER_AUTH_H
+#pragma once
 #include "net/net.h"
 #include "server/capability_key.h"
 #include "server/server_config.h"
@@ -17,4 +16,3 @@ themis_status_t themis_server_auth_check(const themis_server_config_t *config, c
  * servers is derived. THEMIS_CONFIG: the secret cannot be read, which is logged. */
 themis_status_t themis_server_auth_load(const themis_server_config_t *config, const themis_server_capability_key_t *key,
                                         themis_net_options_t *options);
-#endif

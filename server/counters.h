@@ -6,8 +6,7 @@
  *
  * Threads: all functions may be called from any thread; they may wait for the disk.
  */
-#ifndef THEMIS_SERVER_COUNTERS_H
-#define THEMIS_SERVER_COUNTERS_H
+#pragma once
 #include <stdint.h>
 #include "proto/proto.h"
 #include "server/name_db.h"
@@ -39,4 +38,3 @@ void themis_server_counters_forget(themis_server_counters_t *counters, uint64_t 
 
 /* Counters that are kept. */
 uint32_t themis_server_counters_count(themis_server_counters_t *counters);
-#endif

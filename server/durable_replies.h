@@ -7,8 +7,7 @@
  *
  * Threads: the caller serialises (the server's mutex), but for what is noted.
  */
-#ifndef THEMIS_SERVER_DURABLE_REPLIES_H
-#define THEMIS_SERVER_DURABLE_REPLIES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "server/name_db.h"
@@ -48,4 +47,3 @@ void themis_server_durable_replies_expire(themis_server_durable_replies_t *repli
 uint64_t themis_server_durable_replies_next_ended(themis_server_durable_replies_t *replies);
 /* Without the lock. */
 void themis_server_durable_replies_erase(themis_server_durable_replies_t *replies, uint64_t session);
-#endif

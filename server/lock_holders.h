@@ -11,8 +11,7 @@
  *
  * Threads: the caller serialises (the server's mutex), but for what is noted.
  */
-#ifndef THEMIS_SERVER_LOCK_HOLDERS_H
-#define THEMIS_SERVER_LOCK_HOLDERS_H
+#pragma once
 #include <stdint.h>
 #include "server/locks.h"
 #include "server/name_db.h"
@@ -46,4 +45,3 @@ void themis_server_lock_holders_reclaimed(themis_server_lock_holders_t *holders,
 int themis_server_lock_holders_tick(themis_server_lock_holders_t *holders, uint64_t now);
 /* Without the lock. */
 void themis_server_lock_holders_erase(themis_server_lock_holders_t *holders);
-#endif

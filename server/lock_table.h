@@ -4,8 +4,7 @@
  * Lists, since a file has about as many locks as it has ranks, and each is held for one access. Each lock is in its
  * owner's list, too, which the search for deadlocks follows.
  */
-#ifndef THEMIS_SERVER_LOCK_TABLE_H
-#define THEMIS_SERVER_LOCK_TABLE_H
+#pragma once
 #include <uthash.h>
 #include "server/locks.h"
 
@@ -64,4 +63,3 @@ static inline int themis_server_lock_conflicts(const themis_server_lock_t *a, co
 /* Would `lock`, which is new and in no list of its file, wait in the end for a lock that its owner holds?
  * `behind_waiting`: also by locks that wait before others. `search` is above that of all searches before. */
 int themis_server_lock_is_deadlock(const themis_server_lock_t *lock, int behind_waiting, uint64_t search);
-#endif

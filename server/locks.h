@@ -11,8 +11,7 @@
  * Threads: the caller serialises. events are called from within lock, unlock, cancel_waits, end_session and
  * expire_waits.
  */
-#ifndef THEMIS_SERVER_LOCKS_H
-#define THEMIS_SERVER_LOCKS_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -89,4 +88,3 @@ void themis_server_locks_expire_waits(themis_server_locks_t *locks, uint64_t lon
 
 /* Locks held and locks waiting, over all objects. */
 void themis_server_locks_usage(const themis_server_locks_t *locks, uint64_t *held, uint64_t *waiting);
-#endif

@@ -12,8 +12,7 @@
  *
  * Threads: all functions but open and close may be called from any thread; they may wait for the disk.
  */
-#ifndef THEMIS_SERVER_NAME_DB_H
-#define THEMIS_SERVER_NAME_DB_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
@@ -83,4 +82,3 @@ themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64
 
 /* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db);
-#endif

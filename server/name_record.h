@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the database of names has of a path: its attributes, the target of a symbolic link and extended attributes, as
  * the bytes of one record. */
-#ifndef THEMIS_SERVER_NAME_RECORD_H
-#define THEMIS_SERVER_NAME_RECORD_H
+#pragma once
 #include <stddef.h>
 #include "proto/proto.h"
 #include "themis/status.h"
@@ -14,4 +13,3 @@ themis_status_t themis_server_name_record_make(const themis_proto_attr_t *attr, 
 themis_status_t themis_server_name_record_attr(const void *record, size_t length, themis_proto_attr_t *attr);
 /* What is beside them, which borrows the record. A record of no bytes has nothing. */
 themis_status_t themis_server_name_record_extra(const void *record, size_t length, themis_proto_extra_t *extra);
-#endif

@@ -12,8 +12,7 @@
  * the disk. With a state directory every change is in the database's log when the function returns: it survives the end
  * of the process, and a power failure once themis_server_namespace_sync was called.
  */
-#ifndef THEMIS_SERVER_NAMESPACE_H
-#define THEMIS_SERVER_NAMESPACE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
@@ -69,4 +68,3 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
 
 /* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names);
-#endif

@@ -7,8 +7,7 @@
  *   "tolerance_s"  by which jobs may be early or late; none: a fiftieth of the period
  *   "policy"       that is to be in force with the plan, "periodic" or a chain that begins with it; none: "periodic"
  */
-#ifndef THEMIS_SERVER_PERIODIC_PLAN_H
-#define THEMIS_SERVER_PERIODIC_PLAN_H
+#pragma once
 #include <stddef.h>
 #include "sched/periodic.h"
 #include "sched/policy.h"
@@ -30,4 +29,3 @@ themis_status_t themis_server_periodic_plan_read(const char *text, size_t length
 themis_status_t themis_server_periodic_plan_read_file(const char *path,
                                                       const themis_server_periodic_plan_clock_t *clock,
                                                       themis_sched_periodic_t **plan, char *error, size_t size);
-#endif

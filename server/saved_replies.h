@@ -5,8 +5,7 @@
  *
  * Threads: the caller serialises (the server's mutex).
  */
-#ifndef THEMIS_SERVER_SAVED_REPLIES_H
-#define THEMIS_SERVER_SAVED_REPLIES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,4 +36,3 @@ void themis_server_saved_replies_restore(themis_server_saved_replies_t *replies,
                                          const void *bytes, size_t length);
 /* Forgets all. */
 void themis_server_saved_replies_clear(themis_server_saved_replies_t *replies);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Changes of extended attributes: pure computation. */
-#ifndef THEMIS_SERVER_XATTRS_H
-#define THEMIS_SERVER_XATTRS_H
+#pragma once
 #include "proto/proto.h"
 
 /*
@@ -13,4 +12,3 @@ themis_status_t themis_server_xattrs_change(const themis_proto_xattrs_t *old, co
                                             void *buffer, themis_proto_xattrs_t *xattrs);
 /* THEMIS_UNSUPPORTED: one of them has not a name of "user.". */
 themis_status_t themis_server_xattrs_check(const themis_proto_xattrs_t *xattrs);
-#endif

@@ -9,9 +9,7 @@
  *
  * Extents that a truncation or removal takes away are freed when no window is in use on the object.
  */
-#ifndef THEMIS_STORE_ARENA_H
-#define THEMIS_STORE_ARENA_H
+#pragma once
 #include "store/store.h"
 
 themis_status_t themis_store_arena_create(const themis_store_options_t *options, themis_store_t **store);
-#endif

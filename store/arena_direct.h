@@ -5,8 +5,7 @@
  * A mapped extent has valid pages only, unless clients were given the states of its pages. A window that has claimed a
  * page that is not valid yet decides alone about it, so such an extent is not completed until the window is finished.
  */
-#ifndef THEMIS_STORE_ARENA_DIRECT_H
-#define THEMIS_STORE_ARENA_DIRECT_H
+#pragma once
 #include "store/store.h"
 
 int themis_store_arena_direct(const themis_store_t *store);
@@ -22,4 +21,3 @@ themis_status_t themis_store_arena_direct_block_allocate(themis_store_t *store, 
 void themis_store_arena_direct_block_free(themis_store_t *store, void *address);
 themis_status_t themis_store_arena_direct_segment(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd,
                                                   uint64_t *bytes);
-#endif

@@ -12,8 +12,7 @@
  *
  * All but start and stop do nothing in an arena without a log.
  */
-#ifndef THEMIS_STORE_ARENA_DURABLE_H
-#define THEMIS_STORE_ARENA_DURABLE_H
+#pragma once
 #include "store/arena_object.h"
 
 /* THEMIS_NO_SPACE: the log has none for changes that add something. */
@@ -48,4 +47,3 @@ themis_status_t themis_store_arena_durable_start(themis_store_arena_t *arena, co
 /* Makes durable what the arena has; NULL log: nothing was started. */
 void themis_store_arena_durable_stop(themis_store_arena_t *arena);
 void themis_store_arena_durable_destroy(themis_store_arena_t *arena);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The entries of the log about an object of a durable arena. All with the object's lock; THEMIS_NO_MEMORY. */
-#ifndef THEMIS_STORE_ARENA_ENTRIES_H
-#define THEMIS_STORE_ARENA_ENTRIES_H
+#pragma once
 #include "store/arena_object.h"
 #include "store/entry.h"
 
@@ -19,4 +18,3 @@ themis_status_t themis_store_arena_entries_extent(themis_store_entries_t *entrie
 /* All of extents [first, end). */
 themis_status_t themis_store_arena_entries_extents(themis_store_entries_t *entries, const themis_store_object_t *object,
                                                    uint32_t first, uint32_t end);
-#endif

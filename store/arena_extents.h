@@ -9,8 +9,7 @@
  *
  * Threads: one at a time for an object; the arena holds the object's lock.
  */
-#ifndef THEMIS_STORE_ARENA_EXTENTS_H
-#define THEMIS_STORE_ARENA_EXTENTS_H
+#pragma once
 #include <stdatomic.h>
 #include <stdint.h>
 #include "store/space.h"
@@ -147,4 +146,3 @@ static inline int themis_store_arena_extent_is_valid(themis_store_arena_extent_t
     themis_store_arena_extent_make_valid(extent, page);
     return 1;
 }
-#endif

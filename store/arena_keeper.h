@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread that keeps the log of a durable arena short: it writes a checkpoint when that is worth it. */
-#ifndef THEMIS_STORE_ARENA_KEEPER_H
-#define THEMIS_STORE_ARENA_KEEPER_H
+#pragma once
 #include "store/arena_object.h"
 
 typedef struct themis_store_arena_keeper themis_store_arena_keeper_t;
@@ -13,4 +12,3 @@ void themis_store_arena_keeper_destroy(themis_store_arena_keeper_t *keeper); /* 
 
 /* Writes a checkpoint now; one at a time. */
 themis_status_t themis_store_arena_checkpoint(themis_store_arena_t *arena);
-#endif

@@ -5,8 +5,7 @@
  * While an object is pinned, processes of its owner copy into and out of its memory and raise the end in its cell. What
  * they write there is believed only as far as it can be true.
  */
-#ifndef THEMIS_STORE_ARENA_OBJECT_H
-#define THEMIS_STORE_ARENA_OBJECT_H
+#pragma once
 #include <pthread.h>
 #include "store/arena_extents.h"
 #include "store/space.h"
@@ -98,4 +97,3 @@ uint64_t themis_store_arena_object_limit(const themis_store_object_t *object, ui
 /* Frees what is no longer the object's and no longer in use: detached cells without pins; the cuts, when there is no
  * window; extents, when there is neither a window nor a pin from before they were cut away. */
 void themis_store_arena_object_collect(themis_store_arena_t *arena, themis_store_object_t *object);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a durable arena's log says, made objects and used space. */
-#ifndef THEMIS_STORE_ARENA_RECOVERY_H
-#define THEMIS_STORE_ARENA_RECOVERY_H
+#pragma once
 #include "store/arena_object.h"
 
 /*
@@ -11,4 +10,3 @@
  * THEMIS_CONFIG: the log or a segment is damaged; logged.
  */
 themis_status_t themis_store_arena_recover(themis_store_arena_t *arena);
-#endif

@@ -8,8 +8,7 @@
  *
  * All functions are called with the object's lock held.
  */
-#ifndef THEMIS_STORE_ARENA_SHADOW_H
-#define THEMIS_STORE_ARENA_SHADOW_H
+#pragma once
 #include <stdint.h>
 #include "store/arena_object.h"
 
@@ -42,4 +41,3 @@ void themis_store_arena_shadow_cut(const themis_store_arena_t *arena, themis_sto
 
 /* Frees the shadows that are no longer pages'; no window may be in use. */
 void themis_store_arena_shadow_collect(themis_store_object_t *object);
-#endif

@@ -5,8 +5,7 @@
  * Every entry states how something is from now on, not by how much it changes. So a log may be replayed over a state
  * that already has a part of it, as that which a checkpoint took while the log went on.
  */
-#ifndef THEMIS_STORE_ENTRY_H
-#define THEMIS_STORE_ENTRY_H
+#pragma once
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,4 +93,3 @@ static inline const void *themis_store_entry_body(const themis_store_entry_t *en
 {
     return entry + 1;
 }
-#endif

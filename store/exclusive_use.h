@@ -8,8 +8,7 @@
  * it holds a lock (flock) on that file until its process ends. A file system without such locks is used without, after
  * a warning.
  */
-#ifndef THEMIS_STORE_EXCLUSIVE_USE_H
-#define THEMIS_STORE_EXCLUSIVE_USE_H
+#pragma once
 #include "store/identity.h"
 #include "themis/status.h"
 
@@ -26,4 +25,3 @@ themis_status_t themis_store_exclusive_use_directory(const char *key, const char
 
 /* Locks an open file, `path`, until it is closed. THEMIS_BUSY: another server uses it; logged. */
 themis_status_t themis_store_exclusive_use_file(const char *key, const char *path, int fd);
-#endif

@@ -4,8 +4,7 @@
  * in memory has one for each process; a posix store and an arena in a directory keep their own in the STORE files of
  * their two directories (exclusive_use.h), which shows that names and objects belong together.
  */
-#ifndef THEMIS_STORE_IDENTITY_H
-#define THEMIS_STORE_IDENTITY_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -31,4 +30,3 @@ void themis_store_identity_of_boot(themis_store_identity_t *boot);
  */
 themis_status_t themis_store_identity_of_directories(const char *type, const char *names, const char *objects,
                                                      uint32_t index, themis_store_identity_t *identity);
-#endif

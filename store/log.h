@@ -11,8 +11,7 @@
  *
  * Threads: all functions but open, replay and destroy may be called from any thread.
  */
-#ifndef THEMIS_STORE_LOG_H
-#define THEMIS_STORE_LOG_H
+#pragma once
 #include "store/entry.h"
 #include "store/log_file.h"
 
@@ -82,4 +81,3 @@ themis_status_t themis_store_checkpoint_flush(themis_store_checkpoint_t *checkpo
 /* `status`: of what was done with it; if it is not THEMIS_OK the checkpoint is given up. */
 themis_status_t themis_store_checkpoint_end(themis_store_checkpoint_t *checkpoint, themis_status_t status,
                                             themis_store_log_sync_t sync_bytes, void *arg);
-#endif

@@ -6,8 +6,7 @@
  * counts the bytes of all frames before it, through all files, and is part of the checksum. What follows the last frame
  * is zeros, or the beginning of one that was being written when the server ended.
  */
-#ifndef THEMIS_STORE_LOG_FILE_H
-#define THEMIS_STORE_LOG_FILE_H
+#pragma once
 #include <stdint.h>
 #include "store/identity.h"
 #include "themis/status.h"
@@ -57,4 +56,3 @@ themis_status_t themis_store_log_file_end(const themis_store_log_file_t *file, i
 /* Writes a frame at `at`, which has room for it; its length last, so that a part of it is none. */
 void themis_store_log_frame_write(uint8_t *at, const themis_store_identity_t *identity, uint64_t position,
                                   const uint8_t *entries, uint32_t length);
-#endif

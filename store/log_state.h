@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the log share: log_open.c finds and reads its files, log.c appends, checkpoint.c shortens it. */
-#ifndef THEMIS_STORE_LOG_STATE_H
-#define THEMIS_STORE_LOG_STATE_H
+#pragma once
 #include <pthread.h>
 #include <stdatomic.h>
 #include "store/log.h"
@@ -43,4 +42,3 @@ void themis_store_log_clean(const themis_store_log_t *log, uint64_t first);
 /* Removes the files KIND.<number> of which `is_unused` says 1. */
 themis_status_t themis_store_log_remove_files(int directory, const char *kind, int (*is_unused)(void *, uint64_t),
                                               void *arg);
-#endif

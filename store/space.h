@@ -15,8 +15,7 @@
  *
  * Threads: all functions may be called from any thread.
  */
-#ifndef THEMIS_STORE_SPACE_H
-#define THEMIS_STORE_SPACE_H
+#pragma once
 #include "store/store.h"
 
 enum {
@@ -71,4 +70,3 @@ uint32_t themis_store_space_segment_units(uint64_t size);
 void themis_store_space_usage(themis_store_space_t *space, themis_store_usage_t *usage);
 /* 1 while less than half of the space is in use. */
 int themis_store_space_has_plenty(const themis_store_space_t *space);
-#endif

@@ -9,8 +9,7 @@
  * What is freed is used again when the log says durably that it is free. Where the directory is in memory that is at
  * once.
  */
-#ifndef THEMIS_STORE_SPACE_DURABLE_H
-#define THEMIS_STORE_SPACE_DURABLE_H
+#pragma once
 #include "store/entry.h"
 #include "store/space.h"
 
@@ -38,4 +37,3 @@ int themis_store_space_recover_is_block(const themis_store_space_t *space, uint6
 themis_status_t themis_store_space_recover_block(themis_store_space_t *space, uint64_t unit, unsigned order);
 /* The rest is free. */
 themis_status_t themis_store_space_recover_end(themis_store_space_t *space);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file of an arena: its last bytes say what it is, so that no other file is overwritten. */
-#ifndef THEMIS_STORE_SPACE_FILE_H
-#define THEMIS_STORE_SPACE_FILE_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -15,4 +14,3 @@ themis_status_t themis_store_space_file_map(const char *path, uint64_t size, int
 /* Gives bytes of the file blocks of its file system, before they are touched: where there are none that would end the
  * process. 0: there are none. */
 int themis_store_space_file_grow(int fd, uint64_t offset, uint64_t bytes);
-#endif

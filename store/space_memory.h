@@ -7,8 +7,7 @@
  * of a file in memory are made huge whatever the system's setting for such files; elsewhere they are as the kernel has
  * them.
  */
-#ifndef THEMIS_STORE_SPACE_MEMORY_H
-#define THEMIS_STORE_SPACE_MEMORY_H
+#pragma once
 #include <stdint.h>
 #include "themis/status.h"
 
@@ -27,4 +26,3 @@ void themis_store_space_memory_withdraw(int fd, uint64_t bytes);
 /* Gives pages to a range that is mapped and may be in use. 1: it has one huge page, which only a range can have that is
  * aligned to and as large as one. */
 int themis_store_space_memory_populate(uint8_t *at, uint64_t bytes);
-#endif

@@ -3,8 +3,7 @@
  * What the files of the space share: its segments and the free blocks in them. space.c allocates, space_durable.c has
  * what a durable arena's space adds to it.
  */
-#ifndef THEMIS_STORE_SPACE_STATE_H
-#define THEMIS_STORE_SPACE_STATE_H
+#pragma once
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -131,4 +130,3 @@ themis_status_t themis_store_space_durable_export(themis_store_space_t *space, t
 int themis_store_space_durable_free(themis_store_space_t *space, uint32_t unit, unsigned order);
 /* Commits the log, if that frees blocks. */
 int themis_store_space_durable_reclaim(themis_store_space_t *space);
-#endif

@@ -12,8 +12,7 @@
  * Threads: every function may be called from any thread; a window belongs to one caller at a time. Calls on a posix
  * store, and sync on every store, may block on the device.
  */
-#ifndef THEMIS_STORE_STORE_H
-#define THEMIS_STORE_STORE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -222,4 +221,3 @@ void themis_store_block_free(themis_store_t *store, void *address); /* NULL is a
 /* A descriptor of a segment, to be closed by the caller, and its size in bytes, a multiple of 2 MiB unless it is the
  * last one. THEMIS_ACCESS: there is no such segment, or it belongs to another owner. */
 themis_status_t themis_store_segment(themis_store_t *store, uint64_t serial, uint32_t uid, int *fd, uint64_t *bytes);
-#endif

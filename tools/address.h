@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which of its addresses a host shows to the others of a job. */
-#ifndef THEMIS_TOOLS_ADDRESS_H
-#define THEMIS_TOOLS_ADDRESS_H
+#pragma once
 #include <netinet/in.h>
 
 /*
@@ -10,4 +9,3 @@
  * and no loopback. Prints its errors.
  */
 int themis_tools_address_choose(const char *host, const char *network, struct in_addr *address);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the parts of cp share: its options, its progress, and the copy of one file. */
-#ifndef THEMIS_TOOLS_COPY_H
-#define THEMIS_TOOLS_COPY_H
+#pragma once
 #include <pthread.h>
 #include <stdint.h>
 #include "tools/location.h"
@@ -34,4 +33,3 @@ int themis_tools_copy_attributes(const themis_tools_location_t *to, const themis
  * left alone. */
 int themis_tools_copy_link(const themis_tools_copying_t *copying, const themis_tools_location_t *from,
                            const themis_tools_location_t *to);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that cp copies at the same time, each by a thread. */
-#ifndef THEMIS_TOOLS_COPY_POOL_H
-#define THEMIS_TOOLS_COPY_POOL_H
+#pragma once
 #include "tools/copy.h"
 
 typedef struct themis_tools_copy_pool themis_tools_copy_pool_t;
@@ -15,4 +14,3 @@ void themis_tools_copy_pool_add(themis_tools_copy_pool_t *pool, themis_tools_loc
 
 /* Waits for all, and frees the pool; returns the results, combined by or. */
 int themis_tools_copy_pool_end(themis_tools_copy_pool_t *pool);
-#endif

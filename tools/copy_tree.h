@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of directories with all below them. */
-#ifndef THEMIS_TOOLS_COPY_TREE_H
-#define THEMIS_TOOLS_COPY_TREE_H
+#pragma once
 #include "tools/copy.h"
 #include "tools/copy_pool.h"
 
@@ -21,4 +20,3 @@ int themis_tools_copy_tree(themis_tools_copying_t *copying, themis_tools_copy_po
 
 /* After the end of the pool: sets the attributes, and frees the list. */
 int themis_tools_copied_directories_finish(themis_tools_copied_directories_t *done);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Servers of `themis run` on the hosts of its job: a `themis agent` on each, which a launcher starts. */
-#ifndef THEMIS_TOOLS_HOST_SERVERS_H
-#define THEMIS_TOOLS_HOST_SERVERS_H
+#pragma once
 #include "tools/hosts.h"
 #include "tools/local_servers.h"
 
@@ -36,4 +35,3 @@ void themis_tools_host_servers_ended(themis_tools_host_servers_t *servers, pid_t
 void themis_tools_host_servers_look(themis_tools_host_servers_t *servers);
 /* Asks all to end and waits for that up to 20 s, or until cancelled(), which may be NULL, is not 0. Takes NULL. */
 void themis_tools_host_servers_stop(themis_tools_host_servers_t *servers, int (*cancelled)(void));
-#endif

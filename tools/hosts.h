@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hosts of a job: those that the user names, or those that a batch system has given to it. */
-#ifndef THEMIS_TOOLS_HOSTS_H
-#define THEMIS_TOOLS_HOSTS_H
+#pragma once
 
 enum { THEMIS_TOOLS_MAX_HOSTS = 200000 };
 
@@ -28,4 +27,3 @@ int themis_tools_hosts_find(const char *given, themis_tools_hosts_t *hosts);
 int themis_tools_host_is_this(const char *name);
 
 void themis_tools_hosts_free(themis_tools_hosts_t *hosts);
-#endif

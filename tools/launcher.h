@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a program gets to another host of the job: srun, ssh, mpirun, flux, or a command of the user's. */
-#ifndef THEMIS_TOOLS_LAUNCHER_H
-#define THEMIS_TOOLS_LAUNCHER_H
+#pragma once
 #include "tools/hosts.h"
 
 enum { THEMIS_TOOLS_LAUNCHER_WORDS = 48 };
@@ -22,4 +21,3 @@ const char *themis_tools_launcher_default(const themis_tools_hosts_t *hosts);
 int themis_tools_launcher_build(const char *launcher, const themis_tools_hosts_t *hosts, int index,
                                 const char *const program[2], themis_tools_launcher_command_t *command);
 void themis_tools_launcher_free(themis_tools_launcher_command_t *command);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines from a pipe, as they come. */
-#ifndef THEMIS_TOOLS_LINES_H
-#define THEMIS_TOOLS_LINES_H
+#pragma once
 #include <stddef.h>
 
 enum { THEMIS_TOOLS_LINE_BYTES = 65536 };
@@ -22,4 +21,3 @@ void themis_tools_lines_free(themis_tools_lines_t *lines);
 /* Bytes as hexadecimal digits, and back; `text` has room for 2 * size + 1. -1: these are not exactly `size` bytes. */
 void themis_tools_hex_write(const unsigned char *bytes, size_t size, char *text);
 int themis_tools_hex_read(const char *text, unsigned char *bytes, size_t size);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Servers that run, start and agent launch on this machine: each a themisd, at a port that the kernel gave. */
-#ifndef THEMIS_TOOLS_LOCAL_SERVERS_H
-#define THEMIS_TOOLS_LOCAL_SERVERS_H
+#pragma once
 #include <netinet/in.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -54,4 +53,3 @@ void themis_tools_server_ended_tell(int number, const char *host, int status);
 /* Sends SIGTERM, upon which they drain and end, and SIGKILL after 15 s, or when cancelled(), which may be NULL, is not
  * 0. */
 void themis_tools_local_servers_stop(themis_tools_local_servers_t *servers, int (*cancelled)(void));
-#endif

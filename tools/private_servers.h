@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The servers of one `themis run`: on this machine, or on the hosts of its job. */
-#ifndef THEMIS_TOOLS_PRIVATE_SERVERS_H
-#define THEMIS_TOOLS_PRIVATE_SERVERS_H
+#pragma once
 #include "tools/host_servers.h"
 #include "tools/hosts.h"
 #include "tools/local_servers.h"
@@ -33,4 +32,3 @@ void themis_tools_private_servers_look(themis_tools_private_servers_t *servers);
 /* Ends them; what is still served is waited for unless cancelled(). */
 void themis_tools_private_servers_stop(themis_tools_private_servers_t *servers, int (*cancelled)(void));
 void themis_tools_private_servers_free(themis_tools_private_servers_t *servers);
-#endif

@@ -4,8 +4,7 @@
  * also together with its process group, the supervisor ends the command with all of its processes, and then returns
  * from themis_tools_supervisor_run as after any other end.
  */
-#ifndef THEMIS_TOOLS_SUPERVISOR_H
-#define THEMIS_TOOLS_SUPERVISOR_H
+#pragma once
 #include <sys/types.h>
 
 /*
@@ -36,4 +35,3 @@ typedef struct themis_tools_supervised {
 /* Runs the command in the tool's process group; SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on to it. Returns its
  * status as a shell reports it; 128 + a signal also where that made an end of it. */
 int themis_tools_supervisor_run(const themis_tools_supervised_t *supervised);
-#endif

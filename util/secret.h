@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Secrets in files, which only their user may be able to read. */
-#ifndef THEMIS_UTIL_SECRET_H
-#define THEMIS_UTIL_SECRET_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "themis/status.h"
@@ -27,4 +26,3 @@ themis_status_t themis_util_secret_parse(const char *text, size_t min, themis_ut
 /* What the environment has: the file that THEMIS_SECRET_FILE names, or else the digits of THEMIS_SECRET; `why` begins
  * with the variable. THEMIS_NO_ENTRY: neither is set. */
 themis_status_t themis_util_secret_of_environment(size_t min, themis_util_secret_t *secret, char *why, size_t size);
-#endif

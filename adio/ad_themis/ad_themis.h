@@ -10,8 +10,7 @@
  *
  * Functions named after an operation of the table have its signature; *error_code is MPI_SUCCESS or a code of MPICH's.
  */
-#ifndef AD_THEMIS_H
-#define AD_THEMIS_H
+#pragma once
 #include "adio.h"
 #include "ad_themis_romio.h"
 #include "themis/themis.h"
@@ -21,4 +20,3 @@
 #endif
 
 extern struct ADIOI_Fns_struct ADIO_THEMIS_operations;
-#endif

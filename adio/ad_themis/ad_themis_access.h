@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One read or write as the driver sees it, filled where ROMIO calls (ad_themis.c). */
-#ifndef AD_THEMIS_ACCESS_H
-#define AD_THEMIS_ACCESS_H
+#pragma once
 #include "ad_themis.h"
 #include "util/direction.h"
 
@@ -25,4 +24,3 @@ typedef struct ADIOI_THEMIS_Access {
 uint64_t ADIOI_THEMIS_Access_bytes(const ADIOI_THEMIS_Access *access);
 /* What MPI_Get_count finds; `status` may be NULL. */
 void ADIOI_THEMIS_Access_set_status(const ADIOI_THEMIS_Access *access, uint64_t bytes, ADIO_Status *status);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Independent accesses through a cache, which the hint themis_cache=on asks for. */
-#ifndef AD_THEMIS_CACHE_H
-#define AD_THEMIS_CACHE_H
+#pragma once
 #include "ad_themis.h"
 #include "util/direction.h"
 
@@ -19,4 +18,3 @@ themis_status_t ADIOI_THEMIS_Cache_transfer(ADIO_File fd, themis_direction_t dir
 themis_status_t ADIOI_THEMIS_Cache_flush(ADIO_File fd);
 /* The same, and frees the cache. */
 themis_status_t ADIOI_THEMIS_Cache_end(ADIO_File fd);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The collective path of an open file: connects collective/ with the file's hints and servers. */
-#ifndef AD_THEMIS_COLL_FILE_H
-#define AD_THEMIS_COLL_FILE_H
+#pragma once
 #include "ad_themis_error.h"
 #include "ad_themis_flat.h"
 #include "collective/collective.h"
@@ -38,4 +37,3 @@ int ADIOI_THEMIS_Coll_sync(ADIO_File fd);
 themis_status_t ADIOI_THEMIS_Coll_note(ADIOI_THEMIS_Coll *coll, themis_status_t status);
 /* The MPI error code of a call's result. */
 int ADIOI_THEMIS_Coll_code(ADIOI_THEMIS_Coll *coll, const char *function, themis_status_t status);
-#endif

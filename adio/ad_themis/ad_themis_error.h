@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a themis_status_t to an MPI error code. */
-#ifndef AD_THEMIS_ERROR_H
-#define AD_THEMIS_ERROR_H
+#pragma once
 #include "ad_themis.h"
 
 enum { AD_THEMIS_TEXT = 512 };
@@ -17,4 +16,3 @@ int ADIOI_THEMIS_Error_broadcast(ADIO_File fd, int root, const char *function, t
 /* Collective: MPI_SUCCESS if no rank failed, else the same error on all: the worst status, with the rank, host and
  * cause of it. */
 int ADIOI_THEMIS_Error_agree(ADIO_File fd, const char *function, themis_status_t status);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The driver's part of an open file (fd->fs_ptr); made by the first SetInfo, freed by Close. */
-#ifndef AD_THEMIS_FILE_H
-#define AD_THEMIS_FILE_H
+#pragma once
 #include "ad_themis_flat.h"
 #include "ad_themis_hint_check.h"
 
@@ -42,4 +41,3 @@ const char *ADIOI_THEMIS_File_name(ADIO_File fd);
 ADIOI_THEMIS_File *ADIOI_THEMIS_File_make(ADIO_File fd);
 /* Takes a file without one. The collective path and the cache must have been closed. */
 void ADIOI_THEMIS_File_free(ADIO_File fd);
-#endif

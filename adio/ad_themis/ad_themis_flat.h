@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes as lists of runs, from ROMIO's flattened types. */
-#ifndef AD_THEMIS_FLAT_H
-#define AD_THEMIS_FLAT_H
+#pragma once
 #include "ad_themis.h"
 #include "util/flat_type.h"
 
@@ -14,4 +13,3 @@ typedef struct ADIOI_THEMIS_Flat {
 /* The flattened datatype; NULL: out of memory. Borrowed until another datatype replaces it or it is freed. */
 const themis_util_flat_type_t *ADIOI_THEMIS_Flat_type(ADIOI_THEMIS_Flat *flat, MPI_Datatype datatype);
 void ADIOI_THEMIS_Flat_free(ADIOI_THEMIS_Flat *flat);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which hints are known, and which values they take. */
-#ifndef AD_THEMIS_HINT_CHECK_H
-#define AD_THEMIS_HINT_CHECK_H
+#pragma once
 #include "ad_themis.h"
 
 /* X(name, kind, choices): the hint is "themis_<name>"; its value is checked by its kind. */
@@ -52,4 +51,3 @@ ADIOI_THEMIS_Hint_use ADIOI_THEMIS_Hint_check(const char *key, const char *value
 const char *ADIOI_THEMIS_Hint_check_key(ADIOI_THEMIS_Hint hint);
 /* The keys of ROMIO's hints that have no effect here, from index 0; NULL after the last. */
 const char *ADIOI_THEMIS_Hint_check_without_effect(size_t index);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hints of an open file, as they are given and shown. */
-#ifndef AD_THEMIS_HINTS_H
-#define AD_THEMIS_HINTS_H
+#pragma once
 #include "ad_themis_hint_check.h"
 
 void ADIOI_THEMIS_SetInfo(ADIO_File fd, MPI_Info users_info, int *error_code);
@@ -14,4 +13,3 @@ int ADIOI_THEMIS_Hints_given(MPI_Info info, ADIOI_THEMIS_Hint hint, const char *
 /* Shows a hint's value in what MPI_File_get_info returns. */
 void ADIOI_THEMIS_Hints_show(ADIO_File fd, const char *key, const char *value);
 void ADIOI_THEMIS_Hints_show_number(ADIO_File fd, const char *key, double value);
-#endif

@@ -4,8 +4,7 @@
  * includes any other header of the other. A driver that is grafted into MPICH has no glue: doc/building.md says what is
  * missing there.
  */
-#ifndef AD_THEMIS_HOOKS_H
-#define AD_THEMIS_HOOKS_H
+#pragma once
 #include "ad_themis.h"
 
 /* --- functions of the driver that the glue calls --- */
@@ -55,4 +54,3 @@ void themis_glue_lock_acquire(int held);
         (status) = (call);                                                                                             \
         themis_glue_lock_acquire(held_);                                                                               \
     } while (0)
-#endif

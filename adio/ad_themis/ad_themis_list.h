@@ -3,8 +3,7 @@
  * An independent access as lists for the client library: the view's data and the buffer's, each a flattened datatype,
  * are expanded side by side, batch by batch, which bounds the memory for the lists.
  */
-#ifndef AD_THEMIS_LIST_H
-#define AD_THEMIS_LIST_H
+#pragma once
 #include "ad_themis_access.h"
 #include "ad_themis_flat.h"
 
@@ -33,4 +32,3 @@ ADIO_Offset ADIOI_THEMIS_List_target(const ADIOI_THEMIS_List *list);
 /* The range [*first, *end) of the file in which all bytes lie that no batch has taken yet; there is one at least. */
 void ADIOI_THEMIS_List_range(const ADIOI_THEMIS_List *list, uint64_t *first, uint64_t *end);
 void ADIOI_THEMIS_List_end(ADIOI_THEMIS_List *list);
-#endif

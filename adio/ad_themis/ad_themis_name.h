@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of files: servers and path. */
-#ifndef AD_THEMIS_NAME_H
-#define AD_THEMIS_NAME_H
+#pragma once
 #include "ad_themis.h"
 
 /* Splits "//host:port,host:port/path" or "/path" or "path" (the name without its prefix). *servers
@@ -15,4 +14,3 @@ void ADIOI_THEMIS_Name_complete(ADIO_File fd, const char *server_list);
 
 /* Room for a suffix: ROMIO hangs if a name with its suffix exceeds PATH_MAX. */
 enum { AD_THEMIS_NAME_ROOM = 64 };
-#endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Open and close, as in ROMIO's table of operations. */
-#ifndef AD_THEMIS_OPEN_H
-#define AD_THEMIS_OPEN_H
+#pragma once
 #include "ad_themis.h"
 
 void ADIOI_THEMIS_Open(ADIO_File fd, int *error_code);
 void ADIOI_THEMIS_OpenColl(ADIO_File fd, int rank, int access_mode, int *error_code);
 void ADIOI_THEMIS_Close(ADIO_File fd, int *error_code);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls behind an MPI request: an extended generalized request, driven by MPI_Test and MPI_Wait. */
-#ifndef AD_THEMIS_REQUEST_H
-#define AD_THEMIS_REQUEST_H
+#pragma once
 #include "ad_themis_access.h"
 
 /* The first member of the state of a non-blocking call. */
@@ -33,4 +32,3 @@ int ADIOI_THEMIS_Request_is_waited_for(ADIOI_THEMIS_Request *state);
  * error code. */
 int ADIOI_THEMIS_Request_run(const ADIOI_THEMIS_Access *access,
                              int (*run)(const ADIOI_THEMIS_Access *access, ADIO_Status *result), MPI_Request *request);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The sessions of this process. */
-#ifndef AD_THEMIS_SESSION_H
-#define AD_THEMIS_SESSION_H
+#pragma once
 #include "ad_themis.h"
 
 /* A session of this process, made if need be; equal options (priority aside) share one. It lives until MPI_Finalize. A
@@ -14,4 +13,3 @@ int ADIOI_THEMIS_Session_warn_once(const themis_t *session);
 /* A copy (free) of the first session's list of servers for which matches(list, arg) is not 0; NULL: there is none, or
  * no memory. */
 char *ADIOI_THEMIS_Session_find_servers(int (*matches)(const char *servers, const void *arg), const void *arg);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Accesses in the view of a file. A position counts bytes of the view's data. */
-#ifndef AD_THEMIS_VIEW_H
-#define AD_THEMIS_VIEW_H
+#pragma once
 #include "ad_themis_access.h"
 #include "ad_themis_flat.h"
 
@@ -18,4 +17,3 @@ ADIO_Offset ADIOI_THEMIS_View_offset(ADIO_File fd, uint64_t position);
  * flattened datatype. INVALID: bytes in a view without data. */
 themis_status_t ADIOI_THEMIS_View_runs(const ADIOI_THEMIS_Access *access, uint64_t position, ADIOI_THEMIS_Flat *buffer,
                                        themis_util_runs_t *file, themis_util_runs_t *memory);
-#endif

@@ -4,8 +4,7 @@
  * program's own MPI library in any other. Decided at the first call, since programs may load MPI long after they have
  * started, and once for all. Before it nothing happens in a process. Thread-safe.
  */
-#ifndef THEMIS_ADIO_ENTRY_BACKEND_H
-#define THEMIS_ADIO_ENTRY_BACKEND_H
+#pragma once
 
 /* The function of this name that serves the program, or NULL: there is none, or no MPI library yet. */
 void *themis_entry_backend_function(const char *name);
@@ -18,4 +17,3 @@ const char *themis_entry_backend_refusal(void);
 
 /* A function of the core if that is loaded already, otherwise NULL; loads nothing. */
 void *themis_entry_backend_core_function(const char *name);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `themis:` files in programs that cannot be served. */
-#ifndef THEMIS_ADIO_ENTRY_FILE_NAME_H
-#define THEMIS_ADIO_ENTRY_FILE_NAME_H
+#pragma once
 #include <stdint.h>
 
 /*
@@ -12,4 +11,3 @@
  * borrowed; NULL is passed on.
  */
 const char *themis_entry_file_name(const char *name, const uintptr_t *comm);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The MPI library of this process, found by what is loaded. */
-#ifndef THEMIS_ADIO_ENTRY_PROGRAM_MPI_H
-#define THEMIS_ADIO_ENTRY_PROGRAM_MPI_H
+#pragma once
 #include <stddef.h>
 
 typedef struct themis_entry_program_mpi {
@@ -19,4 +18,3 @@ int themis_entry_program_mpi_find(themis_entry_program_mpi_t *mpi);
 /* What the library says of itself up to the first comma or line end ("Open MPI v4.1.4"), cut to `size` bytes. Not
  * thread-safe. */
 void themis_entry_program_mpi_describe(const themis_entry_program_mpi_t *mpi, char *text, size_t size);
-#endif

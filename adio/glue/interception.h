@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Declarations of the functions in interception.def: ROMIO's originals, and ours that the linker calls instead. */
-#ifndef THEMIS_ADIO_GLUE_INTERCEPTION_H
-#define THEMIS_ADIO_GLUE_INTERCEPTION_H
+#pragma once
 #include "adio/ad_themis/ad_themis_hooks.h"
 
 #if AD_THEMIS_RESOLVE_RETURNS
@@ -18,4 +17,3 @@ typedef void themis_glue_resolve_t;
     int __wrap_##function parameters;
 #define RENAMED(call, parameters) int themis_romio_File_##call parameters;
 #include "adio/glue/interception.def"
-#endif

@@ -3,8 +3,7 @@
  * Internal functions of MPICH that ROMIO needs and an installed MPICH does not export, over its public interface under
  * the same names. ROMIO includes this file in place of MPICH's own.
  */
-#ifndef THEMIS_ADIO_GLUE_MPIR_EXT_H
-#define THEMIS_ADIO_GLUE_MPIR_EXT_H
+#pragma once
 #include <stdarg.h>
 #include <mpi.h>
 
@@ -54,4 +53,3 @@ void MPIR_Datatype_iscontig(MPI_Datatype datatype, int *flag);
 /* Refused with MPI_ERR_UNSUPPORTED_OPERATION: only ROMIO's part of MPI_Comm_split_type asks for it, and that is not
  * served by this library. */
 int MPIR_Get_node_id(MPI_Comm comm, int rank, int *id);
-#endif

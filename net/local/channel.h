@@ -7,8 +7,7 @@
  * byte, so it stays there until the peer may have sent MAX_WAKEUPS: a socket holds more than 250, and one that is full
  * takes no more.
  */
-#ifndef THEMIS_NET_LOCAL_CHANNEL_H
-#define THEMIS_NET_LOCAL_CHANNEL_H
+#pragma once
 #include "net/conn.h"
 #include "net/local/ring.h"
 #include "net/local/staging.h"
@@ -69,4 +68,3 @@ void themis_net_channel_hang_up(themis_net_conn_t *conn);
 /* Shuts the socket down (lock held); frees (last reference; NULL is allowed). */
 void themis_net_channel_close(themis_net_conn_t *conn);
 void themis_net_channel_free(themis_net_channel_t *channel);
-#endif

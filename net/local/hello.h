@@ -8,8 +8,7 @@
  * The sender of WELCOME may name the socket of another server. So the client says which address it means, and a server
  * that does not listen there refuses it.
  */
-#ifndef THEMIS_NET_LOCAL_HELLO_H
-#define THEMIS_NET_LOCAL_HELLO_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -26,4 +25,3 @@ typedef struct themis_net_hello {
 
 /* The socket's name; returns the length of the address. */
 socklen_t themis_net_hello_address(uint64_t cookie, struct sockaddr_un *address);
-#endif

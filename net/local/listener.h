@@ -4,8 +4,7 @@
  * after a while, and only so many may be silent at a time, of one user and of all. Apart from opening and closing, this
  * belongs to the progressing thread.
  */
-#ifndef THEMIS_NET_LOCAL_LISTENER_H
-#define THEMIS_NET_LOCAL_LISTENER_H
+#pragma once
 #include "net/net.h"
 #include "net/silent.h"
 
@@ -29,4 +28,3 @@ void themis_net_listener_close(themis_net_listener_t *listener);
 void themis_net_listener_on_event(themis_net_t *net, uint64_t what);
 /* Drops those who do not speak in time. Returns 1 if it has to be called again soon. Lock held. */
 int themis_net_listener_expire(themis_net_t *net);
-#endif

@@ -5,8 +5,7 @@
  * direction; and, between processes of one user, the right to copy other bulk data. Without that right bulk data goes
  * through the rings.
  */
-#ifndef THEMIS_NET_LOCAL_LOCAL_H
-#define THEMIS_NET_LOCAL_LOCAL_H
+#pragma once
 #include "net/conn.h"
 #include "net/local/listener.h"
 
@@ -25,4 +24,3 @@ typedef struct themis_net_local {
 } themis_net_local_t;
 
 enum { THEMIS_NET_LOCAL_SCRATCH = 64 << 10 };
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* File descriptors that go from process to process by a local socket. */
-#ifndef THEMIS_NET_LOCAL_PASSING_H
-#define THEMIS_NET_LOCAL_PASSING_H
+#pragma once
 #include <sys/types.h>
 
 /* Sends bytes with a file descriptor, which stays the caller's. Does not wait. Returns 0, or -1 with errno. */
@@ -10,4 +9,3 @@ int themis_net_passing_send(int socket, const void *bytes, size_t length, int fd
  * by the caller, or -1; LOST: one came, but this process may have no more open files. */
 enum { THEMIS_NET_PASSING_LOST = -2 };
 ssize_t themis_net_passing_receive(int socket, void *bytes, size_t length, int *fd);
-#endif

@@ -5,8 +5,7 @@
  * and as lengths that never exceed what is left of the local memory, so a table that lies, or changes meanwhile, harms
  * its owner only.
  */
-#ifndef THEMIS_NET_LOCAL_PROCESS_VM_H
-#define THEMIS_NET_LOCAL_PROCESS_VM_H
+#pragma once
 #include <sys/types.h>
 #include "net/transport.h"
 
@@ -18,4 +17,3 @@ themis_status_t themis_net_process_vm_copy(pid_t pid, const themis_net_copy_t *c
 
 /* Writes why the kernel does not allow it, given the errno. */
 void themis_net_process_vm_cause(int error, char *text, size_t size);
-#endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiving by a local connection: what net/local/writer.h describes. */
-#ifndef THEMIS_NET_LOCAL_READER_H
-#define THEMIS_NET_LOCAL_READER_H
+#pragma once
 #include "net/local/channel.h"
 
 /* Reads what has come and hands messages to the handler, frames to net->on_frame. As the progressing thread, lock not
  * held. Returns how many there were. */
 unsigned themis_net_reader_progress(themis_net_conn_t *conn);
-#endif

@@ -3,8 +3,7 @@
  * A stream of bytes in memory that two processes share: one writes, one reads, without system calls. Neither trusts the
  * other: each keeps its own position where the other cannot reach it, and the reader copies out before it looks.
  */
-#ifndef THEMIS_NET_LOCAL_RING_H
-#define THEMIS_NET_LOCAL_RING_H
+#pragma once
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,4 +45,3 @@ long themis_net_ring_filled(themis_net_ring_t *ring);
 /* Reads `length` bytes, which are there; the writer sees the room after themis_net_ring_release. */
 void themis_net_ring_read(themis_net_ring_t *ring, void *bytes, size_t length);
 void themis_net_ring_release(themis_net_ring_t *ring);
-#endif

@@ -4,8 +4,7 @@
  * puts them into a staging buffer, and the peer copies from there, or to there, without a system call. Neither trusts
  * the other: a buffer's content is data and nothing else, and where it lies is checked by the peer.
  */
-#ifndef THEMIS_NET_LOCAL_STAGING_H
-#define THEMIS_NET_LOCAL_STAGING_H
+#pragma once
 #include "net/transport.h"
 
 /* A staging buffer costs two copies, process_vm_readv one and a system call: they meet at about 16 KiB. */
@@ -22,4 +21,3 @@ void themis_net_staging_put(themis_net_conn_t *conn, int slot);
 /* Copies between local memory and the peer's buffer that the descriptor names; THEMIS_PROTOCOL if there is no such
  * buffer. */
 themis_status_t themis_net_staging_copy(themis_net_conn_t *conn, const themis_net_copy_t *copy);
-#endif

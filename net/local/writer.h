@@ -5,8 +5,7 @@
  * the bytes are a frame and its payload. THEMIS_NET_RING_DESCRIPTOR: a file descriptor belongs to the message; it has
  * been sent by the socket, in the same order.
  */
-#ifndef THEMIS_NET_LOCAL_WRITER_H
-#define THEMIS_NET_LOCAL_WRITER_H
+#pragma once
 #include "net/local/channel.h"
 
 /* Sends a message. Any thread, lock not held. */
@@ -18,4 +17,3 @@ themis_status_t themis_net_writer_post(themis_net_conn_t *conn, const themis_net
                                        size_t length, themis_net_done_fn done, void *arg);
 /* Moves what waits for room to the ring, as far as there is room now. */
 void themis_net_writer_progress(themis_net_channel_t *channel);
-#endif

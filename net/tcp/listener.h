@@ -4,8 +4,7 @@
  * s to show who it is. So many may be strangers at a time, of one host and of all. What proofs take, which may be an
  * answer of munged, is left to a thread, so that no stranger holds up those who are served.
  */
-#ifndef THEMIS_NET_TCP_LISTENER_H
-#define THEMIS_NET_TCP_LISTENER_H
+#pragma once
 #include "net/handshake.h"
 #include "net/transport.h"
 
@@ -23,4 +22,3 @@ void themis_net_listening_on_event(themis_net_t *net, uint64_t what);
 int themis_net_listening_progress(themis_net_t *net, int thorough);
 
 void themis_net_listening_address(const struct sockaddr_in *from, themis_net_handshake_address_t *to);
-#endif

@@ -5,8 +5,7 @@
  * nonce: so one that was changed, left out, repeated or moved is found before any of its bytes is used. Who guesses
  * tags has one try in 2^60 for each connection.
  */
-#ifndef THEMIS_NET_TCP_RECORD_H
-#define THEMIS_NET_TCP_RECORD_H
+#pragma once
 #include <nettle/umac.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,4 +30,3 @@ size_t themis_net_record_seal(themis_net_record_key_t *key, uint8_t *record, siz
 /* Looks at `have` bytes. Returns 1 and the number of bytes at record + THEMIS_NET_RECORD_HEAD if there is a whole
  * record that the peer has sealed; 0 if more has to come; -1 if there cannot be one. */
 int themis_net_record_open(themis_net_record_key_t *key, const uint8_t *record, size_t have, size_t *length);
-#endif

@@ -8,8 +8,7 @@
  *
  * All of it with net->lock.
  */
-#ifndef THEMIS_NET_TCP_STREAM_H
-#define THEMIS_NET_TCP_STREAM_H
+#pragma once
 #include "net/conn.h"
 #include "net/handshake.h"
 #include "net/tcp/record.h"
@@ -69,4 +68,3 @@ int themis_net_stream_is_waiting(const themis_net_stream_t *stream);
  * peer has to wait until handlers have taken what is there. */
 int themis_net_stream_read(themis_net_conn_t *conn, uint8_t *scratch);
 enum { THEMIS_NET_STREAM_SCRATCH = 4 * THEMIS_NET_RECORD_MAX };
-#endif

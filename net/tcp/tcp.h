@@ -4,8 +4,7 @@
  * one descriptor of the net's. A server has one port, and connects to nobody; what a stranger sends there reaches the
  * handshake (net/handshake.h) and nothing else.
  */
-#ifndef THEMIS_NET_TCP_TCP_H
-#define THEMIS_NET_TCP_TCP_H
+#pragma once
 #include "net/conn.h"
 #include "net/tcp/stream.h"
 
@@ -29,4 +28,3 @@ int themis_net_tcp_change(themis_net_tcp_t *tcp, int fd, uint32_t events, uint64
 void themis_net_tcp_remove(themis_net_tcp_t *tcp, int fd);
 /* Watches an open connection's socket for what it waits for. Lock held. */
 void themis_net_tcp_watch(themis_net_conn_t *conn);
-#endif

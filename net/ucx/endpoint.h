@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoints: how UCX reaches the peer of a connection. */
-#ifndef THEMIS_NET_UCX_ENDPOINT_H
-#define THEMIS_NET_UCX_ENDPOINT_H
+#pragma once
 #include "net/ucx/ucx.h"
 
 /* Makes the endpoint and sends HELLO by it, to conn->address. Lock not held. The deadline is not used. */
@@ -10,4 +9,3 @@ themis_status_t themis_net_endpoint_connect(themis_net_conn_t *conn, uint64_t de
 void themis_net_endpoint_accept(ucp_conn_request_h request, void *arg);
 /* Starts the close, with everything flushed or not; net->closing counts it until it has completed. */
 void themis_net_endpoint_close(themis_net_conn_t *conn, int flush);
-#endif

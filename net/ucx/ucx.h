@@ -4,8 +4,7 @@
  * active messages whose header is a frame. All of it under net->lock. The settings are those of our own context: the
  * MPI library of the same process has another one, and the environment is not touched.
  */
-#ifndef THEMIS_NET_UCX_UCX_H
-#define THEMIS_NET_UCX_UCX_H
+#pragma once
 #include <ucp/api/ucp.h>
 #include "net/conn.h"
 
@@ -19,4 +18,3 @@ typedef struct themis_net_ucx {
     unsigned operations; /* sends and fetches under way */
     int armed;           /* the worker's descriptor tells when there is something for it */
 } themis_net_ucx_t;
-#endif

@@ -3,8 +3,7 @@
  * For test programs PROGRAM CASE FILE: every rank checks its results and reports what is wrong. The exit status is 0
  * only if all checks of all ranks passed.
  */
-#ifndef THEMIS_TEST_ADIO_CASES_H
-#define THEMIS_TEST_ADIO_CASES_H
+#pragma once
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,4 +90,3 @@ __attribute__((unused)) static int run_case(int argc, char **argv, const test_ca
     MPI_Finalize();
     return chosen && all == 0 ? 0 : 1;
 }
-#endif

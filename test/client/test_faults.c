@@ -22,7 +22,7 @@ static void reconnect(uint64_t timeout)
     ck_ok(test_connect(test_server_list, timeout, &session));
 }
 
-START_TEST(requests_wait_for_a_server_that_comes_back)
+TEST(requests_wait_for_a_server_that_comes_back)
 {
     themis_file_t *file = open_file("/back");
 
@@ -33,9 +33,8 @@ START_TEST(requests_wait_for_a_server_that_comes_back)
     ck_ok(write_all(file));
     themis_close(file);
 }
-END_TEST
 
-START_TEST(a_server_that_is_gone_is_named_in_time)
+TEST(a_server_that_is_gone_is_named_in_time)
 {
     themis_session_info_t info;
 
@@ -54,9 +53,8 @@ START_TEST(a_server_that_is_gone_is_named_in_time)
     ck_assert_uint_lt(themis_util_clock_now() - start, 2 * THEMIS_NS_PER_S);
     themis_close(file);
 }
-END_TEST
 
-START_TEST(a_server_that_pauses_is_waited_for)
+TEST(a_server_that_pauses_is_waited_for)
 {
     themis_file_t *file = open_file("/pause");
 
@@ -71,9 +69,8 @@ START_TEST(a_server_that_pauses_is_waited_for)
     ck_ok(write_all(file));
     themis_close(file);
 }
-END_TEST
 
-START_TEST(a_server_that_hangs_is_given_up)
+TEST(a_server_that_hangs_is_given_up)
 {
     reconnect(THEMIS_NS_PER_S);
     themis_file_t *file = open_file("/hang");
@@ -85,7 +82,6 @@ START_TEST(a_server_that_hangs_is_given_up)
     ck_assert_uint_lt(themis_util_clock_now() - start, 15 * THEMIS_NS_PER_S);
     themis_close(file);
 }
-END_TEST
 
 /* A file with all of its bytes on server 1, which is stopped. */
 static themis_file_t *open_on_stopped(const char *path)
@@ -107,7 +103,7 @@ static void continue_and_wait(themis_request_t **requests, int count)
 }
 
 /* Requests to a server that does not reply wait in the client beyond a bound, and are sent as replies come. */
-START_TEST(requests_under_way_are_bounded)
+TEST(requests_under_way_are_bounded)
 {
     enum { REQUESTS = 3 * THEMIS_CLIENT_MAX_CALLS };
     static themis_request_t *requests[REQUESTS];
@@ -133,10 +129,9 @@ START_TEST(requests_under_way_are_bounded)
     ck_assert_mem_eq(in, out, sizeof in);
     themis_close(file);
 }
-END_TEST
 
 /* The same with long lists: the bytes of their messages are bounded, too. */
-START_TEST(bytes_under_way_are_bounded)
+TEST(bytes_under_way_are_bounded)
 {
     enum { REQUESTS = 40, RUNS = 16000 };
     static themis_request_t *requests[REQUESTS];
@@ -159,10 +154,9 @@ START_TEST(bytes_under_way_are_bounded)
     ck_assert_uint_eq(peer->queue.under_way_bytes, 0);
     themis_close(file);
 }
-END_TEST
 
 /* The bytes are on the first server alone; the names are where their hash says. */
-START_TEST(sync_reaches_the_homes_of_the_names)
+TEST(sync_reaches_the_homes_of_the_names)
 {
     themis_layout_t layout = {TEST_STRIPE, 1, 0};
     themis_file_t *files[8];
@@ -185,7 +179,6 @@ START_TEST(sync_reaches_the_homes_of_the_names)
     }
     ck_assert_int_gt(failed, 0);
 }
-END_TEST
 
 static long heartbeats_at(uint32_t server)
 {
@@ -201,7 +194,7 @@ static long heartbeats_at(uint32_t server)
 
 /* The interval of heartbeats is 200 ms. While requests are sent there are none; on a loaded machine the client may
  * pause for so long that there are, so it is tried again. */
-START_TEST(heartbeats_come_only_where_nothing_else_does)
+TEST(heartbeats_come_only_where_nothing_else_does)
 {
     enum { INTERVALS = 4 };
     const uint64_t interval = 200 * THEMIS_NS_PER_MS;
@@ -223,9 +216,8 @@ START_TEST(heartbeats_come_only_where_nothing_else_does)
     ck_assert_int_ge(heartbeats_at(1) - before, 2);
     themis_close(file);
 }
-END_TEST
 
-START_TEST(a_list_in_another_order_is_refused)
+TEST(a_list_in_another_order_is_refused)
 {
     char other[256];
     const char *comma = strchr(test_server_list, ',');
@@ -234,10 +226,9 @@ START_TEST(a_list_in_another_order_is_refused)
     ck_assert_int_eq(test_connect(other, THEMIS_NS_PER_S, &session), THEMIS_CONFIG);
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "number"));
 }
-END_TEST
 
 /* All servers but the last hang. Their delay is counted once, from the start of the session. */
-START_TEST(servers_that_hang_are_passed_over)
+TEST(servers_that_hang_are_passed_over)
 {
     const uint64_t timeout = 3 * THEMIS_NS_PER_S;
     themis_status_t status = THEMIS_OK;
@@ -263,9 +254,8 @@ START_TEST(servers_that_hang_are_passed_over)
     ck_ok(write_all(file));
     ck_ok(themis_close(file));
 }
-END_TEST
 
-START_TEST(nobody_answers)
+TEST(nobody_answers)
 {
     uint64_t start = themis_util_clock_now();
 
@@ -276,7 +266,6 @@ START_TEST(nobody_answers)
     ck_assert_int_eq(test_connect("host:99999", THEMIS_NS_PER_S, &session), THEMIS_CONFIG);
     ck_assert_int_eq(test_connect(",", THEMIS_NS_PER_S, &session), THEMIS_CONFIG);
 }
-END_TEST
 
 int main(void)
 {

@@ -125,7 +125,7 @@ static int wake_holder(void)
     return hear(from_holder[0]);
 }
 
-START_TEST(a_holder_that_was_stopped_writes_nothing)
+TEST(a_holder_that_was_stopped_writes_nothing)
 {
     themis_file_t *file = open_file();
 
@@ -141,10 +141,9 @@ START_TEST(a_holder_that_was_stopped_writes_nothing)
     }
     themis_close(file);
 }
-END_TEST
 
 /* What was read under the lock is what is there until the lock is released. */
-START_TEST(a_reader_is_not_overtaken)
+TEST(a_reader_is_not_overtaken)
 {
     themis_file_t *file = open_file();
 
@@ -156,10 +155,9 @@ START_TEST(a_reader_is_not_overtaken)
     ck_ok(themis_unlock(file, 0, BYTES));
     themis_close(file);
 }
-END_TEST
 
 /* Locks of the same file that others hold are as good as before. */
-START_TEST(others_keep_their_locks)
+TEST(others_keep_their_locks)
 {
     themis_file_t *file = open_file(), *other = open_file();
 
@@ -179,10 +177,9 @@ START_TEST(others_keep_their_locks)
     themis_close(other);
     themis_close(file);
 }
-END_TEST
 
 /* A copy into the server's memory cannot be refused, so there is none under a lock. */
-START_TEST(locked_bytes_go_by_messages)
+TEST(locked_bytes_go_by_messages)
 {
     themis_file_t *file = open_file();
     themis_moved_t before, after;
@@ -203,7 +200,6 @@ START_TEST(locked_bytes_go_by_messages)
     ck_assert_uint_eq(after.direct, before.direct + BYTES);
     themis_close(file);
 }
-END_TEST
 
 int main(void)
 {

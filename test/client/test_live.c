@@ -145,7 +145,7 @@ static size_t expected_done(const access_t *access, const model_t *model)
     return done;
 }
 
-START_TEST(lists_read_what_lists_wrote)
+TEST(lists_read_what_lists_wrote)
 {
     uint32_t count = (uint32_t)_i + 1;
     static model_t model;
@@ -179,9 +179,8 @@ START_TEST(lists_read_what_lists_wrote)
     ck_assert_uint_eq(stat.size, model.size);
     close_and_remove(file);
 }
-END_TEST
 
-START_TEST(holes_read_as_zeros_up_to_the_end)
+TEST(holes_read_as_zeros_up_to_the_end)
 {
     themis_file_t *file = open_file("/holes", 3);
     unsigned char bytes[5 * TEST_STRIPE], one = 7;
@@ -201,9 +200,8 @@ START_TEST(holes_read_as_zeros_up_to_the_end)
     ck_assert_uint_eq(done, 0);
     close_and_remove(file);
 }
-END_TEST
 
-START_TEST(large_offsets_and_long_lists)
+TEST(large_offsets_and_long_lists)
 {
     enum { PIECES = 40000 };
     themis_file_t *file = open_file("/large", 2);
@@ -233,9 +231,8 @@ START_TEST(large_offsets_and_long_lists)
     free(back);
     close_and_remove(file);
 }
-END_TEST
 
-START_TEST(many_requests_at_once)
+TEST(many_requests_at_once)
 {
     enum { REQUESTS = 64, BYTES = 3 * TEST_STRIPE };
     themis_file_t *file = open_file("/async", 3);
@@ -271,7 +268,6 @@ START_TEST(many_requests_at_once)
     free(back);
     close_and_remove(file);
 }
-END_TEST
 
 static void *write_part(void *arg)
 {
@@ -292,7 +288,7 @@ static void *write_part(void *arg)
     return NULL;
 }
 
-START_TEST(threads_share_a_file)
+TEST(threads_share_a_file)
 {
     themis_file_t *file = open_file("/threads", 3);
     pthread_t threads[4];
@@ -306,9 +302,8 @@ START_TEST(threads_share_a_file)
     }
     close_and_remove(file);
 }
-END_TEST
 
-START_TEST(wrong_lists_are_refused)
+TEST(wrong_lists_are_refused)
 {
     themis_file_t *file = open_file("/wrong", 2), *reader;
     char byte = 0;
@@ -328,9 +323,8 @@ START_TEST(wrong_lists_are_refused)
     ck_ok(themis_close(reader));
     close_and_remove(file);
 }
-END_TEST
 
-START_TEST(handles_travel_as_bytes)
+TEST(handles_travel_as_bytes)
 {
     themis_file_t *file = open_file("/packed", 2), *copy;
     unsigned char bytes[THEMIS_HANDLE_BYTES], back = 0;
@@ -349,11 +343,10 @@ START_TEST(handles_travel_as_bytes)
     ck_assert_int_eq(themis_file_unpack(session, bytes, length, &copy), THEMIS_INVALID);
     close_and_remove(file);
 }
-END_TEST
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-START_TEST(names_come_and_go)
+TEST(names_come_and_go)
 {
     themis_file_t *file;
     themis_stat_t stat;
@@ -383,7 +376,6 @@ START_TEST(names_come_and_go)
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "/names"));
     ck_assert_int_eq(themis_stat(session, "names", &stat), THEMIS_BAD_NAME);
 }
-END_TEST
 
 typedef struct seen {
     int count, sorted;
@@ -400,7 +392,7 @@ static int see_entry(void *arg, const char *name, themis_type_t type)
     return 0;
 }
 
-START_TEST(directories_are_listed_in_order)
+TEST(directories_are_listed_in_order)
 {
     enum { NAMES = 1500 }; /* more than one message holds */
     seen_t seen = {0, 1, ""};
@@ -422,7 +414,6 @@ START_TEST(directories_are_listed_in_order)
     }
     ck_ok(themis_rmdir(session, "/many"));
 }
-END_TEST
 
 static void put_text(const char *path, const char *text)
 {
@@ -446,7 +437,7 @@ static void expect_text(const char *path, const char *text)
     ck_ok(themis_close(file));
 }
 
-START_TEST(renaming)
+TEST(renaming)
 {
     themis_stat_t stat;
 
@@ -471,7 +462,6 @@ START_TEST(renaming)
     ck_ok(themis_rmdir(session, "/to/sub"));
     ck_ok(themis_rmdir(session, "/to"));
 }
-END_TEST
 
 /* --- rights ------------------------------------------------------------------------------------------------------- */
 
@@ -532,7 +522,7 @@ static void remove_rights(void)
     ck_ok(themis_rmdir(session, "/rights"));
 }
 
-START_TEST(refusals_change_nothing)
+TEST(refusals_change_nothing)
 {
     themis_stat_t stat;
 
@@ -554,10 +544,9 @@ START_TEST(refusals_change_nothing)
     expect_counts("/rights/open", FILES, 0);
     remove_rights();
 }
-END_TEST
 
 /* What is not removed keeps its entry, and what is not there gets none. */
-START_TEST(entries_follow_names)
+TEST(entries_follow_names)
 {
     ck_ok(themis_mkdir(session, "/entries", 0755));
     for (int i = 0; i < FILES; i++) {
@@ -575,11 +564,10 @@ START_TEST(entries_follow_names)
     expect_counts("/entries", 0, 0);
     ck_ok(themis_rmdir(session, "/entries"));
 }
-END_TEST
 
 /* --- locks, counters, administration ------------------------------------------------------------------------------ */
 
-START_TEST(locks_exclude_other_handles)
+TEST(locks_exclude_other_handles)
 {
     themis_file_t *one = open_file("/locked", 2), *two;
 
@@ -594,9 +582,8 @@ START_TEST(locks_exclude_other_handles)
     ck_ok(themis_lock(one, 0, UINT64_MAX, THEMIS_LOCK_EXCLUSIVE | THEMIS_LOCK_TRY));
     close_and_remove(one);
 }
-END_TEST
 
-START_TEST(counters_count)
+TEST(counters_count)
 {
     themis_file_t *file = open_file("/counted", 2);
     int64_t value = -1;
@@ -612,10 +599,9 @@ START_TEST(counters_count)
     ck_assert_int_eq(value, 100);
     close_and_remove(file);
 }
-END_TEST
 
 /* The same servers under another name have the same identity, different ones another. */
-START_TEST(servers_have_one_identity)
+TEST(servers_have_one_identity)
 {
     char *words[TEST_SERVERS + 1];
     char list[sizeof test_server_list];
@@ -634,9 +620,8 @@ START_TEST(servers_have_one_identity)
         free(words[i]);
     themis_disconnect(other);
 }
-END_TEST
 
-START_TEST(sessions_report_what_is_in_force)
+TEST(sessions_report_what_is_in_force)
 {
     themis_session_info_t info;
     char *text;
@@ -656,10 +641,9 @@ START_TEST(sessions_report_what_is_in_force)
     ck_ok(themis_policy_set(session, 0, "job-fair", &text));
     free(text);
 }
-END_TEST
 
 /* A job has more nodes than its first session was given. */
-START_TEST(a_session_makes_its_job_larger)
+TEST(a_session_makes_its_job_larger)
 {
     themis_options_t options;
     themis_t *grows;
@@ -677,7 +661,6 @@ START_TEST(a_session_makes_its_job_larger)
     free(text);
     themis_disconnect(grows);
 }
-END_TEST
 
 /* What reads and writes do, by messages as well. */
 static void connect_without_direct(void)

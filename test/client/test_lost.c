@@ -52,7 +52,7 @@ static const uint64_t in_time = 3 * THEMIS_NS_PER_S; /* a second, and what a loa
 
 static const int modes[] = {1, -1}; /* of direct access */
 
-START_TEST(lost_data_are_reported)
+TEST(lost_data_are_reported)
 {
     unsigned char bytes[TEST_STRIPE];
     themis_stat_t stat;
@@ -73,10 +73,9 @@ START_TEST(lost_data_are_reported)
     ck_lost(themis_truncate(file, 0));
     ck_lost(themis_close(file));
 }
-END_TEST
 
 /* The handle does not write to what another handle of the same file has made of it. */
-START_TEST(new_handles_do_not_help_old_ones)
+TEST(new_handles_do_not_help_old_ones)
 {
     unsigned char old_bytes[TEST_STRIPE], bytes[TEST_STRIPE], found[TEST_STRIPE];
     size_t done;
@@ -103,10 +102,9 @@ START_TEST(new_handles_do_not_help_old_ones)
     ck_ok(themis_close(fresh));
     ck_lost(themis_close(file));
 }
-END_TEST
 
 /* Nothing but the close notices it; and one that has changed nothing there has lost nothing. */
-START_TEST(a_close_reports_lost_data)
+TEST(a_close_reports_lost_data)
 {
     themis_file_t *written = open_file("/written"), *synced = open_file("/synced"),
                   *untouched = open_file("/untouched");
@@ -120,10 +118,9 @@ START_TEST(a_close_reports_lost_data)
     ck_lost(themis_close(written));
     ck_lost(themis_close(synced)); /* it is known by now */
 }
-END_TEST
 
 /* The handle was made on another rank, and this session meets the server only after it has lost its data. */
-START_TEST(a_packed_handle_knows_the_stores)
+TEST(a_packed_handle_knows_the_stores)
 {
     static char bytes[THEMIS_HANDLE_BYTES];
     themis_file_t *file = open_file("/packed"), *copy;
@@ -141,10 +138,9 @@ START_TEST(a_packed_handle_knows_the_stores)
     themis_disconnect(other);
     ck_lost(themis_close(file));
 }
-END_TEST
 
 /* A request that waits for the server ends when that is back, without its data. */
-START_TEST(requests_do_not_wait_for_lost_data)
+TEST(requests_do_not_wait_for_lost_data)
 {
     static unsigned char bytes[TEST_STRIPE];
     themis_run_t run = {TEST_STRIPE, sizeof bytes, sizeof bytes, 1};
@@ -163,10 +159,9 @@ START_TEST(requests_do_not_wait_for_lost_data)
         ck_lost(themis_request_wait(requests[i], NULL));
     ck_lost(themis_close(file));
 }
-END_TEST
 
 /* The bytes are on the first server alone, the names where their hash says. */
-START_TEST(lost_names_are_reported)
+TEST(lost_names_are_reported)
 {
     enum { FILES = 12 };
     themis_layout_t layout = {TEST_STRIPE, 1, 0};
@@ -192,7 +187,6 @@ START_TEST(lost_names_are_reported)
     }
     ck_assert(lost > 0 && lost < FILES);
 }
-END_TEST
 
 /* --- objects that are lost ---------------------------------------------------------------------------------------- */
 
@@ -211,7 +205,7 @@ static void lose_objects(void)
     test_server_start(1);
 }
 
-START_TEST(lost_objects_are_reported)
+TEST(lost_objects_are_reported)
 {
     unsigned char bytes[TEST_STRIPE];
     themis_file_t *file = open_file("/objects"), *removed = open_file("/removed"), *other = open_file("/other");
@@ -241,10 +235,9 @@ START_TEST(lost_objects_are_reported)
     themis_close(removed);
     ck_ok(themis_close(other));
 }
-END_TEST
 
 /* A handle that has not written to the file learns of the others' objects. */
-START_TEST(objects_of_other_handles_are_missed)
+TEST(objects_of_other_handles_are_missed)
 {
     themis_file_t *file = open_file("/told"), *other = open_file("/told");
     uint32_t known[THEMIS_KNOWN_WORDS(TEST_SERVERS)];
@@ -259,7 +252,6 @@ START_TEST(objects_of_other_handles_are_missed)
     themis_close(file);
     themis_close(other);
 }
-END_TEST
 
 int main(void)
 {

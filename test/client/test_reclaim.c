@@ -132,7 +132,7 @@ static int workers_ended(pid_t *workers)
     return ended == PROCESSES;
 }
 
-START_TEST(nobody_notices_that_servers_are_killed)
+TEST(nobody_notices_that_servers_are_killed)
 {
     pid_t workers[PROCESSES];
     unsigned seed = (unsigned)getpid();
@@ -155,7 +155,6 @@ START_TEST(nobody_notices_that_servers_are_killed)
     ck_ok(themis_close(file));
     themis_disconnect(session);
 }
-END_TEST
 
 static void restart(void)
 {
@@ -175,7 +174,7 @@ static themis_file_t *other_file(themis_t **other, const char *path)
 }
 
 /* Who has locks keeps them, also where only a part is left; others get them when they are released. */
-START_TEST(locks_are_reclaimed)
+TEST(locks_are_reclaimed)
 {
     themis_t *other;
 
@@ -203,10 +202,9 @@ START_TEST(locks_are_reclaimed)
     themis_disconnect(other);
     themis_disconnect(session);
 }
-END_TEST
 
 /* Those that were replaced are reclaimed as they are now. */
-START_TEST(replaced_locks_are_reclaimed)
+TEST(replaced_locks_are_reclaimed)
 {
     const int now = THEMIS_LOCK_TRY, replaced = THEMIS_LOCK_TRY | THEMIS_LOCK_REPLACE;
     themis_t *other;
@@ -232,10 +230,9 @@ START_TEST(replaced_locks_are_reclaimed)
     themis_disconnect(other);
     themis_disconnect(session);
 }
-END_TEST
 
 /* The grace period is a lease; then locks of those who did not come back are lost, and stay so. */
-START_TEST(locks_that_are_not_reclaimed_are_lost)
+TEST(locks_that_are_not_reclaimed_are_lost)
 {
     themis_t *other;
     size_t done;
@@ -262,10 +259,9 @@ START_TEST(locks_that_are_not_reclaimed_are_lost)
     themis_disconnect(other);
     themis_disconnect(session);
 }
-END_TEST
 
 /* A server whose clients held no locks lately does not wait for them. */
-START_TEST(without_holders_there_is_no_grace_period)
+TEST(without_holders_there_is_no_grace_period)
 {
     themis_t *other;
 
@@ -284,7 +280,6 @@ START_TEST(without_holders_there_is_no_grace_period)
     themis_disconnect(other);
     themis_disconnect(session);
 }
-END_TEST
 
 int main(void)
 {

@@ -35,7 +35,7 @@ static void expect(const char *job, uint32_t given, uint32_t nodes)
     themis_client_settings_free(&settings);
 }
 
-START_TEST(batch_systems_name_job_and_nodes)
+TEST(batch_systems_name_job_and_nodes)
 {
     setenv("FLUX_JOB_ID", "f1", 1);
     setenv("FLUX_JOB_NNODES", "3", 1);
@@ -47,9 +47,8 @@ START_TEST(batch_systems_name_job_and_nodes)
     setenv("SLURM_JOB_NUM_NODES", "16", 1);
     expect("slurm:77", 0, 16);
 }
-END_TEST
 
-START_TEST(direct_access_is_on_or_off)
+TEST(direct_access_is_on_or_off)
 {
     themis_options_t options;
     themis_client_settings_t settings;
@@ -70,7 +69,6 @@ START_TEST(direct_access_is_on_or_off)
     ck_assert_ptr_nonnull(strstr(themis_last_error(), "THEMIS_DIRECT=maybe"));
     unsetenv("THEMIS_DIRECT");
 }
-END_TEST
 
 static void expect_application(const char *application, const char *project)
 {
@@ -83,7 +81,7 @@ static void expect_application(const char *application, const char *project)
     themis_client_settings_free(&settings);
 }
 
-START_TEST(the_application_has_a_name)
+TEST(the_application_has_a_name)
 {
     char name[400];
 
@@ -107,9 +105,8 @@ START_TEST(the_application_has_a_name)
     name[254] = '\0';
     expect_application(name, "chem");
 }
-END_TEST
 
-START_TEST(the_larger_number_of_nodes_counts)
+TEST(the_larger_number_of_nodes_counts)
 {
     expect(NULL, 0, 1);
     expect(NULL, 4, 4);
@@ -118,9 +115,8 @@ START_TEST(the_larger_number_of_nodes_counts)
     expect("slurm:77", 1, 16);
     expect("slurm:77", 32, 32);
 }
-END_TEST
 
-START_TEST(own_names_come_before_the_batch_system)
+TEST(own_names_come_before_the_batch_system)
 {
     setenv("THEMIS_NODES", "7", 1);
     expect(NULL, 0, 7); /* without a job's name, too */
@@ -134,10 +130,9 @@ START_TEST(own_names_come_before_the_batch_system)
     setenv("THEMIS_NODES", "many", 1);
     expect("mine", 0, 16);
 }
-END_TEST
 
 /* The ranks of a host are children of one proxy; without Hydra the session is what they share. */
-START_TEST(hydra_names_the_proxy)
+TEST(hydra_names_the_proxy)
 {
     char tail[32];
     themis_options_t options;
@@ -155,9 +150,8 @@ START_TEST(hydra_names_the_proxy)
         themis_client_settings_free(&settings);
     }
 }
-END_TEST
 
-START_TEST(configured_servers_are_found_without_a_session)
+TEST(configured_servers_are_found_without_a_session)
 {
     themis_options_t options = {.servers = "a:1, b:2"};
     char *list = NULL;
@@ -174,10 +168,9 @@ START_TEST(configured_servers_are_found_without_a_session)
     ck_assert_ptr_null(list);
     unsetenv("THEMIS_CONFIG");
 }
-END_TEST
 
 /* How servers of other hosts are met: environment before file, also where the file does not name the servers. */
-START_TEST(auth_comes_from_environment_and_file)
+TEST(auth_comes_from_environment_and_file)
 {
     static const struct {
         const char *file, *variable, *value;
@@ -215,9 +208,8 @@ START_TEST(auth_comes_from_environment_and_file)
     unsetenv("THEMIS_CONFIG");
     unlink(path);
 }
-END_TEST
 
-START_TEST(paths_are_normalised_with_a_text_for_errors)
+TEST(paths_are_normalised_with_a_text_for_errors)
 {
     char normal[THEMIS_PATH_BYTES] = "";
 
@@ -227,7 +219,6 @@ START_TEST(paths_are_normalised_with_a_text_for_errors)
     ck_assert_str_eq(themis_last_error(), "a: not an absolute path");
     ck_assert_str_eq(normal, "/a/c");
 }
-END_TEST
 
 int main(void)
 {

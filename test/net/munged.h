@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A munged of a test's own, with its own key and socket. */
-#ifndef TEST_NET_MUNGED_H
-#define TEST_NET_MUNGED_H
+#pragma once
 #include <sys/types.h>
 
 typedef struct test_munged {
@@ -12,4 +11,3 @@ typedef struct test_munged {
 /* Starts it; NULL, or why there cannot be one here. */
 const char *test_munged_start(test_munged_t *munged);
 void test_munged_end(test_munged_t *munged);
-#endif

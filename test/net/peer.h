@@ -3,8 +3,7 @@
  * For the tests of net/: a server process that echoes messages, pulls from and pushes to what the client exposes, as a
  * client asks it to; and clients in the process of the test.
  */
-#ifndef TEST_NET_PEER_H
-#define TEST_NET_PEER_H
+#pragma once
 #include <check.h>
 #include "net/net.h"
 
@@ -80,4 +79,3 @@ void test_client_move(test_client_t *client, int push, uint64_t total, size_t co
 /* Each test is a case of its own, run with _i 0 and 1, so that CK_RUN_CASE can name it. */
 #define TEST_CASE(suite, name) test_add_case(suite, name, #name)
 void test_add_case(Suite *suite, const TTest *test, const char *name);
-#endif

@@ -19,7 +19,7 @@
 
 #define SECOND THEMIS_NS_PER_S
 
-START_TEST(echoes)
+TEST(echoes)
 {
     static const size_t sizes[] = {0, 1, 8, 64, 1000, 4096, 8192, 65536, 100000, 1 << 20, 2 << 20};
     test_client_t *client = test_client_new(_i);
@@ -38,7 +38,6 @@ START_TEST(echoes)
     free(bytes);
     test_client_free(client);
 }
-END_TEST
 
 static void check_order(test_client_t *client, const void *bytes, size_t length)
 {
@@ -49,7 +48,7 @@ static void check_order(test_client_t *client, const void *bytes, size_t length)
 }
 
 /* Small and large messages mixed come back in the order in which they were sent. */
-START_TEST(order)
+TEST(order)
 {
     test_client_t *client = test_client_new(_i);
     unsigned char *bytes = calloc(1, 1 << 20);
@@ -69,7 +68,6 @@ START_TEST(order)
     free(bytes);
     test_client_free(client);
 }
-END_TEST
 
 /* --- file descriptors ----------------------------------------------------------------------------------------------
  */
@@ -105,7 +103,7 @@ static void check_file(test_client_t *client, const void *bytes, size_t length)
 }
 
 /* With other messages between them, and so many at a time that some are refused. */
-START_TEST(descriptors)
+TEST(descriptors)
 {
     test_client_t *client = test_client_new(_i);
     unsigned before = count_descriptors(), files = 0;
@@ -128,11 +126,10 @@ START_TEST(descriptors)
     ck_assert_uint_le(count_descriptors(), before); /* the endpoint of the handshake may have closed since */
     test_client_free(client);
 }
-END_TEST
 
 /* --- bulk -------------------------------------------------------------------------------------------------------- */
 
-START_TEST(bulk)
+TEST(bulk)
 {
     static const uint64_t sizes[] = {0, 1, 4096, 10000, 1 << 20, (5 << 20) + 13, 32 << 20};
     test_client_t *client = test_client_new(_i);
@@ -147,9 +144,8 @@ START_TEST(bulk)
         }
     test_client_free(client);
 }
-END_TEST
 
-START_TEST(bulk_in_many_pieces)
+TEST(bulk_in_many_pieces)
 {
     test_client_t *client = test_client_new(_i);
 
@@ -160,10 +156,9 @@ START_TEST(bulk_in_many_pieces)
     }
     test_client_free(client);
 }
-END_TEST
 
 /* 1 GiB, moved by 4 MiB as the server's scheduler would. */
-START_TEST(bulk_in_slices)
+TEST(bulk_in_slices)
 {
     test_client_t *client = test_client_new(_i);
     uint64_t total = UINT64_C(1) << 30, slice = 4 << 20;
@@ -190,9 +185,8 @@ START_TEST(bulk_in_slices)
     free(expected);
     test_client_free(client);
 }
-END_TEST
 
-START_TEST(bulk_refusals)
+TEST(bulk_refusals)
 {
     test_client_t *client = test_client_new(_i);
     unsigned char memory[100] = {0};
@@ -230,11 +224,10 @@ START_TEST(bulk_refusals)
     }
     test_client_free(client);
 }
-END_TEST
 
 /* --- failures ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(server_killed)
+TEST(server_killed)
 {
     test_client_t *client = test_client_new(_i);
     uint64_t start = themis_util_clock_now();
@@ -247,10 +240,9 @@ START_TEST(server_killed)
     ck_assert_int_eq(themis_net_send(client->conn, "x", 1), THEMIS_DISCONNECTED);
     test_client_free(client);
 }
-END_TEST
 
 /* The server dies while it pulls from us: memory is given back, the loss is reported. */
-START_TEST(server_killed_while_moving)
+TEST(server_killed_while_moving)
 {
     test_client_t *client = test_client_new(_i);
     uint64_t total = 256 << 20, start = themis_util_clock_now();
@@ -273,7 +265,6 @@ START_TEST(server_killed_while_moving)
     free(memory);
     test_client_free(client);
 }
-END_TEST
 
 enum { CLIENT_BYTES = 64 << 20 };
 
@@ -299,7 +290,7 @@ static void moving_client(const themis_net_options_t *options, unsigned number, 
 }
 
 /* Clients die while a server pulls from and pushes to them; the server goes on serving others. */
-START_TEST(clients_killed_while_moving)
+TEST(clients_killed_while_moving)
 {
     test_client_t *client = test_client_new(_i);
     themis_net_options_t options = test_options(_i);
@@ -314,10 +305,9 @@ START_TEST(clients_killed_while_moving)
     }
     test_client_free(client);
 }
-END_TEST
 
 /* A client that is stopped in the middle does not hold up others. */
-START_TEST(stopped_client)
+TEST(stopped_client)
 {
     test_client_t *client = test_client_new(_i);
     themis_net_options_t options = test_options(_i);
@@ -331,9 +321,8 @@ START_TEST(stopped_client)
     }
     test_client_free(client);
 }
-END_TEST
 
-START_TEST(reconnect)
+TEST(reconnect)
 {
     test_client_t *client = test_client_new(_i);
     themis_net_options_t options = test_options(_i);
@@ -356,10 +345,9 @@ START_TEST(reconnect)
     }
     test_client_free(client);
 }
-END_TEST
 
 /* What listens is not Themis: it sends nothing, or something else, or closes. */
-START_TEST(not_a_server)
+TEST(not_a_server)
 {
     static const char noise[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
     themis_net_handlers_t handlers = {.message = NULL};
@@ -391,9 +379,8 @@ START_TEST(not_a_server)
     close(listener);
     themis_net_destroy(net);
 }
-END_TEST
 
-START_TEST(server_closes)
+TEST(server_closes)
 {
     test_client_t *client = test_client_new(_i);
     test_request_t request = {.ask = ASK_CLOSE};
@@ -404,11 +391,10 @@ START_TEST(server_closes)
     ck_assert_uint_eq(client->closed, 1);
     test_client_free(client);
 }
-END_TEST
 
 /* --- sleeping ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(idle_costs_nothing)
+TEST(idle_costs_nothing)
 {
     test_client_t *client = test_client_new(_i);
     struct timespec before, after;
@@ -426,11 +412,10 @@ START_TEST(idle_costs_nothing)
     ck_assert_uint_lt(peer, SECOND / 4); /* start-up included */
     test_client_free(client);
 }
-END_TEST
 
 /* Nobody polls before sleeping, so each message has to wake its receiver; a lost wakeup would be noticed after 10
  * seconds only. There are more of them than may wait in a socket. */
-START_TEST(each_message_wakes)
+TEST(each_message_wakes)
 {
     themis_net_options_t options = test_options(_i);
     options.spin = 0;
@@ -459,7 +444,6 @@ START_TEST(each_message_wakes)
     }
     test_client_free(client);
 }
-END_TEST
 
 static void *wake_later(void *arg)
 {
@@ -468,7 +452,7 @@ static void *wake_later(void *arg)
     return NULL;
 }
 
-START_TEST(wake_ends_a_sleep)
+TEST(wake_ends_a_sleep)
 {
     test_client_t *client = test_client_new(_i);
     pthread_t thread;
@@ -487,7 +471,6 @@ START_TEST(wake_ends_a_sleep)
     ck_assert_uint_ge(themis_util_clock_now() - start, SECOND / 5);
     test_client_free(client);
 }
-END_TEST
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
@@ -554,7 +537,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-START_TEST(threads)
+TEST(threads)
 {
     shared_t *shared = calloc(1, sizeof *shared);
     pthread_t ids[THREADS];
@@ -575,7 +558,6 @@ START_TEST(threads)
     test_client_free(shared->client);
     free(shared);
 }
-END_TEST
 
 static int logged;
 
@@ -598,7 +580,7 @@ static int log_many(ucs_log_level_t level)
 }
 
 /* Handlers are called from the last one on. */
-START_TEST(messages_of_ucx_are_limited)
+TEST(messages_of_ucx_are_limited)
 {
     ucs_log_push_handler(count_message);
     themis_net_log_limit();
@@ -608,7 +590,6 @@ START_TEST(messages_of_ucx_are_limited)
     ck_assert_int_eq(log_many(UCS_LOG_LEVEL_FATAL), 100);
     ck_assert_int_eq(log_many(UCS_LOG_LEVEL_DEBUG), 100);
 }
-END_TEST
 
 int main(int count, char **words)
 {

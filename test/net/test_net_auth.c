@@ -128,7 +128,7 @@ static void run(sides_t *sides, int number, long flip)
         themis_net_handshake_check(&sides->client);
 }
 
-START_TEST(both_have_the_same_keys)
+TEST(both_have_the_same_keys)
 {
     static const themis_net_auth_kind_t kinds[] = {THEMIS_NET_AUTH_NONE, THEMIS_NET_AUTH_SECRET,
                                                    THEMIS_NET_AUTH_SERVERS};
@@ -149,10 +149,9 @@ START_TEST(both_have_the_same_keys)
         before = of_client;
     }
 }
-END_TEST
 
 /* Whatever bit of the first three messages somebody changes, nobody is believed; of the last, not by the client. */
-START_TEST(no_bit_can_be_changed)
+TEST(no_bit_can_be_changed)
 {
     static const int lengths[] = {104, 112, 52, 52};
     sides_t sides;
@@ -164,9 +163,8 @@ START_TEST(no_bit_can_be_changed)
             ck_assert_msg(!is_complete(&sides), "message %d, bit %ld", message, bit);
         }
 }
-END_TEST
 
-START_TEST(others_are_refused)
+TEST(others_are_refused)
 {
     sides_t sides;
 
@@ -186,10 +184,9 @@ START_TEST(others_are_refused)
     run(&sides, -1, -1);
     ck_assert(!is_complete(&sides) && sides.server.state == THEMIS_NET_HANDSHAKE_READS);
 }
-END_TEST
 
 /* Somebody in the middle has both sides agree on keys with him, and hands on the proofs. */
-START_TEST(nobody_stands_between)
+TEST(nobody_stands_between)
 {
     sides_t left, right;
 
@@ -220,11 +217,10 @@ START_TEST(nobody_stands_between)
     themis_net_handshake_check(&again);
     ck_assert_int_eq(again.state, THEMIS_NET_HANDSHAKE_FAILED);
 }
-END_TEST
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(records)
+TEST(records)
 {
     static const uint8_t bytes[32] = "a key";
     uint8_t record[2][THEMIS_NET_RECORD_HEAD + 100 + THEMIS_NET_RECORD_TAG];
@@ -252,7 +248,6 @@ START_TEST(records)
     ck_assert_int_eq(themis_net_record_open(&after, record[1], whole, &length), 1);
     ck_assert_int_eq(themis_net_record_open(&start, record[1], whole, &length), -1); /* the first is left out */
 }
-END_TEST
 
 /* --- who is between client and server ----------------------------------------------------------------------------- */
 
@@ -324,7 +319,7 @@ static void middle_start(middle_t *middle, uint16_t port, wrong_t wrong)
 
 /* A connection by which somebody changes, repeats, drops or cuts off bytes ends, and the server has served none of
  * them. Others go on. */
-START_TEST(bytes_that_were_changed_end_the_connection)
+TEST(bytes_that_were_changed_end_the_connection)
 {
     themis_net_options_t options = options_of(THEMIS_NET_AUTH_SECRET, "a secret of the test");
     test_client_t *other = test_client_new_with(&options);
@@ -355,7 +350,6 @@ START_TEST(bytes_that_were_changed_end_the_connection)
     test_client_move(other, 0, 100000, 3, 0, 100000, 1);
     test_client_free(other);
 }
-END_TEST
 
 /* --- strangers ---------------------------------------------------------------------------------------------------- */
 
@@ -380,7 +374,7 @@ static void strangers_end(test_client_t *client, const themis_net_options_t *opt
 }
 
 /* What ended servers whose first reader was UCX: a length that is wrong, and garbage, twice. */
-START_TEST(strangers_with_garbage)
+TEST(strangers_with_garbage)
 {
     themis_net_options_t options;
     test_client_t *client;
@@ -400,10 +394,9 @@ START_TEST(strangers_with_garbage)
         close(connect_to(client->peer.port));
     strangers_end(client, &options);
 }
-END_TEST
 
 /* One byte at a time: 5 s are all that a stranger has. */
-START_TEST(strangers_that_are_slow)
+TEST(strangers_that_are_slow)
 {
     themis_net_options_t options;
     test_client_t *client;
@@ -423,9 +416,8 @@ START_TEST(strangers_that_are_slow)
     close(fd);
     strangers_end(client, &options);
 }
-END_TEST
 
-START_TEST(strangers_that_are_many)
+TEST(strangers_that_are_many)
 {
     enum { SILENT = 900 };
     themis_net_options_t options;
@@ -443,11 +435,10 @@ START_TEST(strangers_that_are_many)
     }
     ck_assert_int_le(open, 300); /* of one host */
 }
-END_TEST
 
 /* Hellos and credentials with some bytes changed, cut or doubled, one connection for each. THEMIS_TEST_STREAMS says how
  * many. */
-START_TEST(strangers_that_mutate_streams)
+TEST(strangers_that_mutate_streams)
 {
     const char *count = getenv("THEMIS_TEST_STREAMS");
     long streams = count ? atol(count) : 10000;
@@ -475,7 +466,6 @@ START_TEST(strangers_that_mutate_streams)
     }
     strangers_end(client, &options);
 }
-END_TEST
 
 /* --- who is whom -------------------------------------------------------------------------------------------------- */
 
@@ -489,7 +479,7 @@ static themis_status_t connect_as(test_client_t **client, uint16_t port, const t
 }
 
 /* Who knows the secret is the server's user, whoever it is; who does not is nobody. */
-START_TEST(a_secret_stands_for_its_user)
+TEST(a_secret_stands_for_its_user)
 {
     themis_net_options_t options = options_of(THEMIS_NET_AUTH_SECRET, "a secret of the test"),
                          other = options_of(THEMIS_NET_AUTH_SECRET, "another secret, as long"),
@@ -508,7 +498,6 @@ START_TEST(a_secret_stands_for_its_user)
     test_client_free(client);
     test_peer_end(&peer, SIGKILL);
 }
-END_TEST
 
 #if THEMIS_MUNGE
 /* --- munged ------------------------------------------------------------------------------------------------------- */
@@ -538,7 +527,7 @@ static themis_net_options_t munge_options(void)
 }
 
 /* As another user, whatever it claims; and a server of another user is believed only where the client says so. */
-START_TEST(munged_says_who_it_is)
+TEST(munged_says_who_it_is)
 {
     enum { NOBODY = 65534, OTHER = 65533 };
     test_request_t request = {.ask = ASK_WHO};
@@ -570,7 +559,6 @@ START_TEST(munged_says_who_it_is)
     kill(peer.pid, SIGKILL);
     test_peer_end(&peer, SIGKILL);
 }
-END_TEST
 
 static void use_munged(sides_t *sides)
 {
@@ -580,7 +568,7 @@ static void use_munged(sides_t *sides)
 }
 
 /* A credential is for one connection, and for one time. */
-START_TEST(credentials_are_used_once)
+TEST(credentials_are_used_once)
 {
     sides_t sides, other;
 
@@ -617,10 +605,9 @@ START_TEST(credentials_are_used_once)
     ck_assert_int_eq(other.server.status, THEMIS_ACCESS);
     ck_assert_ptr_nonnull(strstr(other.server.why, "another connection"));
 }
-END_TEST
 
 /* What is too old, and what munged does not know, is refused. */
-START_TEST(credentials_that_are_not_sound)
+TEST(credentials_that_are_not_sound)
 {
     static const char statement[] = "what it is about";
     char credential[THEMIS_NET_MUNGE_MAX], why[128];
@@ -654,12 +641,11 @@ START_TEST(credentials_that_are_not_sound)
         themis_net_munge_encode("/nowhere", statement, sizeof statement, (uid_t)-1, credential, why, sizeof why),
         THEMIS_ACCESS);
 }
-END_TEST
 
 #endif
 
 /* A refusal is known at once, and nobody polls for it. */
-START_TEST(refused_at_once)
+TEST(refused_at_once)
 {
     themis_net_options_t options = options_of(THEMIS_NET_AUTH_SECRET, "a secret of the test");
     struct rusage before, after;
@@ -673,7 +659,6 @@ START_TEST(refused_at_once)
     ck_assert_int_lt(after.ru_utime.tv_usec - before.ru_utime.tv_usec, 100000);
     test_client_free(client);
 }
-END_TEST
 
 int main(int count, char **words)
 {

@@ -22,7 +22,7 @@
 #define SECOND THEMIS_NS_PER_S
 
 /* A client of another user is served, by messages. Only root can be another one. */
-START_TEST(another_user)
+TEST(another_user)
 {
     if (geteuid() != 0)
         return;
@@ -38,7 +38,6 @@ START_TEST(another_user)
     test_client_free(client);
     test_peer_end(&peer, SIGKILL);
 }
-END_TEST
 
 static themis_status_t ask_who(test_client_t *client)
 {
@@ -48,7 +47,7 @@ static themis_status_t ask_who(test_client_t *client)
 }
 
 /* On the server's host the kernel says who a client is, or the client has no credentials. */
-START_TEST(credentials)
+TEST(credentials)
 {
     test_client_t *client = test_client_new(1), *other = test_client_start("127.0.0.1", client->peer.port, 0);
 
@@ -59,7 +58,6 @@ START_TEST(credentials)
     test_client_free(other);
     test_client_free(client);
 }
-END_TEST
 
 static void await_welcome(test_client_t *client)
 {
@@ -91,7 +89,7 @@ static themis_status_t misdirect(test_client_t *client, const test_client_t *of)
  * another address (1). The attacker has started to connect to the true server, and sends the victim there with what
  * that server sent. The victim is not connected then, and the attacker's connection does not count as the victim's.
  */
-START_TEST(relay)
+TEST(relay)
 {
     test_client_t *client = test_client_new(1), *attacker = test_client_start("127.0.0.1", client->peer.port, 0);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -114,10 +112,9 @@ START_TEST(relay)
     test_client_free(attacker);
     test_client_free(client);
 }
-END_TEST
 
 /* A server that listens at all addresses is meant by those of its host, and by no other. */
-START_TEST(any_address)
+TEST(any_address)
 {
     themis_net_options_t options = test_options(1);
     themis_net_handlers_t handlers = {.message = NULL};
@@ -141,11 +138,10 @@ START_TEST(any_address)
     }
     themis_net_destroy(net);
 }
-END_TEST
 
 /* More processes than may be silent connect to the local socket and say nothing: others connect, and none is kept for
  * ever. */
-START_TEST(silent_processes)
+TEST(silent_processes)
 {
     enum { PROCESSES = THEMIS_NET_MAX_SILENT_OF_USER + 20 };
     test_client_t *client = test_client_new(1);
@@ -168,7 +164,6 @@ START_TEST(silent_processes)
     test_client_free(other);
     test_client_free(client);
 }
-END_TEST
 
 /* A process of another user connects all the time and says nothing. */
 static void flood_main(uint64_t cookie)
@@ -191,7 +186,7 @@ static void flood_main(uint64_t cookie)
 }
 
 /* Only root can be two users. */
-START_TEST(a_flood_keeps_no_other_user_out)
+TEST(a_flood_keeps_no_other_user_out)
 {
     if (geteuid() != 0)
         return;
@@ -213,7 +208,6 @@ START_TEST(a_flood_keeps_no_other_user_out)
     waitpid(flood, NULL, 0);
     test_client_free(client);
 }
-END_TEST
 
 int main(int count, char **words)
 {

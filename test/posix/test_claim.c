@@ -37,7 +37,7 @@ static void teardown(void)
     themis_posix_destroy(filesystem);
 }
 
-START_TEST(paths_follow_names)
+TEST(paths_follow_names)
 {
     char path[THEMIS_PATH_BYTES];
     themis_posix_node_t *root = themis_posix_root(filesystem);
@@ -60,9 +60,8 @@ START_TEST(paths_follow_names)
     themis_posix_tree_detach(&filesystem->tree, b);
     ck_assert_str_eq(path_of(other, path), "none");
 }
-END_TEST
 
-START_TEST(nodes_go_with_their_references)
+TEST(nodes_go_with_their_references)
 {
     themis_posix_node_t *root = themis_posix_root(filesystem);
     themis_posix_node_t *a = node_add(root, "a", THEMIS_TYPE_DIRECTORY), *file = node_add(a, "f", THEMIS_TYPE_FILE);
@@ -73,7 +72,6 @@ START_TEST(nodes_go_with_their_references)
     themis_posix_release(filesystem, file, 2);
     ck_assert_ptr_null(themis_posix_tree_find(&filesystem->tree, root, "a"));
 }
-END_TEST
 
 /* A claim that another thread makes. */
 typedef struct claimer {
@@ -110,7 +108,7 @@ static void claimer_end(claimer_t *claimer)
     themis_posix_unclaim(filesystem, &claimer->claim, 1);
 }
 
-START_TEST(only_the_same_name_waits)
+TEST(only_the_same_name_waits)
 {
     themis_posix_node_t *root = themis_posix_root(filesystem);
     claimer_t removal, lookup, lookup_late, other;
@@ -126,9 +124,8 @@ START_TEST(only_the_same_name_waits)
     claimer_end(&lookup_late);
     claimer_end(&other);
 }
-END_TEST
 
-START_TEST(claims_are_had_in_their_order)
+TEST(claims_are_had_in_their_order)
 {
     themis_posix_node_t *root = themis_posix_root(filesystem);
     claimer_t first, removal, late;
@@ -143,9 +140,8 @@ START_TEST(claims_are_had_in_their_order)
     claimer_end(&removal);
     claimer_end(&late);
 }
-END_TEST
 
-START_TEST(a_renamed_directory_claims_what_is_below)
+TEST(a_renamed_directory_claims_what_is_below)
 {
     themis_posix_node_t *root = themis_posix_root(filesystem);
     themis_posix_node_t *a = node_add(root, "a", THEMIS_TYPE_DIRECTORY), *b = node_add(a, "b", THEMIS_TYPE_DIRECTORY);
@@ -164,9 +160,8 @@ START_TEST(a_renamed_directory_claims_what_is_below)
     themis_posix_unclaim(filesystem, &below.claim, 1);
     claimer_end(&beside);
 }
-END_TEST
 
-START_TEST(an_abandoned_claim_ends)
+TEST(an_abandoned_claim_ends)
 {
     themis_posix_node_t *root = themis_posix_root(filesystem);
     claimer_t removal, lookup, late;
@@ -182,9 +177,8 @@ START_TEST(an_abandoned_claim_ends)
     claimer_end(&removal);
     claimer_end(&late);
 }
-END_TEST
 
-START_TEST(hidden_names_are_not_there)
+TEST(hidden_names_are_not_there)
 {
     themis_posix_node_t *root = themis_posix_root(filesystem), *file = node_add(root, "h", THEMIS_TYPE_FILE);
     themis_posix_claim_t claim;
@@ -198,7 +192,6 @@ START_TEST(hidden_names_are_not_there)
     themis_posix_tree_detach(&filesystem->tree, file);
     ck_assert_int_eq(themis_posix_claim_node(filesystem, NULL, file, THEMIS_POSIX_SHARED, &claim), ESTALE);
 }
-END_TEST
 
 int main(void)
 {

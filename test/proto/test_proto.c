@@ -83,7 +83,7 @@ static void assert_only_whole(size_t length)
 
 static const themis_proto_layout_t layout = {65536, 2, 1};
 
-START_TEST(hello_and_welcome)
+TEST(hello_and_welcome)
 {
     themis_proto_hello_t hello = {.session = 9,
                                   .job = TEXT("slurm.17"),
@@ -146,10 +146,9 @@ START_TEST(hello_and_welcome)
     welcome.index = 2;
     refuse(reply(THEMIS_OP_HELLO), &welcome);
 }
-END_TEST
 
 /* What requests may say of their object, and nothing else. */
-START_TEST(flags)
+TEST(flags)
 {
     themis_proto_object_t object = {.object = 3};
     themis_proto_header_t header = request(THEMIS_OP_SYNC), seen;
@@ -170,9 +169,8 @@ START_TEST(flags)
     header.flags = THEMIS_PROTO_FLAG_EXISTS;
     refuse(header, &object);
 }
-END_TEST
 
-START_TEST(names)
+TEST(names)
 {
     static const char *const bad[] = {"", "a", "//", "/a/", "/a//b", "/.", "/a/..", "/../a", "/a/./b"};
     static const char *const good[] = {"/", "/a", "/a/b", "/.a", "/...", "/a b/\xc3\xa4"};
@@ -200,9 +198,8 @@ START_TEST(names)
     path.path.length = 65536 + 2; /* would look like 2 in 16 bits */
     refuse(request(THEMIS_OP_LOOKUP), &path);
 }
-END_TEST
 
-START_TEST(attributes_and_layouts)
+TEST(attributes_and_layouts)
 {
     themis_proto_attr_t attr = {.id = 3,
                                 .type = THEMIS_PROTO_FILE,
@@ -249,9 +246,8 @@ START_TEST(attributes_and_layouts)
     create.flags = 16;
     refuse(request(THEMIS_OP_CREATE), &create);
 }
-END_TEST
 
-START_TEST(name_operations)
+TEST(name_operations)
 {
     themis_proto_remove_t remove = {.path = TEXT("/x"), .type = THEMIS_PROTO_DIRECTORY};
     themis_proto_setattr_t setattr = {.path = TEXT("/x"), .mask = 15, .mode = 1, .uid = 2, .gid = 3, .modified = 4};
@@ -275,9 +271,8 @@ START_TEST(name_operations)
     entry.name = (themis_proto_text_t)TEXT("..");
     refuse(request(THEMIS_OP_ENTRY_ADD), &entry);
 }
-END_TEST
 
-START_TEST(symbolic_links)
+TEST(symbolic_links)
 {
     const themis_proto_text_t name = TEXT("user.a"), value = {"\0x\0", 3};
     themis_proto_create_t link = {.path = TEXT("/l"),
@@ -296,10 +291,9 @@ START_TEST(symbolic_links)
     link.attr.layout = layout;
     refuse(request(THEMIS_OP_CREATE), &link);
 }
-END_TEST
 
 /* In requests and replies. */
-START_TEST(extended_attributes)
+TEST(extended_attributes)
 {
     const themis_proto_text_t name = TEXT("user.a"), value = {"\0x\0", 3};
     themis_proto_text_t seen_name, seen_value;
@@ -334,19 +328,17 @@ START_TEST(extended_attributes)
     set.name = value;
     refuse(request(THEMIS_OP_SETXATTR), &set);
 }
-END_TEST
 
 /* What a new name inherits. */
-START_TEST(entries_that_were_added)
+TEST(entries_that_were_added)
 {
     themis_proto_added_t added = {.layout = layout, .mode = 02755, .gid = 7};
     size_t length = encode(reply(THEMIS_OP_ENTRY_ADD), &added);
     ck_assert(decode(length).added.mode == 02755 && decode(length).added.gid == 7);
     assert_only_whole(length);
 }
-END_TEST
 
-START_TEST(directories)
+TEST(directories)
 {
     themis_proto_readdir_t readdir = {.path = TEXT("/d"), .after = TEXT("m"), .limit = 10};
     uint8_t room[64];
@@ -379,7 +371,6 @@ START_TEST(directories)
     entries.count = 3;
     refuse(reply(THEMIS_OP_READDIR), &entries);
 }
-END_TEST
 
 static themis_proto_io_t io_with(const themis_proto_run_t *runs, uint32_t count)
 {
@@ -390,7 +381,7 @@ static themis_proto_io_t io_with(const themis_proto_run_t *runs, uint32_t count)
     return io;
 }
 
-START_TEST(runs)
+TEST(runs)
 {
     themis_proto_run_t some[] = {{0, 4096, 0, 1}, {UINT64_C(1) << 41, 64, 128, 1000000}};
     themis_proto_io_t io = io_with(some, 2);
@@ -420,9 +411,8 @@ START_TEST(runs)
     refuse(request(THEMIS_OP_WRITE), &io);
     free(many);
 }
-END_TEST
 
-START_TEST(runs_stay_in_63_bits)
+TEST(runs_stay_in_63_bits)
 {
     static const themis_proto_run_t bad[] = {{0, 0, 0, 1},
                                              {0, 1, 0, 0},
@@ -446,9 +436,8 @@ START_TEST(runs_stay_in_63_bits)
     io = io_with(two, 2);
     refuse(request(THEMIS_OP_READ), &io);
 }
-END_TEST
 
-START_TEST(object_operations)
+TEST(object_operations)
 {
     themis_proto_resize_t resize = {.object = 1, .size = 2};
     themis_proto_range_t range = {.object = 1, .offset = INT64_MAX - 1, .length = 1};
@@ -476,10 +465,9 @@ START_TEST(object_operations)
     ck_assert_uint_eq(decode(length).object.object, UINT64_MAX);
     assert_only_whole(length);
 }
-END_TEST
 
 /* Every body about an object begins with its id and the capability. */
-START_TEST(capabilities)
+TEST(capabilities)
 {
     static const themis_proto_opcode_t opcodes[] = {
         THEMIS_OP_READ, THEMIS_OP_WRITE, THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,    THEMIS_OP_SYNC,
@@ -504,9 +492,8 @@ START_TEST(capabilities)
         refuse(request(opcodes[i]), &body);
     }
 }
-END_TEST
 
-START_TEST(maps)
+TEST(maps)
 {
     themis_proto_map_t map = {.object = 1, .offset = INT64_MAX - 2, .length = 2, .allocate = 1};
     themis_proto_mapped_extent_t extents[] = {{0, 4096, {1, 8192}, {0, 0}}, {4096, 1, {2, INT64_MAX - 1}, {3, 7}}};
@@ -534,9 +521,8 @@ START_TEST(maps)
               extent.location.at == INT64_MAX - 1 && extent.pages.segment == 3 && extent.pages.at == 7);
     assert_only_whole(length);
 }
-END_TEST
 
-START_TEST(unsound_extents)
+TEST(unsound_extents)
 {
     const themis_proto_mapped_extent_t wrong[][2] = {
         {{0, 4096, {1, 0}, {0, 0}}, {4095, 1, {1, 4096}, {0, 0}}},   /* overlap */
@@ -553,9 +539,8 @@ START_TEST(unsound_extents)
     themis_proto_mapped_t none = {.grant = 0, .count = 1, .bytes = (const uint8_t *)wrong[0]};
     refuse(reply(THEMIS_OP_MAP), &none);
 }
-END_TEST
 
-START_TEST(locks_and_counters)
+TEST(locks_and_counters)
 {
     themis_proto_lock_t lock = {.object = 1, .offset = 2, .length = UINT64_MAX, .owner = 3, .exclusive = 1};
     themis_proto_counter_t counter = {.object = 1, .action = THEMIS_PROTO_COUNTER_ADD, .value = -5};
@@ -599,9 +584,8 @@ START_TEST(locks_and_counters)
     counter.action = 3;
     refuse(request(THEMIS_OP_COUNTER), &counter);
 }
-END_TEST
 
-START_TEST(texts_and_tables)
+TEST(texts_and_tables)
 {
     themis_proto_text_body_t text = {TEXT("any\n\tbytes\0")};
     themis_proto_table_row_t rows[] = {{TEXT("a"), 1, 2, 3, 4, 5, 6}, {TEXT("bb"), 7, 8, 9, 10, 11, 12}};
@@ -639,9 +623,8 @@ START_TEST(texts_and_tables)
     rows[1].nodes = 0;
     refuse(request(THEMIS_OP_TABLE), &table);
 }
-END_TEST
 
-START_TEST(empty_bodies_and_failures)
+TEST(empty_bodies_and_failures)
 {
     themis_proto_header_t header = reply(THEMIS_OP_READ);
     themis_proto_text_body_t cause = {TEXT("disk on fire")};
@@ -661,9 +644,8 @@ START_TEST(empty_bodies_and_failures)
     header.status = THEMIS_IN_PROGRESS;
     refuse(header, &cause);
 }
-END_TEST
 
-START_TEST(other_versions_and_opcodes)
+TEST(other_versions_and_opcodes)
 {
     themis_proto_header_t header;
     themis_proto_body_t body;
@@ -686,9 +668,8 @@ START_TEST(other_versions_and_opcodes)
     length = encode(header, &cause);
     ck_assert_int_eq(themis_proto_decode(buffer, length, &header, &body), THEMIS_OK);
 }
-END_TEST
 
-START_TEST(small_buffers)
+TEST(small_buffers)
 {
     themis_proto_object_t object = {1};
     themis_proto_header_t header = request(THEMIS_OP_SYNC);
@@ -700,10 +681,9 @@ START_TEST(small_buffers)
     ck_assert_str_eq(themis_proto_opcode_name(THEMIS_OP_SYNC), "SYNC");
     ck_assert_str_eq(themis_proto_opcode_name(9999), "unknown");
 }
-END_TEST
 
 /* Messages with bytes changed at random: refused or decoded, and what was decoded can be walked. */
-START_TEST(damaged_messages)
+TEST(damaged_messages)
 {
     themis_proto_run_t some[] = {{0, 4096, 0, 1}, {1 << 20, 64, 128, 100}};
     themis_proto_io_t io = io_with(some, 2);
@@ -731,7 +711,6 @@ START_TEST(damaged_messages)
     }
     ck_assert_uint_gt(decoded, 100);
 }
-END_TEST
 
 int main(void)
 {

@@ -34,7 +34,7 @@ static void add_lane(themis_sched_periodic_t *plan, const char *application)
     ck_assert_int_eq(themis_sched_periodic_add_lane(plan, application), THEMIS_OK);
 }
 
-START_TEST(windows_lie_on_a_circle)
+TEST(windows_lie_on_a_circle)
 {
     static const struct {
         uint64_t now, until;
@@ -60,9 +60,8 @@ START_TEST(windows_lie_on_a_circle)
     ck_assert_uint_eq(themis_sched_periodic_round(plan, 7001 * MS), 3);
     themis_sched_periodic_destroy(plan);
 }
-END_TEST
 
-START_TEST(windows_last_longer_by_the_tolerance)
+TEST(windows_last_longer_by_the_tolerance)
 {
     themis_sched_periodic_t *plan = plan_of(1000 * MS, 50 * MS, 0);
     uint64_t until = UINT64_MAX;
@@ -82,9 +81,8 @@ START_TEST(windows_last_longer_by_the_tolerance)
     ck_assert_uint_eq(until, UINT64_MAX);
     themis_sched_periodic_destroy(plan);
 }
-END_TEST
 
-START_TEST(what_cannot_be_planned_is_refused)
+TEST(what_cannot_be_planned_is_refused)
 {
     static const themis_sched_periodic_window_t bad[] = {
         {1000 * MS, 1100 * MS, 0.5}, {200 * MS, 200 * MS, 0.5}, {200 * MS, 100 * MS, 0.5},
@@ -115,7 +113,6 @@ START_TEST(what_cannot_be_planned_is_refused)
     themis_sched_periodic_destroy(plan);
     themis_sched_periodic_destroy(NULL);
 }
-END_TEST
 
 /* Puts a plan in force that begins now. */
 static void plan_start(rig_t *rig, themis_sched_periodic_t *plan)
@@ -136,7 +133,7 @@ static themis_sched_periodic_t *halves(uint64_t origin)
     return plan;
 }
 
-START_TEST(shares_follow_the_windows)
+TEST(shares_follow_the_windows)
 {
     themis_sched_options_t chosen = rig_options("periodic", draws[_i]);
     rig_t rig;
@@ -168,9 +165,8 @@ START_TEST(shares_follow_the_windows)
     rig_expect_part(&rig, a, 1 / 3., tolerance[_i]);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(others_share_the_rest_by_the_chain)
+TEST(others_share_the_rest_by_the_chain)
 {
     themis_sched_options_t chosen = rig_options("periodic-then-size-fair", draws[_i]);
     rig_t rig;
@@ -194,9 +190,8 @@ START_TEST(others_share_the_rest_by_the_chain)
     ck_assert_uint_eq(rig.idle_while_queued, 0);
     rig_destroy(&rig);
 }
-END_TEST
 
-START_TEST(nobody_starves_beside_a_plan_for_all)
+TEST(nobody_starves_beside_a_plan_for_all)
 {
     themis_sched_options_t chosen = rig_options("periodic", draws[_i]);
     rig_t rig;
@@ -214,10 +209,9 @@ START_TEST(nobody_starves_beside_a_plan_for_all)
     rig_expect_part(&rig, b, 0.01, _i == 0 ? 0.05 : 0.3);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Three jobs of one application and two lanes: those with the smallest ids have them, whoever came first. */
-START_TEST(lanes_go_to_jobs_by_their_ids)
+TEST(lanes_go_to_jobs_by_their_ids)
 {
     themis_sched_options_t chosen = rig_options("periodic", "stride");
     static const char *const ids[] = {"10", "9", "101"};
@@ -247,10 +241,9 @@ START_TEST(lanes_go_to_jobs_by_their_ids)
     ck_assert_double_eq_tol(themis_sched_share(rig.sched, job[2]->job), 0.3, 1e-9);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* A job that does its I/O all the time fits a lane with windows of half the time as far as the share says. */
-START_TEST(how_well_jobs_fit_is_measured)
+TEST(how_well_jobs_fit_is_measured)
 {
     themis_sched_options_t chosen = rig_options("periodic", "stride");
     rig_t rig;
@@ -265,7 +258,6 @@ START_TEST(how_well_jobs_fit_is_measured)
     ck_assert_double_lt(themis_sched_plan_fit(rig.sched, c->job), 0); /* it has no lane */
     rig_destroy(&rig);
 }
-END_TEST
 
 int main(void)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clients that ask for direct access by hand, in this process or in processes of their own, and may misbehave. */
-#ifndef THEMIS_TEST_DIRECT_RIG_H
-#define THEMIS_TEST_DIRECT_RIG_H
+#pragma once
 #include <sys/types.h>
 #include "test/server/engine_rig.h"
 #include "server/direct.h"
@@ -69,4 +68,3 @@ void rig_crew_kill(rig_crew_t *crew);
 /* Waits up to 20 s until as many grants are in force and revoked. */
 void rig_await_grants(themis_server_t *server, uint32_t grants, uint32_t revoked);
 themis_server_direct_usage_t rig_usage(themis_server_t *server);
-#endif

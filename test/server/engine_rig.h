@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server in this process and clients that speak the wire format to it, over loopback. */
-#ifndef THEMIS_TEST_ENGINE_RIG_H
-#define THEMIS_TEST_ENGINE_RIG_H
+#pragma once
 #include "net/net.h"
 #include "proto/proto.h"
 #include "server/drain.h"
@@ -70,4 +69,3 @@ void rig_fill(uint8_t *bytes, size_t length, unsigned seed);
 themis_proto_text_t rig_text(const char *bytes);
 /* CREATE of a file. */
 themis_status_t rig_create(rig_client_t *client, const char *path, uint32_t flags, uint64_t *object);
-#endif

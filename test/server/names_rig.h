@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A namespace of server 2 of 4, and its requests in short. */
-#ifndef THEMIS_TEST_SERVER_NAMES_RIG_H
-#define THEMIS_TEST_SERVER_NAMES_RIG_H
+#pragma once
 #include "server/namespace.h"
 
 extern themis_server_namespace_t *names;
@@ -24,4 +23,3 @@ themis_status_t remove_as(const themis_sched_job_identity_t *who, const char *pa
 themis_status_t add(const themis_sched_job_identity_t *who, const char *dir, const char *name,
                     themis_proto_type_t type);
 themis_status_t take(const char *dir, const char *name);
-#endif

@@ -40,7 +40,7 @@ static themis_status_t check(themis_server_capabilities_t *capabilities, const t
 }
 
 /* More of them than a thread keeps, in an order in which they replace each other. */
-START_TEST(what_is_signed_is_accepted_however_many_there_are)
+TEST(what_is_signed_is_accepted_however_many_there_are)
 {
     themis_server_capabilities_t *capabilities = made_with("key", HOUR), *others = made_with("other", HOUR);
     static themis_proto_attr_t attrs[MANY];
@@ -58,9 +58,8 @@ START_TEST(what_is_signed_is_accepted_however_many_there_are)
     themis_server_capabilities_destroy(capabilities);
     themis_server_capabilities_destroy(others);
 }
-END_TEST
 
-START_TEST(object_user_and_rights_are_bound)
+TEST(object_user_and_rights_are_bound)
 {
     themis_server_capabilities_t *capabilities = made_with("key", HOUR);
     themis_proto_attr_t attr = sign(capabilities, 5, RIGHTS);
@@ -76,10 +75,9 @@ START_TEST(object_user_and_rights_are_bound)
     ck_assert_uint_eq(capability->rights, 0);
     themis_server_capabilities_destroy(capabilities);
 }
-END_TEST
 
 /* Servers with the same key and other clocks: here the lifetimes differ instead. */
-START_TEST(clocks_may_differ_a_little)
+TEST(clocks_may_differ_a_little)
 {
     themis_server_capabilities_t *capabilities = made_with("key", HOUR);
     static const struct {
@@ -101,10 +99,9 @@ START_TEST(clocks_may_differ_a_little)
     ck_assert_int_eq(check(capabilities, &attr, RIGHTS), THEMIS_OK); /* while the servers are reloaded */
     themis_server_capabilities_destroy(capabilities);
 }
-END_TEST
 
 /* Those who look a name up at about the same time get the same capability, and none that lasts longer than it may. */
-START_TEST(ranks_share_a_capability)
+TEST(ranks_share_a_capability)
 {
     themis_server_capabilities_t *capabilities = made_with("key", 24 * HOUR);
     themis_proto_attr_t first, second;
@@ -119,9 +116,8 @@ START_TEST(ranks_share_a_capability)
     ck_assert_int_ge(same, 9);
     themis_server_capabilities_destroy(capabilities);
 }
-END_TEST
 
-START_TEST(seals_are_for_renaming_only_and_for_a_minute)
+TEST(seals_are_for_renaming_only_and_for_a_minute)
 {
     themis_server_capabilities_t *capabilities = made_with("key", HOUR);
     themis_proto_attr_t attr = sign(capabilities, 5, RIGHTS), proof = sign(capabilities, 5, THEMIS_PROTO_RIGHT_RENAME);
@@ -138,7 +134,6 @@ START_TEST(seals_are_for_renaming_only_and_for_a_minute)
     ck_assert_int_eq(themis_server_capabilities_check_seal(capabilities, &proof, UID), THEMIS_ACCESS);
     themis_server_capabilities_destroy(capabilities);
 }
-END_TEST
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +147,7 @@ static void file_write(const char *path, size_t bytes, mode_t mode)
     close(fd);
 }
 
-START_TEST(a_key_file_is_the_servers_alone)
+TEST(a_key_file_is_the_servers_alone)
 {
     static const struct {
         size_t bytes;
@@ -183,10 +178,9 @@ START_TEST(a_key_file_is_the_servers_alone)
     ck_assert_ptr_nonnull(strstr(why, "not a file"));
     test_scratch_remove();
 }
-END_TEST
 
 /* Several servers have the same open file, and each reads all of it. */
-START_TEST(a_key_comes_by_a_descriptor)
+TEST(a_key_comes_by_a_descriptor)
 {
     static const char text[] = "thirty-two bytes that nobody saw.";
     static themis_server_config_t config;
@@ -211,7 +205,6 @@ START_TEST(a_key_comes_by_a_descriptor)
     config.key_fd = open("/dev/null", O_RDONLY);
     ck_assert_int_eq(themis_server_capability_key_load(&config, &key), THEMIS_CONFIG);
 }
-END_TEST
 
 int main(void)
 {

@@ -17,7 +17,7 @@
 
 static themis_server_t *server;
 
-START_TEST(invalid_messages_are_refused_and_harm_no_other_client)
+TEST(invalid_messages_are_refused_and_harm_no_other_client)
 {
     themis_proto_lookup_t path = {rig_text("/")};
     uint8_t bytes[256] = {0};
@@ -38,10 +38,9 @@ START_TEST(invalid_messages_are_refused_and_harm_no_other_client)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Another user or job cannot take a session over by its number. */
-START_TEST(a_session_belongs_to_its_job)
+TEST(a_session_belongs_to_its_job)
 {
     themis_proto_hello_t hello = {
         .session = 21, .job = rig_text("other"), .uid = getuid(), .gid = getgid(), .nodes = 1, .priority = 1};
@@ -54,10 +53,9 @@ START_TEST(a_session_belongs_to_its_job)
     rig_client_close(owner, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* A process of the server's host has to use the local socket, since over the network it could claim any uid. */
-START_TEST(a_process_of_this_host_has_the_uid_that_the_kernel_reports)
+TEST(a_process_of_this_host_has_the_uid_that_the_kernel_reports)
 {
     themis_proto_hello_t hello = {.session = 31, .uid = 0, .nodes = 1, .priority = 1};
     themis_proto_text_body_t policy = {rig_text("fifo")};
@@ -80,11 +78,10 @@ START_TEST(a_process_of_this_host_has_the_uid_that_the_kernel_reports)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* One client holds a lock, another floods the server with requests for it: as many as fit are queued and the rest is
  * refused; when the lock is released, all that were queued are answered. */
-START_TEST(requests_of_a_session_are_bounded)
+TEST(requests_of_a_session_are_bounded)
 {
     themis_proto_lock_t lock = {.object = 3, .length = 100, .exclusive = 1, .wait = 1};
     themis_proto_lookup_t path = {rig_text("/")};
@@ -108,7 +105,6 @@ START_TEST(requests_of_a_session_are_bounded)
     rig_client_close(holder, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 static void very_slow_store(themis_server_config_t *config)
 {
@@ -117,7 +113,7 @@ static void very_slow_store(themis_server_config_t *config)
 }
 
 /* The same with long lists, queued after a write that keeps the store busy for a minute. */
-START_TEST(the_bytes_of_requests_are_bounded)
+TEST(the_bytes_of_requests_are_bounded)
 {
     enum { RUNS = THEMIS_PROTO_MAX_RUNS };
     static themis_proto_run_t runs[RUNS];
@@ -145,7 +141,6 @@ START_TEST(the_bytes_of_requests_are_bounded)
     rig_server_stop(server);
     free(bytes);
 }
-END_TEST
 
 static void slow_store(themis_server_config_t *config)
 {
@@ -154,7 +149,7 @@ static void slow_store(themis_server_config_t *config)
 }
 
 /* Clients disconnect in the middle of their requests; the next one is served as usual. */
-START_TEST(clients_may_disconnect_at_any_time)
+TEST(clients_may_disconnect_at_any_time)
 {
     uint8_t *bytes = calloc(1, 4 * RIG_MIB);
     uint64_t object;
@@ -180,7 +175,6 @@ START_TEST(clients_may_disconnect_at_any_time)
     rig_server_stop(server);
     free(bytes);
 }
-END_TEST
 
 static void impatient(themis_server_config_t *config)
 {
@@ -210,7 +204,7 @@ static void unexpose(themis_net_exposed_t **exposed, int count)
 }
 
 /* A client is silent for a while with queued requests. They are served, or dropped and the client disconnected. */
-START_TEST(requests_of_a_silent_client_are_served_or_dropped)
+TEST(requests_of_a_silent_client_are_served_or_dropped)
 {
     enum { WRITES = 12 };
     uint8_t *bytes = malloc(RIG_MIB), *seen = malloc(RIG_MIB);
@@ -249,7 +243,6 @@ START_TEST(requests_of_a_silent_client_are_served_or_dropped)
     free(bytes);
     free(seen);
 }
-END_TEST
 
 static uint32_t job_count(void)
 {
@@ -260,7 +253,7 @@ static uint32_t job_count(void)
 }
 
 /* It hangs with its connection open: its session ends with the lease, and its locks with it. */
-START_TEST(a_silent_client_loses_its_locks)
+TEST(a_silent_client_loses_its_locks)
 {
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
 
@@ -287,7 +280,6 @@ START_TEST(a_silent_client_loses_its_locks)
     rig_client_close(hangs, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 static void few_files(rlim_t files)
 {
@@ -309,7 +301,7 @@ static int is_closed(rig_client_t *client, unsigned ms)
 }
 
 /* From this host (0) and another one (1). */
-START_TEST(who_says_no_hello_is_disconnected)
+TEST(who_says_no_hello_is_disconnected)
 {
     server = rig_server_start(NULL);
     rig_client_t *silent = _i ? rig_client_open_far(server, 0, NULL) : rig_client_open(server, 0, NULL);
@@ -325,10 +317,9 @@ START_TEST(who_says_no_hello_is_disconnected)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* As many as a user may have, and more: the first ones give way at once, and who says HELLO is served. */
-START_TEST(a_user_has_few_connections_without_a_session)
+TEST(a_user_has_few_connections_without_a_session)
 {
     enum { CONNECTIONS = 20, MORE = 4 };
     rig_client_t *silent[CONNECTIONS + MORE];
@@ -348,10 +339,9 @@ START_TEST(a_user_has_few_connections_without_a_session)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* A program computes for long without I/O: its job ends meanwhile, and starts again with its next request. */
-START_TEST(a_client_may_be_idle_for_long)
+TEST(a_client_may_be_idle_for_long)
 {
     uint8_t bytes[1000] = {7}, seen[1000];
     uint64_t object;
@@ -370,7 +360,6 @@ START_TEST(a_client_may_be_idle_for_long)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* A copy of a job's counters. */
 static themis_sched_job_t job_copy(const char *id)
@@ -381,7 +370,7 @@ static themis_sched_job_t job_copy(const char *id)
     return copy;
 }
 
-START_TEST(claims_are_believed_up_to_a_limit)
+TEST(claims_are_believed_up_to_a_limit)
 {
     themis_proto_hello_t hello = {.session = 3,
                                   .job = rig_text("large"),
@@ -401,10 +390,9 @@ START_TEST(claims_are_believed_up_to_a_limit)
     rig_client_close(modest, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Many locks and counters are charged to the job that asks for them. */
-START_TEST(locks_and_counters_are_charged)
+TEST(locks_and_counters_are_charged)
 {
     enum { MANY = 500 };
     themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
@@ -437,7 +425,6 @@ START_TEST(locks_and_counters_are_charged)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Has the job a place in the policy's tree? */
 static int is_in_tree(const char *id)
@@ -453,7 +440,7 @@ static int is_in_tree(const char *id)
 
 /* Many administrative requests, repeated HELLOs and heartbeats: all are answered, no job is charged for them, and a job
  * that sends nothing else has no share. */
-START_TEST(control_requests_have_no_share)
+TEST(control_requests_have_no_share)
 {
     enum { MANY = 1000 };
     themis_proto_text_body_t what = {rig_text("server")};
@@ -490,10 +477,9 @@ START_TEST(control_requests_have_no_share)
     pthread_mutex_unlock(&server->lock);
     rig_server_stop(server);
 }
-END_TEST
 
 /* While a STATUS request hangs, HEARTBEAT and GOODBYE of other clients are answered. */
-START_TEST(heartbeats_do_not_wait_for_administration)
+TEST(heartbeats_do_not_wait_for_administration)
 {
     const themis_proto_none_t none = {0};
 
@@ -511,7 +497,6 @@ START_TEST(heartbeats_do_not_wait_for_administration)
     rig_client_close(client, 0);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Sends a message repeatedly, without waiting for replies, until the connection is closed or `until` has passed. */
 static void flood(rig_client_t *client, themis_proto_opcode_t opcode, const void *body, uint64_t until)
@@ -530,7 +515,7 @@ static void flood(rig_client_t *client, themis_proto_opcode_t opcode, const void
 }
 
 /* Endless heartbeats, one request repeated, requests without a session. */
-START_TEST(too_many_discarded_messages_close_the_connection)
+TEST(too_many_discarded_messages_close_the_connection)
 {
     themis_proto_none_t none = {0};
     themis_proto_counter_t add = {.object = 5, .action = THEMIS_PROTO_COUNTER_ADD, .value = 1};
@@ -550,7 +535,6 @@ START_TEST(too_many_discarded_messages_close_the_connection)
     rig_client_close(other, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 static void limited_store(themis_server_config_t *config)
 {
@@ -646,7 +630,7 @@ static void *flood_main(void *arg)
     return NULL;
 }
 
-START_TEST(a_flood_does_not_slow_others)
+TEST(a_flood_does_not_slow_others)
 {
     uint8_t *bytes = calloc(1, RIG_MIB);
     double alone = 0, beside = 0;
@@ -672,10 +656,9 @@ START_TEST(a_flood_does_not_slow_others)
     rig_server_stop(server);
     free(bytes);
 }
-END_TEST
 
 /* Clients of one job stop in the middle of their transfers: another job keeps its rate. Then they continue. */
-START_TEST(stalled_clients_do_not_slow_others)
+TEST(stalled_clients_do_not_slow_others)
 {
     uint8_t *bytes = calloc(1, RIG_MIB), *seen = malloc(RIG_MIB);
     stalled_t stalled[STALLED];
@@ -712,7 +695,6 @@ START_TEST(stalled_clients_do_not_slow_others)
     free(bytes);
     free(seen);
 }
-END_TEST
 
 static void two_workers(themis_server_config_t *config)
 {
@@ -748,7 +730,7 @@ static int lookups_beside_stall(void)
 }
 
 /* A stalled slice is known after 100 ms; until then metadata operations do not wait for it. */
-START_TEST(metadata_does_not_wait_for_stalled_clients)
+TEST(metadata_does_not_wait_for_stalled_clients)
 {
     int count = 0;
 
@@ -756,7 +738,6 @@ START_TEST(metadata_does_not_wait_for_stalled_clients)
         count = lookups_beside_stall();
     ck_assert_int_ge(count, 5);
 }
-END_TEST
 
 /* Sends a READ or WRITE without runs, which the encoder refuses. */
 static uint64_t send_without_runs(rig_client_t *client, themis_proto_opcode_t opcode)
@@ -779,7 +760,7 @@ static uint64_t send_without_runs(rig_client_t *client, themis_proto_opcode_t op
 }
 
 /* It would take a window for nothing, and there is none while all slices are under way. */
-START_TEST(a_list_without_runs_is_refused)
+TEST(a_list_without_runs_is_refused)
 {
     themis_proto_lookup_t path = {rig_text("/")};
     stalled_t stalled[STALLED];
@@ -797,10 +778,9 @@ START_TEST(a_list_without_runs_is_refused)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Clients that never move again lose their connections, and their resources are given back. */
-START_TEST(a_client_that_stalls_too_long_is_disconnected)
+TEST(a_client_that_stalls_too_long_is_disconnected)
 {
     stalled_t stalled[STALLED];
     uint32_t left = 1;
@@ -824,9 +804,8 @@ START_TEST(a_client_that_stalls_too_long_is_disconnected)
     rig_client_close(again, 1);
     rig_server_stop(server);
 }
-END_TEST
 
-START_TEST(stalled_clients_do_not_keep_a_server_from_stopping)
+TEST(stalled_clients_do_not_keep_a_server_from_stopping)
 {
     stalled_t stalled[STALLED];
 
@@ -838,7 +817,6 @@ START_TEST(stalled_clients_do_not_keep_a_server_from_stopping)
     ck_assert_uint_lt(themis_util_clock_now() - began, 5 * THEMIS_NS_PER_S);
     end_stall(stalled);
 }
-END_TEST
 
 int main(void)
 {

@@ -27,7 +27,7 @@ static themis_status_t read_text(themis_server_config_t *config, const char *tex
     return status;
 }
 
-START_TEST(a_file_sets_keys_of_every_kind)
+TEST(a_file_sets_keys_of_every_kind)
 {
     themis_server_config_t config;
 
@@ -46,9 +46,8 @@ START_TEST(a_file_sets_keys_of_every_kind)
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_OK);
     ck_assert_int_eq(config.index, 0);
 }
-END_TEST
 
-START_TEST(errors_name_file_line_and_key)
+TEST(errors_name_file_line_and_key)
 {
     static const struct {
         const char *text, *line, *key;
@@ -69,18 +68,16 @@ START_TEST(errors_name_file_line_and_key)
     ck_assert_int_eq(themis_server_config_read(&config, "/no/such/file", error, sizeof error), THEMIS_NO_ENTRY);
     ck_assert_ptr_nonnull(strstr(error, "/no/such/file"));
 }
-END_TEST
 
-START_TEST(a_file_with_an_error_changes_nothing)
+TEST(a_file_with_an_error_changes_nothing)
 {
     themis_server_config_t config;
 
     ck_assert_int_lt(read_text(&config, "[server]\nport = 1234\nindex = -5\n"), 0);
     ck_assert_int_eq(config.port, 7711);
 }
-END_TEST
 
-START_TEST(options_override_and_are_checked)
+TEST(options_override_and_are_checked)
 {
     themis_server_config_t config;
 
@@ -92,9 +89,8 @@ START_TEST(options_override_and_are_checked)
     ck_assert_int_eq(themis_server_config_set(&config, "workers", "-1", error, sizeof error), THEMIS_RANGE);
     ck_assert_str_eq(error, "--workers -1: expected a number from 0 to 1024");
 }
-END_TEST
 
-START_TEST(errors_say_what_was_expected)
+TEST(errors_say_what_was_expected)
 {
     static const struct {
         const char *option, *value, *expected;
@@ -116,7 +112,6 @@ START_TEST(errors_say_what_was_expected)
     ck_assert_msg(strstr(error, ":2: [store] size = 5 bananas: syntax error (expected a size such as 64k"), "%s",
                   error);
 }
-END_TEST
 
 static themis_status_t check(const char *servers, const char *port, const char *listen, themis_server_config_t *config)
 {
@@ -128,7 +123,7 @@ static themis_status_t check(const char *servers, const char *port, const char *
     return themis_server_config_check(config, error, sizeof error);
 }
 
-START_TEST(the_server_finds_its_place_in_the_list)
+TEST(the_server_finds_its_place_in_the_list)
 {
     themis_server_config_t config;
     char host[256];
@@ -146,9 +141,8 @@ START_TEST(the_server_finds_its_place_in_the_list)
     ck_assert_ptr_nonnull(strstr(error, "entry 2"));
     ck_assert_int_eq(check("127.0.0.1:7711,127.0.0.2:99999", "7711", "127.0.0.1", &config), THEMIS_CONFIG);
 }
-END_TEST
 
-START_TEST(checks_over_several_keys_name_the_line)
+TEST(checks_over_several_keys_name_the_line)
 {
     static const struct {
         const char *text, *where;
@@ -185,10 +179,9 @@ START_TEST(checks_over_several_keys_name_the_line)
     ck_assert_int_eq(themis_server_config_check(&config, error, sizeof error), THEMIS_CONFIG);
     ck_assert_msg(strstr(error, "option [sharing] policy: fifoo"), "%s", error);
 }
-END_TEST
 
 /* Nobody is let in without a proof unless it is asked for, and beyond loopback addresses asked for twice. */
-START_TEST(strangers_are_let_in_only_on_request)
+TEST(strangers_are_let_in_only_on_request)
 {
     static const struct {
         const char *text, *why; /* NULL: it is allowed */
@@ -212,9 +205,8 @@ START_TEST(strangers_are_let_in_only_on_request)
             ck_assert_msg(strstr(error, cases[i].why) != NULL, "%s", error);
     }
 }
-END_TEST
 
-START_TEST(the_best_auth_there_is)
+TEST(the_best_auth_there_is)
 {
     themis_server_config_t config;
     themis_server_capability_key_t key = {.length = 32};
@@ -238,9 +230,8 @@ START_TEST(the_best_auth_there_is)
     ck_assert_int_eq(themis_server_auth_load(&config, &key, &options), THEMIS_CONFIG);
     unsetenv("THEMIS_SECRET");
 }
-END_TEST
 
-START_TEST(a_reload_applies_what_can_change_and_lists_the_rest)
+TEST(a_reload_applies_what_can_change_and_lists_the_rest)
 {
     themis_server_config_t config, fresh;
     char kept[256];
@@ -256,7 +247,6 @@ START_TEST(a_reload_applies_what_can_change_and_lists_the_rest)
     ck_assert_uint_eq(config.size, 1 << 30);
     ck_assert_str_eq(kept, "port, size");
 }
-END_TEST
 
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 
@@ -275,7 +265,7 @@ static void make_io(const themis_proto_run_t *runs, uint32_t count)
     ck_assert_int_eq(themis_proto_decode(message, length, &header, &body), THEMIS_OK);
 }
 
-START_TEST(the_cursor_walks_runs)
+TEST(the_cursor_walks_runs)
 {
     const themis_proto_run_t runs[] = {{.offset = 100, .length = 10, .stride = 50, .count = 3},
                                        {.offset = 210, .length = 5, .stride = 5, .count = 1},
@@ -300,9 +290,8 @@ START_TEST(the_cursor_walks_runs)
     themis_server_cursor_advance(&cursor, 60);
     ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, UINT64_MAX, extents, 8), 0);
 }
-END_TEST
 
-START_TEST(a_read_skips_what_lies_past_the_end)
+TEST(a_read_skips_what_lies_past_the_end)
 {
     const themis_proto_run_t runs[] = {{.offset = 100, .length = 10, .stride = 50, .count = 5},
                                        {.offset = 0, .length = 20, .stride = 20, .count = 1}};
@@ -321,7 +310,6 @@ START_TEST(a_read_skips_what_lies_past_the_end)
     themis_server_cursor_advance(&cursor, 20);
     ck_assert_uint_eq(themis_server_cursor_fill(&cursor, 1000, 155, extents, 8), 0);
 }
-END_TEST
 
 int main(void)
 {

@@ -24,7 +24,7 @@ static themis_status_t change(uint32_t uid, uint64_t object, uint8_t action, int
     return themis_server_counters_access(counters, &request, uid, NULL, before);
 }
 
-START_TEST(counters_count)
+TEST(counters_count)
 {
     int64_t before;
 
@@ -41,9 +41,8 @@ START_TEST(counters_count)
     ck_assert_int_eq(change(1, 7, THEMIS_PROTO_COUNTER_GET, 0, &before), THEMIS_OK);
     ck_assert_int_eq(before, 0);
 }
-END_TEST
 
-START_TEST(a_counter_of_zero_takes_no_memory)
+TEST(a_counter_of_zero_takes_no_memory)
 {
     int64_t before;
 
@@ -57,9 +56,8 @@ START_TEST(a_counter_of_zero_takes_no_memory)
     ck_assert_int_eq(before, -3);
     ck_assert_uint_eq(themis_server_counters_count(counters), 0);
 }
-END_TEST
 
-START_TEST(a_user_has_so_many)
+TEST(a_user_has_so_many)
 {
     int64_t before = 42;
     uint64_t object = 1;
@@ -73,9 +71,8 @@ START_TEST(a_user_has_so_many)
     themis_server_counters_forget(counters, 1);
     ck_assert_int_eq(change(1, object + 1, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_OK);
 }
-END_TEST
 
-START_TEST(all_users_have_so_many)
+TEST(all_users_have_so_many)
 {
     int64_t before;
 
@@ -84,7 +81,6 @@ START_TEST(all_users_have_so_many)
     ck_assert_int_eq(change(20, UINT64_MAX, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_QUOTA);
     ck_assert_uint_eq(themis_server_counters_count(counters), THEMIS_SERVER_COUNTERS_MAX);
 }
-END_TEST
 
 int main(void)
 {

@@ -90,7 +90,7 @@ static int64_t counter(void)
     return client->body.counted.value;
 }
 
-START_TEST(a_replay_gets_the_reply_of_the_last_process)
+TEST(a_replay_gets_the_reply_of_the_last_process)
 {
     const themis_proto_create_t create = create_of("/f", THEMIS_PROTO_CREATE_EXCLUSIVE), other = create_of("/g", 0);
     const themis_proto_remove_t remove = {rig_text("/g"), THEMIS_PROTO_FILE};
@@ -130,9 +130,8 @@ START_TEST(a_replay_gets_the_reply_of_the_last_process)
     ck_assert_int_eq(send_again(THEMIS_OP_CREATE, &create, 200), THEMIS_EXISTS); /* no replay */
     ck_assert_int_eq(send_again(THEMIS_OP_REMOVE, &remove, 201), THEMIS_NO_ENTRY);
 }
-END_TEST
 
-START_TEST(counters_outlive_the_server_and_are_added_to_once)
+TEST(counters_outlive_the_server_and_are_added_to_once)
 {
     const themis_proto_counter_t add = add_of(5), negative = add_of(-7);
     const themis_proto_object_t object = {.object = OBJECT};
@@ -152,10 +151,9 @@ START_TEST(counters_outlive_the_server_and_are_added_to_once)
     restart(0);
     ck_assert_int_eq(counter(), 0);
 }
-END_TEST
 
 /* More than the ring holds, some of which are done anew: the newest are all there. */
-START_TEST(the_ring_goes_on_where_it_was)
+TEST(the_ring_goes_on_where_it_was)
 {
     const themis_proto_counter_t add = add_of(1);
     uint64_t id = 100, last;
@@ -171,9 +169,8 @@ START_TEST(the_ring_goes_on_where_it_was)
     }
     ck_assert_int_eq(counter(), 150);
 }
-END_TEST
 
-START_TEST(replies_end_with_their_session)
+TEST(replies_end_with_their_session)
 {
     const themis_proto_counter_t add = add_of(1);
 
@@ -182,9 +179,8 @@ START_TEST(replies_end_with_their_session)
     ck_assert_int_eq(send_again(THEMIS_OP_COUNTER, &add, 100), THEMIS_OK);
     ck_assert_int_eq(client->body.counted.value, 1);
 }
-END_TEST
 
-START_TEST(replies_last_for_a_lease)
+TEST(replies_last_for_a_lease)
 {
     const themis_proto_counter_t add = add_of(1);
 
@@ -199,9 +195,8 @@ START_TEST(replies_last_for_a_lease)
     ck_assert_int_eq(send_again(THEMIS_OP_COUNTER, &add, 100), THEMIS_OK);
     ck_assert_int_eq(client->body.counted.value, 1);
 }
-END_TEST
 
-START_TEST(replies_are_for_the_same_user)
+TEST(replies_are_for_the_same_user)
 {
     const themis_proto_counter_t add = add_of(1);
     themis_server_saved_replies_t replies = {0};
@@ -218,7 +213,6 @@ START_TEST(replies_are_for_the_same_user)
     themis_server_saved_replies_clear(&replies);
     client = rig_client_open(server, SESSION, "job");
 }
-END_TEST
 
 int main(void)
 {

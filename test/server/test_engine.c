@@ -40,7 +40,7 @@ static void stop(int posix)
         test_scratch_remove();
 }
 
-START_TEST(bytes_are_written_and_read_back)
+TEST(bytes_are_written_and_read_back)
 {
     uint8_t *out = malloc(5 * RIG_MIB), *in = calloc(1, 5 * RIG_MIB);
     uint64_t object;
@@ -69,9 +69,8 @@ START_TEST(bytes_are_written_and_read_back)
     free(out);
     free(in);
 }
-END_TEST
 
-START_TEST(vectors_are_scattered_and_gathered)
+TEST(vectors_are_scattered_and_gathered)
 {
     enum { PIECES = 5000, PIECE = 64, STRIDE = 200 };
     themis_proto_run_t run = {.offset = 10, .length = PIECE, .stride = STRIDE, .count = PIECES};
@@ -94,9 +93,8 @@ START_TEST(vectors_are_scattered_and_gathered)
     free(in);
     free(flat);
 }
-END_TEST
 
-START_TEST(a_read_ends_at_the_end)
+TEST(a_read_ends_at_the_end)
 {
     themis_proto_run_t runs[] = {{90, 20, 20, 1}, {200, 10, 10, 1}, {0, 10, 10, 1}};
     uint8_t bytes[100], in[40];
@@ -119,10 +117,9 @@ START_TEST(a_read_ends_at_the_end)
     rig_client_close(client, 1);
     stop(_i);
 }
-END_TEST
 
 /* The reply was lost with the connection; the client sends the request again by a new one. */
-START_TEST(a_repeated_request_is_done_once)
+TEST(a_repeated_request_is_done_once)
 {
     themis_proto_create_t create = {.path = rig_text("/once"),
                                     .flags = THEMIS_PROTO_CREATE_EXCLUSIVE,
@@ -152,14 +149,13 @@ START_TEST(a_repeated_request_is_done_once)
     rig_client_close(client, 1);
     stop(0);
 }
-END_TEST
 
 static void short_lease(themis_server_config_t *config)
 {
     config->lease = 300 * THEMIS_NS_PER_MS;
 }
 
-START_TEST(locks_wait_and_end_with_goodbye_or_lease)
+TEST(locks_wait_and_end_with_goodbye_or_lease)
 {
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
 
@@ -183,7 +179,6 @@ START_TEST(locks_wait_and_end_with_goodbye_or_lease)
     rig_client_close(b, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 static themis_status_t write_under(rig_client_t *client, uint64_t object, uint8_t *bytes, size_t length, uint64_t epoch)
 {
@@ -197,7 +192,7 @@ static themis_status_t write_under(rig_client_t *client, uint64_t object, uint8_
 }
 
 /* What was written under a lock that was lost is refused, also when the client has come back. */
-START_TEST(a_lost_lock_protects_no_write)
+TEST(a_lost_lock_protects_no_write)
 {
     themis_proto_lock_t lock = {.length = 100, .exclusive = 1, .wait = 1}, other = {.offset = 1000, .length = 100};
     uint8_t old[100] = {1}, new[100] = {2}, seen[100];
@@ -228,7 +223,6 @@ START_TEST(a_lost_lock_protects_no_write)
     rig_client_close(next, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 static void short_lock_wait(themis_server_config_t *config)
 {
@@ -236,7 +230,7 @@ static void short_lock_wait(themis_server_config_t *config)
 }
 
 /* As in a circle over two servers, of which each sees a lock that is not released. */
-START_TEST(a_wait_for_a_lock_that_is_not_released_ends)
+TEST(a_wait_for_a_lock_that_is_not_released_ends)
 {
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
 
@@ -250,9 +244,8 @@ START_TEST(a_wait_for_a_lock_that_is_not_released_ends)
     rig_client_close(b, 1);
     rig_server_stop(server);
 }
-END_TEST
 
-START_TEST(a_counter_ends_with_its_object)
+TEST(a_counter_ends_with_its_object)
 {
     themis_proto_counter_t counter = {.action = THEMIS_PROTO_COUNTER_SET, .value = 5};
     themis_proto_object_t object = {0};
@@ -268,10 +261,9 @@ START_TEST(a_counter_ends_with_its_object)
     rig_client_close(client, 1);
     stop(0);
 }
-END_TEST
 
 /* The welcome shows a client whether its session is still the same. */
-START_TEST(a_session_whose_lease_ended_is_a_new_one)
+TEST(a_session_whose_lease_ended_is_a_new_one)
 {
     server = rig_server_start(short_lease);
     rig_client_t *client = rig_client_open(server, 41, "job"), *again = rig_client_open(server, 41, "job");
@@ -285,10 +277,9 @@ START_TEST(a_session_whose_lease_ended_is_a_new_one)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Requests for an object that was removed are refused, and take no space. */
-START_TEST(a_removed_object_is_not_recreated)
+TEST(a_removed_object_is_not_recreated)
 {
     uint64_t object, other;
     themis_store_usage_t usage;
@@ -314,7 +305,6 @@ START_TEST(a_removed_object_is_not_recreated)
     rig_client_close(client, 1);
     stop(_i);
 }
-END_TEST
 
 /* Memory that cannot be read until it is filled: copying from it waits. */
 static uint8_t *stuck_memory(size_t length, int *uffd)
@@ -342,7 +332,7 @@ static void fill_stuck(int uffd, uint8_t *memory, size_t length, int value)
 
 /* A write is being copied when its client reconnects: requests by the new connection wait for it. Other clients are
  * served meanwhile: for a large slice another worker is woken to poll, for a small one the guarding worker does. */
-START_TEST(a_replay_waits_for_what_is_in_service)
+TEST(a_replay_waits_for_what_is_in_service)
 {
     size_t length = _i == 0 ? 256 << 10 : 16 << 10;
     uint8_t *fresh = malloc(length), *seen = malloc(length);
@@ -380,10 +370,9 @@ START_TEST(a_replay_waits_for_what_is_in_service)
     free(fresh);
     free(seen);
 }
-END_TEST
 
 /* A lock that waits is not in service, and requests after it are served. */
-START_TEST(a_waiting_lock_delays_no_other_request)
+TEST(a_waiting_lock_delays_no_other_request)
 {
     themis_proto_lock_t lock = {.object = 9, .length = 100, .exclusive = 1, .wait = 1};
     themis_proto_lookup_t path = {rig_text("/")};
@@ -402,14 +391,13 @@ START_TEST(a_waiting_lock_delays_no_other_request)
     rig_client_close(waiter, 1);
     stop(0);
 }
-END_TEST
 
 static void limited_store(themis_server_config_t *config)
 {
     config->store_bandwidth = 20 << 20;
 }
 
-START_TEST(the_device_limit_holds)
+TEST(the_device_limit_holds)
 {
     uint8_t *bytes = calloc(1, 4 * RIG_MIB);
     uint64_t object;
@@ -426,10 +414,9 @@ START_TEST(the_device_limit_holds)
     rig_server_stop(server);
     free(bytes);
 }
-END_TEST
 
 /* A client disconnects in the middle of a write, between two slices. When the object is removed, its space is free. */
-START_TEST(a_disconnected_client_leaves_no_object_open)
+TEST(a_disconnected_client_leaves_no_object_open)
 {
     uint8_t *bytes = calloc(1, 16 * RIG_MIB);
     themis_net_exposed_t *exposed;
@@ -459,9 +446,8 @@ START_TEST(a_disconnected_client_leaves_no_object_open)
     rig_server_stop(server);
     free(bytes);
 }
-END_TEST
 
-START_TEST(a_server_without_work_uses_no_processor)
+TEST(a_server_without_work_uses_no_processor)
 {
     struct rusage before, after;
     uint64_t object;
@@ -481,9 +467,8 @@ START_TEST(a_server_without_work_uses_no_processor)
     rig_client_close(client, 1);
     stop(0);
 }
-END_TEST
 
-START_TEST(administration_answers)
+TEST(administration_answers)
 {
     themis_proto_text_body_t what = {rig_text("server")}, policy = {rig_text("size-fair")};
     themis_proto_none_t none = {0};
@@ -504,7 +489,6 @@ START_TEST(administration_answers)
     themis_server_destroy(server);
     rig_client_close(client, 0);
 }
-END_TEST
 
 enum { THREADS = 4 };
 
@@ -549,7 +533,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-START_TEST(many_clients_at_once)
+TEST(many_clients_at_once)
 {
     pthread_t threads[THREADS];
     worker_t workers[THREADS];
@@ -567,7 +551,6 @@ START_TEST(many_clients_at_once)
     rig_client_close(client, 1);
     stop(_i);
 }
-END_TEST
 
 int main(void)
 {

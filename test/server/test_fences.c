@@ -25,7 +25,7 @@ static themis_status_t pass(themis_server_fences_t *at, uint64_t object, uint64_
     return themis_server_fences_pass(at, object, epoch, now);
 }
 
-START_TEST(who_held_a_lost_lock_does_not_pass)
+TEST(who_held_a_lost_lock_does_not_pass)
 {
     uint64_t before = themis_server_fences_epoch(fences, 7);
 
@@ -40,10 +40,9 @@ START_TEST(who_held_a_lost_lock_does_not_pass)
     themis_server_fences_raise(fences, 7, now - 5); /* a clock that was set back */
     ck_assert_uint_gt(themis_server_fences_epoch(fences, 7), after);
 }
-END_TEST
 
 /* Another server learns of a loss from the next holder's accesses. */
-START_TEST(the_next_holder_raises_the_fence_elsewhere)
+TEST(the_next_holder_raises_the_fence_elsewhere)
 {
     uint64_t before = themis_server_fences_epoch(fences, 7);
 
@@ -55,10 +54,9 @@ START_TEST(the_next_holder_raises_the_fence_elsewhere)
     themis_server_fences_forget(other, 7);
     ck_assert_uint_eq(themis_server_fences_count(other), 0);
 }
-END_TEST
 
 /* Its locks may still be in use, and what it granted before has a lower epoch. */
-START_TEST(a_server_that_starts_again_grants_later_epochs)
+TEST(a_server_that_starts_again_grants_later_epochs)
 {
     themis_server_fences_t *again;
 
@@ -69,9 +67,8 @@ START_TEST(a_server_that_starts_again_grants_later_epochs)
     ck_assert_int_eq(pass(other, 7, themis_server_fences_epoch(fences, 7)), THEMIS_LOCKED);
     themis_server_fences_destroy(again);
 }
-END_TEST
 
-START_TEST(what_is_remembered_is_bounded)
+TEST(what_is_remembered_is_bounded)
 {
     for (uint64_t object = 1; object <= THEMIS_SERVER_FENCES_MAX + 10; object++)
         themis_server_fences_raise(fences, object, now + object);
@@ -81,16 +78,14 @@ START_TEST(what_is_remembered_is_bounded)
         ck_assert_int_eq(pass(other, object, 1), THEMIS_OK);
     ck_assert_uint_eq(themis_server_fences_count(other), 0);
 }
-END_TEST
 
-START_TEST(an_invented_epoch_is_not_remembered)
+TEST(an_invented_epoch_is_not_remembered)
 {
     ck_assert_int_eq(pass(fences, 7, UINT64_MAX), THEMIS_OK);
     ck_assert_int_eq(pass(fences, 7, now + 301 * THEMIS_NS_PER_S), THEMIS_OK);
     ck_assert_int_eq(pass(fences, 7, 1), THEMIS_OK);
     ck_assert_uint_eq(themis_server_fences_count(fences), 0);
 }
-END_TEST
 
 int main(void)
 {

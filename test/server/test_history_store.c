@@ -97,7 +97,7 @@ static void append(themis_server_history_store_t *store, uint32_t user, size_t l
     free(line);
 }
 
-START_TEST(names_of_files)
+TEST(names_of_files)
 {
     static const struct {
         const char *file;
@@ -114,10 +114,9 @@ START_TEST(names_of_files)
         ck_assert_uint_eq(number, 17);
     }
 }
-END_TEST
 
 /* Two hosts may have servers with the same address. */
-START_TEST(an_address_of_every_host_becomes_its_name)
+TEST(an_address_of_every_host_becomes_its_name)
 {
     static const char *const names[] = {"0.0.0.0:7711", "127.0.0.1:7711", "[::]:7711", "localhost:7711"};
     char directory[512], host[64] = "", wanted[128];
@@ -135,9 +134,8 @@ START_TEST(an_address_of_every_host_becomes_its_name)
         themis_server_history_store_destroy(store);
     }
 }
-END_TEST
 
-START_TEST(lines_are_appended)
+TEST(lines_are_appended)
 {
     themis_server_history_store_t *store = store_open(DAY, 0);
     themis_server_history_counts_t counts;
@@ -156,10 +154,9 @@ START_TEST(lines_are_appended)
     ck_assert_uint_eq(counts.dropped, 0);
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
 /* The newest records stay, and it is the user with most who loses the oldest. */
-START_TEST(size_is_bounded)
+TEST(size_is_bounded)
 {
     themis_server_history_store_t *store = store_open(1000 * DAY, 0);
 
@@ -177,9 +174,8 @@ START_TEST(size_is_bounded)
     ck_assert_int_ne(access(path, F_OK), 0);
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
-START_TEST(age_is_bounded)
+TEST(age_is_bounded)
 {
     themis_server_history_store_t *store = store_open(80 * DAY, 0);
 
@@ -197,10 +193,9 @@ START_TEST(age_is_bounded)
     ck_assert_int_ne(access(path, F_OK), 0);
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
 /* What does not fit leaves no half line, and the store goes on when there is space again. */
-START_TEST(a_full_disk_loses_records_only)
+TEST(a_full_disk_loses_records_only)
 {
     themis_server_history_store_t *store = store_open(DAY, 0);
     themis_server_history_counts_t counts;
@@ -222,10 +217,9 @@ START_TEST(a_full_disk_loses_records_only)
     ck_assert_uint_eq(counts.dropped, 1);
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
 /* The directory is a file at first: nobody can write there. */
-START_TEST(a_missing_directory_comes_later)
+TEST(a_missing_directory_comes_later)
 {
     char path[512];
 
@@ -240,9 +234,8 @@ START_TEST(a_missing_directory_comes_later)
     expect_content(find(geteuid(), ".jsonl").last, "kept\n");
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
-START_TEST(a_broken_line_is_ended)
+TEST(a_broken_line_is_ended)
 {
     themis_server_history_store_t *store = store_open(DAY, 0);
 
@@ -253,10 +246,9 @@ START_TEST(a_broken_line_is_ended)
     expect_content(found.last, "on\ntwo\n");
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
 /* A link in place of a user's directory is not followed: what it names keeps its mode, and gets no records. */
-START_TEST(links_are_not_followed)
+TEST(links_are_not_followed)
 {
     char target[512], link[1024];
     struct stat status;
@@ -274,9 +266,8 @@ START_TEST(links_are_not_followed)
     ck_assert_int_eq(rmdir(target), 0);
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
-START_TEST(running_jobs_are_recovered)
+TEST(running_jobs_are_recovered)
 {
     themis_server_history_store_t *store = store_open(DAY, 0);
 
@@ -293,7 +284,6 @@ START_TEST(running_jobs_are_recovered)
     expect_content(find(geteuid(), ".jsonl").last, "a2\n");
     themis_server_history_store_destroy(store);
 }
-END_TEST
 
 /* As that user, in a child: can the file be read? */
 static int may_read(const char *path, uid_t user)
@@ -315,7 +305,7 @@ static int may_read(const char *path, uid_t user)
     return WEXITSTATUS(status);
 }
 
-START_TEST(the_kernel_decides_who_reads)
+TEST(the_kernel_decides_who_reads)
 {
     if (geteuid() != 0)
         return; /* only root can be several users */
@@ -334,7 +324,6 @@ START_TEST(the_kernel_decides_who_reads)
     themis_server_history_store_destroy(store_open(DAY, 0));
     ck_assert(may_read(log, OTHER_USER) && !may_read(log, THIRD_USER));
 }
-END_TEST
 
 /* Processes, files of each, and how many processes share a file. */
 static const struct {
@@ -348,7 +337,7 @@ static const struct {
     {9000, 1, 1, THEMIS_HISTORY_SHARING_N_N},
 };
 
-START_TEST(sharing_is_found)
+TEST(sharing_is_found)
 {
     themis_server_history_sharing_t sharing = {0};
     int groups = patterns[_i].together ? patterns[_i].processes / patterns[_i].together : 0;
@@ -365,7 +354,6 @@ START_TEST(sharing_is_found)
     }
     themis_server_history_sharing_release(&sharing);
 }
-END_TEST
 
 int main(void)
 {

@@ -22,7 +22,7 @@ static themis_sched_job_identity_t decide(const char *job, const char *host)
     return identity;
 }
 
-START_TEST(the_kernel_is_believed)
+TEST(the_kernel_is_believed)
 {
     themis_sched_job_identity_t identity = decide("job", "host");
 
@@ -32,9 +32,8 @@ START_TEST(the_kernel_is_believed)
     ck_assert_uint_eq(identity.priority, 2);
     ck_assert_str_eq(identity.id, "job");
 }
-END_TEST
 
-START_TEST(ids_are_printable)
+TEST(ids_are_printable)
 {
     char host[THEMIS_PROTO_MAX_TEXT + 1];
 
@@ -45,7 +44,6 @@ START_TEST(ids_are_printable)
     ck_assert_ptr_nonnull(strstr(decide("", host).id, "hhh:42"));
     ck_assert_uint_eq(strlen(decide(host, "").id), 255);
 }
-END_TEST
 
 int main(void)
 {

@@ -81,7 +81,7 @@ static themis_status_t probe(uint64_t offset, uint64_t length, uint64_t session,
 }
 
 /* As fcntl's: a weaker lock takes the place of a stronger one at once, in the middle of it as well. */
-START_TEST(locks_are_replaced)
+TEST(locks_are_replaced)
 {
     ck_assert_int_eq(replace(0, 100, 1, EXCLUSIVE), THEMIS_OK);
     ck_assert_int_eq(probe(10, 10, 2, SHARED), THEMIS_LOCKED);
@@ -103,10 +103,9 @@ START_TEST(locks_are_replaced)
     expect_usage(0, 0);
     ck_assert_int_eq(probe(0, 1, 2, EXCLUSIVE), THEMIS_OK);
 }
-END_TEST
 
 /* Others may reclaim theirs yet; a stronger lock in place of a weaker one may conflict with these. */
-START_TEST(replaced_and_tested_in_the_grace_period)
+TEST(replaced_and_tested_in_the_grace_period)
 {
     const themis_server_lock_range_t range = {0, 100};
     const themis_server_lock_owner_t owner = {1, 1};
@@ -125,9 +124,8 @@ START_TEST(replaced_and_tested_in_the_grace_period)
     ck_assert_int_eq(replace(0, 100, 1, EXCLUSIVE), THEMIS_OK);
     expect_usage(1, 0);
 }
-END_TEST
 
-START_TEST(ranges_conflict_where_they_overlap)
+TEST(ranges_conflict_where_they_overlap)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 100, 100, 2, EXCLUSIVE, NULL), THEMIS_OK);
@@ -138,17 +136,15 @@ START_TEST(ranges_conflict_where_they_overlap)
     ck_assert_int_eq(lock(1, 50, 0, 5, EXCLUSIVE, NULL), THEMIS_OK);
     expect_usage(4, 0);
 }
-END_TEST
 
-START_TEST(readers_share)
+TEST(readers_share)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, SHARED, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 50, 100, 2, SHARED, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 50, 10, 3, EXCLUSIVE, NULL), THEMIS_LOCKED);
 }
-END_TEST
 
-START_TEST(a_repeated_lock_is_granted_and_counts_once)
+TEST(a_repeated_lock_is_granted_and_counts_once)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
@@ -158,9 +154,8 @@ START_TEST(a_repeated_lock_is_granted_and_counts_once)
     expect_usage(0, 0);
     unlock(1, 0, 100, 1);
 }
-END_TEST
 
-START_TEST(first_come_first_served)
+TEST(first_come_first_served)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, SHARED, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 0, 100, 2, EXCLUSIVE, "writer"), THEMIS_IN_PROGRESS);
@@ -173,9 +168,8 @@ START_TEST(first_come_first_served)
     ck_assert_str_eq(granted, "writer late later ");
     expect_usage(2, 0);
 }
-END_TEST
 
-START_TEST(a_lock_without_conflict_does_not_wait)
+TEST(a_lock_without_conflict_does_not_wait)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 50, 100, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
@@ -187,9 +181,8 @@ START_TEST(a_lock_without_conflict_does_not_wait)
     unlock(1, 140, 10, 2);
     ck_assert_str_eq(granted, "two four ");
 }
-END_TEST
 
-START_TEST(parts_can_be_released)
+TEST(parts_can_be_released)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     unlock(1, 40, 20, 1);
@@ -200,9 +193,8 @@ START_TEST(parts_can_be_released)
     unlock(1, 0, UINT64_MAX, 1);
     expect_usage(1, 0);
 }
-END_TEST
 
-START_TEST(a_session_ends_with_all_its_locks)
+TEST(a_session_ends_with_all_its_locks)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(2, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
@@ -215,9 +207,8 @@ START_TEST(a_session_ends_with_all_its_locks)
     ck_assert_str_eq(granted, "two! two again! lost:1 lost:2 three ");
     expect_usage(1, 0);
 }
-END_TEST
 
-START_TEST(a_deadlock_is_refused)
+TEST(a_deadlock_is_refused)
 {
     ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(2, 0, 10, 2, EXCLUSIVE, NULL), THEMIS_OK);
@@ -229,10 +220,9 @@ START_TEST(a_deadlock_is_refused)
     unlock(3, 0, 10, 3);
     ck_assert_str_eq(granted, "two ");
 }
-END_TEST
 
 /* One holds what three wants, and comes behind two, who waits only for three. Were one to wait, all would for ever. */
-START_TEST(a_circle_through_the_queue_is_cut)
+TEST(a_circle_through_the_queue_is_cut)
 {
     ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(2, 0, 10, 3, SHARED, NULL), THEMIS_OK);
@@ -245,11 +235,10 @@ START_TEST(a_circle_through_the_queue_is_cut)
     unlock(2, 0, 10, 1);
     ck_assert_str_eq(granted, "three two ");
 }
-END_TEST
 
 /* Two locks of one owner wait, as those of two threads do; who waits behind the first one does not hold up the second
  * for ever. */
-START_TEST(threads_of_one_owner_may_wait)
+TEST(threads_of_one_owner_may_wait)
 {
     ck_assert_int_eq(lock(1, 0, 10, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(2, 0, 10, 2, EXCLUSIVE, NULL), THEMIS_OK);
@@ -261,10 +250,9 @@ START_TEST(threads_of_one_owner_may_wait)
     unlock(2, 0, 10, 2);
     ck_assert_str_eq(granted, "first two second ");
 }
-END_TEST
 
 /* Threads of one owner take one lock each; what one of them holds delays another's lock only by who waits for it. */
-START_TEST(threads_of_one_owner_do_not_refuse_each_other)
+TEST(threads_of_one_owner_do_not_refuse_each_other)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
     ck_assert_int_eq(lock(1, 50, 100, 2, EXCLUSIVE, "two"), THEMIS_IN_PROGRESS);
@@ -274,10 +262,9 @@ START_TEST(threads_of_one_owner_do_not_refuse_each_other)
     unlock(1, 120, 80, 1);
     ck_assert_str_eq(granted, "two ");
 }
-END_TEST
 
 /* All wait in one queue: each new search passes all locks that came before, within its bound. */
-START_TEST(a_long_queue_is_searched_in_bounds)
+TEST(a_long_queue_is_searched_in_bounds)
 {
     enum { OWNERS = 2000 };
     uint64_t before = themis_util_clock_thread();
@@ -290,10 +277,9 @@ START_TEST(a_long_queue_is_searched_in_bounds)
     ck_assert_uint_lt(themis_util_clock_thread() - before, 20 * THEMIS_NS_PER_S);
     expect_usage(OWNERS, OWNERS - 1);
 }
-END_TEST
 
 /* A circle that is longer than any that programs make by mistake. */
-START_TEST(a_long_circle_is_refused)
+TEST(a_long_circle_is_refused)
 {
     enum { OWNERS = 1000 };
 
@@ -303,10 +289,9 @@ START_TEST(a_long_circle_is_refused)
         ck_assert_int_eq(lock(i + 1, 0, 10, i, EXCLUSIVE, "one"), THEMIS_IN_PROGRESS);
     ck_assert_int_eq(lock(1, 0, 10, OWNERS, EXCLUSIVE, "last"), THEMIS_LOCKED);
 }
-END_TEST
 
 /* 25 owners share a lock of each object and wait for the next object's: 25^8 ways through 9 objects, none a circle. */
-START_TEST(the_search_for_deadlocks_takes_no_way_twice)
+TEST(the_search_for_deadlocks_takes_no_way_twice)
 {
     enum { OBJECTS = 9, WIDTH = 25 };
     uint64_t before = themis_util_clock_thread();
@@ -320,9 +305,8 @@ START_TEST(the_search_for_deadlocks_takes_no_way_twice)
     ck_assert_uint_lt(themis_util_clock_thread() - before, 5 * THEMIS_NS_PER_S);
     expect_usage(OBJECTS * WIDTH, (OBJECTS - 1) * WIDTH);
 }
-END_TEST
 
-START_TEST(a_wait_ends_when_the_lock_is_held_too_long)
+TEST(a_wait_ends_when_the_lock_is_held_too_long)
 {
     const uint64_t longest = 10;
 
@@ -348,10 +332,9 @@ START_TEST(a_wait_ends_when_the_lock_is_held_too_long)
     expect_usage(2, 0);
     themis_util_clock_set_real();
 }
-END_TEST
 
 /* Many owners lock random ranges; an array of bytes shows whether two hold the same one. */
-START_TEST(no_range_is_held_by_two_owners)
+TEST(no_range_is_held_by_two_owners)
 {
     enum { BYTES = 200, OWNERS = 8, ROUNDS = 20000 };
     int owner_of[BYTES] = {0};
@@ -374,7 +357,6 @@ START_TEST(no_range_is_held_by_two_owners)
             owner_of[i] = owner;
     }
 }
-END_TEST
 
 int main(void)
 {

@@ -37,7 +37,7 @@ static const char *extra_of(const themis_sched_job_identity_t *who, const char *
     return shown;
 }
 
-START_TEST(extended_attributes_stay_with_their_name)
+TEST(extended_attributes_stay_with_their_name)
 {
     themis_proto_setattr_t set = {.path = text("/f"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0640};
     themis_proto_attr_t attr;
@@ -63,9 +63,8 @@ START_TEST(extended_attributes_stay_with_their_name)
     ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, 0), THEMIS_OK);
     ck_assert_str_eq(extra_of(&alice, "/f", THEMIS_PROTO_RIGHT_READ), "|");
 }
-END_TEST
 
-START_TEST(extended_attributes_are_bounded)
+TEST(extended_attributes_are_bounded)
 {
     static char value[THEMIS_PROTO_MAX_XATTR + 1];
 
@@ -76,7 +75,6 @@ START_TEST(extended_attributes_are_bounded)
     ck_assert_int_eq(set_xattr(&alice, "/f", "user.b", value + 1000, 0), THEMIS_OK);
     ck_assert_int_eq(set_xattr(&alice, "/f", "user.a", "small", 0), THEMIS_OK);
 }
-END_TEST
 
 static themis_proto_xattrs_t one_xattr(const char *name, void *room, size_t capacity)
 {
@@ -88,7 +86,7 @@ static themis_proto_xattrs_t one_xattr(const char *name, void *room, size_t capa
 }
 
 /* What a client brings with a new name, as for a rename, is no way around the rules. */
-START_TEST(extended_attributes_of_new_names)
+TEST(extended_attributes_of_new_names)
 {
     themis_proto_create_t made = {.attr = {.type = THEMIS_PROTO_FILE, .mode = 0644, .layout = {.first = UINT32_MAX}}};
     themis_proto_attr_t attr;
@@ -108,10 +106,9 @@ START_TEST(extended_attributes_of_new_names)
     ck_assert_int_eq(create(&alice, &made, &attr), THEMIS_UNSUPPORTED);
     ck_assert_int_eq(lookup("/d", &attr), THEMIS_NO_ENTRY);
 }
-END_TEST
 
 /* Nothing that is made of a link gives access to the bytes of a file. */
-START_TEST(symbolic_links)
+TEST(symbolic_links)
 {
     themis_proto_create_t link = {
         .path = text("/l"), .attr = {.type = THEMIS_PROTO_SYMLINK, .mode = 0777}, .extra = {.target = text("f")}};
@@ -141,9 +138,8 @@ START_TEST(symbolic_links)
     link.attr.uid = bob.uid;
     ck_assert_int_eq(create(&alice, &link, &attr), THEMIS_ACCESS);
 }
-END_TEST
 
-START_TEST(layouts_of_directories_and_empty_files)
+TEST(layouts_of_directories_and_empty_files)
 {
     themis_proto_setattr_t set = {
         .path = text("/d"), .mask = THEMIS_PROTO_SET_LAYOUT, .layout = {1 << 20, 2, UINT32_MAX}};
@@ -172,7 +168,6 @@ START_TEST(layouts_of_directories_and_empty_files)
     renew.path = text("/d");
     ck_assert_int_eq(create(&alice, &renew, &attr), THEMIS_INVALID);
 }
-END_TEST
 
 int main(void)
 {

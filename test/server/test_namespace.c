@@ -18,7 +18,7 @@
 #include "test/server/names_rig.h"
 #include "util/log.h"
 
-START_TEST(a_file_gets_id_owner_and_layout)
+TEST(a_file_gets_id_owner_and_layout)
 {
     themis_proto_attr_t made, found, other;
 
@@ -41,9 +41,8 @@ START_TEST(a_file_gets_id_owner_and_layout)
     ck_assert_uint_eq(other.id, made.id);
     ck_assert_int_eq(lookup("/h", &found), THEMIS_NO_ENTRY);
 }
-END_TEST
 
-START_TEST(creation_of_an_existing_name)
+TEST(creation_of_an_existing_name)
 {
     ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_OK);
     ck_assert_int_eq(make("/f", THEMIS_PROTO_FILE, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_EXISTS);
@@ -52,9 +51,8 @@ START_TEST(creation_of_an_existing_name)
     ck_assert_int_eq(make("/d", THEMIS_PROTO_FILE, 0), THEMIS_IS_DIRECTORY);
     ck_assert_int_eq(make("/", THEMIS_PROTO_DIRECTORY, THEMIS_PROTO_CREATE_EXCLUSIVE), THEMIS_EXISTS);
 }
-END_TEST
 
-START_TEST(a_requested_layout_is_limited_to_the_servers)
+TEST(a_requested_layout_is_limited_to_the_servers)
 {
     themis_proto_create_t request = {
         .path = text("/f"),
@@ -69,9 +67,8 @@ START_TEST(a_requested_layout_is_limited_to_the_servers)
     request.attr.layout.stripe_size = 5000;
     ck_assert_int_eq(create(&alice, &request, &attr), THEMIS_INVALID);
 }
-END_TEST
 
-START_TEST(a_directory_is_removed_only_when_empty)
+TEST(a_directory_is_removed_only_when_empty)
 {
     ck_assert_int_eq(add(&alice, "/d", "x", THEMIS_PROTO_FILE), THEMIS_NO_ENTRY);
     ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
@@ -88,10 +85,9 @@ START_TEST(a_directory_is_removed_only_when_empty)
     ck_assert_int_eq(remove_as(&alice, "/f", THEMIS_PROTO_DIRECTORY), THEMIS_NOT_DIRECTORY);
     ck_assert_int_eq(add(&alice, "/f", "y", THEMIS_PROTO_FILE), THEMIS_NOT_DIRECTORY);
 }
-END_TEST
 
 /* Prefixes that are not path components: entries of "/dx" are not entries of "/d". */
-START_TEST(directories_with_a_common_prefix_do_not_mix)
+TEST(directories_with_a_common_prefix_do_not_mix)
 {
     ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
     ck_assert_int_eq(make("/d2", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
@@ -101,7 +97,6 @@ START_TEST(directories_with_a_common_prefix_do_not_mix)
     ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
     ck_assert_int_eq(remove_as(&alice, "/d2", THEMIS_PROTO_DIRECTORY), THEMIS_NOT_EMPTY);
 }
-END_TEST
 
 static uint32_t list(const char *dir, const char *after, uint32_t limit, char *all, int *more)
 {
@@ -121,7 +116,7 @@ static uint32_t list(const char *dir, const char *after, uint32_t limit, char *a
     return entries.count;
 }
 
-START_TEST(listing_goes_in_order_and_in_parts)
+TEST(listing_goes_in_order_and_in_parts)
 {
     char all[4096];
     int more;
@@ -145,9 +140,8 @@ START_TEST(listing_goes_in_order_and_in_parts)
     ck_assert_int_eq(themis_server_namespace_readdir(names, &alice, &readdir, all, sizeof all, &entries),
                      THEMIS_NO_ENTRY);
 }
-END_TEST
 
-START_TEST(bad_names_are_refused)
+TEST(bad_names_are_refused)
 {
     static const char *const bad[] = {"", "f", "/f/", "//f", "/f//g", "/.", "/a/../b", "/a/./b"};
     char path[THEMIS_PROTO_MAX_PATH + 2] = "/";
@@ -168,9 +162,8 @@ START_TEST(bad_names_are_refused)
     ck_assert_int_eq(add(&alice, "/", "a/b", THEMIS_PROTO_FILE), THEMIS_BAD_NAME);
     ck_assert_int_eq(add(&alice, "/", "..", THEMIS_PROTO_FILE), THEMIS_BAD_NAME);
 }
-END_TEST
 
-START_TEST(permissions_are_those_of_the_mode)
+TEST(permissions_are_those_of_the_mode)
 {
     themis_proto_attr_t attr;
     themis_proto_setattr_t set = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0777};
@@ -190,7 +183,6 @@ START_TEST(permissions_are_those_of_the_mode)
     ck_assert_int_eq(remove_as(&bob, "/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
     ck_assert_int_eq(remove_as(&alice, "/f", THEMIS_PROTO_FILE), THEMIS_OK);
 }
-END_TEST
 
 /* What a client says of a file of its own, with an id that it has learnt elsewhere. */
 static themis_proto_create_t adoption(const themis_sched_job_identity_t *who, const char *path, uint32_t flags)
@@ -205,7 +197,7 @@ static themis_proto_create_t adoption(const themis_sched_job_identity_t *who, co
                                             .layout = {.stripe_size = 4096, .count = 1}}};
 }
 
-START_TEST(a_private_file_is_neither_destroyed_nor_taken)
+TEST(a_private_file_is_neither_destroyed_nor_taken)
 {
     themis_proto_create_t adopt = adoption(&bob, "/secret", THEMIS_PROTO_CREATE_REPLACE);
     themis_proto_attr_t made, attr;
@@ -224,9 +216,8 @@ START_TEST(a_private_file_is_neither_destroyed_nor_taken)
     adopt = adoption(&root, "/other", 0); /* bob claims that it is root's */
     ck_assert_int_eq(create(&bob, &adopt, &attr), THEMIS_ACCESS);
 }
-END_TEST
 
-START_TEST(a_client_cannot_claim_an_impossible_file)
+TEST(a_client_cannot_claim_an_impossible_file)
 {
     themis_proto_create_t adopt = adoption(&alice, "/f", 0);
     themis_proto_attr_t attr;
@@ -244,10 +235,9 @@ START_TEST(a_client_cannot_claim_an_impossible_file)
     adopt = adoption(&alice, "/f", 0);
     ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_OK);
 }
-END_TEST
 
 /* As with SETATTR. */
-START_TEST(a_client_cannot_claim_a_group)
+TEST(a_client_cannot_claim_a_group)
 {
     themis_proto_create_t adopt = adoption(&alice, "/f", THEMIS_PROTO_CREATE_REPLACE);
     themis_proto_attr_t attr;
@@ -261,10 +251,9 @@ START_TEST(a_client_cannot_claim_a_group)
     ck_assert_int_eq(create(&alice, &adopt, &attr), THEMIS_ACCESS);
     ck_assert_int_eq(create(&root, &adopt, &attr), THEMIS_OK);
 }
-END_TEST
 
 /* Whether or not the client asks for the entry, as it should. */
-START_TEST(directories_protect_their_names)
+TEST(directories_protect_their_names)
 {
     themis_proto_attr_t attr;
     themis_proto_setattr_t set = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0700};
@@ -284,10 +273,9 @@ START_TEST(directories_protect_their_names)
     ck_assert_int_eq(lookup_as(&root, "/d/d/g", &attr), THEMIS_OK);
     ck_assert_int_eq(make("/d/f/below", THEMIS_PROTO_FILE, 0), THEMIS_NOT_DIRECTORY);
 }
-END_TEST
 
 /* Nor do errors tell those who may not pass a directory what is in it. */
-START_TEST(directories_hide_their_names)
+TEST(directories_hide_their_names)
 {
     static const char *const paths[] = {"/d/f", "/d/d", "/d/none"};
     const themis_proto_readdir_t readdir = {.path = text("/d/none"), .after = text(""), .limit = 1};
@@ -310,9 +298,8 @@ START_TEST(directories_hide_their_names)
     ck_assert_int_eq(themis_server_namespace_readdir(names, &bob, &readdir, buffer, sizeof buffer, &entries),
                      THEMIS_ACCESS);
 }
-END_TEST
 
-START_TEST(a_sticky_directory_keeps_the_names_of_others)
+TEST(a_sticky_directory_keeps_the_names_of_others)
 {
     themis_proto_attr_t attr;
 
@@ -321,10 +308,9 @@ START_TEST(a_sticky_directory_keeps_the_names_of_others)
     ck_assert_int_eq(remove_as(&bob, "/tmp/f", THEMIS_PROTO_FILE), THEMIS_ACCESS);
     ck_assert_int_eq(remove_as(&alice, "/tmp/f", THEMIS_PROTO_FILE), THEMIS_OK);
 }
-END_TEST
 
 /* The user database says that the user is in the group, the connection does not. */
-START_TEST(supplementary_groups_count)
+TEST(supplementary_groups_count)
 {
     const struct passwd *entry = getpwnam("daemon");
     themis_proto_setattr_t set = {.path = text("/f"), .mask = THEMIS_PROTO_SET_OWNER};
@@ -346,7 +332,6 @@ START_TEST(supplementary_groups_count)
         ck_assert_uint_eq(attr.id, 0);
     }
 }
-END_TEST
 
 static int database_down;
 
@@ -361,7 +346,7 @@ int getpwuid_r(uid_t uid, struct passwd *entry, char *buffer, size_t bytes, stru
 }
 
 /* A user database that does not answer says nothing about a user's groups. */
-START_TEST(groups_are_asked_for_again)
+TEST(groups_are_asked_for_again)
 {
     const struct passwd *daemon = getpwnam("daemon");
     themis_proto_setattr_t set = {.path = text("/f"), .mask = THEMIS_PROTO_SET_OWNER, .uid = alice.uid};
@@ -379,9 +364,8 @@ START_TEST(groups_are_asked_for_again)
     ck_assert_int_eq(lookup_as(&member, "/f", &attr), THEMIS_OK);
     ck_assert_uint_ne(attr.id, 0);
 }
-END_TEST
 
-START_TEST(renaming_keeps_all_attributes)
+TEST(renaming_keeps_all_attributes)
 {
     themis_proto_attr_t from, attr;
     themis_proto_create_t adopt = {.path = text("/new"), .flags = THEMIS_PROTO_CREATE_ADOPT};
@@ -406,9 +390,8 @@ START_TEST(renaming_keeps_all_attributes)
     ck_assert_int_eq(lookup("/new", &attr), THEMIS_OK);
     ck_assert_uint_eq(attr.id, from.id);
 }
-END_TEST
 
-START_TEST(names_in_a_directory_outlive_the_process)
+TEST(names_in_a_directory_outlive_the_process)
 {
     themis_proto_attr_t before, after, next;
 
@@ -425,7 +408,6 @@ START_TEST(names_in_a_directory_outlive_the_process)
     themis_server_namespace_destroy(names);
     test_scratch_remove();
 }
-END_TEST
 
 /* Overwrites the first half of RocksDB's tables: blocks of data. */
 static void damage_tables(void)
@@ -454,7 +436,7 @@ static void damage_tables(void)
 }
 
 /* A directory that cannot be read is not an empty one. */
-START_TEST(entries_that_cannot_be_read_are_an_error)
+TEST(entries_that_cannot_be_read_are_an_error)
 {
     enum { ENTRIES = 2000 };
     const themis_proto_readdir_t readdir = {.path = text("/d"), .after = text(""), .limit = 10};
@@ -487,7 +469,6 @@ START_TEST(entries_that_cannot_be_read_are_an_error)
     themis_server_namespace_destroy(names);
     test_scratch_remove();
 }
-END_TEST
 
 enum { ROUNDS = 500 };
 
@@ -505,7 +486,7 @@ static void *adder_main(void *arg)
     return NULL;
 }
 
-START_TEST(adding_and_removing_exclude_each_other)
+TEST(adding_and_removing_exclude_each_other)
 {
     pthread_t thread;
     int orphans = 0;
@@ -519,7 +500,6 @@ START_TEST(adding_and_removing_exclude_each_other)
     pthread_join(thread, NULL);
     ck_assert_int_eq(orphans, 0);
 }
-END_TEST
 
 int main(void)
 {

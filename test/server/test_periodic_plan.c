@@ -23,7 +23,7 @@ static themis_status_t plan_take(const char *text, const themis_server_periodic_
     return themis_server_periodic_plan_read(text, strlen(text), clock, plan, policy, error, 256);
 }
 
-START_TEST(a_plan_is_read)
+TEST(a_plan_is_read)
 {
     char policy[THEMIS_SCHED_POLICY_TEXT_BYTES], error[256];
     themis_sched_periodic_t *plan;
@@ -45,9 +45,8 @@ START_TEST(a_plan_is_read)
     ck_assert_uint_eq((plan->origin + 3 * THEMIS_NS_PER_S - at_start.now) % plan->period, 0);
     themis_sched_periodic_destroy(plan);
 }
-END_TEST
 
-START_TEST(a_period_begins_at_the_origin)
+TEST(a_period_begins_at_the_origin)
 {
     static const struct {
         const char *origin;
@@ -67,13 +66,12 @@ START_TEST(a_period_begins_at_the_origin)
         themis_sched_periodic_destroy(plan);
     }
 }
-END_TEST
 
 #define BAD_WINDOW(window)                                                                                             \
     "{\"period_s\": 10, \"platform\": {\"bytes_per_s\": 1000}, \"applications\": ["                                    \
     "{\"application\": \"a\", \"instances\": [{\"io\": [" window "]}]}]}"
 
-START_TEST(a_bad_plan_is_refused_with_the_reason)
+TEST(a_bad_plan_is_refused_with_the_reason)
 {
     static const struct {
         const char *text, *reason;
@@ -116,7 +114,6 @@ START_TEST(a_bad_plan_is_refused_with_the_reason)
                      THEMIS_PARSE);
     ck_assert_msg(strstr(error, "/nonexistent/plan: ") == error, "%s", error);
 }
-END_TEST
 
 int main(void)
 {

@@ -44,7 +44,7 @@ static themis_sched_job_t *job_of_number(themis_sched_job_table_t *table, uint64
     return job;
 }
 
-START_TEST(json_lists_every_job)
+TEST(json_lists_every_job)
 {
     rig_t rig;
 
@@ -64,10 +64,9 @@ START_TEST(json_lists_every_job)
     free(text);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* What is not UTF-8 is no JSON, and would make the list of all jobs unreadable. */
-START_TEST(ids_that_are_not_utf_8_are_listed)
+TEST(ids_that_are_not_utf_8_are_listed)
 {
     const themis_sched_job_identity_t latin = {.id = "caf\xe9", .nodes = 1}, utf8 = {.id = "caf\xc3\xa9", .nodes = 1};
     themis_sched_job_t *job;
@@ -88,10 +87,9 @@ START_TEST(ids_that_are_not_utf_8_are_listed)
     free(text);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* A job that only monitors is marked in JSON, not counted, and not in the metrics. */
-START_TEST(monitoring_clients_are_not_counted)
+TEST(monitoring_clients_are_not_counted)
 {
     themis_sched_job_identity_t identity = {.id = "monitors", .uid = 1, .nodes = 1};
     themis_sched_job_t *job;
@@ -118,10 +116,9 @@ START_TEST(monitoring_clients_are_not_counted)
     themis_sched_remove_job(rig.sched, job, rig.now);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* The longest and oddest ids fit into a message, and pages list each job once, even if jobs leave meanwhile. */
-START_TEST(many_jobs_come_in_pages)
+TEST(many_jobs_come_in_pages)
 {
     enum { JOBS = 1000 };
     themis_sched_job_identity_t identity = {.uid = UINT32_MAX, .gid = UINT32_MAX, .nodes = 1};
@@ -157,10 +154,9 @@ START_TEST(many_jobs_come_in_pages)
     ck_assert_uint_eq(seen, JOBS + 2);
     rig_destroy(&rig);
 }
-END_TEST
 
 /* Every sample follows its family's header, and the text ends as OpenMetrics requires. */
-START_TEST(metrics_are_open_metrics)
+TEST(metrics_are_open_metrics)
 {
     char family[200] = "", line[400];
     rig_t rig;
@@ -188,7 +184,6 @@ START_TEST(metrics_are_open_metrics)
     free(text);
     rig_destroy(&rig);
 }
-END_TEST
 
 static char *three_words(void *arg)
 {
@@ -234,7 +229,7 @@ static void ask(uint16_t port, const char *request, char *answer, size_t size)
     close(fd);
 }
 
-START_TEST(metrics_are_served_over_http)
+TEST(metrics_are_served_over_http)
 {
     themis_server_metrics_http_t *http;
     char answer[4096];
@@ -264,7 +259,6 @@ START_TEST(metrics_are_served_over_http)
     ck_assert_int_eq(themis_server_metrics_http_start("nowhere", port, three_words, full_on_request, &calls, &http),
                      THEMIS_CONFIG);
 }
-END_TEST
 
 int main(void)
 {

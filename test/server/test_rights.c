@@ -172,7 +172,7 @@ static themis_proto_attr_t file_of_alice(const char *path, uint32_t mode)
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(another_users_file_is_closed_to_every_request)
+TEST(another_users_file_is_closed_to_every_request)
 {
     themis_proto_attr_t file = file_of_alice("/f", 0600), own, found, with;
 
@@ -192,9 +192,8 @@ START_TEST(another_users_file_is_closed_to_every_request)
     ck_assert_int_eq(set_mode(mallory, "/f", 0666), THEMIS_ACCESS);
     check_bytes(alice, &file);
 }
-END_TEST
 
-START_TEST(altered_capabilities_are_refused)
+TEST(altered_capabilities_are_refused)
 {
     themis_proto_attr_t file = file_of_alice("/f", 0600), altered;
     unsigned char *at = (unsigned char *)&altered.capability;
@@ -210,7 +209,6 @@ START_TEST(altered_capabilities_are_refused)
     ck_assert_int_eq(request(alice, THEMIS_OP_DESTROY, &altered), THEMIS_ACCESS);
     check_bytes(alice, &file);
 }
-END_TEST
 
 /* The second capability was given with a longer lifetime, as by a server that has not been reloaded yet. */
 static void short_lifetime(themis_server_config_t *config)
@@ -218,7 +216,7 @@ static void short_lifetime(themis_server_config_t *config)
     config->capability_lifetime = THEMIS_NS_PER_S;
 }
 
-START_TEST(aged_capabilities_are_refused)
+TEST(aged_capabilities_are_refused)
 {
     themis_proto_attr_t file, found;
 
@@ -243,7 +241,6 @@ START_TEST(aged_capabilities_are_refused)
     check_bytes(alice, &file);
     scene_end();
 }
-END_TEST
 
 enum {
     READER = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_LOCK | THEMIS_PROTO_RIGHT_SIZE,
@@ -252,7 +249,7 @@ enum {
     OWNER = THEMIS_PROTO_RIGHT_OWNER
 };
 
-START_TEST(the_mode_decides_about_rights)
+TEST(the_mode_decides_about_rights)
 {
     static const struct {
         uint32_t mode, owner, other;
@@ -278,10 +275,9 @@ START_TEST(the_mode_decides_about_rights)
     }
     check_bytes(alice, &file); /* an open file keeps the rights that it was opened with */
 }
-END_TEST
 
 /* What each right allows. */
-START_TEST(a_right_allows_its_requests_and_no_others)
+TEST(a_right_allows_its_requests_and_no_others)
 {
     static const struct {
         themis_proto_opcode_t opcode;
@@ -308,7 +304,6 @@ START_TEST(a_right_allows_its_requests_and_no_others)
     counter.action = THEMIS_PROTO_COUNTER_SET;
     ck_assert_int_eq(rig_call(mallory, THEMIS_OP_COUNTER, &counter), THEMIS_ACCESS);
 }
-END_TEST
 
 static void direct_always(themis_server_config_t *config)
 {
@@ -330,7 +325,7 @@ static themis_status_t pin(const themis_proto_attr_t *attr, uint32_t user)
 }
 
 /* Else the one who has written first could read the file after its owner has closed it to him. */
-START_TEST(memory_is_that_of_the_owner_or_of_nobody)
+TEST(memory_is_that_of_the_owner_or_of_nobody)
 {
     static const themis_proto_opcode_t makers[] = {THEMIS_OP_WRITE, THEMIS_OP_ALLOCATE, THEMIS_OP_TRUNCATE};
     themis_proto_attr_t file, found;
@@ -351,10 +346,9 @@ START_TEST(memory_is_that_of_the_owner_or_of_nobody)
     ck_assert_int_eq(lookup(mallory, "/a", OWNER, &found), THEMIS_ACCESS);
     scene_end();
 }
-END_TEST
 
 /* As in POSIX: the mode is for those who open the file later. */
-START_TEST(who_makes_a_file_may_write_it)
+TEST(who_makes_a_file_may_write_it)
 {
     themis_proto_attr_t file = file_of_alice("/f", 0400), again;
 
@@ -362,9 +356,8 @@ START_TEST(who_makes_a_file_may_write_it)
     ck_assert_int_eq(create(alice, "/f", 0600, &again), THEMIS_OK);
     ck_assert_int_eq(request(alice, THEMIS_OP_WRITE, &again), THEMIS_ACCESS);
 }
-END_TEST
 
-START_TEST(setting_the_time_gives_the_right_to_it)
+TEST(setting_the_time_gives_the_right_to_it)
 {
     themis_proto_setattr_t set = {.path = rig_text("/f"), .mask = THEMIS_PROTO_SET_MODIFIED, .modified = 1};
 
@@ -373,9 +366,8 @@ START_TEST(setting_the_time_gives_the_right_to_it)
     ck_assert_uint_eq(alice->body.attr.capability.rights, OWNER | READER | THEMIS_PROTO_RIGHT_TOUCH);
     ck_assert_int_eq(rig_call(mallory, THEMIS_OP_SETATTR, &set), THEMIS_ACCESS);
 }
-END_TEST
 
-START_TEST(root_needs_no_capability)
+TEST(root_needs_no_capability)
 {
     themis_proto_attr_t file = file_of_alice("/f", 0), none = {.id = file.id};
 
@@ -387,11 +379,10 @@ START_TEST(root_needs_no_capability)
                                                                           ? THEMIS_STALE /* after DESTROY */
                                                                           : THEMIS_OK);
 }
-END_TEST
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-START_TEST(bytes_go_only_with_their_name)
+TEST(bytes_go_only_with_their_name)
 {
     themis_proto_attr_t file = file_of_alice("/f", 0600), gone;
 
@@ -403,9 +394,8 @@ START_TEST(bytes_go_only_with_their_name)
     check_bytes(alice, &file);
     ck_assert_int_eq(request(alice, THEMIS_OP_DESTROY, &gone), THEMIS_OK);
 }
-END_TEST
 
-START_TEST(invented_attributes_are_not_adopted)
+TEST(invented_attributes_are_not_adopted)
 {
     themis_proto_attr_t file = file_of_alice("/f", 0600), invented = file, own, proof;
 
@@ -426,9 +416,8 @@ START_TEST(invented_attributes_are_not_adopted)
     ck_assert_int_eq(adopt(mallory, "/mine", 0, &invented), THEMIS_ACCESS);
     check_bytes(alice, &file);
 }
-END_TEST
 
-START_TEST(sealed_attributes_cannot_be_changed)
+TEST(sealed_attributes_cannot_be_changed)
 {
     themis_proto_attr_t proof, altered;
 
@@ -452,10 +441,9 @@ START_TEST(sealed_attributes_cannot_be_changed)
     ck_assert_int_eq(lookup(alice, "/g", 0, &altered), THEMIS_OK);
     ck_assert(altered.id == proof.id && altered.uid == ALICE && altered.mode == 0600);
 }
-END_TEST
 
 /* The reply gives what the client needs to destroy the bytes that it has replaced, or to undo it. */
-START_TEST(a_replaced_file_can_be_destroyed)
+TEST(a_replaced_file_can_be_destroyed)
 {
     themis_proto_attr_t old = file_of_alice("/old", 0600), file = file_of_alice("/f", 0600), proof, replaced;
 
@@ -468,9 +456,8 @@ START_TEST(a_replaced_file_can_be_destroyed)
     ck_assert_int_eq(request(alice, THEMIS_OP_DESTROY, &replaced), THEMIS_OK);
     check_bytes(alice, &file);
 }
-END_TEST
 
-START_TEST(a_closed_directory_hides_what_is_in_it)
+TEST(a_closed_directory_hides_what_is_in_it)
 {
     themis_proto_create_t directory = {.path = rig_text("/d"), .attr = {.type = THEMIS_PROTO_DIRECTORY, .mode = 0700}};
     themis_proto_entry_t entry = {rig_text("/d"), rig_text("g"), THEMIS_PROTO_FILE};
@@ -488,7 +475,6 @@ START_TEST(a_closed_directory_hides_what_is_in_it)
     refuse_all(mallory, &(themis_proto_attr_t){.id = file.id});
     check_bytes(alice, &file);
 }
-END_TEST
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
@@ -499,7 +485,7 @@ static void without_key(themis_server_config_t *config)
     strcpy(config->key, "none");
 }
 
-START_TEST(without_a_key_capabilities_are_not_checked)
+TEST(without_a_key_capabilities_are_not_checked)
 {
     scene_start(without_key);
     themis_proto_attr_t file = file_of_alice("/f", 0600), found;
@@ -510,7 +496,6 @@ START_TEST(without_a_key_capabilities_are_not_checked)
     ck_assert_int_eq(adopt(mallory, "/g", 0, &file), THEMIS_ACCESS);
     scene_end();
 }
-END_TEST
 
 static void key_in_state(themis_server_config_t *config)
 {
@@ -526,7 +511,7 @@ static void key_in_memory(themis_server_config_t *config)
 }
 
 /* A server that is alone makes a key, which its state directory keeps. */
-START_TEST(a_key_that_was_made_outlives_the_server)
+TEST(a_key_that_was_made_outlives_the_server)
 {
     themis_proto_attr_t attr = {.id = 7, .capability.rights = READER}, other = attr;
     char path[512], why[256];
@@ -556,7 +541,6 @@ START_TEST(a_key_that_was_made_outlives_the_server)
     }
     test_scratch_remove();
 }
-END_TEST
 
 int main(void)
 {

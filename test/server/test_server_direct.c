@@ -99,7 +99,7 @@ static void beacon_child(int out, int in, ending_t ending)
     _exit(0);
 }
 
-START_TEST(the_beacon_shows_the_end_of_a_process)
+TEST(the_beacon_shows_the_end_of_a_process)
 {
     int out[2], in[2], fd = -1;
     char path[64];
@@ -131,11 +131,10 @@ START_TEST(the_beacon_shows_the_end_of_a_process)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
 }
-END_TEST
 
 /* --- grants ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(bytes_are_seen_and_counted)
+TEST(bytes_are_seen_and_counted)
 {
     static uint8_t bytes[RIG_MIB], back[RIG_MIB];
     const size_t length = 300000;
@@ -175,10 +174,9 @@ START_TEST(bytes_are_seen_and_counted)
     rig_direct_close(direct, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Nobody but the object's user gets its memory, whatever is asked for or guessed. */
-START_TEST(another_user_gets_nothing)
+TEST(another_user_gets_nothing)
 {
     rig_segment_t segment;
 
@@ -216,9 +214,8 @@ START_TEST(another_user_gets_nothing)
     rig_direct_close(owner, 1);
     rig_server_stop(server);
 }
-END_TEST
 
-START_TEST(only_clients_on_the_servers_host_get_grants)
+TEST(only_clients_on_the_servers_host_get_grants)
 {
     themis_proto_segment_t beacon = {0};
     themis_proto_map_t map = {.object = 5, .length = RIG_MIB, .allocate = 1};
@@ -232,9 +229,8 @@ START_TEST(only_clients_on_the_servers_host_get_grants)
     rig_client_close(far, 1);
     rig_server_stop(server);
 }
-END_TEST
 
-START_TEST(where_it_is_off_nobody_gets_grants)
+TEST(where_it_is_off_nobody_gets_grants)
 {
     server = rig_server_start(_i ? limited : never);
     rig_direct_t *direct = rig_direct_open(server, 1, "job");
@@ -245,10 +241,9 @@ START_TEST(where_it_is_off_nobody_gets_grants)
     rig_direct_close(direct, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* One client may have so many grants, each in a slot of its own. */
-START_TEST(grants_of_a_client_are_bounded)
+TEST(grants_of_a_client_are_bounded)
 {
     rig_grant_t grants[THEMIS_UTIL_DIRECT_SLOTS];
     themis_proto_object_t unmap = {1000};
@@ -269,12 +264,11 @@ START_TEST(grants_of_a_client_are_bounded)
     rig_await_grants(server, 0, 0);
     rig_server_stop(server);
 }
-END_TEST
 
 /* --- revocation --------------------------------------------------------------------------------------------------- */
 
 /* Once another job's request is answered the grants are gone, and they come back when that job is quiet. */
-START_TEST(another_job_revokes)
+TEST(another_job_revokes)
 {
     themis_proto_lookup_t path = {rig_text("/")};
     themis_proto_text_body_t status = {rig_text("server")};
@@ -305,10 +299,9 @@ START_TEST(another_job_revokes)
     rig_direct_close(direct, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Where the configuration grants always, jobs do not disturb each other. */
-START_TEST(jobs_share_where_it_is_on)
+TEST(jobs_share_where_it_is_on)
 {
     server = rig_server_start(always);
     rig_direct_t *a = rig_direct_open(server, 1, "one"), *b = rig_direct_open(server, 2, "two");
@@ -331,9 +324,8 @@ START_TEST(jobs_share_where_it_is_on)
     rig_direct_close(a, 1);
     rig_server_stop(server);
 }
-END_TEST
 
-START_TEST(a_cut_object_is_not_accessed_any_more)
+TEST(a_cut_object_is_not_accessed_any_more)
 {
     themis_proto_object_t destroy = {0};
 
@@ -355,10 +347,9 @@ START_TEST(a_cut_object_is_not_accessed_any_more)
     rig_direct_close(direct, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* The grants of a lost connection are revoked; the client gets others when it is back. */
-START_TEST(a_lost_connection_loses_its_grants)
+TEST(a_lost_connection_loses_its_grants)
 {
     server = rig_server_start(NULL);
     rig_direct_t *direct = rig_direct_open(server, 1, "job");
@@ -379,9 +370,8 @@ START_TEST(a_lost_connection_loses_its_grants)
     rig_direct_close(direct, 0);
     rig_server_stop(server);
 }
-END_TEST
 
-START_TEST(a_server_that_stops_says_so)
+TEST(a_server_that_stops_says_so)
 {
     rig_segment_t beacon;
 
@@ -397,7 +387,6 @@ START_TEST(a_server_that_stops_says_so)
     ck_assert_uint_ne(atomic_load(&page->word) & THEMIS_UTIL_DIRECT_DEAD, 0);
     rig_direct_close(direct, 0);
 }
-END_TEST
 
 /* A job that only copies is not silent. */
 static void impatient(themis_server_config_t *config)
@@ -407,7 +396,7 @@ static void impatient(themis_server_config_t *config)
     config->lease = THEMIS_NS_PER_S / 2;
 }
 
-START_TEST(a_job_that_copies_is_active)
+TEST(a_job_that_copies_is_active)
 {
     server = rig_server_start(impatient);
     rig_direct_t *direct = rig_direct_open(server, 1, "job");
@@ -424,7 +413,6 @@ START_TEST(a_job_that_copies_is_active)
     rig_direct_close(direct, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* --- clients that do not keep to the rules ------------------------------------------------------------------------ */
 
@@ -488,7 +476,7 @@ static uint64_t fill_and_check(rig_client_t *client, uint64_t object)
 
 /* While a client writes in spite of a revocation, or is stopped in a copy, its memory is used for nothing else; with
  * its end it is free. */
-START_TEST(memory_is_kept_while_a_client_may_write)
+TEST(memory_is_kept_while_a_client_may_write)
 {
     themis_proto_object_t destroy = {4711};
     rig_crew_t crew = rig_crew_fork(1, stubborn_main, &_i);
@@ -513,7 +501,6 @@ START_TEST(memory_is_kept_while_a_client_may_write)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Writes the byte into as much of a new object as the store takes, and removes it. Returns the bytes. */
 static uint64_t fill_with(rig_client_t *client, int byte)
@@ -541,7 +528,7 @@ static void check_nowhere(const rig_direct_t *direct, int byte)
 }
 
 /* Whoever keeps what it has mapped, revoked or not, never sees a byte of another user in it. */
-START_TEST(memory_does_not_pass_to_another_user)
+TEST(memory_does_not_pass_to_another_user)
 {
     enum { OWN = 0x11, OTHERS = 0xee };
 
@@ -577,7 +564,6 @@ START_TEST(memory_does_not_pass_to_another_user)
     rig_client_close(client, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 /* Enters and copies until it is killed. */
 static void copying_main(const themis_server_t *of, int number, void *arg)
@@ -592,7 +578,7 @@ static void copying_main(const themis_server_t *of, int number, void *arg)
     _exit(0);
 }
 
-START_TEST(clients_killed_in_mid_copy_leave_nothing)
+TEST(clients_killed_in_mid_copy_leave_nothing)
 {
     enum { AT_ONCE = 20 };
     int count = trials(200), rounds = (count + AT_ONCE - 1) / AT_ONCE;
@@ -622,7 +608,6 @@ START_TEST(clients_killed_in_mid_copy_leave_nothing)
     rig_server_stop(server);
     free(crews);
 }
-END_TEST
 
 /* Writes garbage wherever it can, and goes on asking. */
 static void vandal_main(const themis_server_t *of, int number, void *arg)
@@ -656,7 +641,7 @@ static void check_served(rig_client_t *client, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-START_TEST(garbage_in_shared_words_harms_nobody_else)
+TEST(garbage_in_shared_words_harms_nobody_else)
 {
     enum { VANDALS = 3 };
     uint64_t last = 0;
@@ -690,7 +675,6 @@ START_TEST(garbage_in_shared_words_harms_nobody_else)
     rig_direct_close(direct, 1);
     rig_server_stop(server);
 }
-END_TEST
 
 int main(void)
 {

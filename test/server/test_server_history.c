@@ -111,7 +111,7 @@ static uint64_t object_write(rig_client_t *client, const char *path, int times)
     return object;
 }
 
-START_TEST(a_job_that_ends_has_a_record)
+TEST(a_job_that_ends_has_a_record)
 {
     themis_history_record_t record[MOST];
     static uint8_t bytes[BYTES];
@@ -137,10 +137,9 @@ START_TEST(a_job_that_ends_has_a_record)
     ck_assert(record->end > record->start && record->end < (double)themis_util_clock_wall() / 1e9);
     records_await(".running", 0, record);
 }
-END_TEST
 
 /* Sessions of one job: each of them, and each file, counts once. */
-START_TEST(sharing_is_seen)
+TEST(sharing_is_seen)
 {
     themis_history_record_t record[MOST];
     rig_client_t *client[4];
@@ -161,10 +160,9 @@ START_TEST(sharing_is_seen)
     ck_assert_uint_eq(record->io_nodes, 1);
     ck_assert_uint_eq(record->written_bytes, 12 * BYTES);
 }
-END_TEST
 
 /* A job with a connection has a record while it runs, which is interim; so is that of a server that stops. */
-START_TEST(a_running_job_has_a_record)
+TEST(a_running_job_has_a_record)
 {
     themis_history_record_t record[MOST];
     rig_client_t *client = rig_client_open(server, 11, "job");
@@ -183,10 +181,9 @@ START_TEST(a_running_job_has_a_record)
     ck_assert_uint_eq(record->written_bytes, 2 * BYTES);
     rig_client_close(client, 0);
 }
-END_TEST
 
 /* Clients that only ask how the server is leave no record. */
-START_TEST(a_job_without_requests_has_none)
+TEST(a_job_without_requests_has_none)
 {
     themis_proto_text_body_t what = {rig_text("server")};
     themis_history_record_t record[MOST];
@@ -202,10 +199,9 @@ START_TEST(a_job_without_requests_has_none)
     ck_assert_uint_eq(records_read(".jsonl", record), 1);
     ck_assert_str_eq(record->job, "job");
 }
-END_TEST
 
 /* The thread samples and writes while clients come and go: no record is lost, and none is there twice. */
-START_TEST(many_short_jobs)
+TEST(many_short_jobs)
 {
     themis_history_record_t record[MOST];
     char job[16], path[16];
@@ -224,10 +220,9 @@ START_TEST(many_short_jobs)
         ck_assert_uint_eq(record[i].written_bytes, (1 + number % 3) * BYTES);
     }
 }
-END_TEST
 
 /* What cannot be appended remains as the record of a running job, which the next server appends. */
-START_TEST(a_record_that_cannot_be_appended_is_kept)
+TEST(a_record_that_cannot_be_appended_is_kept)
 {
     themis_history_record_t record[MOST];
     char path[512];
@@ -249,7 +244,6 @@ START_TEST(a_record_that_cannot_be_appended_is_kept)
     rig_client_close(client, 1);
     records_await(".jsonl", 2, record);
 }
-END_TEST
 
 static uint32_t clients_of(const char *id)
 {
@@ -265,7 +259,7 @@ static uint32_t clients_of(const char *id)
 }
 
 /* A client that computes is silent, and leaves its job in the scheduler: it has one record nevertheless. */
-START_TEST(a_job_that_computes_has_one_record)
+TEST(a_job_that_computes_has_one_record)
 {
     themis_history_record_t record[MOST];
     rig_client_t *client = rig_client_open(server, 11, "job");
@@ -284,10 +278,9 @@ START_TEST(a_job_that_computes_has_one_record)
     ck_assert_int_eq(record->interim, 0);
     ck_assert_double_gt(record->end - record->start, 1);
 }
-END_TEST
 
 /* A job that is silent when its last session ends has its record then. */
-START_TEST(a_silent_job_ends_with_its_session)
+TEST(a_silent_job_ends_with_its_session)
 {
     themis_history_record_t record[MOST];
     rig_client_t *client = rig_client_open(server, 11, "job");
@@ -299,10 +292,9 @@ START_TEST(a_silent_job_ends_with_its_session)
     records_await(".jsonl", 1, record);
     ck_assert_int_eq(record->interim, 0);
 }
-END_TEST
 
 /* Also of a job so long that its series has longer samples than were configured. */
-START_TEST(the_peak_is_of_one_interval)
+TEST(the_peak_is_of_one_interval)
 {
     themis_sched_job_t counted = {0};
     themis_server_history_job_t *job = themis_server_history_job_create(&counted, 0, 1000 * THEMIS_NS_PER_S, 1);
@@ -317,7 +309,6 @@ START_TEST(the_peak_is_of_one_interval)
     ck_assert_double_eq_tol(job->peak, 1000000, 1);
     themis_server_history_job_destroy(job);
 }
-END_TEST
 
 int main(void)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Durable arenas: opened, left as a killed server leaves them, and compared with a model of what was written. */
-#ifndef THEMIS_TEST_STORE_DURABLE_H
-#define THEMIS_TEST_STORE_DURABLE_H
+#pragma once
 #include "test/store/objects.h"
 
 enum { MODEL_OBJECTS = 6, MODEL_BYTES = 192 << 10, ARENA_BYTES = 64 << 20 };
@@ -38,4 +37,3 @@ uint64_t draw(uint64_t limit);
 /* One change of the store and the model at random; with grants, some of it directly. */
 void change_at_random(int direct);
 void change_end(void); /* before the store is destroyed */
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Objects as clients with direct access have them: the test maps segments, beside the store. */
-#ifndef THEMIS_TEST_STORE_GRANTS_H
-#define THEMIS_TEST_STORE_GRANTS_H
+#pragma once
 #include "test/store/objects.h"
 #include "util/direct.h"
 
@@ -45,4 +44,3 @@ void soil(uint64_t bytes);
 void window_fill(const themis_store_window_t *window, int value);
 int all_are(const uint8_t *bytes, uint64_t length, uint8_t value);
 uint64_t used(void); /* bytes of the store */
-#endif

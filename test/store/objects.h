@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Objects of one store, written and read window by window as the engine does. */
-#ifndef THEMIS_TEST_STORE_OBJECTS_H
-#define THEMIS_TEST_STORE_OBJECTS_H
+#pragma once
 #include <check.h>
 #include "store/store.h"
 
@@ -23,4 +22,3 @@ void put(uint64_t id, uint64_t offset, uint64_t length, uint8_t value);
 void expect(uint64_t id, uint64_t offset, uint64_t length, uint8_t value);
 themis_store_size_t size_of(uint64_t id);
 void truncate_to(uint64_t id, uint64_t size);
-#endif

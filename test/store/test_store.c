@@ -35,7 +35,7 @@ static void close_store(void)
     test_scratch_remove();
 }
 
-START_TEST(bytes_come_back)
+TEST(bytes_come_back)
 {
     open_store(_i, 64 * MIB, 0);
     put(1, 0, 10, 'a');
@@ -50,9 +50,8 @@ START_TEST(bytes_come_back)
     ck_assert_uint_ne(size_of(1).modified, 0);
     close_store();
 }
-END_TEST
 
-START_TEST(holes_read_as_zeros)
+TEST(holes_read_as_zeros)
 {
     open_store(_i, 64 * MIB, 0);
     put(1, 100000, 7, 'a');
@@ -63,9 +62,8 @@ START_TEST(holes_read_as_zeros)
     expect(1, 2 * MIB + 5, 10000, 'b');
     close_store();
 }
-END_TEST
 
-START_TEST(space_that_was_used_before_shows_nothing_old)
+TEST(space_that_was_used_before_shows_nothing_old)
 {
     open_store(_i, 8 * MIB, 0);
     for (uint64_t id = 1; id <= 4; id++) {
@@ -82,7 +80,6 @@ START_TEST(space_that_was_used_before_shows_nothing_old)
     expect(9, 3 * 4096 + 5, MIB - 3 * 4096 - 5, 0);
     close_store();
 }
-END_TEST
 
 /* A write of the extent to a new object, under way, in space that has old bytes. */
 static themis_store_window_t *prepare_over_used_space(uint64_t id, themis_store_extent_t extent)
@@ -109,7 +106,7 @@ static void window_end(themis_store_window_t *window)
     themis_store_close(store, object);
 }
 
-START_TEST(a_failed_write_shows_nothing_old)
+TEST(a_failed_write_shows_nothing_old)
 {
     open_store(_i, 8 * MIB, 0);
     themis_store_window_t *window = prepare_over_used_space(2, (themis_store_extent_t){10, MIB / 2});
@@ -120,10 +117,9 @@ START_TEST(a_failed_write_shows_nothing_old)
     expect(2, 0, MIB, 0);
     close_store();
 }
-END_TEST
 
 /* The write is treated as if it came before the truncation, which ends inside a page. */
-START_TEST(a_truncation_keeps_what_a_write_under_way_has_below_it)
+TEST(a_truncation_keeps_what_a_write_under_way_has_below_it)
 {
     enum { WRITTEN = 8192, KEPT = 6000 };
     open_store(_i == 0 ? ARENA : DIRECT, 8 * MIB, 0);
@@ -141,9 +137,8 @@ START_TEST(a_truncation_keeps_what_a_write_under_way_has_below_it)
     expect(2, KEPT, WRITTEN - KEPT, 0);
     close_store();
 }
-END_TEST
 
-START_TEST(truncation_cuts_and_grows)
+TEST(truncation_cuts_and_grows)
 {
     open_store(_i, 64 * MIB, 0);
     put(1, 0, MIB, 'a');
@@ -159,9 +154,8 @@ START_TEST(truncation_cuts_and_grows)
     expect(1, 0, 8192, 0);
     close_store();
 }
-END_TEST
 
-START_TEST(a_time_that_is_set_holds_until_the_next_write)
+TEST(a_time_that_is_set_holds_until_the_next_write)
 {
     open_store(_i, 64 * MIB, 0);
     put(1, 0, 10, 'a');
@@ -174,9 +168,8 @@ START_TEST(a_time_that_is_set_holds_until_the_next_write)
     ck_assert_uint_gt(size_of(1).modified, UINT64_C(1234567890123456789));
     close_store();
 }
-END_TEST
 
-START_TEST(files_beyond_a_tebibyte_are_sparse)
+TEST(files_beyond_a_tebibyte_are_sparse)
 {
     uint64_t far = (UINT64_C(1) << 41) + 12345;
 
@@ -189,9 +182,8 @@ START_TEST(files_beyond_a_tebibyte_are_sparse)
     expect(1, far - 100000, 100000, 0);
     close_store();
 }
-END_TEST
 
-START_TEST(allocation_reserves_and_keeps)
+TEST(allocation_reserves_and_keeps)
 {
     themis_store_object_t *object;
     themis_store_extent_t range = {4096, MIB};
@@ -208,10 +200,9 @@ START_TEST(allocation_reserves_and_keeps)
     expect(1, 9000, MIB - 9000, 0);
     close_store();
 }
-END_TEST
 
 /* What the object had stays, with its bytes. */
-START_TEST(a_failed_allocation_keeps_nothing)
+TEST(a_failed_allocation_keeps_nothing)
 {
     themis_store_object_t *object;
     themis_store_extent_t range = {0, 96 * MIB};
@@ -233,9 +224,8 @@ START_TEST(a_failed_allocation_keeps_nothing)
     expect(1, 8 * MIB, 1000, 'a');
     close_store();
 }
-END_TEST
 
-START_TEST(an_object_that_is_not_there)
+TEST(an_object_that_is_not_there)
 {
     themis_store_object_t *object;
 
@@ -244,9 +234,8 @@ START_TEST(an_object_that_is_not_there)
     ck_assert_int_eq(themis_store_remove(store, 77), THEMIS_OK);
     close_store();
 }
-END_TEST
 
-START_TEST(a_removed_object_lives_until_closed)
+TEST(a_removed_object_lives_until_closed)
 {
     themis_store_object_t *object;
     themis_store_size_t size;
@@ -261,10 +250,9 @@ START_TEST(a_removed_object_lives_until_closed)
     ck_assert_int_eq(themis_store_open(store, 1, 0, owner, &object), THEMIS_NO_ENTRY);
     close_store();
 }
-END_TEST
 
 /* Against a plain array, at random places and lengths. */
-START_TEST(random_writes_match_an_array)
+TEST(random_writes_match_an_array)
 {
     enum { BYTES = 1 << 19, ROUNDS = 3000 };
     uint8_t *model = calloc(1, BYTES), *got = malloc(BYTES), *bytes = malloc(BYTES);
@@ -305,10 +293,9 @@ START_TEST(random_writes_match_an_array)
     free(bytes);
     close_store();
 }
-END_TEST
 
 /* A window of many small extents, as from a vector datatype. */
-START_TEST(scattered_extents_in_one_window)
+TEST(scattered_extents_in_one_window)
 {
     themis_store_object_t *object;
     themis_store_window_t *window;
@@ -341,9 +328,8 @@ START_TEST(scattered_extents_in_one_window)
     expect(1, 64, 936, 0);
     close_store();
 }
-END_TEST
 
-START_TEST(a_full_arena_keeps_what_was_written)
+TEST(a_full_arena_keeps_what_was_written)
 {
     uint8_t *bytes = calloc(1, 4 * MIB);
     themis_store_usage_t usage;
@@ -366,9 +352,8 @@ START_TEST(a_full_arena_keeps_what_was_written)
     free(bytes);
     close_store();
 }
-END_TEST
 
-START_TEST(an_arena_holds_many_small_objects)
+TEST(an_arena_holds_many_small_objects)
 {
     open_store(_i == 0 ? ARENA : DIRECT, 64 * MIB, 0);
     for (uint64_t id = 1; id <= 16384; id++)
@@ -379,9 +364,8 @@ START_TEST(an_arena_holds_many_small_objects)
     ck_assert_int_eq(transfer(20000, THEMIS_WRITE, 0, &byte, 1), THEMIS_NO_SPACE);
     close_store();
 }
-END_TEST
 
-START_TEST(an_arena_is_touched_ahead_by_what_was_asked)
+TEST(an_arena_is_touched_ahead_by_what_was_asked)
 {
     themis_store_usage_t usage = {0};
 
@@ -394,7 +378,6 @@ START_TEST(an_arena_is_touched_ahead_by_what_was_asked)
     ck_assert_uint_le(usage.warm, 10 * MIB);
     close_store();
 }
-END_TEST
 
 enum { THREADS = 4, SLICE = 3000, SLICES = 400 };
 
@@ -414,7 +397,7 @@ static void *slices_main(void *arg)
     return NULL;
 }
 
-START_TEST(neighbours_write_one_object_at_once)
+TEST(neighbours_write_one_object_at_once)
 {
     pthread_t threads[THREADS];
 
@@ -427,7 +410,6 @@ START_TEST(neighbours_write_one_object_at_once)
         expect(1, (uint64_t)i * SLICE, SLICE, (uint8_t)('A' + i % THREADS + 1));
     close_store();
 }
-END_TEST
 
 /* Objects are created and removed while others write: a reader sees its own bytes or zeros. */
 static void *churn_main(void *arg)
@@ -454,7 +436,7 @@ static void *churn_main(void *arg)
     return NULL;
 }
 
-START_TEST(objects_come_and_go_at_once)
+TEST(objects_come_and_go_at_once)
 {
     pthread_t threads[THREADS];
 
@@ -465,10 +447,9 @@ START_TEST(objects_come_and_go_at_once)
         pthread_join(threads[i], NULL);
     close_store();
 }
-END_TEST
 
 /* As many claims of one page as a counter of 16 bits would carry into its next use. */
-START_TEST(many_windows_over_one_page_do_not_make_it_valid)
+TEST(many_windows_over_one_page_do_not_make_it_valid)
 {
     enum { WINDOWS = 128, RUNS = 256, PAGE = 4096 };
     themis_store_window_t *windows[WINDOWS];
@@ -497,9 +478,8 @@ START_TEST(many_windows_over_one_page_do_not_make_it_valid)
     themis_store_close(store, object);
     close_store();
 }
-END_TEST
 
-START_TEST(wrong_options_are_refused)
+TEST(wrong_options_are_refused)
 {
     themis_store_options_t options = {.type = "floppy", .size = MIB};
 
@@ -511,7 +491,6 @@ START_TEST(wrong_options_are_refused)
     ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_CONFIG);
     themis_store_destroy(NULL);
 }
-END_TEST
 
 int main(void)
 {

@@ -28,7 +28,7 @@ static themis_store_window_t *write_window(themis_store_object_t *object, uint64
     return window;
 }
 
-START_TEST(stores_that_cannot_say_so)
+TEST(stores_that_cannot_say_so)
 {
     char file[300];
     test_scratch_make();
@@ -56,9 +56,8 @@ START_TEST(stores_that_cannot_say_so)
     themis_store_destroy(store);
     test_scratch_remove();
 }
-END_TEST
 
-START_TEST(nobody_else_is_let_in)
+TEST(nobody_else_is_let_in)
 {
     themis_store_location_t location;
     themis_store_object_t *object;
@@ -91,9 +90,8 @@ START_TEST(nobody_else_is_let_in)
     themis_store_close(store, object);
     close_direct();
 }
-END_TEST
 
-START_TEST(both_ways_lead_to_the_same_bytes)
+TEST(both_ways_lead_to_the_same_bytes)
 {
     uint8_t got[PAGE];
     grant_t grant;
@@ -125,9 +123,8 @@ START_TEST(both_ways_lead_to_the_same_bytes)
     ck_assert_uint_eq(used(), 0);
     close_direct();
 }
-END_TEST
 
-START_TEST(what_is_mapped_was_never_anything_else)
+TEST(what_is_mapped_was_never_anything_else)
 {
     uint8_t *bytes = malloc(8 * MIB);
     grant_t grant;
@@ -150,9 +147,8 @@ START_TEST(what_is_mapped_was_never_anything_else)
     free(bytes);
     close_direct();
 }
-END_TEST
 
-START_TEST(what_a_client_says_is_believed_as_far_as_it_can_be_true)
+TEST(what_a_client_says_is_believed_as_far_as_it_can_be_true)
 {
     grant_t grant;
 
@@ -174,9 +170,8 @@ START_TEST(what_a_client_says_is_believed_as_far_as_it_can_be_true)
     expect(1, 0, 100, 'a');
     close_direct();
 }
-END_TEST
 
-START_TEST(pages_that_a_write_has_claimed_are_not_mapped)
+TEST(pages_that_a_write_has_claimed_are_not_mapped)
 {
     uint8_t got[2 * PAGE];
     grant_t grant;
@@ -198,10 +193,9 @@ START_TEST(pages_that_a_write_has_claimed_are_not_mapped)
     grant_close(&grant);
     close_direct();
 }
-END_TEST
 
 /* One that lost its grant goes on writing until it is unpinned. */
-START_TEST(a_straggler_changes_nothing_after_a_truncation)
+TEST(a_straggler_changes_nothing_after_a_truncation)
 {
     uint64_t kept = 300 * 1024 + 123;
     uint8_t *bytes = malloc(4 * MIB);
@@ -243,10 +237,9 @@ START_TEST(a_straggler_changes_nothing_after_a_truncation)
     free(bytes);
     close_direct();
 }
-END_TEST
 
 /* What a truncation takes away is free when those are gone that could know it, whoever has come since. */
-START_TEST(later_pins_keep_nothing_from_before)
+TEST(later_pins_keep_nothing_from_before)
 {
     grant_t straggler, later;
 
@@ -265,9 +258,8 @@ START_TEST(later_pins_keep_nothing_from_before)
     expect(1, 0, MIB, 'b');
     close_direct();
 }
-END_TEST
 
-START_TEST(a_removed_object_keeps_its_memory_until_unpinned)
+TEST(a_removed_object_keeps_its_memory_until_unpinned)
 {
     uint8_t *bytes = malloc(MIB);
     grant_t grant;
@@ -286,9 +278,8 @@ START_TEST(a_removed_object_keeps_its_memory_until_unpinned)
     free(bytes);
     close_direct();
 }
-END_TEST
 
-START_TEST(a_truncation_without_room_for_what_it_keeps_changes_nothing)
+TEST(a_truncation_without_room_for_what_it_keeps_changes_nothing)
 {
     themis_store_object_t *object;
     uint8_t byte = 0;
@@ -310,9 +301,8 @@ START_TEST(a_truncation_without_room_for_what_it_keeps_changes_nothing)
     themis_store_close(store, object);
     close_direct();
 }
-END_TEST
 
-START_TEST(blocks_are_zeros_in_memory_of_the_user)
+TEST(blocks_are_zeros_in_memory_of_the_user)
 {
     themis_store_location_t location;
     void *blocks[100];
@@ -334,10 +324,9 @@ START_TEST(blocks_are_zeros_in_memory_of_the_user)
     ck_assert_uint_eq(used(), 0);
     close_direct();
 }
-END_TEST
 
 /* All of the space goes from one user to the next. */
-START_TEST(memory_goes_to_another_user_as_new_memory_only)
+TEST(memory_goes_to_another_user_as_new_memory_only)
 {
     uint8_t *bytes = malloc(62 * MIB);
     uint64_t length;
@@ -366,10 +355,9 @@ START_TEST(memory_goes_to_another_user_as_new_memory_only)
     free(bytes);
     close_direct();
 }
-END_TEST
 
 /* More users than segments: those that find none have common memory, and use messages. */
-START_TEST(no_user_is_left_without_space)
+TEST(no_user_is_left_without_space)
 {
     int direct = 0;
     grant_t grant;
@@ -393,9 +381,8 @@ START_TEST(no_user_is_left_without_space)
     ck_assert_int_lt(direct, 32);
     close_direct();
 }
-END_TEST
 
-START_TEST(one_user_can_use_all_of_the_space)
+TEST(one_user_can_use_all_of_the_space)
 {
     uint8_t *bytes = malloc(MIB);
     grant_t grant;
@@ -416,9 +403,8 @@ START_TEST(one_user_can_use_all_of_the_space)
     free(bytes);
     close_direct();
 }
-END_TEST
 
-START_TEST(fresh_files_grow_in_few_steps_without_clearing)
+TEST(fresh_files_grow_in_few_steps_without_clearing)
 {
     grant_t grant;
     int maps = 0;
@@ -441,7 +427,6 @@ START_TEST(fresh_files_grow_in_few_steps_without_clearing)
     grant_close(&grant);
     close_direct();
 }
-END_TEST
 
 /* The sum of a field of /proc/self/smaps, in bytes. */
 static uint64_t smaps_sum(const char *field)
@@ -459,7 +444,7 @@ static uint64_t smaps_sum(const char *field)
     return sum;
 }
 
-START_TEST(huge_pages_are_those_that_the_kernel_shows)
+TEST(huge_pages_are_those_that_the_kernel_shows)
 {
     themis_store_usage_t usage = {0};
 
@@ -477,7 +462,6 @@ START_TEST(huge_pages_are_those_that_the_kernel_shows)
     ck_assert_uint_ge(usage.segments, 4);
     close_direct();
 }
-END_TEST
 
 int main(void)
 {

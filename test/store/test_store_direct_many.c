@@ -101,7 +101,7 @@ static void model_check(model_t *model, uint32_t uid, uint8_t *got)
     REQUIRE(memcmp(got, model->bytes, BYTES) == 0);
 }
 
-START_TEST(users_and_stragglers_match_a_model)
+TEST(users_and_stragglers_match_a_model)
 {
     uint8_t *got = malloc(BYTES), *garbage = malloc(2 * BYTES);
     unsigned seed = 77 + (unsigned)_i;
@@ -155,7 +155,6 @@ START_TEST(users_and_stragglers_match_a_model)
     free(garbage);
     free(got);
 }
-END_TEST
 
 /* --- at once ----------------------------------------------------------------------------------------------------- */
 
@@ -270,7 +269,7 @@ static void *user_main(void *arg)
     return NULL;
 }
 
-START_TEST(a_rogue_hurts_its_own_user_only)
+TEST(a_rogue_hurts_its_own_user_only)
 {
     pthread_t threads[THREADS], scribbler;
     themis_store_usage_t usage;
@@ -291,7 +290,6 @@ START_TEST(a_rogue_hurts_its_own_user_only)
         munmap(rogue.base[i], rogue.bytes[i]);
     close_direct();
 }
-END_TEST
 
 /* Pins, maps, queue writes and truncations of one object meet. */
 static void *meet_main(void *arg)
@@ -325,7 +323,7 @@ static void *meet_main(void *arg)
     return NULL;
 }
 
-START_TEST(pins_and_maps_meet_writes_and_truncations)
+TEST(pins_and_maps_meet_writes_and_truncations)
 {
     pthread_t threads[THREADS];
 
@@ -338,7 +336,6 @@ START_TEST(pins_and_maps_meet_writes_and_truncations)
     ck_assert_uint_eq(used(), 0);
     close_direct();
 }
-END_TEST
 
 int main(void)
 {

@@ -45,7 +45,7 @@ static void check_copy(void)
     store = kept;
 }
 
-START_TEST(contents_outlive_the_store)
+TEST(contents_outlive_the_store)
 {
     durable_open(arena, 1);
     put(1, 0, 3 * MIB + 5, 'a');
@@ -67,9 +67,8 @@ START_TEST(contents_outlive_the_store)
     }
     themis_store_destroy(store);
 }
-END_TEST
 
-START_TEST(any_moment_can_be_the_last)
+TEST(any_moment_can_be_the_last)
 {
     durable_open(arena, 1);
     for (int step = 0; step < 60; step++) {
@@ -86,7 +85,6 @@ START_TEST(any_moment_can_be_the_last)
     model_check();
     themis_store_destroy(store);
 }
-END_TEST
 
 /* Cuts the last file of the log at a position, from which on it has zeros. */
 static void log_cut(const char *path, uint64_t base, uint64_t position)
@@ -119,7 +117,7 @@ static uint64_t log_frames(const char *directory, char path[512], uint64_t posit
 }
 
 /* Between the frames that one change appends, and inside the last one. */
-START_TEST(a_change_may_be_cut_anywhere)
+TEST(a_change_may_be_cut_anywhere)
 {
     uint64_t positions[64], base;
     char path[512];
@@ -139,7 +137,6 @@ START_TEST(a_change_may_be_cut_anywhere)
     }
     themis_store_destroy(store);
 }
-END_TEST
 
 /* A byte of the log is changed: at the end that is a frame which was being written, before it is damage. */
 static void flip(const char *path, uint64_t at)
@@ -153,7 +150,7 @@ static void flip(const char *path, uint64_t at)
     close(fd);
 }
 
-START_TEST(damage_is_refused_and_nothing_changed)
+TEST(damage_is_refused_and_nothing_changed)
 {
     uint64_t positions[64], base, count;
     char path[512];
@@ -180,9 +177,8 @@ START_TEST(damage_is_refused_and_nothing_changed)
     ck_assert_uint_eq(size_of(1).end, 10);
     themis_store_destroy(store);
 }
-END_TEST
 
-START_TEST(a_missing_file_is_refused)
+TEST(a_missing_file_is_refused)
 {
     char path[512];
     themis_store_t *opened;
@@ -201,9 +197,8 @@ START_TEST(a_missing_file_is_refused)
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(durable_try(arena, 1, &opened), THEMIS_CONFIG);
 }
-END_TEST
 
-START_TEST(one_server_at_a_time)
+TEST(one_server_at_a_time)
 {
     themis_store_t *opened;
 
@@ -211,10 +206,9 @@ START_TEST(one_server_at_a_time)
     ck_assert_int_eq(durable_try(arena, 1, &opened), THEMIS_BUSY);
     themis_store_destroy(store);
 }
-END_TEST
 
 /* The log is made shorter while it grows, and what is removed stays so. */
-START_TEST(the_log_stays_short)
+TEST(the_log_stays_short)
 {
     themis_store_object_t *object;
     uint64_t logs = 0;
@@ -241,10 +235,9 @@ START_TEST(the_log_stays_short)
     }
     ck_assert_uint_lt(logs, 26); /* of the 30 files that were written */
 }
-END_TEST
 
 /* A client that was stopped in a copy goes on when another server has begun: the memory is nobody else's. */
-START_TEST(a_late_copy_harms_nobody)
+TEST(a_late_copy_harms_nobody)
 {
     themis_store_location_t location;
     themis_store_mapped_t mapped;
@@ -291,9 +284,8 @@ START_TEST(a_late_copy_harms_nobody)
     grant_close(&grant);
     close_direct();
 }
-END_TEST
 
-START_TEST(other_users_get_no_files)
+TEST(other_users_get_no_files)
 {
     themis_store_object_t *object;
     themis_store_location_t cell;
@@ -304,10 +296,9 @@ START_TEST(other_users_get_no_files)
     themis_store_close(store, object);
     themis_store_destroy(store);
 }
-END_TEST
 
 /* The file system under the arena is full: an error, and what is there stays. */
-START_TEST(a_full_file_system_is_an_error)
+TEST(a_full_file_system_is_an_error)
 {
     static uint8_t bytes[1 << 20];
     uint64_t written = 0;
@@ -336,7 +327,6 @@ START_TEST(a_full_file_system_is_an_error)
     themis_store_destroy(store);
     ck_assert_int_eq(umount(arena), 0);
 }
-END_TEST
 
 int main(void)
 {

@@ -56,7 +56,7 @@ static void close_and_check(grant_t *grant)
     close_direct();
 }
 
-START_TEST(pages_are_zeros_until_somebody_fills_them)
+TEST(pages_are_zeros_until_somebody_fills_them)
 {
     grant_t grant;
 
@@ -77,9 +77,8 @@ START_TEST(pages_are_zeros_until_somebody_fills_them)
     expect(1, 6 * PAGE, PAGE, 0);
     close_and_check(&grant);
 }
-END_TEST
 
-START_TEST(who_asks_for_valid_pages_gets_them)
+TEST(who_asks_for_valid_pages_gets_them)
 {
     grant_t grant, other;
 
@@ -99,9 +98,8 @@ START_TEST(who_asks_for_valid_pages_gets_them)
     grant_close(&other);
     close_and_check(&grant);
 }
-END_TEST
 
-START_TEST(an_extent_that_is_full_needs_no_states)
+TEST(an_extent_that_is_full_needs_no_states)
 {
     grant_t grant;
 
@@ -113,9 +111,8 @@ START_TEST(an_extent_that_is_full_needs_no_states)
     expect(1, 0, MIB, 'a');
     close_and_check(&grant);
 }
-END_TEST
 
-START_TEST(small_extents_are_cleared_at_once)
+TEST(small_extents_are_cleared_at_once)
 {
     grant_t grant;
 
@@ -127,9 +124,8 @@ START_TEST(small_extents_are_cleared_at_once)
     ck_assert(all_are(memory(&grant), PAGE, 0));
     close_and_check(&grant);
 }
-END_TEST
 
-START_TEST(a_truncation_discards_what_clients_have_filled)
+TEST(a_truncation_discards_what_clients_have_filled)
 {
     grant_t grant;
 
@@ -146,9 +142,8 @@ START_TEST(a_truncation_discards_what_clients_have_filled)
     ck_assert(all_are(memory(&grant) + 3 * PAGE + 100, grant.mapped[0].length - 3 * PAGE - 100, 0));
     close_and_check(&grant);
 }
-END_TEST
 
-START_TEST(a_straggler_fills_what_is_no_longer_the_objects)
+TEST(a_straggler_fills_what_is_no_longer_the_objects)
 {
     grant_t grant;
 
@@ -166,9 +161,8 @@ START_TEST(a_straggler_fills_what_is_no_longer_the_objects)
     expect(1, 2 * PAGE, MIB - 2 * PAGE, 0);
     close_and_check(&grant);
 }
-END_TEST
 
-START_TEST(a_straggler_from_before_two_truncations_changes_nothing)
+TEST(a_straggler_from_before_two_truncations_changes_nothing)
 {
     grant_t grant;
 
@@ -187,9 +181,8 @@ START_TEST(a_straggler_from_before_two_truncations_changes_nothing)
     expect(1, MIB - 2 * PAGE + 1, 2 * PAGE - 1, 0);
     close_and_check(&grant);
 }
-END_TEST
 
-START_TEST(garbage_in_the_states_ends_nothing)
+TEST(garbage_in_the_states_ends_nothing)
 {
     grant_t grant;
 
@@ -209,7 +202,6 @@ START_TEST(garbage_in_the_states_ends_nothing)
     expect(1, 3 * PAGE, PAGE, 'c');
     close_and_check(&grant);
 }
-END_TEST
 
 /* A child that fills all pages once `go` is 2; it has set it to 1 by then. */
 static pid_t fork_filler(uint8_t *at, _Atomic uint8_t *pages, _Atomic int *go)
@@ -228,7 +220,7 @@ static pid_t fork_filler(uint8_t *at, _Atomic uint8_t *pages, _Atomic int *go)
 
 /* A process fills pages while another one writes a byte to each by queue, for which the page is cleared: it takes no
  * other byte with it. */
-START_TEST(no_clearing_takes_what_was_filled)
+TEST(no_clearing_takes_what_was_filled)
 {
     enum { ROUNDS = 200 };
     _Atomic int *go = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -261,7 +253,6 @@ START_TEST(no_clearing_takes_what_was_filled)
     munmap((void *)go, PAGE);
     close_and_check(&grant);
 }
-END_TEST
 
 int main(void)
 {

@@ -209,7 +209,7 @@ static void sync_all(void)
 }
 
 /* _i & 1: with direct access. The arena is used on after each failure by one that never happened. */
-START_TEST(what_was_synced_is_there)
+TEST(what_was_synced_is_there)
 {
     for (int seed = 0; seed < 17 * _i; seed++)
         draw(2);
@@ -238,10 +238,9 @@ START_TEST(what_was_synced_is_there)
     change_end();
     close_direct();
 }
-END_TEST
 
 /* Memory of a removed object is not used for others before that is durable. */
-START_TEST(freed_memory_waits_for_a_sync)
+TEST(freed_memory_waits_for_a_sync)
 {
     themis_store_usage_t usage;
     themis_store_object_t *object;
@@ -269,7 +268,6 @@ START_TEST(freed_memory_waits_for_a_sync)
     ck_assert_uint_lt(usage.used, 60 * MIB);
     themis_store_destroy(store);
 }
-END_TEST
 
 int main(void)
 {

@@ -49,7 +49,7 @@ static void end(themis_store_window_t *window, themis_status_t moved)
 }
 
 /* A part of a page is written while another write has claimed the page: it is seen at once, and stays if that fails. */
-START_TEST(a_part_of_a_claimed_page_is_seen)
+TEST(a_part_of_a_claimed_page_is_seen)
 {
     open_arena(_i);
     themis_store_window_t *whole = begin(0, 2 * PAGE);
@@ -68,10 +68,9 @@ START_TEST(a_part_of_a_claimed_page_is_seen)
     expect(2, PAGE - 5, 10, 'z');
     close_arena();
 }
-END_TEST
 
 /* And gives way if that write succeeds, which ended later. */
-START_TEST(who_ends_last_is_seen)
+TEST(who_ends_last_is_seen)
 {
     open_arena(_i);
     themis_store_window_t *whole = begin(0, 2 * PAGE);
@@ -86,9 +85,8 @@ START_TEST(who_ends_last_is_seen)
     expect(2, 110, 2 * PAGE - 110, 'x');
     close_arena();
 }
-END_TEST
 
-START_TEST(a_truncation_cuts_what_was_written_beside_a_claim)
+TEST(a_truncation_cuts_what_was_written_beside_a_claim)
 {
     open_arena(_i);
     themis_store_window_t *whole = begin(0, 3 * PAGE);
@@ -105,7 +103,6 @@ START_TEST(a_truncation_cuts_what_was_written_beside_a_claim)
     expect(2, 150, 3 * PAGE - 150, 0);
     close_arena();
 }
-END_TEST
 
 /* --- random windows against a model ------------------------------------------------------------------------------ */
 
@@ -213,7 +210,7 @@ static void random_scene(int pinned)
         grant_close(&grant);
 }
 
-START_TEST(random_windows_show_what_was_written)
+TEST(random_windows_show_what_was_written)
 {
     enum { SCENES = 200 };
 
@@ -225,7 +222,6 @@ START_TEST(random_windows_show_what_was_written)
     }
     close_arena();
 }
-END_TEST
 
 int main(void)
 {

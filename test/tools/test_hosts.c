@@ -11,15 +11,10 @@
 #include "tools/lines.h"
 
 /* What the tool prints is looked at in test/tool_hosts.sh; here only the results. */
-int themis_tools_error(const char *format, ...)
+int themis_tools_say(int result, const char *format, ...)
 {
     (void)format;
-    return THEMIS_TOOLS_FAILED;
-}
-int themis_tools_misuse(const char *format, ...)
-{
-    (void)format;
-    return THEMIS_TOOLS_USAGE;
+    return result;
 }
 int themis_tools_error_errno(const char *what)
 {
@@ -62,7 +57,7 @@ static const struct {
     {"a b", NULL},
 };
 
-START_TEST(lists_are_expanded)
+TEST(lists_are_expanded)
 {
     themis_tools_hosts_t hosts = {.count = 0};
     int result = themis_tools_hosts_parse(lists[_i].list, &hosts);
@@ -72,9 +67,8 @@ START_TEST(lists_are_expanded)
         ck_assert_str_eq(joined(&hosts), lists[_i].names);
     themis_tools_hosts_free(&hosts);
 }
-END_TEST
 
-START_TEST(files_name_a_host_a_line)
+TEST(files_name_a_host_a_line)
 {
     static const char text[] = "# cores\n\nn0 slots=4\nn0\nn1:8\n  n2\r\nn1\n";
     char path[] = "/tmp/themis-test-hosts.XXXXXX";
@@ -97,7 +91,6 @@ START_TEST(files_name_a_host_a_line)
     themis_tools_hosts_free(&hosts);
     unlink(path);
 }
-END_TEST
 
 static const char *launched(const char *launcher, const char *program)
 {
@@ -114,7 +107,7 @@ static const char *launched(const char *launcher, const char *program)
     return text;
 }
 
-START_TEST(launchers_get_host_and_program)
+TEST(launchers_get_host_and_program)
 {
     ck_assert_str_eq(launched("mpirun", "/p q/themis"), "<mpirun><-n><1><-host><n7></p q/themis><agent>");
     ck_assert_str_eq(launched("flux", "/p"), "<flux><exec><-r><1></p><agent>");
@@ -126,9 +119,8 @@ START_TEST(launchers_get_host_and_program)
     ck_assert_ptr_nonnull(strstr(launched("srun", "/p"), "<--overlap>"));
     ck_assert_str_eq(launched("", "/p"), "");
 }
-END_TEST
 
-START_TEST(lines_come_whole)
+TEST(lines_come_whole)
 {
     themis_tools_lines_t lines;
     int ends[2];
@@ -150,10 +142,9 @@ START_TEST(lines_come_whole)
     themis_tools_lines_free(&lines);
     close(ends[0]);
 }
-END_TEST
 
 /* Who writes without ever ending a line gets no more memory than a line may have. */
-START_TEST(endless_lines_end_it)
+TEST(endless_lines_end_it)
 {
     themis_tools_lines_t lines;
     char block[4096];
@@ -171,9 +162,8 @@ START_TEST(endless_lines_end_it)
     close(ends[0]);
     close(ends[1]);
 }
-END_TEST
 
-START_TEST(keys_go_through_text)
+TEST(keys_go_through_text)
 {
     const unsigned char key[4] = {0x00, 0x7f, 0xa0, 0xff};
     unsigned char back[4];
@@ -186,7 +176,6 @@ START_TEST(keys_go_through_text)
     ck_assert_int_eq(themis_tools_hex_read("007fa0", back, sizeof back), -1);
     ck_assert_int_eq(themis_tools_hex_read("007fa0fg", back, sizeof back), -1);
 }
-END_TEST
 
 int main(void)
 {
