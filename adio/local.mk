@@ -16,7 +16,7 @@ ROMIO_RENAMED = $(shell $(INTERCEPTION_ROWS) '$$1 == "RENAMED" || $$1 == "TRANSF
 lib_LTLIBRARIES += adio/libthemis-mpiio.la adio/libthemis-mpiio-mpich.la
 adio_libthemis_mpiio_la_SOURCES = adio/entry/backend.c adio/entry/backend.h adio/entry/calls.c adio/entry/calls.def \
 	adio/entry/file_name.c adio/entry/file_name.h adio/entry/program_mpi.c adio/entry/program_mpi.h util/config_env.c \
-	util/log.c
+	util/log.c util/mount_point.c
 adio_libthemis_mpiio_la_CPPFLAGS = $(AM_CPPFLAGS)
 adio_libthemis_mpiio_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -Wl,--version-script=$(top_srcdir)/adio/themis-mpiio.map
 adio_libthemis_mpiio_la_LIBADD = -ldl

@@ -12,6 +12,7 @@
 #include "proto/proto.h"
 #include "util/clock.h"
 #include "util/config.h"
+#include "util/mount_point.h"
 #include "util/utf8.h"
 
 enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
@@ -91,8 +92,9 @@ static int is_server_list(const char *text)
     return good;
 }
 
+/* What configuration files say; texts are owned, NULL: not said. */
 typedef struct file_reading {
-    char *list;
+    char *list, *mount;
     themis_client_auth_texts_t auth;
     const char *why; /* what is wrong, in more detail than the status */
 } file_reading_t;
@@ -106,6 +108,20 @@ static themis_status_t read_auth(file_reading_t *reading, const char *key, const
     return status == THEMIS_NO_ENTRY ? THEMIS_CONFIG : status;
 }
 
+static themis_status_t read_mount(file_reading_t *reading, const char *value)
+{
+    if (reading->mount) {
+        reading->why = "given twice";
+        return THEMIS_CONFIG;
+    }
+    if (strcmp(value, "off") != 0 && !themis_util_mount_point_is_valid(value)) {
+        reading->why = "wanted: an absolute path such as /themis, or off";
+        return THEMIS_PARSE;
+    }
+    reading->mount = strdup(value);
+    return reading->mount ? THEMIS_OK : THEMIS_NO_MEMORY;
+}
+
 /* The section [client]; other sections are for other programs. */
 static themis_status_t read_entry(void *arg, const char *section, const char *key, const char *value, int line)
 {
@@ -113,6 +129,8 @@ static themis_status_t read_entry(void *arg, const char *section, const char *ke
 
     if (strcmp(section, "client") != 0)
         return THEMIS_OK;
+    if (strcmp(key, "mount") == 0)
+        return read_mount(reading, value);
     if (strcmp(key, "servers") != 0)
         return read_auth(reading, key, value);
     if (reading->list) {
@@ -154,8 +172,28 @@ static themis_status_t read_files(file_reading_t *reading)
         status = read_file(path, 0, reading, &read);
     if (status == THEMIS_OK && !reading->list) {
         reading->auth = read ? reading->auth : (themis_client_auth_texts_t){0};
+        char *mount = reading->mount;
+        reading->mount = NULL;
         status = read_file("/etc/themis/themis.conf", 0, reading, &read);
+        if (mount) {
+            free(reading->mount);
+            reading->mount = mount;
+        }
     }
+    return status;
+}
+
+themis_status_t themis_configured_mount(char **mount)
+{
+    file_reading_t found = {0};
+    themis_status_t status = read_files(&found);
+
+    free(found.list);
+    explicit_bzero(&found.auth, sizeof found.auth);
+    if (status == THEMIS_OK)
+        *mount = found.mount;
+    else
+        free(found.mount);
     return status;
 }
 
@@ -170,6 +208,7 @@ static themis_status_t find_servers(const themis_options_t *options, char **list
     *list = NULL;
     if (!given || auth)
         status = read_files(&reading);
+    free(reading.mount);
     if (auth)
         *auth = reading.auth;
     if (status == THEMIS_OK && !given) {

@@ -19,8 +19,8 @@
  * that waits in themis_net_connect), without internal locks held, one at a time; they may send, pull, push, expose and
  * close, but not connect. Nothing here sleeps while it holds a lock.
  *
- * Processes: UCX does not survive a fork. A child may start programs, but must not use a net, or make one if its parent
- * has had one; a daemon forks first.
+ * Processes: a child of a fork must not use a net of its parent, but may make one. UCX does not survive a fork, so one
+ * with UCX is refused (THEMIS_UNSUPPORTED) if the parent has had one; a daemon forks first.
  */
 #pragma once
 #include <stddef.h>

@@ -157,6 +157,24 @@ int themis_posix_file_create(themis_posix_t *filesystem, const themis_posix_call
     return error;
 }
 
+int themis_posix_file_adopt(themis_posix_t *filesystem, themis_posix_node_t *node, themis_file_t *handle,
+                            themis_posix_file_t **file)
+{
+    const themis_stat_t found = {.type = THEMIS_TYPE_FILE, .mode = handle->attr.mode, .id = handle->attr.id};
+
+    if (node && node->object == handle->attr.id)
+        return file_make(filesystem, node, handle, handle->flags, file);
+    pthread_mutex_lock(&filesystem->lock);
+    node = themis_posix_tree_add_nameless(&filesystem->tree, &found);
+    pthread_mutex_unlock(&filesystem->lock);
+    const int error = node ? file_make(filesystem, node, handle, handle->flags, file) : ENOMEM;
+    if (node)
+        themis_posix_release(filesystem, node, 1);
+    else
+        themis_close(handle);
+    return error;
+}
+
 void themis_posix_file_acquire(themis_posix_file_t *file)
 {
     atomic_fetch_add(&file->references, 1);

@@ -28,6 +28,11 @@ int themis_posix_file_create(themis_posix_t *filesystem, const themis_posix_call
                              themis_posix_node_t *parent, const char *name, int flags, mode_t mode,
                              themis_posix_file_t **file, struct stat *stat);
 
+/* Takes over a handle that another process has opened, which is closed on failure. `node`: what its path is now, or
+ * NULL; if that is another file, the handle is that of one without a name. *file: with a reference. */
+int themis_posix_file_adopt(themis_posix_t *filesystem, themis_posix_node_t *node, themis_file_t *handle,
+                            themis_posix_file_t **file);
+
 void themis_posix_file_acquire(themis_posix_file_t *file);
 /* The last one closes it, and removes it if it is hidden. NULL is allowed. */
 void themis_posix_file_release(themis_posix_file_t *file);

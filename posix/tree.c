@@ -162,6 +162,17 @@ themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_pos
     return node;
 }
 
+themis_posix_node_t *themis_posix_tree_add_nameless(themis_posix_tree_t *tree, const themis_stat_t *stat)
+{
+    themis_posix_node_t *node = node_create(tree, stat->type, stat->id);
+
+    if (node) {
+        node->mode = stat->mode;
+        node->gid = stat->gid;
+    }
+    return node;
+}
+
 void themis_posix_tree_move(themis_posix_tree_t *tree, themis_posix_node_t *node, themis_posix_node_t *parent,
                             const char *name)
 {

@@ -57,6 +57,9 @@ themis_posix_node_t *themis_posix_tree_find(const themis_posix_tree_t *tree, con
 themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_posix_node_t *parent, const char *name,
                                            const themis_stat_t *stat);
 
+/* The node of a file that is open and has no name here, with one reference. NULL: out of memory. */
+themis_posix_node_t *themis_posix_tree_add_nameless(themis_posix_tree_t *tree, const themis_stat_t *stat);
+
 /* Gives a node another name; the node that had this one is detached. Without memory for it, the node itself is. */
 void themis_posix_tree_move(themis_posix_tree_t *tree, themis_posix_node_t *node, themis_posix_node_t *parent,
                             const char *name);

@@ -16,12 +16,13 @@ may() {
     client) echo proto net ;;
     posix) echo client proto net ;;
     mount) echo posix client proto net ;;
+    preload) echo posix client proto net ;;
     server) echo proto net sched store history ;;
     adio) echo client collective aggregation ;;
     esac
 }
 
-layers="util lap persched dfra history proto sched store aggregation collective net client posix mount server adio tools"
+layers="util lap persched dfra history proto sched store aggregation collective net client posix mount preload server adio tools"
 
 # foreign LAYER: "file: included header" for every include that the layer may not have.
 foreign() {

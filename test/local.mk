@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += .ci/run test/packages.txt test/run.sh $(integration_scripts) test/lib/setup.sh test/lib/testlib.sh test/lib/alerts.yml \
-	test/lib/run.h test/lib/scratch.h test/lib/yield_shim.c test/lib/posix_shim.c test/lib/disk_shim.c test/lib/profiler_shim.c test/lib/quiet_check.c test/lib/asan.supp test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
+	test/lib/run.h test/lib/scratch.h test/lib/yield_shim.c test/lib/disk_shim.c test/lib/profiler_shim.c test/lib/quiet_check.c test/lib/asan.supp test/lib/lsan.supp test/lib/tsan.supp test/cluster/cluster.sh test/cluster/launch.sh \
 	test/cluster/fabric.sh test/cluster/finalize_shim.c
 # Integration scripts of this directory.
 integration_scripts = test/layers.sh test/names.sh test/format.sh test/docs.sh test/examples.sh test/hdf5.sh test/hdf5_source.sh test/pnetcdf_source.sh test/cluster.sh test/distcheck.sh \
-	test/collective.sh test/order.sh test/random_order.sh test/periodic.sh test/periodic_servers.sh test/allocate.sh test/history.sh test/configure.sh test/library.sh test/many.sh test/openmpi.sh test/policies.sh test/adio/own_io.c test/adio/late.c test/tool.sh test/tool_files.sh test/tool_run.sh test/tool_cp.sh test/mount.sh test/mount/calls.py test/mount/exercise.py test/tool_down.sh test/completion.sh test/faults.sh test/themisd.sh test/stores.sh test/restart.sh test/adio/restart.c test/lib/boot_shim.c test/disk.sh test/client/crowd.c test/durable.sh test/adio/durable.c test/tool_hosts.sh test/setup_errors.sh test/packaging.sh test/lib/answers.sh test/mount_programs.sh test/conformance.sh test/lib/mountlib.sh
+	test/collective.sh test/order.sh test/random_order.sh test/periodic.sh test/periodic_servers.sh test/allocate.sh test/history.sh test/configure.sh test/library.sh test/many.sh test/openmpi.sh test/policies.sh test/adio/own_io.c test/adio/late.c test/tool.sh test/tool_files.sh test/tool_run.sh test/tool_cp.sh test/mount.sh test/mount/calls.py test/mount/exercise.py test/tool_down.sh test/completion.sh test/faults.sh test/themisd.sh test/stores.sh test/restart.sh test/adio/restart.c test/lib/boot_shim.c test/disk.sh test/client/crowd.c test/durable.sh test/adio/durable.c test/tool_hosts.sh test/setup_errors.sh test/packaging.sh test/lib/answers.sh test/mount_programs.sh test/conformance.sh test/lib/mountlib.sh test/preload.sh
 
 # Unit programs are those of check_PROGRAMS that are called test_*; others serve integration scripts.
 .PHONY: print-check-programs

@@ -7,6 +7,7 @@
 #   sh test/romio.sh --forced "METHOD PLACEMENT"...    on themis: only, all collective calls in two phases with these file
 #                                                      domains and aggregators in turn, ranks as if on two nodes; without
 #                                                      pairs, all 18 of them, which takes some minutes
+#   sh test/romio.sh --plain                           by names below the mount point, without any prefix
 # timeout: 400
 . "$(dirname "$0")/lib/testlib.sh"
 
@@ -160,6 +161,19 @@ if [ "${1-}" = --forced ]; then
     finish
 fi
 
+# plain_begin: file calls of the programs below the mount point are those of the servers, too.
+plain_begin() {
+    EXTRA_PRELOAD=$EXTRA_PRELOAD:$THEMIS_PREFIX/lib/libthemis-posix.so
+    export THEMIS_MOUNT=/themis
+}
+if [ "${1-}" = --plain ]; then
+    start_servers 2 size=3g
+    plain_begin
+    all_on /themis /themis/f
+    case_on /themis large_array 4 -fname /themis/large
+    finish
+fi
+
 ufs=$(mktemp -d "$(local_dir)/themis-romio.XXXXXX")
 trap 'rm -rf "$ufs"; testlib_clean' EXIT
 
@@ -191,4 +205,11 @@ case_on themis: syshints 1 "$T/hints"
 unset ROMIO_FSTYPE_FORCE
 remove_all() { themis ls themis:/ | while read -r name; do limit 20 themis rm -r "themis:/$name" || return 1; done; }
 check "all remaining files can be removed" remove_all
+case $THEMIS_VARIANT in
+asan | tsan) skip "plain names" "the sanitizer intercepts the same calls" ;;
+*)
+    plain_begin
+    for name in simple coll_test shared_fp excl misc; do case_on /themis $name 4 -fname "/themis/plain.$name"; done
+    ;;
+esac
 finish

@@ -13,6 +13,7 @@ export HOME TMPDIR XDG_RUNTIME_DIR
 hello=$THEMIS_BUILD/examples/hello_mpiio
 profiler=$THEMIS_BUILD/test/lib/profiler_shim.so
 driver=$THEMIS_PREFIX/lib/libthemis-mpiio.so
+posix=$THEMIS_PREFIX/lib/libthemis-posix.so
 run=$(run_env)
 
 # --- what is preloaded
@@ -28,6 +29,7 @@ asan | tsan) skip "the order of LD_PRELOAD" "a sanitizer is in it" ;;
     check "-genv with =" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -genv LD_PRELOAD=libm.so.6 -n 1 sh -c "$show"
     check "-env" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- mpirun.mpich -n 1 -env LD_PRELOAD libm.so.6 sh -c "$show"
     check "and env" prints "libm.so.6:$driver" timeout 60 themis run --size 64m -- env LD_PRELOAD=libm.so.6 sh -c "$show"
+    check "with --posix the library of file calls behind it" prints "libm.so.6:$driver:$posix" timeout 60 themis run --posix --size 64m -- env LD_PRELOAD=libm.so.6 sh -c "$show"
     check "srun's --export keeps what follows" prints "--export=ALL,LD_PRELOAD=libm.so.6:$driver,A=1" \
         timeout 60 themis run --size 64m -- echo --export=ALL,LD_PRELOAD=libm.so.6,A=1
     ;;

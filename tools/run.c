@@ -20,6 +20,7 @@ typedef struct running {
     themis_tools_private_servers_t servers;
     themis_tools_staging_t staging;
     int with_servers; /* 1: of its own */
+    int posix;        /* 1: file calls are intercepted, too */
     const char *list; /* that the command gets, or NULL */
     char **command;
 } running_t;
@@ -38,7 +39,10 @@ static int environment_set(void *arg)
 
 static int command_prepare(void *arg)
 {
-    if (themis_tools_preload_set() != THEMIS_TOOLS_OK)
+    const running_t *running = arg;
+
+    if (themis_tools_preload_set(running->posix) != THEMIS_TOOLS_OK ||
+        themis_tools_mount_point_set() != THEMIS_TOOLS_OK)
         return 126;
     /* UCX would handle SIGHUP in every program that loads it */
     themis_util_config_env_default("UCX_DEBUG_SIGNO", "0");
@@ -184,19 +188,14 @@ static int run_run(int argc, char **argv)
     themis_tools_private_servers_t *private = &running.servers;
     themis_tools_local_servers_options_t *servers = &private->options;
     themis_tools_staging_t *staging = &running.staging;
-    const themis_tools_option_t options[] = {{'s', "servers", NULL, &servers->number, NULL},
-                                             {0, "size", NULL, &servers->size, NULL},
-                                             {'p', "policy", NULL, &servers->policy, NULL},
-                                             {'o', "set", NULL, &servers->settings, NULL},
-                                             {0, "stage-in", NULL, NULL, &staging->in},
-                                             {0, "stage-out", NULL, NULL, &staging->out},
-                                             {0, "keep", NULL, &staging->keep, NULL},
-                                             {0, "verify", &staging->verify, NULL, NULL},
-                                             {0, "hosts", NULL, &private->hosts_given, NULL},
-                                             {0, "launcher", NULL, &private->launcher, NULL},
-                                             {0, "network", NULL, &private->network, NULL},
-                                             {'q', "quiet", &staging->quiet, NULL, NULL},
-                                             {0}};
+    const themis_tools_option_t options[] = {
+        {'s', "servers", NULL, &servers->number, NULL},  {0, "size", NULL, &servers->size, NULL},
+        {'p', "policy", NULL, &servers->policy, NULL},   {'o', "set", NULL, &servers->settings, NULL},
+        {0, "stage-in", NULL, NULL, &staging->in},       {0, "stage-out", NULL, NULL, &staging->out},
+        {0, "keep", NULL, &staging->keep, NULL},         {0, "verify", &staging->verify, NULL, NULL},
+        {0, "hosts", NULL, &private->hosts_given, NULL}, {0, "launcher", NULL, &private->launcher, NULL},
+        {0, "network", NULL, &private->network, NULL},   {'q', "quiet", &staging->quiet, NULL, NULL},
+        {0, "posix", &running.posix, NULL, NULL},        {0}};
     int at = themis_tools_options(argc, argv, options);
     char list[LIST_BYTES];
 
@@ -207,7 +206,7 @@ static int run_run(int argc, char **argv)
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_staging_check(staging);
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_preload_merge(running.command);
+        result = themis_tools_preload_merge(running.posix, running.command);
     if (result == THEMIS_TOOLS_OK)
         result = servers_choose(&running, list);
     if (result == THEMIS_TOOLS_OK)
@@ -219,7 +218,8 @@ static int run_run(int argc, char **argv)
 const themis_tools_command_t themis_tools_run = {
     "run",
     "[-s N[/node]] [--hosts FILE or LIST] [--launcher NAME] [--network NAME] [--size BYTES] [-p POLICY] "
-    "[-o KEY=VALUE,...] [--stage-in SRC[:DST]] [--stage-out SRC:DST] [--keep DIR] [--verify] [-q] [--] COMMAND...",
+    "[-o KEY=VALUE,...] [--stage-in SRC[:DST]] [--stage-out SRC:DST] [--keep DIR] [--verify] [--posix] [-q] [--] "
+    "COMMAND...",
     "Runs an MPI program on Themis files.",
     "Sets the preload of the driver. Servers are those configured, else those of 'themis start'; where there are none, "
     "or\n"
@@ -242,5 +242,6 @@ const themis_tools_command_t themis_tools_run = {
     "  --stage-out SRC:DST   copies SRC of the servers to DST after the command, also when it has failed; repeatable\n"
     "  --keep DIR   copies all files of the servers into DIR after the command\n"
     "  --verify     compares checksums of what these copy\n"
+    "  --posix      file calls of all programs below the mount point (/themis) are on Themis files, too\n"
     "  -q           says neither whose servers it uses nor what ends with them\n",
     run_run};

@@ -8,6 +8,7 @@
 #include "tools/server_list.h"
 #include "util/clock.h"
 #include "util/config.h"
+#include "util/mount_point.h"
 
 enum { LIST_BYTES = 4096 };
 static const uint64_t reach_limit = 300 * THEMIS_NS_PER_MS, down_timeout = 600 * THEMIS_NS_PER_MS;
@@ -188,6 +189,8 @@ int themis_tools_session_resolve(const char *text, themis_t **session, const cha
         return themis_tools_error(
             "%s is not a path on servers; write themis:/path or themis://host:port,host:port/path", text);
     if (strncmp(rest, "//", 2) != 0) {
+        const char *below = themis_util_mount_point_below(rest);
+        rest = below ? below : rest;
         *path = *rest ? rest : "/";
         return themis_tools_session_get(NULL, session);
     }

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 #include "ad_themis_file.h"
 #include "ad_themis_session.h"
+#include "util/mount_point.h"
 
 /* "@" and a hash of the list stand for a list of servers. */
 enum { ABBREVIATION_BYTES = 18 }; /* with the final zero */
@@ -76,6 +77,8 @@ themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char *
         if (list && list[0] == '@')
             servers_expand(&list);
     } else {
+        const char *below = themis_util_mount_point_below(rest);
+        rest = below ? below : rest;
         list = strdup("");
     }
     made = absolute(rest);

@@ -4,7 +4,8 @@
 #include "ad_themis.h"
 
 /* Splits "//host:port,host:port/path" or "/path" or "path" (the name without its prefix). *servers
- * (empty: none named) and *path, absolute, are owned by the caller (free). */
+ * (empty: none named) and *path, absolute, are owned by the caller (free). Without servers the mount point is cut off:
+ * "/themis/a" is "/a". */
 themis_status_t ADIOI_THEMIS_Name_split(const char *name, char **servers, char **path);
 
 /* Puts the servers and the absolute path into fd->filename of an open file: ROMIO deletes by name, and derives from it

@@ -66,6 +66,10 @@ THEMIS_API themis_status_t themis_connect(const themis_options_t *options, themi
  */
 THEMIS_API themis_status_t themis_configured_servers(const themis_options_t *options, char **list);
 
+/* The mount point that the configuration file names ([client] mount), or NULL; owned by the caller: free it.
+ * THEMIS_CONFIG: the file is wrong. */
+THEMIS_API themis_status_t themis_configured_mount(char **mount);
+
 /* Sets the minimum number of nodes of the job. If it is larger than before, it is sent to the servers, without waiting
  * for their replies. */
 THEMIS_API themis_status_t themis_session_set_nodes(themis_t *session, uint32_t nodes);

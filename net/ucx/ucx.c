@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/ucx/ucx.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 #include "net/ucx/active_message.h"
 #include "net/ucx/endpoint.h"
 #include "net/ucx/log_limit.h"
@@ -56,12 +58,27 @@ static void ucx_destroy(themis_net_t *net)
     net->ucx = NULL;
 }
 
+/* The process that has used UCX; a child of it cannot. */
+static _Atomic pid_t process;
+
+static int is_forked(void)
+{
+    pid_t none = 0;
+    const pid_t self = getpid();
+
+    return !atomic_compare_exchange_strong(&process, &none, self) && none != self;
+}
+
 static themis_status_t ucx_create(themis_net_t *net)
 {
     ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     int fd;
 
+    if (is_forked()) {
+        themis_error("UCX cannot be used in a process that was forked from one with UCX");
+        return THEMIS_UNSUPPORTED;
+    }
     net->ucx = calloc(1, sizeof *net->ucx);
     if (net->ucx == NULL)
         return THEMIS_NO_MEMORY;

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "preload/core/locks.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <utlist.h>
+#include "posix/error.h"
+#include "preload/core/calls.h"
+#include "preload/core/state.h"
+
+/* What flock locks: a byte that no file has. */
+static const uint64_t flock_byte = INT64_MAX - 2;
+
+typedef struct range {
+    uint64_t offset, length;
+} range_t;
+
+typedef struct record {
+    struct record *next;
+    range_t range;
+    short type;
+} record_t;
+
+/* A file of which this process has record locks. */
+typedef struct locked {
+    struct locked *next;
+    uint64_t object;
+    themis_posix_file_t *file; /* its handle has them; with a reference */
+    record_t *records;         /* what it has, without overlaps */
+} locked_t;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static locked_t *files; /* with their records guarded by the mutex */
+
+/* --- what is held --------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t end_of(const range_t *range)
+{
+    return range->offset + range->length;
+}
+
+static int overlaps(const range_t *a, const range_t *b)
+{
+    return a->offset < end_of(b) && b->offset < end_of(a);
+}
+
+static void records_free(record_t *records)
+{
+    record_t *record, *next;
+
+    LL_FOREACH_SAFE(records, record, next)
+    free(record);
+}
+
+static int record_add(locked_t *file, uint64_t offset, uint64_t end, short type)
+{
+    record_t *record = calloc(1, sizeof *record);
+
+    if (!record)
+        return 0;
+    *record = (record_t){.range = {offset, end - offset}, .type = type};
+    LL_PREPEND(file->records, record);
+    return 1;
+}
+
+/* The range is of that type now; what stood there before is cut. Without memory some is taken as not held. */
+static void records_set(locked_t *file, const range_t *range, short type)
+{
+    record_t *record, *next, *before = file->records;
+
+    LL_FOREACH_SAFE(before, record, next)
+    {
+        if (!overlaps(&record->range, range))
+            continue;
+        if (record->range.offset < range->offset)
+            record_add(file, record->range.offset, range->offset, record->type);
+        if (end_of(&record->range) > end_of(range))
+            record_add(file, end_of(range), end_of(&record->range), record->type);
+        LL_DELETE(file->records, record);
+        free(record);
+    }
+    if (type != F_UNLCK)
+        record_add(file, range->offset, end_of(range), type);
+}
+
+/* --- the handle of a file's locks ----------------------------------------------------------------------------------
+ */
+
+static locked_t *find(uint64_t object)
+{
+    locked_t *file;
+
+    LL_SEARCH_SCALAR(files, file, object, object);
+    return file;
+}
+
+/* With a reference. */
+static themis_posix_file_t *handle_get(themis_posix_file_t *file)
+{
+    pthread_mutex_lock(&mutex);
+    locked_t *found = find(file->node->object);
+    if (!found && (found = calloc(1, sizeof *found))) {
+        found->object = file->node->object;
+        found->file = file;
+        themis_posix_file_acquire(file);
+        LL_PREPEND(files, found);
+    }
+    themis_posix_file_t *handle = found ? found->file : NULL;
+    if (handle)
+        themis_posix_file_acquire(handle);
+    pthread_mutex_unlock(&mutex);
+    return handle;
+}
+
+void themis_preload_locks_drop(const themis_posix_node_t *node)
+{
+    if (!__atomic_load_n(&files, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&mutex);
+    locked_t *found = find(node->object);
+    if (found)
+        LL_DELETE(files, found);
+    pthread_mutex_unlock(&mutex);
+    if (!found)
+        return;
+    themis_unlock(found->file->file, 0, INT64_MAX - 2);
+    themis_posix_file_release(found->file);
+    records_free(found->records);
+    free(found);
+}
+
+int themis_preload_locks_held(const themis_posix_node_t *node)
+{
+    pthread_mutex_lock(&mutex);
+    const locked_t *found = find(node->object);
+    const int held = found && found->records;
+    pthread_mutex_unlock(&mutex);
+    return held;
+}
+
+void themis_preload_locks_forget(void)
+{
+    pthread_mutex_init(&mutex, NULL);
+    files = NULL;
+}
+
+/* --- record locks --------------------------------------------------------------------------------------------------
+ */
+
+static int range_of(themis_preload_open_t *open, int fd, const struct flock *lock, range_t *range)
+{
+    off_t start = lock->l_start, length = lock->l_len;
+    themis_stat_t stat = {0};
+
+    if (lock->l_whence == SEEK_CUR)
+        start += (off_t)syscall(SYS_lseek, fd, 0L, SEEK_CUR);
+    else if (lock->l_whence == SEEK_END && themis_posix_file_stat(open->file, &stat) == 0)
+        start += (off_t)stat.size;
+    else if (lock->l_whence != SEEK_SET)
+        return EINVAL;
+    if (length < 0) {
+        start += length;
+        length = -length;
+    }
+    if (start < 0)
+        return EINVAL;
+    /* the last bytes are of others (flock_byte) */
+    const uint64_t room = flock_byte - (uint64_t)start;
+    range->offset = (uint64_t)start;
+    range->length = length == 0 || (uint64_t)length > room ? room : (uint64_t)length;
+    return 0;
+}
+
+static int lock_error(themis_status_t status, int wait)
+{
+    if (status == THEMIS_LOCKED)
+        return wait ? EDEADLK : EAGAIN;
+    return status == THEMIS_STALE ? ENOLCK : themis_posix_error(status);
+}
+
+/* A lock for reading replaces one for writing: that is given up first, as servers keep the stronger one. */
+static int lock_set(themis_posix_file_t *handle, short type, const range_t *range, int wait)
+{
+    const int flags = (type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED) | (wait ? 0 : THEMIS_LOCK_TRY);
+
+    if (type == F_UNLCK)
+        return lock_error(themis_unlock(handle->file, range->offset, range->length), 0);
+    if (type == F_RDLCK)
+        themis_unlock(handle->file, range->offset, range->length);
+    return lock_error(themis_lock(handle->file, range->offset, range->length, flags), wait);
+}
+
+/* After a range was asked for only to see whether it can be had: gives it up, but for what was held before. */
+static void lock_restore(themis_posix_file_t *handle, const range_t *range)
+{
+    const record_t *record;
+
+    themis_unlock(handle->file, range->offset, range->length);
+    const locked_t *file = find(handle->node->object);
+    LL_FOREACH(file ? file->records : NULL, record)
+    {
+        if (overlaps(&record->range, range))
+            themis_lock(handle->file, record->range.offset, record->range.length,
+                        (record->type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED) | THEMIS_LOCK_TRY);
+    }
+}
+
+/* Whether another process has a lock in the way is found out by asking for it. Who it is servers do not tell. */
+static int lock_test(themis_posix_file_t *file, struct flock *lock, const range_t *range)
+{
+    const int flags = (lock->l_type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED) | THEMIS_LOCK_TRY;
+    themis_posix_file_t *handle = handle_get(file);
+
+    if (!handle)
+        return ENOLCK;
+    const themis_status_t status = themis_lock(handle->file, range->offset, range->length, flags);
+    pthread_mutex_lock(&mutex);
+    if (status == THEMIS_OK)
+        lock_restore(handle, range);
+    pthread_mutex_unlock(&mutex);
+    themis_posix_file_release(handle);
+    if (status != THEMIS_OK && status != THEMIS_LOCKED)
+        return lock_error(status, 0);
+    if (status == THEMIS_OK) {
+        lock->l_type = F_UNLCK;
+        return 0;
+    }
+    lock->l_whence = SEEK_SET;
+    lock->l_start = (off_t)range->offset;
+    lock->l_len = range->offset + range->length == flock_byte ? 0 : (off_t)range->length;
+    lock->l_pid = -1;
+    return 0;
+}
+
+static int lock_change(themis_preload_open_t *open, short type, const range_t *range, int wait)
+{
+    const int access = open->flags & O_ACCMODE;
+
+    if ((type == F_RDLCK && access == O_WRONLY) || (type == F_WRLCK && access == O_RDONLY))
+        return EBADF;
+    themis_posix_file_t *handle = handle_get(open->file);
+    const int error = handle ? lock_set(handle, type, range, wait) : ENOLCK;
+    pthread_mutex_lock(&mutex);
+    locked_t *file = find(open->node->object);
+    if (!error && file)
+        records_set(file, range, type);
+    pthread_mutex_unlock(&mutex);
+    themis_posix_file_release(handle);
+    return error;
+}
+
+int themis_preload_core_lock(int fd, int command, struct flock *lock)
+{
+    themis_preload_open_t *open;
+    range_t range;
+    int error;
+
+    if (lock->l_type != F_RDLCK && lock->l_type != F_WRLCK && lock->l_type != F_UNLCK)
+        return themis_preload_result(EINVAL);
+    if (themis_preload_call_begin(fd, &open) != 0)
+        return -1;
+    error = open->file ? range_of(open, fd, lock, &range) : EBADF;
+    if (!error && range.length > 0)
+        error = command == F_GETLK ? lock_test(open->file, lock, &range)
+                                   : lock_change(open, lock->l_type, &range, command == F_SETLKW);
+    errno = error ? error : errno;
+    themis_preload_call_end(open);
+    return error ? -1 : 0;
+}
+
+/* --- flock ---------------------------------------------------------------------------------------------------------
+ */
+
+int themis_preload_core_flock(int fd, int operation)
+{
+    const int kind = operation & ~LOCK_NB, wait = !(operation & LOCK_NB);
+    themis_preload_open_t *open;
+    int error;
+
+    if (kind != LOCK_SH && kind != LOCK_EX && kind != LOCK_UN)
+        return themis_preload_result(EINVAL);
+    if (themis_preload_call_begin(fd, &open) != 0)
+        return -1;
+    const range_t range = {flock_byte, 1};
+    const short type = kind == LOCK_SH ? F_RDLCK : kind == LOCK_EX ? F_WRLCK : F_UNLCK;
+    error = !open->file ? EBADF : lock_set(open->file, type, &range, wait);
+    errno = error ? error : errno;
+    themis_preload_call_end(open);
+    return error ? -1 : 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* By system calls, as the functions of the C library are intercepted. */
+#define _GNU_SOURCE
+#include "preload/description.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static const char magic[8] = "THEMISFD";
+enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
+
+/* Opens the file of a descriptor once more. */
+static int reopen(int fd, int flags)
+{
+    char path[40];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+}
+
+static int fill(int fd, const themis_preload_description_t *description, const char *path, const void *handle)
+{
+    themis_preload_description_t header = *description;
+
+    memcpy(header.magic, magic, sizeof magic);
+    const struct iovec parts[] = {{&header, sizeof header},
+                                  {(void *)(uintptr_t)path, header.path_bytes},
+                                  {(void *)(uintptr_t)handle, header.handle_bytes}};
+    const size_t bytes = parts[0].iov_len + parts[1].iov_len + parts[2].iov_len;
+    if (syscall(SYS_writev, fd, parts, 3) != (long)bytes) {
+        errno = errno ? errno : ENOSPC;
+        return -1;
+    }
+    return (int)syscall(SYS_fcntl, fd, F_ADD_SEALS, SEALS);
+}
+
+int themis_preload_description_make(const themis_preload_description_t *description, const char *path,
+                                    const void *handle, int status)
+{
+    const int memory = (int)syscall(SYS_memfd_create, "themis", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int made = -1;
+
+    if (memory < 0)
+        return -1;
+    if (fill(memory, description, path, handle) == 0)
+        made = reopen(memory, O_WRONLY | (status & (O_APPEND | O_NONBLOCK | O_CLOEXEC)));
+    const int error = errno;
+    syscall(SYS_close, memory);
+    errno = error;
+    return made;
+}
+
+static int is_sealed(int fd)
+{
+    return syscall(SYS_fcntl, fd, F_GET_SEALS) == SEALS;
+}
+
+/* The file of a descriptor that is sealed as ours are, to read from; -1 none. */
+static int file_of(int fd)
+{
+    const int error = errno;
+    const int found = is_sealed(fd) ? reopen(fd, O_RDONLY | O_CLOEXEC) : -1;
+
+    errno = error;
+    return found;
+}
+
+static int is_good(const themis_preload_description_t *header, long bytes)
+{
+    return bytes >= (long)sizeof *header && memcmp(header->magic, magic, sizeof magic) == 0 &&
+           (header->kind == THEMIS_PRELOAD_OPENED || header->kind == THEMIS_PRELOAD_WORKING_DIRECTORY);
+}
+
+themis_preload_kind_t themis_preload_description_look(int fd)
+{
+    themis_preload_description_t header;
+    const int error = errno, file = file_of(fd);
+
+    if (file < 0)
+        return THEMIS_PRELOAD_NONE;
+    const long bytes = syscall(SYS_pread64, file, &header, sizeof header, 0L);
+    syscall(SYS_close, file);
+    errno = error;
+    return is_good(&header, bytes) ? (themis_preload_kind_t)header.kind : THEMIS_PRELOAD_NONE;
+}
+
+int themis_preload_description_read(int fd, void *buffer, size_t size, themis_preload_description_t *description,
+                                    const char **path, const void **handle)
+{
+    const int file = file_of(fd);
+
+    if (file < 0) {
+        errno = EBADF;
+        return -1;
+    }
+    const long bytes = syscall(SYS_pread64, file, buffer, size, 0L);
+    syscall(SYS_close, file);
+    if (bytes < (long)sizeof *description) {
+        errno = EBADF;
+        return -1;
+    }
+    memcpy(description, buffer, sizeof *description);
+    const char *text = (const char *)buffer + sizeof *description;
+    if (!is_good(description, bytes) || description->path_bytes == 0 ||
+        (uint64_t)description->path_bytes + description->handle_bytes + sizeof *description != (uint64_t)bytes ||
+        text[description->path_bytes - 1] != '\0' || strlen(text) + 1 != description->path_bytes || *text != '/') {
+        errno = EBADF;
+        return -1;
+    }
+    *path = text;
+    *handle = text + description->path_bytes;
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include "preload/entry/entry.h"
+
+static const struct {
+    const char *name;
+    int eager;
+} functions[THEMIS_PRELOAD_REALS] = {
+#define EAGER(name) {#name, 1},
+#define LAZY(name) {#name, 0},
+#include "preload/entry/real.def"
+#undef EAGER
+#undef LAZY
+};
+
+void *themis_preload_reals[THEMIS_PRELOAD_REALS];
+
+/* For a function that this C library does not have. */
+static long missing(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+void *themis_preload_real_find(int index)
+{
+    void *real = dlsym(RTLD_NEXT, functions[index].name);
+
+    if (!real)
+        *(long (**)(void)) & real = missing;
+    __atomic_store_n(&themis_preload_reals[index], real, __ATOMIC_RELEASE);
+    return real;
+}
+
+void themis_preload_real_begin(void)
+{
+    for (int i = 0; i < THEMIS_PRELOAD_REALS; i++)
+        if (functions[i].eager && !themis_preload_reals[i])
+            themis_preload_real_find(i);
+}
