@@ -2,7 +2,6 @@
 /* Searching a fabric, and building one vertex by vertex. */
 #pragma once
 
-
 #include "themis/topology.h"
 
 /*

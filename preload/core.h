@@ -3,7 +3,7 @@
  * What libthemis-posix.so, which stands in front of the C library, wants of libthemis-posix-core.so, which it loads at
  * the first path below the mount point: file calls on paths of the servers ("/a/b") and on descriptors.
  *
- * Each open file has a descriptor of the kernel's, of a sealed memory file that says what it is (core/description.h).
+ * Each open file has a descriptor of the kernel's, of a sealed memory file that says what it is (preload/description.h).
  * So numbers never collide with others; what is duplicated, closed, inherited by a child or passed on to a program is
  * the kernel's knowledge; and offset and status flags are those of the kernel's open file description, which all share
  * that have one. Whoever reads or writes it without this library gets an error.

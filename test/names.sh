@@ -20,27 +20,30 @@ pages() { grep '\.md$' "$T/files" | grep -v CHANGELOG; }
 identifiers() { grep -oE '[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+' | sort -u; }
 
 # Code without comments, strings included; and all of what is not C.
-for file in $(c_files); do gcc -fpreprocessed -dD -E -P "$file" 2>/dev/null; done | identifiers >"$T/known"
+c_files | xargs gcc -fpreprocessed -dD -E -P 2>/dev/null | identifiers >"$T/known"
 grep -vE '\.([ch]|md)$' "$T/files" | xargs cat 2>/dev/null | identifiers >>"$T/known"
 sort -u -o "$T/known" "$T/known"
 
 # unknown FILE...: "file: word" for every identifier that stands in no code. The first or last part of a name (a prefix, or
 # a name without its prefix) will do.
 unknown() {
-    for file in "$@"; do
-        identifiers <"$file" | comm -23 - "$T/known" | grep -vxE "$foreign" | while read -r word; do
-            grep -qE "^${word}|_$word\$" "$T/known" || echo "$file: $word"
-        done
+    grep -oHE '[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+' "$@" | sort -u |
+        awk -F: 'NR == FNR { known[$0] = 1; next } !($2 in known)' "$T/known" - | while IFS=: read -r file word; do
+        echo "$word" | grep -qxE "$foreign" || grep -qE "^${word}|_$word\$" "$T/known" || echo "$file: $word"
     done
 }
 
-# absent FILE...: "file: name" for every name of a C file, script or makefile that is not in the tree.
+# absent FILE...: "file: name" for every name of a C file, script or makefile that is not in the tree: neither a path's end
+# there nor part of a name of others.
 absent() {
-    for file in "$@"; do
-        grep -oE '[A-Za-z0-9_/-]*[A-Za-z0-9_]\.(c|h|sh|mk)\b' "$file" | sort -u | while read -r name; do
-            grep -qE "(^|/)$name\$" "$T/files" || [ -e "/usr/include/$name" ] || grep -qF "$name" "$T/foreign-files" ||
-                echo "$file: $name"
-        done
+    grep -oHE '[A-Za-z0-9_/-]*[A-Za-z0-9_]\.(c|h|sh|mk)\b' "$@" | sort -u | awk -F: -v ours="$T/files" -v others="$T/foreign-files" '
+        BEGIN {
+            while ((getline path < ours) > 0)
+                for (end = path; end; end = index(end, "/") ? substr(end, index(end, "/") + 1) : "") known[end] = 1
+            while ((getline name < others) > 0) foreign = foreign "\n" name
+        }
+        !($2 in known) && !index(foreign, $2)' | while IFS=: read -r file name; do
+        [ -e "/usr/include/$name" ] || echo "$file: $name"
     done
 }
 # Headers and files of others that code includes or scripts read.

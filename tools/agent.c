@@ -173,10 +173,19 @@ static int line_serve(char *line)
         const char *word;
         char **kept;              /* the text is kept there, or */
         int (*serve)(char *text); /* that is done */
-    } words[] = {{"version", NULL, version_check}, {"host", &agent.host, NULL},     {"network", &agent.network, NULL},
-                 {"size", &agent.size, NULL},      {"policy", &agent.policy, NULL}, {"settings", &agent.settings, NULL},
-                 {"env", NULL, env_take},          {"key", NULL, key_take},         {"secret", NULL, secret_take},  {"reserve", NULL, reserve},
-                 {"start", NULL, start},           {"alive", NULL, alive},          {"stop", NULL, stop}};
+    } words[] = {{"version", NULL, version_check},
+                 {"host", &agent.host, NULL},
+                 {"network", &agent.network, NULL},
+                 {"size", &agent.size, NULL},
+                 {"policy", &agent.policy, NULL},
+                 {"settings", &agent.settings, NULL},
+                 {"env", NULL, env_take},
+                 {"key", NULL, key_take},
+                 {"secret", NULL, secret_take},
+                 {"reserve", NULL, reserve},
+                 {"start", NULL, start},
+                 {"alive", NULL, alive},
+                 {"stop", NULL, stop}};
     char *text = strchr(line, ' '), none[] = "";
 
     if (text)

@@ -51,8 +51,8 @@ struct themis_tools_host_servers {
     int channel_count, count;
     char *list; /* of all; owned */
     uint64_t beat;
-    int stopping; /* 1: what ends now is meant to */
-    uint8_t key[THEMIS_TOOLS_KEY_BYTES];          /* among servers; cleared when all have started */
+    int stopping;                                /* 1: what ends now is meant to */
+    uint8_t key[THEMIS_TOOLS_KEY_BYTES];         /* among servers; cleared when all have started */
     char secret[2 * THEMIS_TOOLS_KEY_BYTES + 1]; /* of the job, in hexadecimal digits: servers serve who has it */
 };
 

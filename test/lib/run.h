@@ -3,7 +3,7 @@
 #pragma once
 #include <check.h>
 
-/* Begins a test, a function with _i from 0 on; check's END_TEST has been empty since 0.13. */
+/* Begins a test, a function with _i from 0 on; nothing ends it. */
 #define TEST(name) START_TEST(name)
 
 /* A test and how often it runs. */
