@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "client/settings.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +159,13 @@ static themis_status_t read_file(const char *path, int required, file_reading_t 
                         : themis_client_fail(THEMIS_CONFIG, "%s", error);
 }
 
+/* Is it in a directory that this process may not search? HOME is another user's after su, or where a program has given
+ * up its rights. */
+static int is_hidden(const char *path)
+{
+    return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) != 0 && errno == EACCES;
+}
+
 /* The user's file, or else that of the system where the user's has no server list. */
 static themis_status_t read_files(file_reading_t *reading)
 {
@@ -168,7 +176,7 @@ static themis_status_t read_files(file_reading_t *reading)
 
     if (named)
         return read_file(named, 1, reading, &read);
-    if (home && snprintf(path, sizeof path, "%s/.config/themis.conf", home) < (int)sizeof path)
+    if (home && snprintf(path, sizeof path, "%s/.config/themis.conf", home) < (int)sizeof path && !is_hidden(path))
         status = read_file(path, 0, reading, &read);
     if (status == THEMIS_OK && !reading->list) {
         reading->auth = read ? reading->auth : (themis_client_auth_texts_t){0};

@@ -30,7 +30,7 @@ void themis_net_event_free(themis_net_event_t *event)
         event->release(event->conn->net, event->bytes);
     else
         free(event->bytes);
-    event->conn->queued_in -= event->type == THEMIS_NET_EVENT_MESSAGE ? event->length : 0;
+    event->conn->queued_in -= event->cost;
     themis_net_conn_unref(event->conn);
     free(event);
 }

@@ -10,6 +10,9 @@ typedef enum themis_net_event_type {
     THEMIS_NET_EVENT_MOVED
 } themis_net_event_type_t;
 
+/* What an event costs beside its bytes, about: many empty messages are limited, too. */
+enum { THEMIS_NET_EVENT_COST = 256 };
+
 /* Holds a reference to its connection. */
 typedef struct themis_net_event {
     struct themis_net_event *prev, *next;
@@ -23,6 +26,7 @@ typedef struct themis_net_event {
     void (*release)(themis_net_t *net, void *bytes); /* NULL: free */
     void *bytes;
     size_t length;
+    size_t cost; /* part of the connection's queued_in */
 } themis_net_event_t;
 
 /* Lock held for all but themis_net_event_deliver. */

@@ -181,6 +181,7 @@ static void client_hello_read(themis_net_handshake_t *handshake)
         status = THEMIS_VERSION;
     else if (!kind_choose(handshake, kinds))
         status = THEMIS_ACCESS; /* a process of this host does not care */
+    handshake->status = status; /* where it is not THEMIS_OK, no credential is taken */
     server_hello_make(handshake, status);
     if (status == THEMIS_VERSION)
         handshake_fail(handshake, status, "version %u of the transport, not %d", version, THEMIS_NET_WIRE);
@@ -224,6 +225,8 @@ static int is_expected(const themis_net_handshake_t *handshake)
 
     if (get(&at, 4) != MAGIC || (int)get(&at, 2) != type)
         return 0;
+    if (type == CREDENTIAL && handshake->status != THEMIS_OK)
+        return 0; /* it has been told that it is refused */
     size_t body = body_length(handshake);
     if (type == CLIENT_HELLO)
         return body == CLIENT_HELLO_BYTES;
@@ -345,6 +348,8 @@ static themis_status_t proof_check(themis_net_handshake_t *handshake, const uint
         return THEMIS_OK;
     if (handshake->kind == THEMIS_NET_AUTH_MUNGE)
         return munge_check(handshake, statement, proof, length);
+    if (handshake->kind != THEMIS_NET_AUTH_SECRET && handshake->kind != THEMIS_NET_AUTH_SERVERS)
+        return THEMIS_ACCESS; /* there is no key */
     statement_hash(handshake, statement, hash);
     if (length != sizeof hash || !memeql_sec(proof, hash, sizeof hash)) {
         snprintf(handshake->why, sizeof handshake->why, "another %s",

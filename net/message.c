@@ -108,7 +108,8 @@ static themis_net_event_t *arrival_new(themis_net_conn_t *conn, const themis_net
         return NULL;
     }
     event->length = payload->length;
-    conn->queued_in += payload->length;
+    event->cost = payload->length + THEMIS_NET_EVENT_COST;
+    conn->queued_in += event->cost;
     return event;
 }
 

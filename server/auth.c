@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/auth.h"
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include "util/config.h"
@@ -29,7 +30,11 @@ themis_net_auth_kind_t themis_server_auth_kind(const themis_server_config_t *con
 /* Nobody of another host reaches such an address. */
 static int is_loopback(const char *listen)
 {
-    return strncmp(listen, "127.", 4) == 0 || strcmp(listen, "localhost") == 0 || strcmp(listen, "::1") == 0;
+    struct in_addr address;
+
+    if (inet_pton(AF_INET, listen, &address) == 1)
+        return ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+    return strcmp(listen, "localhost") == 0 || strcmp(listen, "::1") == 0;
 }
 
 /* Reports what is wrong with the key of `member`. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "net/address.h"
 #include "net/local/channel.h"
 #include "net/local/hello.h"
 #include "net/local/passing.h"
@@ -95,6 +96,9 @@ themis_status_t themis_net_connector_connect(themis_net_conn_t *conn, uint64_t d
     int memory = -1;
 
     if (!conn->net->options.local_copy || conn->cookie == 0)
+        return THEMIS_UNSUPPORTED;
+    /* the socket's name is no secret: on another host than the server's anybody may have taken it */
+    if (conn->address.sin_addr.s_addr != INADDR_ANY && !themis_net_address_is_own(&conn->address))
         return THEMIS_UNSUPPORTED;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)

@@ -175,7 +175,22 @@ static void stranger_finish(themis_net_t *net, unsigned index)
     stranger_drop(listening, index);
 }
 
+int themis_net_listening_is_due(const themis_net_t *net)
+{
+    return net->tcp->listening->checked > 0;
+}
+
 /* --- the thread --------------------------------------------------------------------------------------------------- */
+
+/* Is the one looked at before the other? Those that do not need munged come first: servers must not lose each other
+ * when it is slow. */
+static int is_before(const listening_t *listening, int one, int other)
+{
+    int slow = listening->strangers[one].handshake.kind == THEMIS_NET_AUTH_MUNGE;
+    int other_slow = listening->strangers[other].handshake.kind == THEMIS_NET_AUTH_MUNGE;
+
+    return slow != other_slow ? slow < other_slow : listening->sockets[one].since < listening->sockets[other].since;
+}
 
 /* The one that has waited for the longest time, or -1. */
 static int waiting_find(const listening_t *listening)
@@ -184,7 +199,7 @@ static int waiting_find(const listening_t *listening)
 
     for (int i = 0; i < THEMIS_NET_MAX_STRANGERS; i++)
         if (listening->sockets[i].fd >= 0 && listening->strangers[i].state == WAITING &&
-            (found < 0 || listening->sockets[i].since < listening->sockets[found].since))
+            (found < 0 || is_before(listening, i, found)))
             found = i;
     return found;
 }

@@ -20,5 +20,7 @@ void themis_net_listening_on_event(themis_net_t *net, uint64_t what);
 /* Takes in who has shown who it is; `thorough`: drops who has not in time. 1: has to be called again soon. Lock held.
  */
 int themis_net_listening_progress(themis_net_t *net, int thorough);
+/* Has a proof been looked at that the above has not taken in yet? Lock held. */
+int themis_net_listening_is_due(const themis_net_t *net);
 
 void themis_net_listening_address(const struct sockaddr_in *from, themis_net_handshake_address_t *to);

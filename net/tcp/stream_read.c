@@ -45,6 +45,17 @@ void themis_net_stream_fetch(themis_net_conn_t *conn, const themis_net_payload_t
     themis_net_conn_ref(conn);
 }
 
+/* Does the frame fit: only servers ask for memory and send into it, and TCP keeps messages in their order. What another
+ * peer sends costs the memory of replies that it need not read, or waits for ever for what it has left out. */
+static int is_sound(const themis_net_conn_t *conn, const themis_net_frame_t *frame)
+{
+    if (frame->key > THEMIS_NET_MAX_MESSAGE || frame->type < THEMIS_NET_MESSAGE)
+        return 0;
+    if (conn->server && (frame->type == THEMIS_NET_PULL || frame->type == THEMIS_NET_PUSH))
+        return 0;
+    return frame->type != THEMIS_NET_MESSAGE || frame->id == conn->next_in;
+}
+
 /* The head of a frame is there. */
 static void frame_begin(themis_net_conn_t *conn, themis_net_stream_t *stream)
 {
@@ -53,7 +64,7 @@ static void frame_begin(themis_net_conn_t *conn, themis_net_stream_t *stream)
     memcpy(&frame, stream->head, sizeof frame);
     themis_net_frame_swap(&frame);
     stream->head_have = 0;
-    if (frame.key > THEMIS_NET_MAX_MESSAGE || frame.type < THEMIS_NET_MESSAGE) {
+    if (!is_sound(conn, &frame)) {
         themis_net_conn_lose(conn, THEMIS_PROTOCOL);
         return;
     }

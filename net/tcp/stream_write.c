@@ -21,7 +21,7 @@ typedef struct themis_net_stream_post {
 static void post_end(themis_net_conn_t *conn, post_t *post, themis_status_t status)
 {
     if (conn != NULL) {
-        conn->queued_out -= post->length;
+        conn->queued_out -= post->length + sizeof *post;
         conn->borrowed -= post->done != NULL;
         if (post->done != NULL)
             post->done(post->arg, status);
@@ -91,7 +91,7 @@ void themis_net_stream_detach(themis_net_conn_t *conn, themis_net_stream_t *stre
 
     DL_FOREACH(stream->posts, post)
     {
-        conn->queued_out -= post->length;
+        conn->queued_out -= post->length + sizeof *post;
         themis_net_conn_unref(conn);
     }
 }
@@ -156,7 +156,7 @@ themis_status_t themis_net_stream_post(themis_net_conn_t *conn, const themis_net
     post->done = done;
     post->arg = arg;
     conn->borrowed += done != NULL;
-    conn->queued_out += length;
+    conn->queued_out += length + sizeof *post;
     themis_net_conn_ref(conn);
     DL_APPEND(stream->posts, post);
     if (stream->out_start == stream->out_end && !themis_net_stream_write(conn, stream))

@@ -145,10 +145,10 @@ static int tcp_progress(themis_net_t *net, int thorough)
     return active;
 }
 
-/* The queue is readable as long as there is something in it. */
+/* The queue is readable as long as there is something in it; of proofs that were looked at nothing comes there. */
 static int tcp_arm(themis_net_t *net)
 {
-    return net->tcp != NULL;
+    return net->tcp != NULL && (net->tcp->listening == NULL || !themis_net_listening_is_due(net));
 }
 
 /* --- of a connection ---------------------------------------------------------------------------------------------- */

@@ -185,6 +185,28 @@ TEST(others_are_refused)
     ck_assert(!is_complete(&sides) && sides.server.state == THEMIS_NET_HANDSHAKE_READS);
 }
 
+/* A server that serves its own host only has no key to compare with, so it looks at no proof. */
+TEST(who_is_refused_has_no_proof)
+{
+    enum { KIND_AT = 12 }; /* header and status are before it */
+    sides_t sides;
+
+    begin(&sides, THEMIS_NET_AUTH_SECRET);
+    sides.server_auth.kind = THEMIS_NET_AUTH_LOCAL;
+    memset(sides.server_auth.secret, 0, sizeof sides.server_auth.secret);
+    memset(sides.client_auth.secret, 0, sizeof sides.client_auth.secret);
+    pass(&sides.client, &sides.server, -1);
+    pass(&sides.server, &sides.client, -1);
+    ck_assert_int_eq(sides.client.kind, THEMIS_NET_AUTH_LOCAL);
+    sides.client.kind = THEMIS_NET_AUTH_SECRET;
+    sides.client.status = THEMIS_OK;
+    themis_net_handshake_prove(&sides.client);
+    ck_assert_int_eq(sides.client.out[KIND_AT], THEMIS_NET_AUTH_SECRET);
+    sides.client.out[KIND_AT] = THEMIS_NET_AUTH_LOCAL;
+    pass(&sides.client, &sides.server, -1);
+    ck_assert_int_eq(sides.server.state, THEMIS_NET_HANDSHAKE_FAILED);
+}
+
 /* Somebody in the middle has both sides agree on keys with him, and hands on the proofs. */
 TEST(nobody_stands_between)
 {
@@ -668,7 +690,7 @@ int main(int count, char **words)
     signal(SIGPIPE, SIG_IGN);
     test_case(suite, "handshake", 60, NULL, NULL,
               TESTS({both_have_the_same_keys, 1}, {no_bit_can_be_changed, 1}, {others_are_refused, 1},
-                    {nobody_stands_between, 1}, {records, 1}));
+                    {who_is_refused_has_no_proof, 1}, {nobody_stands_between, 1}, {records, 1}));
     test_case(suite, "middle", 120, NULL, NULL, TESTS({bytes_that_were_changed_end_the_connection, 1}));
     test_case(suite, "strangers", 240, NULL, NULL,
               TESTS({strangers_with_garbage, 1}, {strangers_that_are_slow, 1}, {strangers_that_are_many, 1},

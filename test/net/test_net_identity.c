@@ -113,7 +113,8 @@ TEST(relay)
     test_client_free(client);
 }
 
-/* A server that listens at all addresses is meant by those of its host, and by no other. */
+/* A server that listens at all addresses is meant by those of its host. For an address of another host no client uses the
+ * local socket: its name is no secret, and here anybody may have taken it. */
 TEST(any_address)
 {
     themis_net_options_t options = test_options(1);
@@ -130,11 +131,10 @@ TEST(any_address)
         ck_assert_int_eq(themis_net_connect_start(net, "127.0.0.1", port, &conn), THEMIS_OK);
         conn->address.sin_addr.s_addr = inet_addr(meant[i]);
         themis_status_t status = themis_net_connect_progress(conn, 10 * SECOND);
-        ck_assert_int_eq(status, i < 3 ? THEMIS_OK : THEMIS_REFUSED);
-        if (status == THEMIS_OK) {
-            themis_net_conn_close(conn);
-            themis_net_conn_unref(conn);
-        }
+        ck_assert_int_eq(status, THEMIS_OK);
+        ck_assert_int_eq(conn->channel != NULL, i < 3);
+        themis_net_conn_close(conn);
+        themis_net_conn_unref(conn);
     }
     themis_net_destroy(net);
 }
