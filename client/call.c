@@ -131,12 +131,38 @@ static int has_room(const themis_client_peer_queue_t *queue, unsigned quarters)
            queue->under_way_bytes < THEMIS_CLIENT_MAX_BYTES / 4 * quarters;
 }
 
+/* A call that must not be done twice. Locks are not counted here either. */
+static int is_kept(const themis_client_call_t *call)
+{
+    switch (call->opcode) {
+    case THEMIS_OP_CREATE:
+    case THEMIS_OP_REMOVE:
+    case THEMIS_OP_SETATTR:
+    case THEMIS_OP_ENTRY_ADD:
+    case THEMIS_OP_ENTRY_REMOVE:
+    case THEMIS_OP_SETXATTR:
+    case THEMIS_OP_COUNTER:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int may_send(const themis_client_call_t *call)
+{
+    const themis_client_peer_queue_t *queue = &call->peer->queue;
+
+    return (!is_kept(call) || queue->under_way_kept < THEMIS_CLIENT_MAX_KEPT) &&
+           (!is_bounded(call) || has_room(queue, 4));
+}
+
 static void mark_sent(themis_client_call_t *call)
 {
     themis_client_peer_queue_t *queue = &call->peer->queue;
 
     call->sent = 1;
     queue->unsent--;
+    queue->under_way_kept += (uint32_t)is_kept(call);
     if (!is_bounded(call))
         return;
     queue->under_way++;
@@ -151,6 +177,7 @@ static void mark_unsent(themis_client_call_t *call)
         return;
     call->sent = 0;
     queue->unsent++;
+    queue->under_way_kept -= (uint32_t)is_kept(call);
     if (!is_bounded(call))
         return;
     queue->under_way--;
@@ -243,7 +270,7 @@ static void call_submit(themis_client_call_t *call, uint32_t *remaining)
     queue_add(call);
     if (peer->state != THEMIS_CLIENT_PEER_READY)
         peer->common->poller->due = 1;
-    else if (!is_bounded(call) || (peer->queue.unsent == 1 && has_room(&peer->queue, 4)))
+    else if (may_send(call) && (!is_bounded(call) || peer->queue.unsent == 1))
         call_transmit(call);
 }
 
@@ -278,7 +305,7 @@ static void send_queued(themis_client_peer_t *peer)
 
     for (themis_client_call_t *call = peer->queue.first; call && peer->state == THEMIS_CLIENT_PEER_READY; call = next) {
         next = call->next;
-        if (!call->sent && (!is_bounded(call) || has_room(&peer->queue, 4)))
+        if (!call->sent && may_send(call))
             call_transmit(call);
     }
 }

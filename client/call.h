@@ -21,6 +21,8 @@
 /* At most so many calls, and messages of so many bytes (and one more call), are under way to a server. A server refuses
  * what comes beyond a few times that. */
 enum { THEMIS_CLIENT_BUCKETS = 256, THEMIS_CLIENT_MAX_CALLS = 1024, THEMIS_CLIENT_MAX_BYTES = 4 << 20 };
+/* Under way to a server of those that it must not do twice: it keeps its last 64 replies to them, of locks, too. */
+enum { THEMIS_CLIENT_MAX_KEPT = 48 };
 
 typedef struct themis_client_bytes {
     unsigned char *bytes; /* owned */

@@ -52,6 +52,7 @@ typedef struct themis_client_peer_queue {
     uint32_t unsent;          /* those of them that were not sent on this connection */
     uint32_t under_way;       /* those of them that were sent and may wait in the server's queues */
     uint64_t under_way_bytes; /* of their messages */
+    uint32_t under_way_kept;  /* those of them whose replies the server keeps */
 } themis_client_peer_queue_t;
 
 struct themis_client_peer {

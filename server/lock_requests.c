@@ -60,6 +60,8 @@ static themis_status_t lock_take(themis_server_request_t *request)
         return THEMIS_BUSY;
     if (lock->action == THEMIS_PROTO_LOCK_TEST)
         return themis_server_locks_test(locks, lock->object, &range, &owner, lock->exclusive);
+    if (lock->length && themis_server_locks_are_full(locks, lock->object, &owner))
+        return THEMIS_QUOTA;
     themis_status_t status = lock->action == THEMIS_PROTO_LOCK_REPLACE
                                  ? themis_server_locks_replace(locks, lock->object, &range, &owner, lock->exclusive)
                                  : themis_server_locks_lock(locks, lock->object, &range, &owner, lock->exclusive,

@@ -84,6 +84,8 @@ lock_t *themis_server_lock_table_add(themis_server_locks_t *locks, uint64_t obje
         lock->file = file;
         lock->owner = owner;
         DL_APPEND2(owner->locks, lock, owner_prev, owner_next);
+        owner->count++;
+        file->count++;
     } else if (owner) {
         owner_drop_if_empty(locks, owner);
     }
@@ -95,6 +97,8 @@ lock_t *themis_server_lock_table_add(themis_server_locks_t *locks, uint64_t obje
 void themis_server_lock_table_remove(themis_server_locks_t *locks, lock_t *lock)
 {
     DL_DELETE2(lock->owner->locks, lock, owner_prev, owner_next);
+    lock->owner->count--;
+    lock->file->count--;
     owner_drop_if_empty(locks, lock->owner);
     free(lock);
 }

@@ -23,6 +23,7 @@ typedef struct themis_server_lock {
 typedef struct themis_server_lock_holder {
     themis_server_lock_owner_t key;
     themis_server_lock_t *locks;
+    uint32_t count;                         /* of them */
     uint64_t search;                        /* the last search for a deadlock that came by here */
     struct themis_server_lock_holder *next; /* in that search's list of owners still to be looked at */
     UT_hash_handle hh;
@@ -31,6 +32,7 @@ typedef struct themis_server_lock_holder {
 typedef struct themis_server_lock_file {
     uint64_t object;
     themis_server_lock_t *held, *waiting;
+    uint32_t count; /* of both */
     UT_hash_handle hh;
 } themis_server_lock_file_t;
 

@@ -68,6 +68,17 @@ static int has_conflict(const lock_t *lock, const lock_t *until)
     return 0;
 }
 
+int themis_server_locks_are_full(themis_server_locks_t *locks, uint64_t object, const themis_server_lock_owner_t *owner)
+{
+    const file_t *file = themis_server_lock_table_find(locks, object);
+    const owner_t *holder;
+
+    HASH_FIND(hh, locks->owners, owner, sizeof *owner, holder);
+    return locks->held + locks->waiting >= THEMIS_SERVER_LOCKS_MAX ||
+           (file && file->count >= THEMIS_SERVER_LOCKS_OF_ONE) ||
+           (holder && holder->count >= THEMIS_SERVER_LOCKS_OF_ONE);
+}
+
 /* --- locking and unlocking ---------------------------------------------------------------------------------------- */
 
 static int by_offset(const lock_t *a, const lock_t *b)
@@ -392,16 +403,20 @@ void themis_server_locks_expire_waits(themis_server_locks_t *locks, uint64_t lon
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-static void file_cancel_waits(themis_server_locks_t *locks, file_t *file, uint64_t session)
+/* `released`: locks of the file were released before. */
+static void file_cancel_waits(themis_server_locks_t *locks, file_t *file, uint64_t session, int released)
 {
     lock_t *lock, *next;
 
     DL_FOREACH_SAFE(file->waiting, lock, next)
     {
-        if (lock->owner->key.session == session)
-            lock_refuse(locks, lock, THEMIS_CANCELED);
+        if (lock->owner->key.session != session)
+            continue;
+        lock_refuse(locks, lock, THEMIS_CANCELED);
+        released = 1;
     }
-    file_grant_waiting(locks, file);
+    if (released)
+        file_grant_waiting(locks, file);
 }
 
 void themis_server_locks_cancel_waits(themis_server_locks_t *locks, uint64_t session)
@@ -410,7 +425,7 @@ void themis_server_locks_cancel_waits(themis_server_locks_t *locks, uint64_t ses
 
     HASH_ITER(hh, locks->files, file, next)
     {
-        file_cancel_waits(locks, file, session);
+        file_cancel_waits(locks, file, session, 0);
     }
 }
 
@@ -428,7 +443,7 @@ static void file_end_session(themis_server_locks_t *locks, file_t *file, uint64_
     }
     if (lost)
         locks->events->lost(locks->arg, file->object);
-    file_cancel_waits(locks, file, session);
+    file_cancel_waits(locks, file, session, lost);
 }
 
 void themis_server_locks_end_session(themis_server_locks_t *locks, uint64_t session)

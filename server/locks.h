@@ -46,6 +46,11 @@ void themis_server_locks_destroy(themis_server_locks_t *locks); /* NULL is allow
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
                                          const themis_server_lock_range_t *range,
                                          const themis_server_lock_owner_t *owner, int exclusive, void *waiter);
+/* Held and waiting: of one file and of one owner, whose lists are walked with the server's lock held; and of all. */
+enum { THEMIS_SERVER_LOCKS_OF_ONE = 16384, THEMIS_SERVER_LOCKS_MAX = 1 << 20 };
+/* 1: the owner gets no more locks of this file, to be asked before lock and replace. */
+int themis_server_locks_are_full(themis_server_locks_t *locks, uint64_t object,
+                                 const themis_server_lock_owner_t *owner);
 /* As one step, in place of what the owner holds in the range, be it stronger or weaker. THEMIS_LOCKED, and nothing has
  * changed: as of lock without a waiter; but what the owner holds already it keeps, though others wait. */
 themis_status_t themis_server_locks_replace(themis_server_locks_t *locks, uint64_t object,

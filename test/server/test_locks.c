@@ -125,6 +125,21 @@ TEST(replaced_and_tested_in_the_grace_period)
     expect_usage(1, 0);
 }
 
+/* Nobody may fill the server's lists. */
+TEST(locks_are_limited)
+{
+    const themis_server_lock_owner_t owner = {1, 1}, other = {2, 1};
+
+    for (uint64_t i = 0; i < THEMIS_SERVER_LOCKS_OF_ONE; i++) {
+        ck_assert(!themis_server_locks_are_full(locks, 7, &owner));
+        ck_assert_int_eq(lock(7, UINT64_MAX / 2 - 2 * i, 1, 1, SHARED, NULL), THEMIS_OK); /* in front of the others */
+    }
+    ck_assert(themis_server_locks_are_full(locks, 7, &owner) && themis_server_locks_are_full(locks, 7, &other));
+    ck_assert(themis_server_locks_are_full(locks, 8, &owner) && !themis_server_locks_are_full(locks, 8, &other));
+    unlock(7, UINT64_MAX / 2, 1, 1);
+    ck_assert(!themis_server_locks_are_full(locks, 7, &owner));
+}
+
 TEST(ranges_conflict_where_they_overlap)
 {
     ck_assert_int_eq(lock(1, 0, 100, 1, EXCLUSIVE, NULL), THEMIS_OK);
@@ -363,7 +378,7 @@ int main(void)
     Suite *suite = suite_create("locks");
 
     test_case(suite, "all", 30, set_up, tear_down,
-              TESTS({ranges_conflict_where_they_overlap, 1}, {locks_are_replaced, 1},
+              TESTS({ranges_conflict_where_they_overlap, 1}, {locks_are_replaced, 1}, {locks_are_limited, 1},
                     {replaced_and_tested_in_the_grace_period, 1}, {readers_share, 1},
                     {a_repeated_lock_is_granted_and_counts_once, 1}, {first_come_first_served, 1},
                     {a_lock_without_conflict_does_not_wait, 1}, {parts_can_be_released, 1},
