@@ -3,12 +3,15 @@
  * What libthemis-posix.so, which stands in front of the C library, wants of libthemis-posix-core.so, which it loads at
  * the first path below the mount point: file calls on paths of the servers ("/a/b") and on descriptors.
  *
- * Each open file has a descriptor of the kernel's, of a sealed memory file that says what it is (preload/description.h).
- * So numbers never collide with others; what is duplicated, closed, inherited by a child or passed on to a program is
- * the kernel's knowledge; and offset and status flags are those of the kernel's open file description, which all share
- * that have one. Whoever reads or writes it without this library gets an error.
+ * Each open file has a descriptor of the kernel's, of a sealed memory file that says what it is
+ * (preload/description.h). So numbers never collide with others; what is duplicated, closed, inherited by a child or
+ * passed on to a program is the kernel's knowledge; and offset and status flags are those of the kernel's open file
+ * description, which all share that have one. Whoever reads or writes it without this library gets an error.
  *
  * All functions return as the C library's do, with errno set. They may be called by any thread.
+ *
+ * None follows a symbolic link, as it may lead away from the servers: whoever gets ELOOP for a path asks `follow` what
+ * it leads to, and makes the call for that.
  */
 #pragma once
 #include <fcntl.h>
@@ -21,7 +24,9 @@
 #include <unistd.h>
 
 /* Changes with this interface: both libraries are of one installation. */
-enum { THEMIS_PRELOAD_INTERFACE = 1 };
+enum { THEMIS_PRELOAD_INTERFACE = 2 };
+/* Beside AT_SYMLINK_NOFOLLOW among `flags`: only a directory can be meant, else ENOTDIR. */
+enum { THEMIS_PRELOAD_DIRECTORY = 1 << 30 };
 #define THEMIS_PRELOAD_CORE_SYMBOL "themis_preload_core"
 
 /* Called for each entry of a directory; `type` as d_type. Other than 0 ends the listing. */
@@ -52,22 +57,31 @@ typedef struct themis_preload_core {
     int (*allocate)(int fd, int mode, off_t offset, off_t length);
     int (*list)(int fd, uint64_t from, themis_preload_entry_fn entry, void *arg);
 
-    /* --- attributes: of `fd` if path is NULL -----------------------------------------------------------------------
+    /* --- attributes: of `fd` if path is NULL; else `flags` as of fstatat -------------------------------------------
      */
-    int (*stat)(int fd, const char *path, struct stat *stat);
-    int (*set_mode)(int fd, const char *path, mode_t mode);
-    int (*set_owner)(int fd, const char *path, uid_t uid, gid_t gid);
-    int (*set_times)(int fd, const char *path, const struct timespec times[2]); /* NULL: now */
+    int (*stat)(int fd, const char *path, int flags, struct stat *stat);
+    int (*set_mode)(int fd, const char *path, int flags, mode_t mode);
+    int (*set_owner)(int fd, const char *path, int flags, uid_t uid, gid_t gid);
+    int (*set_times)(int fd, const char *path, int flags, const struct timespec times[2]); /* NULL: now */
     int (*space)(struct statvfs *space);
+    ssize_t (*get_xattr)(int fd, const char *path, int flags, const char *name, void *value, size_t size);
+    int (*set_xattr)(int fd, const char *path, int flags, const char *name, const struct iovec *value, int how);
+    int (*remove_xattr)(int fd, const char *path, int flags, const char *name);
+    ssize_t (*list_xattrs)(int fd, const char *path, int flags, char *names, size_t size);
+    ssize_t (*readlink)(int fd, const char *path, int flags, char *target, size_t size);
 
     /* --- names -----------------------------------------------------------------------------------------------------
      */
-    int (*access)(const char *path, int mode, int effective);
+    int (*access)(const char *path, int mode, int flags); /* AT_EACCESS as well */
     int (*truncate)(const char *path, off_t size);
     int (*unlink)(const char *path);
     int (*rmdir)(const char *path);
     int (*mkdir)(const char *path, mode_t mode);
     int (*rename)(const char *from, const char *to, unsigned flags);
+    int (*symlink)(const char *target, const char *path);
+    /* 1, and *result is the path on servers that `path` leads to, without links but at its end if `last` is 0; 0, and
+     * it is a local path, absolute. What is at its end need not exist. ELOOP: more than 40 links. */
+    int (*follow)(const char *path, int last, char *result, size_t size);
 
     /* --- memory ----------------------------------------------------------------------------------------------------
      */

@@ -77,10 +77,42 @@ case_run ready "poll, select, and names of descriptors"
 case_run removed "files that are removed while they are open"
 for each in errors attributes unlinked append_flag append_lines directories; do
     in_posix mkdir "$M/py-$each"
-    check "what a mount does: $each" limit 60 env THEMIS_TEST_PLAIN=1 LD_PRELOAD="$posix" python3 "$THEMIS_SRC/test/mount/calls.py" $each "$M/py-$each"
+    check "what a mount does: $each" limit 60 env LD_PRELOAD="$posix" python3 "$THEMIS_SRC/test/mount/calls.py" $each "$M/py-$each"
 done
 in_posix mkdir "$M/random"
-check "random operations are as in a model" limit 40 env THEMIS_TEST_PLAIN=1 LD_PRELOAD="$posix" python3 "$THEMIS_SRC/test/mount/exercise.py" "$M/random" "${PRELOAD_SECONDS:-8}"
+check "random operations are as in a model" limit 40 env LD_PRELOAD="$posix" python3 "$THEMIS_SRC/test/mount/exercise.py" "$M/random" "${PRELOAD_SECONDS:-8}"
+
+# --- symbolic links and extended attributes
+
+in_posix mkdir "$M/posix"
+HOME=$T limit 60 env LD_PRELOAD="$posix" "$THEMIS_BUILD/test/posix/conformance" "$M/posix" >"$T/posix" 2>&1
+check "what POSIX asks for is tried" [ "$(grep -c '^ok ' "$T/posix")" -gt 150 ]
+# As below a mount (conformance.sh), but for what the kernel decides there for other users.
+cat >"$T/differs" <<'L'
+chmod: changes the time of change only
+fallocate: KEEP_SIZE
+fallocate: PUNCH_HOLE
+link
+mkdir: adds a link to the directory above
+mkdir: changes the time of the directory above
+mknod: a FIFO
+renameat2: EXCHANGE
+utimensat: the time of access
+L
+none "and only what is documented differs" "$(sed -n 's/^differs \(.*\) # .*/\1/p' "$T/posix" | grep -v '^user: ' | sort | diff "$T/differs" - | grep '^[<>]')"
+in_posix mkdir "$M/links" "$M/swap" "$M/swap/d" "$M/swap/e"
+check "a link that another client puts in the place of a directory is seen within a second" in_posix python3 -c '
+import os, subprocess, sys, time
+os.chdir(sys.argv[1])
+open("d/f", "w").close()
+open("e/g", "w").close()
+os.remove("d/f")
+there = "themis:" + sys.argv[1][len("/themis"):]
+subprocess.run(["themis", "rmdir", there + "/d"], check=True)
+subprocess.run(["themis", "ln", "-s", "e", there + "/d"], check=True)
+time.sleep(1.1)
+assert os.path.exists("d/g")' "$M/swap"
+check "links to local files, within the mount point, and in circles" limit 60 env LD_PRELOAD="$posix" python3 "$THEMIS_SRC/test/preload/links.py" "$M/links" "$T/outside"
 
 # --- programs
 
@@ -97,6 +129,23 @@ check "redirections of sh" run 'cd "$M"; echo one >r; echo two >>r; cat <r >s; {
 check "redirections of bash" run 'bash -c "cd \"$M\"; echo one >r; printf two >>r; echo err >&2 2>e; read -r x <r; [ \"\$x\" = one ]; cat <<<here >h; [ \"\$(<h)\" = here ]; for i in 1 2; do echo \$i; done >l; [ \$(ls | grep -c ^l) = 1 ]; echo *e*"'
 check "sort with temporary files there" run 'seq 20000 | shuf >"$M/n" && mkdir "$M/tmp" && sort -n -S 20k -T "$M/tmp" -o "$M/sorted" "$M/n" && seq 20000 | cmp - "$M/sorted" && rmdir "$M/tmp"'
 check "tar writes a tree" run 'tar -C "$src" -cf "$M/t.tar" . && mkdir "$M/tar" && tar -C "$M/tar" -xf "$M/t.tar" && diff -r "$src" "$M/tar"'
+mkdir "$T/tree" "$T/tree/d"
+echo data >"$T/tree/d/f"
+ln -s d/f "$T/tree/to_file" && ln -s d "$T/tree/to_directory" && ln -s nowhere "$T/tree/to_nothing"
+ln -s "$T/tree/d/f" "$T/tree/absolute" && ln -s ../.. "$T/tree/d/up" && touch -h -d @1000000000 "$T/tree/to_file"
+listed='find . -type l -printf "%p %l %T@\n" | sort'
+check "ln -s, readlink, ls -l" run 'cd "$M" && echo text >lf && ln -s lf ll && [ "$(readlink ll) $(cat ll)" = "lf text" ] && ls -l ll | grep -q "^l.* ll -> lf$" && ln -sf t ll && [ "$(readlink ll)" = t ] && [ "$(readlink -f lf)" = "$M/lf" ]'
+check "cp -a of a tree with links" run 'cp -a "$T/tree" "$M/tree" && diff -r --no-dereference "$T/tree" "$M/tree" && [ "$(cat "$M/tree/to_file" "$M/tree/to_directory/f" "$M/tree/absolute" | wc -l)" = 3 ]'
+check "with their targets and times" run "[ \"\$(cd \"\$T/tree\" && $listed)\" = \"\$(cd \"\$M/tree\" && $listed)\" ]"
+check "tar of it, and out of it" run 'tar -C "$M/tree" -cf "$T/links.tar" . && mkdir "$M/untarred" && tar -C "$M/untarred" -xf "$T/links.tar" && diff -r --no-dereference "$T/tree" "$M/untarred"'
+check "rm -r removes links, and not what they lead to" run 'rm -r "$M/tree/to_directory" "$M/tree/absolute" && [ -f "$M/tree/d/f" ] && [ -f "$T/tree/d/f" ] && rm -r "$M/tree" && ! [ -e "$M/tree" ]'
+if command -v setfattr >/dev/null; then
+    check "setfattr and getfattr" run 'cd "$M" && echo x >xa && setfattr -n user.origin -v "run 7" xa && [ "$(getfattr --only-values -n user.origin xa)" = "run 7" ] && getfattr -d xa | grep -q "^user.origin=" && ! setfattr -n trusted.x -v 1 xa'
+    check "cp -a keeps them" run 'cd "$M" && cp -a xa xb && [ "$(getfattr --only-values -n user.origin xb)" = "run 7" ] && setfattr -x user.origin xb && ! getfattr -n user.origin xb'
+    check "the layout of files and directories" run 'cd "$M" && [ "$(getfattr --only-values -n user.themis.stripe_count xa)" = 2 ] && mkdir striped && setfattr -n user.themis.stripe_size -v 8192 striped && echo 1 >striped/f && [ "$(getfattr --only-values -n user.themis.stripe_size striped/f)" = 8192 ]'
+else
+    skip "setfattr and getfattr" "not installed"
+fi
 if command -v rsync >/dev/null; then
     check "rsync writes a tree, and finds it equal" run 'rsync -a "$src/" "$M/rsync/" && diff -r "$src" "$M/rsync" && [ -z "$(rsync -aci "$src/" "$M/rsync/")" ]'
 else
@@ -154,8 +203,11 @@ root = os.open("/", os.O_PATH)
 below = os.open("themis", os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
 name = sys.argv[1][len("/themis/"):] + "/above"
 assert os.read(os.open(name, os.O_RDONLY, dir_fd=below), 10) == os.read(os.open("themis/" + name, os.O_RDONLY, dir_fd=root), 10) == b"above\n"' "$M"
-check "a child of vfork may be the first who goes there" in_posix python3 -c '
-import subprocess, sys
+in_posix ln -s . "$M/self" && in_posix ln -s "$T" "$M/local"
+check "a child of vfork may be the first who goes there, also through links" in_posix python3 -c '
+import os, subprocess, sys
+assert subprocess.run(["pwd", "-P"], cwd=sys.argv[1] + "/self", capture_output=True, text=True).stdout == sys.argv[1] + "\n"
+assert subprocess.run(["pwd", "-P"], cwd=sys.argv[1] + "/local", capture_output=True, text=True).stdout == os.path.realpath(sys.argv[2]) + "\n"
 assert subprocess.run(["cat", "above"], cwd=sys.argv[1], capture_output=True, text=True).stdout == "above\n"
 try:
     subprocess.run(["true"], cwd=sys.argv[1] + "/none")
@@ -164,7 +216,7 @@ except FileNotFoundError:
 else:
     raise SystemExit("there is none")
 assert open(sys.argv[1] + "/above").read() == "above\n"
-assert subprocess.run(["cat", "above"], cwd=sys.argv[1], capture_output=True, text=True).stdout == "above\n"' "$M"
+assert subprocess.run(["cat", "above"], cwd=sys.argv[1], capture_output=True, text=True).stdout == "above\n"' "$M" "$T"
 check "python starts programs in directories there and elsewhere" in_posix python3 -c '
 import os, subprocess, sys
 os.chdir(sys.argv[1])

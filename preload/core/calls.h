@@ -28,17 +28,25 @@ int themis_preload_core_resize(int fd, off_t size);
 int themis_preload_core_allocate(int fd, int mode, off_t offset, off_t length);
 int themis_preload_core_list(int fd, uint64_t from, themis_preload_entry_fn entry, void *arg);
 
-int themis_preload_core_stat(int fd, const char *path, struct stat *stat);
-int themis_preload_core_set_mode(int fd, const char *path, mode_t mode);
-int themis_preload_core_set_owner(int fd, const char *path, uid_t uid, gid_t gid);
-int themis_preload_core_set_times(int fd, const char *path, const struct timespec times[2]);
+int themis_preload_core_stat(int fd, const char *path, int flags, struct stat *stat);
+int themis_preload_core_set_mode(int fd, const char *path, int flags, mode_t mode);
+int themis_preload_core_set_owner(int fd, const char *path, int flags, uid_t uid, gid_t gid);
+int themis_preload_core_set_times(int fd, const char *path, int flags, const struct timespec times[2]);
 int themis_preload_core_space(struct statvfs *space);
-int themis_preload_core_access(const char *path, int mode, int effective);
+ssize_t themis_preload_core_get_xattr(int fd, const char *path, int flags, const char *name, void *value, size_t size);
+int themis_preload_core_set_xattr(int fd, const char *path, int flags, const char *name, const struct iovec *value,
+                                  int how);
+int themis_preload_core_remove_xattr(int fd, const char *path, int flags, const char *name);
+ssize_t themis_preload_core_list_xattrs(int fd, const char *path, int flags, char *names, size_t size);
+ssize_t themis_preload_core_readlink(int fd, const char *path, int flags, char *target, size_t size);
+int themis_preload_core_access(const char *path, int mode, int flags);
 int themis_preload_core_truncate(const char *path, off_t size);
 int themis_preload_core_unlink(const char *path);
 int themis_preload_core_rmdir(const char *path);
 int themis_preload_core_mkdir(const char *path, mode_t mode);
 int themis_preload_core_rename(const char *from, const char *to, unsigned flags);
+int themis_preload_core_symlink(const char *target, const char *path);
+int themis_preload_core_follow(const char *path, int last, char *result, size_t size);
 
 int themis_preload_core_lock(int fd, int command, struct flock *lock);
 int themis_preload_core_flock(int fd, int operation);

@@ -8,12 +8,14 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "posix/attributes.h"
+#include "posix/links.h"
 #include "posix/names.h"
 #include "posix/space.h"
 #include "preload/core/calls.h"
 #include "preload/core/locks.h"
 #include "preload/core/maps.h"
 #include "preload/core/state.h"
+#include "preload/core/target.h"
 #include "preload/core/walk.h"
 
 enum { STALE_TRIES = 3 /* the name became another file's between two requests */ };
@@ -31,8 +33,8 @@ static int is_directory_open(const themis_posix_node_t *node, int flags)
 {
     if (node->type == THEMIS_TYPE_FILE)
         return flags & O_DIRECTORY ? ENOTDIR : 0;
-    if (node->type != THEMIS_TYPE_DIRECTORY) /* of a kind that is not followed here */
-        return ELOOP;
+    if (node->type == THEMIS_TYPE_SYMLINK)
+        return flags & O_DIRECTORY ? ENOTDIR : flags & O_PATH ? 0 : ELOOP;
     return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC) ? EISDIR : 0;
 }
 
@@ -40,7 +42,7 @@ static int is_directory_open(const themis_posix_node_t *node, int flags)
 static int open_node(themis_posix_t *filesystem, themis_posix_node_t *node, int flags, int *fd)
 {
     themis_posix_file_t *file = NULL;
-    int error = is_directory_open(node, flags & O_PATH ? flags & O_DIRECTORY : flags);
+    int error = is_directory_open(node, flags & O_PATH ? flags & (O_PATH | O_DIRECTORY) : flags);
 
     if (!error && node->type == THEMIS_TYPE_FILE && !(flags & O_PATH))
         error = themis_posix_open(filesystem, themis_preload_caller(), node, flags, &file);
@@ -59,7 +61,7 @@ static int open_existing(themis_posix_t *filesystem, const char *path, int flags
 {
     themis_posix_node_t *node;
     struct stat stat;
-    int error = themis_preload_walk(filesystem, path, &node, &stat);
+    int error = themis_preload_walk(filesystem, path, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0, &node, &stat);
 
     if (error)
         return error;
@@ -210,7 +212,7 @@ static int list_entry(void *arg, uint64_t index, const char *name, themis_type_t
 {
     const listing_t *listing = arg;
 
-    return listing->entry(listing->arg, index, 1, name, type == THEMIS_TYPE_DIRECTORY ? DT_DIR : DT_REG);
+    return listing->entry(listing->arg, index, 1, name, (unsigned char)IFTODT(themis_posix_type_mode(type)));
 }
 
 int themis_preload_core_list(int fd, uint64_t from, themis_preload_entry_fn entry, void *arg)
@@ -237,46 +239,10 @@ int themis_preload_core_list(int fd, uint64_t from, themis_preload_entry_fn entr
 /* --- attributes ----------------------------------------------------------------------------------------------------
  */
 
-/* A node by path, or that of a descriptor if the path is NULL; with a reference. Begins a call, unless it fails. */
-typedef struct target {
-    themis_posix_t *filesystem;
-    themis_posix_node_t *node;
-    themis_preload_open_t *open; /* or NULL */
-    struct stat stat;            /* of a path */
-} target_t;
-
-static int target_begin(int fd, const char *path, target_t *target)
+int themis_preload_core_stat(int fd, const char *path, int flags, struct stat *stat)
 {
-    target->open = NULL;
-    int error = path ? themis_preload_begin(&target->filesystem) : 0;
-    if (error)
-        return error;
-    if (path) {
-        error = themis_preload_walk(target->filesystem, path, &target->node, &target->stat);
-        if (error)
-            themis_preload_end();
-        return error;
-    }
-    if (themis_preload_call_begin(fd, &target->open) != 0)
-        return errno;
-    target->filesystem = target->open->filesystem;
-    target->node = target->open->node;
-    themis_posix_acquire(target->filesystem, target->node);
-    return 0;
-}
-
-static int target_end(target_t *target, int error)
-{
-    themis_posix_release(target->filesystem, target->node, 1);
-    if (target->open)
-        themis_preload_open_file_put(target->open);
-    return themis_preload_end_with(error);
-}
-
-int themis_preload_core_stat(int fd, const char *path, struct stat *stat)
-{
-    target_t target;
-    int error = target_begin(fd, path, &target);
+    themis_preload_target_t target;
+    int error = themis_preload_target_begin(fd, path, flags, &target);
 
     if (error)
         return themis_preload_result(error);
@@ -285,37 +251,39 @@ int themis_preload_core_stat(int fd, const char *path, struct stat *stat)
     target.stat.st_dev = THEMIS_PRELOAD_DEVICE;
     if (!error)
         *stat = target.stat;
-    return target_end(&target, error);
+    return themis_preload_target_end(&target, error);
 }
 
-static int attributes_set(int fd, const char *path, int mask, const struct stat *wanted)
+static int attributes_set(int fd, const char *path, int flags, int mask, const struct stat *wanted)
 {
     struct stat stat;
-    target_t target;
-    int error = target_begin(fd, path, &target);
+    themis_preload_target_t target;
+    int error = themis_preload_target_begin(fd, path, flags, &target);
 
     if (error)
         return themis_preload_result(error);
     if (target.open && target.open->flags & O_PATH)
         error = EBADF;
+    else if (mask & THEMIS_POSIX_SET_MODE && target.node->type == THEMIS_TYPE_SYMLINK)
+        error = EOPNOTSUPP;
     else if (mask)
         error = themis_posix_setattr(target.filesystem, themis_preload_caller(), target.node,
                                      target.open ? target.open->file : NULL, mask, wanted, &stat);
-    return target_end(&target, error);
+    return themis_preload_target_end(&target, error);
 }
 
-int themis_preload_core_set_mode(int fd, const char *path, mode_t mode)
+int themis_preload_core_set_mode(int fd, const char *path, int flags, mode_t mode)
 {
     const struct stat wanted = {.st_mode = mode & 07777};
 
-    return attributes_set(fd, path, THEMIS_POSIX_SET_MODE, &wanted);
+    return attributes_set(fd, path, flags, THEMIS_POSIX_SET_MODE, &wanted);
 }
 
-int themis_preload_core_set_owner(int fd, const char *path, uid_t uid, gid_t gid)
+int themis_preload_core_set_owner(int fd, const char *path, int flags, uid_t uid, gid_t gid)
 {
     const struct stat wanted = {.st_uid = uid, .st_gid = gid};
 
-    return attributes_set(fd, path,
+    return attributes_set(fd, path, flags,
                           (uid != (uid_t)-1 ? THEMIS_POSIX_SET_UID : 0) | (gid != (gid_t)-1 ? THEMIS_POSIX_SET_GID : 0),
                           &wanted);
 }
@@ -326,7 +294,7 @@ static int is_time(struct timespec time)
 }
 
 /* Times of access are not kept. */
-int themis_preload_core_set_times(int fd, const char *path, const struct timespec times[2])
+int themis_preload_core_set_times(int fd, const char *path, int flags, const struct timespec times[2])
 {
     struct stat wanted = {0};
     int mask = THEMIS_POSIX_SET_MODIFIED_NOW;
@@ -337,7 +305,7 @@ int themis_preload_core_set_times(int fd, const char *path, const struct timespe
         wanted.st_mtim = times[1];
         mask = times[1].tv_nsec == UTIME_OMIT ? 0 : THEMIS_POSIX_SET_MODIFIED;
     }
-    return attributes_set(fd, path, mask, &wanted);
+    return attributes_set(fd, path, flags, mask, &wanted);
 }
 
 int themis_preload_core_space(struct statvfs *space)
@@ -375,18 +343,19 @@ static int may_access(const struct stat *stat, int mode, uid_t uid, gid_t gid)
     return ((mode_t)mode & ~bits & 7) == 0;
 }
 
-int themis_preload_core_access(const char *path, int mode, int effective)
+int themis_preload_core_access(const char *path, int mode, int flags)
 {
-    target_t target;
+    const int effective = flags & AT_EACCESS;
+    themis_preload_target_t target;
 
     if (mode & ~(R_OK | W_OK | X_OK))
         return themis_preload_result(EINVAL);
-    int error = target_begin(-1, path, &target);
+    int error = themis_preload_target_begin(-1, path, flags, &target);
     if (error)
         return themis_preload_result(error);
     if (!may_access(&target.stat, mode, effective ? geteuid() : getuid(), effective ? getegid() : getgid()))
         error = EACCES;
-    return target_end(&target, error);
+    return themis_preload_target_end(&target, error);
 }
 
 /* --- names ---------------------------------------------------------------------------------------------------------
@@ -417,11 +386,11 @@ static int place_end(themis_posix_t *filesystem, themis_preload_place_t *place, 
 
 int themis_preload_core_truncate(const char *path, off_t size)
 {
-    target_t target;
+    themis_preload_target_t target;
 
     if (size < 0)
         return themis_preload_result(EINVAL);
-    int error = target_begin(-1, path, &target);
+    int error = themis_preload_target_begin(-1, path, 0, &target);
     if (error)
         return themis_preload_result(error);
     if (target.node->type == THEMIS_TYPE_DIRECTORY)
@@ -431,7 +400,7 @@ int themis_preload_core_truncate(const char *path, off_t size)
             themis_posix_file_truncate(target.filesystem, themis_preload_caller(), target.node, NULL, (uint64_t)size);
     if (!error)
         themis_preload_maps_refresh(target.node);
-    return target_end(&target, error);
+    return themis_preload_target_end(&target, error);
 }
 
 int themis_preload_core_unlink(const char *path)
@@ -483,28 +452,36 @@ static int path_is_below(const char *path, const char *directory)
            themis_client_path_is_below(low, high);
 }
 
+/* Of what is renamed, and what has the new name. */
+static int rename_pair_check(const themis_posix_node_t *old, const themis_posix_node_t *new, unsigned flags)
+{
+    if (flags & RENAME_NOREPLACE)
+        return EEXIST;
+    if ((old->type == THEMIS_TYPE_DIRECTORY) == (new->type == THEMIS_TYPE_DIRECTORY))
+        return 0;
+    return new->type == THEMIS_TYPE_DIRECTORY ? EISDIR : ENOTDIR;
+}
+
 /* What the kernel looks at before it asks a file system. *done: 1, both are the same file, so nothing is to be done. */
 static int rename_check(themis_posix_t *filesystem, const char *from, const char *to, unsigned flags, int *done)
 {
-    themis_posix_node_t *old, *new;
+    themis_posix_node_t *old, *new = NULL;
     struct stat stat;
-    int error = themis_preload_walk(filesystem, from, &old, &stat);
+    int error = themis_preload_walk(filesystem, from, AT_SYMLINK_NOFOLLOW, &old, &stat);
 
     *done = 0;
     if (error)
         return error;
-    if (old->type == THEMIS_TYPE_DIRECTORY && path_is_below(to, from))
+    error = themis_preload_walk(filesystem, to, AT_SYMLINK_NOFOLLOW, &new, &stat);
+    if (error != ELOOP && old->type == THEMIS_TYPE_DIRECTORY && path_is_below(to, from))
         error = EINVAL;
-    else if ((error = themis_preload_walk(filesystem, to, &new, &stat)) == 0) {
-        *done = old == new;
-        if (flags & RENAME_NOREPLACE)
-            error = EEXIST;
-        else if (old->type != new->type)
-            error = new->type == THEMIS_TYPE_DIRECTORY ? EISDIR : ENOTDIR;
-        themis_posix_release(filesystem, new, 1);
-    } else if (error == ENOENT) {
+    else if (error == ENOENT)
         error = 0;
-    }
+    else if (!error)
+        error = rename_pair_check(old, new, flags);
+    *done = old == new;
+    if (new)
+        themis_posix_release(filesystem, new, 1);
     themis_posix_release(filesystem, old, 1);
     return error;
 }
@@ -538,4 +515,20 @@ int themis_preload_core_rename(const char *from, const char *to, unsigned flags)
     if (!error && !done)
         error = rename_places(filesystem, &old, to, flags);
     return place_end(filesystem, &old, error);
+}
+
+int themis_preload_core_symlink(const char *target, const char *path)
+{
+    themis_posix_t *filesystem;
+    themis_preload_place_t place;
+    themis_posix_node_t *node;
+    struct stat stat;
+    int error = place_begin(path, EEXIST, &filesystem, &place);
+
+    if (error)
+        return themis_preload_result(error);
+    error = themis_posix_symlink(filesystem, themis_preload_caller(), place.parent, place.name, target, &node, &stat);
+    if (!error)
+        themis_posix_release(filesystem, node, 1);
+    return place_end(filesystem, &place, error);
 }

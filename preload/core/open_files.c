@@ -174,7 +174,7 @@ static int file_restore(themis_posix_t *filesystem, const themis_preload_descrip
 
     if (status != THEMIS_OK)
         return themis_posix_error(status);
-    themis_preload_walk(filesystem, path, &node, &stat);
+    themis_preload_walk(filesystem, path, AT_SYMLINK_NOFOLLOW, &node, &stat);
     int error = themis_posix_file_adopt(filesystem, node, opened, &file);
     if (node)
         themis_posix_release(filesystem, node, 1);
@@ -194,7 +194,7 @@ static int directory_restore(themis_posix_t *filesystem, const themis_preload_de
 {
     themis_posix_node_t *node;
     struct stat stat;
-    int error = themis_preload_walk(filesystem, path, &node, &stat);
+    int error = themis_preload_walk(filesystem, path, AT_SYMLINK_NOFOLLOW, &node, &stat);
 
     if (error)
         return error;

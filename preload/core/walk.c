@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "preload/core/walk.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include "posix/names.h"
 #include "preload/core/state.h"
+#include "util/clock.h"
 
-/* Directories that were on the way lately stay known, as they have references. */
+/* Directories that were on the way lately: they have references, so that they stay known, and are believed in for a
+ * while, as a mount does, since another client may put something else in their place. */
 enum { HELD = 256 };
+static const uint64_t believed = THEMIS_NS_PER_S;
 static struct {
     uint64_t generation; /* of the session that the rest belongs to */
-    themis_posix_node_t *nodes[HELD];
-    unsigned next;
-} held; /* guarded by the lock of the file system */
+    struct {
+        themis_posix_node_t *node; /* NULL: none */
+        uint64_t seen;             /* when the servers had it */
+    } places[HELD];                /* by serial numbers */
+} held;                            /* guarded by the lock of the file system */
 
 static void hold(themis_posix_t *filesystem, themis_posix_node_t *node)
 {
@@ -20,11 +27,21 @@ static void hold(themis_posix_t *filesystem, themis_posix_node_t *node)
         memset(&held, 0, sizeof held);
         held.generation = themis_preload_generation();
     }
-    themis_posix_node_t **place = &held.nodes[held.next++ % HELD];
-    node->references++;
-    themis_posix_tree_release(&filesystem->tree, *place, 1);
-    *place = node;
+    themis_posix_node_t **place = &held.places[node->serial % HELD].node;
+    if (*place != node) {
+        node->references++;
+        themis_posix_tree_release(&filesystem->tree, *place, 1);
+        *place = node;
+    }
+    held.places[node->serial % HELD].seen = themis_util_clock_now();
     pthread_mutex_unlock(&filesystem->lock);
+}
+
+/* With the lock. */
+static int is_believed(const themis_posix_node_t *node)
+{
+    return held.generation == themis_preload_generation() && held.places[node->serial % HELD].node == node &&
+           themis_util_clock_now() - held.places[node->serial % HELD].seen < believed;
 }
 
 /* A directory that is known, with a reference; NULL: none is. */
@@ -32,7 +49,7 @@ static themis_posix_node_t *known(themis_posix_t *filesystem, const themis_posix
 {
     pthread_mutex_lock(&filesystem->lock);
     themis_posix_node_t *node = themis_posix_tree_find(&filesystem->tree, parent, name);
-    if (node && (node->type != THEMIS_TYPE_DIRECTORY || node->hidden))
+    if (node && (node->type != THEMIS_TYPE_DIRECTORY || node->hidden || !is_believed(node)))
         node = NULL;
     if (node)
         node->references++;
@@ -40,25 +57,40 @@ static themis_posix_node_t *known(themis_posix_t *filesystem, const themis_posix
     return node;
 }
 
+int themis_preload_walk_child(themis_posix_t *filesystem, themis_posix_node_t *parent, const char *name,
+                              themis_posix_node_t **node)
+{
+    struct stat stat;
+
+    *node = known(filesystem, parent, name);
+    if (*node)
+        return 0;
+    const int error = themis_posix_lookup(filesystem, themis_preload_caller(), parent, name, node, &stat);
+    if (!error && (*node)->type == THEMIS_TYPE_DIRECTORY)
+        hold(filesystem, *node);
+    return error;
+}
+
 /* Goes down from *node, whose reference it takes, to the directory of that name. */
 static int step(themis_posix_t *filesystem, const char *name, themis_posix_node_t **node)
 {
     themis_posix_node_t *parent = *node;
-    struct stat stat;
-    int error = 0;
+    int error = themis_preload_walk_child(filesystem, parent, name, node);
 
-    *node = known(filesystem, parent, name);
-    if (!*node) {
-        error = themis_posix_lookup(filesystem, themis_preload_caller(), parent, name, node, &stat);
-        if (!error && (*node)->type != THEMIS_TYPE_DIRECTORY) {
-            themis_posix_release(filesystem, *node, 1);
-            error = ENOTDIR;
-        }
-        if (!error)
-            hold(filesystem, *node);
+    if (!error && (*node)->type != THEMIS_TYPE_DIRECTORY) {
+        error = (*node)->type == THEMIS_TYPE_SYMLINK ? ELOOP : ENOTDIR;
+        themis_posix_release(filesystem, *node, 1);
     }
     themis_posix_release(filesystem, parent, 1);
     return error;
+}
+
+static int goes_up(const char *path)
+{
+    for (const char *at = strstr(path, "/.."); at; at = strstr(at + 1, "/.."))
+        if (at[3] == '/' || at[3] == '\0')
+            return 1;
+    return 0;
 }
 
 int themis_preload_walk_parent(themis_posix_t *filesystem, const char *path, themis_preload_place_t *place)
@@ -66,6 +98,8 @@ int themis_preload_walk_parent(themis_posix_t *filesystem, const char *path, the
     char normal[THEMIS_PATH_BYTES];
     themis_posix_node_t *node = themis_posix_root(filesystem);
 
+    if (goes_up(path))
+        return ELOOP;
     if (themis_client_path_normalise(path, normal) != THEMIS_OK)
         return ENAMETOOLONG;
     themis_posix_acquire(filesystem, node);
@@ -94,7 +128,8 @@ static int look_at_root(themis_posix_t *filesystem, themis_posix_node_t *root, t
     return error;
 }
 
-int themis_preload_walk(themis_posix_t *filesystem, const char *path, themis_posix_node_t **node, struct stat *stat)
+int themis_preload_walk(themis_posix_t *filesystem, const char *path, int flags, themis_posix_node_t **node,
+                        struct stat *stat)
 {
     themis_preload_place_t place;
     int error = themis_preload_walk_parent(filesystem, path, &place);
@@ -105,5 +140,9 @@ int themis_preload_walk(themis_posix_t *filesystem, const char *path, themis_pos
         return look_at_root(filesystem, place.parent, node, stat);
     error = themis_posix_lookup(filesystem, themis_preload_caller(), place.parent, place.name, node, stat);
     themis_posix_release(filesystem, place.parent, 1);
+    if (!error && !(flags & AT_SYMLINK_NOFOLLOW) && (*node)->type == THEMIS_TYPE_SYMLINK) {
+        themis_posix_release(filesystem, *node, 1);
+        error = ELOOP;
+    }
     return error;
 }

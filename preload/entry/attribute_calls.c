@@ -18,73 +18,48 @@ static int fail(int error)
     return -1;
 }
 
-/* The call of the core with `fd` and `path` if `path` is below the mount point; otherwise the C library's. */
-#define BY_PATH(directory, path, core_call, real_call)                                                                 \
-    do {                                                                                                               \
-        themis_preload_path_t where;                                                                                   \
-        const int below = themis_preload_resolve(directory, path, &where);                                             \
-        if (below < 0)                                                                                                 \
-            return -1;                                                                                                 \
-        if (below == 0)                                                                                                \
-            return real_call;                                                                                          \
-        RETURN_CORE(int, -1, core_call);                                                                               \
-    } while (0)
-
 /* 1: the call is on the descriptor itself, which is ours. */
 static int is_descriptor(int directory, const char *path, int flags)
 {
     return flags & AT_EMPTY_PATH && themis_preload_is_ours(directory) && path && *path == '\0';
 }
 
+static int follows(int flags)
+{
+    return !(flags & AT_SYMLINK_NOFOLLOW);
+}
+
 /* --- stat ----------------------------------------------------------------------------------------------------------
  */
 
-static int core_stat(int fd, const char *path, int is_directory, struct stat *result)
+static int stat_descriptor(int fd, struct stat *result)
 {
-    const themis_preload_core_t *core = themis_preload_enter();
-
-    if (!core)
-        return -1;
-    const int done = core->stat(fd, path, result);
-    themis_preload_leave();
-    return done == 0 && is_directory && !S_ISDIR(result->st_mode) ? fail(ENOTDIR) : done;
-}
-
-EXPORTED int stat(const char *path, struct stat *result)
-{
-    themis_preload_path_t where;
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
-
-    if (below != 0)
-        return below < 0 ? -1 : core_stat(-1, where.remote, where.is_directory, result);
-    return REAL(stat)(where.path, result);
-}
-
-EXPORTED int lstat(const char *path, struct stat *result)
-{
-    themis_preload_path_t where;
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
-
-    if (below != 0)
-        return below < 0 ? -1 : core_stat(-1, where.remote, where.is_directory, result);
-    return REAL(lstat)(where.path, result);
+    RETURN_CORE(int, -1, stat(fd, NULL, 0, result));
 }
 
 EXPORTED int fstat(int fd, struct stat *result)
 {
-    return themis_preload_is_ours(fd) ? core_stat(fd, NULL, 0, result) : REAL(fstat)(fd, result);
+    return themis_preload_is_ours(fd) ? stat_descriptor(fd, result) : REAL(fstat)(fd, result);
 }
 
 EXPORTED int fstatat(int directory, const char *path, struct stat *result, int flags)
 {
-    themis_preload_path_t where;
-
     if (is_descriptor(directory, path, flags))
-        return core_stat(directory, NULL, 0, result);
-    const int below = themis_preload_resolve(directory, path, &where);
-    if (below != 0)
-        return below < 0 ? -1 : core_stat(-1, where.remote, where.is_directory, result);
-    return REAL(fstatat)(where.directory, where.path, result, flags);
+        return stat_descriptor(directory, result);
+    RETURN_AT(int, directory, path, follows(flags), stat(-1, where.remote, themis_preload_flags(&where, flags), result),
+              REAL(fstatat)(where.directory, where.path, result, flags));
+}
+
+EXPORTED int stat(const char *path, struct stat *result)
+{
+    RETURN_AT(int, AT_FDCWD, path, 1, stat(-1, where.remote, themis_preload_flags(&where, 0), result),
+              REAL(stat)(where.path, result));
+}
+
+EXPORTED int lstat(const char *path, struct stat *result)
+{
+    RETURN_AT(int, AT_FDCWD, path, 0, stat(-1, where.remote, themis_preload_flags(&where, AT_SYMLINK_NOFOLLOW), result),
+              REAL(lstat)(where.path, result));
 }
 
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one structure serves both");
@@ -171,15 +146,17 @@ EXPORTED int statx(int directory, const char *path, int flags, unsigned mask, st
 {
     themis_preload_path_t where;
     struct stat found;
+    int result = -1;
 
     if (is_descriptor(directory, path, flags))
-        return core_stat(directory, NULL, 0, &found) == 0 ? extend(&found, extended) : -1;
-    const int below = themis_preload_resolve(directory, path, &where);
-    if (below < 0)
-        return -1;
+        return stat_descriptor(directory, &found) == 0 ? extend(&found, extended) : -1;
+    int below = themis_preload_resolve(directory, path, &where);
+    if (below == 1)
+        CALL_CORE(result, below, &where, follows(flags),
+                  stat(-1, where.remote, themis_preload_flags(&where, flags), &found));
     if (below == 0)
         return REAL(statx)(where.directory, where.path, flags, mask, extended);
-    return core_stat(-1, where.remote, where.is_directory, &found) == 0 ? extend(&found, extended) : -1;
+    return below == 1 && result == 0 ? extend(&found, extended) : -1;
 }
 
 /* --- rights --------------------------------------------------------------------------------------------------------
@@ -187,67 +164,75 @@ EXPORTED int statx(int directory, const char *path, int flags, unsigned mask, st
 
 EXPORTED int access(const char *path, int mode)
 {
-    BY_PATH(AT_FDCWD, path, access(where.remote, mode, 0), REAL(access)(where.path, mode));
+    RETURN_AT(int, AT_FDCWD, path, 1, access(where.remote, mode, themis_preload_flags(&where, 0)),
+              REAL(access)(where.path, mode));
 }
 
 EXPORTED int faccessat(int directory, const char *path, int mode, int flags)
 {
     if (is_descriptor(directory, path, flags))
         return fail(EINVAL);
-    BY_PATH(directory, path, access(where.remote, mode, (flags & AT_EACCESS) != 0),
-            REAL(faccessat)(where.directory, where.path, mode, flags));
+    RETURN_AT(int, directory, path, follows(flags), access(where.remote, mode, themis_preload_flags(&where, flags)),
+              REAL(faccessat)(where.directory, where.path, mode, flags));
 }
 
 EXPORTED int eaccess(const char *path, int mode)
 {
-    BY_PATH(AT_FDCWD, path, access(where.remote, mode, 1), REAL(eaccess)(where.path, mode));
+    RETURN_AT(int, AT_FDCWD, path, 1, access(where.remote, mode, themis_preload_flags(&where, AT_EACCESS)),
+              REAL(eaccess)(where.path, mode));
 }
 
 ALIAS(euidaccess, eaccess);
 
 EXPORTED int chmod(const char *path, mode_t mode)
 {
-    BY_PATH(AT_FDCWD, path, set_mode(-1, where.remote, mode), REAL(chmod)(where.path, mode));
+    RETURN_AT(int, AT_FDCWD, path, 1, set_mode(-1, where.remote, themis_preload_flags(&where, 0), mode),
+              REAL(chmod)(where.path, mode));
 }
 
 EXPORTED int fchmod(int fd, mode_t mode)
 {
     if (!themis_preload_is_ours(fd))
         return REAL(fchmod)(fd, mode);
-    RETURN_CORE(int, -1, set_mode(fd, NULL, mode));
+    RETURN_CORE(int, -1, set_mode(fd, NULL, 0, mode));
 }
 
 EXPORTED int fchmodat(int directory, const char *path, mode_t mode, int flags)
 {
     if (is_descriptor(directory, path, flags))
         return fchmod(directory, mode);
-    BY_PATH(directory, path, set_mode(-1, where.remote, mode),
-            REAL(fchmodat)(where.directory, where.path, mode, flags));
+    RETURN_AT(int, directory, path, follows(flags),
+              set_mode(-1, where.remote, themis_preload_flags(&where, flags), mode),
+              REAL(fchmodat)(where.directory, where.path, mode, flags));
 }
 
 EXPORTED int chown(const char *path, uid_t uid, gid_t gid)
 {
-    BY_PATH(AT_FDCWD, path, set_owner(-1, where.remote, uid, gid), REAL(chown)(where.path, uid, gid));
+    RETURN_AT(int, AT_FDCWD, path, 1, set_owner(-1, where.remote, themis_preload_flags(&where, 0), uid, gid),
+              REAL(chown)(where.path, uid, gid));
 }
 
 EXPORTED int lchown(const char *path, uid_t uid, gid_t gid)
 {
-    BY_PATH(AT_FDCWD, path, set_owner(-1, where.remote, uid, gid), REAL(lchown)(where.path, uid, gid));
+    RETURN_AT(int, AT_FDCWD, path, 0,
+              set_owner(-1, where.remote, themis_preload_flags(&where, AT_SYMLINK_NOFOLLOW), uid, gid),
+              REAL(lchown)(where.path, uid, gid));
 }
 
 EXPORTED int fchown(int fd, uid_t uid, gid_t gid)
 {
     if (!themis_preload_is_ours(fd))
         return REAL(fchown)(fd, uid, gid);
-    RETURN_CORE(int, -1, set_owner(fd, NULL, uid, gid));
+    RETURN_CORE(int, -1, set_owner(fd, NULL, 0, uid, gid));
 }
 
 EXPORTED int fchownat(int directory, const char *path, uid_t uid, gid_t gid, int flags)
 {
     if (is_descriptor(directory, path, flags))
         return fchown(directory, uid, gid);
-    BY_PATH(directory, path, set_owner(-1, where.remote, uid, gid),
-            REAL(fchownat)(where.directory, where.path, uid, gid, flags));
+    RETURN_AT(int, directory, path, follows(flags),
+              set_owner(-1, where.remote, themis_preload_flags(&where, flags), uid, gid),
+              REAL(fchownat)(where.directory, where.path, uid, gid, flags));
 }
 
 /* --- times ---------------------------------------------------------------------------------------------------------
@@ -257,15 +242,16 @@ EXPORTED int futimens(int fd, const struct timespec times[2])
 {
     if (!themis_preload_is_ours(fd))
         return REAL(futimens)(fd, times);
-    RETURN_CORE(int, -1, set_times(fd, NULL, times));
+    RETURN_CORE(int, -1, set_times(fd, NULL, 0, times));
 }
 
 EXPORTED int utimensat(int directory, const char *path, const struct timespec times[2], int flags)
 {
     if (is_descriptor(directory, path, flags))
         return futimens(directory, times);
-    BY_PATH(directory, path, set_times(-1, where.remote, times),
-            REAL(utimensat)(where.directory, where.path, times, flags));
+    RETURN_AT(int, directory, path, follows(flags),
+              set_times(-1, where.remote, themis_preload_flags(&where, flags), times),
+              REAL(utimensat)(where.directory, where.path, times, flags));
 }
 
 /* Microseconds as nanoseconds. NULL stays NULL. */
@@ -280,22 +266,27 @@ EXPORTED int utimes(const char *path, const struct timeval times[2])
 {
     struct timespec fine[2];
 
-    BY_PATH(AT_FDCWD, path, set_times(-1, where.remote, precise(times, fine)), REAL(utimes)(where.path, times));
+    RETURN_AT(int, AT_FDCWD, path, 1,
+              set_times(-1, where.remote, themis_preload_flags(&where, 0), precise(times, fine)),
+              REAL(utimes)(where.path, times));
 }
 
 EXPORTED int lutimes(const char *path, const struct timeval times[2])
 {
     struct timespec fine[2];
 
-    BY_PATH(AT_FDCWD, path, set_times(-1, where.remote, precise(times, fine)), REAL(lutimes)(where.path, times));
+    RETURN_AT(int, AT_FDCWD, path, 0,
+              set_times(-1, where.remote, themis_preload_flags(&where, AT_SYMLINK_NOFOLLOW), precise(times, fine)),
+              REAL(lutimes)(where.path, times));
 }
 
 EXPORTED int futimesat(int directory, const char *path, const struct timeval times[2])
 {
     struct timespec fine[2];
 
-    BY_PATH(directory, path, set_times(-1, where.remote, precise(times, fine)),
-            REAL(futimesat)(where.directory, where.path, times));
+    RETURN_AT(int, directory, path, 1,
+              set_times(-1, where.remote, themis_preload_flags(&where, 0), precise(times, fine)),
+              REAL(futimesat)(where.directory, where.path, times));
 }
 
 EXPORTED int futimes(int fd, const struct timeval times[2])
@@ -309,7 +300,8 @@ EXPORTED int utime(const char *path, const struct utimbuf *times)
 {
     const struct timespec fine[2] = {{.tv_sec = times ? times->actime : 0}, {.tv_sec = times ? times->modtime : 0}};
 
-    BY_PATH(AT_FDCWD, path, set_times(-1, where.remote, times ? fine : NULL), REAL(utime)(where.path, times));
+    RETURN_AT(int, AT_FDCWD, path, 1, set_times(-1, where.remote, themis_preload_flags(&where, 0), times ? fine : NULL),
+              REAL(utime)(where.path, times));
 }
 
 /* --- the file system -----------------------------------------------------------------------------------------------
@@ -338,9 +330,25 @@ static int space_statfs(struct statfs *result)
     return 0;
 }
 
+/* 1: a path that exists, on servers; 0 and -1 as themis_preload_resolve. */
+static int find(const char *path, themis_preload_path_t *where)
+{
+    int below = themis_preload_resolve(AT_FDCWD, path, where), result = -1;
+    struct stat stat;
+
+    if (below == 1)
+        CALL_CORE(result, below, where, 1, stat(-1, where->remote, themis_preload_flags(where, 0), &stat));
+    return below == 1 && result != 0 ? -1 : below;
+}
+
 EXPORTED int statvfs(const char *path, struct statvfs *result)
 {
-    BY_PATH(AT_FDCWD, path, space(result), REAL(statvfs)(where.path, result));
+    themis_preload_path_t where;
+    const int below = find(path, &where);
+
+    if (below != 0)
+        return below < 0 ? -1 : space(result);
+    return REAL(statvfs)(where.path, result);
 }
 
 EXPORTED int fstatvfs(int fd, struct statvfs *result)
@@ -351,7 +359,7 @@ EXPORTED int fstatvfs(int fd, struct statvfs *result)
 EXPORTED int statfs(const char *path, struct statfs *result)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
+    const int below = find(path, &where);
 
     if (below != 0)
         return below < 0 ? -1 : space_statfs(result);
@@ -386,7 +394,7 @@ EXPORTED int fstatfs64(int fd, struct statfs64 *result)
 EXPORTED long pathconf(const char *path, int name)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
+    const int below = find(path, &where);
 
     if (below == 0)
         return REAL(pathconf)(where.path, name);

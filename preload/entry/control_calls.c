@@ -21,26 +21,39 @@ static int fail(int error)
     return -1;
 }
 
-int themis_preload_open(const themis_preload_path_t *path, int flags, mode_t mode)
+/* What the core has opened becomes known as one of ours. */
+static int opened(int fd)
 {
-    pthread_testcancel();
-    const themis_preload_core_t *core = themis_preload_enter();
+    const int owns = themis_preload_owns(), known = !owns || themis_preload_mark(fd);
+    const themis_preload_core_t *core;
 
-    if (!core)
-        return -1;
-    if (path->is_directory && flags & O_CREAT) {
+    if (owns && known)
+        return fd;
+    if ((core = themis_preload_enter())) {
+        if (known) /* its number means nothing to the process whose memory this is */
+            core->forget(fd);
+        else
+            core->close(fd);
         themis_preload_leave();
-        return fail(EISDIR);
     }
-    const int fd = core->open(path->remote, path->is_directory ? flags | O_DIRECTORY : flags,
-                              mode & 07777 & ~themis_preload_umask());
-    int known = 1;
-    if (fd >= 0 && !themis_preload_owns()) /* its number means nothing to the process whose memory this is */
-        core->forget(fd);
-    else if (fd >= 0 && !(known = themis_preload_mark(fd)))
-        core->close(fd);
-    themis_preload_leave();
     return known ? fd : fail(EMFILE);
+}
+
+int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode)
+{
+    const mode_t masked = mode & 07777 & ~themis_preload_umask();
+    const int exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    const int wanted = path->is_directory ? (flags & ~O_NOFOLLOW) | O_DIRECTORY : flags;
+    int below = 1, fd = -1;
+
+    if (path->is_directory && flags & O_CREAT)
+        return fail(EISDIR);
+    CALL_CORE(fd, below, path, !(flags & O_NOFOLLOW) && !exclusive, open(path->remote, wanted, masked));
+    if (below == 1 && fd >= 0)
+        return opened(fd);
+    if (below == 0)
+        return themis_preload_internal(REAL(openat)(path->directory, path->path, flags, mode));
+    return fd;
 }
 
 static int open_with(int directory, const char *path, int flags, mode_t mode)

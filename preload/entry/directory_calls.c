@@ -81,7 +81,8 @@ EXPORTED DIR *fdopendir(int fd)
     return (DIR *)directory;
 }
 
-static DIR *open_remote(const themis_preload_path_t *where)
+/* A link may lead to a local directory. */
+static DIR *open_remote(themis_preload_path_t *where)
 {
     const int fd = themis_preload_open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *opened = fd >= 0 ? fdopendir(fd) : NULL;

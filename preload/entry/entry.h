@@ -82,7 +82,7 @@ void themis_preload_descriptors_own(void);
 int themis_preload_is_unseen_child(void);
 /* Does the work, which returns 0 or an errno, in a child, and returns that; in a child of vfork
  * (entry/process_calls.c). */
-int themis_preload_apart(int (*work)(const char *), const char *arg);
+int themis_preload_apart(int (*work)(void *), void *arg);
 /* In a child of a fork: it has no session, and its descriptors say what they are (entry/process_calls.c). */
 void themis_preload_forked(void);
 
@@ -122,12 +122,23 @@ typedef struct themis_preload_path {
     const char *path;   /* likewise */
     const char *remote; /* the path on servers, or NULL: not below the mount point */
     int is_directory;   /* 1: it ends with a slash or a dot, so only a directory can be meant */
+    int dots;           /* 1, 2: its last name is "." or ".." */
     char buffer[2 * THEMIS_PATH_BYTES];
 } themis_preload_path_t;
 
 /* 1: the path, relative to the descriptor of a directory or AT_FDCWD, is below the mount point, and `result` complete.
  * 0: it is not. -1, with errno: it is, and something is wrong with it. */
 int themis_preload_resolve(int directory, const char *path, themis_preload_path_t *result);
+
+/* After the core has said ELOOP: the path becomes what it leads to, through a link at its end only with `last` or if it
+ * ends as a directory. 1, 0 and -1 as above. */
+int themis_preload_follow(themis_preload_path_t *path, int last);
+
+/* What the calls of the core are to know of the end of the path; `flags`: AT_SYMLINK_NOFOLLOW and others. */
+static inline int themis_preload_flags(const themis_preload_path_t *path, int flags)
+{
+    return path->is_directory ? (flags & ~AT_SYMLINK_NOFOLLOW) | THEMIS_PRELOAD_DIRECTORY : flags;
+}
 
 /* "/themis/a" of "/a". -1, with ERANGE: it is longer than `size`. */
 int themis_preload_full_path(const char *remote, char *path, size_t size);
@@ -157,8 +168,40 @@ extern __thread int themis_preload_inside __attribute__((tls_model("initial-exec
         return result_of_core;                                                                                         \
     } while (0)
 
-/* Opens a path on servers; returns a marked descriptor. */
-int themis_preload_open(const themis_preload_path_t *path, int flags, mode_t mode);
+enum { THEMIS_PRELOAD_TRIES = 3 /* links may change between following them and the call */ };
+
+/* `result` is what a call of the core for `path` gives. `below`, a variable, is 1 before, and after that 1, 0: a link
+ * has led to a local path, which `path` has now; or -1, with errno. */
+#define CALL_CORE(result, below, path, last, call)                                                                     \
+    do {                                                                                                               \
+        pthread_testcancel();                                                                                          \
+        for (int tries = THEMIS_PRELOAD_TRIES; below == 1; below = themis_preload_follow(path, last)) {                \
+            const themis_preload_core_t *core = themis_preload_enter();                                                \
+            result = core ? core->call : -1;                                                                           \
+            if (!core)                                                                                                 \
+                break;                                                                                                 \
+            themis_preload_leave();                                                                                    \
+            if (result != -1 || errno != ELOOP || --tries == 0)                                                        \
+                break;                                                                                                 \
+        }                                                                                                              \
+    } while (0)
+
+/* Returns, from the function that this stands in, the result of a call of the core if `name` is below the mount point,
+ * and otherwise that of the C library's; both with the path in `where`. */
+#define RETURN_AT(type, at, name, last, core_call, real_call)                                                          \
+    do {                                                                                                               \
+        themis_preload_path_t where;                                                                                   \
+        int below = themis_preload_resolve(at, name, &where);                                                          \
+        type result_of_core = -1;                                                                                      \
+        if (below == 1)                                                                                                \
+            CALL_CORE(result_of_core, below, &where, last, core_call);                                                 \
+        if (below != 0)                                                                                                \
+            return below < 0 ? -1 : result_of_core;                                                                    \
+        return real_call;                                                                                              \
+    } while (0)
+
+/* Opens a path on servers; returns a marked descriptor, or a local one if a link leads to a local file. */
+int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode);
 /* The umask of the process. */
 mode_t themis_preload_umask(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on names: making, removing, renaming; links and extended attributes, which there are not. */
+/* Calls on names: making, removing, renaming; symbolic links, and hard ones, which there are not. */
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include <limits.h>
@@ -22,14 +22,8 @@ static int fail(int error)
 
 EXPORTED int mkdirat(int directory, const char *path, mode_t mode)
 {
-    themis_preload_path_t where;
-    const int below = themis_preload_resolve(directory, path, &where);
-
-    if (below < 0)
-        return -1;
-    if (below == 0)
-        return REAL(mkdirat)(where.directory, where.path, mode);
-    RETURN_CORE(int, -1, mkdir(where.remote, mode & 07777 & ~themis_preload_umask()));
+    RETURN_AT(int, directory, path, 0, mkdir(where.remote, mode & 07777 & ~themis_preload_umask()),
+              REAL(mkdirat)(where.directory, where.path, mode));
 }
 
 EXPORTED int mkdir(const char *path, mode_t mode)
@@ -37,20 +31,35 @@ EXPORTED int mkdir(const char *path, mode_t mode)
     return mkdirat(AT_FDCWD, path, mode);
 }
 
+static int remove_directory(int directory, const char *path)
+{
+    themis_preload_path_t where;
+    int below = themis_preload_resolve(directory, path, &where), result = -1;
+
+    if (below == 1 && where.dots)
+        return fail(where.dots == 1 ? EINVAL : ENOTEMPTY);
+    if (below == 1)
+        CALL_CORE(result, below, &where, 0, rmdir(where.remote));
+    if (below == 0)
+        return REAL(unlinkat)(where.directory, where.path, AT_REMOVEDIR);
+    return below < 0 ? -1 : result;
+}
+
 EXPORTED int unlinkat(int directory, const char *path, int flags)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(directory, path, &where);
+    int below, result = -1;
 
-    if (below < 0)
-        return -1;
+    if (flags & AT_REMOVEDIR)
+        return remove_directory(directory, path);
+    below = themis_preload_resolve(directory, path, &where);
+    if (below == 1 && where.is_directory)
+        return fail(ENOTDIR);
+    if (below == 1)
+        CALL_CORE(result, below, &where, 0, unlink(where.remote));
     if (below == 0)
         return REAL(unlinkat)(where.directory, where.path, flags);
-    if (flags & AT_REMOVEDIR)
-        RETURN_CORE(int, -1, rmdir(where.remote));
-    if (where.is_directory)
-        return fail(ENOTDIR);
-    RETURN_CORE(int, -1, unlink(where.remote));
+    return below < 0 ? -1 : result;
 }
 
 EXPORTED int unlink(const char *path)
@@ -78,20 +87,62 @@ EXPORTED int remove(const char *path)
 /* --- renaming ------------------------------------------------------------------------------------------------------
  */
 
+/* Only a directory may be called one; a link is none. */
+static int rename_remote(const themis_preload_path_t *old, const themis_preload_path_t *new, unsigned flags)
+{
+    const themis_preload_core_t *core = themis_preload_enter();
+    struct stat stat;
+    int result = 0;
+
+    if (!core)
+        return -1;
+    if (old->is_directory || new->is_directory)
+        result = core->stat(-1, old->remote, AT_SYMLINK_NOFOLLOW | THEMIS_PRELOAD_DIRECTORY, &stat);
+    if (result == 0)
+        result = core->rename(old->remote, new->remote, flags);
+    themis_preload_leave();
+    return result;
+}
+
+/* Both on servers, or both local. */
+static int rename_resolved(const themis_preload_path_t *old, const themis_preload_path_t *new, unsigned flags)
+{
+    if (!old->remote != !new->remote)
+        return fail(EXDEV);
+    if (old->remote)
+        return old->dots || new->dots ? fail(EBUSY) : rename_remote(old, new, flags);
+    return flags ? REAL(renameat2)(old->directory, old->path, new->directory, new->path, flags)
+                 : REAL(renameat)(old->directory, old->path, new->directory, new->path);
+}
+
+/* 1: there are links to be followed first; across file systems nobody has looked for them yet. */
+static int has_links(const themis_preload_path_t *old, const themis_preload_path_t *new, int tries)
+{
+    if (errno == EXDEV)
+        return !old->remote != !new->remote &&tries == THEMIS_PRELOAD_TRIES;
+    return errno == ELOOP && old->remote && new->remote &&tries > 0;
+}
+
+/* Only the names at the end are renamed. */
+static int both_follow(themis_preload_path_t *old, themis_preload_path_t *new)
+{
+    return (old->remote && themis_preload_follow(old, 0) < 0) || (new->remote &&themis_preload_follow(new, 0) < 0) ? -1
+                                                                                                                   : 0;
+}
+
 EXPORTED int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags)
 {
     themis_preload_path_t old, new;
-    const int old_below = themis_preload_resolve(from_directory, from, &old);
-    const int new_below = themis_preload_resolve(to_directory, to, &new);
 
-    if (old_below < 0 || new_below < 0)
+    if (themis_preload_resolve(from_directory, from, &old) < 0 || themis_preload_resolve(to_directory, to, &new) < 0)
         return -1;
-    if (old_below != new_below)
-        return fail(EXDEV);
-    if (old_below == 0)
-        return flags ? REAL(renameat2)(old.directory, old.path, new.directory, new.path, flags)
-                     : REAL(renameat)(old.directory, old.path, new.directory, new.path);
-    RETURN_CORE(int, -1, rename(old.remote, new.remote, flags));
+    int result = rename_resolved(&old, &new, flags);
+    for (int tries = THEMIS_PRELOAD_TRIES; result != 0 && has_links(&old, &new, tries); tries--) {
+        if (both_follow(&old, &new) != 0)
+            return -1;
+        result = rename_resolved(&old, &new, flags);
+    }
+    return result;
 }
 
 EXPORTED int renameat(int from_directory, const char *from, int to_directory, const char *to)
@@ -107,9 +158,20 @@ EXPORTED int rename(const char *from, const char *to)
 /* --- links and special files ---------------------------------------------------------------------------------------
  */
 
+/* What cannot be made: fails if the name is there already, else as on a file system without such files. */
+static int refuse(int directory, const char *path)
+{
+    struct stat stat;
+
+    return fstatat(directory, path, &stat, AT_SYMLINK_NOFOLLOW) == 0 ? fail(EEXIST)
+           : errno == ENOENT                                         ? fail(EPERM)
+                                                                     : -1;
+}
+
 EXPORTED int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {
     themis_preload_path_t old, new;
+    struct stat stat;
     const int old_below = themis_preload_resolve(from_directory, from, &old);
     const int new_below = themis_preload_resolve(to_directory, to, &new);
 
@@ -117,7 +179,11 @@ EXPORTED int linkat(int from_directory, const char *from, int to_directory, cons
         return -1;
     if (old_below == 0 && new_below == 0 && !themis_preload_is_ours(from_directory))
         return REAL(linkat)(old.directory, old.path, new.directory, new.path, flags);
-    return fail(old_below != new_below ? EXDEV : EPERM);
+    if (old_below != new_below)
+        return fail(EXDEV);
+    return fstatat(from_directory, from, &stat, AT_SYMLINK_NOFOLLOW | (flags & AT_EMPTY_PATH)) == 0
+               ? refuse(to_directory, to)
+               : -1;
 }
 
 EXPORTED int link(const char *from, const char *to)
@@ -125,27 +191,18 @@ EXPORTED int link(const char *from, const char *to)
     return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
-/* What cannot be made: fails if the name is there already, else as on a file system without such files. */
-static int refuse(const char *remote)
-{
-    const themis_preload_core_t *core = themis_preload_enter();
-    struct stat stat;
-
-    if (!core)
-        return -1;
-    const int result = core->stat(-1, remote, &stat);
-    themis_preload_leave();
-    return result == 0 ? fail(EEXIST) : errno == ENOENT ? fail(EPERM) : -1;
-}
-
 EXPORTED int symlinkat(const char *target, int directory, const char *path)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(directory, path, &where);
+    int below = themis_preload_resolve(directory, path, &where), result = -1;
 
+    if (below == 1 && where.is_directory) /* a link is none */
+        return refuse(directory, path) < 0 && errno == EPERM ? fail(ENOENT) : -1;
+    if (below == 1)
+        CALL_CORE(result, below, &where, 0, symlink(target, where.remote));
     if (below == 0)
         return REAL(symlinkat)(target, where.directory, where.path);
-    return below < 0 ? -1 : refuse(where.remote);
+    return below < 0 ? -1 : result;
 }
 
 EXPORTED int symlink(const char *target, const char *path)
@@ -154,18 +211,11 @@ EXPORTED int symlink(const char *target, const char *path)
 }
 
 /* A regular file can be made so, too. */
-static int node_make(const char *remote, mode_t mode)
+static int node_make(themis_preload_path_t *where, mode_t mode)
 {
-    const themis_preload_core_t *core;
+    const int fd = themis_preload_open(where, O_CREAT | O_EXCL | O_WRONLY, mode);
 
-    if ((mode & S_IFMT) != 0 && !S_ISREG(mode))
-        return refuse(remote);
-    if (!(core = themis_preload_enter()))
-        return -1;
-    const int fd = core->open(remote, O_CREAT | O_EXCL | O_WRONLY, mode & 07777 & ~themis_preload_umask());
-    const int result = fd < 0 ? -1 : core->close(fd);
-    themis_preload_leave();
-    return result;
+    return fd < 0 ? -1 : close(fd);
 }
 
 EXPORTED int mknodat(int directory, const char *path, mode_t mode, dev_t device)
@@ -175,7 +225,9 @@ EXPORTED int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 
     if (below == 0)
         return REAL(mknodat)(where.directory, where.path, mode, device);
-    return below < 0 ? -1 : node_make(where.remote, mode);
+    if (below < 0)
+        return -1;
+    return (mode & S_IFMT) != 0 && !S_ISREG(mode) ? refuse(directory, path) : node_make(&where, mode);
 }
 
 EXPORTED int mknod(const char *path, mode_t mode, dev_t device)
@@ -193,35 +245,44 @@ EXPORTED int mkfifoat(int directory, const char *path, mode_t mode)
     return mknodat(directory, path, mode | S_IFIFO, 0);
 }
 
-/* Nothing below the mount point is a link; the kernel's links of descriptors are to what was opened. */
-static ssize_t link_read(const themis_preload_path_t *where, const char *path, char *buffer, size_t size)
+/* The kernel's links of descriptors are to what was opened. */
+static ssize_t descriptor_link_read(const themis_preload_path_t *where, char *buffer, size_t size)
 {
-    const themis_preload_core_t *core;
     char full[THEMIS_PATH_BYTES + PATH_MAX];
-    struct stat stat;
 
-    if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0) {
-        if (themis_preload_full_path(where->remote, full, sizeof full) != 0)
-            return -1;
-        const size_t length = strlen(full) < size ? strlen(full) : size;
-        memcpy(buffer, full, length);
-        return (ssize_t)length;
-    }
-    if (!(core = themis_preload_enter()))
+    if (themis_preload_full_path(where->remote, full, sizeof full) != 0)
         return -1;
-    const int result = core->stat(-1, where->remote, &stat);
-    themis_preload_leave();
-    return result == 0 ? fail(EINVAL) : -1;
+    const size_t length = strlen(full) < size ? strlen(full) : size;
+    memcpy(buffer, full, length);
+    return (ssize_t)length;
+}
+
+static ssize_t link_read(int fd, char *buffer, size_t size)
+{
+    RETURN_CORE(ssize_t, -1, readlink(fd, NULL, 0, buffer, size));
+}
+
+static int is_empty(const char *path)
+{
+    return path && *path == '\0';
 }
 
 EXPORTED ssize_t readlinkat(int directory, const char *path, char *buffer, size_t size)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(directory, path, &where);
+    ssize_t result = -1;
 
+    if (themis_preload_is_ours(directory) && is_empty(path)) /* a link that was opened with O_PATH */
+        return link_read(directory, buffer, size);
+    int below = themis_preload_resolve(directory, path, &where);
+    if (below == 1 && (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0))
+        return descriptor_link_read(&where, buffer, size);
+    if (below == 1)
+        CALL_CORE(result, below, &where, 0,
+                  readlink(-1, where.remote, themis_preload_flags(&where, AT_SYMLINK_NOFOLLOW), buffer, size));
     if (below == 0)
         return REAL(readlinkat)(where.directory, where.path, buffer, size);
-    return below < 0 ? -1 : link_read(&where, path, buffer, size);
+    return below < 0 ? -1 : result;
 }
 
 EXPORTED ssize_t readlink(const char *path, char *buffer, size_t size)
@@ -250,36 +311,33 @@ EXPORTED ssize_t __readlinkat_chk(int directory, const char *path, char *buffer,
 /* --- paths ---------------------------------------------------------------------------------------------------------
  */
 
-/* As there are no links, it is resolved as text; but it has to exist. */
+/* Of a path without links, that is to exist. */
 static char *real_path(const themis_preload_path_t *where, char *result)
 {
-    char normal[THEMIS_PATH_BYTES], full[THEMIS_PATH_BYTES + PATH_MAX];
+    char full[THEMIS_PATH_BYTES + PATH_MAX];
     struct stat stat;
 
-    if (themis_client_path_normalise(where->remote, normal) != THEMIS_OK ||
-        themis_preload_full_path(normal, full, sizeof full) != 0 || strlen(full) >= PATH_MAX) {
+    if (themis_preload_full_path(where->remote, full, sizeof full) != 0 || strlen(full) >= PATH_MAX) {
         errno = ENAMETOOLONG;
         return NULL;
     }
     const themis_preload_core_t *core = themis_preload_enter();
     if (!core)
         return NULL;
-    const int found = core->stat(-1, normal, &stat);
+    const int found = core->stat(-1, where->remote, themis_preload_flags(where, 0), &stat);
     themis_preload_leave();
     if (found != 0)
         return NULL;
-    if (where->is_directory && !S_ISDIR(stat.st_mode)) {
-        errno = ENOTDIR;
-        return NULL;
-    }
     return result ? strcpy(result, full) : strdup(full);
 }
 
 EXPORTED char *realpath(const char *path, char *result)
 {
     themis_preload_path_t where;
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
+    int below = themis_preload_resolve(AT_FDCWD, path, &where);
 
+    if (below == 1)
+        below = themis_preload_follow(&where, 1);
     if (below == 0)
         return REAL(realpath)(where.path, result);
     return below < 0 ? NULL : real_path(&where, result);
@@ -301,14 +359,7 @@ EXPORTED char *__realpath_chk(const char *path, char *result, size_t room)
 
 EXPORTED int truncate(const char *path, off_t size)
 {
-    themis_preload_path_t where;
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
-
-    if (below < 0)
-        return -1;
-    if (below == 0)
-        return REAL(truncate)(where.path, size);
-    RETURN_CORE(int, -1, truncate(where.remote, size));
+    RETURN_AT(int, AT_FDCWD, path, 1, truncate(where.remote, size), REAL(truncate)(where.path, size));
 }
 
 ALIAS(truncate64, truncate);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include "preload/description.h"
 #include "preload/entry/entry.h"
@@ -170,30 +171,49 @@ static void directory_leave(void)
         working_set(-1, "");
 }
 
-/* 0 if it is a directory that may be entered, or an errno. */
-static int directory_check(const char *remote)
+/* 0, and `arg`, a path on servers, is what it leads to: a directory that may be entered, or a local path. Or an errno.
+ */
+static int directory_find(void *arg)
 {
-    const themis_preload_core_t *core = themis_preload_enter();
+    themis_preload_path_t *where = arg;
     struct stat stat;
+    int below = 1, result = -1;
 
-    if (!core)
+    CALL_CORE(result, below, where, 1, stat(-1, where->remote, THEMIS_PRELOAD_DIRECTORY, &stat));
+    if (below != 1)
+        return below < 0 ? errno : 0;
+    if (result == 0)
+        CALL_CORE(result, below, where, 1, access(where->remote, X_OK, AT_EACCESS));
+    return result == 0 ? 0 : errno;
+}
+
+/* The same by a child, whose result is in memory that both have. */
+static int directory_find_apart(themis_preload_path_t *where)
+{
+    themis_preload_path_t *shared = (themis_preload_path_t *)syscall(
+        SYS_mmap, NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0L);
+
+    if (shared == MAP_FAILED)
         return errno;
-    int error = core->stat(-1, remote, &stat) != 0 ? errno : S_ISDIR(stat.st_mode) ? 0 : ENOTDIR;
-    if (!error)
-        error = core->access(remote, X_OK, 1) != 0 ? errno : 0;
-    themis_preload_leave();
+    *shared = *where;
+    shared->remote = strcpy(shared->buffer, where->remote);
+    const int error = themis_preload_apart(directory_find, shared);
+    *where = *shared;
+    where->remote = shared->remote ? where->buffer : NULL;
+    where->path = where->buffer;
+    syscall(SYS_munmap, shared, sizeof *shared);
     return error;
 }
 
-static int enter_remote(const char *remote)
+static int enter_remote(themis_preload_path_t *where)
 {
-    const int error =
-        themis_preload_may_enter() ? directory_check(remote) : themis_preload_apart(directory_check, remote);
+    const int error = themis_preload_may_enter() ? directory_find(where) : directory_find_apart(where);
 
-    if (!error)
-        return directory_set(remote);
-    errno = error;
-    return -1;
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    return where->remote ? directory_set(where->remote) : chdir(where->path);
 }
 
 EXPORTED int chdir(const char *path)
@@ -202,24 +222,33 @@ EXPORTED int chdir(const char *path)
     const int below = themis_preload_resolve(AT_FDCWD, path, &where);
 
     if (below != 0)
-        return below < 0 ? -1 : enter_remote(where.remote);
+        return below < 0 ? -1 : enter_remote(&where);
     const int result = REAL(chdir)(where.path);
     if (result == 0)
         directory_leave();
     return result;
 }
 
+/* A link that was opened with O_PATH is not followed. */
+static int enter_descriptor(int fd)
+{
+    themis_preload_path_t where = {.remote = where.buffer};
+    const themis_preload_core_t *core = themis_preload_enter();
+    struct stat stat;
+
+    if (!core)
+        return -1;
+    int result = core->path(fd, where.buffer, THEMIS_PATH_BYTES);
+    if (result == 0)
+        result = core->stat(-1, where.buffer, AT_SYMLINK_NOFOLLOW | THEMIS_PRELOAD_DIRECTORY, &stat);
+    themis_preload_leave();
+    return result == 0 ? enter_remote(&where) : -1;
+}
+
 EXPORTED int fchdir(int fd)
 {
-    char path[THEMIS_PATH_BYTES];
-
-    if (themis_preload_is_ours(fd)) {
-        const themis_preload_core_t *core = themis_preload_enter();
-        const int result = core ? core->path(fd, path, sizeof path) : -1;
-        if (core)
-            themis_preload_leave();
-        return result == 0 ? enter_remote(path) : -1;
-    }
+    if (themis_preload_is_ours(fd))
+        return enter_descriptor(fd);
     const int result = REAL(fchdir)(fd);
     if (result == 0)
         directory_leave();
@@ -314,11 +343,18 @@ static int fail(int error)
     return -1;
 }
 
-static int ends_as_directory(const char *path)
+/* Looks at the end of the path. */
+static void end_see(themis_preload_path_t *result, const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    size_t end = strlen(path);
 
-    return slash && (slash[1] == '\0' || strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0);
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    result->is_directory = path[end] == '/';
+    for (size_t begin = end; begin > 0 && path[begin - 1] == '.';)
+        if (--begin == 0 || path[begin - 1] == '/')
+            result->dots = (int)(end - begin) <= 2 ? (int)(end - begin) : 0;
+    result->is_directory |= result->dots > 0;
 }
 
 /* The path of an open file of ours, in the second half of the buffer; NULL, with errno. */
@@ -334,13 +370,29 @@ static const char *path_of(int fd, themis_preload_path_t *result)
     return error == 0 ? path : NULL;
 }
 
+/* 1: there is ".." after a name, of which only servers know whether it is a link. */
+static int is_winding(const char *path)
+{
+    int named = 0;
+
+    for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
+        const size_t length = strcspn(path, "/");
+        const int up = length == 2 && path[0] == '.' && path[1] == '.';
+        if (up && named)
+            return 1;
+        named |= !up && !(length == 1 && path[0] == '.');
+        path += length;
+    }
+    return 0;
+}
+
 /* `absolute`, which may be intricate, as what it is: below the mount point or not. */
 static int settle(const char *absolute, themis_preload_path_t *result)
 {
     const char *below = themis_util_mount_point_below(absolute);
     char normal[THEMIS_PATH_BYTES];
 
-    if (is_intricate(absolute)) {
+    if (is_intricate(absolute) && !(below && is_winding(below))) {
         if (themis_client_path_normalise(absolute, normal) != THEMIS_OK)
             return below ? fail(ENAMETOOLONG) : 0;
         strcpy(result->buffer, normal);
@@ -364,6 +416,10 @@ static int settle_relative(const char *directory, const char *path, themis_prelo
     if (themis_preload_full_path(directory, absolute, sizeof absolute) != 0 || strlen(path) >= THEMIS_PATH_BYTES)
         return fail(ENAMETOOLONG);
     strcat(strcat(absolute, "/"), path);
+    if (is_winding(path) && strlen(absolute) < THEMIS_PATH_BYTES) {
+        result->remote = strcpy(result->buffer, absolute) + strlen(themis_util_mount_point());
+        return 1;
+    }
     if (themis_client_path_normalise(absolute, normal) != THEMIS_OK)
         return fail(ENAMETOOLONG);
     strcpy(result->buffer, normal);
@@ -441,12 +497,29 @@ static int resolve_relative(themis_preload_path_t *result)
     return directory ? settle_relative(directory, result->path, result) : -1;
 }
 
+int themis_preload_follow(themis_preload_path_t *path, int last)
+{
+    const themis_preload_core_t *core = themis_preload_enter();
+
+    if (!core)
+        return -1;
+    const int below = core->follow(path->remote, last || path->is_directory, path->buffer, sizeof path->buffer - 1);
+    themis_preload_leave();
+    if (below == 0) {
+        path->directory = AT_FDCWD;
+        path->path = path->is_directory ? strcat(path->buffer, "/") : path->buffer;
+    }
+    path->remote = below == 1 ? path->buffer : NULL;
+    return below;
+}
+
 int themis_preload_resolve(int directory, const char *path, themis_preload_path_t *result)
 {
     result->directory = directory;
     result->path = path;
     result->remote = NULL;
     result->is_directory = 0;
+    result->dots = 0;
     if (themis_preload_inside || !path || !*path || !*themis_util_mount_point())
         return 0;
     int below = -1;
@@ -460,6 +533,6 @@ int themis_preload_resolve(int directory, const char *path, themis_preload_path_
     else
         below = resolve_relative(result);
     if (below == 1)
-        result->is_directory = ends_as_directory(path);
+        end_see(result, path);
     return below;
 }

@@ -70,7 +70,7 @@ void themis_preload_forked(void)
 }
 
 /* Nobody is to hear of the child's end who has a handler for that, as its memory is another process's. */
-int themis_preload_apart(int (*work)(const char *), const char *arg)
+int themis_preload_apart(int (*work)(void *), void *arg)
 {
     const struct timespec none = {0};
     sigset_t ends, before;

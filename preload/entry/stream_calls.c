@@ -161,11 +161,12 @@ void themis_preload_streams_reset(void)
     pthread_mutex_init(&lock, NULL);
 }
 
-static FILE *open_remote(const themis_preload_path_t *where, const char *mode)
+/* A link may lead to a local file. */
+static FILE *open_remote(themis_preload_path_t *where, const char *mode)
 {
     const int flags = flags_of(mode);
     const int fd = flags < 0 ? -1 : themis_preload_open(where, flags, 0666);
-    FILE *stream = fd < 0 ? NULL : stream_make(fd, flags);
+    FILE *stream = fd < 0 ? NULL : themis_preload_is_ours(fd) ? stream_make(fd, flags) : REAL(fdopen)(fd, mode);
 
     if (fd >= 0 && !stream)
         close(fd);
@@ -365,7 +366,7 @@ static int descriptor_replace(int fd, int new)
 }
 
 /* A standard stream, which programs go on to use by its name. */
-static FILE *standard_reopen(int number, const themis_preload_path_t *where, int below, int flags)
+static FILE *standard_reopen(int number, themis_preload_path_t *where, int below, int flags)
 {
     fflush(*variables[number]);
     const int fd = below ? themis_preload_open(where, flags, 0666) : open(where->path, flags, 0666);

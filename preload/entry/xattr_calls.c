@@ -1,65 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Extended attributes: files on servers have none. */
+/* Extended attributes. */
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include <sys/xattr.h>
 #include "preload/entry/entry.h"
 
-/* EOPNOTSUPP of a file that is there. */
-static int refuse(int fd, const char *remote)
-{
-    const themis_preload_core_t *core = themis_preload_enter();
-    struct stat stat;
+#define FLAGS(flags) themis_preload_flags(&where, flags)
+#define BYTES(value, size) (&(struct iovec){(void *)(uintptr_t)(value), size})
 
-    if (!core)
-        return -1;
-    const int result = core->stat(fd, remote, &stat);
-    themis_preload_leave();
-    if (result == 0)
-        errno = EOPNOTSUPP;
-    return -1;
+/* --- by path -------------------------------------------------------------------------------------------------------
+ */
+
+EXPORTED ssize_t getxattr(const char *path, const char *name, void *value, size_t size)
+{
+    RETURN_AT(ssize_t, AT_FDCWD, path, 1, get_xattr(-1, where.remote, FLAGS(0), name, value, size),
+              REAL(getxattr)(where.path, name, value, size));
 }
 
-#define BY_PATH(path, real_call)                                                                                       \
-    themis_preload_path_t where;                                                                                       \
-    const int below = themis_preload_resolve(AT_FDCWD, path, &where);                                                  \
-    if (below == 0)                                                                                                    \
-        return real_call;                                                                                              \
-    return below < 0 ? -1 : refuse(-1, where.remote);
+EXPORTED ssize_t listxattr(const char *path, char *list, size_t size)
+{
+    RETURN_AT(ssize_t, AT_FDCWD, path, 1, list_xattrs(-1, where.remote, FLAGS(0), list, size),
+              REAL(listxattr)(where.path, list, size));
+}
 
-#define BY_DESCRIPTOR(fd, real_call) return themis_preload_is_ours(fd) ? refuse(fd, NULL) : real_call;
+EXPORTED int setxattr(const char *path, const char *name, const void *value, size_t size, int how)
+{
+    RETURN_AT(int, AT_FDCWD, path, 1, set_xattr(-1, where.remote, FLAGS(0), name, BYTES(value, size), how),
+              REAL(setxattr)(where.path, name, value, size, how));
+}
 
-EXPORTED ssize_t getxattr(const char *path, const char *name, void *value,
-                          size_t size){BY_PATH(path, REAL(getxattr)(where.path, name, value, size))}
+EXPORTED int removexattr(const char *path, const char *name)
+{
+    RETURN_AT(int, AT_FDCWD, path, 1, remove_xattr(-1, where.remote, FLAGS(0), name),
+              REAL(removexattr)(where.path, name));
+}
 
-EXPORTED ssize_t lgetxattr(const char *path, const char *name, void *value,
-                           size_t size){BY_PATH(path, REAL(lgetxattr)(where.path, name, value, size))}
+/* --- of a link itself ----------------------------------------------------------------------------------------------
+ */
 
-EXPORTED ssize_t fgetxattr(int fd, const char *name, void *value,
-                           size_t size){BY_DESCRIPTOR(fd, REAL(fgetxattr)(fd, name, value, size))}
+EXPORTED ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size)
+{
+    RETURN_AT(ssize_t, AT_FDCWD, path, 0, get_xattr(-1, where.remote, FLAGS(AT_SYMLINK_NOFOLLOW), name, value, size),
+              REAL(lgetxattr)(where.path, name, value, size));
+}
 
-EXPORTED ssize_t
-    listxattr(const char *path, char *list, size_t size){BY_PATH(path, REAL(listxattr)(where.path, list, size))}
+EXPORTED ssize_t llistxattr(const char *path, char *list, size_t size)
+{
+    RETURN_AT(ssize_t, AT_FDCWD, path, 0, list_xattrs(-1, where.remote, FLAGS(AT_SYMLINK_NOFOLLOW), list, size),
+              REAL(llistxattr)(where.path, list, size));
+}
 
-EXPORTED ssize_t
-    llistxattr(const char *path, char *list, size_t size){BY_PATH(path, REAL(llistxattr)(where.path, list, size))}
+EXPORTED int lsetxattr(const char *path, const char *name, const void *value, size_t size, int how)
+{
+    RETURN_AT(int, AT_FDCWD, path, 0,
+              set_xattr(-1, where.remote, FLAGS(AT_SYMLINK_NOFOLLOW), name, BYTES(value, size), how),
+              REAL(lsetxattr)(where.path, name, value, size, how));
+}
 
-EXPORTED ssize_t flistxattr(int fd, char *list, size_t size){BY_DESCRIPTOR(fd, REAL(flistxattr)(fd, list, size))}
+EXPORTED int lremovexattr(const char *path, const char *name)
+{
+    RETURN_AT(int, AT_FDCWD, path, 0, remove_xattr(-1, where.remote, FLAGS(AT_SYMLINK_NOFOLLOW), name),
+              REAL(lremovexattr)(where.path, name));
+}
 
-EXPORTED int setxattr(const char *path, const char *name, const void *value, size_t size,
-                      int flags){BY_PATH(path, REAL(setxattr)(where.path, name, value, size, flags))}
+/* --- by descriptor -------------------------------------------------------------------------------------------------
+ */
 
-EXPORTED int lsetxattr(const char *path, const char *name, const void *value, size_t size,
-                       int flags){BY_PATH(path, REAL(lsetxattr)(where.path, name, value, size, flags))}
+EXPORTED ssize_t fgetxattr(int fd, const char *name, void *value, size_t size)
+{
+    if (!themis_preload_is_ours(fd))
+        return REAL(fgetxattr)(fd, name, value, size);
+    RETURN_CORE(ssize_t, -1, get_xattr(fd, NULL, 0, name, value, size));
+}
 
-EXPORTED int fsetxattr(int fd, const char *name, const void *value, size_t size,
-                       int flags){BY_DESCRIPTOR(fd, REAL(fsetxattr)(fd, name, value, size, flags))}
+EXPORTED ssize_t flistxattr(int fd, char *list, size_t size)
+{
+    if (!themis_preload_is_ours(fd))
+        return REAL(flistxattr)(fd, list, size);
+    RETURN_CORE(ssize_t, -1, list_xattrs(fd, NULL, 0, list, size));
+}
 
-EXPORTED int removexattr(const char *path, const char *name){BY_PATH(path, REAL(removexattr)(where.path, name))}
-
-EXPORTED int lremovexattr(const char *path, const char *name){BY_PATH(path, REAL(lremovexattr)(where.path, name))}
+EXPORTED int fsetxattr(int fd, const char *name, const void *value, size_t size, int how)
+{
+    if (!themis_preload_is_ours(fd))
+        return REAL(fsetxattr)(fd, name, value, size, how);
+    RETURN_CORE(int, -1, set_xattr(fd, NULL, 0, name, BYTES(value, size), how));
+}
 
 EXPORTED int fremovexattr(int fd, const char *name)
 {
-    BY_DESCRIPTOR(fd, REAL(fremovexattr)(fd, name))
+    if (!themis_preload_is_ours(fd))
+        return REAL(fremovexattr)(fd, name);
+    RETURN_CORE(int, -1, remove_xattr(fd, NULL, 0, name));
 }

@@ -321,9 +321,8 @@ def do_get_xattrs():
 
 
 operations = ([do_open] * 4 + [do_close] * 3 + [do_write] * 10 + [do_read] * 10 + [do_truncate] * 2 + [do_unlink] +
-              [do_rename] * 3 + [do_exclusive] + [do_list] + [do_stat] * 4 + [do_sync] + [do_allocate] + [do_whole] * 2)
-if not os.environ.get("THEMIS_TEST_PLAIN"):  # no links, no extended attributes
-    operations += [do_symlink, do_unlink_link, do_rename_link] + [do_follow] * 2 + [do_set_xattr, do_remove_xattr, do_get_xattrs]
+              [do_rename] * 3 + [do_exclusive] + [do_list] + [do_stat] * 4 + [do_sync] + [do_allocate] + [do_whole] * 2 +
+              [do_symlink, do_unlink_link, do_rename_link] + [do_follow] * 2 + [do_set_xattr, do_remove_xattr, do_get_xattrs])
 end = time.monotonic() + seconds
 while time.monotonic() < end:
     if len(opened) > 12:

@@ -113,8 +113,8 @@ TEST(relay)
     test_client_free(client);
 }
 
-/* A server that listens at all addresses is meant by those of its host. For an address of another host no client uses the
- * local socket: its name is no secret, and here anybody may have taken it. */
+/* A server that listens at all addresses is meant by those of its host. For an address of another host no client uses
+ * the local socket: its name is no secret, and here anybody may have taken it. */
 TEST(any_address)
 {
     themis_net_options_t options = test_options(1);
