@@ -211,26 +211,47 @@ static themis_status_t checkpoint_replay(themis_store_log_t *log, replay_t *repl
     return status == THEMIS_OK && !replay->ended ? THEMIS_CORRUPT : status;
 }
 
-/* Up to the base of the next file, which goes on there, or the limit. */
-static themis_status_t log_file_replay(themis_store_log_t *log, replay_t *replay, uint64_t number, uint64_t *base)
+/* How far each file counts: up to the lowest base of the files behind, or the limit. After a restart of the machine a
+ * file may go on before the bases of files from before, of which nothing counts then. */
+static themis_status_t limits_find(themis_store_log_t *log, uint64_t *limits)
 {
-    themis_store_log_file_t file, next;
-    uint64_t limit = log->limit, reached;
+    themis_status_t status = THEMIS_OK;
+    uint64_t limit = log->limit;
+
+    for (uint64_t number = log->last; number >= log->first && status == THEMIS_OK; number--) {
+        themis_store_log_file_t file;
+        limits[number - log->first] = limit;
+        status = file_open(log, "log", number, &file);
+        if (status != THEMIS_OK)
+            break;
+        limit = file.super.base < limit ? file.super.base : limit;
+        themis_store_log_file_close(&file);
+    }
+    return status;
+}
+
+static themis_status_t log_file_replay(themis_store_log_t *log, replay_t *replay, uint64_t number, uint64_t limit)
+{
+    themis_store_log_file_t file;
+    uint64_t reached;
     themis_status_t status = file_open(log, "log", number, &file);
 
-    if (status == THEMIS_OK && number < log->last) {
-        status = file_open(log, "log", number + 1, &next);
-        if (status == THEMIS_OK) {
-            limit = next.super.base < limit ? next.super.base : limit;
-            themis_store_log_file_close(&next);
-        }
-    }
-    if (status == THEMIS_OK)
-        status = frames_replay(replay, &file, 0, limit, &reached);
-    if (status == THEMIS_OK && reached < limit)
-        status = THEMIS_CORRUPT;
-    *base = limit;
+    if (status != THEMIS_OK)
+        return status;
+    status = frames_replay(replay, &file, 0, limit, &reached);
     themis_store_log_file_close(&file);
+    return status == THEMIS_OK && reached < limit ? THEMIS_CORRUPT : status;
+}
+
+static themis_status_t log_files_replay(themis_store_log_t *log, replay_t *replay)
+{
+    uint64_t count = log->last < log->first ? 0 : log->last - log->first + 1;
+    uint64_t *limits = malloc((count + 1) * sizeof *limits);
+    themis_status_t status = limits ? limits_find(log, limits) : THEMIS_NO_MEMORY;
+
+    for (uint64_t i = 0; i < count && status == THEMIS_OK; i++)
+        status = log_file_replay(log, replay, log->first + i, limits[i]);
+    free(limits);
     return status;
 }
 
@@ -238,10 +259,9 @@ themis_status_t themis_store_log_replay(themis_store_log_t *log, themis_store_lo
 {
     replay_t replay = {.handle = handle, .arg = arg};
     themis_status_t status = log->has_checkpoint ? checkpoint_replay(log, &replay) : THEMIS_OK;
-    uint64_t base;
 
-    for (uint64_t number = log->first; number <= log->last && status == THEMIS_OK; number++)
-        status = log_file_replay(log, &replay, number, &base);
+    if (status == THEMIS_OK)
+        status = log_files_replay(log, &replay);
     if (status == THEMIS_CORRUPT)
         themis_error("the arena's log is damaged; nothing was changed");
     return status == THEMIS_CORRUPT ? THEMIS_CONFIG : status;

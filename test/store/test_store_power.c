@@ -269,6 +269,51 @@ TEST(freed_memory_waits_for_a_sync)
     themis_store_destroy(store);
 }
 
+/* Fills the rest of a file of the log, so that it goes on in another one. */
+static void log_fill(uint64_t id)
+{
+    char first[512], path[512];
+    themis_store_object_t *object;
+
+    last_log(arena, first);
+    ck_assert_int_eq(themis_store_open(store, id, 0, owner, &object), THEMIS_OK);
+    do {
+        for (uint64_t i = 0; i < 1000; i++)
+            REQUIRE(themis_store_set_modified(store, object, i) == THEMIS_OK);
+        last_log(arena, path);
+    } while (strcmp(path, first) == 0);
+    themis_store_close(store, object);
+}
+
+/* What was lost with the end of a file of the log, and the files behind, is also lost for later starts: they find these
+ * files still, before the one in which the log went on. */
+TEST(what_was_lost_stays_so)
+{
+    durable_open(arena, 1);
+    put(1, 0, 5000, 'a');
+    put(2, 0, 5000, 'b');
+    sync_all();
+    ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
+    log_fill(2);
+    themis_store_t *running = store;
+    for (int failure = 0; failure < 6; failure++) {
+        watching = 1;
+        power_fails();
+        watching = 0;
+        for (int start = 0; start < 3; start++) {
+            durable_open(after, 2 + start / 2); /* another failure before the last one */
+            expect(1, 0, 5000, 'a');
+            for (int before = 0; before < start; before++)
+                expect((uint64_t)(10 + before), 0, 100, 'c');
+            put((uint64_t)(10 + start), 0, 100, 'c');
+            themis_store_destroy(store);
+        }
+        directory_remove(after);
+    }
+    store = running;
+    themis_store_destroy(store);
+}
+
 int main(void)
 {
     const char *text = getenv("POWER_LOSSES");
@@ -277,6 +322,6 @@ int main(void)
 
     themis_util_log_set_level(THEMIS_LOG_ERROR);
     test_case(suite, "power", 120, set_up, tear_down,
-              TESTS({what_was_synced_is_there, runs}, {freed_memory_waits_for_a_sync, 1}));
+              TESTS({what_was_synced_is_there, runs}, {freed_memory_waits_for_a_sync, 1}, {what_was_lost_stays_so, 1}));
     return test_run(suite);
 }
