@@ -284,12 +284,25 @@ static int is_arena_file(const char *name)
     return strncmp(name, "log.", 4) == 0 || strncmp(name, "checkpoint.", 11) == 0 || strncmp(name, "segment.", 8) == 0;
 }
 
+/* A new directory lasts when the one that it is in was synced. */
+static int parent_sync(int directory)
+{
+    int fd = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = fd >= 0 ? fsync(fd) : -1, cause = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = cause;
+    return result;
+}
+
 static themis_status_t directory_take(arena_t *arena, const themis_store_options_t *options)
 {
     char content[64];
 
     snprintf(content, sizeof content, "arena of server %u", options->index);
-    if (mkdir(options->directory, 0700) < 0 && errno != EEXIST) {
+    int made = mkdir(options->directory, 0700) == 0;
+    if (!made && errno != EEXIST) {
         themis_error("directory = %s: cannot create: %s", options->directory, strerror(errno));
         return THEMIS_CONFIG;
     }
@@ -298,9 +311,9 @@ static themis_status_t directory_take(arena_t *arena, const themis_store_options
     if (status != THEMIS_OK)
         return status;
     arena->directory = open(options->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (arena->directory >= 0)
+    if (arena->directory >= 0 && (!made || parent_sync(arena->directory) == 0))
         return THEMIS_OK;
-    themis_error("directory = %s: cannot open: %s", options->directory, strerror(errno));
+    themis_error("directory = %s: cannot use: %s", options->directory, strerror(errno));
     return themis_util_status_from_errno(errno);
 }
 

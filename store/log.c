@@ -19,11 +19,25 @@ static uint64_t position_of(const themis_store_log_t *log)
     return log->super.base + log->used - HEAD;
 }
 
-themis_status_t themis_store_log_fd_sync(const themis_store_log_t *log, int fd)
+static themis_status_t sync_failed(themis_store_log_t *log)
 {
-    if (!log->on_device || fdatasync(fd) == 0)
-        return THEMIS_OK;
-    return errno == ENOSPC ? THEMIS_NO_SPACE : THEMIS_IO;
+    themis_status_t status = errno == ENOSPC ? THEMIS_NO_SPACE : THEMIS_IO;
+    int none = THEMIS_OK;
+
+    if (atomic_compare_exchange_strong(&log->failed, &none, status))
+        themis_error("the arena's files cannot be written to their device: %s; no sync succeeds until the next start",
+                     strerror(errno));
+    return status;
+}
+
+themis_status_t themis_store_log_fd_sync(themis_store_log_t *log, int fd)
+{
+    return !log->on_device || fdatasync(fd) == 0 ? THEMIS_OK : sync_failed(log);
+}
+
+themis_status_t themis_store_log_directory_sync(themis_store_log_t *log)
+{
+    return !log->on_device || fsync(log->options.directory) == 0 ? THEMIS_OK : sync_failed(log);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -78,7 +92,7 @@ static void file_retire(themis_store_log_t *log)
     if (log->fd < 0)
         return;
     if (log->old_count == THEMIS_STORE_LOG_OLD_FILES) {
-        themis_store_log_fd_sync(log, log->old[0]);
+        themis_store_log_fd_sync(log, log->old[0]); /* the next commit fails if this does */
         close(log->old[0]);
         memmove(log->old, log->old + 1, sizeof *log->old * (size_t)--log->old_count);
     }
@@ -114,22 +128,25 @@ themis_status_t themis_store_log_rotate(themis_store_log_t *log)
 }
 
 /* Files from before, of which not all is known to be durable. */
-static void old_files_open(themis_store_log_t *log)
+static themis_status_t old_files_open(themis_store_log_t *log)
 {
+    themis_status_t status = THEMIS_OK;
     char name[THEMIS_STORE_LOG_NAME];
 
-    for (uint64_t number = log->first; log->on_device && number <= log->last; number++) {
+    for (uint64_t number = log->first; log->on_device && number <= log->last && status == THEMIS_OK; number++) {
         themis_store_log_name(name, "log", number);
         int fd = openat(log->options.directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        if (fd < 0)
-            continue;
-        if (log->old_count < THEMIS_STORE_LOG_OLD_FILES) {
+        if (fd < 0) {
+            status = themis_util_status_from_errno(errno);
+            themis_error("cannot open the arena's file %s: %s", name, strerror(errno));
+        } else if (log->old_count < THEMIS_STORE_LOG_OLD_FILES) {
             log->old[log->old_count++] = fd;
         } else {
-            themis_store_log_fd_sync(log, fd);
+            status = themis_store_log_fd_sync(log, fd);
             close(fd);
         }
     }
+    return status;
 }
 
 themis_status_t themis_store_log_start(themis_store_log_t *log)
@@ -137,9 +154,11 @@ themis_status_t themis_store_log_start(themis_store_log_t *log)
     themis_store_log_clean(log, log->first);
     unlinkat(log->options.directory, "new.checkpoint", 0);
     log->committed = log->known;
-    old_files_open(log);
+    themis_status_t status = old_files_open(log);
+    if (status != THEMIS_OK)
+        return status;
     pthread_mutex_lock(&log->lock);
-    themis_status_t status = themis_store_log_rotate(log);
+    status = themis_store_log_rotate(log);
     pthread_mutex_unlock(&log->lock);
     if (status != THEMIS_OK)
         themis_error("cannot make a file of %d MiB for the arena's log: %s", FILE_BYTES >> 20,
@@ -237,7 +256,7 @@ static themis_status_t files_sync(themis_store_log_t *log)
     themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&log->lock);
-    int count = log->old_count, fd = fcntl(log->fd, F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(log->fd, F_DUPFD_CLOEXEC, 0), cause = errno, count = log->old_count;
     memcpy(old, log->old, sizeof *old * (size_t)count);
     log->old_count = 0;
     pthread_mutex_unlock(&log->lock);
@@ -247,33 +266,65 @@ static themis_status_t files_sync(themis_store_log_t *log)
         close(old[i]);
     }
     if (fd < 0)
-        return THEMIS_NO_MEMORY;
+        return themis_util_status_from_errno(cause);
     if (status == THEMIS_OK)
         status = themis_store_log_fd_sync(log, fd);
     close(fd);
     return status;
 }
 
-/* With the lock of commits. All before `position` is durable when it returns: first that, then the statement. */
+/* The names of all files of the log as they are now, and of segments. */
+static themis_status_t names_sync(themis_store_log_t *log)
+{
+    pthread_mutex_lock(&log->lock);
+    uint64_t number = log->super.number;
+    pthread_mutex_unlock(&log->lock);
+    themis_status_t status = themis_store_log_directory_sync(log);
+    if (status == THEMIS_OK)
+        log->named = number;
+    return status;
+}
+
+/* 1: since the last names_sync, the log has gone on in another file. */
+static int has_new_name(themis_store_log_t *log)
+{
+    pthread_mutex_lock(&log->lock);
+    int has = log->super.number != log->named;
+    pthread_mutex_unlock(&log->lock);
+    return has;
+}
+
+/* The frame that says what is durable, durably. */
+static themis_status_t commit_append(themis_store_log_t *log, uint64_t position)
+{
+    const themis_store_entry_t entry = {.type = THEMIS_STORE_ENTRY_COMMIT, .subject = position};
+    themis_status_t status = themis_store_log_append(log, (const uint8_t *)&entry, sizeof entry);
+
+    if (status == THEMIS_OK)
+        status = files_sync(log);
+    if (status == THEMIS_OK && has_new_name(log)) /* the frame may be in that file */
+        status = names_sync(log);
+    return status == THEMIS_OK ? (themis_status_t)log->failed : status;
+}
+
+/* With the lock of commits. All before `position` is durable when it returns: first that, then the statement. What
+ * other threads have failed to sync is in log->failed. */
 static themis_status_t position_commit(themis_store_log_t *log, uint64_t position, themis_store_log_sync_t sync_bytes,
                                        void *arg)
 {
-    const themis_store_entry_t entry = {.type = THEMIS_STORE_ENTRY_COMMIT, .subject = position};
-    themis_status_t status = sync_bytes(arg);
+    themis_status_t status = log->failed ? (themis_status_t)log->failed : sync_bytes(arg);
 
     if (position == log->stated) /* only bytes have changed */
         return status;
     if (status == THEMIS_OK)
         status = files_sync(log);
-    if (status == THEMIS_OK && log->on_device && fsync(log->options.directory) != 0)
-        status = THEMIS_IO;
     if (status == THEMIS_OK)
-        status = themis_store_log_append(log, (const uint8_t *)&entry, sizeof entry);
+        status = names_sync(log);
     if (status == THEMIS_OK)
-        status = files_sync(log);
+        status = log->failed ? (themis_status_t)log->failed : commit_append(log, position);
     if (status == THEMIS_OK) {
         log->committed = position;
-        log->stated = position + THEMIS_STORE_LOG_FRAME + sizeof entry;
+        log->stated = position + THEMIS_STORE_LOG_FRAME + sizeof(themis_store_entry_t);
     }
     return status;
 }
@@ -341,9 +392,11 @@ static themis_status_t checkpoint_publish(themis_store_checkpoint_t *checkpoint)
     char name[THEMIS_STORE_LOG_NAME];
 
     themis_store_log_name(name, "checkpoint", checkpoint->super.number);
-    if (renameat(log->options.directory, "new.checkpoint", log->options.directory, name) != 0 ||
-        (log->on_device && fsync(log->options.directory) != 0))
+    if (renameat(log->options.directory, "new.checkpoint", log->options.directory, name) != 0)
         return themis_util_status_from_errno(errno);
+    themis_status_t status = themis_store_log_directory_sync(log);
+    if (status != THEMIS_OK)
+        return status;
     themis_store_log_clean(log, checkpoint->super.number);
     pthread_mutex_lock(&log->lock);
     log->shorter = checkpoint->super.number;
@@ -361,8 +414,8 @@ themis_status_t themis_store_checkpoint_end(themis_store_checkpoint_t *checkpoin
         status = THEMIS_NO_MEMORY;
     if (status == THEMIS_OK)
         status = themis_store_checkpoint_flush(checkpoint, 1);
-    if (status == THEMIS_OK)
-        status = themis_store_log_fd_sync(log, checkpoint->fd);
+    if (status == THEMIS_OK && log->on_device && fdatasync(checkpoint->fd) != 0)
+        status = themis_util_status_from_errno(errno); /* it is given up, and the log is there still */
     /* objects are in it as they were at different times: whoever reads it needs the log up to now */
     if (status == THEMIS_OK)
         status = themis_store_log_commit(log, sync_bytes, arg);

@@ -10,6 +10,7 @@ enum { THEMIS_STORE_LOG_OLD_FILES = 64 };
 struct themis_store_log {
     themis_store_log_options_t options;
     int on_device, after_restart;
+    _Atomic int failed; /* themis_status_t of the first sync that failed: nothing is committed any more */
     /* found by open: checkpoint `first` if there is one, logs from `first` to `last`; none: last < first */
     uint64_t first, last;
     int has_checkpoint;
@@ -30,13 +31,16 @@ struct themis_store_log {
     _Atomic uint64_t commits_begun;
     uint64_t commits_done; /* the number of the last one that succeeded */
     uint64_t stated;       /* position behind the last statement that something is durable */
+    uint64_t named;        /* number of the last file whose name is durable */
 };
 
 void themis_store_log_name(char name[THEMIS_STORE_LOG_NAME], const char *kind, uint64_t number);
 /* With the lock: goes on in a new file. On failure nothing has changed. */
 themis_status_t themis_store_log_rotate(themis_store_log_t *log);
-/* fdatasync, where it does something. */
-themis_status_t themis_store_log_fd_sync(const themis_store_log_t *log, int fd);
+/* fdatasync of a segment or a file of the log, where it does something. The kernel may take what could not be written
+ * for written from then on, so that a later sync would succeed: after a failure no commit does. */
+themis_status_t themis_store_log_fd_sync(themis_store_log_t *log, int fd);
+themis_status_t themis_store_log_directory_sync(themis_store_log_t *log); /* likewise */
 /* Removes logs and checkpoints below `first`. */
 void themis_store_log_clean(const themis_store_log_t *log, uint64_t first);
 /* Removes the files KIND.<number> of which `is_unused` says 1. */

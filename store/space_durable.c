@@ -138,17 +138,36 @@ void themis_store_space_durable_note(space_t *space, const void *address)
         atomic_store(&segment->dirty, 1);
 }
 
-/* A descriptor of the segment's file, if there is anything to sync; or -1. */
-static int unsynced_file(space_t *space, segment_t *segment)
+/* *fd: a descriptor of the segment's file, if there is anything to sync; or -1. */
+static themis_status_t unsynced_file(space_t *space, segment_t *segment, int *fd)
 {
-    int fd = -1;
+    themis_status_t status = THEMIS_OK;
 
+    *fd = -1;
     pthread_mutex_lock(&space->lock);
-    if (segment->state == THEMIS_STORE_SPACE_SEGMENT_OWNED &&
-        (atomic_exchange(&segment->dirty, 0) || segment->exported))
-        fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, 0);
+    if (segment->state == THEMIS_STORE_SPACE_SEGMENT_OWNED && (segment->dirty || segment->exported)) {
+        *fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, 0);
+        if (*fd < 0)
+            status = themis_util_status_from_errno(errno);
+        else
+            segment->dirty = 0; /* before the sync, as what is written during it may miss it */
+    }
     pthread_mutex_unlock(&space->lock);
-    return fd;
+    return status;
+}
+
+static themis_status_t segment_sync(space_t *space, segment_t *segment)
+{
+    int fd;
+    themis_status_t status = unsynced_file(space, segment, &fd);
+
+    if (fd < 0)
+        return status;
+    status = themis_store_log_fd_sync(space->log, fd);
+    close(fd);
+    if (status != THEMIS_OK)
+        segment->dirty = 1;
+    return status;
 }
 
 themis_status_t themis_store_space_durable_sync(void *arg)
@@ -157,15 +176,8 @@ themis_status_t themis_store_space_durable_sync(void *arg)
     themis_status_t status = THEMIS_OK;
 
     for (uint32_t i = 0; i < space->segment_count; i++) {
-        int fd = unsynced_file(space, &space->segments[i]);
-        if (fd < 0)
-            continue;
-        themis_status_t synced = themis_store_log_fd_sync(space->log, fd);
-        close(fd);
-        if (synced != THEMIS_OK) {
-            space->segments[i].dirty = 1;
-            status = synced;
-        }
+        themis_status_t synced = segment_sync(space, &space->segments[i]);
+        status = status == THEMIS_OK ? synced : status;
     }
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "store/arena_keeper.h"
@@ -24,6 +25,7 @@ enum { NAMES = 512, CHANGES = 12 };
  * the files themselves, under these numbers, so that they can be found when they are removed. */
 static char arena[300], synced[300], kept[300], after[300];
 static int watching;
+static int failing; /* so many fdatasync fail next, and have then lost what was to be written */
 
 /* The names in the directory that are durable. */
 static struct {
@@ -60,6 +62,11 @@ int fdatasync(int fd)
     char path[512], own[64];
     struct stat stat;
 
+    if (failing > 0) {
+        failing--;
+        errno = EIO;
+        return -1;
+    }
     if (!watching || fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))
         return 0;
     snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
@@ -314,6 +321,65 @@ TEST(what_was_lost_stays_so)
     themis_store_destroy(store);
 }
 
+static themis_status_t sync_object(uint64_t id)
+{
+    themis_store_object_t *object;
+
+    ck_assert_int_eq(themis_store_open(store, id, 0, owner, &object), THEMIS_OK);
+    themis_status_t status = themis_store_sync(store, object);
+    themis_store_close(store, object);
+    return status;
+}
+
+/* The kernel tells of it once. _i: how many syncs fail; there are those of the bytes and of the log. */
+TEST(a_failed_sync_is_not_forgotten)
+{
+    durable_open(arena, 1);
+    put(1, 0, 5000, 'a');
+    ck_assert_int_eq(sync_object(1), THEMIS_OK);
+    put(1, 0, 9000, 'b');
+    failing = _i + 1;
+    ck_assert_int_eq(sync_object(1), THEMIS_IO);
+    failing = 0;
+    ck_assert_int_eq(sync_object(1), THEMIS_IO);
+    put(1, 0, 5000, 'c');
+    ck_assert_int_eq(sync_object(1), THEMIS_IO);
+    expect(1, 0, 5000, 'c');
+    themis_store_destroy(store);
+    durable_open(arena, 1);
+    expect(1, 0, 5000, 'c');
+    ck_assert_int_eq(sync_object(1), THEMIS_OK);
+    themis_store_destroy(store);
+}
+
+/* Without descriptors nothing is synced, and then later. */
+TEST(a_sync_without_descriptors_fails)
+{
+    struct rlimit before, low;
+
+    durable_open(arena, 1);
+    put(1, 0, 5000, 'a');
+    ck_assert_int_eq(sync_object(1), THEMIS_OK);
+    put(1, 0, 5000, 'b'); /* only bytes change */
+    int lowest = dup(0);
+    ck_assert_int_eq(close(lowest) || getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){.rlim_cur = (rlim_t)lowest, .rlim_max = before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    themis_status_t status = sync_object(1);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_ne(status, THEMIS_OK);
+    ck_assert_int_eq(sync_object(1), THEMIS_OK);
+    power_fails();
+    themis_store_t *running = store;
+    watching = 0;
+    durable_open(after, 2);
+    expect(1, 0, 5000, 'b');
+    themis_store_destroy(store);
+    watching = 1;
+    store = running;
+    themis_store_destroy(store);
+}
+
 int main(void)
 {
     const char *text = getenv("POWER_LOSSES");
@@ -322,6 +388,7 @@ int main(void)
 
     themis_util_log_set_level(THEMIS_LOG_ERROR);
     test_case(suite, "power", 120, set_up, tear_down,
-              TESTS({what_was_synced_is_there, runs}, {freed_memory_waits_for_a_sync, 1}, {what_was_lost_stays_so, 1}));
+              TESTS({what_was_synced_is_there, runs}, {freed_memory_waits_for_a_sync, 1}, {what_was_lost_stays_so, 1},
+                    {a_failed_sync_is_not_forgotten, 2}, {a_sync_without_descriptors_fails, 1}));
     return test_run(suite);
 }
