@@ -427,6 +427,20 @@ static themis_status_t arena_truncate(themis_store_t *store, object_t *object, u
     return status;
 }
 
+/* Units that holes of the object inside [at, end) need. */
+static uint64_t units_missing(const object_t *object, uint64_t at, uint64_t end)
+{
+    uint64_t units = 0, part_end;
+    uint32_t index = 0;
+
+    for (; at < end; at = part_end) {
+        part_end = end;
+        if (!themis_store_arena_object_extent(object, at, &index, &part_end))
+            units += (part_end - 1) / PAGE - at / PAGE + 1;
+    }
+    return units;
+}
+
 /* On failure nothing has changed. */
 static themis_status_t arena_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
@@ -437,7 +451,11 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
     uint32_t index = 0;
 
     pthread_mutex_lock(&object->lock);
-    themis_store_arena_durable_clear_tail(arena, object);
+    /* else it would take all that there is from others before it fails */
+    if (status == THEMIS_OK && !themis_store_space_has_room(space, units_missing(object, at, end)))
+        status = THEMIS_NO_SPACE;
+    if (status == THEMIS_OK)
+        themis_store_arena_durable_clear_tail(arena, object);
     while (at < end && status == THEMIS_OK) {
         uint64_t part_end = end;
         if (themis_store_arena_object_extent(object, at, &index, &part_end))

@@ -437,6 +437,13 @@ themis_status_t themis_store_space_allocate(themis_store_space_t *space, uint32_
     return THEMIS_OK;
 }
 
+int themis_store_space_has_room(themis_store_space_t *space, uint64_t units)
+{
+    return units <= space->count &&
+           (units <= space->count - space->used ||
+            (themis_store_space_durable_reclaim(space) && units <= space->count - space->used));
+}
+
 void themis_store_space_block_release(themis_store_space_t *space, uint32_t unit, unsigned order)
 {
     segment_t *segment = segment_of(space, unit);

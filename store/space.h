@@ -43,6 +43,8 @@ void themis_store_space_destroy(themis_store_space_t *space); /* NULL is allowed
  * memory is not touched. THEMIS_NO_SPACE: neither the owner nor THEMIS_STORE_COMMON has or gets any. */
 themis_status_t themis_store_space_allocate(themis_store_space_t *space, uint32_t owner, unsigned order, unsigned *got,
                                             uint32_t *unit);
+/* 1: so many units are free, as it is now, for owners together. What is free, but not yet durably, is made so first. */
+int themis_store_space_has_room(themis_store_space_t *space, uint64_t units);
 /* Populates an allocated block that is about to be used. */
 void themis_store_space_populate(themis_store_space_t *space, uint32_t unit, unsigned order);
 void themis_store_space_free(themis_store_space_t *space, uint32_t unit, unsigned order);

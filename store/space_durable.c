@@ -267,13 +267,17 @@ themis_status_t themis_store_space_durable_entries(space_t *space, themis_store_
     return status;
 }
 
+static themis_status_t too_small(void)
+{
+    themis_error("size: the arena has become too small for what is in it; nothing was changed");
+    return THEMIS_CONFIG;
+}
+
 themis_status_t themis_store_space_recover_segment(space_t *space, uint64_t index,
                                                    const themis_store_entry_segment_t *entry)
 {
-    if (index >= space->segment_count) {
-        themis_error("the arena has become too small for what is in it");
-        return THEMIS_CONFIG;
-    }
+    if (index >= space->segment_count)
+        return too_small();
     segment_t *segment = &space->segments[index];
     if (entry->opened > space->segment_units)
         return THEMIS_CORRUPT;
@@ -300,7 +304,8 @@ static themis_status_t file_check(const segment_t *segment, int fd, const char *
         themis_warn("the arena's file %s has become shorter: what was behind reads as zeros", name);
     if (ftruncate(fd, (off_t)bytes) != 0)
         return themis_util_status_from_errno(errno);
-    return themis_store_space_file_grow(fd, 0, (uint64_t)segment->opened * UNIT) ? THEMIS_OK : THEMIS_NO_SPACE;
+    int has_room = !segment->opened || themis_store_space_file_grow(fd, 0, (uint64_t)segment->opened * UNIT);
+    return has_room ? THEMIS_OK : THEMIS_NO_SPACE;
 }
 
 static themis_status_t segment_open(space_t *space, segment_t *segment)
@@ -332,9 +337,18 @@ static themis_status_t segment_open(space_t *space, segment_t *segment)
     return THEMIS_OK;
 }
 
+/* Before any file is changed. */
+static themis_status_t segments_check(const space_t *space)
+{
+    for (uint32_t i = 0; i < space->segment_count; i++)
+        if (space->segments[i].serial && space->segments[i].opened > space->segments[i].units)
+            return too_small();
+    return THEMIS_OK;
+}
+
 themis_status_t themis_store_space_recover_files(space_t *space)
 {
-    themis_status_t status = THEMIS_OK;
+    themis_status_t status = segments_check(space);
 
     for (uint32_t i = 0; i < space->segment_count && status == THEMIS_OK; i++)
         if (space->segments[i].serial)

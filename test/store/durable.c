@@ -98,12 +98,12 @@ void model_check(void)
 /* --- arenas and directories ------------------------------------------------------------------------------------------
  */
 
-themis_status_t durable_try(const char *directory, int boot, themis_store_t **opened)
+themis_status_t durable_try_size(const char *directory, int boot, uint64_t bytes, themis_store_t **opened)
 {
     static const themis_store_identity_t identity = {{1, 2, 3}};
     const themis_store_identity_t started = {{(uint8_t)boot}};
     const themis_store_options_t options = {.type = "arena",
-                                            .size = ARENA_BYTES,
+                                            .size = bytes,
                                             .directory = directory,
                                             .identity = &identity,
                                             .boot = &started,
@@ -112,6 +112,11 @@ themis_status_t durable_try(const char *directory, int boot, themis_store_t **op
 
     owner = (uint32_t)geteuid();
     return themis_store_create(&options, opened);
+}
+
+themis_status_t durable_try(const char *directory, int boot, themis_store_t **opened)
+{
+    return durable_try_size(directory, boot, ARENA_BYTES, opened);
 }
 
 void durable_open(const char *directory, int boot)

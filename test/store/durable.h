@@ -24,6 +24,7 @@ void model_check(void);
 
 /* Opens the arena in a directory; `boot`: a number that stands for a start of the machine. */
 themis_status_t durable_try(const char *directory, int boot, themis_store_t **opened);
+themis_status_t durable_try_size(const char *directory, int boot, uint64_t bytes, themis_store_t **opened);
 void durable_open(const char *directory, int boot);
 
 /* The files of a directory as they are now, in another one, which must not exist. */

@@ -297,6 +297,59 @@ TEST(other_users_get_no_files)
     themis_store_destroy(store);
 }
 
+static themis_status_t reserve(uint64_t id, uint64_t bytes)
+{
+    const themis_store_extent_t range = {0, bytes};
+    themis_store_object_t *object;
+
+    ck_assert_int_eq(themis_store_open(store, id, 1, owner, &object), THEMIS_OK);
+    themis_status_t status = themis_store_allocate(store, object, &range);
+    themis_store_close(store, object);
+    return status;
+}
+
+/* What cannot be reserved takes nothing before that fails; what is there counts, and what was freed can be used. */
+TEST(too_much_is_not_reserved)
+{
+    themis_store_usage_t before, usage;
+
+    durable_open(arena, 1);
+    put(1, 0, 40 * MIB, 'a');
+    ck_assert_int_eq(themis_store_usage(store, &before), THEMIS_OK);
+    ck_assert_int_eq(reserve(1, UINT64_C(1) << 62), THEMIS_NO_SPACE);
+    ck_assert_int_eq(reserve(1, ARENA_BYTES + PAGE), THEMIS_NO_SPACE);
+    ck_assert_int_eq(reserve(2, 40 * MIB), THEMIS_NO_SPACE);
+    ck_assert_int_eq(themis_store_usage(store, &usage), THEMIS_OK);
+    ck_assert_uint_eq(usage.segments, before.segments);
+    ck_assert_int_eq(reserve(1, 50 * MIB), THEMIS_OK);
+    ck_assert_int_eq(themis_store_remove(store, 1), THEMIS_OK);
+    ck_assert_int_eq(reserve(2, 40 * MIB), THEMIS_OK);
+    themis_store_destroy(store);
+}
+
+/* Where the end of the arena is in use, also inside a segment, it cannot be cut off; where it is not, it can. */
+TEST(a_smaller_size_keeps_what_is_used)
+{
+    const uint64_t bytes = ARENA_BYTES - 2 * MIB;
+    themis_store_t *opened;
+
+    durable_open(arena, 1);
+    put(1, 0, 4 * MIB, 'a');
+    themis_store_destroy(store);
+    ck_assert_int_eq(durable_try_size(arena, 1, ARENA_BYTES - MIB, &store), THEMIS_OK);
+    put(2, 0, bytes - 6 * MIB, 'b');
+    for (uint64_t id = 3; transfer(id, THEMIS_WRITE, 0, (uint8_t[1]){'c'}, 1) == THEMIS_OK; id++)
+        ;
+    themis_store_destroy(store);
+    for (uint64_t less = 3 * MIB / 2; less <= 4 * MIB; less += MIB / 2)
+        ck_assert_int_eq(durable_try_size(arena, 1, ARENA_BYTES - less, &opened), THEMIS_CONFIG);
+    durable_open(arena, 1);
+    expect(1, 0, 4 * MIB, 'a');
+    expect(2, 0, bytes - 6 * MIB, 'b');
+    expect(3, 0, 1, 'c');
+    themis_store_destroy(store);
+}
+
 /* The file system under the arena is full: an error, and what is there stays. */
 TEST(a_full_file_system_is_an_error)
 {
@@ -337,6 +390,7 @@ int main(void)
               TESTS({contents_outlive_the_store, 1}, {any_moment_can_be_the_last, 2}, {a_change_may_be_cut_anywhere, 1},
                     {damage_is_refused_and_nothing_changed, 1}, {a_missing_file_is_refused, 1},
                     {one_server_at_a_time, 1}, {the_log_stays_short, 1}, {a_late_copy_harms_nobody, 2},
-                    {other_users_get_no_files, 1}, {a_full_file_system_is_an_error, 1}));
+                    {other_users_get_no_files, 1}, {a_smaller_size_keeps_what_is_used, 1},
+                    {too_much_is_not_reserved, 1}, {a_full_file_system_is_an_error, 1}));
     return test_run(suite);
 }
