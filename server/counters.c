@@ -78,8 +78,6 @@ static user_t *user_get(themis_server_counters_t *counters, uint32_t uid)
 
 static themis_status_t counter_insert(themis_server_counters_t *counters, user_t *user, uint64_t object, int64_t value)
 {
-    if (user->count >= THEMIS_SERVER_COUNTERS_PER_USER || HASH_COUNT(counters->counters) >= THEMIS_SERVER_COUNTERS_MAX)
-        return THEMIS_QUOTA;
     counter_t *counter = calloc(1, sizeof *counter);
     if (!counter)
         return THEMIS_NO_MEMORY;
@@ -192,6 +190,16 @@ static themis_status_t counter_write(themis_server_counters_t *counters, const c
     return themis_server_name_db_write(counters->db, &made.record);
 }
 
+/* 1: the user may have one more. Counters that the database has are all loaded, even if the limits were higher once. */
+static int may_create(const themis_server_counters_t *counters, uint32_t uid)
+{
+    const user_t *user;
+
+    HASH_FIND(hh, counters->users, &uid, sizeof uid, user);
+    return HASH_COUNT(counters->counters) < THEMIS_SERVER_COUNTERS_MAX &&
+           (!user || user->count < THEMIS_SERVER_COUNTERS_PER_USER);
+}
+
 /* Changes a counter to another value; one that is 0 so far is made. */
 static themis_status_t counter_change(themis_server_counters_t *counters, const themis_proto_counter_t *request,
                                       uint32_t uid, int64_t value, const themis_server_counters_with_t *with)
@@ -201,7 +209,7 @@ static themis_status_t counter_change(themis_server_counters_t *counters, const 
     themis_status_t status = THEMIS_OK;
 
     if (!counter)
-        status = counter_create(counters, uid, request->object, value);
+        status = may_create(counters, uid) ? counter_create(counters, uid, request->object, value) : THEMIS_QUOTA;
     if (status != THEMIS_OK)
         return status;
     counter = counter_find(counters, request->object);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of objects, and how many a user may have. */
 #include <check.h>
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 #include "server/counters.h"
 #include "test/lib/run.h"
 
@@ -82,12 +84,44 @@ TEST(all_users_have_so_many)
     ck_assert_uint_eq(themis_server_counters_count(counters), THEMIS_SERVER_COUNTERS_MAX);
 }
 
+/* A database that has more of them, of a release that allowed more: they are there, and none is added. */
+TEST(more_than_allowed_are_read)
+{
+    themis_server_name_db_t *db;
+    themis_server_counters_t *read;
+    int64_t before;
+
+    ck_assert_int_eq(themis_server_name_db_open("", 1, 0, NULL, &db), THEMIS_OK);
+    for (uint64_t object = 0; object <= THEMIS_SERVER_COUNTERS_PER_USER; object++) {
+        const uint64_t id = htobe64(object), value = htole64(object + 1);
+        const uint32_t uid = htole32(1);
+        uint8_t key[9] = {THEMIS_SERVER_NAME_DB_COUNTER}, bytes[12];
+        const themis_server_name_db_record_t record = {
+            .key = key, .key_length = sizeof key, .value = bytes, .value_length = sizeof bytes};
+        memcpy(key + 1, &id, sizeof id);
+        memcpy(bytes, &value, sizeof value);
+        memcpy(bytes + sizeof value, &uid, sizeof uid);
+        ck_assert(themis_server_name_db_write(db, &record) == THEMIS_OK);
+    }
+    ck_assert_int_eq(themis_server_counters_create(db, &read), THEMIS_OK);
+    ck_assert_uint_eq(themis_server_counters_count(read), THEMIS_SERVER_COUNTERS_PER_USER + 1);
+    themis_server_counters_t *made = counters;
+    counters = read;
+    ck_assert_int_eq(change(1, THEMIS_SERVER_COUNTERS_PER_USER, THEMIS_PROTO_COUNTER_ADD, 1, &before), THEMIS_OK);
+    ck_assert_int_eq(before, THEMIS_SERVER_COUNTERS_PER_USER + 1);
+    ck_assert_int_eq(change(1, UINT64_MAX, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_QUOTA);
+    ck_assert_int_eq(change(2, UINT64_MAX, THEMIS_PROTO_COUNTER_SET, 1, &before), THEMIS_OK);
+    counters = made;
+    themis_server_counters_destroy(read);
+    themis_server_name_db_close(db);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("counters");
 
     test_case(suite, "all", 60, set_up, tear_down,
               TESTS({counters_count, 1}, {a_counter_of_zero_takes_no_memory, 1}, {a_user_has_so_many, 1},
-                    {all_users_have_so_many, 1}));
+                    {all_users_have_so_many, 1}, {more_than_allowed_are_read, 1}));
     return test_run(suite);
 }
