@@ -84,6 +84,35 @@ TEST(all_users_have_so_many)
     ck_assert_uint_eq(themis_server_counters_count(counters), THEMIS_SERVER_COUNTERS_MAX);
 }
 
+typedef struct record {
+    uint8_t key[9], value[12];
+    themis_server_name_db_record_t record;
+} record_t;
+
+/* Counters 0 to `count` - 1 of user 1, whose values are one more, as the database has them. */
+static void records_write(themis_server_name_db_t *db, uint64_t count)
+{
+    record_t *records = calloc(count, sizeof *records);
+
+    ck_assert_ptr_nonnull(records);
+    for (uint64_t i = 0; i < count; i++) {
+        record_t *made = &records[i];
+        const uint64_t object = htobe64(i), value = htole64(i + 1);
+        const uint32_t uid = htole32(1);
+        made->key[0] = THEMIS_SERVER_NAME_DB_COUNTER;
+        memcpy(made->key + 1, &object, sizeof object);
+        memcpy(made->value, &value, sizeof value);
+        memcpy(made->value + sizeof value, &uid, sizeof uid);
+        made->record = (themis_server_name_db_record_t){.key = made->key,
+                                                        .key_length = sizeof made->key,
+                                                        .value = made->value,
+                                                        .value_length = sizeof made->value,
+                                                        .next = i + 1 < count ? &records[i + 1].record : NULL};
+    }
+    ck_assert_int_eq(themis_server_name_db_write(db, &records->record), THEMIS_OK);
+    free(records);
+}
+
 /* A database that has more of them, of a release that allowed more: they are there, and none is added. */
 TEST(more_than_allowed_are_read)
 {
@@ -92,17 +121,7 @@ TEST(more_than_allowed_are_read)
     int64_t before;
 
     ck_assert_int_eq(themis_server_name_db_open("", 1, 0, NULL, &db), THEMIS_OK);
-    for (uint64_t object = 0; object <= THEMIS_SERVER_COUNTERS_PER_USER; object++) {
-        const uint64_t id = htobe64(object), value = htole64(object + 1);
-        const uint32_t uid = htole32(1);
-        uint8_t key[9] = {THEMIS_SERVER_NAME_DB_COUNTER}, bytes[12];
-        const themis_server_name_db_record_t record = {
-            .key = key, .key_length = sizeof key, .value = bytes, .value_length = sizeof bytes};
-        memcpy(key + 1, &id, sizeof id);
-        memcpy(bytes, &value, sizeof value);
-        memcpy(bytes + sizeof value, &uid, sizeof uid);
-        ck_assert(themis_server_name_db_write(db, &record) == THEMIS_OK);
-    }
+    records_write(db, THEMIS_SERVER_COUNTERS_PER_USER + 1);
     ck_assert_int_eq(themis_server_counters_create(db, &read), THEMIS_OK);
     ck_assert_uint_eq(themis_server_counters_count(read), THEMIS_SERVER_COUNTERS_PER_USER + 1);
     themis_server_counters_t *made = counters;
