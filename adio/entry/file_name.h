@@ -12,4 +12,7 @@
  * borrowed; NULL is passed on.
  */
 const char *themis_entry_file_name(const char *name, const uintptr_t *comm);
+
+/* 1: by its prefix or by ROMIO_FSTYPE_FORCE. NULL is allowed. */
+int themis_entry_file_name_is_themis(const char *name);
 #endif

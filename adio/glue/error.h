@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* Error codes and error handlers of files; what ROMIO asks for is declared in mpir_ext.h. */
-#ifndef THEMIS_ADIO_GLUE_ERROR_H
-#define THEMIS_ADIO_GLUE_ERROR_H
-
-/* Compares where libmpich and this ROMIO keep a file's error handler; warns if they differ. */
-void themis_glue_error_init(void);
-#endif
