@@ -154,15 +154,17 @@ int PMPIX_Grequest_class_allocate(MPIX_Grequest_class number, void *state, MPI_R
     pthread_once(&once, progress_register);
     request->class = &classes[number];
     request->state = state;
-    request->owners = 2;
+    request->owners = is_registered ? 2 : 1;
     rc = PMPI_Grequest_start(query_fn, free_fn, cancel_fn, request, &request->mpi);
     if (rc != MPI_SUCCESS) {
         free(request);
         return rc;
     }
     *made = request->mpi;
+    if (!is_registered)
+        return request->class->wait(1, &state, 0, MPI_STATUS_IGNORE);
     list_insert(request);
-    return is_registered ? MPI_SUCCESS : request->class->wait(1, &state, 0, MPI_STATUS_IGNORE);
+    return MPI_SUCCESS;
 }
 
 /* It leaves the list at the next walk; as soon as MPI knows that it is complete, the program may free it. */
