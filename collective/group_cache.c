@@ -9,9 +9,10 @@
 #include "collective/node_info.h"
 
 /*
- * Groups that are kept: each has four communicators, of which MPICH has 2,048, and shared memory. Open MPI's MPI_Finalize
- * frees windows that are left, each with a barrier and in the order of their creation, which differs between ranks that
- * opened files in several threads; and before the attributes of MPI_COMM_WORLD are deleted. So it keeps none.
+ * Groups that are kept: each has four communicators, of which MPICH has 2,048, and shared memory. Open MPI's
+ * MPI_Finalize frees windows that are left, each with a barrier and in the order of their creation, which differs
+ * between ranks that opened files in several threads; and before the attributes of MPI_COMM_WORLD are deleted. So it
+ * keeps none.
  */
 #ifdef OMPI_MAJOR_VERSION
 enum { MAX_KEPT = 0, MAX_ALIKE = 0 };
