@@ -311,3 +311,14 @@ uint64_t rig_send_write(rig_client_t *client, uint64_t object, void *memory, siz
     *exposed = rig_expose(client, memory, length, 0, &io);
     return rig_send(client, THEMIS_OP_WRITE, &io);
 }
+
+int rig_is_in_tree(themis_server_t *server, const char *id)
+{
+    pthread_mutex_lock(&server->lock);
+    char *tree = themis_sched_explain(server->sched, themis_util_clock_now());
+    double share = themis_sched_share(server->sched, themis_sched_job_table_find(server->jobs, id, getuid()));
+    pthread_mutex_unlock(&server->lock);
+    int found = strstr(tree, id) != NULL || share > 0;
+    free(tree);
+    return found;
+}

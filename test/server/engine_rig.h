@@ -69,3 +69,5 @@ void rig_fill(uint8_t *bytes, size_t length, unsigned seed);
 themis_proto_text_t rig_text(const char *bytes);
 /* CREATE of a file. */
 themis_status_t rig_create(rig_client_t *client, const char *path, uint32_t flags, uint64_t *object);
+/* Has the job of this user a place in the policy's tree? */
+int rig_is_in_tree(themis_server_t *server, const char *id);
