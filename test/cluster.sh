@@ -17,32 +17,8 @@
 
 racks=4 hosts=2 ranks=16 aggregators=4
 side=192 timed_side=${CLUSTER_SIDE:-256} repeats=${CLUSTER_REPEATS:-5}
-export CLUSTER_DIR="$T/cluster"
-cluster=$THEMIS_SRC/test/cluster/cluster.sh
-
-skip_all() {
-    skip "emulated cluster" "$1"
-    finish
-}
-[ "$(id -u)" = 0 ] || skip_all "it needs root"
-command -v ip >/dev/null 2>&1 || skip_all "iproute2 is not installed"
-unshare --net --uts --ipc --mount true 2>/dev/null || skip_all "namespaces are not allowed here"
-case $THEMIS_VARIANT in asan | tsan) skip_all "sanitizers are too slow for 16 ranks" ;; esac
-
-cluster_clean() {
-    sh "$cluster" down "$CLUSTER_DIR" 2>/dev/null
-    testlib_clean
-}
-trap cluster_clean EXIT
-trap 'cluster_clean; exit 130' INT TERM HUP
-
-# finish ends testlib's things only.
-end() {
-    sh "$cluster" down "$CLUSTER_DIR"
-    finish
-}
-
-on() { sh "$cluster" exec "$CLUSTER_DIR" "$@"; }
+. "$THEMIS_SRC/test/lib/clusterlib.sh"
+cluster_or_finish "emulated cluster" "sanitizers are too slow for 16 ranks"
 
 # record_fabric: what a discovery over the simulated fabric finds, or its description where ibsim is missing.
 record_fabric() {

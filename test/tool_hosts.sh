@@ -5,31 +5,11 @@
 . "$(dirname "$0")/lib/testlib.sh"
 unset THEMIS_SERVERS THEMIS_CONFIG UCX_NET_DEVICES
 HOME=$T XDG_RUNTIME_DIR=$T
-export HOME XDG_RUNTIME_DIR CLUSTER_DIR="$T/cluster"
-cluster=$THEMIS_SRC/test/cluster/cluster.sh
+export HOME XDG_RUNTIME_DIR
 launch="$THEMIS_SRC/test/cluster/launch.sh"
 hello=$THEMIS_BUILD/examples/hello_mpiio
-
-skip_all() {
-    skip "servers on the hosts of a job" "$1"
-    finish
-}
-[ "$(id -u)" = 0 ] || skip_all "it needs root"
-command -v ip >/dev/null 2>&1 || skip_all "iproute2 is not installed"
-unshare --net --uts --ipc --mount true 2>/dev/null || skip_all "namespaces are not allowed here"
-case $THEMIS_VARIANT in asan | tsan) skip_all "sanitizers are too slow for four hosts" ;; esac
-
-cluster_clean() {
-    sh "$cluster" down "$CLUSTER_DIR" 2>/dev/null
-    testlib_clean
-}
-trap cluster_clean EXIT
-trap 'cluster_clean; exit 130' INT TERM HUP
-end() {
-    sh "$cluster" down "$CLUSTER_DIR"
-    finish
-}
-on() { sh "$cluster" exec "$CLUSTER_DIR" "$@"; }
+. "$THEMIS_SRC/test/lib/clusterlib.sh"
+cluster_or_finish "servers on the hosts of a job" "sanitizers are too slow for four hosts"
 
 sh "$cluster" up "$CLUSTER_DIR" 2 2 1000 1000 0 >"$T/up" 2>&1 || {
     not_ok "the cluster starts"
