@@ -11,9 +11,8 @@ static themis_posix_file_t *file_of(const struct fuse_file_info *info)
     return (themis_posix_file_t *)(uintptr_t)info->fh;
 }
 
-/* Begins a request on an open file, which stays until file_end even if it is closed meanwhile. */
-static themis_posix_file_t *file_begin(themis_mount_request_t *request, fuse_req_t fuse,
-                                       const struct fuse_file_info *info)
+themis_posix_file_t *themis_mount_file_begin(themis_mount_request_t *request, fuse_req_t fuse,
+                                             const struct fuse_file_info *info)
 {
     themis_posix_file_t *file = file_of(info);
 
@@ -22,7 +21,7 @@ static themis_posix_file_t *file_begin(themis_mount_request_t *request, fuse_req
     return file;
 }
 
-static void file_end(themis_mount_request_t *request, fuse_req_t fuse, themis_posix_file_t *file, int error)
+void themis_mount_file_end(themis_mount_request_t *request, fuse_req_t fuse, themis_posix_file_t *file, int error)
 {
     if (themis_mount_request_end(request))
         fuse_reply_err(fuse, error);
@@ -109,14 +108,14 @@ void themis_mount_mknod(fuse_req_t fuse, fuse_ino_t parent, const char *name, mo
 void themis_mount_read(fuse_req_t fuse, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *info)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
     void *buffer = themis_mount_pool_buffer(size);
     size_t done = 0;
 
     (void)number;
     int error = buffer ? themis_posix_file_read(file, buffer, size, (uint64_t)offset, &done) : ENOMEM;
     if (error) {
-        file_end(&request, fuse, file, error);
+        themis_mount_file_end(&request, fuse, file, error);
         return;
     }
     if (themis_mount_request_end(&request))
@@ -130,12 +129,12 @@ void themis_mount_write(fuse_req_t fuse, fuse_ino_t number, const char *bytes, s
 {
     const int appends = (info->flags & O_APPEND) && !info->writepage;
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
     int error = themis_posix_file_write(file, &request.caller, bytes, size, (uint64_t)offset, appends);
     if (error) {
-        file_end(&request, fuse, file, error);
+        themis_mount_file_end(&request, fuse, file, error);
         return;
     }
     if (themis_mount_request_end(&request))
@@ -146,11 +145,11 @@ void themis_mount_write(fuse_req_t fuse, fuse_ino_t number, const char *bytes, s
 void themis_mount_flush(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
     themis_posix_locks_release(file->filesystem, file->node, THEMIS_POSIX_LOCK_RANGES, info->lock_owner);
-    file_end(&request, fuse, file, file->writable ? themis_posix_file_flush(file) : 0);
+    themis_mount_file_end(&request, fuse, file, file->writable ? themis_posix_file_flush(file) : 0);
 }
 
 /* Nobody waits for it, so it is not interrupted. */
@@ -168,33 +167,34 @@ void themis_mount_release(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_i
 void themis_mount_fsync(fuse_req_t fuse, fuse_ino_t number, int data_only, struct fuse_file_info *info)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
     (void)data_only;
-    file_end(&request, fuse, file, themis_posix_file_sync(file, &request.caller));
+    themis_mount_file_end(&request, fuse, file, themis_posix_file_sync(file, &request.caller));
 }
 
 void themis_mount_fallocate(fuse_req_t fuse, fuse_ino_t number, int mode, off_t offset, off_t length,
                             struct fuse_file_info *info)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
-    file_end(&request, fuse, file, themis_posix_file_allocate(file, mode, (uint64_t)offset, (uint64_t)length));
+    themis_mount_file_end(&request, fuse, file,
+                          themis_posix_file_allocate(file, mode, (uint64_t)offset, (uint64_t)length));
 }
 
 void themis_mount_lseek(fuse_req_t fuse, fuse_ino_t number, off_t offset, int whence, struct fuse_file_info *info)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
     uint64_t found = 0;
 
     (void)number;
     int error = themis_posix_file_seek(file, (uint64_t)offset, whence, &found);
     if (error) {
-        file_end(&request, fuse, file, error);
+        themis_mount_file_end(&request, fuse, file, error);
         return;
     }
     if (themis_mount_request_end(&request))

@@ -3,32 +3,15 @@
 #include "mount/operations.h"
 #include "posix/locks.h"
 
-static themis_posix_file_t *file_begin(themis_mount_request_t *request, fuse_req_t fuse,
-                                       const struct fuse_file_info *info)
-{
-    themis_posix_file_t *file = (themis_posix_file_t *)(uintptr_t)info->fh;
-
-    themis_posix_file_acquire(file);
-    themis_mount_begin(request, fuse, 0);
-    return file;
-}
-
-static void file_end(themis_mount_request_t *request, fuse_req_t fuse, themis_posix_file_t *file, int error)
-{
-    if (themis_mount_request_end(request))
-        fuse_reply_err(fuse, error);
-    themis_posix_file_release(file);
-}
-
 void themis_mount_getlk(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info, struct flock *lock)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
     int error = themis_posix_lock_get(file, &request.caller, info->lock_owner, lock);
     if (error) {
-        file_end(&request, fuse, file, error);
+        themis_mount_file_end(&request, fuse, file, error);
         return;
     }
     if (themis_mount_request_end(&request))
@@ -39,17 +22,19 @@ void themis_mount_getlk(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_inf
 void themis_mount_setlk(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info, struct flock *lock, int sleep)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
-    file_end(&request, fuse, file, themis_posix_lock_set(file, &request.caller, info->lock_owner, lock, sleep));
+    themis_mount_file_end(&request, fuse, file,
+                          themis_posix_lock_set(file, &request.caller, info->lock_owner, lock, sleep));
 }
 
 void themis_mount_flock(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info, int operation)
 {
     themis_mount_request_t request;
-    themis_posix_file_t *file = file_begin(&request, fuse, info);
+    themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
-    file_end(&request, fuse, file, themis_posix_lock_file(file, &request.caller, info->lock_owner, operation));
+    themis_mount_file_end(&request, fuse, file,
+                          themis_posix_lock_file(file, &request.caller, info->lock_owner, operation));
 }

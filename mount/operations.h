@@ -6,6 +6,7 @@
 #include "mount/fuse.h"
 #include "mount/requests.h"
 #include "mount/settings.h"
+#include "posix/file.h"
 #include "posix/filesystem.h"
 
 /* The user data of a session. */
@@ -24,6 +25,12 @@ void themis_mount_begin(themis_mount_request_t *request, fuse_req_t fuse, fuse_i
 struct fuse_entry_param themis_mount_entry(const themis_mount_state_t *state, const themis_posix_node_t *node,
                                            const struct stat *stat);
 double themis_mount_attr_timeout(const themis_mount_state_t *state, const struct stat *stat);
+
+/* Begins a request on an open file, which stays until the end even if it is closed meanwhile. */
+themis_posix_file_t *themis_mount_file_begin(themis_mount_request_t *request, fuse_req_t fuse,
+                                             const struct fuse_file_info *info);
+/* Answers with errno `error`, 0 for success, unless the request was interrupted. */
+void themis_mount_file_end(themis_mount_request_t *request, fuse_req_t fuse, themis_posix_file_t *file, int error);
 
 void themis_mount_open(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_info *info);
 void themis_mount_create(fuse_req_t fuse, fuse_ino_t parent, const char *name, mode_t mode,
