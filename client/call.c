@@ -131,21 +131,11 @@ static int has_room(const themis_client_peer_queue_t *queue, unsigned quarters)
            queue->under_way_bytes < THEMIS_CLIENT_MAX_BYTES / 4 * quarters;
 }
 
-/* A call that must not be done twice. Locks are not counted here either. */
+/* A call whose reply takes one of the places that the server has for them. Locks are not counted here either. */
 static int is_kept(const themis_client_call_t *call)
 {
-    switch (call->opcode) {
-    case THEMIS_OP_CREATE:
-    case THEMIS_OP_REMOVE:
-    case THEMIS_OP_SETATTR:
-    case THEMIS_OP_ENTRY_ADD:
-    case THEMIS_OP_ENTRY_REMOVE:
-    case THEMIS_OP_SETXATTR:
-    case THEMIS_OP_COUNTER:
-        return 1;
-    default:
-        return 0;
-    }
+    return themis_proto_is_done_once(call->opcode) && call->opcode != THEMIS_OP_LOCK &&
+           call->opcode != THEMIS_OP_UNLOCK;
 }
 
 static int may_send(const themis_client_call_t *call)

@@ -120,6 +120,24 @@ themis_status_t themis_proto_decode(const void *bytes, size_t length, themis_pro
     return THEMIS_OK;
 }
 
+int themis_proto_is_done_once(unsigned opcode)
+{
+    switch (opcode) {
+    case THEMIS_OP_CREATE:
+    case THEMIS_OP_REMOVE:
+    case THEMIS_OP_SETATTR:
+    case THEMIS_OP_ENTRY_ADD:
+    case THEMIS_OP_ENTRY_REMOVE:
+    case THEMIS_OP_SETXATTR:
+    case THEMIS_OP_LOCK:
+    case THEMIS_OP_UNLOCK:
+    case THEMIS_OP_COUNTER:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 const char *themis_proto_opcode_name(unsigned opcode)
 {
     switch (opcode) {

@@ -524,5 +524,9 @@ int themis_proto_xattrs_next(const themis_proto_xattrs_t *xattrs, uint32_t *curs
 /* The same for the rows of a table. */
 int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor, themis_proto_table_row_t *row);
 
+/* Is it a request with another result if it were done twice? The server keeps its last replies to these for a client
+ * that has not got them. */
+int themis_proto_is_done_once(unsigned opcode);
+
 /* "READ", "HELLO", ...; "unknown" for a number that is no opcode. */
 const char *themis_proto_opcode_name(unsigned opcode);

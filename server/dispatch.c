@@ -16,25 +16,6 @@ static const uint64_t heartbeat_interval = 100 * THEMIS_NS_PER_MS;
 /* What becomes of a message. */
 typedef enum disposition { QUEUED, FIRST_HELLO, REFUSED, DISCARDED } disposition_t;
 
-/* Requests that would have another result if they were done twice. */
-static int must_save_reply(unsigned opcode)
-{
-    switch (opcode) {
-    case THEMIS_OP_CREATE:
-    case THEMIS_OP_REMOVE:
-    case THEMIS_OP_SETATTR:
-    case THEMIS_OP_ENTRY_ADD:
-    case THEMIS_OP_ENTRY_REMOVE:
-    case THEMIS_OP_SETXATTR:
-    case THEMIS_OP_LOCK:
-    case THEMIS_OP_UNLOCK:
-    case THEMIS_OP_COUNTER:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
 /* Sends the saved reply if there is one; returns 0 if the request is new. */
 static int request_replay(themis_server_request_t *request)
 {
@@ -82,7 +63,7 @@ static disposition_t request_queue(themis_server_request_t *request, themis_serv
 
     request->session = session;
     request->epoch = session->epoch;
-    if (must_save_reply(opcode) && request_replay(request))
+    if (themis_proto_is_done_once(opcode) && request_replay(request))
         return DISCARDED;
     if (is_urgent(session, opcode))
         themis_server_queue_add_ready(request);
