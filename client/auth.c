@@ -57,20 +57,10 @@ static themis_status_t secret_load(const themis_client_auth_texts_t *texts, them
     return themis_client_fail(THEMIS_CONFIG, "the secret of the servers cannot be read: %s", why);
 }
 
-/* Without a word the best that there is; nothing that a server could be anybody with. */
+/* What is asked for has to be possible; without a word the best that there is. */
 static themis_status_t kind_find(const char *text, int secret, themis_net_auth_kind_t *kind)
 {
-    static const char *const names[] = {"local", "none", "secret", "munge"};
-
-    *kind = themis_net_auth_has_munge() ? THEMIS_NET_AUTH_MUNGE : THEMIS_NET_AUTH_LOCAL;
-    if (secret)
-        *kind = THEMIS_NET_AUTH_SECRET;
-    if (!*text)
-        return THEMIS_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0)
-            *kind = (themis_net_auth_kind_t)i;
-    if (strcmp(text, themis_net_auth_name(*kind)) != 0)
+    if (themis_net_auth_choose(text, secret, kind) != THEMIS_OK)
         return themis_client_fail(THEMIS_CONFIG, "auth = %s is not local, none, secret or munge", text);
     if (*kind == THEMIS_NET_AUTH_MUNGE && !themis_net_auth_has_munge())
         return themis_client_fail(THEMIS_CONFIG, "auth = munge: this program was built without MUNGE: install "

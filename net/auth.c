@@ -37,9 +37,22 @@ int themis_net_auth_has_munge(void)
     return THEMIS_MUNGE;
 }
 
+static const char *const names[] = {"local", "none", "secret", "munge", "the servers' key"};
+
+themis_status_t themis_net_auth_choose(const char *name, int has_secret, themis_net_auth_kind_t *kind)
+{
+    *kind = has_secret ? THEMIS_NET_AUTH_SECRET : THEMIS_MUNGE ? THEMIS_NET_AUTH_MUNGE : THEMIS_NET_AUTH_LOCAL;
+    if (*name == '\0')
+        return THEMIS_OK;
+    for (int i = THEMIS_NET_AUTH_LOCAL; i <= THEMIS_NET_AUTH_MUNGE; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *kind = (themis_net_auth_kind_t)i;
+            return THEMIS_OK;
+        }
+    return THEMIS_CONFIG;
+}
+
 const char *themis_net_auth_name(themis_net_auth_kind_t kind)
 {
-    static const char *const names[] = {"local", "none", "secret", "munge", "the servers' key"};
-
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

@@ -35,5 +35,8 @@ void themis_net_auth_wipe(themis_net_auth_t *auth);
 
 /* Can this program use MUNGE? It was built with it, or not. */
 int themis_net_auth_has_munge(void);
+/* The kind of that name; of "" the best there is: SECRET if there is one, else MUNGE if this program has it, else
+ * LOCAL. THEMIS_CONFIG: "local", "none", "secret" or "munge" is wanted; *kind is then as of "". */
+themis_status_t themis_net_auth_choose(const char *name, int has_secret, themis_net_auth_kind_t *kind);
 /* "munge", "secret" ... */
 const char *themis_net_auth_name(themis_net_auth_kind_t kind);

@@ -6,25 +6,14 @@
 #include "util/config.h"
 #include "util/log.h"
 
-static const struct {
-    const char *name;
-    themis_net_auth_kind_t kind;
-} kinds[] = {{"local", THEMIS_NET_AUTH_LOCAL},
-             {"none", THEMIS_NET_AUTH_NONE},
-             {"secret", THEMIS_NET_AUTH_SECRET},
-             {"munge", THEMIS_NET_AUTH_MUNGE}};
-
 themis_net_auth_kind_t themis_server_auth_kind(const themis_server_config_t *config)
 {
-    int secret =
+    int has_secret =
         *config->secret || themis_util_config_env("THEMIS_SECRET_FILE") || themis_util_config_env("THEMIS_SECRET");
+    themis_net_auth_kind_t kind;
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(config->auth, kinds[i].name) == 0)
-            return kinds[i].kind;
-    if (secret)
-        return THEMIS_NET_AUTH_SECRET;
-    return themis_net_auth_has_munge() ? THEMIS_NET_AUTH_MUNGE : THEMIS_NET_AUTH_LOCAL;
+    themis_net_auth_choose(config->auth, has_secret, &kind); /* the key has no other values */
+    return kind;
 }
 
 /* Nobody of another host reaches such an address. */
