@@ -205,17 +205,6 @@ int themis_client_links_retry(themis_t *session, char path[THEMIS_PATH_BYTES], i
 
 /* --- entry points ------------------------------------------------------------------------------------------------- */
 
-themis_status_t themis_lstat(themis_t *session, const char *path, themis_stat_t *stat)
-{
-    char normal[THEMIS_PATH_BYTES];
-    themis_proto_attr_t attr;
-    themis_status_t status = themis_path_normalise(path, normal);
-
-    if (status == THEMIS_OK)
-        status = themis_client_links_lookup(session, normal, 0, 0, &attr);
-    return status == THEMIS_OK ? themis_client_namespace_stat(session, normal, &attr, NULL, stat) : status;
-}
-
 themis_status_t themis_symlink(themis_t *session, const char *target, const char *path)
 {
     char normal[THEMIS_PATH_BYTES];

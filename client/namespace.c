@@ -309,15 +309,26 @@ themis_status_t themis_client_namespace_look(themis_t *session, const char *path
     return status == THEMIS_OK ? themis_client_namespace_stat(session, path, &attr, NULL, stat) : status;
 }
 
-themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat)
+/* `follow` as of themis_client_links_lookup. */
+static themis_status_t path_stat(themis_t *session, const char *path, int follow, themis_stat_t *stat)
 {
     char normal[THEMIS_PATH_BYTES];
     themis_proto_attr_t attr;
     themis_status_t status = themis_path_normalise(path, normal);
 
     if (status == THEMIS_OK)
-        status = themis_client_links_lookup(session, normal, 0, 1, &attr);
+        status = themis_client_links_lookup(session, normal, 0, follow, &attr);
     return status == THEMIS_OK ? themis_client_namespace_stat(session, normal, &attr, NULL, stat) : status;
+}
+
+themis_status_t themis_stat(themis_t *session, const char *path, themis_stat_t *stat)
+{
+    return path_stat(session, path, 1, stat);
+}
+
+themis_status_t themis_lstat(themis_t *session, const char *path, themis_stat_t *stat)
+{
+    return path_stat(session, path, 0, stat);
 }
 
 themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)

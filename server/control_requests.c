@@ -177,6 +177,16 @@ static void status_serve(themis_server_request_t *request)
     json_decref(json);
 }
 
+/* The policy in force, or why it is not the one that was asked for. */
+static void policy_reply(themis_server_request_t *request, themis_status_t status, const char *policy,
+                         const char *error)
+{
+    if (status == THEMIS_OK)
+        text_reply(request, strdup(policy));
+    else
+        themis_server_reply_send(request, status, NULL, *error ? error : NULL);
+}
+
 static void policy_serve(themis_server_request_t *request)
 {
     themis_server_t *server = request->server;
@@ -195,10 +205,7 @@ static void policy_serve(themis_server_request_t *request)
             snprintf(server->config.policy, sizeof server->config.policy, "%s", policy);
         pthread_mutex_unlock(&server->lock);
     }
-    if (status == THEMIS_OK)
-        text_reply(request, strdup(policy));
-    else
-        themis_server_reply_send(request, status, NULL, *error ? error : NULL);
+    policy_reply(request, status, policy, error);
 }
 
 static void plan_serve(themis_server_request_t *request)
@@ -215,10 +222,7 @@ static void plan_serve(themis_server_request_t *request)
             snprintf(server->config.policy, sizeof server->config.policy, "%s", policy);
         pthread_mutex_unlock(&server->lock);
     }
-    if (status == THEMIS_OK)
-        text_reply(request, strdup(policy));
-    else
-        themis_server_reply_send(request, status, NULL, *error ? error : NULL);
+    policy_reply(request, status, policy, error);
 }
 
 static void shutdown_serve(themis_server_request_t *request)

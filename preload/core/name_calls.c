@@ -384,6 +384,15 @@ static int place_end(themis_posix_t *filesystem, themis_preload_place_t *place, 
     return themis_preload_end_with(error);
 }
 
+/* The same after something was made, whose node nobody needs. */
+static int place_end_made(themis_posix_t *filesystem, themis_preload_place_t *place, themis_posix_node_t *node,
+                          int error)
+{
+    if (!error)
+        themis_posix_release(filesystem, node, 1);
+    return place_end(filesystem, place, error);
+}
+
 int themis_preload_core_truncate(const char *path, off_t size)
 {
     themis_preload_target_t target;
@@ -438,9 +447,7 @@ int themis_preload_core_mkdir(const char *path, mode_t mode)
     if (error)
         return themis_preload_result(error);
     error = themis_posix_mkdir(filesystem, themis_preload_caller(), place.parent, place.name, mode, &node, &stat);
-    if (!error)
-        themis_posix_release(filesystem, node, 1);
-    return place_end(filesystem, &place, error);
+    return place_end_made(filesystem, &place, node, error);
 }
 
 static int path_is_below(const char *path, const char *directory)
@@ -528,7 +535,5 @@ int themis_preload_core_symlink(const char *target, const char *path)
     if (error)
         return themis_preload_result(error);
     error = themis_posix_symlink(filesystem, themis_preload_caller(), place.parent, place.name, target, &node, &stat);
-    if (!error)
-        themis_posix_release(filesystem, node, 1);
-    return place_end(filesystem, &place, error);
+    return place_end_made(filesystem, &place, node, error);
 }
