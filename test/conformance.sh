@@ -33,6 +33,6 @@ run "$T/m/here" mounted
 
 check "as many are tried below a mount" [ "$(wc -l <"$T/mounted")" = "$(wc -l <"$T/control")" ]
 # Each has its line in doc/names.md.
-none "there only what is documented differs" "$(sort "$THEMIS_SRC/test/posix/differences" | diff - "$T/mounted.differs" | grep '^[<>]')"
+none "there only what is documented differs" "$(sort "$THEMIS_SRC/test/posix/data/differences" | diff - "$T/mounted.differs" | grep '^[<>]')"
 themis umount "$T/m"
 finish

@@ -62,7 +62,7 @@ check "their bytes" grep -E '^themis_history_written_bytes_total [1-9]' "$T/metr
 check "and those that are lost" grep -x 'themis_history_dropped_records_total 0' "$T/metrics"
 
 # --- what the tool makes of it
-check "a list" prints "N-1 .* queued  *queued-job"
+check "a list" shows "N-1 .* queued  *queued-job" run
 check "of one user" shows "queued" run --user "$(id -un)"
 check "of another one" json 'length == 0' run --json --user 54321
 check "since an hour ago" json 'length == 3' run --json --since 1h

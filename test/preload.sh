@@ -89,7 +89,7 @@ HOME=$T limit 60 env LD_PRELOAD="$posix" "$THEMIS_BUILD/test/posix/conformance" 
 check "what POSIX asks for is tried" [ "$(grep -c '^ok ' "$T/posix")" -gt 150 ]
 # As below a mount (conformance.sh), but for what the kernel decides there for other users.
 sed -n 's/^differs \(.*\) # .*/\1/p' "$T/posix" | grep -v '^user: ' | sort >"$T/posix.differs"
-none "and only what is documented differs" "$(sort "$THEMIS_SRC/test/posix/differences" | diff - "$T/posix.differs" | grep '^[<>]')"
+none "and only what is documented differs" "$(sort "$THEMIS_SRC/test/posix/data/differences" | diff - "$T/posix.differs" | grep '^[<>]')"
 in_posix mkdir "$M/links" "$M/swap" "$M/swap/d" "$M/swap/e"
 check "a link that another client puts in the place of a directory is seen within a second" in_posix python3 -c '
 import os, subprocess, sys, time

@@ -51,7 +51,7 @@ grafted() {
 
 # whole: the objects need only each other's functions and those of libthemis.
 whole() {
-    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis.so" | awk '{ print $3 }' >"$T/there"
+    nm -D --defined-only "$THEMIS_PREFIX/lib/libthemis.so" | awk '{ sub(/@.*/, "", $3); print $3 }' >"$T/there"
     nm --defined-only "$T"/objects/*.o | awk 'NF == 3 { print $3 }' >>"$T/there"
     nm -u "$T"/objects/*.o | awk '$1 == "U" && /themis_/ { print $2 }' | sort -u | grep -vxF -f "$T/there" >"$T/missing"
     cat "$T/missing"

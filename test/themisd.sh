@@ -200,7 +200,7 @@ progress() {
 check "a long copy of short files shows its progress on a terminal" progress
 # A write of 24 MiB at 8 MiB/s is under way when the server is told to stop.
 head -c 25165824 /dev/urandom >"$T/data"
-timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
+THEMIS_TIMEOUT=2s timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
 writer=$!
 is_queued() { timeout 20 themis status --json 2>/dev/null | jq -e '[.. | .queued? // empty] | max > 0' >/dev/null; }
 check "requests are queued" await is_queued
@@ -228,7 +228,7 @@ sed -i 's/policy = fifo/policy = nonsense/' "$conf"
 kill -HUP "$daemon"
 check "also where the configuration is wrong" await grep -qs "old configuration stays" "$T/themisd.log"
 sed -i 's/policy = nonsense/policy = fifo/' "$conf"
-timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
+THEMIS_TIMEOUT=2s timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
 writer=$!
 check "requests are queued again" await is_queued
 kill -TERM "$daemon"
