@@ -6,6 +6,12 @@
 #pragma once
 #include "sched/state.h"
 
+/* 1: there is a plan, and the policy follows it. */
+static inline int themis_sched_lanes_are_in_force(const themis_sched_t *sched)
+{
+    return sched->policy.periodic && sched->plan != NULL;
+}
+
 /* Gives lanes to jobs: those whose application or id is the lane's, in the order of their ids, so that all servers come
  * to the same. Jobs without a lane keep the policy's share. */
 void themis_sched_lanes_match(themis_sched_t *sched);

@@ -205,12 +205,10 @@ double themis_sched_plan_fit(const themis_sched_t *sched, const themis_sched_job
 
 /* --- jobs --------------------------------------------------------------------------------------------------------- */
 
-/* Jobs have come or gone, or the policy is another one: who has which lane of the plan. */
-static void lanes_refresh(themis_sched_t *sched)
+/* Jobs have come or gone: who has which lane of the plan. */
+static void lanes_match(themis_sched_t *sched)
 {
-    if (!sched->policy.periodic || sched->plan == NULL)
-        themis_sched_lanes_clear(sched);
-    else
+    if (themis_sched_lanes_are_in_force(sched))
         themis_sched_lanes_match(sched);
 }
 
@@ -236,7 +234,7 @@ themis_status_t themis_sched_add_job(themis_sched_t *sched, themis_sched_job_t *
     themis_sched_shares_insert(sched, entry);
     if (sched->ops->join != NULL)
         sched->ops->join(sched, entry, now);
-    lanes_refresh(sched);
+    lanes_match(sched);
     return THEMIS_OK;
 }
 
@@ -259,12 +257,15 @@ void themis_sched_remove_job(themis_sched_t *sched, themis_sched_job_t *job, uin
     }
     job->sched = NULL;
     free(entry);
-    lanes_refresh(sched);
+    lanes_match(sched);
 }
 
 void themis_sched_refresh(themis_sched_t *sched, uint64_t now)
 {
-    lanes_refresh(sched);
+    if (themis_sched_lanes_are_in_force(sched))
+        themis_sched_lanes_match(sched);
+    else
+        themis_sched_lanes_clear(sched);
     themis_sched_shares_sort(sched);
     sched->computed = now - THEMIS_NS_PER_MS;
     themis_sched_shares_refresh(sched, now);

@@ -171,6 +171,8 @@ static planned_t planned_parts(const themis_sched_t *sched, const global_t *glob
     planned_t parts = {1, 1};
     double planned = 0, others = 0;
 
+    if (!themis_sched_lanes_are_in_force(sched))
+        return parts;
     for (uint32_t i = 0, k = 0; i < sched->count; i++) {
         const themis_sched_entry_t *entry = sched->sorted[i];
         if (!entry->in_tree)
@@ -209,7 +211,7 @@ void themis_sched_shares_refresh(themis_sched_t *sched, uint64_t now)
 {
     if (now - sched->idle_checked >= IDLE_LIMIT / 4)
         remove_idle(sched, now);
-    if (sched->policy.periodic && sched->plan != NULL && themis_sched_lanes_refresh(sched, now))
+    if (themis_sched_lanes_are_in_force(sched) && themis_sched_lanes_refresh(sched, now))
         sched->stale = 1;
     if (!sched->stale)
         return;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "util/directory.h"
 #include "util/log.h"
 #include "util/status.h"
 
@@ -29,16 +30,6 @@ static themis_status_t key_draw(themis_server_capability_key_t *key)
     return THEMIS_IO;
 }
 
-static int directory_sync(const char *directory)
-{
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int synced = fd >= 0 && fsync(fd) == 0;
-
-    if (fd >= 0)
-        close(fd);
-    return synced;
-}
-
 /* The file appears with its content. */
 static themis_status_t key_keep(const char *directory, const char *path, const themis_server_capability_key_t *key)
 {
@@ -48,7 +39,7 @@ static themis_status_t key_keep(const char *directory, const char *path, const t
     unlink(fresh); /* of a server that ended meanwhile */
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int kept = fd >= 0 && write(fd, key->bytes, key->length) == (ssize_t)key->length && fsync(fd) == 0 &&
-               rename(fresh, path) == 0 && directory_sync(directory);
+               rename(fresh, path) == 0 && themis_util_directory_sync(AT_FDCWD, directory) == 0;
     int error = errno;
 
     if (fd >= 0)

@@ -200,19 +200,20 @@ static int may_create(const themis_server_counters_t *counters, uint32_t uid)
            (!user || user->count < THEMIS_SERVER_COUNTERS_PER_USER);
 }
 
-/* Changes a counter to another value; one that is 0 so far is made. */
-static themis_status_t counter_change(themis_server_counters_t *counters, const themis_proto_counter_t *request,
-                                      uint32_t uid, int64_t value, const themis_server_counters_with_t *with)
+/* Changes a counter to another value; NULL: it is 0 so far, and is made. */
+static themis_status_t counter_change(themis_server_counters_t *counters, counter_t *counter,
+                                      const themis_proto_counter_t *request, uint32_t uid, int64_t value,
+                                      const themis_server_counters_with_t *with)
 {
-    counter_t *counter = counter_find(counters, request->object);
     int64_t old = counter ? counter->value : 0;
     themis_status_t status = THEMIS_OK;
 
-    if (!counter)
+    if (!counter) {
         status = may_create(counters, uid) ? counter_create(counters, uid, request->object, value) : THEMIS_QUOTA;
-    if (status != THEMIS_OK)
-        return status;
-    counter = counter_find(counters, request->object);
+        if (status != THEMIS_OK)
+            return status;
+        counter = counter_find(counters, request->object);
+    }
     status = counter_write(counters, counter, value, with, old);
     counter->value = status == THEMIS_OK ? value : old;
     if (counter->value == 0)
@@ -226,11 +227,11 @@ themis_status_t themis_server_counters_access(themis_server_counters_t *counters
     int64_t value;
 
     pthread_mutex_lock(&counters->lock);
-    const counter_t *counter = counter_find(counters, request->object);
+    counter_t *counter = counter_find(counters, request->object);
     int64_t old = counter ? counter->value : 0;
     themis_status_t status = value_compute(request, old, &value);
     if (status == THEMIS_OK && value != old)
-        status = counter_change(counters, request, uid, value, with);
+        status = counter_change(counters, counter, request, uid, value, with);
     pthread_mutex_unlock(&counters->lock);
     if (status == THEMIS_OK)
         *before = old;

@@ -178,6 +178,15 @@ static lock_t *lock_make(themis_server_locks_t *locks, uint64_t object, const th
     return lock;
 }
 
+/* Gives up a new lock, and its file if that has no others. */
+static void lock_discard(themis_server_locks_t *locks, lock_t *lock)
+{
+    file_t *file = lock->file;
+
+    themis_server_lock_table_remove(locks, lock);
+    themis_server_lock_table_drop_if_empty(locks, file);
+}
+
 themis_status_t themis_server_locks_lock(themis_server_locks_t *locks, uint64_t object,
                                          const themis_server_lock_range_t *range,
                                          const themis_server_lock_owner_t *owner, int exclusive, void *waiter)
@@ -296,11 +305,9 @@ themis_status_t themis_server_locks_test(themis_server_locks_t *locks, uint64_t 
     lock_t *lock = lock_make(locks, object, range, owner, exclusive);
     if (!lock)
         return THEMIS_NO_MEMORY;
-    file_t *file = lock->file;
     themis_status_t status =
         !is_held_already(lock) && (locks->grace || has_held_conflict(lock)) ? THEMIS_LOCKED : THEMIS_OK;
-    themis_server_lock_table_remove(locks, lock);
-    themis_server_lock_table_drop_if_empty(locks, file);
+    lock_discard(locks, lock);
     return status;
 }
 
@@ -356,9 +363,7 @@ themis_status_t themis_server_locks_reclaim(themis_server_locks_t *locks, uint64
         lock_hold(locks, lock);
         return THEMIS_OK;
     }
-    file_t *file = lock->file;
-    themis_server_lock_table_remove(locks, lock);
-    themis_server_lock_table_drop_if_empty(locks, file);
+    lock_discard(locks, lock);
     return status;
 }
 

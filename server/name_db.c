@@ -23,6 +23,7 @@
 #include "server/name_record.h"
 #include "store/exclusive_use.h"
 #include "util/clock.h"
+#include "util/directory.h"
 #include "util/log.h"
 
 enum {
@@ -613,12 +614,7 @@ static int parent_sync(const char *directory)
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s", directory);
-    int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = fd >= 0 ? fsync(fd) : -1, cause = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = cause;
-    return result;
+    return themis_util_directory_sync(AT_FDCWD, dirname(path));
 }
 
 static themis_status_t directory_take(themis_server_name_db_t *db, const char *directory, int fresh, uint32_t index,

@@ -20,11 +20,6 @@ typedef themis_store_arena_t arena_t;
 
 /* --- objects ----------------------------------------------------------------------------------------------------- */
 
-static shard_t *shard_of(arena_t *arena, uint64_t id)
-{
-    return themis_store_arena_shard(arena, id);
-}
-
 static themis_status_t object_create(arena_t *arena, shard_t *shard, uint64_t id, uint32_t owner, object_t **result)
 {
     object_t *object = themis_store_arena_object_create(shard, id, owner);
@@ -53,7 +48,7 @@ static void object_free(arena_t *arena, object_t *object)
 
 static themis_status_t arena_open(themis_store_t *store, uint64_t id, int create, uint32_t owner, object_t **result)
 {
-    shard_t *shard = shard_of((arena_t *)store, id);
+    shard_t *shard = themis_store_arena_shard((arena_t *)store, id);
     object_t *object;
 
     pthread_mutex_lock(&shard->lock);
@@ -73,7 +68,7 @@ static themis_status_t arena_open(themis_store_t *store, uint64_t id, int create
 static void arena_close(themis_store_t *store, object_t *object)
 {
     arena_t *arena = (arena_t *)store;
-    shard_t *shard = shard_of(arena, object->id);
+    shard_t *shard = themis_store_arena_shard(arena, object->id);
 
     pthread_mutex_lock(&shard->lock);
     uint32_t left = --object->references;
@@ -84,7 +79,7 @@ static void arena_close(themis_store_t *store, object_t *object)
 
 static themis_status_t arena_remove(themis_store_t *store, uint64_t id)
 {
-    shard_t *shard = shard_of((arena_t *)store, id);
+    shard_t *shard = themis_store_arena_shard((arena_t *)store, id);
     object_t *object;
 
     pthread_mutex_lock(&shard->lock);

@@ -14,6 +14,7 @@
 #include "store/log.h"
 #include "store/space_durable.h"
 #include "util/clock.h"
+#include "util/directory.h"
 #include "util/log.h"
 #include "util/status.h"
 
@@ -284,18 +285,6 @@ static int is_arena_file(const char *name)
     return strncmp(name, "log.", 4) == 0 || strncmp(name, "checkpoint.", 11) == 0 || strncmp(name, "segment.", 8) == 0;
 }
 
-/* A new directory lasts when the one that it is in was synced. */
-static int parent_sync(int directory)
-{
-    int fd = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = fd >= 0 ? fsync(fd) : -1, cause = errno;
-
-    if (fd >= 0)
-        close(fd);
-    errno = cause;
-    return result;
-}
-
 static themis_status_t directory_take(arena_t *arena, const themis_store_options_t *options)
 {
     char content[64];
@@ -311,7 +300,7 @@ static themis_status_t directory_take(arena_t *arena, const themis_store_options
     if (status != THEMIS_OK)
         return status;
     arena->directory = open(options->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (arena->directory >= 0 && (!made || parent_sync(arena->directory) == 0))
+    if (arena->directory >= 0 && (!made || themis_util_directory_sync(arena->directory, "..") == 0))
         return THEMIS_OK;
     themis_error("directory = %s: cannot use: %s", options->directory, strerror(errno));
     return themis_util_status_from_errno(errno);

@@ -112,6 +112,15 @@ static void extent_abandon(themis_store_arena_extent_t *extent)
 
 /* --- extents ------------------------------------------------------------------------------------------------------ */
 
+/* Puts an extent at `index` of the list, which has room for it. */
+static void extent_place(themis_store_arena_extents_t *extents, uint32_t index, themis_store_arena_extent_t *extent)
+{
+    memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
+    extents->extent[index] = extent;
+    extents->count++;
+    extents->allocated += (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
+}
+
 /* An extent of `order` or lower at `index`, from `start` on. */
 static themis_status_t extent_insert(themis_store_arena_extents_t *extents, themis_store_space_t *space, uint32_t index,
                                      uint64_t start, unsigned order, int populate)
@@ -137,10 +146,7 @@ static themis_status_t extent_insert(themis_store_arena_extents_t *extents, them
             themis_store_arena_extent_make_valid(extent, page);
     if (populate)
         extent_adopt(extents, extent);
-    memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
-    extents->extent[index] = extent;
-    extents->count++;
-    extents->allocated += (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
+    extent_place(extents, index, extent);
     return THEMIS_OK;
 }
 
@@ -426,10 +432,7 @@ themis_status_t themis_store_arena_extents_restore(themis_store_arena_extents_t 
     for (uint32_t page = 0; valid && page < extent->pages; page++)
         extent->state[page] = THEMIS_STORE_ARENA_VALID;
     extent->valid = valid ? extent->pages : 0;
-    memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
-    extents->extent[index] = extent;
-    extents->count++;
-    extents->allocated += end - offset;
+    extent_place(extents, index, extent);
     return THEMIS_OK;
 }
 

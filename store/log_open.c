@@ -94,14 +94,13 @@ static int of_this_boot(const themis_store_log_t *log, const themis_store_log_fi
     return memcmp(&file->super.boot, &log->options.boot, sizeof file->super.boot) == 0;
 }
 
-/* What the frames of a file before `end` say is durable. */
-static void find_commits(themis_store_log_t *log, const themis_store_log_file_t *file, uint64_t end)
+/* What the frames of a file say is durable. */
+static void find_commits(themis_store_log_t *log, const themis_store_log_file_t *file)
 {
     const uint8_t *at;
     uint32_t length;
 
-    for (uint64_t position = file->super.base;
-         position < end && (at = themis_store_log_file_frame(file, position, &length));
+    for (uint64_t position = file->super.base; (at = themis_store_log_file_frame(file, position, &length));
          position += THEMIS_STORE_LOG_FRAME + length) {
         const themis_store_entry_t *entry = themis_store_entry_next(&at, at + length);
         if (entry && entry->type == THEMIS_STORE_ENTRY_COMMIT && entry->subject > log->known)
@@ -125,7 +124,7 @@ static themis_status_t limit_find(themis_store_log_t *log)
             log->known = file.super.durable;
         if (number == log->last)
             status = themis_store_log_file_end(&file, !log->after_restart, &log->limit);
-        find_commits(log, &file, number == log->last ? log->limit : UINT64_MAX);
+        find_commits(log, &file);
         themis_store_log_file_close(&file);
     }
     if (status == THEMIS_OK && log->after_restart)

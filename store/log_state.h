@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the log share: log_open.c finds and reads its files, log.c appends, checkpoint.c shortens it. */
+/* What the files of the log share: log_open.c finds and reads its files, log.c appends, and begins anew with a
+ * checkpoint. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +20,8 @@ struct themis_store_log {
 
     pthread_mutex_t lock;            /* of what follows */
     themis_store_superblock_t super; /* of the file that is written */
-    int fd, spare;                   /* spare: the next file, or -1 */
+    int fd;
+    _Atomic int spare; /* the next file, or -1; read without the lock as well */
     uint8_t *map;
     uint64_t used;    /* bytes of the file */
     uint64_t shorter; /* number of the first file since the last checkpoint */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "store/exclusive_use.h"
 #include "util/clock.h"
+#include "util/directory.h"
 #include "util/log.h"
 #include "util/status.h"
 #define HASH_NONFATAL_OOM 1
@@ -314,18 +315,6 @@ static themis_status_t posix_set_modified(themis_store_t *store, object_t *objec
     return futimens(object->fd, times) < 0 ? object_failed(object, "set the time of") : THEMIS_OK;
 }
 
-static int directory_sync(const posix_store_t *store, const char *name)
-{
-    int fd = openat(store->directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        return -1;
-    int result = fsync(fd), cause = errno;
-    close(fd);
-    errno = cause;
-    return result;
-}
-
 /* Syncs a directory if it has new names; `length` as of directory_make. With sync_lock. */
 static int directory_sync_changed(posix_store_t *store, const place_t *place, int length, uint8_t *changed)
 {
@@ -336,7 +325,7 @@ static int directory_sync_changed(posix_store_t *store, const place_t *place, in
     *changed = 0; /* what is made from here on sets it again */
     pthread_mutex_unlock(&store->lock);
     snprintf(part, sizeof part, "%.*s", length, place->name);
-    if (!needed || directory_sync(store, length ? part : ".") == 0)
+    if (!needed || themis_util_directory_sync(store->directory, length ? part : ".") == 0)
         return 0;
     int cause = errno;
     pthread_mutex_lock(&store->lock);

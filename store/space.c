@@ -278,7 +278,7 @@ static themis_status_t segment_renew(themis_store_space_t *space, segment_t *seg
 /* Gives memory to segments without, so that the populator can go ahead by what was asked. */
 static void make_ready(themis_store_space_t *space)
 {
-    uint64_t ready = 0, wanted = space->direct && !space->log ? (uint64_t)space->ahead * RANGE_UNITS : 0;
+    uint64_t ready = 0, wanted = space->direct ? (uint64_t)space->ahead * RANGE_UNITS : 0;
 
     for (uint32_t i = 0; i < space->segment_count && ready < wanted; i++) {
         segment_t *segment = &space->segments[i];

@@ -4,25 +4,13 @@
 # fit, and applications that compute and write under the plan that `themis periodic plan` made for them.
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 . "$(dirname "$0")/lib/jobs.sh"
 
 # expect TEXT VALUE WANTED PERCENT
 expect() {
     if within "$2" "$3" "$4"; then ok "$1: $2 (wanted $3 within $4 %)"; else not_ok "$1: $2, wanted $3 within $4 %"; fi
 }
-
-# refuses WORDS COMMAND...: it fails and says these words.
-refuses() {
-    words=$1
-    shift
-    if limit 30 "$@" >"$T/refused" 2>&1; then
-        cat "$T/refused"
-        return 1
-    fi
-    grep -q -e "$words" "$T/refused" || { cat "$T/refused"; return 1; }
-}
-
-says() { limit 30 "$@" >"$T/said" 2>&1 && grep -q -e "$words" "$T/said"; }
 
 # window BEGIN END PART: of the bandwidth; lane NAME WINDOW...
 window() { printf '{"begin_s": %s, "end_s": %s, "bytes_per_s": %s}' "$1" "$2" "$3"; }
@@ -34,20 +22,20 @@ plan "$(lane a "$(window 0 1 8)"), $(lane b "$(window 1 2 6)"), $(lane late "$(w
 
 start_servers 2 store-bandwidth=40m quantum=64k workers=2 size=512m
 check "a periodic policy without a plan is refused, and how to give one is told" \
-    refuses 'policy "periodic" needs a plan: themis policy set periodic --plan FILE' themis policy set periodic
-check "the policy is still job-fair" eval 'words=job-fair; says themis policy get'
-check "a plan is not a policy's that follows none" refuses 'follows no plan' themis policy set job-fair --plan "$T/plan.json"
+    refused 1 'policy "periodic" needs a plan: themis policy set periodic --plan FILE' limit 30 themis policy set periodic
+check "the policy is still job-fair" shows 'job-fair' limit 30 themis policy get
+check "a plan is not a policy's that follows none" refused 1 'follows no plan' limit 30 themis policy set job-fair --plan "$T/plan.json"
 echo '{"period_s": 1' >"$T/bad.json"
-check "a plan that is no JSON names file and line" refuses "$T/bad.json: line [12]: " themis policy set periodic --plan "$T/bad.json"
+check "a plan that is no JSON names file and line" refused 1 "$T/bad.json: line [12]: " limit 30 themis policy set periodic --plan "$T/bad.json"
 plan "$(lane a "$(window 0 1 11)")" >"$T/bad.json"
-check "a window with more than the bandwidth is refused" refuses 'a, instance 1: a window of 1 s with 11' themis policy set periodic --plan "$T/bad.json"
+check "a window with more than the bandwidth is refused" refused 1 'a, instance 1: a window of 1 s with 11' limit 30 themis policy set periodic --plan "$T/bad.json"
 plan '{"instances": []}' >"$T/bad.json"
-check "applications have names" refuses 'needs "application"' themis policy set periodic --plan "$T/bad.json"
-check "a tolerance of more than half of the period is refused" refuses 'tolerance_s 1.5 is out of range' \
+check "applications have names" refused 1 'needs "application"' limit 30 themis policy set periodic --plan "$T/bad.json"
+check "a tolerance of more than half of the period is refused" refused 1 'tolerance_s 1.5 is out of range' limit 30 \
     themis policy set periodic --plan "$T/plan.json" --tolerance 1.5
-check "the policy is still job-fair" eval 'words=job-fair; says themis policy get'
+check "the policy is still job-fair" shows 'job-fair' limit 30 themis policy get
 
-check "a plan comes into force" eval 'words="server 1: periodic"; says themis policy set periodic --plan "$T/plan.json" --tolerance 0'
+check "a plan comes into force" shows 'server 1: periodic' limit 30 themis policy set periodic --plan "$T/plan.json" --tolerance 0
 scenario shares 9 50
 job a processes=4
 job b processes=4
@@ -60,8 +48,8 @@ expect "b has its windows" "$(share "$T/shares.csv" 2 8 b)" 0.3333 8
 expect "c has what is left" "$(share "$T/shares.csv" 2 8 c)" 0.1 12
 check "the log tells of the job that misses its windows" grep -q 'plan: job late .* a new plan is needed' "$T/srv0/log"
 check "and of no other" eval '! grep -q "plan: job [abc] " "$T/srv0/log" "$T/srv1/log"'
-check "a chain can follow the plan" eval 'words="server 0: periodic-then-user-fair"; says themis policy set periodic-then-user-fair --plan "$T/plan.json"'
-check "the policy can be set without a new plan" eval 'words="server 0: periodic"; says themis policy set periodic'
+check "a chain can follow the plan" shows 'server 0: periodic-then-user-fair' limit 30 themis policy set periodic-then-user-fair --plan "$T/plan.json"
+check "the policy can be set without a new plan" shows 'server 0: periodic' limit 30 themis policy set periodic
 
 # Three applications that compute for 1.2 s and then write 32 MB, which takes 0.4 s of 80 MiB/s, beside a job that always writes.
 cat >"$T/apps.ini" <<'END'
@@ -97,15 +85,15 @@ else
 fi
 stop_servers
 
-check "a configuration's periodic policy needs a plan" refuses 'the key plan is needed' themisd --check --policy periodic
+check "a configuration's periodic policy needs a plan" refused 2 'the key plan is needed' limit 30 themisd --check --policy periodic
 check "its plan is read" limit 30 themisd --check --policy periodic --plan "$T/plan.json"
 plan "" >"$T/bad.json"
 sed -i 's/"period_s": 2/"period_s": -2/' "$T/bad.json"
-check "a wrong plan of the configuration is named" refuses "plan: .*$T/bad.json: plan: a period of -2 s" themisd --check --policy periodic --plan "$T/bad.json"
+check "a wrong plan of the configuration is named" refused 2 "plan: .*$T/bad.json: plan: a period of -2 s" limit 30 themisd --check --policy periodic --plan "$T/bad.json"
 free_port
 metrics=$testlib_port
 start_servers 1 policy=periodic "plan=$T/plan.json" "metrics-port=$metrics" store-bandwidth=40m
-check "a server begins with the configuration's plan" eval 'words="server 0: periodic"; says themis policy get'
+check "a server begins with the configuration's plan" shows 'server 0: periodic' limit 30 themis policy get
 scenario metrics 3 500
 job a processes=2
 sleep_until 2

@@ -3,12 +3,12 @@
 #include "test/store/durable.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "test/lib/scratch.h"
 #include "test/store/grants.h"
 
 model_object_t model[MODEL_OBJECTS];
@@ -124,13 +124,11 @@ void durable_open(const char *directory, int boot)
     ck_assert_int_eq(durable_try(directory, boot, &store), THEMIS_OK);
 }
 
-static void file_copy(const char *from, const char *to)
+void pages_copy(int in, int out, off_t size)
 {
-    int in = open(from, O_RDONLY), out = open(to, O_RDWR | O_CREAT | O_EXCL, 0600);
-    static uint8_t bytes[1 << 16];
-    struct stat stat;
+    uint8_t bytes[1 << 16];
 
-    REQUIRE(in >= 0 && out >= 0 && fstat(in, &stat) == 0 && ftruncate(out, stat.st_size) == 0);
+    REQUIRE(ftruncate(out, size) == 0);
     for (off_t at = lseek(in, 0, SEEK_DATA), hole; at >= 0; at = lseek(in, hole, SEEK_DATA)) {
         hole = lseek(in, at, SEEK_HOLE);
         for (ssize_t got; at < hole; at += got) {
@@ -139,6 +137,15 @@ static void file_copy(const char *from, const char *to)
             REQUIRE(got > 0 && pwrite(out, bytes, (size_t)got, at) == got);
         }
     }
+}
+
+static void file_copy(const char *from, const char *to)
+{
+    int in = open(from, O_RDONLY), out = open(to, O_RDWR | O_CREAT | O_EXCL, 0600);
+    struct stat stat;
+
+    REQUIRE(in >= 0 && out >= 0 && fstat(in, &stat) == 0);
+    pages_copy(in, out, stat.st_size);
     close(in);
     close(out);
 }
@@ -159,15 +166,9 @@ void directory_copy(const char *from, const char *to)
     closedir(list);
 }
 
-static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
-{
-    (void)stat, (void)type, (void)ftw;
-    return remove(path);
-}
-
 void directory_remove(const char *path)
 {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(path, test_scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 void last_log(const char *directory, char path[512])

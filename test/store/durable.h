@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Durable arenas: opened, left as a killed server leaves them, and compared with a model of what was written. */
 #pragma once
+#include <sys/types.h>
 #include "test/store/objects.h"
 
 enum { MODEL_OBJECTS = 6, MODEL_BYTES = 192 << 10, ARENA_BYTES = 64 << 20 };
@@ -27,6 +28,8 @@ themis_status_t durable_try(const char *directory, int boot, themis_store_t **op
 themis_status_t durable_try_size(const char *directory, int boot, uint64_t bytes, themis_store_t **opened);
 void durable_open(const char *directory, int boot);
 
+/* The first `size` bytes of a file, with its holes, to another one. */
+void pages_copy(int in, int out, off_t size);
 /* The files of a directory as they are now, in another one, which must not exist. */
 void directory_copy(const char *from, const char *to);
 void directory_remove(const char *path);

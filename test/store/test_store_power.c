@@ -42,21 +42,6 @@ static void path_of(char path[512], const char *directory, ino_t inode)
 /* --- the device -----------------------------------------------------------------------------------------------------
  */
 
-static void pages_copy(int in, int out, off_t size)
-{
-    static uint8_t bytes[1 << 16];
-
-    REQUIRE(ftruncate(out, size) == 0);
-    for (off_t at = lseek(in, 0, SEEK_DATA), hole; at >= 0; at = lseek(in, hole, SEEK_DATA)) {
-        hole = lseek(in, at, SEEK_HOLE);
-        for (ssize_t got; at < hole; at += got) {
-            size_t part = (size_t)(hole - at) < sizeof bytes ? (size_t)(hole - at) : sizeof bytes;
-            got = pread(in, bytes, part, at);
-            REQUIRE(got > 0 && pwrite(out, bytes, (size_t)got, at) == got);
-        }
-    }
-}
-
 int fdatasync(int fd)
 {
     char path[512], own[64];
