@@ -136,7 +136,6 @@ static themis_status_t xattr_change(themis_t *session, const char *path, const t
     char resolved[THEMIS_PATH_BYTES];
     themis_proto_setxattr_t request = *change;
     themis_proto_attr_t attr;
-    themis_proto_body_t reply;
 
     if (request.name.length == 0 || request.name.length > THEMIS_PROTO_MAX_NAME ||
         request.value.length > THEMIS_PROTO_MAX_XATTR)
@@ -145,8 +144,7 @@ static themis_status_t xattr_change(themis_t *session, const char *path, const t
     if (status != THEMIS_OK)
         return status;
     request.path = themis_client_convert_text(resolved);
-    return themis_client_call_ask(&session->calls, themis_client_namespace_home(session, resolved), THEMIS_OP_SETXATTR,
-                                  &request, resolved, &reply);
+    return themis_client_namespace_ask(session, resolved, THEMIS_OP_SETXATTR, &request, NULL);
 }
 
 themis_status_t themis_xattr_set(themis_t *session, const char *path, const char *name, const void *value,

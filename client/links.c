@@ -182,14 +182,12 @@ themis_status_t themis_client_links_lookup(themis_t *session, char path[THEMIS_P
     return status == THEMIS_OK && rights ? themis_client_namespace_lookup(session, path, rights, attr) : status;
 }
 
-int themis_client_links_retry(themis_t *session, char path[THEMIS_PATH_BYTES], int follow, themis_status_t status,
-                              themis_status_t *failure)
+int themis_client_links_retry(themis_t *session, char path[THEMIS_PATH_BYTES], int follow, themis_status_t *status)
 {
     char before[THEMIS_PATH_BYTES], cause[512];
     themis_proto_attr_t attr;
 
-    *failure = status;
-    if (session->keeps_links || !is_missing(status))
+    if (session->keeps_links || !is_missing(*status))
         return 0;
     snprintf(cause, sizeof cause, "%s", themis_last_error());
     strcpy(before, path);
@@ -197,9 +195,9 @@ int themis_client_links_retry(themis_t *session, char path[THEMIS_PATH_BYTES], i
     if (strcmp(before, path) != 0 && (found == THEMIS_OK || is_missing(found)))
         return 1;
     if (found == THEMIS_LOOP)
-        *failure = found;
+        *status = found;
     else
-        themis_client_fail(status, "%s", cause);
+        themis_client_fail(*status, "%s", cause);
     return 0;
 }
 
@@ -227,7 +225,7 @@ themis_status_t themis_symlink(themis_t *session, const char *target, const char
     do
         status =
             themis_client_namespace_create_extra(session, normal, THEMIS_PROTO_CREATE_EXCLUSIVE, &wanted, &extra, NULL);
-    while (themis_client_links_retry(session, normal, 0, status, &status));
+    while (themis_client_links_retry(session, normal, 0, &status));
     return status;
 }
 

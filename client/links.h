@@ -23,7 +23,6 @@ themis_status_t themis_client_links_resolve(themis_t *session, char path[THEMIS_
 themis_status_t themis_client_links_lookup(themis_t *session, char path[THEMIS_PATH_BYTES], uint32_t rights, int follow,
                                            themis_proto_attr_t *attr);
 
-/* 1 if an operation on the normalised path that failed with `status` may succeed with the one that it leads to, which
- * is written into it. Else *failure is why not. */
-int themis_client_links_retry(themis_t *session, char path[THEMIS_PATH_BYTES], int follow, themis_status_t status,
-                              themis_status_t *failure);
+/* 1 if an operation on the normalised path that failed with *status may succeed with the one that it leads to, which
+ * is written into it. Else it is why not. */
+int themis_client_links_retry(themis_t *session, char path[THEMIS_PATH_BYTES], int follow, themis_status_t *status);

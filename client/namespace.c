@@ -345,7 +345,7 @@ themis_status_t themis_mkdir(themis_t *session, const char *path, uint32_t mode)
             return themis_client_fail(THEMIS_EXISTS, "%s: %s", normal, themis_status_string(THEMIS_EXISTS));
         if (status == THEMIS_NO_ENTRY)
             status = themis_client_namespace_create(session, normal, THEMIS_PROTO_CREATE_EXCLUSIVE, &wanted, NULL);
-    } while (themis_client_links_retry(session, normal, 0, status, &status));
+    } while (themis_client_links_retry(session, normal, 0, &status));
     return status;
 }
 
@@ -359,7 +359,7 @@ themis_status_t themis_unlink(themis_t *session, const char *path)
         return status;
     do
         status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_FILE, &attr);
-    while (themis_client_links_retry(session, normal, 0, status, &status));
+    while (themis_client_links_retry(session, normal, 0, &status));
     if (attr.id == 0)
         return status;
     /* the name is gone, even if its entry is not: nobody else can destroy the bytes */
@@ -386,7 +386,7 @@ themis_status_t themis_chmod(themis_t *session, const char *path, uint32_t mode)
     status = themis_client_namespace_set_mode(session, normal, mode);
     if (status == THEMIS_UNSUPPORTED) /* a symbolic link */
         status = themis_client_links_resolve(session, normal, 1, &attr);
-    else if (!themis_client_links_retry(session, normal, 1, status, &status))
+    else if (!themis_client_links_retry(session, normal, 1, &status))
         return status;
     else
         status = THEMIS_OK;
@@ -464,8 +464,7 @@ themis_status_t themis_readdir(themis_t *session, const char *path, themis_entry
         return status;
     do
         status = list_part(session, normal, after, entry, arg, &more);
-    while ((more && status == THEMIS_OK) ||
-           (!after[0] && themis_client_links_retry(session, normal, 1, status, &status)));
+    while ((more && status == THEMIS_OK) || (!after[0] && themis_client_links_retry(session, normal, 1, &status)));
     return status;
 }
 
@@ -499,7 +498,7 @@ themis_status_t themis_rmdir(themis_t *session, const char *path)
         return status;
     do
         status = themis_client_namespace_remove(session, normal, THEMIS_PROTO_DIRECTORY, NULL);
-    while (themis_client_links_retry(session, normal, 0, status, &status));
+    while (themis_client_links_retry(session, normal, 0, &status));
     if (status != THEMIS_NOT_EMPTY)
         return status;
     themis_readdir(session, normal, remove_dangling, &cleanup);

@@ -43,7 +43,7 @@ static themis_status_t find_or_create(themis_t *session, char path[THEMIS_PATH_B
 
     if (status == THEMIS_OK && attr->type == THEMIS_PROTO_SYMLINK && !exclusive)
         status = themis_client_links_lookup(session, path, rights, 1, attr);
-    else if (!(flags & THEMIS_OPEN_CREATE) && themis_client_links_retry(session, path, 1, status, &status))
+    else if (!(flags & THEMIS_OPEN_CREATE) && themis_client_links_retry(session, path, 1, &status))
         status = themis_client_namespace_lookup(session, path, rights, attr);
     if (status == THEMIS_OK) {
         attr->fresh = 0;
@@ -52,7 +52,7 @@ static themis_status_t find_or_create(themis_t *session, char path[THEMIS_PATH_B
     if ((status != THEMIS_NO_ENTRY && status != THEMIS_NOT_DIRECTORY) || !(flags & THEMIS_OPEN_CREATE))
         return status;
     status = themis_client_namespace_create(session, path, exclusive ? THEMIS_PROTO_CREATE_EXCLUSIVE : 0, wanted, attr);
-    if (themis_client_links_retry(session, path, !exclusive, status, &status))
+    if (themis_client_links_retry(session, path, !exclusive, &status))
         return find_or_create(session, path, flags, wanted, attr);
     if (status == THEMIS_OK && !attr->fresh)
         status = check_found(path, flags, attr);

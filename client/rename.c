@@ -208,9 +208,9 @@ themis_status_t themis_rename(themis_t *session, const char *from, const char *t
     if (status != THEMIS_OK || (status = themis_path_normalise(to, new_path)) != THEMIS_OK)
         return status;
     status = rename_checked(session, old_path, new_path);
-    if (themis_client_links_retry(session, old_path, 0, status, &status))
+    if (themis_client_links_retry(session, old_path, 0, &status))
         status = rename_checked(session, old_path, new_path);
-    if (themis_client_links_retry(session, new_path, 0, status, &status))
+    if (themis_client_links_retry(session, new_path, 0, &status))
         status = rename_checked(session, old_path, new_path);
     return status;
 }

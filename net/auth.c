@@ -4,15 +4,21 @@
 #include <nettle/hmac.h>
 #include <string.h>
 
-/* One key for each purpose, whatever its bytes are used for elsewhere. */
-static void key_derive(const void *bytes, size_t length, const char *purpose, uint8_t key[THEMIS_NET_AUTH_KEY])
+void themis_net_auth_hmac(const void *key, size_t key_length, const void *bytes, size_t length,
+                          uint8_t hash[THEMIS_NET_AUTH_KEY])
 {
     struct hmac_sha256_ctx hmac;
 
-    hmac_sha256_set_key(&hmac, length, bytes);
-    hmac_sha256_update(&hmac, strlen(purpose), (const uint8_t *)purpose);
-    hmac_sha256_digest(&hmac, THEMIS_NET_AUTH_KEY, key);
+    hmac_sha256_set_key(&hmac, key_length, key);
+    hmac_sha256_update(&hmac, length, bytes);
+    hmac_sha256_digest(&hmac, THEMIS_NET_AUTH_KEY, hash);
     explicit_bzero(&hmac, sizeof hmac);
+}
+
+/* One key for each purpose, whatever its bytes are used for elsewhere. */
+static void key_derive(const void *bytes, size_t length, const char *purpose, uint8_t key[THEMIS_NET_AUTH_KEY])
+{
+    themis_net_auth_hmac(bytes, length, purpose, strlen(purpose), key);
 }
 
 void themis_net_auth_set_secret(themis_net_auth_t *auth, const void *bytes, size_t length)

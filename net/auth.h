@@ -30,6 +30,10 @@ typedef struct themis_net_auth {
 void themis_net_auth_set_secret(themis_net_auth_t *auth, const void *bytes, size_t length);
 void themis_net_auth_set_servers_key(themis_net_auth_t *auth, const void *bytes, size_t length);
 
+/* HMAC-SHA-256 (RFC 2104). */
+void themis_net_auth_hmac(const void *key, size_t key_length, const void *bytes, size_t length,
+                          uint8_t hash[THEMIS_NET_AUTH_KEY]);
+
 /* Forgets both keys. */
 void themis_net_auth_wipe(themis_net_auth_t *auth);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/handshake.h"
 #include <nettle/curve25519.h>
-#include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,10 +102,10 @@ void themis_net_handshake_accept(themis_net_handshake_t *handshake, const themis
     sha256_init(&handshake->hash);
 }
 
-/* As bits, what a client can do: of a net of servers only with their key. */
-static uint32_t kinds_of(const themis_net_auth_t *auth)
+/* What a client can do: in a net of servers only with their key. */
+static themis_net_auth_kind_t own_kind(const themis_net_auth_t *auth)
 {
-    return 1U << (auth->has_servers_key ? THEMIS_NET_AUTH_SERVERS : auth->kind);
+    return auth->has_servers_key ? THEMIS_NET_AUTH_SERVERS : auth->kind;
 }
 
 themis_status_t themis_net_handshake_start(themis_net_handshake_t *handshake, const themis_net_auth_t *auth,
@@ -122,7 +121,7 @@ themis_status_t themis_net_handshake_start(themis_net_handshake_t *handshake, co
     if (!key_make(handshake, nonce, public))
         return THEMIS_IO;
     put(&at, THEMIS_NET_WIRE, 4);
-    put(&at, kinds_of(auth), 4);
+    put(&at, 1U << own_kind(auth), 4);
     put_bytes(&at, nonce, sizeof nonce);
     put_bytes(&at, public, sizeof public);
     put_bytes(&at, address->ip, sizeof address->ip);
@@ -280,12 +279,7 @@ static const uint8_t *key_of(const themis_net_handshake_t *handshake)
 static void statement_hash(const themis_net_handshake_t *handshake, const uint8_t statement[STATEMENT],
                            uint8_t hash[THEMIS_NET_HANDSHAKE_HASH])
 {
-    struct hmac_sha256_ctx hmac;
-
-    hmac_sha256_set_key(&hmac, THEMIS_NET_AUTH_KEY, key_of(handshake));
-    hmac_sha256_update(&hmac, STATEMENT, statement);
-    hmac_sha256_digest(&hmac, THEMIS_NET_HANDSHAKE_HASH, hash);
-    explicit_bzero(&hmac, sizeof hmac);
+    themis_net_auth_hmac(key_of(handshake), THEMIS_NET_AUTH_KEY, statement, STATEMENT, hash);
 }
 
 /* This side's proof, to `at`; sets *length. */
@@ -382,14 +376,11 @@ static void proof_send(themis_net_handshake_t *handshake, int type, themis_statu
 
 void themis_net_handshake_prove(themis_net_handshake_t *handshake)
 {
-    uint32_t kinds = kinds_of(handshake->auth);
+    themis_net_auth_kind_t own = own_kind(handshake->auth);
 
-    if (handshake->status != THEMIS_OK || (unsigned)handshake->kind > THEMIS_NET_AUTH_SERVERS ||
-        handshake->kind == THEMIS_NET_AUTH_LOCAL || !(kinds & 1U << handshake->kind)) {
-        handshake_fail(
-            handshake, THEMIS_ACCESS, "the server's auth is %s, and that of this process %s",
-            themis_net_auth_name(handshake->kind),
-            themis_net_auth_name(handshake->auth->has_servers_key ? THEMIS_NET_AUTH_SERVERS : handshake->auth->kind));
+    if (handshake->status != THEMIS_OK || handshake->kind != own || own == THEMIS_NET_AUTH_LOCAL) {
+        handshake_fail(handshake, THEMIS_ACCESS, "the server's auth is %s, and that of this process %s",
+                       themis_net_auth_name(handshake->kind), themis_net_auth_name(own));
         return;
     }
     handshake->state = THEMIS_NET_HANDSHAKE_READS;
@@ -420,12 +411,7 @@ void themis_net_handshake_check(themis_net_handshake_t *handshake)
 
 static void key_expand(const uint8_t secret[32], const char *label, uint8_t key[32])
 {
-    struct hmac_sha256_ctx hmac;
-
-    hmac_sha256_set_key(&hmac, 32, secret);
-    hmac_sha256_update(&hmac, strlen(label), (const uint8_t *)label);
-    hmac_sha256_digest(&hmac, 32, key);
-    explicit_bzero(&hmac, sizeof hmac);
+    themis_net_auth_hmac(secret, 32, label, strlen(label), key);
 }
 
 /* HKDF (RFC 5869) with the transcript as salt: the secret of both keys first, then one key for each direction. */
@@ -433,19 +419,15 @@ themis_status_t themis_net_handshake_derive(const themis_net_handshake_t *handsh
 {
     static const uint8_t zeros[32];
     uint8_t shared[32], secret[32];
-    struct hmac_sha256_ctx hmac;
 
     curve25519_mul(shared, handshake->private_key, handshake->peer_key);
     if (memeql_sec(shared, zeros, sizeof shared))
         return THEMIS_PROTOCOL;
-    hmac_sha256_set_key(&hmac, sizeof handshake->transcript, handshake->transcript);
-    hmac_sha256_update(&hmac, sizeof shared, shared);
-    hmac_sha256_digest(&hmac, sizeof secret, secret);
+    themis_net_auth_hmac(handshake->transcript, sizeof handshake->transcript, shared, sizeof shared, secret);
     key_expand(secret, "themis to server\x01", keys->to_server);
     key_expand(secret, "themis to client\x01", keys->to_client);
     explicit_bzero(shared, sizeof shared);
     explicit_bzero(secret, sizeof secret);
-    explicit_bzero(&hmac, sizeof hmac);
     return THEMIS_OK;
 }
 

@@ -81,18 +81,15 @@ int themis_net_silents_place(themis_net_silents_t *silents, uint64_t who)
     return oldest;
 }
 
-unsigned themis_net_silents_expire(themis_net_silents_t *silents, uint64_t before, unsigned *left)
+unsigned themis_net_silents_expire(themis_net_silents_t *silents, uint64_t before)
 {
-    unsigned dropped = 0;
+    unsigned left = 0;
 
-    *left = 0;
     for (unsigned i = 0; i < silents->count; i++) {
         themis_net_silent_t *silent = &silents->sockets[i];
-        if (silent->fd >= 0 && silent->since < before && !silent->held) {
+        if (silent->since < before && !silent->held)
             themis_net_silent_drop(silent);
-            dropped++;
-        }
-        *left += silent->fd >= 0;
+        left += silent->fd >= 0;
     }
-    return dropped;
+    return left;
 }

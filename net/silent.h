@@ -28,5 +28,5 @@ void themis_net_silents_close(themis_net_silents_t *silents);
 void themis_net_silent_drop(themis_net_silent_t *silent);
 /* A free place for one more of `who`, for which another may be dropped; -1: there is none. */
 int themis_net_silents_place(themis_net_silents_t *silents, uint64_t who);
-/* Drops those that came before `before`, except those held; returns how many. *left: how many there still are. */
-unsigned themis_net_silents_expire(themis_net_silents_t *silents, uint64_t before, unsigned *left);
+/* Drops those that came before `before`, except those held; returns how many there still are. */
+unsigned themis_net_silents_expire(themis_net_silents_t *silents, uint64_t before);

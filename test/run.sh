@@ -62,14 +62,6 @@ programs_needed() {
     for name in "$@"; do unit_program "$name"; done
 }
 
-# programs_needed NAME...: what to build for these tests, all without names: unit programs that are named, and what scripts run.
-programs_needed() {
-    wanted=/
-    for name in "$@"; do wanted="$wanted|/(test_)?$name\$"; done
-    case " $* " in *" unit "* | "  ") wanted=. ;; *) wanted=${wanted#/|} ;; esac
-    make -s -C "$THEMIS_BUILD" print-check-programs | tr ' ' '\n' | awk -v wanted="$wanted" '!/\/test_[^\/]*$/ || $0 ~ wanted'
-}
-
 # tell PASSED FAILED SKIPPED NAME LOG STARTED: counts, one line a test, the whole log if something failed.
 tell() {
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "tools/array.h"
 #include "tools/command.h"
 #include "util/config.h"
 
@@ -39,14 +40,10 @@ static int host_add(themis_tools_hosts_t *hosts, const char *name)
         return THEMIS_TOOLS_OK;
     if (hosts->count == THEMIS_TOOLS_MAX_HOSTS)
         return themis_tools_misuse("more than %d hosts", THEMIS_TOOLS_MAX_HOSTS);
-    if (hosts->count == hosts->capacity) {
-        int capacity = 2 * hosts->capacity + 16;
-        char **grown = realloc(hosts->names, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return themis_tools_error("out of memory");
-        hosts->names = grown;
-        hosts->capacity = capacity;
-    }
+    char **names = themis_tools_array_room(hosts->names, (size_t)hosts->count, &hosts->capacity, sizeof *names);
+    if (!names)
+        return themis_tools_error("out of memory");
+    hosts->names = names;
     char *copy = strdup(name);
     if (!copy)
         return themis_tools_error("out of memory");

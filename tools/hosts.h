@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hosts of a job: those that the user names, or those that a batch system has given to it. */
 #pragma once
+#include <stddef.h>
 
 enum { THEMIS_TOOLS_MAX_HOSTS = 200000 };
 
 typedef struct themis_tools_hosts {
     char **names; /* owned, each once, in the job's order */
-    int count, capacity;
+    int count;
+    size_t capacity;    /* of names */
     const char *source; /* "Slurm", "PBS", "LSF", "Flux" or "--hosts"; NULL: none */
 } themis_tools_hosts_t;
 

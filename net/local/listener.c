@@ -238,7 +238,7 @@ int themis_net_listener_expire(themis_net_t *net)
     if (listener->fd < 0)
         return 0;
     if (now > MAX_SILENCE)
-        themis_net_silents_expire(&listener->silents, now - MAX_SILENCE, &waiting);
+        waiting = themis_net_silents_expire(&listener->silents, now - MAX_SILENCE);
     if (now > listener->accept_again)
         accept_resume(net);
     return waiting > 0 || listener->accept_again != 0;

@@ -74,16 +74,6 @@ themis_status_t themis_net_tcp_connector_connect(themis_net_conn_t *conn, uint64
     return status;
 }
 
-/* What is to be written fits into the buffer of a socket by which nothing has gone yet. */
-static int out_send(themis_net_stream_t *stream)
-{
-    themis_net_handshake_t *handshake = stream->handshake;
-    size_t length = handshake->out_length;
-
-    handshake->out_length = 0;
-    return send(stream->fd, handshake->out, length, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
-}
-
 /* The socket is connected, or is not going to be. */
 static void on_connected(themis_net_conn_t *conn, themis_net_stream_t *stream)
 {
@@ -95,7 +85,7 @@ static void on_connected(themis_net_conn_t *conn, themis_net_stream_t *stream)
         return;
     }
     stream->connecting = 0;
-    if (!out_send(stream))
+    if (!themis_net_tcp_handshake_write(stream->fd, stream->handshake))
         themis_net_conn_lose(conn, THEMIS_UNREACHABLE);
     else
         themis_net_tcp_change(conn->net->tcp, stream->fd, EPOLLIN, conn->key);
@@ -128,18 +118,10 @@ void themis_net_tcp_connector_on_event(themis_net_conn_t *conn)
     }
     if (conn->state != THEMIS_NET_CONNECTING && conn->state != THEMIS_NET_PROVING)
         return;
-    while (handshake->state == THEMIS_NET_HANDSHAKE_READS) {
-        ssize_t got =
-            recv(stream->fd, handshake->in + handshake->have, themis_net_handshake_wanted(handshake), MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-        if (got <= 0) {
-            themis_net_conn_lose(conn, THEMIS_UNREACHABLE);
-            return;
-        }
-        themis_net_handshake_take(handshake, (size_t)got);
-    }
-    on_message(conn, stream);
+    if (!themis_net_tcp_handshake_read(stream->fd, handshake))
+        themis_net_conn_lose(conn, THEMIS_UNREACHABLE);
+    else if (handshake->state != THEMIS_NET_HANDSHAKE_READS)
+        on_message(conn, stream);
 }
 
 /* The server has shown who it is, or the handshake has failed. */
@@ -168,7 +150,8 @@ static themis_status_t credential_send(themis_net_conn_t *conn, themis_net_strea
 {
     if (stream->handshake->state == THEMIS_NET_HANDSHAKE_FAILED)
         return stream->handshake->status;
-    if (!out_send(stream) || themis_net_tcp_add(conn->net->tcp, stream->fd, EPOLLIN, conn->key) != 0)
+    if (!themis_net_tcp_handshake_write(stream->fd, stream->handshake) ||
+        themis_net_tcp_add(conn->net->tcp, stream->fd, EPOLLIN, conn->key) != 0)
         return THEMIS_UNREACHABLE;
     conn->state = THEMIS_NET_PROVING;
     return THEMIS_IN_PROGRESS;

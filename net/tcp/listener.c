@@ -87,29 +87,6 @@ static void stranger_drop(listening_t *listening, unsigned index)
     explicit_bzero(&listening->strangers[index].keys, sizeof listening->strangers[index].keys);
 }
 
-static int out_send(int fd, themis_net_handshake_t *handshake)
-{
-    size_t length = handshake->out_length;
-
-    handshake->out_length = 0;
-    return length == 0 || send(fd, handshake->out, length, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
-}
-
-/* Reads what was sent, up to the end of a message. Returns 0 if there is no reason to go on. */
-static int stranger_read(themis_net_silent_t *silent, themis_net_handshake_t *handshake)
-{
-    while (handshake->state == THEMIS_NET_HANDSHAKE_READS && handshake->out_length == 0) {
-        ssize_t got =
-            recv(silent->fd, handshake->in + handshake->have, themis_net_handshake_wanted(handshake), MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            return 1;
-        if (got <= 0)
-            return 0;
-        themis_net_handshake_take(handshake, (size_t)got);
-    }
-    return 1;
-}
-
 static void stranger_progress(themis_net_t *net, unsigned index)
 {
     listening_t *listening = net->tcp->listening;
@@ -118,7 +95,8 @@ static void stranger_progress(themis_net_t *net, unsigned index)
 
     if (silent->fd < 0 || stranger->state != SPEAKS)
         return;
-    int goes_on = stranger_read(silent, &stranger->handshake) && out_send(silent->fd, &stranger->handshake);
+    int goes_on = themis_net_tcp_handshake_read(silent->fd, &stranger->handshake) &&
+                  themis_net_tcp_handshake_write(silent->fd, &stranger->handshake);
     if (stranger->handshake.state == THEMIS_NET_HANDSHAKE_FAILED)
         report_refused(listening, &stranger->address, stranger->handshake.why);
     if (!goes_on || stranger->handshake.state == THEMIS_NET_HANDSHAKE_FAILED) {
@@ -165,7 +143,7 @@ static void stranger_finish(themis_net_t *net, unsigned index)
 {
     listening_t *listening = net->tcp->listening;
     stranger_t *stranger = &listening->strangers[index];
-    int sent = out_send(listening->sockets[index].fd, &stranger->handshake);
+    int sent = themis_net_tcp_handshake_write(listening->sockets[index].fd, &stranger->handshake);
 
     listening->checked--;
     if (stranger->handshake.state != THEMIS_NET_HANDSHAKE_DONE)
@@ -323,7 +301,7 @@ int themis_net_listening_progress(themis_net_t *net, int thorough)
         return 0;
     now = themis_util_clock_now();
     if (now > MAX_SILENCE)
-        themis_net_silents_expire(&listening->silents, now - MAX_SILENCE, &left);
+        left = themis_net_silents_expire(&listening->silents, now - MAX_SILENCE);
     if (listening->accept_again != 0 && now > listening->accept_again) {
         listening->accept_again = 0;
         themis_net_tcp_change(net->tcp, listening->fd, EPOLLIN, THEMIS_NET_TCP_LISTENER);

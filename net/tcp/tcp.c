@@ -48,6 +48,30 @@ void themis_net_tcp_watch(themis_net_conn_t *conn)
         themis_net_conn_lose(conn, THEMIS_IO);
 }
 
+/* --- handshakes ----------------------------------------------------------------------------------------------------
+ */
+
+int themis_net_tcp_handshake_read(int fd, themis_net_handshake_t *handshake)
+{
+    while (handshake->state == THEMIS_NET_HANDSHAKE_READS && handshake->out_length == 0) {
+        ssize_t got = recv(fd, handshake->in + handshake->have, themis_net_handshake_wanted(handshake), MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return 1;
+        if (got <= 0)
+            return 0;
+        themis_net_handshake_take(handshake, (size_t)got);
+    }
+    return 1;
+}
+
+int themis_net_tcp_handshake_write(int fd, themis_net_handshake_t *handshake)
+{
+    size_t length = handshake->out_length;
+
+    handshake->out_length = 0;
+    return length == 0 || send(fd, handshake->out, length, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
+}
+
 /* --- of a net ----------------------------------------------------------------------------------------------------- */
 
 static themis_status_t tcp_create(themis_net_t *net)

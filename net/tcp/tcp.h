@@ -26,5 +26,9 @@ enum { THEMIS_NET_TCP_LISTENER, THEMIS_NET_TCP_LINGERING, THEMIS_NET_TCP_STRANGE
 int themis_net_tcp_add(themis_net_tcp_t *tcp, int fd, uint32_t events, uint64_t what);
 int themis_net_tcp_change(themis_net_tcp_t *tcp, int fd, uint32_t events, uint64_t what);
 void themis_net_tcp_remove(themis_net_tcp_t *tcp, int fd);
+/* Reads what a handshake wants, up to the end of a message; writes what it has for the peer, which fits into the buffer
+ * of a socket by which little has gone. Return 0 if there is no reason to go on. */
+int themis_net_tcp_handshake_read(int fd, themis_net_handshake_t *handshake);
+int themis_net_tcp_handshake_write(int fd, themis_net_handshake_t *handshake);
 /* Watches an open connection's socket for what it waits for. Lock held. */
 void themis_net_tcp_watch(themis_net_conn_t *conn);
