@@ -148,7 +148,7 @@ void themis_mount_flush(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_inf
     themis_posix_file_t *file = themis_mount_file_begin(&request, fuse, info);
 
     (void)number;
-    themis_posix_locks_release(file->filesystem, file->node, THEMIS_POSIX_LOCK_RANGES, info->lock_owner);
+    themis_posix_locks_release(file->node, THEMIS_POSIX_LOCK_RANGES, info->lock_owner);
     themis_mount_file_end(&request, fuse, file, file->writable ? themis_posix_file_flush(file) : 0);
 }
 
@@ -159,7 +159,7 @@ void themis_mount_release(fuse_req_t fuse, fuse_ino_t number, struct fuse_file_i
 
     (void)number;
     if (info->flock_release)
-        themis_posix_locks_release(file->filesystem, file->node, THEMIS_POSIX_LOCK_FILE, info->lock_owner);
+        themis_posix_locks_release(file->node, THEMIS_POSIX_LOCK_FILE, info->lock_owner);
     themis_posix_file_release(file);
     fuse_reply_err(fuse, 0);
 }

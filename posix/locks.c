@@ -108,10 +108,8 @@ static void owner_put(themis_posix_node_t *node, lock_owner_t *owner)
     pthread_mutex_unlock(&node->locking);
 }
 
-void themis_posix_locks_release(themis_posix_t *filesystem, themis_posix_node_t *node, themis_posix_lock_kind_t kind,
-                                uint64_t number)
+void themis_posix_locks_release(themis_posix_node_t *node, themis_posix_lock_kind_t kind, uint64_t number)
 {
-    (void)filesystem;
     pthread_mutex_lock(&node->locking);
     lock_owner_t *owner = owner_find(node, kind, number);
     if (owner) {
@@ -252,7 +250,7 @@ int themis_posix_lock_file(themis_posix_file_t *file, const themis_posix_caller_
     lock_owner_t *owner;
 
     if (kind == LOCK_UN) {
-        themis_posix_locks_release(file->filesystem, file->node, THEMIS_POSIX_LOCK_FILE, number);
+        themis_posix_locks_release(file->node, THEMIS_POSIX_LOCK_FILE, number);
         return 0;
     }
     if (kind != LOCK_SH && kind != LOCK_EX)

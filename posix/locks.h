@@ -30,8 +30,7 @@ int themis_posix_lock_file(themis_posix_file_t *file, const themis_posix_caller_
                            int operation);
 
 /* Releases all of an owner: at each close for fcntl's, at the last one for flock's. */
-void themis_posix_locks_release(themis_posix_t *filesystem, themis_posix_node_t *node, themis_posix_lock_kind_t kind,
-                                uint64_t owner);
+void themis_posix_locks_release(themis_posix_node_t *node, themis_posix_lock_kind_t kind, uint64_t owner);
 
 /* Those of all owners, at the end of the file system. */
 void themis_posix_locks_free(themis_posix_node_t *node);

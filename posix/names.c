@@ -67,10 +67,8 @@ int themis_posix_lookup(themis_posix_t *filesystem, const themis_posix_caller_t 
 /* What servers told of the node's name: is it still that file? */
 static int node_check(themis_posix_t *filesystem, themis_posix_node_t *node, const themis_stat_t *found)
 {
-    uint64_t object = found->type == THEMIS_TYPE_DIRECTORY ? 0 : found->id;
-
     pthread_mutex_lock(&filesystem->lock);
-    int same = node->type == found->type && node->object == object;
+    int same = themis_posix_tree_is_same(node, found);
     if (same) {
         node->mode = found->mode;
         node->gid = found->gid;

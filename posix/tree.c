@@ -132,11 +132,14 @@ void themis_posix_tree_free(themis_posix_tree_t *tree)
     tree->root = NULL;
 }
 
-static int is_same(const themis_posix_node_t *node, const themis_stat_t *stat)
+static uint64_t object_of(const themis_stat_t *stat)
 {
-    uint64_t object = stat->type == THEMIS_TYPE_DIRECTORY ? 0 : stat->id;
+    return stat->type == THEMIS_TYPE_DIRECTORY ? 0 : stat->id;
+}
 
-    return node->type == stat->type && node->object == object;
+int themis_posix_tree_is_same(const themis_posix_node_t *node, const themis_stat_t *stat)
+{
+    return node->type == stat->type && node->object == object_of(stat);
 }
 
 themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_posix_node_t *parent, const char *name,
@@ -144,11 +147,11 @@ themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_pos
 {
     themis_posix_node_t *node = themis_posix_tree_find(tree, parent, name);
 
-    if (node && is_same(node, stat)) {
+    if (node && themis_posix_tree_is_same(node, stat)) {
         node->references++;
     } else {
         themis_posix_tree_detach(tree, node);
-        node = node_create(tree, stat->type, stat->type == THEMIS_TYPE_DIRECTORY ? 0 : stat->id);
+        node = node_create(tree, stat->type, object_of(stat));
         if (!node)
             return NULL;
         if (!name_give(tree, node, parent, name)) {

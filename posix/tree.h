@@ -52,6 +52,9 @@ void themis_posix_tree_free(themis_posix_tree_t *tree);
 themis_posix_node_t *themis_posix_tree_find(const themis_posix_tree_t *tree, const themis_posix_node_t *parent,
                                             const char *name);
 
+/* 1: the node is what `stat` describes. */
+int themis_posix_tree_is_same(const themis_posix_node_t *node, const themis_stat_t *stat);
+
 /* The node of what `stat` describes, with one reference more, which is the caller's. A node of that name that is
  * another file is detached. NULL: out of memory. */
 themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_posix_node_t *parent, const char *name,

@@ -25,6 +25,8 @@
 
 /* Changes with this interface: both libraries are of one installation. */
 enum { THEMIS_PRELOAD_INTERFACE = 2 };
+/* Numbers of descriptors that can be files on servers. */
+enum { THEMIS_PRELOAD_DESCRIPTORS = 1 << 20 };
 /* Beside AT_SYMLINK_NOFOLLOW among `flags`: only a directory can be meant, else ENOTDIR. */
 enum { THEMIS_PRELOAD_DIRECTORY = 1 << 30 };
 #define THEMIS_PRELOAD_CORE_SYMBOL "themis_preload_core"

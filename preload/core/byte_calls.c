@@ -39,10 +39,10 @@ void themis_preload_call_end(themis_preload_open_t *open)
     errno = error;
 }
 
-static ssize_t fail(int error)
+int themis_preload_call_end_with(themis_preload_open_t *open, int error)
 {
-    errno = error;
-    return -1;
+    themis_preload_call_end(open);
+    return themis_preload_result(error);
 }
 
 /* --- the offset ----------------------------------------------------------------------------------------------------
@@ -98,10 +98,10 @@ static ssize_t vector_bytes(const struct iovec *vector, int count)
     size_t sum = 0;
 
     if (count < 0 || count > IOV_MAX)
-        return fail(EINVAL);
+        return themis_preload_result(EINVAL);
     for (int i = 0; i < count; i++) {
         if (vector[i].iov_len > SSIZE_MAX - sum)
-            return fail(EINVAL);
+            return themis_preload_result(EINVAL);
         sum += vector[i].iov_len;
     }
     return (ssize_t)(sum < MAX_BYTES ? sum : MAX_BYTES);
@@ -141,7 +141,7 @@ static ssize_t pieces_read(themis_preload_open_t *open, const struct iovec *vect
         const int error =
             themis_posix_file_read(open->file, vector[i].iov_base, bytes, (uint64_t)(offset + sum), &done);
         if (error)
-            return sum > 0 ? sum : fail(error);
+            return sum > 0 ? sum : themis_preload_result(error);
         sum += (ssize_t)done;
         if (done < bytes)
             break;
@@ -155,7 +155,7 @@ ssize_t themis_preload_core_read_at(int fd, const struct iovec *vector, int coun
     ssize_t done = vector_bytes(vector, count);
 
     if (done < 0 || offset < 0)
-        return done < 0 ? -1 : fail(EINVAL);
+        return done < 0 ? -1 : themis_preload_result(EINVAL);
     if (themis_preload_call_begin(fd, &open) != 0)
         return -1;
     done = may_read(open) ? pieces_read(open, vector, count, offset) : -1;
@@ -206,11 +206,11 @@ static ssize_t pieces_write(themis_preload_open_t *open, const struct iovec *vec
         if (bytes == 0)
             continue;
         if (offset > LLONG_MAX - sum - (off_t)bytes)
-            return sum > 0 ? sum : fail(EFBIG);
+            return sum > 0 ? sum : themis_preload_result(EFBIG);
         const int error = themis_posix_file_write(open->file, themis_preload_caller(), vector[i].iov_base, bytes,
                                                   (uint64_t)(offset + sum), 0);
         if (error)
-            return sum > 0 ? sum : fail(error);
+            return sum > 0 ? sum : themis_preload_result(error);
         themis_preload_maps_update(open->node, vector[i].iov_base, bytes, offset + sum);
         sum += (ssize_t)bytes;
     }
@@ -228,7 +228,7 @@ static ssize_t append(themis_preload_open_t *open, const struct iovec *vector, i
     if (count > 1 || vector[0].iov_len > bytes) {
         size_t at = 0;
         if (!(joined = malloc(bytes)))
-            return fail(ENOMEM);
+            return themis_preload_result(ENOMEM);
         for (int i = 0; i < count && at < bytes; i++) {
             const size_t length = vector[i].iov_len < bytes - at ? vector[i].iov_len : bytes - at;
             memcpy(joined + at, vector[i].iov_base, length);
@@ -239,7 +239,7 @@ static ssize_t append(themis_preload_open_t *open, const struct iovec *vector, i
     const int error = themis_posix_file_write(open->file, themis_preload_caller(), buffer, bytes, 0, 1);
     free(joined);
     themis_preload_maps_refresh(open->node);
-    return error ? fail(error) : (ssize_t)bytes;
+    return error ? themis_preload_result(error) : (ssize_t)bytes;
 }
 
 static int is_appending(themis_preload_open_t *open, int fd)
@@ -278,7 +278,7 @@ static ssize_t written(themis_preload_open_t *open, ssize_t done)
     if (done <= 0 || !is_synchronous(open))
         return done;
     const int error = themis_posix_file_sync(open->file, themis_preload_caller());
-    return error ? fail(error) : done;
+    return error ? themis_preload_result(error) : done;
 }
 
 ssize_t themis_preload_core_write(int fd, const struct iovec *vector, int count)
@@ -303,7 +303,7 @@ ssize_t themis_preload_core_write_at(int fd, const struct iovec *vector, int cou
     ssize_t done = -1;
 
     if (bytes < 0 || offset < 0)
-        return bytes < 0 ? -1 : fail(EINVAL);
+        return bytes < 0 ? -1 : themis_preload_result(EINVAL);
     if (themis_preload_call_begin(fd, &open) != 0)
         return -1;
     if (may_write(open))
@@ -371,9 +371,7 @@ off_t themis_preload_core_seek(int fd, off_t offset, int whence)
             offset_set(fd, place);
         offset_unlock(open, fd, is_shared);
     }
-    errno = error ? error : errno;
-    themis_preload_call_end(open);
-    return error ? -1 : place;
+    return themis_preload_call_end_with(open, error) == 0 ? place : -1;
 }
 
 int themis_preload_core_sync(int fd)
@@ -398,9 +396,7 @@ int themis_preload_core_sync(int fd)
             error = themis_posix_directory_sync(open->directory, themis_preload_caller());
         pthread_mutex_unlock(&open->lock);
     }
-    errno = error ? error : errno;
-    themis_preload_call_end(open);
-    return error ? -1 : 0;
+    return themis_preload_call_end_with(open, error);
 }
 
 int themis_preload_core_resize(int fd, off_t size)
@@ -419,9 +415,7 @@ int themis_preload_core_resize(int fd, off_t size)
                                            (uint64_t)size);
     if (!error)
         themis_preload_maps_refresh(open->node);
-    errno = error ? error : errno;
-    themis_preload_call_end(open);
-    return error ? -1 : 0;
+    return themis_preload_call_end_with(open, error);
 }
 
 int themis_preload_core_allocate(int fd, int mode, off_t offset, off_t length)
@@ -433,11 +427,7 @@ int themis_preload_core_allocate(int fd, int mode, off_t offset, off_t length)
         return themis_preload_result(EINVAL);
     if (themis_preload_call_begin(fd, &open) != 0)
         return -1;
-    if (!open->file && !(open->flags & O_PATH))
-        error = EBADF;
-    else if (may_write(open))
+    if (may_write(open))
         error = themis_posix_file_allocate(open->file, mode, (uint64_t)offset, (uint64_t)length);
-    errno = error ? error : errno;
-    themis_preload_call_end(open);
-    return error ? -1 : 0;
+    return themis_preload_call_end_with(open, error);
 }

@@ -7,6 +7,8 @@
 /* Begins a call on a descriptor: 0, or -1 with errno. End with themis_preload_call_end, which keeps errno. */
 int themis_preload_call_begin(int fd, themis_preload_open_t **open);
 void themis_preload_call_end(themis_preload_open_t *open);
+/* The same with an errno or 0: returns -1, with errno, or 0. */
+int themis_preload_call_end_with(themis_preload_open_t *open, int error);
 
 /* Ends a call on names with an errno or 0. */
 int themis_preload_end_with(int error);

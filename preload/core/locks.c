@@ -267,9 +267,7 @@ int themis_preload_core_lock(int fd, int command, struct flock *lock)
     if (!error && range.length > 0)
         error = command == F_GETLK ? lock_test(open->file, lock, &range)
                                    : lock_change(open, lock->l_type, &range, command == F_SETLKW);
-    errno = error ? error : errno;
-    themis_preload_call_end(open);
-    return error ? -1 : 0;
+    return themis_preload_call_end_with(open, error);
 }
 
 /* --- flock ---------------------------------------------------------------------------------------------------------
@@ -288,7 +286,5 @@ int themis_preload_core_flock(int fd, int operation)
     const range_t range = {flock_byte, 1};
     const short type = kind == LOCK_SH ? F_RDLCK : kind == LOCK_EX ? F_WRLCK : F_UNLCK;
     error = !open->file ? EBADF : lock_set(open->file, type, &range, wait);
-    errno = error ? error : errno;
-    themis_preload_call_end(open);
-    return error ? -1 : 0;
+    return themis_preload_call_end_with(open, error);
 }

@@ -35,14 +35,14 @@ static int is_directory_open(const themis_posix_node_t *node, int flags)
         return flags & O_DIRECTORY ? ENOTDIR : 0;
     if (node->type == THEMIS_TYPE_SYMLINK)
         return flags & O_DIRECTORY ? ENOTDIR : flags & O_PATH ? 0 : ELOOP;
-    return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC) ? EISDIR : 0;
+    return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC ? EISDIR : 0;
 }
 
 /* Takes over the node. *fd: the descriptor. */
 static int open_node(themis_posix_t *filesystem, themis_posix_node_t *node, int flags, int *fd)
 {
     themis_posix_file_t *file = NULL;
-    int error = is_directory_open(node, flags & O_PATH ? flags & (O_PATH | O_DIRECTORY) : flags);
+    int error = is_directory_open(node, flags);
 
     if (!error && node->type == THEMIS_TYPE_FILE && !(flags & O_PATH))
         error = themis_posix_open(filesystem, themis_preload_caller(), node, flags, &file);
@@ -61,17 +61,9 @@ static int open_existing(themis_posix_t *filesystem, const char *path, int flags
 {
     themis_posix_node_t *node;
     struct stat stat;
-    int error = themis_preload_walk(filesystem, path, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0, &node, &stat);
+    const int error = themis_preload_walk(filesystem, path, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0, &node, &stat);
 
-    if (error)
-        return error;
-    if (flags & O_CREAT && node->type == THEMIS_TYPE_DIRECTORY)
-        error = flags & O_EXCL ? EEXIST : EISDIR;
-    if (error) {
-        themis_posix_release(filesystem, node, 1);
-        return error;
-    }
-    return open_node(filesystem, node, flags, fd);
+    return error ? error : open_node(filesystem, node, flags, fd);
 }
 
 static int open_or_create(themis_posix_t *filesystem, const char *path, int flags, mode_t mode, int *fd)
@@ -173,8 +165,7 @@ int themis_preload_core_path(int fd, char *path, size_t size)
         error = ENAMETOOLONG;
     if (!error)
         strcpy(path, whole);
-    themis_preload_call_end(open);
-    return themis_preload_result(error);
+    return themis_preload_call_end_with(open, error);
 }
 
 int themis_preload_core_flags(int fd)
@@ -231,9 +222,7 @@ int themis_preload_core_list(int fd, uint64_t from, themis_preload_entry_fn entr
     if (!error)
         error = themis_posix_directory_read(open->directory, themis_preload_caller(), from, list_entry, &listing);
     pthread_mutex_unlock(&open->lock);
-    errno = error ? error : errno;
-    themis_preload_call_end(open);
-    return error ? -1 : 0;
+    return themis_preload_call_end_with(open, error);
 }
 
 /* --- attributes ----------------------------------------------------------------------------------------------------

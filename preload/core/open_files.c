@@ -13,11 +13,9 @@
 #include "preload/core/walk.h"
 #include "preload/description.h"
 
-enum { DESCRIPTORS = 1 << 20 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static themis_preload_open_t *table[DESCRIPTORS]; /* guarded by the lock */
-static int end;                                   /* of what has ever been used of the table; likewise */
+static themis_preload_open_t *table[THEMIS_PRELOAD_DESCRIPTORS]; /* guarded by the lock */
+static int end;                                                  /* of what has ever been used of the table; likewise */
 
 /* --- one of them ---------------------------------------------------------------------------------------------------
  */
@@ -76,7 +74,7 @@ static themis_preload_open_t *exchange(int fd, themis_preload_open_t *open)
 
 static int is_number(int fd)
 {
-    return (unsigned)fd < DESCRIPTORS;
+    return (unsigned)fd < THEMIS_PRELOAD_DESCRIPTORS;
 }
 
 themis_preload_open_t *themis_preload_open_file_take(int fd)

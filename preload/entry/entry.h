@@ -50,8 +50,6 @@ static inline void *themis_preload_real(int index)
 /* --- descriptors ---------------------------------------------------------------------------------------------------
  */
 
-enum { THEMIS_PRELOAD_DESCRIPTORS = 1 << 20 };
-
 /* A bit for each number. */
 extern uint8_t themis_preload_table[THEMIS_PRELOAD_DESCRIPTORS / 8];
 

@@ -176,14 +176,11 @@ static void directory_leave(void)
 static int directory_find(void *arg)
 {
     themis_preload_path_t *where = arg;
-    struct stat stat;
     int below = 1, result = -1;
 
-    CALL_CORE(result, below, where, 1, stat(-1, where->remote, THEMIS_PRELOAD_DIRECTORY, &stat));
+    CALL_CORE(result, below, where, 1, access(where->remote, X_OK, AT_EACCESS | THEMIS_PRELOAD_DIRECTORY));
     if (below != 1)
         return below < 0 ? errno : 0;
-    if (result == 0)
-        CALL_CORE(result, below, where, 1, access(where->remote, X_OK, AT_EACCESS));
     return result == 0 ? 0 : errno;
 }
 
