@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "net/tcp/connector.h"
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,8 @@
 #include "net/tcp/listener.h"
 #include "net/tcp/tcp.h"
 #include "util/log.h"
+
+enum { END_WAIT_MS = 1000 };
 
 /* Clients try again and again: the same is said once in a row. */
 static void report_failure(const themis_net_conn_t *conn)
@@ -157,6 +161,16 @@ static themis_status_t credential_send(themis_net_conn_t *conn, themis_net_strea
     return THEMIS_IN_PROGRESS;
 }
 
+/* A server that ends here takes its local socket with it, and what remains, to prove oneself by TCP, may not be
+ * possible: then the end of this connection is seen a moment later, and the server's next start has to be waited for.
+ */
+static int server_has_ended(const themis_net_stream_t *stream)
+{
+    struct pollfd end = {.fd = stream->fd, .events = POLLRDHUP};
+
+    return poll(&end, 1, END_WAIT_MS) > 0;
+}
+
 themis_status_t themis_net_tcp_connector_prove(themis_net_conn_t *conn)
 {
     themis_net_stream_t *stream = conn->stream; /* while the state is this, only its owner uses it */
@@ -168,6 +182,8 @@ themis_status_t themis_net_tcp_connector_prove(themis_net_conn_t *conn)
         themis_net_handshake_check(handshake);
     else
         themis_net_handshake_prove(handshake);
+    if (!checks && handshake->state == THEMIS_NET_HANDSHAKE_FAILED && server_has_ended(stream))
+        return THEMIS_UNREACHABLE;
     if (handshake->state == THEMIS_NET_HANDSHAKE_DONE && themis_net_handshake_derive(handshake, &keys) != THEMIS_OK)
         handshake->state = THEMIS_NET_HANDSHAKE_FAILED, handshake->status = THEMIS_ACCESS;
     if (handshake->state == THEMIS_NET_HANDSHAKE_FAILED)

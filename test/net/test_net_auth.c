@@ -324,17 +324,23 @@ static void *middle_main(void *arg)
     return NULL;
 }
 
-static void middle_start(middle_t *middle, uint16_t port, wrong_t wrong)
+static int listen_at(uint16_t *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin_port);
+    return listener;
+}
+
+static void middle_start(middle_t *middle, uint16_t port, wrong_t wrong)
+{
     *middle = (middle_t){.wrong = wrong, .after = SIZE_MAX};
-    middle->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(bind(middle->listener, (struct sockaddr *)&address, size), 0);
-    ck_assert_int_eq(listen(middle->listener, 1), 0);
-    ck_assert_int_eq(getsockname(middle->listener, (struct sockaddr *)&address, &size), 0);
-    middle->port = ntohs(address.sin_port);
+    middle->listener = listen_at(&middle->port);
     middle->server = connect_to(port);
     ck_assert_int_eq(pthread_create(&middle->thread, NULL, middle_main, middle), 0);
 }
@@ -682,6 +688,51 @@ TEST(refused_at_once)
     test_client_free(client);
 }
 
+/* A server that says HELLO, and has no local socket any more; it ends `lives_ms` later, or the client does. */
+typedef struct ending {
+    int listener, lives_ms;
+    uint16_t port;
+    pthread_t thread;
+} ending_t;
+
+static void *ending_main(void *arg)
+{
+    static const uint8_t identity[THEMIS_NET_HANDSHAKE_IDENTITY] = "one that ends";
+    const themis_net_auth_t auth = {.kind = THEMIS_NET_AUTH_LOCAL};
+    ending_t *ending = arg;
+    themis_net_handshake_t handshake;
+    int client = accept(ending->listener, NULL, NULL);
+
+    themis_net_handshake_accept(&handshake, &auth, identity, 99);
+    while (client >= 0 && handshake.state == THEMIS_NET_HANDSHAKE_READS && handshake.out_length == 0) {
+        ssize_t got = recv(client, handshake.in + handshake.have, themis_net_handshake_wanted(&handshake), 0);
+        if (got <= 0)
+            break;
+        themis_net_handshake_take(&handshake, (size_t)got);
+    }
+    send(client, handshake.out, handshake.out_length, MSG_NOSIGNAL);
+    ends_within(client, ending->lives_ms);
+    close(client);
+    return NULL;
+}
+
+/* A server is killed after its HELLO: it is tried again. One that lives, and cannot be reached as it asks, is not. */
+TEST(killed_after_hello)
+{
+    themis_net_options_t options = options_of(THEMIS_NET_AUTH_LOCAL, "");
+
+    for (int lives = 0; lives < 2; lives++) {
+        ending_t ending = {.lives_ms = lives ? 20000 : 200};
+        test_client_t *client;
+        ending.listener = listen_at(&ending.port);
+        ck_assert_int_eq(pthread_create(&ending.thread, NULL, ending_main, &ending), 0);
+        ck_assert_int_eq(connect_as(&client, ending.port, &options), lives ? THEMIS_ACCESS : THEMIS_UNREACHABLE);
+        test_client_free(client);
+        pthread_join(ending.thread, NULL);
+        close(ending.listener);
+    }
+}
+
 int main(int count, char **words)
 {
     test_peer_main(count, words, NULL);
@@ -695,7 +746,8 @@ int main(int count, char **words)
     test_case(suite, "strangers", 240, NULL, NULL,
               TESTS({strangers_with_garbage, 1}, {strangers_that_are_slow, 1}, {strangers_that_are_many, 1},
                     {strangers_that_mutate_streams, 1}));
-    test_case(suite, "identity", 120, NULL, NULL, TESTS({a_secret_stands_for_its_user, 1}, {refused_at_once, 1}));
+    test_case(suite, "identity", 120, NULL, NULL,
+              TESTS({a_secret_stands_for_its_user, 1}, {refused_at_once, 1}, {killed_after_hello, 1}));
 #if THEMIS_MUNGE
     TCase *munge = tcase_create("munge");
     tcase_set_timeout(munge, 120);
