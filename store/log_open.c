@@ -147,7 +147,8 @@ themis_status_t themis_store_log_open(const themis_store_log_options_t *options,
     if (!made)
         return THEMIS_NO_MEMORY;
     made->options = *options;
-    made->fd = made->spare = -1;
+    made->spare = -1;
+    made->fd = -1;
     made->on_device = !is_in_memory(options->directory);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->committing, NULL);

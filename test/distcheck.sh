@@ -27,9 +27,8 @@ if git -C "$THEMIS_SRC" rev-parse >/dev/null 2>&1 && limit 300 make -s -C "$THEM
     fi
 fi
 
-# The unit programs have run from the normal build; here they are compiled only. ccache may reuse what differs in its place only.
-export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$THEMIS_BUILD"
+# The unit programs have run from the normal build; here they are compiled only, and quickly.
 check "make distcheck" limit 1480 make -C "$THEMIS_BUILD" distcheck RUN_UNIT_TESTS=no \
-    "DISTCHECK_CONFIGURE_FLAGS=--enable-werror CC='ccache gcc'"
+    "DISTCHECK_CONFIGURE_FLAGS=--enable-werror --without-openmpi CC='ccache gcc' CFLAGS=-O0"
 rm -rf "$THEMIS_BUILD"/themis-[0-9]*
 finish

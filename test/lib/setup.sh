@@ -132,12 +132,12 @@ themis_make() {
     themis_quietly "$THEMIS_BUILD/make.log" make -C "$THEMIS_BUILD" -j"$(nproc)" "$@"
 }
 
-# themis_borrow_romio: marks ROMIO as built in this tree; make then needs ROMIO_BUILD of the tree that has it.
+# themis_borrow_romio: marks ROMIO as built in this tree; make then needs ROMIO_BUILD and ROMIO_OMPI_BUILD of the tree that has it.
 themis_borrow_romio() {
     themis_make am--refresh
     touch "$THEMIS_BUILD/romio-source.stamp"
     mkdir -p "$THEMIS_BUILD/adio"
-    touch "$THEMIS_BUILD/adio/romio.stamp"
+    touch "$THEMIS_BUILD/adio/romio.stamp" "$THEMIS_BUILD/adio/romio-ompi.stamp"
 }
 
 # themis_install: make install, unless nothing was built since the last one.
