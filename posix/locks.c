@@ -11,8 +11,6 @@
 #include "posix/error.h"
 #include "util/clock.h"
 
-/* Past these no program locks; the byte of those who append is there, too (file.c). */
-static const uint64_t range_end = INT64_MAX - 16, flock_byte = INT64_MAX - 15;
 static const uint64_t shortest_wait = THEMIS_NS_PER_MS, longest_wait = 20 * THEMIS_NS_PER_MS;
 
 /* In the list of its node as long as it may hold something; the node's `locking` guards the list and references. */
@@ -179,10 +177,11 @@ static int range_of(const struct flock *lock, uint64_t *offset, uint64_t *length
     if (lock->l_start < 0 || lock->l_len < 0)
         return EINVAL;
     *offset = (uint64_t)lock->l_start;
-    if (*offset >= range_end)
+    if (*offset >= THEMIS_POSIX_LOCKS_END)
         return EOVERFLOW;
-    *length =
-        lock->l_len == 0 || (uint64_t)lock->l_len > range_end - *offset ? range_end - *offset : (uint64_t)lock->l_len;
+    *length = lock->l_len == 0 || (uint64_t)lock->l_len > THEMIS_POSIX_LOCKS_END - *offset
+                  ? THEMIS_POSIX_LOCKS_END - *offset
+                  : (uint64_t)lock->l_len;
     return 0;
 }
 
@@ -258,7 +257,7 @@ int themis_posix_lock_file(themis_posix_file_t *file, const themis_posix_caller_
     int error = owner_get(file->filesystem, caller, file->node, THEMIS_POSIX_LOCK_FILE, number, &owner);
     if (error)
         return error;
-    error = lock_take(owner, caller, flock_byte, 1, kind == LOCK_EX, !(operation & LOCK_NB));
+    error = lock_take(owner, caller, THEMIS_POSIX_LOCKS_FLOCK_BYTE, 1, kind == LOCK_EX, !(operation & LOCK_NB));
     owner_put(file->node, owner);
     return error;
 }

@@ -9,7 +9,13 @@
  */
 #pragma once
 #include <fcntl.h>
+#include <stdint.h>
 #include "posix/file.h"
+
+/* Locks of fcntl end here; EOVERFLOW: one begins past it. The bytes that follow are flock's and, at the end, that of
+ * those who append (file.c). Every kind of mount uses the same ones, or their locks would not keep each other out. */
+#define THEMIS_POSIX_LOCKS_END ((uint64_t)INT64_MAX - 16)
+#define THEMIS_POSIX_LOCKS_FLOCK_BYTE ((uint64_t)INT64_MAX - 15)
 
 typedef enum themis_posix_lock_kind { THEMIS_POSIX_LOCK_RANGES, THEMIS_POSIX_LOCK_FILE } themis_posix_lock_kind_t;
 

@@ -135,6 +135,8 @@ else:
     raise SystemExit("flock after close")
 P
 check "locks of fcntl and flock hold between mounts" limit 30 python3 "$T/locks.py" "$A" "$B"
+check "and between a mount and the library of file calls" limit 30 themis run -q --posix -- python3 "$T/locks.py" "$A" /themis
+check "and the other way round" limit 30 themis run -q --posix -- python3 "$T/locks.py" /themis "$A"
 cat >"$T/wait.py" <<'P'
 import fcntl, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)

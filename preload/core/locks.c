@@ -8,11 +8,9 @@
 #include <sys/syscall.h>
 #include <utlist.h>
 #include "posix/error.h"
+#include "posix/locks.h"
 #include "preload/core/calls.h"
 #include "preload/core/state.h"
-
-/* What flock locks: a byte that no file has. */
-static const uint64_t flock_byte = INT64_MAX - 2;
 
 typedef struct range {
     uint64_t offset, length;
@@ -21,7 +19,6 @@ typedef struct range {
 typedef struct record {
     struct record *next;
     range_t range;
-    short type;
 } record_t;
 
 /* A file of which this process has record locks. */
@@ -56,19 +53,19 @@ static void records_free(record_t *records)
     free(record);
 }
 
-static int record_add(locked_t *file, uint64_t offset, uint64_t end, short type)
+static int record_add(locked_t *file, uint64_t offset, uint64_t end)
 {
     record_t *record = calloc(1, sizeof *record);
 
     if (!record)
         return 0;
-    *record = (record_t){.range = {offset, end - offset}, .type = type};
+    *record = (record_t){.range = {offset, end - offset}};
     LL_PREPEND(file->records, record);
     return 1;
 }
 
-/* The range is of that type now; what stood there before is cut. Without memory some is taken as not held. */
-static void records_set(locked_t *file, const range_t *range, short type)
+/* The range is locked now, or not; what stood there before is cut. Without memory some is taken as not held. */
+static void records_set(locked_t *file, const range_t *range, int is_locked)
 {
     record_t *record, *next, *before = file->records;
 
@@ -77,14 +74,14 @@ static void records_set(locked_t *file, const range_t *range, short type)
         if (!overlaps(&record->range, range))
             continue;
         if (record->range.offset < range->offset)
-            record_add(file, record->range.offset, range->offset, record->type);
+            record_add(file, record->range.offset, range->offset);
         if (end_of(&record->range) > end_of(range))
-            record_add(file, end_of(range), end_of(&record->range), record->type);
+            record_add(file, end_of(range), end_of(&record->range));
         LL_DELETE(file->records, record);
         free(record);
     }
-    if (type != F_UNLCK)
-        record_add(file, range->offset, end_of(range), type);
+    if (is_locked)
+        record_add(file, range->offset, end_of(range));
 }
 
 /* --- the handle of a file's locks ----------------------------------------------------------------------------------
@@ -127,7 +124,7 @@ void themis_preload_locks_drop(const themis_posix_node_t *node)
     pthread_mutex_unlock(&mutex);
     if (!found)
         return;
-    themis_unlock(found->file->file, 0, INT64_MAX - 2);
+    themis_unlock(found->file->file, 0, THEMIS_POSIX_LOCKS_END);
     themis_posix_file_release(found->file);
     records_free(found->records);
     free(found);
@@ -168,8 +165,9 @@ static int range_of(themis_preload_open_t *open, int fd, const struct flock *loc
     }
     if (start < 0)
         return EINVAL;
-    /* the last bytes are of others (flock_byte) */
-    const uint64_t room = flock_byte - (uint64_t)start;
+    if ((uint64_t)start >= THEMIS_POSIX_LOCKS_END)
+        return EOVERFLOW;
+    const uint64_t room = THEMIS_POSIX_LOCKS_END - (uint64_t)start;
     range->offset = (uint64_t)start;
     range->length = length == 0 || (uint64_t)length > room ? room : (uint64_t)length;
     return 0;
@@ -182,46 +180,38 @@ static int lock_error(themis_status_t status, int wait)
     return status == THEMIS_STALE ? ENOLCK : themis_posix_error(status);
 }
 
-/* A lock for reading replaces one for writing: that is given up first, as servers keep the stronger one. */
+static int lock_flags(short type)
+{
+    return type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
+}
+
+/* What is held becomes another lock in one step, and stays if that cannot be had; who waits gives it up first. */
 static int lock_set(themis_posix_file_t *handle, short type, const range_t *range, int wait)
 {
-    const int flags = (type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED) | (wait ? 0 : THEMIS_LOCK_TRY);
-
     if (type == F_UNLCK)
         return lock_error(themis_unlock(handle->file, range->offset, range->length), 0);
-    if (type == F_RDLCK)
+    const int flags = lock_flags(type);
+    themis_status_t status =
+        themis_lock(handle->file, range->offset, range->length, flags | THEMIS_LOCK_TRY | THEMIS_LOCK_REPLACE);
+    if (status == THEMIS_LOCKED && wait) {
         themis_unlock(handle->file, range->offset, range->length);
-    return lock_error(themis_lock(handle->file, range->offset, range->length, flags), wait);
-}
-
-/* After a range was asked for only to see whether it can be had: gives it up, but for what was held before. */
-static void lock_restore(themis_posix_file_t *handle, const range_t *range)
-{
-    const record_t *record;
-
-    themis_unlock(handle->file, range->offset, range->length);
-    const locked_t *file = find(handle->node->object);
-    LL_FOREACH(file ? file->records : NULL, record)
-    {
-        if (overlaps(&record->range, range))
-            themis_lock(handle->file, record->range.offset, record->range.length,
-                        (record->type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED) | THEMIS_LOCK_TRY);
+        status = themis_lock(handle->file, range->offset, range->length, flags);
     }
+    return lock_error(status, wait);
 }
 
-/* Whether another process has a lock in the way is found out by asking for it. Who it is servers do not tell. */
+/* Who holds a lock that is in the way, and of which range, servers do not tell; one that keeps readers out is
+ * exclusive. */
 static int lock_test(themis_posix_file_t *file, struct flock *lock, const range_t *range)
 {
-    const int flags = (lock->l_type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED) | THEMIS_LOCK_TRY;
+    const int shared = THEMIS_LOCK_TRY | THEMIS_LOCK_TEST, flags = shared | lock_flags(lock->l_type);
     themis_posix_file_t *handle = handle_get(file);
 
     if (!handle)
         return ENOLCK;
     const themis_status_t status = themis_lock(handle->file, range->offset, range->length, flags);
-    pthread_mutex_lock(&mutex);
-    if (status == THEMIS_OK)
-        lock_restore(handle, range);
-    pthread_mutex_unlock(&mutex);
+    const int is_exclusive =
+        status == THEMIS_LOCKED && (flags == shared || themis_lock(handle->file, range->offset, range->length, shared));
     themis_posix_file_release(handle);
     if (status != THEMIS_OK && status != THEMIS_LOCKED)
         return lock_error(status, 0);
@@ -229,9 +219,10 @@ static int lock_test(themis_posix_file_t *file, struct flock *lock, const range_
         lock->l_type = F_UNLCK;
         return 0;
     }
+    lock->l_type = is_exclusive ? F_WRLCK : F_RDLCK;
     lock->l_whence = SEEK_SET;
     lock->l_start = (off_t)range->offset;
-    lock->l_len = range->offset + range->length == flock_byte ? 0 : (off_t)range->length;
+    lock->l_len = end_of(range) == THEMIS_POSIX_LOCKS_END ? 0 : (off_t)range->length;
     lock->l_pid = -1;
     return 0;
 }
@@ -247,7 +238,7 @@ static int lock_change(themis_preload_open_t *open, short type, const range_t *r
     pthread_mutex_lock(&mutex);
     locked_t *file = find(open->node->object);
     if (!error && file)
-        records_set(file, range, type);
+        records_set(file, range, type != F_UNLCK);
     pthread_mutex_unlock(&mutex);
     themis_posix_file_release(handle);
     return error;
@@ -283,7 +274,7 @@ int themis_preload_core_flock(int fd, int operation)
         return themis_preload_result(EINVAL);
     if (themis_preload_call_begin(fd, &open) != 0)
         return -1;
-    const range_t range = {flock_byte, 1};
+    const range_t range = {THEMIS_POSIX_LOCKS_FLOCK_BYTE, 1};
     const short type = kind == LOCK_SH ? F_RDLCK : kind == LOCK_EX ? F_WRLCK : F_UNLCK;
     error = !open->file ? EBADF : lock_set(open->file, type, &range, wait);
     return themis_preload_call_end_with(open, error);
