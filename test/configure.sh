@@ -92,8 +92,8 @@ check "no parallel HDF5: its example is left out, with a word" optional
 without_glpk() {
     cp "$T/found" "$T/cache"
     rm -rf "$T/tree" && mkdir "$T/tree" && cd "$T/tree" &&
-        limit 60 "$THEMIS_SRC/configure" -q --cache-file="$T/cache" --enable-werror ac_cv_header_glpk_h=no >"$T/said" 2>&1 &&
-        limit 180 env -u MAKEFLAGS make -s test/persched/test_persched &&
+        limit 60 "$THEMIS_SRC/configure" -q --cache-file="$T/cache" --enable-werror CFLAGS=-O0 ac_cv_header_glpk_h=no >"$T/said" 2>&1 &&
+        limit 180 env -u MAKEFLAGS make -s -j2 test/persched/test_persched &&
         CK_RUN_CASE=model limit 60 ./test/persched/test_persched && grep -q 'define THEMIS_GLPK 0' config.h
 }
 check "no GLPK: periodic I/O is planned without it" without_glpk
@@ -118,8 +118,8 @@ check "GLPK asked for, and missing: libglpk-dev" asks libglpk-dev -- --with-glpk
 without_comparators() {
     cp "$T/found" "$T/cache"
     rm -rf "$T/tree" && mkdir "$T/tree" && cd "$T/tree" &&
-        limit 60 "$THEMIS_SRC/configure" -q --cache-file="$T/cache" --disable-comparators --enable-werror &&
-        limit 180 env -u MAKEFLAGS make -s test/sched/test_policy test/sched/test_sched server/themisd &&
+        limit 60 "$THEMIS_SRC/configure" -q --cache-file="$T/cache" --disable-comparators --enable-werror CFLAGS=-O0 &&
+        limit 180 env -u MAKEFLAGS make -s -j2 test/sched/test_policy test/sched/test_sched server/themisd &&
         limit 60 ./test/sched/test_policy && limit 60 ./test/sched/test_sched &&
         ! limit 20 server/themisd --check --policy gift 2>"$T/said" && cat "$T/said" && grep -q 'gift.*not part of this build' "$T/said"
 }
