@@ -4,6 +4,9 @@
  * what ranks do together (consensus, planning, shuffle) is done by the operation at the head alone, so its messages
  * never mix with those of another. As it ends only when the I/O of all ranks is done, and the next one's I/O begins
  * when all have begun that, calls take effect in their order.
+ *
+ * MPI may test operations in any of its calls, those that are made here included (Open MPI does), and in any thread; so
+ * one call at a time works on the queue.
  */
 #include "collective/collective.h"
 #include <stdlib.h>
@@ -46,6 +49,7 @@ themis_status_t themis_collective_create(MPI_Comm comm, const themis_collective_
         free(coll);
         return status;
     }
+    pthread_mutex_init(&coll->lock, NULL);
     coll->options = *options;
     coll->group = group;
     coll->shuffle.group = group;
@@ -66,6 +70,7 @@ void themis_collective_destroy(themis_collective_t *coll)
         return;
     themis_collective_twophase_free(coll);
     themis_collective_group_cache_release(coll->group);
+    pthread_mutex_destroy(&coll->lock);
     free(coll);
 }
 
@@ -267,21 +272,32 @@ themis_collective_operation_t *themis_collective_start(themis_collective_t *coll
     themis_collective_operation_t *op = calloc(1, sizeof *op);
     if (!op)
         return NULL;
+    pthread_mutex_lock(&coll->lock);
     queue_append(coll, access, own, op);
     queue_progress(coll);
+    pthread_mutex_unlock(&coll->lock);
     return op;
 }
 
 themis_status_t themis_collective_test(themis_collective_operation_t *op, uint64_t *done)
 {
-    queue_progress(op->coll);
-    return is_queued(op) ? THEMIS_IN_PROGRESS : operation_free(op, done);
+    themis_collective_t *coll = op->coll;
+    int queued;
+    if (pthread_mutex_trylock(&coll->lock))
+        return THEMIS_IN_PROGRESS;
+    queue_progress(coll);
+    queued = is_queued(op);
+    pthread_mutex_unlock(&coll->lock);
+    return queued ? THEMIS_IN_PROGRESS : operation_free(op, done);
 }
 
 themis_status_t themis_collective_wait(themis_collective_operation_t *op, uint64_t *done)
 {
+    themis_collective_t *coll = op->coll;
+    pthread_mutex_lock(&coll->lock);
     op->blocking = 1;
-    queue_wait(op->coll, op);
+    queue_wait(coll, op);
+    pthread_mutex_unlock(&coll->lock);
     return operation_free(op, done);
 }
 
@@ -290,11 +306,15 @@ themis_status_t themis_collective_wait(themis_collective_operation_t *op, uint64
 themis_status_t themis_collective_run(themis_collective_t *coll, const themis_collective_access_t *access,
                                       themis_status_t own, uint64_t *done)
 {
+    themis_status_t status;
+    pthread_mutex_lock(&coll->lock);
     memset(&coll->blocking, 0, sizeof coll->blocking);
     coll->blocking.blocking = 1;
     queue_append(coll, access, own, &coll->blocking);
     queue_wait(coll, &coll->blocking);
-    return operation_result(&coll->blocking, done);
+    status = operation_result(&coll->blocking, done);
+    pthread_mutex_unlock(&coll->lock);
+    return status;
 }
 
 themis_status_t themis_collective_decline(themis_collective_t *coll, const themis_collective_access_t *access,
@@ -308,9 +328,11 @@ themis_status_t themis_collective_sync(themis_collective_t *coll, themis_status_
 {
     themis_collective_consensus_record_t record = THEMIS_COLLECTIVE_STATUS_RECORD(own);
     themis_collective_consensus_t consensus;
+    pthread_mutex_lock(&coll->lock);
     queue_wait(coll, NULL);
     themis_collective_consensus_start(coll->group, &record, &consensus);
     for (unsigned polls = 0; themis_collective_consensus_test(&consensus) != THEMIS_OK;)
         themis_collective_backoff_wait(coll->group, &polls);
+    pthread_mutex_unlock(&coll->lock);
     return (themis_status_t)consensus.record.status;
 }

@@ -8,8 +8,17 @@
 #include <stdlib.h>
 #include "collective/node_info.h"
 
-/* Groups that are kept: each has four communicators, of which MPICH has 2,048, and shared memory. */
+/*
+ * Groups that are kept: each has four communicators, of which MPICH has 2,048, and shared memory. Open MPI's
+ * MPI_Finalize frees windows that are left, each with a barrier and in the order of their creation, which differs
+ * between ranks that opened files in several threads; and before the attributes of MPI_COMM_WORLD are deleted. So it
+ * keeps none.
+ */
+#ifdef OMPI_MAJOR_VERSION
+enum { MAX_KEPT = 0, MAX_ALIKE = 0 };
+#else
 enum { MAX_KEPT = 64, MAX_ALIKE = 8 };
+#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static themis_collective_group_t *kept;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Two-phase and list I/O: needs MPI, but neither ROMIO nor the client.
 noinst_LTLIBRARIES += collective/libthemis-collective.la
-collective_libthemis_collective_la_SOURCES = collective/access.h collective/backoff.c collective/backoff.h \
+COLLECTIVE_SOURCES = collective/access.h collective/backoff.c collective/backoff.h \
 	collective/call_plan.c collective/call_plan.h collective/candidates.c collective/candidates.h \
 	collective/collective.c collective/collective.h collective/collective_buffer.c collective/collective_buffer.h \
 	collective/consensus.c collective/consensus.h collective/consensus_record.c collective/consensus_record.h \
@@ -13,8 +13,16 @@ collective_libthemis_collective_la_SOURCES = collective/access.h collective/back
 	collective/operation.h collective/options.c collective/options.h collective/planner.c collective/planner.h \
 	collective/shuffle.c \
 	collective/shuffle.h collective/twophase.c collective/twophase.h
+collective_libthemis_collective_la_SOURCES = $(COLLECTIVE_SOURCES)
 collective_libthemis_collective_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(XXHASH_CFLAGS)
 collective_libthemis_collective_la_LIBADD = $(XXHASH_LIBS)
+
+if OPENMPI
+noinst_LTLIBRARIES += collective/libthemis-collective-ompi.la
+collective_libthemis_collective_ompi_la_SOURCES = $(COLLECTIVE_SOURCES)
+collective_libthemis_collective_ompi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CFLAGS) $(XXHASH_CFLAGS)
+collective_libthemis_collective_ompi_la_LIBADD = $(XXHASH_LIBS)
+endif
 
 check_PROGRAMS += test/collective/collective_core
 test_collective_collective_core_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)

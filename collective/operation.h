@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Private: the state of one collective call, and of the file that it belongs to. */
 #pragma once
+#include <pthread.h>
 #include "collective/consensus.h"
 #include "collective/info.h"
 #include "collective/list_io.h"
@@ -46,6 +47,7 @@ struct themis_collective_operation {
 };
 
 struct themis_collective {
+    pthread_mutex_t lock; /* held by the call that makes progress; a test that finds it taken leaves the work to that */
     themis_collective_options_t options;
     themis_collective_group_t *group;
     themis_collective_mode_t always;

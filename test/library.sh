@@ -43,6 +43,13 @@ functions() { nm -D --defined-only "$THEMIS_PREFIX/lib/$1.so" | awk '{ print $3 
 functions libthemis-mpiio >"$T/served"
 functions libthemis-mpiio-mpich >"$T/core"
 check "libthemis-mpiio stands in front of all that its core serves, and of nothing else" diff "$T/served" "$T/core"
+# Of Open MPI's core: what there is for error handlers is Open MPI's own.
+if [ -e "$THEMIS_PREFIX/lib/libthemis-mpiio-ompi.so" ]; then
+    functions libthemis-mpiio-ompi | grep -v '^themis_glue_handle_' >"$T/core"
+    check "so in front of the core for Open MPI" sh -c "grep -v '^MPI_File_set_errhandler$' '$T/served' | diff - '$T/core'"
+else
+    skip "the core for Open MPI" "Themis was built without Open MPI"
+fi
 check "libthemis-mpiio needs the C library alone" sh -c \
     "! readelf -d '$THEMIS_PREFIX/lib/libthemis-mpiio.so' | grep NEEDED | grep -vE '\[(lib(c|dl|pthread)\.so|ld-linux)'"
 

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib/testlib.sh"
 
 built=$THEMIS_BUILD/adio/romio-build
-sources="$THEMIS_SRC/adio/ad_themis/*.c $THEMIS_SRC/adio/glue/*.c"
+sources="$THEMIS_SRC/adio/ad_themis/*.c $THEMIS_SRC/adio/glue/*.c $THEMIS_SRC/adio/glue/mpich/*.c"
 
 # fake COUNT RESOLVE: the include directories of a build of ROMIO with that type of counts and that result.
 fake() {

@@ -11,7 +11,11 @@ int ADIOI_THEMIS_Request_is_waited_for(ADIOI_THEMIS_Request *state)
 
     state->poll_count = now - state->polled < quick_succession ? state->poll_count + 1 : 0;
     state->polled = now;
+#ifdef AD_THEMIS_POLLS_ARE_SHARED
+    return 0;
+#else
     return state->poll_count > POLLS_BEFORE_WAITING;
+#endif
 }
 
 static int query_fn(void *arg, MPI_Status *status)
@@ -36,8 +40,9 @@ void ADIOI_THEMIS_Request_start(ADIOI_THEMIS_Request_class *class, ADIOI_THEMIS_
     if (!class->made)
         MPIX_Grequest_class_create(query_fn, class->free, cancel_fn, class->poll, class->wait, &class->class);
     class->made = 1;
-    MPIX_Grequest_class_allocate(class->class, state, request);
-    state->mpi = *request;
+    /* Another thread's poll may complete it at once. */
+    MPIX_Grequest_class_allocate(class->class, state, &state->mpi);
+    *request = state->mpi;
 }
 
 int ADIOI_THEMIS_Request_run(const ADIOI_THEMIS_Access *access,

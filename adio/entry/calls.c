@@ -29,34 +29,53 @@ static uintptr_t unknown_call(ARGUMENTS)
     return UNKNOWN_CALL;
 }
 
-/* `known` keeps the function. */
-static call_fn *call_find(const char *name, call_fn **known)
+/* `known` keeps the function of each side. */
+static call_fn *call_find(themis_entry_side_t side, const char *name, const char *with_handles, call_fn **known)
 {
-    call_fn *function = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+    call_fn *function = __atomic_load_n(&known[side], __ATOMIC_ACQUIRE);
 
     if (function)
         return function;
-    *(void **)&function = themis_entry_backend_function(name);
+    *(void **)&function = themis_entry_backend_function(side, name, with_handles);
     if (!function) {
-        themis_error("%s: %s", name, themis_entry_backend_missing());
+        themis_error("%s: %s", name, themis_entry_backend_missing(side));
         return unknown_call;
     }
-    __atomic_store_n(known, function, __ATOMIC_RELEASE);
+    __atomic_store_n(&known[side], function, __ATOMIC_RELEASE);
     return function;
 }
 
-#define DEFINE(name, first, second)                                                                                    \
+/* Which side serves a call, and what its first arguments become there. */
+static themis_entry_side_t name_side(uintptr_t *name, const uintptr_t *comm)
+{
+    *name = (uintptr_t)themis_entry_file_name((const char *)*name, comm);
+    return themis_entry_backend_side(themis_entry_file_name_is_themis((const char *)*name));
+}
+
+static themis_entry_side_t close_side(const uintptr_t *handle)
+{
+    uintptr_t copy = handle ? *handle : 0; /* the core's close takes the program's handle, and changes it */
+
+    return themis_entry_backend_side_of_file(&copy);
+}
+
+#define DEFINE(name, with_handles, side)                                                                               \
     uintptr_t name(ARGUMENTS);                                                                                         \
     EXPORTED uintptr_t name(ARGUMENTS)                                                                                 \
     {                                                                                                                  \
-        static call_fn *known;                                                                                         \
-        return call_find(#name, &known)(first, second, c, d, e, f);                                                    \
+        static call_fn *known[2];                                                                                      \
+        call_fn *function = call_find(side, #name, with_handles, known);                                               \
+                                                                                                                       \
+        return function(a, b, c, d, e, f);                                                                             \
     }
-#define DEFINE_PAIR(name, first, second) DEFINE(MPI_##name, first, second) DEFINE(PMPI_##name, first, second)
-#define CALL(name) DEFINE_PAIR(name, a, b)
-#define COUNTED(name) DEFINE_PAIR(name, a, b) DEFINE_PAIR(name##_c, a, b)
-#define OPEN(name) DEFINE_PAIR(name, a, (uintptr_t)themis_entry_file_name((const char *)b, &a))
-#define DELETE(name) DEFINE_PAIR(name, (uintptr_t)themis_entry_file_name((const char *)a, NULL), b)
+#define DEFINE_PAIR(name, with_handles, side)                                                                          \
+    DEFINE(MPI_##name, with_handles, side) DEFINE(PMPI_##name, with_handles, side)
+#define CALL(name) DEFINE_PAIR(name, NULL, themis_entry_backend_side_of_file(&a))
+#define COUNTED(name) CALL(name) CALL(name##_c)
+#define OPEN(name) DEFINE_PAIR(name, "themis_glue_handle_open", name_side(&b, &a))
+#define CLOSE(name) DEFINE_PAIR(name, "themis_glue_handle_close", close_side((const uintptr_t *)a))
+#define DELETE(name) DEFINE_PAIR(name, NULL, name_side(&a, NULL))
+#define OTHER(name) DEFINE_PAIR(name, NULL, themis_entry_backend_side(0))
 #include "adio/entry/calls.def"
 
 /* The core has one that knows its functions, for UCX, which looks for it here. */

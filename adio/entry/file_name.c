@@ -41,7 +41,7 @@ static int is_first_rank(uintptr_t comm)
     int (*get_rank)(uintptr_t, int *) = NULL;
     int rank = 0;
 
-    *(void **)&get_rank = themis_entry_backend_function("PMPI_Comm_rank");
+    *(void **)&get_rank = themis_entry_backend_function(THEMIS_ENTRY_PROGRAM, "PMPI_Comm_rank", NULL);
     return !get_rank || get_rank(comm, &rank) != 0 || rank == 0;
 }
 
@@ -59,4 +59,9 @@ const char *themis_entry_file_name(const char *name, const uintptr_t *comm)
     if ((!comm || is_first_rank(*comm)) && !__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
         themis_error("%.200s: %s", name, refusal);
     return impossible;
+}
+
+int themis_entry_file_name_is_themis(const char *name)
+{
+    return name && is_themis(name);
 }

@@ -12,3 +12,6 @@
  * borrowed; NULL is passed on.
  */
 const char *themis_entry_file_name(const char *name, const uintptr_t *comm);
+
+/* 1: by its prefix, by ROMIO_FSTYPE_FORCE, or below the mount point. NULL is allowed. */
+int themis_entry_file_name_is_themis(const char *name);

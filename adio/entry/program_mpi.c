@@ -49,10 +49,12 @@ static void *hidden_init_find(void)
 }
 
 /* MPI 5 has an ABI of its own, which MPICH offers as libmpi_abi beside the other. */
-static int is_mpich_abi(void *handle, const char *path)
+static themis_entry_abi_t abi_of(void *handle, const char *path)
 {
-    return dlsym(handle, "MPIR_Err_create_code") && !dlsym(handle, "ompi_mpi_comm_world") &&
-           !strstr(path, "libmpi_abi");
+    if (dlsym(handle, "ompi_mpi_comm_world"))
+        return THEMIS_ENTRY_ABI_OPEN_MPI;
+    return dlsym(handle, "MPIR_Err_create_code") && !strstr(path, "libmpi_abi") ? THEMIS_ENTRY_ABI_MPICH
+                                                                                : THEMIS_ENTRY_ABI_OTHER;
 }
 
 int themis_entry_program_mpi_find(themis_entry_program_mpi_t *mpi)
@@ -68,8 +70,8 @@ int themis_entry_program_mpi_find(themis_entry_program_mpi_t *mpi)
     if (!handle)
         return 0;
     mpi->handle = handle;
-    mpi->is_mpich_abi = is_mpich_abi(handle, info.dli_fname);
-    if (mpi->is_mpich_abi)
+    mpi->abi = abi_of(handle, info.dli_fname);
+    if (mpi->abi != THEMIS_ENTRY_ABI_OTHER)
         dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
     return 1;
 }

@@ -4,6 +4,7 @@
  * the others wait for it, and reports the result to one rank only. For files of the driver, an allreduce compares the
  * arguments first and a broadcast shares the result, so that every rank gets the error and none waits.
  */
+#include "adio/glue/abi.h"
 #include "adio/glue/file.h"
 #include "adio/glue/interception.h"
 
@@ -61,16 +62,20 @@ static const char *mode_fault(int amode)
 
 int PMPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
 {
-    const char *fault = mode_fault(amode);
-    int bad = fault != NULL, any = 0, between = 1;
+    const char *mode = mode_fault(amode), *fault = mode;
+    int bad, any = 0, between = 1;
 
     if (themis_glue_file_name_is_ours(filename) && comm != MPI_COMM_NULL)
         MPI_Comm_test_inter(comm, &between);
+    if (!between && !fault)
+        fault = themis_glue_abi_open_fault();
+    bad = fault != NULL;
     if (!between)
         MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm);
+    if (any && bad)
+        return themis_glue_file_fail(MPI_FILE_NULL, "MPI_File_open", mode ? MPI_ERR_AMODE : MPI_ERR_NO_MEM, fault);
     if (any)
-        return themis_glue_file_fail(MPI_FILE_NULL, "MPI_File_open", bad ? MPI_ERR_AMODE : MPI_ERR_NOT_SAME,
-                                     bad ? fault : "**fileamodediff");
+        return themis_glue_file_fail(MPI_FILE_NULL, "MPI_File_open", MPI_ERR_NOT_SAME, "**fileamodediff");
     return themis_romio_File_open(comm, filename, amode, info, fh);
 }
 #pragma weak MPI_File_open = PMPI_File_open

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What ROMIO asks about datatypes (mpir_ext.h), answered through MPI's public interface. */
 #include <stdlib.h>
+#include "adio.h"
 #include "adio/glue/init.h"
 #include "mpir_ext.h"
-
-int MPIR_Err_create_code(int lastcode, int fatal, const char function[], int line, int error_class,
-                         const char generic_msg[], const char specific_msg[], ...);
 
 /* Sends to MPI_PROC_NULL: MPI checks its arguments and does nothing. */
 int MPIR_Ext_datatype_iscommitted(MPI_Datatype datatype)
@@ -18,7 +16,7 @@ int MPIR_Ext_datatype_iscommitted(MPI_Datatype datatype)
         why = "**dtypenull";
     else if (self == MPI_COMM_NULL || PMPI_Send(&nothing, 1, datatype, MPI_PROC_NULL, 0, self) == MPI_SUCCESS)
         return MPI_SUCCESS;
-    return MPIR_Err_create_code(MPI_SUCCESS, 0, __func__, __LINE__, MPI_ERR_TYPE, why, NULL);
+    return MPIO_Err_create_code(MPI_SUCCESS, 0, __func__, __LINE__, MPI_ERR_TYPE, why, NULL);
 }
 
 int MPIR_Get_node_id(MPI_Comm comm, int rank, int *id)

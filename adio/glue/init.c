@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The glue and ROMIO start with the first file. They end with the attributes of MPI_COMM_WORLD, which MPI_Finalize
- * deletes after those of MPI_COMM_SELF, while MPI still works: libraries close their files in delete callbacks of
- * MPI_COMM_SELF, and callbacks set before the first file was opened are called last.
+ * deletes after those of MPI_COMM_SELF, while MPI still works (in Open MPI, too): libraries close their files in delete
+ * callbacks of MPI_COMM_SELF, and callbacks set before the first file was opened are called last.
  */
 #include "adio/glue/init.h"
 #include <pthread.h>
-#include "adio/glue/error.h"
+#include "adio/glue/abi.h"
 #include "adio/glue/interception.h"
 #include "adio/glue/lock.h"
 #include "mpir_ext.h"
@@ -51,7 +51,7 @@ int MPIR_Ext_init(void)
     int keyval = MPI_KEYVAL_INVALID;
 
     themis_glue_lock_init();
-    themis_glue_error_init();
+    themis_glue_abi_init();
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval, NULL);
     PMPI_Comm_set_attr(MPI_COMM_WORLD, keyval, NULL);
     PMPI_Comm_free_keyval(&keyval);
