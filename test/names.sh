@@ -8,7 +8,7 @@
 cd "$THEMIS_SRC" || exit 1
 
 # Names of others, and letters with a subscript.
-foreign='P?MPI_[A-Za-z_]+|ADIOI?_[A-Za-z_]+|romio_[a-z_]+|ibnd_[a-z_]+|CK_[A-Z_]+|SCHED_IDLE|[a-z]{1,2}_[a-z]{1,2}'
+foreign='P?MPI_[A-Za-z_]+|ADIOI?_[A-Za-z_]+|romio_[a-z_]+|ncmpi_[a-z_]+|ibnd_[a-z_]+|CK_[A-Z_]+|SCHED_IDLE|[a-z]{1,2}_[a-z]{1,2}'
 
 # tree: what is in git, or all there is in an unpacked release.
 tree() { git ls-files 2>/dev/null | grep . || find . -path './build*' -prune -o -type f -print | sed 's|^\./||'; }
