@@ -121,8 +121,10 @@ compile_with_clang() {
     romio=$THEMIS_BUILD/adio/romio-build
     themis_tree --clang --enable-werror CFLAGS=-O0
     themis_borrow_romio
+    set -- "ROMIO_BUILD=$romio" "ROMIO_OMPI_BUILD=$romio-ompi"
+    themis_make "$@" all
     # shellcheck disable=SC2046 # a list of words
-    themis_make "ROMIO_BUILD=$romio" "ROMIO_OMPI_BUILD=$romio-ompi" all $(check_programs)
+    themis_make "$@" $(check_programs)
 }
 
 run_clang() {
