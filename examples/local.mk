@@ -5,9 +5,11 @@ if HDF5
 EXAMPLES += examples/hdf5_slab
 endif
 EXAMPLE_CC = MPICH_CC="$(CC)" $(MPICC) $(THEMIS_CFLAGS) $(CFLAGS) -I$(srcdir)/examples
-EXTRA_DIST += examples/themis.mount examples/quickstart.sh examples/example.h examples/example.c examples/hello_mpiio.c examples/cube.c examples/btio.c \
+EXTRA_DIST += examples/quickstart.sh examples/example.h examples/example.c examples/hello_mpiio.c examples/cube.c examples/btio.c \
 	examples/checkpoint.c \
 	examples/hdf5_slab.c
+mountexamplesdir = $(docdir)/examples
+dist_mountexamples_DATA = examples/themis.mount
 # For Slurm: job scripts, and what slurm.conf may name. Packages of the whole.
 slurmexamplesdir = $(docdir)/examples/slurm
 dist_slurmexamples_DATA = examples/slurm/private.sbatch examples/slurm/site.sbatch examples/slurm/task_prolog.sh \

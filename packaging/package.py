@@ -51,6 +51,7 @@ class Themis(AutotoolsPackage):
     def configure_args(self):
         return [
             "MPICC=" + self.spec["mpich"].mpicc,
+            "--without-openmpi",
             "--with-romio-source=" + join_path(self.stage.source_path, "mpich-source"),
         ] + self.with_or_without("fuse") + self.with_or_without("glpk")
 

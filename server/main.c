@@ -313,9 +313,8 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
                  (line->port_file && write_number(line->port_file, server->port) < 0) ||
                  (line->port_fd && port_report(line->port_fd, server->port) < 0);
     pthread_mutex_lock(&server->lock); /* a client may change the policy already */
-    themis_info("%s listens at port %u, %s of %llu MiB, policy %s", server->config.name, server->port,
-                themis_store_type(server->store), (unsigned long long)(server->config.size >> 20),
-                server->config.policy);
+    themis_info("%s listens at port %u, store %s, policy %s", server->config.name, server->port,
+                themis_store_type(server->store), server->config.policy);
     pthread_mutex_unlock(&server->lock);
     warn_of_loss(&server->config);
     if (failed)

@@ -113,6 +113,8 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
         peer->conn = NULL;
     if (status == THEMIS_OK) {
         peer->warn_after = now; /* from now on it would be lost, not late */
+        if (peer->warned)
+            themis_info("server %s:%u is back", peer->host, peer->port);
         peer->warned = 0;
         __atomic_store_n(&peer->lost, 0, __ATOMIC_RELAXED);
         return 1;

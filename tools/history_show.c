@@ -36,7 +36,7 @@ static const char *duration_text(double s, char text[TIME_BYTES])
     static const double parts[] = {3600, 60, 1};
 
     if (s < 60) {
-        snprintf(text, TIME_BYTES, "%.3gs", s);
+        snprintf(text, TIME_BYTES, "%.2fs", s);
         return text;
     }
     for (size_t i = 0; i < 3; i++)

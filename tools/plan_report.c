@@ -100,7 +100,8 @@ static void print_assignment(const job_t *job)
     for (uint32_t k = 0; k < shown; k++) {
         printf("  %6u", k);
         for (int p = 0; p < PLACEMENTS; p++)
-            printf(" %9u on %-11.11s", job->plan[p]->aggregator[k], aggregator_host(job, p, k));
+            printf(p < PLACEMENTS - 1 ? " %9u on %-11.11s" : " %9u on %.11s", job->plan[p]->aggregator[k],
+                   aggregator_host(job, p, k));
         putchar('\n');
     }
     if (shown < job->domains.count)

@@ -92,7 +92,7 @@ static void print_server(const json_t *row)
         print_down(row);
         return;
     }
-    printf("%3.0f  %-22s %-8s %-16s %10.0f %10.0f %10.0f %10.0f %5.0f %7.0f  %s, %s%s\n",
+    printf("%3.0f  %-22s %-8s %-20s %10.0f %10.0f %10.0f %10.0f %5.0f %7.0f  %s, %s%s\n",
            themis_tools_json_number(row, "number"), themis_tools_json_text(server, "name"),
            themis_tools_json_text(server, "store"), themis_tools_json_text(sharing, "policy"),
            mib(server, "used_bytes"), mib(server, "capacity_bytes"), mib(server, "bytes_read"),
@@ -125,7 +125,7 @@ static void print_servers(const json_t *rows)
     size_t i;
     json_t *row;
 
-    printf("%3s  %-22s %-8s %-16s %10s %10s %10s %10s %5s %7s  %s\n", "no.", "server", "store", "policy", "used MiB",
+    printf("%3s  %-22s %-8s %-20s %10s %10s %10s %10s %5s %7s  %s\n", "no.", "server", "store", "policy", "used MiB",
            "of MiB", "read MiB", "writ. MiB", "jobs", "queued", "direct, pages");
     json_array_foreach(rows, i, row)
     {
