@@ -8,7 +8,7 @@
 cd "$THEMIS_SRC" || exit 1
 
 # Names of others, and letters with a subscript.
-foreign='P?MPI_[A-Za-z_]+|ADIOI?_[A-Za-z_]+|romio_[a-z_]+|ncmpi_[a-z_]+|ibnd_[a-z_]+|CK_[A-Z_]+|SCHED_IDLE|[a-z]{1,2}_[a-z]{1,2}'
+foreign='P?MPI_[A-Za-z_]+|ADIOI?_[A-Za-z_]+|romio_[a-z_]+|ncmpi_[a-z_]+|ibnd_[a-z_]+|CK_[A-Z_]+|SCHED_IDLE|ENCODE_HOST|[a-z]{1,2}_[a-z]{1,2}'
 
 # tree: what is in git, or all there is in an unpacked release.
 tree() { git ls-files 2>/dev/null | grep . || find . -path './build*' -prune -o -type f -print | sed 's|^\./||'; }
@@ -42,7 +42,8 @@ absent() {
                 for (end = path; end; end = index(end, "/") ? substr(end, index(end, "/") + 1) : "") known[end] = 1
             while ((getline name < others) > 0) foreign = foreign "\n" name
         }
-        !($2 in known) && !index(foreign, $2)' | while IFS=: read -r file name; do
+        { name = $2; if (name ~ /^\//) sub(/.*\//, "", name) } # where it is installed
+        !(name in known) && !index(foreign, name)' | while IFS=: read -r file name; do
         [ -e "/usr/include/$name" ] || echo "$file: $name"
     done
 }
