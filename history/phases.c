@@ -270,3 +270,34 @@ themis_status_t themis_history_phases_find(const themis_history_series_t *series
         free(f.phase);
     return status;
 }
+
+/* The samples that begin at `from` or later, borrowed from the series. */
+static themis_history_series_t series_after(const themis_history_series_t *series, double from)
+{
+    double before = ceil((from - series->start) / series->interval);
+    uint32_t first = before > 0 ? (uint32_t)fmin(before, series->count) : 0;
+    themis_history_series_t rest = *series;
+
+    rest.start += first * series->interval;
+    rest.count -= first;
+    rest.sample += rest.count ? first : 0;
+    return rest;
+}
+
+themis_status_t themis_history_phases_recent(const themis_history_series_t *series, double since, double until,
+                                             uint32_t periods, themis_history_phases_t *phases)
+{
+    *phases = (themis_history_phases_t){0};
+    if (series->count == 0)
+        return THEMIS_OK;
+    themis_history_series_t recent = series_after(series, since);
+    themis_status_t status = themis_history_phases_find(&recent, phases, NULL);
+    if (status != THEMIS_OK || phases->count < 3)
+        return status;
+    if (until - (recent.start + recent.count * recent.interval) > 2 * phases->period) {
+        *phases = (themis_history_phases_t){0};
+        return THEMIS_OK;
+    }
+    recent = series_after(series, fmax(since, until - periods * phases->period));
+    return themis_history_phases_find(&recent, phases, NULL);
+}

@@ -30,3 +30,11 @@ typedef struct themis_history_phases {
  * none. A job whose rates do not fall to a quarter between its phases has one phase. */
 themis_status_t themis_history_phases_find(const themis_history_series_t *series, themis_history_phases_t *phases,
                                            themis_history_phase_t **phase);
+
+/*
+ * The same of what a job did lately: of the samples from `since` on (s on the clock of the series), and of these of the
+ * last `periods` periods (>= 1) before `until`, the time to which the series is known; samples that it does not have
+ * up to there are without I/O. A job that has done none for more than two of its periods has no phases.
+ */
+themis_status_t themis_history_phases_recent(const themis_history_series_t *series, double since, double until,
+                                             uint32_t periods, themis_history_phases_t *phases);

@@ -37,6 +37,14 @@ static json_t *seconds(uint64_t ns)
     return json_real((double)ns / 1e9);
 }
 
+/* null: the job has no windows in a plan. */
+static json_t *plan_fit(const themis_sched_t *sched, const themis_sched_job_t *job)
+{
+    double fit = themis_sched_plan_fit(sched, job);
+
+    return fit < 0 ? json_null() : json_real(fit);
+}
+
 static json_t *quantile_us(const themis_sched_histogram_t *histogram, double q)
 {
     return json_real((double)themis_sched_histogram_quantile(histogram, q) / 1e3);
@@ -59,6 +67,7 @@ static json_t *job_json(const themis_sched_job_t *job, const themis_sched_t *sch
         {"clients", integer(job->clients)},
         {"asked", json_boolean(themis_sched_has_requested(sched, job))},
         {"share", json_real(themis_sched_share(sched, job))},
+        {"plan_fit", plan_fit(sched, job)},
         {"bytes_read", integer(job->bytes_read)},
         {"bytes_written", integer(job->bytes_written)},
         {"cost_bytes", integer(job->cost)},

@@ -11,10 +11,11 @@ enum { THEMIS_SERVER_REPORT_PAGE = 400 };
 
 /* An array with an object for each job, in order of joining, from the first with a number above `after` on, and
  * THEMIS_SERVER_REPORT_PAGE of them at most; an empty one after the last. Fields: "number", "job", "uid", "gid",
- * "nodes", "priority", "active", "asked" (themis_sched_has_requested), "clients", "share", "bytes_read",
- * "bytes_written", "cost_bytes", "requests", "metadata", "queued", "queued_bytes", "waits" (requests whose waiting is
- * over), "wait_s" and "service_s" (sums), and of the latency histograms "wait_p50_us", "wait_p99_us", "service_p50_us",
- * "service_p99_us". Owned by the caller (free); NULL when memory is short. */
+ * "nodes", "priority", "active", "asked" (themis_sched_has_requested), "clients", "share", "plan_fit"
+ * (themis_sched_plan_fit; null: not in a plan), "bytes_read", "bytes_written", "cost_bytes", "requests", "metadata",
+ * "queued", "queued_bytes", "waits" (requests whose waiting is over), "wait_s" and "service_s" (sums), and of the
+ * latency histograms "wait_p50_us", "wait_p99_us", "service_p50_us", "service_p99_us". Owned by the caller (free); NULL
+ * when memory is short. */
 char *themis_server_report_jobs(themis_sched_job_table_t *jobs, const themis_sched_t *sched, uint64_t after);
 
 /* Jobs that have asked for data or metadata. */

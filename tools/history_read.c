@@ -45,6 +45,11 @@ static int is_wanted(const history_t *h, const themis_history_record_t *record)
            record->end >= f->since && record->start <= f->until;
 }
 
+static int has_series(const history_t *h)
+{
+    return h->filter.name || h->filter.series;
+}
+
 /* A name that JSON writes with escapes is not there as it is: such lines are always parsed. */
 static int may_be_wanted(const history_t *h, const char *line, size_t length)
 {
@@ -78,7 +83,7 @@ static int line_take(history_t *h, const reading_t *r, char *line, size_t length
 
     if (length == 0 || !may_be_wanted(h, line, length))
         return THEMIS_TOOLS_OK;
-    if (!h->filter.name)
+    if (!has_series(h))
         length = series_cut(line, length);
     if (themis_history_record_decode(line, length, &entry.record, &entry.series, error, sizeof error) != THEMIS_OK) {
         line_skip(h, r, error);
@@ -243,7 +248,7 @@ static int users_read(history_t *h, const char *directory)
 {
     DIR *users = opendir(directory);
     const struct dirent *entry;
-    int result = THEMIS_TOOLS_OK;
+    int result = THEMIS_TOOLS_OK, found = 0;
     char own[16];
 
     if (!users && errno != EACCES)
@@ -253,9 +258,12 @@ static int users_read(history_t *h, const char *directory)
         return user_read(h, directory, own);
     }
     while (result == THEMIS_TOOLS_OK && (entry = readdir(users)))
-        if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name))
+        if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name)) {
             result = user_read(h, directory, entry->d_name);
+            found = 1;
+        }
     closedir(users);
+    h->readable |= !found; /* there is nothing yet */
     return result;
 }
 
@@ -317,7 +325,7 @@ static int entries_finish(history_t *h)
         return themis_tools_error("there are no records that you may read");
     if (h->count == 0)
         return THEMIS_TOOLS_OK;
-    if (themis_history_merge(h->entry, &h->count, h->filter.name ? NULL : &loader) != THEMIS_OK)
+    if (themis_history_merge(h->entry, &h->count, has_series(h) ? NULL : &loader) != THEMIS_OK)
         return themis_tools_error("out of memory");
     qsort(h->entry, h->count, sizeof *h->entry, start_compare);
     return THEMIS_TOOLS_OK;

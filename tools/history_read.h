@@ -7,6 +7,7 @@
 typedef struct themis_tools_history_filter {
     const char *application, *job; /* NULL: all */
     const char *name;              /* of a job or an application; NULL: all. With a name there are series */
+    int series;                    /* 1: there are without a name, too */
     int64_t user;                  /* -1: all */
     double since, until;           /* s since 1970: jobs that ended after, and began before; 0, INFINITY: all */
 } themis_tools_history_filter_t;

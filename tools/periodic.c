@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* themis periodic: plans when each of several periodic applications does its I/O. */
+/* themis periodic: plans when each of several periodic applications does its I/O, and the verb `plan` of it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/periodic_file.h"
+#include "tools/periodic_follow.h"
 #include "tools/periodic_report.h"
 
 typedef struct settings {
@@ -104,7 +105,8 @@ static int plan_run(const themis_persched_problem_t *problem, const settings_t *
     return result;
 }
 
-static int run_periodic(int argc, char **argv)
+/* "plan ..." */
+static int plan_command(int argc, char **argv)
 {
     settings_t s = {0};
     themis_tools_periodic_file_t file = {0};
@@ -117,16 +119,9 @@ static int run_periodic(int argc, char **argv)
                                              {0, "plot", NULL, &s.plot},
                                              {0, "json", &s.json, NULL},
                                              {0}};
-    int at, result;
+    int at = themis_tools_options(argc, argv, options), result;
 
-    if (argc > 2 && strcmp(argv[1], "plan") == 0 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
-        themis_tools_command_help(&themis_tools_periodic, stdout);
-        return THEMIS_TOOLS_OK;
-    }
-    if (argc < 3 || strcmp(argv[1], "plan") != 0)
-        return themis_tools_usage();
-    at = 1 + themis_tools_options(argc - 1, argv + 1, options);
-    if (at < 2 || at >= argc || themis_tools_options(argc - at, argv + at, options) != argc - at)
+    if (at < 1 || at >= argc || themis_tools_options(argc - at, argv + at, options) != argc - at)
         return themis_tools_usage();
     result = settings_check(&s);
     if (result == THEMIS_TOOLS_OK)
@@ -137,9 +132,23 @@ static int run_periodic(int argc, char **argv)
     return result;
 }
 
+static int run_periodic(int argc, char **argv)
+{
+    int follows = argc > 1 && strcmp(argv[1], "follow") == 0, plans = argc > 1 && strcmp(argv[1], "plan") == 0;
+
+    if ((follows || plans) && argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+        themis_tools_command_help(&themis_tools_periodic, stdout);
+        return THEMIS_TOOLS_OK;
+    }
+    if (follows)
+        return themis_tools_periodic_follow(argc - 1, argv + 1);
+    return argc < 3 || !plans ? themis_tools_usage() : plan_command(argc - 1, argv + 1);
+}
+
 const themis_tools_command_t themis_tools_periodic = {
-    "periodic", "plan [OPTION]... APPLICATIONS [OPTION]...",
+    "periodic", "plan [OPTION]... APPLICATIONS [OPTION]... | follow [OPTION]...",
     "Plans when each of several periodic applications does its I/O, so that they do not disturb each other.",
+    "  plan                       the plan of applications that are known\n"
     "  APPLICATIONS               a file with [platform] and [application NAME] (see doc/periodic.md)\n"
     "  --platform N,B,b           nodes, bandwidth of the servers, bandwidth of a node; instead of [platform]\n"
     "  --improve                  looks for a pattern that is better than PerSched's; takes some seconds\n"
@@ -147,5 +156,17 @@ const themis_tools_command_t themis_tools_periodic = {
     "  --epsilon E, --kprime K    periods are tried in steps of 1 + E (0.01), up to K (10) times the first one\n"
     "  --first-period SECONDS     the first one (the longest application's computation and I/O)\n"
     "  --plot FILE.svg            a picture of the pattern\n"
-    "  --json                     as JSON, with all instances\n",
+    "  --json                     as JSON, with all instances; of follow a line for each look\n"
+    "\n"
+    "  follow                     a service: plans the jobs that run, by the history of the servers, while that pays\n"
+    "  -s, --servers LIST         these servers instead of those configured\n"
+    "  --directory DIR            where servers keep records (see themis history); may be given several times\n"
+    "  --interval TIME            between two looks (1m)\n"
+    "  --bandwidth B              of all servers, bytes per second (the sum of their store_bandwidth)\n"
+    "  --node-bandwidth b         of a node (what jobs were seen to have)\n"
+    "  --margin PART              by which SysEff has to become better for a plan to be set (0.05)\n"
+    "  --confidence PART          that a job is periodic, from which on it is planned (0.5)\n"
+    "  --tolerance SECONDS        by which jobs may be early or late (a fiftieth of the plan's period)\n"
+    "  --once                     one look; a plan that is set stays in force\n"
+    "  --dry-run                  says what would be done\n",
     run_periodic};

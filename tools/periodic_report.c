@@ -149,7 +149,7 @@ static json_t *lane_json(const report_t *r, const themis_persched_lane_t *lane)
                      lane_dilation(r, lane), "instances", instances);
 }
 
-void themis_tools_periodic_print_json(const report_t *r)
+json_t *themis_tools_periodic_json(const report_t *r)
 {
     const themis_persched_pattern_t *p = themis_tools_periodic_pattern(r);
     const themis_persched_platform_t *platform = &r->problem->platform;
@@ -157,10 +157,15 @@ void themis_tools_periodic_print_json(const report_t *r)
 
     for (uint32_t k = 0; k < p->lanes; k++)
         json_array_append_new(lanes, lane_json(r, &p->lane[k]));
-    themis_tools_json_print(json_pack(
-        "{s:f, s:f, s:f, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}, s:o, s:o}", "period_s", p->period, "efficiency",
-        p->efficiency, "dilation", p->dilation, "platform", "nodes", platform->nodes, "bytes_per_s",
-        platform->bandwidth, "node_bytes_per_s", platform->node_bandwidth, "bounds", "efficiency", r->bounds.efficiency,
-        "capacity_efficiency", r->bounds.capacity_efficiency, "capacity_dilation", r->bounds.capacity_dilation,
-        "schedules", comparison_json(r), "applications", lanes));
+    return json_pack("{s:f, s:f, s:f, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f}, s:o, s:o}", "period_s", p->period,
+                     "efficiency", p->efficiency, "dilation", p->dilation, "platform", "nodes", platform->nodes,
+                     "bytes_per_s", platform->bandwidth, "node_bytes_per_s", platform->node_bandwidth, "bounds",
+                     "efficiency", r->bounds.efficiency, "capacity_efficiency", r->bounds.capacity_efficiency,
+                     "capacity_dilation", r->bounds.capacity_dilation, "schedules", comparison_json(r), "applications",
+                     lanes);
+}
+
+void themis_tools_periodic_print_json(const report_t *r)
+{
+    themis_tools_json_print(themis_tools_periodic_json(r));
 }

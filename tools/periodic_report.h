@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What `themis periodic` shows of a plan. */
 #pragma once
+#include <jansson.h>
 #include "persched/online.h"
 #include "persched/persched.h"
 
@@ -22,6 +23,8 @@ const themis_persched_pattern_t *themis_tools_periodic_pattern(const themis_tool
 
 void themis_tools_periodic_print(const themis_tools_periodic_report_t *report);
 void themis_tools_periodic_print_json(const themis_tools_periodic_report_t *report);
+/* The same, owned by the caller; NULL: no memory, or a name that is not UTF-8. */
+json_t *themis_tools_periodic_json(const themis_tools_periodic_report_t *report);
 
 /* Draws a pattern as SVG; prints its errors. */
 int themis_tools_periodic_draw(const themis_tools_periodic_report_t *report, const char *path);

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "tools/command.h"
 #include "tools/json.h"
+#include "tools/plan_text.h"
 #include "tools/policies.h"
 #include "tools/sessions.h"
 
@@ -63,17 +63,15 @@ typedef struct arguments {
     const char *servers, *verb, *policy, *plan, *tolerance;
 } arguments_t;
 
-/* What servers need of a plan: the file of `themis periodic plan --json`, with the policy and when a period begins.
- * NULL after an error message; owned by the caller. */
+/* The plan of the file as servers take it. NULL after an error message; owned by the caller. */
 static char *plan_read(const arguments_t *given)
 {
-    static const char *const unused[] = {"bounds", "schedules", "efficiency", "dilation"};
     json_error_t fault;
     json_t *plan = json_load_file(given->plan, 0, &fault);
     char *end = NULL;
-    double tolerance = given->tolerance ? strtod(given->tolerance, &end) : 0;
+    double tolerance = given->tolerance ? strtod(given->tolerance, &end) : -1;
 
-    if (!json_is_object(plan) || (end && *end) || !(tolerance >= 0)) {
+    if (!json_is_object(plan) || (end && *end) || (given->tolerance && !(tolerance >= 0))) {
         if (!plan)
             themis_tools_error("%s: line %d: %s", given->plan, fault.line, fault.text);
         else
@@ -82,14 +80,7 @@ static char *plan_read(const arguments_t *given)
         json_decref(plan);
         return NULL;
     }
-    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
-        json_object_del(plan, unused[i]);
-    json_object_set_new(plan, "policy", json_string(given->policy));
-    json_object_set_new(plan, "origin_s", json_integer(time(NULL)));
-    if (given->tolerance)
-        json_object_set_new(plan, "tolerance_s", json_real(tolerance));
-    char *text = json_dumps(plan, JSON_COMPACT);
-    json_decref(plan);
+    char *text = themis_tools_plan_text(plan, given->policy, tolerance);
     if (!text)
         themis_tools_error("%s: not a plan in UTF-8, or no memory", given->plan);
     return text;

@@ -155,6 +155,32 @@ TEST(job_without_phases)
     themis_history_series_release(&series);
 }
 
+/* A job whose rhythm changes after 1000 s, from 50 to 20 s, and which ends its I/O at 2000 s. */
+TEST(recent_phases)
+{
+    themis_history_series_t series;
+    themis_history_phases_t found;
+
+    ck_assert_int_eq(themis_history_series_make(&series, 5000, 1, 8192), THEMIS_OK);
+    for (double at = 40; at < 2000; at += at < 1000 ? 50 : 20)
+        move(&series, 5000 + at, 5000 + at + 5, 1e9);
+    ck_assert_int_eq(themis_history_phases_recent(&series, 0, 6000, 10, &found), THEMIS_OK);
+    ck_assert_int_eq(themis_history_phases_recent(&series, 0, 7000, 10, &found), THEMIS_OK);
+    ck_assert_double_eq_tol(found.period, 20, 1);
+    ck_assert_uint_ge(found.count, 9);
+    ck_assert_uint_le(found.count, 26); /* ten of the periods that the whole series has */
+    ck_assert_int_eq(themis_history_phases_recent(&series, 6900, 7000, 10, &found), THEMIS_OK);
+    ck_assert_uint_eq(found.count, 5);
+    ck_assert_double_eq_tol(found.compute, 15, 1);
+    ck_assert_int_eq(themis_history_phases_recent(&series, 7000, 7000, 10, &found), THEMIS_OK);
+    ck_assert_uint_eq(found.count, 0);
+    ck_assert_int_eq(themis_history_phases_recent(&series, 1e300, 7000, 10, &found), THEMIS_OK);
+    ck_assert_uint_eq(found.count, 0);
+    ck_assert_int_eq(themis_history_phases_recent(&series, 0, 7200, 10, &found), THEMIS_OK);
+    ck_assert_uint_eq(found.count, 0); /* silent */
+    themis_history_series_release(&series);
+}
+
 /* ---- records ---- */
 
 static const themis_history_record_t example = {
@@ -244,7 +270,7 @@ int main(void)
 
     test_case(suite, "series", 20, NULL, NULL, TESTS({series_is_bounded, 1}, {series_takes_odd_times, 1}));
     test_case(suite, "phases", 20, NULL, NULL,
-              TESTS({periodic_job, 200}, {job_without_period, 100}, {job_without_phases, 1}));
+              TESTS({periodic_job, 200}, {job_without_period, 100}, {job_without_phases, 1}, {recent_phases, 1}));
     test_case(suite, "record", 20, NULL, NULL,
               TESTS({record_round_trip, 1}, {record_refused, sizeof bad / sizeof *bad}));
     return test_run(suite);

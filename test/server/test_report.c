@@ -56,6 +56,7 @@ TEST(json_lists_every_job)
     ck_assert_str_eq(json_string_value(json_object_get(job, "job")), "17");
     ck_assert_double_eq_tol(json_real_value(json_object_get(job, "share")), 0.75, 1e-9);
     ck_assert_int_gt(json_integer_value(json_object_get(job, "requests")), 0);
+    ck_assert(json_is_null(json_object_get(job, "plan_fit")));
     ck_assert_double_gt(json_real_value(json_object_get(job, "wait_p50_us")), 0);
     json_decref(root);
     free(text);

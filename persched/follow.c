@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "persched/follow.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef themis_persched_follow_job_t job_t;
+typedef themis_persched_follow_view_t view_t;
+typedef themis_persched_follow_decision_t decision_t;
+
+/* A job of the plan, by what it was planned with. */
+typedef struct planned {
+    char *name; /* owned */
+    uint32_t user;
+    double compute, volume;
+    double cycle;      /* s of one repetition, without waiting */
+    double unfit_from; /* since when it does not fit its windows; 0: it does */
+} planned_t;
+
+struct themis_persched_follow {
+    themis_persched_follow_options_t options;
+    int in_force;                                     /* a plan is */
+    int failed;                                       /* the last plan was given up since it was not good */
+    double since;                                     /* when the policy changed last */
+    char before[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* the policy before the plan */
+    char policy[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* the one that follows it */
+    double measured;                                  /* SysEff before the plan, of its jobs */
+    planned_t *planned;                               /* [count]; owned; of the last plan */
+    themis_persched_application_t *application;       /* [count]; owned; names are those of `planned` */
+    uint32_t count;
+    themis_persched_problem_t problem;
+    themis_persched_pattern_t *pattern; /* owned, or NULL */
+};
+
+typedef struct themis_persched_follow follow_t;
+
+/* Jobs that could be planned together, and what is measured of them. */
+typedef struct candidates {
+    const job_t **job; /* [count] in the order in which servers give lanes; owned */
+    uint32_t count;
+    themis_persched_platform_t platform;
+    double efficiency, dilation; /* measured */
+} candidates_t;
+
+const themis_persched_follow_options_t themis_persched_follow_defaults = {.min_confidence = 0.5,
+                                                                          .min_phases = 4,
+                                                                          .margin = 0.05,
+                                                                          .min_fit = 0.5,
+                                                                          .change = 0.3,
+                                                                          .headroom = 0.05,
+                                                                          .patience = 3};
+
+const char *themis_persched_follow_cause_name(themis_persched_follow_cause_t cause)
+{
+    static const char *const names[THEMIS_PERSCHED_FOLLOW_CAUSES] = {"few-periodic-jobs",
+                                                                     "no-room",
+                                                                     "gains-too-little",
+                                                                     "failed-before",
+                                                                     "policies-differ",
+                                                                     "plan-of-others",
+                                                                     "pays",
+                                                                     "holds",
+                                                                     "job-ended",
+                                                                     "job-changed",
+                                                                     "misfit",
+                                                                     "worse",
+                                                                     "overruled",
+                                                                     "stopped"};
+
+    return (unsigned)cause < THEMIS_PERSCHED_FOLLOW_CAUSES ? names[cause] : "unknown";
+}
+
+__attribute__((format(printf, 4, 5))) static void decide(decision_t *d, themis_persched_follow_action_t action,
+                                                         themis_persched_follow_cause_t cause, const char *format, ...)
+{
+    va_list list;
+
+    d->action = action;
+    d->cause = cause;
+    va_start(list, format);
+    vsnprintf(d->reason, sizeof d->reason, format, list);
+    va_end(list);
+}
+
+/* ---- life ---- */
+
+themis_status_t themis_persched_follow_create(const themis_persched_follow_options_t *o, follow_t **follow)
+{
+    if (!(o->min_confidence >= 0 && o->min_confidence <= 1) || o->min_phases < 3 ||
+        !(o->margin >= 0 && o->margin <= 1e6) || !(o->min_fit >= 0 && o->min_fit <= 1) ||
+        !(o->change > 0 && o->change <= 1e6) || !(o->headroom >= 0 && o->headroom < 1))
+        return THEMIS_INVALID;
+    follow_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return THEMIS_NO_MEMORY;
+    made->options = *o;
+    *follow = made;
+    return THEMIS_OK;
+}
+
+static void planned_free(planned_t *planned, uint32_t count)
+{
+    for (uint32_t i = 0; planned && i < count; i++)
+        free(planned[i].name);
+    free(planned);
+}
+
+static void plan_drop(follow_t *f)
+{
+    planned_free(f->planned, f->count);
+    free(f->application);
+    themis_persched_pattern_free(f->pattern);
+    f->planned = NULL;
+    f->application = NULL;
+    f->pattern = NULL;
+    f->count = 0;
+}
+
+void themis_persched_follow_destroy(follow_t *f)
+{
+    if (!f)
+        return;
+    plan_drop(f);
+    free(f);
+}
+
+double themis_persched_follow_since(const follow_t *f)
+{
+    return f->since;
+}
+
+const char *themis_persched_follow_before(const follow_t *f)
+{
+    return f->in_force ? f->before : NULL;
+}
+
+void themis_persched_follow_forget(follow_t *f)
+{
+    plan_drop(f);
+    f->in_force = f->failed = 0;
+    f->since = 0;
+}
+
+/* ---- what is measured ---- */
+
+static int positive(double value)
+{
+    return isfinite(value) && value > 0;
+}
+
+static int is_periodic(const follow_t *f, const job_t *job)
+{
+    return job->name && *job->name && positive(job->nodes) && positive(job->compute) && positive(job->volume) &&
+           positive(job->period) && job->compute <= job->period && job->phases >= f->options.min_phases &&
+           job->confidence >= f->options.min_confidence;
+}
+
+static int job_compare(const void *a, const void *b)
+{
+    const job_t *x = *(const job_t *const *)a, *y = *(const job_t *const *)b;
+    int order = strcmp(x->name, y->name);
+
+    return order ? order : (x->user > y->user) - (x->user < y->user);
+}
+
+/* SysEff and dilation as the jobs have them now: a period is what a repetition takes with all waiting. */
+static void candidates_measure(candidates_t *c)
+{
+    c->efficiency = c->dilation = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const job_t *job = c->job[i];
+        const themis_persched_application_t alone = {.volume = job->volume, .nodes = job->nodes};
+
+        c->efficiency += job->nodes * job->compute / job->period / c->platform.nodes;
+        c->dilation = fmax(c->dilation, job->period / (job->compute + themis_persched_io_time(&c->platform, &alone)));
+    }
+}
+
+static themis_status_t candidates_find(const follow_t *f, const view_t *view, candidates_t *c)
+{
+    double fastest = 0;
+
+    *c = (candidates_t){.job = calloc(view->jobs + 1, sizeof *c->job), .platform = {.bandwidth = view->bandwidth}};
+    if (!c->job)
+        return THEMIS_NO_MEMORY;
+    for (uint32_t i = 0; i < view->jobs && c->count < THEMIS_PERSCHED_FOLLOW_JOBS; i++) {
+        const job_t *job = &view->job[i];
+
+        if (!is_periodic(f, job))
+            continue;
+        c->job[c->count++] = job;
+        c->platform.nodes += job->nodes;
+        /* what a job has moved is what its nodes can, at least */
+        fastest = fmax(fastest, (positive(job->rate) ? job->rate : view->bandwidth) / job->nodes);
+    }
+    c->platform.node_bandwidth = positive(view->node_bandwidth) ? view->node_bandwidth : fastest;
+    qsort(c->job, c->count, sizeof *c->job, job_compare);
+    candidates_measure(c);
+    return THEMIS_OK;
+}
+
+/* ---- a plan ---- */
+
+static int differs(const follow_t *f, double now, double then)
+{
+    return fabs(now / then - 1) > f->options.change;
+}
+
+/* The jobs are those of the last plan, and do the same. */
+static int is_last_plan(const follow_t *f, const candidates_t *c)
+{
+    int same = f->count == c->count;
+
+    for (uint32_t i = 0; same && i < c->count; i++) {
+        const planned_t *p = &f->planned[i];
+        const job_t *job = c->job[i];
+
+        same = strcmp(p->name, job->name) == 0 && p->user == job->user && !differs(f, job->compute, p->compute) &&
+               !differs(f, job->volume, p->volume);
+    }
+    return same;
+}
+
+static themis_persched_application_t application_of(const follow_t *f, const job_t *job)
+{
+    return (themis_persched_application_t){.name = job->name,
+                                           .compute = job->compute,
+                                           .volume = job->volume,
+                                           .nodes = job->nodes,
+                                           .number = 1,
+                                           .confidence = 1 - f->options.headroom};
+}
+
+/* The best pattern for the candidates; `application` [c->count]. RANGE: there is none. */
+static themis_status_t pattern_make(const candidates_t *c, const themis_persched_application_t *application,
+                                    themis_persched_pattern_t **pattern)
+{
+    /* Short patterns: jobs drift, and what is planned is judged at the end of a period. */
+    enum { SHORT = 3, SMALL_PROGRAM = 1000 };
+    const themis_persched_problem_t problem = {c->platform, application, c->count};
+    themis_persched_parameters_t parameters = themis_persched_defaults;
+    themis_persched_pattern_t *plan, *improved;
+
+    parameters.factor = SHORT;
+    themis_status_t status = themis_persched_plan(&problem, &parameters, &plan, NULL);
+    if (status != THEMIS_OK)
+        return status;
+    if (themis_persched_improve(&problem, &parameters, plan, SMALL_PROGRAM, &improved) == THEMIS_OK) {
+        themis_persched_pattern_free(plan);
+        plan = improved;
+    }
+    *pattern = plan;
+    return THEMIS_OK;
+}
+
+/* NULL: no memory. */
+static planned_t *planned_make(const candidates_t *c, const themis_persched_application_t *application)
+{
+    planned_t *planned = calloc(c->count, sizeof *planned);
+    int failed = planned == NULL;
+
+    for (uint32_t i = 0; i < c->count && !failed; i++) {
+        const job_t *job = c->job[i];
+
+        planned[i] = (planned_t){.name = strdup(job->name),
+                                 .user = job->user,
+                                 .compute = job->compute,
+                                 .volume = job->volume,
+                                 .cycle = job->compute + themis_persched_io_time(&c->platform, &application[i])};
+        failed = planned[i].name == NULL;
+    }
+    if (!failed)
+        return planned;
+    planned_free(planned, c->count);
+    return NULL;
+}
+
+/* Takes application and pattern over, on success. NO_MEMORY: the last plan is as it was. */
+static themis_status_t plan_keep(follow_t *f, const candidates_t *c, themis_persched_application_t *application,
+                                 themis_persched_pattern_t *pattern)
+{
+    planned_t *planned = planned_make(c, application);
+
+    if (!planned)
+        return THEMIS_NO_MEMORY;
+    plan_drop(f);
+    for (uint32_t i = 0; i < c->count; i++)
+        application[i].name = planned[i].name;
+    f->planned = planned;
+    f->application = application;
+    f->pattern = pattern;
+    f->count = c->count;
+    f->problem = (themis_persched_problem_t){c->platform, application, c->count};
+    return THEMIS_OK;
+}
+
+/* A chain of levels can follow a plan; other policies cannot. */
+static void policy_make(char policy[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES], const char *before)
+{
+    size_t length = strlen(before);
+    int is_chain = length > 5 && strcmp(before + length - 5, "-fair") == 0;
+
+    snprintf(policy, THEMIS_PERSCHED_FOLLOW_POLICY_BYTES, "periodic%s%.144s", is_chain ? "-then-" : "",
+             is_chain ? before : "");
+}
+
+static int is_periodic_policy(const char *policy)
+{
+    return strncmp(policy, "periodic", 8) == 0;
+}
+
+static void plan_begin(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
+{
+    if (!f->in_force)
+        snprintf(f->before, sizeof f->before, "%s", view->policy);
+    policy_make(f->policy, f->before);
+    f->in_force = 1;
+    f->failed = 0;
+    f->since = view->now;
+    f->measured = c->efficiency;
+    d->problem = &f->problem;
+    d->pattern = f->pattern;
+    memcpy(d->policy, f->policy, sizeof d->policy);
+    decide(d, THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS,
+           "%u jobs are periodic; measured SysEff %.3f, dilation %.2f; planned %.3f, %.2f, in a period of %.4g s",
+           c->count, c->efficiency, c->dilation, f->pattern->efficiency, f->pattern->dilation, f->pattern->period);
+}
+
+static int pays(const follow_t *f, const candidates_t *c, const themis_persched_pattern_t *pattern)
+{
+    return pattern->efficiency > c->efficiency * (1 + f->options.margin) &&
+           pattern->dilation <= c->dilation * (1 + f->options.margin);
+}
+
+/* Whether a plan for the candidates, which are two at least, gains enough; STAY: it does not. */
+static themis_status_t candidates_judge(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
+{
+    themis_persched_application_t *application = calloc(c->count, sizeof *application);
+    themis_persched_pattern_t *pattern = NULL;
+
+    if (!application)
+        return THEMIS_NO_MEMORY;
+    for (uint32_t i = 0; i < c->count; i++)
+        application[i] = application_of(f, c->job[i]);
+    themis_status_t status = pattern_make(c, application, &pattern);
+    d->measured = c->efficiency;
+    d->predicted = pattern ? pattern->efficiency : 0;
+    int gains = pattern && pays(f, c, pattern);
+    if (gains && (status = plan_keep(f, c, application, pattern)) == THEMIS_OK) {
+        plan_begin(f, view, c, d);
+        return THEMIS_OK;
+    }
+    if (pattern)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_LITTLE,
+               "%u jobs are periodic, and a plan gains too little: measured SysEff %.3f, dilation %.2f; planned %.3f, "
+               "%.2f",
+               c->count, c->efficiency, c->dilation, pattern->efficiency, pattern->dilation);
+    else if (status == THEMIS_RANGE || status == THEMIS_INVALID)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_NO_ROOM,
+               "%u jobs are periodic, and no period that was tried has room for all of them", c->count);
+    themis_persched_pattern_free(pattern);
+    free(application);
+    return status == THEMIS_RANGE || status == THEMIS_INVALID ? THEMIS_OK : status;
+}
+
+/* ---- without a plan ---- */
+
+static themis_status_t standing_judge(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
+{
+    if (!view->policy)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER, "the servers have different policies");
+    else if (is_periodic_policy(view->policy) || strlen(view->policy) + 16 > sizeof f->policy)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_NOT_OURS,
+               "the servers follow a plan that somebody else has set; it stays until another policy is set");
+    else if (c->count < 2)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_FEW,
+               "%u of %u jobs %s known to be periodic; %s stays", c->count, view->jobs, c->count == 1 ? "is" : "are",
+               view->policy);
+    else if (f->failed && is_last_plan(f, c))
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_REFUSED,
+               "a plan for these %u jobs was given up before; %s stays until they change", c->count, view->policy);
+    else
+        return candidates_judge(f, view, c, d);
+    return THEMIS_OK;
+}
+
+/* ---- with a plan ---- */
+
+static const job_t *job_find(const view_t *view, const planned_t *p)
+{
+    for (uint32_t i = 0; i < view->jobs; i++)
+        if (view->job[i].user == p->user && view->job[i].name && strcmp(view->job[i].name, p->name) == 0)
+            return &view->job[i];
+    return NULL;
+}
+
+/* 1: the job does something else than it was planned with, and d says what. */
+static int job_changed(const follow_t *f, const planned_t *p, const job_t *job, decision_t *d)
+{
+    enum { SILENT = 3 }; /* times as long as it takes to see the phases that are needed */
+
+    if (is_periodic(f, job) && (differs(f, job->compute, p->compute) || differs(f, job->volume, p->volume))) {
+        decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED,
+               "job %.64s computes for %.4g s and moves %.4g bytes; it was planned with %.4g s and %.4g bytes", p->name,
+               job->compute, job->volume, p->compute, p->volume);
+        return 1;
+    }
+    double wait = SILENT * f->options.min_phases * fmax(p->cycle * f->pattern->dilation, 0);
+    if (!is_periodic(f, job) && job->until - f->since > wait) {
+        decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED,
+               "job %.64s is not periodic any more: %u phases in %.4g s, with a confidence of %.2f", p->name,
+               job->phases, job->until - f->since, job->confidence);
+        return 1;
+    }
+    return 0;
+}
+
+/* 1: the job has been without fitting its windows for too long, and d says so. */
+static int job_misfits(const follow_t *f, planned_t *p, const job_t *job, double now, decision_t *d)
+{
+    double patience = f->options.patience * f->pattern->period;
+
+    if (job->fit < 0 || job->fit >= f->options.min_fit) {
+        p->unfit_from = 0;
+        return 0;
+    }
+    p->unfit_from = p->unfit_from > 0 ? p->unfit_from : now;
+    if (now - p->unfit_from < patience)
+        return 0;
+    decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_MISFIT,
+           "job %.64s has moved %.0f %% of its bytes in its windows, and too little of them for %.4g s", p->name,
+           100 * job->fit, now - p->unfit_from);
+    return 1;
+}
+
+/* 1: there is a reason to give the plan up, and d has it. */
+static int jobs_judge(follow_t *f, const view_t *view, decision_t *d)
+{
+    for (uint32_t i = 0; i < f->count; i++) {
+        const job_t *job = job_find(view, &f->planned[i]);
+
+        if (!job) {
+            decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_ENDED, "job %.64s has ended",
+                   f->planned[i].name);
+            return 1;
+        }
+        if (job_changed(f, &f->planned[i], job, d) || job_misfits(f, &f->planned[i], job, view->now, d))
+            return 1;
+    }
+    return 0;
+}
+
+/* How many of the candidates are planned. */
+static uint32_t candidates_planned(const follow_t *f, const candidates_t *c)
+{
+    uint32_t known = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        for (uint32_t k = 0; k < f->count; k++)
+            known += c->job[i]->user == f->planned[k].user && strcmp(c->job[i]->name, f->planned[k].name) == 0;
+    return known;
+}
+
+static void plan_end(follow_t *f, const view_t *view, decision_t *d)
+{
+    memcpy(d->policy, f->before, sizeof d->policy);
+    f->failed = d->cause == THEMIS_PERSCHED_FOLLOW_MISFIT || d->cause == THEMIS_PERSCHED_FOLLOW_WORSE;
+    f->in_force = 0;
+    f->since = view->now;
+}
+
+static themis_status_t plan_judge(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
+{
+    int measured = candidates_planned(f, c) == f->count;
+
+    d->predicted = f->pattern->efficiency;
+    d->measured = measured ? c->efficiency : 0;
+    if (view->policy && strcmp(view->policy, f->policy) != 0) {
+        decide(d, THEMIS_PERSCHED_FOLLOW_YIELD, THEMIS_PERSCHED_FOLLOW_OVERRULED,
+               "the policy has been set to %.64s meanwhile; it stays", view->policy);
+        plan_end(f, view, d);
+        return THEMIS_OK;
+    }
+    if (!view->policy)
+        decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_DIFFER,
+               "not all servers follow the plan any more");
+    else if (jobs_judge(f, view, d))
+        ;
+    else if (measured && c->count == f->count && c->efficiency < f->measured * (1 - f->options.margin))
+        decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_WORSE,
+               "SysEff is %.3f, and was %.3f before the plan", c->efficiency, f->measured);
+    else if (measured && c->count > f->count)
+        return candidates_judge(f, view, c, d); /* with those that are new */
+    else
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS,
+               "the plan of %u jobs holds; measured SysEff %.3f, planned %.3f, before %.3f", f->count, d->measured,
+               f->pattern->efficiency, f->measured);
+    if (d->action == THEMIS_PERSCHED_FOLLOW_RESTORE)
+        plan_end(f, view, d);
+    return THEMIS_OK;
+}
+
+themis_status_t themis_persched_follow_decide(follow_t *f, const view_t *view, decision_t *decision)
+{
+    decision_t d = {.action = THEMIS_PERSCHED_FOLLOW_STAY};
+    candidates_t c;
+
+    if (!positive(view->bandwidth) || !isfinite(view->now))
+        return THEMIS_INVALID;
+    themis_status_t status = candidates_find(f, view, &c);
+    if (status == THEMIS_OK)
+        status = f->in_force ? plan_judge(f, view, &c, &d) : standing_judge(f, view, &c, &d);
+    free(c.job);
+    if (status == THEMIS_OK)
+        *decision = d;
+    return status;
+}

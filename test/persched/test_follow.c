@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When servers are to follow a plan of the jobs that run, and when not any more. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+#include "persched/follow.h"
+#include "test/lib/run.h"
+
+enum { JOBS = 4 };
+
+static themis_persched_follow_t *follow;
+static themis_persched_follow_job_t job[JOBS + 1];
+static themis_persched_follow_view_t view;
+static themis_persched_follow_decision_t d;
+static char policy[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* in force */
+
+/* Four jobs that compute for 12 s, and write together what takes each 4 s alone: 28 s a round. */
+static void set_up(void)
+{
+    static const char *const names[JOBS + 1] = {"a", "b", "c", "d", "e"};
+
+    ck_assert_int_eq(themis_persched_follow_create(&themis_persched_follow_defaults, &follow), THEMIS_OK);
+    for (int i = 0; i <= JOBS; i++)
+        job[i] = (themis_persched_follow_job_t){.name = names[i],
+                                                .user = 7,
+                                                .nodes = 2,
+                                                .compute = 12,
+                                                .volume = 400e6,
+                                                .period = 28,
+                                                .confidence = 0.9,
+                                                .phases = 6,
+                                                .rate = 100e6,
+                                                .fit = -1,
+                                                .until = 1000};
+    view = (themis_persched_follow_view_t){
+        .now = 1000, .bandwidth = 100e6, .policy = "user-then-job-fair", .job = job, .jobs = JOBS};
+}
+
+static void tear_down(void)
+{
+    themis_persched_follow_destroy(follow);
+}
+
+static void expect(themis_persched_follow_action_t action, themis_persched_follow_cause_t cause)
+{
+    ck_assert_int_eq(themis_persched_follow_decide(follow, &view, &d), THEMIS_OK);
+    ck_assert_msg(d.action == action && d.cause == cause, "action %d, cause %s: %s", (int)d.action,
+                  themis_persched_follow_cause_name(d.cause), d.reason);
+    ck_assert_str_ne(d.reason, "");
+}
+
+/* A plan is in force, and its jobs are seen in it, `seconds` later, with this period. */
+static void planned(double seconds, double period)
+{
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    memcpy(policy, d.policy, sizeof policy);
+    view.policy = policy;
+    view.now += seconds;
+    for (int i = 0; i <= JOBS; i++) {
+        job[i].period = period;
+        job[i].fit = 1;
+        job[i].until = view.now;
+    }
+}
+
+TEST(sets_a_plan_that_pays)
+{
+    char error[256] = "";
+
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_str_eq(d.policy, "periodic-then-user-then-job-fair");
+    ck_assert_double_eq_tol(d.measured, 12.0 / 28, 1e-9);
+    ck_assert_double_ge(d.predicted, 0.65); /* 12 of 16.8 s, with headroom, and rounds of equal length */
+    ck_assert_uint_eq(d.problem->applications, JOBS);
+    ck_assert_str_eq(d.problem->application[2].name, "c");
+    ck_assert_uint_eq(d.pattern->lanes, JOBS);
+    ck_assert_msg(themis_persched_check(d.problem, d.pattern, error, sizeof error) == THEMIS_OK, "%s", error);
+    ck_assert_str_eq(themis_persched_follow_before(follow), "user-then-job-fair");
+    ck_assert_double_eq(themis_persched_follow_since(follow), 1000);
+}
+
+TEST(leaves_what_is_good)
+{
+    for (int i = 0; i < JOBS; i++)
+        job[i].period = 17;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_LITTLE);
+    ck_assert_ptr_null(themis_persched_follow_before(follow));
+}
+
+TEST(does_not_make_one_suffer_for_the_others)
+{
+    job[0].period = 16.1; /* which no plan of four can give it */
+    for (int i = 1; i < JOBS; i++)
+        job[i].period = 16.9;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_LITTLE);
+}
+
+TEST(leaves_jobs_that_are_not_periodic)
+{
+    job[0].confidence = 0.3;
+    job[1].phases = 2;
+    job[2].compute = 0;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_FEW);
+    job[2].compute = NAN;
+    job[2].volume = INFINITY;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_FEW);
+    job[2] = job[3];
+    job[2].name = "c";
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_uint_eq(d.pattern->lanes, 2);
+}
+
+TEST(other_policies_and_plans)
+{
+    view.policy = NULL;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER);
+    view.policy = "periodic-then-user-fair";
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_NOT_OURS);
+    view.policy = "fifo"; /* which can follow no plan */
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_str_eq(d.policy, "periodic");
+    ck_assert_str_eq(themis_persched_follow_before(follow), "fifo");
+}
+
+TEST(holds_and_ends_with_a_job)
+{
+    planned(100, 17);
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    for (int i = 0; i < JOBS; i++)
+        job[i].phases = 1; /* nothing is known since the plan came into force */
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    ck_assert_double_eq(d.measured, 0);
+    view.jobs--;
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_ENDED);
+    ck_assert_str_eq(d.policy, "user-then-job-fair");
+    ck_assert_ptr_nonnull(strstr(d.reason, "job d "));
+    ck_assert_ptr_null(themis_persched_follow_before(follow));
+    view.policy = "user-then-job-fair";
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_FEW); /* until phases are seen under this policy */
+}
+
+TEST(one_id_of_two_users)
+{
+    job[1].name = job[0].name;
+    job[1].user = 8;
+    planned(100, 17);
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    job[1].user = 9;
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_ENDED);
+}
+
+TEST(ends_when_a_job_changes)
+{
+    planned(100, 17);
+    job[1].volume *= 1.5;
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED);
+    view.policy = "user-then-job-fair";
+    for (int i = 0; i < JOBS; i++)
+        job[i].period = 28;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS); /* what it does now can be planned */
+}
+
+TEST(ends_when_a_job_falls_silent)
+{
+    planned(100, 17);
+    job[1].phases = 0;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    job[1].until = view.now += 1000;
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED);
+}
+
+TEST(has_patience_with_jobs_that_do_not_fit)
+{
+    planned(30, 17);
+    job[2].fit = 0.2;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    view.now += 20;
+    job[2].fit = 0.8;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    job[2].fit = 0.2;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    view.now += 500;
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_MISFIT);
+    view.policy = "user-then-job-fair";
+    for (int i = 0; i < JOBS; i++)
+        job[i].period = 28;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_REFUSED); /* not the same again */
+    view.jobs++;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+}
+
+TEST(ends_when_it_is_worse)
+{
+    planned(100, 29);
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    for (int i = 0; i < JOBS; i++)
+        job[i].period = 31;
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_WORSE);
+}
+
+TEST(takes_new_jobs_in)
+{
+    planned(100, 25);
+    view.jobs++;
+    job[JOBS].confidence = 0.2;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    job[JOBS].confidence = 0.9;
+    job[JOBS].period = 40;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_uint_eq(d.pattern->lanes, JOBS + 1);
+    ck_assert_str_eq(themis_persched_follow_before(follow), "user-then-job-fair");
+}
+
+TEST(somebody_else_decides)
+{
+    planned(100, 17);
+    view.policy = "size-fair";
+    expect(THEMIS_PERSCHED_FOLLOW_YIELD, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+    ck_assert_ptr_null(themis_persched_follow_before(follow));
+    for (int i = 0; i < JOBS; i++)
+        job[i].period = 28;
+    planned(100, 17);
+    ck_assert_str_eq(themis_persched_follow_before(follow), "size-fair");
+    view.policy = NULL; /* a server was started again */
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_DIFFER);
+    ck_assert_str_eq(d.policy, "size-fair");
+}
+
+TEST(forgets)
+{
+    planned(100, 17);
+    themis_persched_follow_forget(follow);
+    ck_assert_ptr_null(themis_persched_follow_before(follow));
+    ck_assert_double_eq(themis_persched_follow_since(follow), 0);
+}
+
+TEST(refuses_what_is_out_of_range)
+{
+    themis_persched_follow_options_t options = themis_persched_follow_defaults;
+    themis_persched_follow_t *other;
+
+    options.min_phases = 2;
+    ck_assert_int_eq(themis_persched_follow_create(&options, &other), THEMIS_INVALID);
+    options = themis_persched_follow_defaults;
+    options.margin = NAN;
+    ck_assert_int_eq(themis_persched_follow_create(&options, &other), THEMIS_INVALID);
+    view.bandwidth = 0;
+    ck_assert_int_eq(themis_persched_follow_decide(follow, &view, &d), THEMIS_INVALID);
+    ck_assert_str_eq(themis_persched_follow_cause_name(THEMIS_PERSCHED_FOLLOW_CAUSES), "unknown");
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("follow");
+
+    test_case(suite, "decisions", 60, set_up, tear_down,
+              TESTS({sets_a_plan_that_pays, 1}, {leaves_what_is_good, 1}, {does_not_make_one_suffer_for_the_others, 1},
+                    {leaves_jobs_that_are_not_periodic, 1}, {other_policies_and_plans, 1},
+                    {holds_and_ends_with_a_job, 1}, {one_id_of_two_users, 1}, {ends_when_a_job_changes, 1},
+                    {ends_when_a_job_falls_silent, 1}, {has_patience_with_jobs_that_do_not_fit, 1},
+                    {ends_when_it_is_worse, 1}, {takes_new_jobs_in, 1}, {somebody_else_decides, 1}, {forgets, 1},
+                    {refuses_what_is_out_of_range, 1}));
+    return test_run(suite);
+}
