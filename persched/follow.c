@@ -15,8 +15,10 @@ typedef struct planned {
     char *name; /* owned */
     uint32_t user;
     double compute, volume;
-    double cycle;      /* s of one repetition, without waiting */
-    double unfit_from; /* since when it does not fit its windows; 0: it does */
+    double cycle; /* s of one repetition, without waiting */
+    /* Since when it does not fit its windows while SysEff falls short of the plan, and since when it does something
+     * else; 0: it does not. */
+    double unfit_from, other_from;
 } planned_t;
 
 struct themis_persched_follow {
@@ -30,6 +32,7 @@ struct themis_persched_follow {
     planned_t *planned;                               /* [count]; owned; of the last plan */
     themis_persched_application_t *application;       /* [count]; owned; names are those of `planned` */
     uint32_t count;
+    uint32_t last_count; /* of candidates at the last look; UINT32_MAX: this is the first */
     themis_persched_problem_t problem;
     themis_persched_pattern_t *pattern; /* owned, or NULL */
 };
@@ -45,11 +48,11 @@ typedef struct candidates {
 } candidates_t;
 
 const themis_persched_follow_options_t themis_persched_follow_defaults = {.min_confidence = 0.5,
-                                                                          .min_phases = 4,
+                                                                          .min_phases = 5,
                                                                           .margin = 0.05,
                                                                           .min_fit = 0.5,
                                                                           .change = 0.3,
-                                                                          .headroom = 0.05,
+                                                                          .headroom = 0.02,
                                                                           .patience = 3};
 
 const char *themis_persched_follow_cause_name(themis_persched_follow_cause_t cause)
@@ -58,9 +61,11 @@ const char *themis_persched_follow_cause_name(themis_persched_follow_cause_t cau
                                                                      "no-room",
                                                                      "gains-too-little",
                                                                      "failed-before",
+                                                                     "unsettled",
                                                                      "policies-differ",
                                                                      "plan-of-others",
                                                                      "pays",
+                                                                     "begins",
                                                                      "holds",
                                                                      "job-ended",
                                                                      "job-changed",
@@ -96,6 +101,7 @@ themis_status_t themis_persched_follow_create(const themis_persched_follow_optio
     if (!made)
         return THEMIS_NO_MEMORY;
     made->options = *o;
+    made->last_count = UINT32_MAX;
     *follow = made;
     return THEMIS_OK;
 }
@@ -141,6 +147,7 @@ void themis_persched_follow_forget(follow_t *f)
     plan_drop(f);
     f->in_force = f->failed = 0;
     f->since = 0;
+    f->last_count = UINT32_MAX;
 }
 
 /* ---- what is measured ---- */
@@ -192,13 +199,18 @@ static themis_status_t candidates_find(const follow_t *f, const view_t *view, ca
             continue;
         c->job[c->count++] = job;
         c->platform.nodes += job->nodes;
-        /* what a job has moved is what its nodes can, at least */
         fastest = fmax(fastest, (positive(job->rate) ? job->rate : view->bandwidth) / job->nodes);
     }
     c->platform.node_bandwidth = positive(view->node_bandwidth) ? view->node_bandwidth : fastest;
     qsort(c->job, c->count, sizeof *c->job, job_compare);
     candidates_measure(c);
     return THEMIS_OK;
+}
+
+/* The same number of jobs was periodic at the look before: a job that is about to become known is waited for. */
+static int candidates_are_settled(const follow_t *f, const candidates_t *c)
+{
+    return f->last_count == UINT32_MAX || c->count == f->last_count;
 }
 
 /* ---- a plan ---- */
@@ -378,6 +390,9 @@ static themis_status_t standing_judge(follow_t *f, const view_t *view, const can
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_FEW,
                "%u of %u jobs %s known to be periodic; %s stays", c->count, view->jobs, c->count == 1 ? "is" : "are",
                view->policy);
+    else if (!candidates_are_settled(f, c))
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_UNSETTLED,
+               "%u of %u jobs are periodic, and were not all of them at the last look", c->count, view->jobs);
     else if (f->failed && is_last_plan(f, c))
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_REFUSED,
                "a plan for these %u jobs was given up before; %s stays until they change", c->count, view->policy);
@@ -396,22 +411,33 @@ static const job_t *job_find(const view_t *view, const planned_t *p)
     return NULL;
 }
 
+/* Since when something is so, and whether that is long enough to act upon. */
+static int lasts(const follow_t *f, double *from, int is_so, double now)
+{
+    if (!is_so)
+        *from = 0;
+    else if (*from == 0)
+        *from = now;
+    return is_so && now - *from >= f->options.patience * f->pattern->period;
+}
+
 /* 1: the job does something else than it was planned with, and d says what. */
-static int job_changed(const follow_t *f, const planned_t *p, const job_t *job, decision_t *d)
+static int job_changed(const follow_t *f, planned_t *p, const job_t *job, double now, decision_t *d)
 {
     enum { SILENT = 3 }; /* times as long as it takes to see the phases that are needed */
+    int other = differs(f, job->compute, p->compute) || differs(f, job->volume, p->volume);
 
-    if (is_periodic(f, job) && (differs(f, job->compute, p->compute) || differs(f, job->volume, p->volume))) {
+    if (lasts(f, &p->other_from, is_periodic(f, job) && other, now)) {
         decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED,
                "job %.64s computes for %.4g s and moves %.4g bytes; it was planned with %.4g s and %.4g bytes", p->name,
                job->compute, job->volume, p->compute, p->volume);
         return 1;
     }
-    double wait = SILENT * f->options.min_phases * fmax(p->cycle * f->pattern->dilation, 0);
-    if (!is_periodic(f, job) && job->until - f->since > wait) {
+    if (job->phases < f->options.min_phases &&
+        job->until - f->since > SILENT * f->options.min_phases * p->cycle * f->pattern->dilation) {
         decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED,
-               "job %.64s is not periodic any more: %u phases in %.4g s, with a confidence of %.2f", p->name,
-               job->phases, job->until - f->since, job->confidence);
+               "job %.64s is not periodic any more: %u phases of I/O in %.4g s", p->name, job->phases,
+               job->until - f->since);
         return 1;
     }
     return 0;
@@ -420,14 +446,9 @@ static int job_changed(const follow_t *f, const planned_t *p, const job_t *job, 
 /* 1: the job has been without fitting its windows for too long, and d says so. */
 static int job_misfits(const follow_t *f, planned_t *p, const job_t *job, double now, decision_t *d)
 {
-    double patience = f->options.patience * f->pattern->period;
+    int falls_short = d->measured > 0 && d->measured < f->pattern->efficiency * (1 - f->options.margin);
 
-    if (job->fit < 0 || job->fit >= f->options.min_fit) {
-        p->unfit_from = 0;
-        return 0;
-    }
-    p->unfit_from = p->unfit_from > 0 ? p->unfit_from : now;
-    if (now - p->unfit_from < patience)
+    if (!lasts(f, &p->unfit_from, job->fit >= 0 && job->fit < f->options.min_fit && falls_short, now))
         return 0;
     decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_MISFIT,
            "job %.64s has moved %.0f %% of its bytes in its windows, and too little of them for %.4g s", p->name,
@@ -446,10 +467,26 @@ static int jobs_judge(follow_t *f, const view_t *view, decision_t *d)
                    f->planned[i].name);
             return 1;
         }
-        if (job_changed(f, &f->planned[i], job, d) || job_misfits(f, &f->planned[i], job, view->now, d))
+        if (job_changed(f, &f->planned[i], job, view->now, d) || job_misfits(f, &f->planned[i], job, view->now, d))
             return 1;
     }
     return 0;
+}
+
+/* SysEff of the planned jobs, by the computing that they were planned with; 0: not known of all. A phase of I/O that is
+ * taken for two does not make it larger than it can be. */
+static double planned_measure(const follow_t *f, const view_t *view)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < f->count; i++) {
+        const job_t *job = job_find(view, &f->planned[i]);
+
+        if (!job || job->phases < f->options.min_phases || !positive(job->period))
+            return 0;
+        sum += f->application[i].nodes * f->planned[i].compute / fmax(job->period, f->planned[i].cycle);
+    }
+    return sum / f->problem.platform.nodes;
 }
 
 /* How many of the candidates are planned. */
@@ -473,10 +510,8 @@ static void plan_end(follow_t *f, const view_t *view, decision_t *d)
 
 static themis_status_t plan_judge(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
 {
-    int measured = candidates_planned(f, c) == f->count;
-
     d->predicted = f->pattern->efficiency;
-    d->measured = measured ? c->efficiency : 0;
+    d->measured = planned_measure(f, view);
     if (view->policy && strcmp(view->policy, f->policy) != 0) {
         decide(d, THEMIS_PERSCHED_FOLLOW_YIELD, THEMIS_PERSCHED_FOLLOW_OVERRULED,
                "the policy has been set to %.64s meanwhile; it stays", view->policy);
@@ -488,15 +523,18 @@ static themis_status_t plan_judge(follow_t *f, const view_t *view, const candida
                "not all servers follow the plan any more");
     else if (jobs_judge(f, view, d))
         ;
-    else if (measured && c->count == f->count && c->efficiency < f->measured * (1 - f->options.margin))
+    else if (d->measured > 0 && d->measured < f->measured * (1 - f->options.margin))
         decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_WORSE,
-               "SysEff is %.3f, and was %.3f before the plan", c->efficiency, f->measured);
-    else if (measured && c->count > f->count)
+               "SysEff is %.3f, and was %.3f before the plan", d->measured, f->measured);
+    else if (c->count > f->count && candidates_planned(f, c) == f->count && candidates_are_settled(f, c))
         return candidates_judge(f, view, c, d); /* with those that are new */
-    else
+    else if (d->measured > 0)
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS,
                "the plan of %u jobs holds; measured SysEff %.3f, planned %.3f, before %.3f", f->count, d->measured,
                f->pattern->efficiency, f->measured);
+    else
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_BEGINS,
+               "the plan of %u jobs is in force, and not yet measured", f->count);
     if (d->action == THEMIS_PERSCHED_FOLLOW_RESTORE)
         plan_end(f, view, d);
     return THEMIS_OK;
@@ -512,6 +550,7 @@ themis_status_t themis_persched_follow_decide(follow_t *f, const view_t *view, d
     themis_status_t status = candidates_find(f, view, &c);
     if (status == THEMIS_OK)
         status = f->in_force ? plan_judge(f, view, &c, &d) : standing_judge(f, view, &c, &d);
+    f->last_count = c.count;
     free(c.job);
     if (status == THEMIS_OK)
         *decision = d;

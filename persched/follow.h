@@ -3,11 +3,12 @@
  * Whether servers should follow a plan of the jobs that run: decided anew at each look at them, from what they were
  * seen to do. Pure computation: what is seen is given, and what is decided is for the caller to do.
  *
- *   while no plan is in force   the jobs that are periodic are planned, and the plan is set if it pays: if its SysEff
- *                               is above the one measured under the present policy by a margin, and its dilation not
- *                               above the measured one
- *   while one is                it stays as long as its jobs run, do what it was made for, fit their windows, and
- * SysEff is not below what it was before; otherwise the policy from before comes back
+ * While no plan is in force, the jobs that are periodic are planned, once as many were periodic at the look before. The
+ * plan is set if it pays: if its SysEff is above the one measured under the present policy by a margin, and its
+ * dilation not above the measured one.
+ *
+ * While one is, it stays as long as its jobs run, do what it was made for, fit their windows or gain without what was
+ * planned, and SysEff is not below what it was before; otherwise the policy from before comes back.
  *
  * Jobs that are not periodic are in no plan, and never a reason to change anything. Times are in seconds on one clock,
  * volumes in bytes, bandwidths in bytes/s.
@@ -25,7 +26,7 @@ typedef struct themis_persched_follow_job {
     double compute, volume, period; /* of one repetition; not above 0: unknown */
     double confidence;              /* that it is periodic, 0 to 1 */
     uint32_t phases;                /* of I/O that this is known from */
-    double rate;                    /* the most that it moved in a second; 0: unknown */
+    double rate;                    /* that it can move by itself, bytes/s; 0: unknown, so that of the servers */
     double fit;   /* part of its bytes that servers moved in its planned windows, lately; negative: unknown */
     double until; /* what it did later is not known yet */
 } themis_persched_follow_job_t;
@@ -47,7 +48,7 @@ typedef struct themis_persched_follow_options {
     double min_fit;        /* of a planned job, in [0, 1] */
     double change;         /* of computation or volume, beyond which a plan is not for this job any more; > 0 */
     double headroom;       /* that windows have, a part of the volume, in [0, 1) */
-    uint32_t patience;     /* periods of the plan that a job may be without fitting */
+    uint32_t patience;     /* periods of the plan that a job may be without fitting, or do something else */
 } themis_persched_follow_options_t;
 
 extern const themis_persched_follow_options_t themis_persched_follow_defaults;
@@ -64,9 +65,11 @@ typedef enum themis_persched_follow_cause {
     THEMIS_PERSCHED_FOLLOW_NO_ROOM,   /* there is no plan for these jobs */
     THEMIS_PERSCHED_FOLLOW_LITTLE,    /* a plan would gain too little */
     THEMIS_PERSCHED_FOLLOW_REFUSED,   /* one for these jobs has failed before */
+    THEMIS_PERSCHED_FOLLOW_UNSETTLED, /* not the same number of jobs was periodic at the last look */
     THEMIS_PERSCHED_FOLLOW_DIFFER,    /* servers have different policies */
     THEMIS_PERSCHED_FOLLOW_NOT_OURS,  /* servers follow a plan that is not from here */
     THEMIS_PERSCHED_FOLLOW_PAYS,      /* a plan gains enough */
+    THEMIS_PERSCHED_FOLLOW_BEGINS,    /* the plan in force is not yet measured */
     THEMIS_PERSCHED_FOLLOW_HOLDS,     /* the plan in force is right */
     THEMIS_PERSCHED_FOLLOW_ENDED,     /* a planned job has ended */
     THEMIS_PERSCHED_FOLLOW_CHANGED,   /* a planned job does something else */

@@ -16,7 +16,7 @@ follow() { limit 20 themis periodic follow --directory "$history" "$@"; }
 service() {
     log=$T/$1.json
     shift
-    timeout 150 themis periodic follow --directory "$history" --interval 500ms --json "$@" </dev/null >"$log" 2>"$log.err" &
+    timeout --foreground 150 themis periodic follow --directory "$history" --interval 500ms --json "$@" </dev/null >"$log" 2>"$log.err" &
     service=$!
     testlib_spawned="$testlib_spawned $service"
 }
@@ -59,8 +59,8 @@ check "jobs that always write are seen, and not planned" told '.cause == "few-pe
 check "nothing was done" eval '! told ".action != \"stay\""'
 check "the policy is what it was" policy_is job-fair
 
-# --- four jobs that compute for 1 s and write 8 MB: alone in 0.38 s of 20 MiB/s, all at once in 1.5 s
-rounds() { job "$1" mode=bsp rounds=24 think=1000000 file=8000000 request=1000000 depth=4 check=0; }
+# --- four jobs that compute for 1.4 s and write 7 MB: alone in 0.33 s of 20 MiB/s, all at once in 1.3 s
+rounds() { job "$1" mode=bsp rounds=24 think=1400000 file=7000000 request=1000000 depth=4 check=0; }
 service first
 scenario four 60 500
 for name in one two three four; do rounds "$name"; done
@@ -68,9 +68,9 @@ check "the jobs are planned" await 40 told '.action == "plan"'
 jq -s 'first(.[] | select(.action == "plan"))' "$log" >"$T/plan.json"
 echo "# $(jq -r .reason "$T/plan.json")"
 plan_is() { jq -e "$1" "$T/plan.json" >/dev/null || { cat "$T/plan.json" && false; }; }
-check "with all four of them" plan_is '[.jobs[].job] | sort == ["four", "one", "three", "two"]'
-check "their computing time is found" plan_is 'all(.jobs[]; .compute_s > 0.7 and .compute_s < 1.3)'
-check "and what they write" plan_is 'all(.jobs[]; .volume_bytes > 7e6 and .volume_bytes < 9e6)'
+check "with all four of them" plan_is '[.planned[].job] | sort == ["four", "one", "three", "two"]'
+check "their computing time is found" plan_is 'all(.planned[]; .compute_s > 1.1 and .compute_s < 1.7)'
+check "and what they write" plan_is 'all(.planned[]; .volume_bytes > 6e6 and .volume_bytes < 8e6)'
 check "the plan is to gain something" plan_is '.planned_efficiency > 1.05 * .measured_efficiency'
 check "the servers follow it" await 5 policy_is periodic-then-job-fair
 check "and keep the chain of before" grep -q 'plan of 4 applications' "$T/srv0/log"
@@ -87,7 +87,7 @@ wait_jobs || not_ok "the jobs end well"
 check "the policy of before comes back when a job ends" await 15 told '.action == "restore" and .cause == "job-ended"'
 check "and is in force" await 5 policy_is job-fair
 stop_service
-check "the plan was seen to hold" told '.cause == "holds"'
+check "the plan was seen to be in force" told '.cause == "holds" or .cause == "begins"'
 better() {
     jq -se '(first(.[] | select(.action == "plan")).measured_efficiency) as $before |
         [.[] | select(.cause == "holds" and .measured_efficiency > 0).measured_efficiency] | length == 0 or last > 0.95 * $before' "$log"

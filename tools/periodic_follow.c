@@ -145,7 +145,24 @@ static json_t *jobs_json(const themis_persched_problem_t *problem)
     return jobs;
 }
 
-static void json_print(const following_t *f, const decision_t *d)
+static json_t *seen_json(const themis_persched_follow_view_t *view)
+{
+    json_t *jobs = json_array();
+
+    for (uint32_t i = 0; i < view->jobs; i++) {
+        const themis_persched_follow_job_t *job = &view->job[i];
+        json_t *fit = job->fit < 0 ? json_null() : json_real(job->fit);
+
+        json_array_append_new(jobs, json_pack("{s:o, s:I, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:o}", "job",
+                                              themis_tools_json_name(job->name), "user", (json_int_t)job->user, "nodes",
+                                              job->nodes, "compute_s", job->compute, "volume_bytes", job->volume,
+                                              "period_s", job->period, "phases", (json_int_t)job->phases, "confidence",
+                                              job->confidence, "own_bytes_per_s", job->rate, "plan_fit", fit));
+    }
+    return jobs;
+}
+
+static void json_print(const following_t *f, const themis_persched_follow_view_t *view, const decision_t *d)
 {
     static const char *const words[] = {"stay", "plan", "restore", "yield"};
     json_t *json = json_pack("{s:f, s:s, s:s, s:o, s:f, s:f, s:b}", "time_s", (double)themis_util_clock_wall() / 1e9,
@@ -156,19 +173,20 @@ static void json_print(const following_t *f, const decision_t *d)
     if (*d->policy)
         json_object_set_new(json, "policy", json_string(d->policy));
     if (d->problem)
-        json_object_set_new(json, "jobs", jobs_json(d->problem));
+        json_object_set_new(json, "planned", jobs_json(d->problem));
+    json_object_set_new(json, "seen", seen_json(view));
     json_dumpf(json, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(json);
 }
 
 /* What stays as it is for the same cause as before is told once, but for JSON. */
-static void decision_tell(following_t *f, const decision_t *d)
+static void decision_tell(following_t *f, const themis_persched_follow_view_t *view, const decision_t *d)
 {
     int stays = d->action == THEMIS_PERSCHED_FOLLOW_STAY;
 
     if (f->json)
-        json_print(f, d);
+        json_print(f, view, d);
     else if (!stays || f->said != (int)d->cause || f->once)
         text_print(f, d);
     f->said = stays ? (int)d->cause : -1;
@@ -254,7 +272,7 @@ static int look(following_t *f)
         themis_status_t status = themis_persched_follow_decide(f->follow, &view.view, &decision);
 
         if (status == THEMIS_OK) {
-            decision_tell(f, &decision);
+            decision_tell(f, &view.view, &decision);
             result = decision_do(f, &decision);
         } else {
             result = themis_tools_error("%s", themis_status_string(status));
@@ -281,10 +299,11 @@ static int following_end(following_t *f)
 
     if (!before)
         return THEMIS_TOOLS_OK;
+    const themis_persched_follow_view_t nothing = {.jobs = 0};
     decision_t d = {.action = THEMIS_PERSCHED_FOLLOW_RESTORE, .cause = THEMIS_PERSCHED_FOLLOW_STOPPED};
     snprintf(d.reason, sizeof d.reason, "%s", "the service ends");
     snprintf(d.policy, sizeof d.policy, "%s", before);
-    decision_tell(f, &d);
+    decision_tell(f, &nothing, &d);
     return policy_restore(f, d.policy);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "history/rate.h"
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/statistics.h"
@@ -75,47 +76,83 @@ static int is_running(const json_t *jobs, const themis_history_record_t *record,
     return found;
 }
 
-static int job_add(view_t *v, const source_t *source, const themis_history_entry_t *entry, double fit)
+/* The sum of what all jobs moved; owned by the caller. */
+static int series_sum(const themis_tools_history_t *history, themis_history_series_t *all)
+{
+    enum { SAMPLES = 8192 };
+    double start = INFINITY, interval = 0;
+
+    *all = (themis_history_series_t){0};
+    for (size_t i = 0; i < history->count; i++) {
+        const themis_history_series_t *series = &history->entry[i].series;
+
+        if (series->count == 0)
+            continue;
+        start = fmin(start, series->start);
+        interval = fmax(interval, series->interval);
+    }
+    if (interval == 0)
+        return THEMIS_TOOLS_OK;
+    themis_status_t status = themis_history_series_make(all, start, interval, SAMPLES);
+    for (size_t i = 0; i < history->count && status == THEMIS_OK; i++)
+        if (history->entry[i].series.count > 0)
+            status = themis_history_series_add_all(all, &history->entry[i].series);
+    return status == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_error("out of memory");
+}
+
+/* `known`: what is known of it beside its record. */
+static int job_add(view_t *v, const source_t *source, const themis_history_entry_t *entry,
+                   themis_persched_follow_job_t known)
 {
     const themis_history_record_t *record = &entry->record;
     themis_history_phases_t phases;
 
     if (themis_history_phases_recent(&entry->series, source->since, record->end, PERIODS, &phases) != THEMIS_OK)
         return themis_tools_error("out of memory");
-    v->job[v->view.jobs++] = (themis_persched_follow_job_t){.name = record->job,
-                                                            .user = record->user,
-                                                            .nodes = record->nodes > 0 ? record->nodes : 1,
-                                                            .compute = phases.compute,
-                                                            .volume = phases.volume,
-                                                            .period = phases.period,
-                                                            .confidence = phases.confidence,
-                                                            .phases = phases.count,
-                                                            .rate = record->peak_bandwidth,
-                                                            .fit = fit,
-                                                            .until = record->end};
+    known.name = record->job;
+    known.user = record->user;
+    known.nodes = record->nodes > 0 ? record->nodes : 1;
+    known.compute = phases.compute;
+    known.volume = phases.volume;
+    known.period = phases.period;
+    known.confidence = phases.confidence;
+    known.phases = phases.count;
+    known.until = record->end;
+    v->job[v->view.jobs++] = known;
     return THEMIS_TOOLS_OK;
 }
 
 /* Of the records, those of jobs that run. */
 static int records_take(view_t *v, const source_t *source, const json_t *jobs)
 {
-    const themis_tools_history_filter_t filter = {
-        .user = -1, .series = 1, .since = v->view.now - OLDEST, .until = INFINITY};
-    int result = themis_tools_history_read(&v->history, source->directories, &filter);
+    themis_history_series_t all = {0};
     double fit;
 
-    v->job = calloc(v->history.count + 1, sizeof *v->job);
+    v->view.job = v->job = calloc(v->history.count + 1, sizeof *v->job);
     if (!v->job)
         return themis_tools_error("out of memory");
+    int result = series_sum(&v->history, &all);
     for (size_t i = 0; i < v->history.count && result == THEMIS_TOOLS_OK; i++) {
         const themis_history_entry_t *entry = &v->history.entry[i];
 
-        if (entry->record.interim && *entry->record.job && v->view.jobs < UINT32_MAX &&
-            is_running(jobs, &entry->record, &fit))
-            result = job_add(v, source, entry, fit);
+        if (!entry->record.interim || !*entry->record.job || !is_running(jobs, &entry->record, &fit))
+            continue;
+        double own = themis_history_own_rate(&entry->series, &all, v->view.bandwidth);
+        const themis_persched_follow_job_t known = {.fit = fit,
+                                                    .rate = own > 0 ? fmax(own, entry->record.peak_bandwidth) : 0};
+        result = job_add(v, source, entry, known);
     }
-    v->view.job = v->job;
+    themis_history_series_release(&all);
     return result;
+}
+
+static int history_take(view_t *v, const source_t *source, const json_t *jobs)
+{
+    const themis_tools_history_filter_t filter = {
+        .user = -1, .series = 1, .since = v->view.now - OLDEST, .until = INFINITY};
+    int result = themis_tools_history_read(&v->history, source->directories, &filter);
+
+    return result == THEMIS_TOOLS_OK ? records_take(v, source, jobs) : result;
 }
 
 int themis_tools_periodic_view_take(view_t *v, const source_t *source)
@@ -135,7 +172,7 @@ int themis_tools_periodic_view_take(view_t *v, const source_t *source)
         v->view.bandwidth = source->bandwidth;
     v->view.node_bandwidth = source->node_bandwidth;
     if (result == THEMIS_TOOLS_OK)
-        result = records_take(v, source, jobs);
+        result = history_take(v, source, jobs);
     json_decref(jobs);
     return result;
 }

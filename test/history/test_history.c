@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "history/phases.h"
+#include "history/rate.h"
 #include "history/record.h"
 #include "history/series.h"
 #include "test/lib/run.h"
@@ -181,6 +182,29 @@ TEST(recent_phases)
     themis_history_series_release(&series);
 }
 
+/* Two jobs: one that can move 20, and one that can move 500, of 100 bytes/s. */
+TEST(own_rate)
+{
+    themis_history_series_t slow, fast, all;
+
+    ck_assert_int_eq(themis_history_series_make(&slow, 0, 1, 64), THEMIS_OK);
+    ck_assert_int_eq(themis_history_series_make(&fast, 0, 1, 64), THEMIS_OK);
+    ck_assert_int_eq(themis_history_series_make(&all, 0, 1, 64), THEMIS_OK);
+    move(&slow, 2, 7, 5 * 18);  /* beside the other one */
+    move(&slow, 20, 26.5, 130); /* alone */
+    move(&fast, 1, 9, 8 * 80);  /* all that servers have */
+    move(&fast, 30.5, 32, 150); /* and never less for long */
+    ck_assert_int_eq(themis_history_series_add_all(&all, &slow), THEMIS_OK);
+    ck_assert_int_eq(themis_history_series_add_all(&all, &fast), THEMIS_OK);
+    ck_assert_double_eq_tol(themis_history_own_rate(&slow, &all, 100), 20, 1);
+    ck_assert_double_eq(themis_history_own_rate(&fast, &all, 100), 0);
+    all.count = 0;
+    ck_assert_double_eq(themis_history_own_rate(&slow, &all, 100), 0);
+    themis_history_series_release(&slow);
+    themis_history_series_release(&fast);
+    themis_history_series_release(&all);
+}
+
 /* ---- records ---- */
 
 static const themis_history_record_t example = {
@@ -270,7 +294,8 @@ int main(void)
 
     test_case(suite, "series", 20, NULL, NULL, TESTS({series_is_bounded, 1}, {series_takes_odd_times, 1}));
     test_case(suite, "phases", 20, NULL, NULL,
-              TESTS({periodic_job, 200}, {job_without_period, 100}, {job_without_phases, 1}, {recent_phases, 1}));
+              TESTS({periodic_job, 200}, {job_without_period, 100}, {job_without_phases, 1}, {recent_phases, 1},
+                    {own_rate, 1}));
     test_case(suite, "record", 20, NULL, NULL,
               TESTS({record_round_trip, 1}, {record_refused, sizeof bad / sizeof *bad}));
     return test_run(suite);
