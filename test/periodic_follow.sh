@@ -16,7 +16,7 @@ follow() { limit 20 themis periodic follow --directory "$history" "$@"; }
 service() {
     log=$T/$1.json
     shift
-    timeout --foreground 150 themis periodic follow --directory "$history" --interval 500ms --json "$@" </dev/null >"$log" 2>"$log.err" &
+    timeout 150 themis periodic follow --directory "$history" --interval 500ms --json "$@" </dev/null >"$log" 2>"$log.err" &
     service=$!
     testlib_spawned="$testlib_spawned $service"
 }

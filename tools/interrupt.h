@@ -4,5 +4,7 @@
 
 /* From now on the first of these signals is only noted; the second ends the process. */
 void themis_tools_interrupt_watch(void);
-/* The signal that was noted, or 0. */
+/* All of these signals are only noted: for what must be cleaned up, and soon is. */
+void themis_tools_interrupt_watch_all(void);
+/* The signal that was noted last, or 0. */
 int themis_tools_interrupted(void);

@@ -334,7 +334,7 @@ int themis_tools_periodic_follow(int argc, char **argv)
 
     if (result != THEMIS_TOOLS_OK)
         return result;
-    themis_tools_interrupt_watch();
+    themis_tools_interrupt_watch_all(); /* who stops a service may send the signal to it and to its group */
     themis_util_config_env_default("THEMIS_TIMEOUT", "5s"); /* a server that hangs does not hold up the others */
     if (themis_tools_session_get(f.servers, &f.source.session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
