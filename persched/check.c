@@ -32,7 +32,7 @@ static const themis_persched_application_t *lane_application(const check_t *c, u
 
 static double application_rate(const check_t *c, const themis_persched_application_t *a)
 {
-    return fmin(a->nodes * c->problem->platform.node_bandwidth, c->problem->platform.bandwidth);
+    return themis_persched_rate(&c->problem->platform, a);
 }
 
 /* Windows in order, within [compute_end, end], none above the application's rate, and all bytes moved. */

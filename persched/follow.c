@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "persched/candidates.h"
 
 typedef themis_persched_follow_job_t job_t;
 typedef themis_persched_follow_view_t view_t;
 typedef themis_persched_follow_decision_t decision_t;
+typedef themis_persched_candidates_t candidates_t;
 
 /* A job of the plan, by what it was planned with. */
 typedef struct planned {
@@ -38,14 +40,6 @@ struct themis_persched_follow {
 };
 
 typedef struct themis_persched_follow follow_t;
-
-/* Jobs that could be planned together, and what is measured of them. */
-typedef struct candidates {
-    const job_t **job; /* [count] in the order in which servers give lanes; owned */
-    uint32_t count;
-    themis_persched_platform_t platform;
-    double efficiency, dilation; /* measured */
-} candidates_t;
 
 const themis_persched_follow_options_t themis_persched_follow_defaults = {.min_confidence = 0.5,
                                                                           .min_phases = 5,
@@ -150,70 +144,13 @@ void themis_persched_follow_forget(follow_t *f)
     f->last_count = UINT32_MAX;
 }
 
-/* ---- what is measured ---- */
-
-static int positive(double value)
-{
-    return isfinite(value) && value > 0;
-}
-
-static int is_periodic(const follow_t *f, const job_t *job)
-{
-    return job->name && *job->name && positive(job->nodes) && positive(job->compute) && positive(job->volume) &&
-           positive(job->period) && job->compute <= job->period && job->phases >= f->options.min_phases &&
-           job->confidence >= f->options.min_confidence;
-}
-
-static int job_compare(const void *a, const void *b)
-{
-    const job_t *x = *(const job_t *const *)a, *y = *(const job_t *const *)b;
-    int order = strcmp(x->name, y->name);
-
-    return order ? order : (x->user > y->user) - (x->user < y->user);
-}
-
-/* SysEff and dilation as the jobs have them now: a period is what a repetition takes with all waiting. */
-static void candidates_measure(candidates_t *c)
-{
-    c->efficiency = c->dilation = 0;
-    for (uint32_t i = 0; i < c->count; i++) {
-        const job_t *job = c->job[i];
-        const themis_persched_application_t alone = {.volume = job->volume, .nodes = job->nodes};
-
-        c->efficiency += job->nodes * job->compute / job->period / c->platform.nodes;
-        c->dilation = fmax(c->dilation, job->period / (job->compute + themis_persched_io_time(&c->platform, &alone)));
-    }
-}
-
-static themis_status_t candidates_find(const follow_t *f, const view_t *view, candidates_t *c)
-{
-    double fastest = 0;
-
-    *c = (candidates_t){.job = calloc(view->jobs + 1, sizeof *c->job), .platform = {.bandwidth = view->bandwidth}};
-    if (!c->job)
-        return THEMIS_NO_MEMORY;
-    for (uint32_t i = 0; i < view->jobs && c->count < THEMIS_PERSCHED_FOLLOW_JOBS; i++) {
-        const job_t *job = &view->job[i];
-
-        if (!is_periodic(f, job))
-            continue;
-        c->job[c->count++] = job;
-        c->platform.nodes += job->nodes;
-        fastest = fmax(fastest, (positive(job->rate) ? job->rate : view->bandwidth) / job->nodes);
-    }
-    c->platform.node_bandwidth = positive(view->node_bandwidth) ? view->node_bandwidth : fastest;
-    qsort(c->job, c->count, sizeof *c->job, job_compare);
-    candidates_measure(c);
-    return THEMIS_OK;
-}
+/* ---- a plan ---- */
 
 /* The same number of jobs was periodic at the look before: a job that is about to become known is waited for. */
 static int candidates_are_settled(const follow_t *f, const candidates_t *c)
 {
     return f->last_count == UINT32_MAX || c->count == f->last_count;
 }
-
-/* ---- a plan ---- */
 
 static int differs(const follow_t *f, double now, double then)
 {
@@ -235,40 +172,8 @@ static int is_last_plan(const follow_t *f, const candidates_t *c)
     return same;
 }
 
-static themis_persched_application_t application_of(const follow_t *f, const job_t *job)
-{
-    return (themis_persched_application_t){.name = job->name,
-                                           .compute = job->compute,
-                                           .volume = job->volume,
-                                           .nodes = job->nodes,
-                                           .number = 1,
-                                           .confidence = 1 - f->options.headroom};
-}
-
-/* The best pattern for the candidates; `application` [c->count]. RANGE: there is none. */
-static themis_status_t pattern_make(const candidates_t *c, const themis_persched_application_t *application,
-                                    themis_persched_pattern_t **pattern)
-{
-    /* Short patterns: jobs drift, and what is planned is judged at the end of a period. */
-    enum { SHORT = 3, SMALL_PROGRAM = 1000 };
-    const themis_persched_problem_t problem = {c->platform, application, c->count};
-    themis_persched_parameters_t parameters = themis_persched_defaults;
-    themis_persched_pattern_t *plan, *improved;
-
-    parameters.factor = SHORT;
-    themis_status_t status = themis_persched_plan(&problem, &parameters, &plan, NULL);
-    if (status != THEMIS_OK)
-        return status;
-    if (themis_persched_improve(&problem, &parameters, plan, SMALL_PROGRAM, &improved) == THEMIS_OK) {
-        themis_persched_pattern_free(plan);
-        plan = improved;
-    }
-    *pattern = plan;
-    return THEMIS_OK;
-}
-
 /* NULL: no memory. */
-static planned_t *planned_make(const candidates_t *c, const themis_persched_application_t *application)
+static planned_t *planned_make(const candidates_t *c)
 {
     planned_t *planned = calloc(c->count, sizeof *planned);
     int failed = planned == NULL;
@@ -280,7 +185,7 @@ static planned_t *planned_make(const candidates_t *c, const themis_persched_appl
                                  .user = job->user,
                                  .compute = job->compute,
                                  .volume = job->volume,
-                                 .cycle = job->compute + themis_persched_io_time(&c->platform, &application[i])};
+                                 .cycle = job->compute + themis_persched_io_time(&c->platform, &c->application[i])};
         failed = planned[i].name == NULL;
     }
     if (!failed)
@@ -289,22 +194,22 @@ static planned_t *planned_make(const candidates_t *c, const themis_persched_appl
     return NULL;
 }
 
-/* Takes application and pattern over, on success. NO_MEMORY: the last plan is as it was. */
-static themis_status_t plan_keep(follow_t *f, const candidates_t *c, themis_persched_application_t *application,
-                                 themis_persched_pattern_t *pattern)
+/* Takes over the pattern and the candidates' applications, on success. NO_MEMORY: the last plan is as it was. */
+static themis_status_t plan_keep(follow_t *f, candidates_t *c, themis_persched_pattern_t *pattern)
 {
-    planned_t *planned = planned_make(c, application);
+    planned_t *planned = planned_make(c);
 
     if (!planned)
         return THEMIS_NO_MEMORY;
     plan_drop(f);
+    f->application = c->application;
+    c->application = NULL;
     for (uint32_t i = 0; i < c->count; i++)
-        application[i].name = planned[i].name;
+        f->application[i].name = planned[i].name;
     f->planned = planned;
-    f->application = application;
     f->pattern = pattern;
     f->count = c->count;
-    f->problem = (themis_persched_problem_t){c->platform, application, c->count};
+    f->problem = (themis_persched_problem_t){c->platform, f->application, c->count};
     return THEMIS_OK;
 }
 
@@ -347,20 +252,15 @@ static int pays(const follow_t *f, const candidates_t *c, const themis_persched_
 }
 
 /* Whether a plan for the candidates, which are two at least, gains enough; STAY: it does not. */
-static themis_status_t candidates_judge(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
+static themis_status_t candidates_judge(follow_t *f, const view_t *view, candidates_t *c, decision_t *d)
 {
-    themis_persched_application_t *application = calloc(c->count, sizeof *application);
     themis_persched_pattern_t *pattern = NULL;
+    themis_status_t status = themis_persched_candidates_plan(c, &pattern);
 
-    if (!application)
-        return THEMIS_NO_MEMORY;
-    for (uint32_t i = 0; i < c->count; i++)
-        application[i] = application_of(f, c->job[i]);
-    themis_status_t status = pattern_make(c, application, &pattern);
     d->measured = c->efficiency;
     d->predicted = pattern ? pattern->efficiency : 0;
     int gains = pattern && pays(f, c, pattern);
-    if (gains && (status = plan_keep(f, c, application, pattern)) == THEMIS_OK) {
+    if (gains && (status = plan_keep(f, c, pattern)) == THEMIS_OK) {
         plan_begin(f, view, c, d);
         return THEMIS_OK;
     }
@@ -373,13 +273,12 @@ static themis_status_t candidates_judge(follow_t *f, const view_t *view, const c
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_NO_ROOM,
                "%u jobs are periodic, and no period that was tried has room for all of them", c->count);
     themis_persched_pattern_free(pattern);
-    free(application);
     return status == THEMIS_RANGE || status == THEMIS_INVALID ? THEMIS_OK : status;
 }
 
 /* ---- without a plan ---- */
 
-static themis_status_t standing_judge(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
+static themis_status_t standing_judge(follow_t *f, const view_t *view, candidates_t *c, decision_t *d)
 {
     if (!view->policy)
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER, "the servers have different policies");
@@ -427,7 +326,7 @@ static int job_changed(const follow_t *f, planned_t *p, const job_t *job, double
     enum { SILENT = 3 }; /* times as long as it takes to see the phases that are needed */
     int other = differs(f, job->compute, p->compute) || differs(f, job->volume, p->volume);
 
-    if (lasts(f, &p->other_from, is_periodic(f, job) && other, now)) {
+    if (lasts(f, &p->other_from, themis_persched_candidates_is_periodic(&f->options, job) && other, now)) {
         decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED,
                "job %.64s computes for %.4g s and moves %.4g bytes; it was planned with %.4g s and %.4g bytes", p->name,
                job->compute, job->volume, p->compute, p->volume);
@@ -482,7 +381,7 @@ static double planned_measure(const follow_t *f, const view_t *view)
     for (uint32_t i = 0; i < f->count; i++) {
         const job_t *job = job_find(view, &f->planned[i]);
 
-        if (!job || job->phases < f->options.min_phases || !positive(job->period))
+        if (!job || job->phases < f->options.min_phases || !(job->period > 0))
             return 0;
         sum += f->application[i].nodes * f->planned[i].compute / fmax(job->period, f->planned[i].cycle);
     }
@@ -508,7 +407,7 @@ static void plan_end(follow_t *f, const view_t *view, decision_t *d)
     f->since = view->now;
 }
 
-static themis_status_t plan_judge(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
+static themis_status_t plan_judge(follow_t *f, const view_t *view, candidates_t *c, decision_t *d)
 {
     d->predicted = f->pattern->efficiency;
     d->measured = planned_measure(f, view);
@@ -545,13 +444,14 @@ themis_status_t themis_persched_follow_decide(follow_t *f, const view_t *view, d
     decision_t d = {.action = THEMIS_PERSCHED_FOLLOW_STAY};
     candidates_t c;
 
-    if (!positive(view->bandwidth) || !isfinite(view->now))
+    if (!isfinite(view->bandwidth) || !(view->bandwidth > 0) || !isfinite(view->now))
         return THEMIS_INVALID;
-    themis_status_t status = candidates_find(f, view, &c);
-    if (status == THEMIS_OK)
-        status = f->in_force ? plan_judge(f, view, &c, &d) : standing_judge(f, view, &c, &d);
+    themis_status_t status = themis_persched_candidates_find(&f->options, view, &c);
+    if (status != THEMIS_OK)
+        return status;
+    status = f->in_force ? plan_judge(f, view, &c, &d) : standing_judge(f, view, &c, &d);
     f->last_count = c.count;
-    free(c.job);
+    themis_persched_candidates_release(&c);
     if (status == THEMIS_OK)
         *decision = d;
     return status;

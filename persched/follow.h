@@ -35,7 +35,7 @@ typedef struct themis_persched_follow_job {
 typedef struct themis_persched_follow_view {
     double now;
     double bandwidth;                        /* of all servers, > 0 */
-    double node_bandwidth;                   /* of one node; 0: the largest that a job was seen to have */
+    double node_bandwidth;                   /* of one node; 0: what each job was seen to move by itself */
     const char *policy;                      /* in force on all servers; NULL: they differ */
     const themis_persched_follow_job_t *job; /* [jobs] */
     uint32_t jobs;

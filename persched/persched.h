@@ -23,6 +23,7 @@ typedef struct themis_persched_application {
     double nodes;      /* of one application, > 0 */
     uint32_t number;   /* >= 1 */
     double confidence; /* how sure compute and volume are, in (0, 1]; windows are made for volume * (2 - confidence) */
+    double bandwidth;  /* that it can use, bytes/s; 0: what its nodes can */
 } themis_persched_application_t;
 
 typedef struct themis_persched_platform {
@@ -92,7 +93,10 @@ typedef struct themis_persched_bounds {
  */
 themis_status_t themis_persched_problem_check(const themis_persched_problem_t *problem, uint32_t *culprit);
 
-/* Seconds that an application's I/O takes when it is alone: volume / min(nodes * b, B). */
+/* Bandwidth of an application that is alone: min(nodes * b, B), or min(bandwidth, B) if its own is given. */
+double themis_persched_rate(const themis_persched_platform_t *platform, const themis_persched_application_t *a);
+
+/* Seconds that an application's I/O takes when it is alone: its volume at this rate. */
 double themis_persched_io_time(const themis_persched_platform_t *platform, const themis_persched_application_t *a);
 
 themis_status_t themis_persched_bounds(const themis_persched_problem_t *problem, themis_persched_bounds_t *bounds);
@@ -129,8 +133,8 @@ themis_status_t themis_persched_improve(const themis_persched_problem_t *problem
 void themis_persched_pattern_free(themis_persched_pattern_t *pattern);
 
 /*
- * Checks a pattern against the model with nothing but the problem: bandwidth never exceeds B in sum, nor min(nodes * b,
- * B) of an application, each instance computes for `compute` seconds and moves its volume after that and before the
+ * Checks a pattern against the model with nothing but the problem: bandwidth never exceeds B in sum, nor that of
+ * an application alone, each instance computes for `compute` seconds and moves its volume after that and before the
  * next one begins, SysEff and dilation are as stated. Differences below 1e-6 of a value are accepted. Otherwise
  * CORRUPT, and `error` (`size` bytes) says what is wrong and where.
  */

@@ -13,7 +13,8 @@ static int positive(double value)
 static int application_is_valid(const themis_persched_platform_t *p, const themis_persched_application_t *a)
 {
     return positive(a->compute) && positive(a->volume) && positive(a->nodes) && a->nodes <= p->nodes &&
-           a->number >= 1 && a->number <= MAX_RUNNING && positive(a->confidence) && a->confidence <= 1;
+           a->number >= 1 && a->number <= MAX_RUNNING && (a->bandwidth == 0 || positive(a->bandwidth)) &&
+           positive(a->confidence) && a->confidence <= 1;
 }
 
 themis_status_t themis_persched_problem_check(const themis_persched_problem_t *problem, uint32_t *culprit)
@@ -38,9 +39,14 @@ themis_status_t themis_persched_problem_check(const themis_persched_problem_t *p
     return running <= MAX_RUNNING && nodes <= p->nodes * (1 + 1e-9) ? THEMIS_OK : THEMIS_INVALID;
 }
 
+double themis_persched_rate(const themis_persched_platform_t *platform, const themis_persched_application_t *a)
+{
+    return fmin(a->bandwidth > 0 ? a->bandwidth : a->nodes * platform->node_bandwidth, platform->bandwidth);
+}
+
 double themis_persched_io_time(const themis_persched_platform_t *platform, const themis_persched_application_t *a)
 {
-    return a->volume / fmin(a->nodes * platform->node_bandwidth, platform->bandwidth);
+    return a->volume / themis_persched_rate(platform, a);
 }
 
 static void task_set(themis_persched_task_t *task, const themis_persched_problem_t *problem, uint32_t application,
@@ -53,7 +59,7 @@ static void task_set(themis_persched_task_t *task, const themis_persched_problem
                                      .copy = copy,
                                      .compute = a->compute,
                                      .reserve = a->volume * (2 - a->confidence),
-                                     .rate = fmin(a->nodes * p->node_bandwidth, p->bandwidth),
+                                     .rate = themis_persched_rate(p, a),
                                      .duration = a->compute + themis_persched_io_time(p, a),
                                      .weight = a->nodes * a->compute / p->nodes};
 }

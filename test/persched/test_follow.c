@@ -79,6 +79,21 @@ TEST(sets_a_plan_that_pays)
     ck_assert_double_eq(themis_persched_follow_since(follow), 1000);
 }
 
+/* One that can move four tenths has long windows, and the others do not. */
+TEST(plans_with_what_a_job_can_move)
+{
+    job[3].rate = 40e6;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_double_eq(d.problem->application[3].bandwidth, 40e6);
+    for (uint32_t k = 0; k < d.pattern->lanes; k++)
+        for (uint32_t w = 0; w < d.pattern->lane[k].instance[0].windows; w++)
+            ck_assert_double_le(d.pattern->lane[k].instance[0].window[w].bandwidth, k == 3 ? 40e6 : 100e6);
+    themis_persched_follow_forget(follow);
+    view.node_bandwidth = 30e6;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_double_eq(themis_persched_rate(&d.problem->platform, &d.problem->application[0]), 60e6);
+}
+
 TEST(leaves_what_is_good)
 {
     for (int i = 0; i < JOBS; i++)
@@ -268,12 +283,12 @@ int main(void)
     Suite *suite = suite_create("follow");
 
     test_case(suite, "decisions", 60, set_up, tear_down,
-              TESTS({sets_a_plan_that_pays, 1}, {leaves_what_is_good, 1}, {does_not_make_one_suffer_for_the_others, 1},
-                    {leaves_jobs_that_are_not_periodic, 1}, {other_policies_and_plans, 1},
-                    {holds_and_ends_with_a_job, 1}, {one_id_of_two_users, 1}, {ends_when_a_job_changes, 1},
-                    {ends_when_a_job_falls_silent, 1}, {has_patience_with_jobs_that_do_not_fit, 1},
-                    {leaves_jobs_alone_that_gain_without_fitting, 1}, {ends_when_it_is_worse, 1},
-                    {takes_new_jobs_in, 1}, {somebody_else_decides, 1}, {forgets, 1},
+              TESTS({sets_a_plan_that_pays, 1}, {plans_with_what_a_job_can_move, 1}, {leaves_what_is_good, 1},
+                    {does_not_make_one_suffer_for_the_others, 1}, {leaves_jobs_that_are_not_periodic, 1},
+                    {other_policies_and_plans, 1}, {holds_and_ends_with_a_job, 1}, {one_id_of_two_users, 1},
+                    {ends_when_a_job_changes, 1}, {ends_when_a_job_falls_silent, 1},
+                    {has_patience_with_jobs_that_do_not_fit, 1}, {leaves_jobs_alone_that_gain_without_fitting, 1},
+                    {ends_when_it_is_worse, 1}, {takes_new_jobs_in, 1}, {somebody_else_decides, 1}, {forgets, 1},
                     {refuses_what_is_out_of_range, 1}));
     return test_run(suite);
 }
