@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The applications of sets 1 to 4 of the PerSched paper as MPI programs on a real server, in a thousandth of their time: how
+# The applications of sets 1 to 4 of the PerSched paper as MPI programs on a real server, in a thousandth of their time, or another part: how
 # much of it they compute (SysEff) and how much longer they take than alone (dilation), under
 #
 #   none       a server whose bandwidth is not limited: nobody waits for another
@@ -17,18 +17,19 @@
 #   --sets LIST     some of 1,2,3,4 (all)
 #   --rows LIST     some of none,fifo,job-fair,periodic (all)
 #   --seconds S     in which an application may begin a repetition (31: two of the longest)
+#   --scale N       part of the paper's times that they take here (1000); with less, the machine's own delays count for less
 #   --bandwidth MIB MiB/s of the server (48)
 #
 # $BENCH_DIR/periodic.svg is a picture of the rows.
 . "$(dirname "$0")/../test/lib/testlib.sh"
 . "$(dirname "$0")/options.sh"
 
-sets=1,2,3,4 rows=none,fifo,job-fair,periodic seconds=31 bandwidth=48
+sets=1,2,3,4 rows=none,fifo,job-fair,periodic seconds=31 scale=1000 bandwidth=48
 [ "${1-}" != --quick ] || {
     sets=1 seconds=12
     shift
 }
-bench_options "sets rows seconds bandwidth" "$@"
+bench_options "sets rows seconds scale bandwidth" "$@"
 bytes=$((bandwidth * 1048576))
 : >"$T/rows"
 
@@ -42,7 +43,7 @@ kinds() {
 # problem SET: its file for the planner, as it is run here.
 problem() {
     printf '[platform]\nnodes = 640\nbandwidth = %s\nnode_bandwidth = %.0f\n' "$bytes" "$(awk -v b="$bytes" 'BEGIN { print b / 300 }')"
-    kinds "$1" | awk -v b="$bytes" '{ printf "[application %s]\nnumber = %d\ncompute = %.6fs\nvolume = %.0f\nnodes = %d\n", $1, $2, $3 / 1000, $4 / 3e3 * b, $5 }'
+    kinds "$1" | awk -v b="$bytes" -v s="$scale" '{ printf "[application %s]\nnumber = %d\ncompute = %.6fs\nvolume = %.0f\nnodes = %d\n", $1, $2, $3 / s, $4 / 3 / s * b, $5 }'
 }
 
 # launch SET: all of its applications, each with its output in $T/out.NAME.NUMBER, until they have ended.
@@ -50,8 +51,8 @@ launch() {
     pids=
     kinds "$1" >"$T/kinds"
     while read -r name number compute volume nodes; do
-        eval "$(awk -v w="$compute" -v v="$volume" -v n="$nodes" -v b="$bandwidth" \
-            'BEGIN { printf "work=%.6f mib=%.6f limit=%.6f", w / 1000, v / 3e3 * b, n / 300 * b }')"
+        eval "$(awk -v w="$compute" -v v="$volume" -v n="$nodes" -v b="$bandwidth" -v s="$scale" \
+            'BEGIN { printf "work=%.6f mib=%.6f limit=%.6f", w / s, v / 3 / s * b, n / 300 * b }')"
         for i in $(seq "$number"); do
             THEMIS_APPLICATION=$name THEMIS_JOB=$name.$i limit $((seconds * 3 + 60)) ranks 1 "$THEMIS_BUILD/examples/checkpoint" \
                 --compute --limit "$limit" --time "$seconds" 1000000 "$work" "$mib" "themis:/$name.$i" \
@@ -71,7 +72,7 @@ measures() {
         for i in $(seq "$number"); do
             sed -n "s/^checkpoints=\([0-9]*\) .*seconds=\([0-9.]*\) .*/\1 \2 $compute $volume $nodes/p" "$T/out.$name.$i"
         done
-    done <"$T/kinds" | awk '{ alone = $3 / 1000 + $4 / $5 / 0.01 / 1000; eff += $5 / 640 * $1 * $3 / 1000 / $2
+    done <"$T/kinds" | awk -v s="$scale" '{ alone = ($3 + $4 / $5 / 0.01) / s; eff += $5 / 640 * $1 * $3 / s / $2
         d = $2 / ($1 * alone); if (d > worst) worst = d; n += $1 } END { printf "%.4f %.3f %d\n", eff, worst, n }'
 }
 
