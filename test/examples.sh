@@ -34,6 +34,14 @@ check "cube, 4 KiB stripes on one server" limit 90 ranks 4 "$bin/cube" --size 32
     --hint striping_factor=1 themis:/cube1
 check "cube, written again over itself" limit 90 ranks 4 "$bin/cube" --size 40 --repeats 4 themis:/again
 
+# Three times 0.2 s of computing, and 1 MiB at 4 MiB/s: no more than 0.45 of the time can be computing.
+rhythm() {
+    limit 60 ranks 2 "$bin/checkpoint" --compute --limit 4 --time 30 3 0.2 1 themis:/checkpoint >"$T/rhythm" &&
+        [ "$(grep -c '^[123]: computed 0[.][2-9].* wrote 0[.][2-9]' "$T/rhythm")" = 3 ] &&
+        awk -F'efficiency=' '/^checkpoints=3 computed=0.6000 / { good = $2 > 0.1 && $2 < 0.46 } END { exit !good }' "$T/rhythm" || { cat "$T/rhythm" && false; }
+}
+check "checkpoint computes, writes no faster than it may, and tells how much it computed" rhythm
+
 # A program whose file names are fixed and have no prefix.
 forced() (
     export ROMIO_FSTYPE_FORCE=themis:
