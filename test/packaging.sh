@@ -25,7 +25,7 @@ if command -v tclsh >/dev/null 2>&1; then
     check "the module file is Tcl" sh -c 'tclsh <"$1"' sh "$THEMIS_SRC/packaging/modulefile"
 fi
 check "debian/rules is a makefile" make -n -f "$THEMIS_SRC/debian/rules" -C "$THEMIS_SRC" clean
-for script in "$THEMIS_SRC"/examples/slurm/* "$THEMIS_SRC/debian/themis-server.postinst"; do
+for script in "$THEMIS_SRC"/examples/slurm/*.sh "$THEMIS_SRC"/examples/slurm/*.sbatch "$THEMIS_SRC"/examples/slurm/*.conf "$THEMIS_SRC/debian/themis-server.postinst"; do
     check "$(basename "$script") is a shell script" sh -n "$script"
 done
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# TaskProlog of slurm.conf: puts the driver in front of the MPI library of every task, so that plain "srun ./program
-# themis:/file" works without "themis run". What a task's environment gets is what is printed. slurmd runs this as the user, so no
-# plugin in slurmd is needed for it.
+# TaskProlog=/etc/slurm/task_prolog.sh of slurm.conf: puts the driver in front of the MPI library of every task, so that plain
+# "srun ./program themis:/file" works without "themis run". What a task's environment gets is what is printed. slurmd runs this as the
+# user, so no plugin in slurmd is needed for it.
 driver=${THEMIS_DRIVER:-/usr/lib/$(uname -m)-linux-gnu/libthemis-mpiio.so}
 [ -r "$driver" ] || exit 0
 case ${LD_PRELOAD-} in
