@@ -10,11 +10,11 @@ EXTRA_DIST += examples/quickstart.sh examples/example.h examples/example.c examp
 	examples/hdf5_slab.c
 mountexamplesdir = $(docdir)/examples
 dist_mountexamples_DATA = examples/themis.mount
-# For Slurm: job scripts, what slurm.conf may name and a burst buffer (doc/slurm.md). Packages of the whole.
+# For Slurm: job scripts, what slurm.conf may name, a burst buffer and a SPANK plugin (doc/slurm.md). Packages of the whole.
 slurmexamplesdir = $(docdir)/examples/slurm
 dist_slurmexamples_DATA = examples/slurm/private.sbatch examples/slurm/site.sbatch examples/slurm/task_prolog.sh \
 	examples/slurm/prolog.sh examples/slurm/epilog.sh examples/slurm/burst_buffer.lua examples/slurm/themis_bb.sh \
-	examples/slurm/themis_bb.conf
+	examples/slurm/themis_bb.conf examples/slurm/spank_themis.c
 EXTRA_DIST += packaging/themis.spec packaging/package.py packaging/modulefile packaging/Containerfile debian/changelog \
 	debian/control debian/copyright debian/rules debian/source/format debian/libthemis-dev.install debian/libthemis0.install \
 	debian/themis-client.install debian/themis-doc.docs debian/themis-doc.install debian/themis-server.install \
