@@ -6,6 +6,7 @@
 #include "client/extent.h"
 #include "client/striping.h"
 #include "util/clock.h"
+#include "util/copy.h"
 #include "util/min.h"
 
 enum { PAGE = THEMIS_UTIL_DIRECT_PAGE_BYTES };
@@ -175,7 +176,8 @@ static inline __attribute__((always_inline)) void copy_strided(char *to, size_t 
         copy_pieces(to, to_stride, from, from_stride, 128, count);
         break;
     default:
-        copy_pieces(to, to_stride, from, from_stride, length, count);
+        for (uint64_t i = 0; i < count; i++)
+            themis_util_copy(to + i * to_stride, from + i * from_stride, length);
     }
 }
 
@@ -201,9 +203,9 @@ static void copy_scattered(copying_t *copying, themis_client_direct_part_t *part
         struct iovec memory = themis_client_cursor_next(&copying->cursor, most);
         char *file = extent->memory + (offset - extent->first);
         if (copying->access->writing)
-            memcpy(file, memory.iov_base, memory.iov_len);
+            themis_util_copy(file, memory.iov_base, memory.iov_len);
         else
-            memcpy(memory.iov_base, file, memory.iov_len);
+            themis_util_copy(memory.iov_base, file, memory.iov_len);
         part->near = extent;
         offset += memory.iov_len;
         length -= memory.iov_len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The configuration reader, the status codes, the clock and the check of addresses. */
+/* The configuration reader, the status codes, the clock, the check of addresses and copies. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "test/lib/scratch.h"
 #include "util/clock.h"
 #include "util/config.h"
+#include "util/copy.h"
 #include "util/memory.h"
 #include "util/memory_limit.h"
 #include "util/status.h"
@@ -197,6 +198,26 @@ TEST(memory_is_there_or_not)
     ck_assert_int_eq(themis_util_memory_check(&pieces[2], 1, NULL), THEMIS_BAD_ADDRESS);
 }
 
+/* At all distances, and lengths around those at which it goes another way. */
+TEST(copies_are_exact)
+{
+    enum { ROOM = 3 * 4096 };
+    static char from[ROOM], to[ROOM], wanted[ROOM];
+
+    for (size_t i = 0; i < ROOM; i++)
+        from[i] = (char)(i * 31 + i / 251);
+    for (size_t length = 2040; length < 2200; length += 3 + length % 5)
+        for (size_t at = 0; at < 48; at++)
+            for (size_t start = 0; start < 3; start++) {
+                memset(to, 7, sizeof to);
+                memset(wanted, 7, sizeof wanted);
+                memcpy(wanted + 4096 + at, from + start, length);
+                themis_util_copy(to + 4096 + at, from + start, length);
+                ck_assert_int_eq(memcmp(to, wanted, sizeof to), 0);
+            }
+    themis_util_copy(to, from, 0);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("util");
@@ -204,6 +225,7 @@ int main(void)
     test_case(suite, "all", 20, NULL, NULL,
               TESTS({bytes_have_units, 1}, {durations_have_units, 1}, {integers_are_bounded, 1},
                     {a_file_is_read_with_line_numbers, 1}, {errors_name_file_line_and_key, 1}, {statuses_convert, 1},
-                    {the_clock_can_be_driven, 1}, {memory_is_there_or_not, 1}, {a_cgroup_limits_memory, 1}));
+                    {the_clock_can_be_driven, 1}, {memory_is_there_or_not, 1}, {a_cgroup_limits_memory, 1},
+                    {copies_are_exact, 1}));
     return test_run(suite);
 }
