@@ -137,7 +137,7 @@ said() {
     cat "$T/run.out"
     return 1
 }
-agent_killed() { begin && kill -KILL "$(agents | tail -1)" && said '^themis run: r[01]n0: .* has ended.*: servers* [01] to [01] and what is on them are gone' && kill "$pid" && all_gone; }
+agent_killed() { begin && kill -KILL "$(agents | tail -1)" && said '^themis run: r[01]n0: .* has ended.*: server [01] and what is on it are gone' && kill "$pid" && all_gone; }
 check "an agent that is killed: the host is named" agent_killed
 server_killed() { begin && kill -KILL "$(pgrep -f -- "--servers $list --index 1")" && said '^themis run: server 1 on r1n0 has ended, by signal 9' && kill "$pid" && all_gone; }
 check "a server that is killed: it and its host are named" server_killed

@@ -206,8 +206,11 @@ static int channel_fail(themis_tools_host_servers_t *servers, channel_t *channel
     if (state < CHANNEL_READY)
         return themis_tools_error("%s: %s before its servers had started; launched was: %s", channel->host, why,
                                   channel->launched);
-    themis_tools_note("%s: %s: server%s %d to %d and what is on them are gone", channel->host, why,
-                      channel->count == 1 ? "" : "s", channel->first, channel->first + channel->count - 1);
+    if (channel->count == 1)
+        themis_tools_note("%s: %s: server %d and what is on it are gone", channel->host, why, channel->first);
+    else
+        themis_tools_note("%s: %s: servers %d to %d and what is on them are gone", channel->host, why, channel->first,
+                          channel->first + channel->count - 1);
     return THEMIS_TOOLS_FAILED;
 }
 

@@ -5,6 +5,15 @@
 #include "adio/glue/init.h"
 #include "mpir_ext.h"
 
+/* Types that programs use most: they are committed and contiguous. To ask MPI takes a fifth of the instructions of a
+ * small access. */
+static int is_basic(MPI_Datatype datatype)
+{
+    return datatype == MPI_BYTE || datatype == MPI_DOUBLE || datatype == MPI_INT || datatype == MPI_CHAR ||
+           datatype == MPI_FLOAT || datatype == MPI_LONG || datatype == MPI_INT64_T || datatype == MPI_UINT64_T ||
+           datatype == MPI_DOUBLE_PRECISION || datatype == MPI_INTEGER || datatype == MPI_REAL;
+}
+
 /* Sends to MPI_PROC_NULL: MPI checks its arguments and does nothing. */
 int MPIR_Ext_datatype_iscommitted(MPI_Datatype datatype)
 {
@@ -12,6 +21,8 @@ int MPIR_Ext_datatype_iscommitted(MPI_Datatype datatype)
     MPI_Comm self = themis_glue_init_self();
     const char *why = "**dtypecommit";
 
+    if (is_basic(datatype))
+        return MPI_SUCCESS;
     if (datatype == MPI_DATATYPE_NULL)
         why = "**dtypenull";
     else if (self == MPI_COMM_NULL || PMPI_Send(&nothing, 1, datatype, MPI_PROC_NULL, 0, self) == MPI_SUCCESS)
@@ -150,6 +161,10 @@ void MPIR_Datatype_iscontig(MPI_Datatype datatype, int *flag)
     contents_t contents;
     MPI_Count bytes;
 
+    if (is_basic(datatype)) {
+        *flag = 1;
+        return;
+    }
     /* An empty type is contiguous whatever it was made from: ROMIO cannot flatten a vector of no blocks. */
     *flag = is_dense(datatype, &bytes);
     if (!*flag || bytes == 0)
