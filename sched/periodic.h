@@ -13,8 +13,9 @@
 #include "themis/status.h"
 
 enum {
-    THEMIS_SCHED_PERIODIC_LANES = 4096,   /* of a plan, at most */
-    THEMIS_SCHED_PERIODIC_WINDOWS = 65536 /* of all its lanes */
+    THEMIS_SCHED_PERIODIC_LANES = 4096,    /* of a plan, at most */
+    THEMIS_SCHED_PERIODIC_WINDOWS = 65536, /* of all its lanes */
+    THEMIS_SCHED_PERIODIC_IDENTITY_BYTES = 33
 };
 
 typedef struct themis_sched_periodic_window {
@@ -30,10 +31,11 @@ typedef struct themis_sched_periodic_lane {
 } themis_sched_periodic_lane_t;
 
 typedef struct themis_sched_periodic {
-    uint64_t period;                    /* ns, > 0 */
-    uint64_t origin;                    /* when a period begins; may lie in the future */
-    uint64_t tolerance;                 /* ns */
-    themis_sched_periodic_lane_t *lane; /* [lanes]; owned */
+    uint64_t period;                                     /* ns, > 0 */
+    uint64_t origin;                                     /* when a period begins; may lie in the future */
+    uint64_t tolerance;                                  /* ns */
+    char identity[THEMIS_SCHED_PERIODIC_IDENTITY_BYTES]; /* the caller's: what tells it from other plans; "": nothing */
+    themis_sched_periodic_lane_t *lane;                  /* [lanes]; owned */
     uint32_t lanes, windows;
     uint32_t *by_name; /* [lanes] indices of the lanes by application, then by index; owned; NULL before it is sealed */
 } themis_sched_periodic_t;

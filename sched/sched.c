@@ -196,6 +196,11 @@ const themis_sched_periodic_t *themis_sched_plan(const themis_sched_t *sched)
     return sched->plan;
 }
 
+const char *themis_sched_plan_identity(const themis_sched_t *sched)
+{
+    return themis_sched_lanes_are_in_force(sched) ? sched->plan->identity : "";
+}
+
 double themis_sched_plan_fit(const themis_sched_t *sched, const themis_sched_job_t *job)
 {
     const themis_sched_entry_t *entry = job->sched;

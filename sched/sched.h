@@ -83,6 +83,8 @@ const char *themis_sched_draw(const themis_sched_t *sched);
 void themis_sched_set_plan(themis_sched_t *sched, themis_sched_periodic_t *plan, uint64_t now);
 /* Borrowed until the next one is set; NULL: there is none. */
 const themis_sched_periodic_t *themis_sched_plan(const themis_sched_t *sched);
+/* What tells the plan that is in force from others; "": none is, or nothing does. Borrowed as the plan. */
+const char *themis_sched_plan_identity(const themis_sched_t *sched);
 /* The part of the job's bytes, 0 to 1, that was moved in its windows in the last period in which it did I/O (1 until
  * the first one ends); negative: it has no lane in a plan that is in force. */
 double themis_sched_plan_fit(const themis_sched_t *sched, const themis_sched_job_t *job);

@@ -22,10 +22,10 @@ static json_t *policy_json(themis_server_t *server)
     char differs[512];
 
     themis_server_peers_differ(server, differs, sizeof differs);
-    return json_pack("{s:s, s:s, s:I, s:I, s:o}", "policy", themis_sched_policy(server->sched), "draw",
-                     themis_sched_draw(server->sched), "quantum_bytes", (json_int_t)server->config.quantum,
-                     "store_bandwidth_bytes_per_s", (json_int_t)server->config.store_bandwidth, "differs",
-                     themis_server_report_string(differs));
+    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o}", "policy", themis_sched_policy(server->sched), "plan",
+                     themis_sched_plan_identity(server->sched), "draw", themis_sched_draw(server->sched),
+                     "quantum_bytes", (json_int_t)server->config.quantum, "store_bandwidth_bytes_per_s",
+                     (json_int_t)server->config.store_bandwidth, "differs", themis_server_report_string(differs));
 }
 
 /* An answer is one message: of a tree that is too large the first lines are shown. */

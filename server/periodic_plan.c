@@ -111,12 +111,29 @@ static themis_status_t header_read(reader_t *reader, json_t *json, char *policy)
     return themis_sched_periodic_create(period, wait, origin_of(reader->clock, origin, period), &reader->plan);
 }
 
+/* What tells this plan from others. */
+static themis_status_t identity_read(const reader_t *reader, const json_t *json)
+{
+    const json_t *identity = json_object_get(json, "identity");
+    char *kept = reader->plan->identity;
+
+    if (!identity)
+        return THEMIS_OK;
+    if (!json_is_string(identity) || json_string_length(identity) >= sizeof reader->plan->identity)
+        return plan_refuse(reader, "plan: \"identity\" is no text of at most %zu bytes",
+                           sizeof reader->plan->identity - 1);
+    snprintf(kept, sizeof reader->plan->identity, "%s", json_string_value(identity));
+    return THEMIS_OK;
+}
+
 static themis_status_t plan_read_json(reader_t *reader, json_t *json, char *policy)
 {
     json_t *lanes = json_object_get(json, "applications"), *lane;
     themis_status_t status = header_read(reader, json, policy);
     size_t i;
 
+    if (status == THEMIS_OK)
+        status = identity_read(reader, json);
     if (status == THEMIS_OK && !json_is_array(lanes))
         status = plan_refuse(reader, "plan: no \"applications\"");
     if (status != THEMIS_OK)

@@ -5,6 +5,7 @@
  *
  *   "origin_s"     when a period begins, seconds since 1970; 0 or none: so that one does so at 0
  *   "tolerance_s"  by which jobs may be early or late; none: a fiftieth of the period
+ *   "identity"     a text of at most 32 bytes, which STATUS "policy" shows while the plan is followed
  *   "policy"       that is to be in force with the plan, "periodic" or a chain that begins with it; none: "periodic"
  */
 #pragma once

@@ -33,6 +33,7 @@ typedef struct following {
     themis_persched_follow_t *follow;
     int said;                                          /* the cause told last, of what stays; -1: none */
     char pending[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* a policy that not all servers have got back; "": none */
+    char plan[THEMIS_TOOLS_PLAN_IDENTITY_BYTES];       /* the plan that was set last */
 } following_t;
 
 /* ---- options ---- */
@@ -228,7 +229,7 @@ static int policy_restore(following_t *f, const char *policy)
 static int plan_set(following_t *f, const decision_t *d)
 {
     const themis_tools_periodic_report_t report = {.problem = d->problem, .plan = d->pattern};
-    char *plan = themis_tools_plan_text(themis_tools_periodic_json(&report), d->policy, f->wait);
+    char *plan = themis_tools_plan_text(themis_tools_periodic_json(&report), d->policy, f->wait, f->plan);
 
     if (plan && servers_set(f, d->policy, plan) == 0) {
         free(plan);

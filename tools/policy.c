@@ -69,6 +69,7 @@ static char *plan_read(const arguments_t *given)
     json_error_t fault;
     json_t *plan = json_load_file(given->plan, 0, &fault);
     char *end = NULL;
+    char identity[THEMIS_TOOLS_PLAN_IDENTITY_BYTES];
     double tolerance = given->tolerance ? strtod(given->tolerance, &end) : -1;
 
     if (!json_is_object(plan) || (end && *end) || (given->tolerance && !(tolerance >= 0))) {
@@ -80,7 +81,7 @@ static char *plan_read(const arguments_t *given)
         json_decref(plan);
         return NULL;
     }
-    char *text = themis_tools_plan_text(plan, given->policy, tolerance);
+    char *text = themis_tools_plan_text(plan, given->policy, tolerance, identity);
     if (!text)
         themis_tools_error("%s: not a plan in UTF-8, or no memory", given->plan);
     return text;
