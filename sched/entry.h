@@ -11,6 +11,7 @@ enum {
 /* What a plan of periodic I/O has for an entry (lanes.c). */
 typedef struct themis_sched_entry_plan {
     int32_t lane;             /* -1: none */
+    int32_t chosen;           /* the lane while lanes are given anew */
     double share;             /* planned for now; 0: by the policy */
     uint64_t cost;            /* job->cost when that was last looked at */
     uint64_t round;           /* the period in which that was */

@@ -35,17 +35,26 @@ static int32_t take_lane(themis_sched_periodic_t *plan, const char *name)
     return first + *taken < end ? (int32_t)plan->by_name[first + (*taken)++] : -1;
 }
 
+/* Ids go first: anyone can call an application by another job's id. */
+static void lanes_choose(themis_sched_t *sched)
+{
+    for (uint32_t l = 0; l < sched->plan->lanes; l++)
+        sched->plan->lane[l].taken = 0;
+    for (uint32_t i = 0; i < sched->count; i++)
+        sched->matching[i]->plan.chosen = take_lane(sched->plan, sched->matching[i]->job->identity.id);
+    for (uint32_t i = 0; i < sched->count; i++)
+        if (sched->matching[i]->plan.chosen < 0)
+            sched->matching[i]->plan.chosen = take_lane(sched->plan, sched->matching[i]->job->application);
+}
+
 void themis_sched_lanes_match(themis_sched_t *sched)
 {
     memcpy(sched->matching, sched->entries, sched->count * sizeof *sched->matching);
     qsort(sched->matching, sched->count, sizeof *sched->matching, compare_ids);
-    for (uint32_t l = 0; l < sched->plan->lanes; l++)
-        sched->plan->lane[l].taken = 0;
+    lanes_choose(sched);
     for (uint32_t i = 0; i < sched->count; i++) {
         themis_sched_entry_t *entry = sched->matching[i];
-        int32_t lane = take_lane(sched->plan, entry->job->application);
-        if (lane < 0)
-            lane = take_lane(sched->plan, entry->job->identity.id);
+        int32_t lane = entry->plan.chosen;
         if (lane != entry->plan.lane)
             entry->plan = (themis_sched_entry_plan_t){.lane = lane, .cost = entry->job->cost, .fit = 1};
     }

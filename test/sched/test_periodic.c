@@ -242,6 +242,28 @@ TEST(lanes_go_to_jobs_by_their_ids)
     rig_destroy(&rig);
 }
 
+/* What a job calls its application takes no windows from the job that has this id. */
+TEST(a_name_takes_no_lane_of_an_id)
+{
+    themis_sched_options_t chosen = rig_options("periodic", "stride");
+    rig_t rig;
+
+    rig_create(&rig, &chosen, 1, 2);
+    rig_job_t *other = rig_add(&rig, "1000", 2, 1, 1, MIB, 4), *own = rig_add(&rig, "slurm:8812", 1, 1, 1, MIB, 4);
+    snprintf(other->job->application, sizeof other->job->application, "slurm:8812");
+    themis_sched_periodic_t *plan = plan_of(1000 * MS, 0, rig.now);
+    snprintf(plan->identity, sizeof plan->identity, "first");
+    ck_assert_str_eq(themis_sched_plan_identity(rig.sched), "");
+    add_lane(plan, "slurm:8812");
+    add_window(plan, 0, 1000 * MS, 0.8);
+    plan_start(&rig, plan);
+    rig_run_seconds(&rig, 2);
+    ck_assert_double_eq_tol(themis_sched_share(rig.sched, own->job), 0.8, 1e-9);
+    ck_assert_double_lt(themis_sched_plan_fit(rig.sched, other->job), 0);
+    ck_assert_str_eq(themis_sched_plan_identity(rig.sched), "first");
+    rig_destroy(&rig);
+}
+
 /* A job that does its I/O all the time fits a lane with windows of half the time as far as the share says. */
 TEST(how_well_jobs_fit_is_measured)
 {
@@ -267,6 +289,7 @@ int main(void)
               TESTS({windows_lie_on_a_circle, 1}, {windows_last_longer_by_the_tolerance, 1},
                     {what_cannot_be_planned_is_refused, 1}, {shares_follow_the_windows, 2},
                     {others_share_the_rest_by_the_chain, 2}, {nobody_starves_beside_a_plan_for_all, 2},
-                    {lanes_go_to_jobs_by_their_ids, 1}, {how_well_jobs_fit_is_measured, 1}));
+                    {lanes_go_to_jobs_by_their_ids, 1}, {a_name_takes_no_lane_of_an_id, 1},
+                    {how_well_jobs_fit_is_measured, 1}));
     return test_run(suite);
 }
