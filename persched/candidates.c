@@ -60,6 +60,27 @@ static void candidates_measure(candidates_t *c)
     }
 }
 
+static int period_compare(const void *a, const void *b)
+{
+    const job_t *x = *(const job_t *const *)a, *y = *(const job_t *const *)b;
+
+    return (x->period > y->period) - (x->period < y->period);
+}
+
+/* Jobs so fast or slow that no pattern has room for them beside those in the middle, which lose nothing by them. */
+static void extremes_drop(candidates_t *c)
+{
+    enum { EXTREME = 500 };
+    uint32_t kept = 0;
+
+    qsort(c->job, c->count, sizeof *c->job, period_compare);
+    const double middle = c->count ? c->job[c->count / 2]->period : 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->job[i]->period <= middle * EXTREME && middle <= c->job[i]->period * EXTREME)
+            c->job[kept++] = c->job[i];
+    c->count = kept;
+}
+
 themis_status_t themis_persched_candidates_find(const themis_persched_follow_options_t *options,
                                                 const themis_persched_follow_view_t *view, candidates_t *c)
 {
@@ -73,6 +94,7 @@ themis_status_t themis_persched_candidates_find(const themis_persched_follow_opt
     for (uint32_t i = 0; i < view->jobs && c->count < THEMIS_PERSCHED_FOLLOW_JOBS; i++)
         if (themis_persched_candidates_is_periodic(options, &view->job[i]))
             c->job[c->count++] = &view->job[i];
+    extremes_drop(c);
     qsort(c->job, c->count, sizeof *c->job, job_compare);
     applications_make(c, options, view);
     candidates_measure(c);

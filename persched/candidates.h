@@ -15,7 +15,9 @@ typedef struct themis_persched_candidates {
 int themis_persched_candidates_is_periodic(const themis_persched_follow_options_t *options,
                                            const themis_persched_follow_job_t *job);
 
-/* All jobs of the view that are, up to THEMIS_PERSCHED_FOLLOW_JOBS. NO_MEMORY: there is nothing to be released. */
+/* All jobs of the view that are, up to THEMIS_PERSCHED_FOLLOW_JOBS, but for those whose period is more than 500 times
+ * as long or short as that of the middle one, which would make a common plan impossible. NO_MEMORY: there is nothing to
+ * be released. */
 themis_status_t themis_persched_candidates_find(const themis_persched_follow_options_t *options,
                                                 const themis_persched_follow_view_t *view,
                                                 themis_persched_candidates_t *candidates);
