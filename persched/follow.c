@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "persched/candidates.h"
+#include "persched/follow_servers.h"
 
 typedef themis_persched_follow_job_t job_t;
 typedef themis_persched_follow_view_t view_t;
 typedef themis_persched_follow_decision_t decision_t;
 typedef themis_persched_candidates_t candidates_t;
+typedef themis_persched_follow_servers_t servers_t;
 
 /* A job of the plan, by what it was planned with. */
 typedef struct planned {
@@ -18,21 +20,23 @@ typedef struct planned {
     uint32_t user;
     double compute, volume;
     double cycle; /* s of one repetition, without waiting */
-    /* Since when it does not fit its windows while SysEff falls short of the plan, and since when it does something
-     * else; 0: it does not. */
-    double unfit_from, other_from;
+    /* Since when it does not fit its windows while SysEff falls short of the plan, since when it has no windows, and
+     * since when it does something else; 0: it does not. */
+    double unfit_from, bare_from, other_from;
 } planned_t;
 
 struct themis_persched_follow {
     themis_persched_follow_options_t options;
-    int in_force;                                     /* a plan is */
-    int failed;                                       /* the last plan was given up since it was not good */
-    double since;                                     /* when the policy changed last */
-    char before[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* the policy before the plan */
-    char policy[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* the one that follows it */
-    double measured;                                  /* SysEff before the plan, of its jobs */
-    planned_t *planned;                               /* [count]; owned; of the last plan */
-    themis_persched_application_t *application;       /* [count]; owned; names are those of `planned` */
+    int in_force;                                      /* a plan is */
+    int failed;                                        /* the last plan was given up since it was not good */
+    double since, since_before;                        /* when the policy changed last, and before the plan did it */
+    int partial;                                       /* some servers had left the plan at the last look */
+    char before[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES];  /* the policy before the plan */
+    char policy[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES];  /* the one that follows it */
+    char yielded[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* set by somebody else while a plan was; "": none */
+    double measured;                                   /* SysEff before the plan, of its jobs */
+    planned_t *planned;                                /* [count]; owned; of the last plan */
+    themis_persched_application_t *application;        /* [count]; owned; names are those of `planned` */
     uint32_t count;
     uint32_t last_count; /* of candidates at the last look; UINT32_MAX: this is the first */
     themis_persched_problem_t problem;
@@ -66,6 +70,7 @@ const char *themis_persched_follow_cause_name(themis_persched_follow_cause_t cau
                                                                      "misfit",
                                                                      "worse",
                                                                      "overruled",
+                                                                     "blind",
                                                                      "stopped"};
 
     return (unsigned)cause < THEMIS_PERSCHED_FOLLOW_CAUSES ? names[cause] : "unknown";
@@ -140,8 +145,19 @@ void themis_persched_follow_forget(follow_t *f)
 {
     plan_drop(f);
     f->in_force = f->failed = 0;
-    f->since = 0;
-    f->last_count = UINT32_MAX;
+    f->since = f->since_before;
+}
+
+void themis_persched_follow_yield(follow_t *f, const char *policy)
+{
+    themis_persched_follow_forget(f);
+    snprintf(f->yielded, sizeof f->yielded, "%s", policy);
+}
+
+void themis_persched_follow_fail(follow_t *f)
+{
+    f->in_force = 0;
+    f->failed = 1;
 }
 
 /* ---- a plan ---- */
@@ -231,10 +247,11 @@ static int is_periodic_policy(const char *policy)
 static void plan_begin(follow_t *f, const view_t *view, const candidates_t *c, decision_t *d)
 {
     if (!f->in_force)
-        snprintf(f->before, sizeof f->before, "%s", view->policy);
+        snprintf(f->before, sizeof f->before, "%s", view->server[0].policy);
+    f->since_before = f->in_force ? view->now : f->since;
     policy_make(f->policy, f->before);
     f->in_force = 1;
-    f->failed = 0;
+    f->failed = f->partial = 0;
     f->since = view->now;
     f->measured = c->efficiency;
     d->problem = &f->problem;
@@ -278,23 +295,41 @@ static themis_status_t candidates_judge(follow_t *f, const view_t *view, candida
 
 /* ---- without a plan ---- */
 
-static themis_status_t standing_judge(follow_t *f, const view_t *view, candidates_t *c, decision_t *d)
+/* 1: what is in force is not to be touched, and d says why. */
+static int policy_stays(follow_t *f, const view_t *view, const servers_t *s, decision_t *d)
 {
-    if (!view->policy)
+    if (s->answer < view->servers)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER, "%u of %u servers do not answer",
+               view->servers - s->answer, view->servers);
+    else if (!s->policy)
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER, "the servers have different policies");
-    else if (is_periodic_policy(view->policy) || strlen(view->policy) + 16 > sizeof f->policy)
+    else if (is_periodic_policy(s->policy) || strlen(s->policy) + 16 > sizeof f->policy)
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_NOT_OURS,
                "the servers follow a plan that somebody else has set; it stays until another policy is set");
-    else if (c->count < 2)
+    else if (strcmp(s->policy, f->yielded) == 0)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_OVERRULED,
+               "%.64s was set while a plan was in force; it stays until another policy is set", s->policy);
+    else
+        return 0;
+    return 1;
+}
+
+static themis_status_t standing_judge(follow_t *f, const view_t *view, const servers_t *s, candidates_t *c,
+                                      decision_t *d)
+{
+    if (policy_stays(f, view, s, d))
+        return THEMIS_OK;
+    *f->yielded = 0;
+    if (c->count < 2)
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_FEW,
                "%u of %u jobs %s known to be periodic; %s stays", c->count, view->jobs, c->count == 1 ? "is" : "are",
-               view->policy);
+               s->policy);
     else if (!candidates_are_settled(f, c))
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_UNSETTLED,
                "%u of %u jobs are periodic, and were not all of them at the last look", c->count, view->jobs);
     else if (f->failed && is_last_plan(f, c))
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_REFUSED,
-               "a plan for these %u jobs was given up before; %s stays until they change", c->count, view->policy);
+               "a plan for these %u jobs was given up before; %s stays until they change", c->count, s->policy);
     else
         return candidates_judge(f, view, c, d);
     return THEMIS_OK;
@@ -342,11 +377,16 @@ static int job_changed(const follow_t *f, planned_t *p, const job_t *job, double
     return 0;
 }
 
-/* 1: the job has been without fitting its windows for too long, and d says so. */
+/* 1: the job has been without windows, or without fitting them, for too long, and d says so. */
 static int job_misfits(const follow_t *f, planned_t *p, const job_t *job, double now, decision_t *d)
 {
     int falls_short = d->measured > 0 && d->measured < f->pattern->efficiency * (1 - f->options.margin);
 
+    if (lasts(f, &p->bare_from, job->fit < 0, now)) {
+        decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_MISFIT,
+               "job %.64s has had windows on no server for %.4g s", p->name, now - p->bare_from);
+        return 1;
+    }
     if (!lasts(f, &p->unfit_from, job->fit >= 0 && job->fit < f->options.min_fit && falls_short, now))
         return 0;
     decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_MISFIT,
@@ -401,31 +441,49 @@ static uint32_t candidates_planned(const follow_t *f, const candidates_t *c)
 
 static void plan_end(follow_t *f, const view_t *view, decision_t *d)
 {
-    memcpy(d->policy, f->before, sizeof d->policy);
+    if (d->action == THEMIS_PERSCHED_FOLLOW_RESTORE)
+        memcpy(d->policy, f->before, sizeof d->policy);
     f->failed = d->cause == THEMIS_PERSCHED_FOLLOW_MISFIT || d->cause == THEMIS_PERSCHED_FOLLOW_WORSE;
     f->in_force = 0;
     f->since = view->now;
 }
 
-static themis_status_t plan_judge(follow_t *f, const view_t *view, candidates_t *c, decision_t *d)
+/* 1: not all servers follow the plan any more, and d says what follows from that. */
+static int plan_was_left(follow_t *f, const servers_t *s, decision_t *d)
 {
-    d->predicted = f->pattern->efficiency;
-    d->measured = planned_measure(f, view);
-    if (view->policy && strcmp(view->policy, f->policy) != 0) {
+    const char *other = s->other ? s->other : f->before;
+    int was_partial = f->partial;
+
+    f->partial = s->ours < s->answer;
+    if (!f->partial)
+        return 0;
+    if (s->ours == 0)
         decide(d, THEMIS_PERSCHED_FOLLOW_YIELD, THEMIS_PERSCHED_FOLLOW_OVERRULED,
-               "the policy has been set to %.64s meanwhile; it stays", view->policy);
-        plan_end(f, view, d);
-        return THEMIS_OK;
-    }
-    if (!view->policy)
-        decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_DIFFER,
-               "not all servers follow the plan any more");
-    else if (jobs_judge(f, view, d))
+               "the policy has been set to %.64s meanwhile; it stays", other);
+    else if (!was_partial)
+        decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER,
+               "%u of %u servers do not follow the plan any more, but %.64s; the next look decides",
+               s->answer - s->ours, s->answer, other);
+    else
+        decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE,
+               s->other ? THEMIS_PERSCHED_FOLLOW_OVERRULED : THEMIS_PERSCHED_FOLLOW_DIFFER,
+               "%u of %u servers do not follow the plan any more, but %.64s, which stays there", s->answer - s->ours,
+               s->answer, other);
+    if (d->cause == THEMIS_PERSCHED_FOLLOW_OVERRULED)
+        snprintf(f->yielded, sizeof f->yielded, "%s", other);
+    return 1;
+}
+
+/* The plan is in force on all servers that answer. */
+static themis_status_t plan_judge(follow_t *f, const view_t *view, const servers_t *s, candidates_t *c, decision_t *d)
+{
+    if (jobs_judge(f, view, d))
         ;
     else if (d->measured > 0 && d->measured < f->measured * (1 - f->options.margin))
         decide(d, THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_WORSE,
                "SysEff is %.3f, and was %.3f before the plan", d->measured, f->measured);
-    else if (c->count > f->count && candidates_planned(f, c) == f->count && candidates_are_settled(f, c))
+    else if (c->count > f->count && candidates_planned(f, c) == f->count && candidates_are_settled(f, c) &&
+             s->answer == view->servers)
         return candidates_judge(f, view, c, d); /* with those that are new */
     else if (d->measured > 0)
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS,
@@ -434,22 +492,36 @@ static themis_status_t plan_judge(follow_t *f, const view_t *view, candidates_t 
     else
         decide(d, THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_BEGINS,
                "the plan of %u jobs is in force, and not yet measured", f->count);
-    if (d->action == THEMIS_PERSCHED_FOLLOW_RESTORE)
-        plan_end(f, view, d);
     return THEMIS_OK;
+}
+
+static themis_status_t following_judge(follow_t *f, const view_t *view, const servers_t *s, candidates_t *c,
+                                       decision_t *d)
+{
+    themis_status_t status = THEMIS_OK;
+
+    d->predicted = f->pattern->efficiency;
+    d->measured = planned_measure(f, view);
+    if (!plan_was_left(f, s, d))
+        status = plan_judge(f, view, s, c, d);
+    if (d->action == THEMIS_PERSCHED_FOLLOW_RESTORE || d->action == THEMIS_PERSCHED_FOLLOW_YIELD)
+        plan_end(f, view, d);
+    return status;
 }
 
 themis_status_t themis_persched_follow_decide(follow_t *f, const view_t *view, decision_t *decision)
 {
     decision_t d = {.action = THEMIS_PERSCHED_FOLLOW_STAY};
+    const servers_t s =
+        themis_persched_follow_servers_see(view, f->in_force ? f->policy : NULL, f->in_force ? f->before : NULL);
     candidates_t c;
 
-    if (!isfinite(view->bandwidth) || !(view->bandwidth > 0) || !isfinite(view->now))
+    if (!isfinite(view->bandwidth) || !(view->bandwidth > 0) || !isfinite(view->now) || s.answer == 0)
         return THEMIS_INVALID;
     themis_status_t status = themis_persched_candidates_find(&f->options, view, &c);
     if (status != THEMIS_OK)
         return status;
-    status = f->in_force ? plan_judge(f, view, &c, &d) : standing_judge(f, view, &c, &d);
+    status = f->in_force ? following_judge(f, view, &s, &c, &d) : standing_judge(f, view, &s, &c, &d);
     f->last_count = c.count;
     themis_persched_candidates_release(&c);
     if (status == THEMIS_OK)

@@ -10,6 +10,9 @@
  * While one is, it stays as long as its jobs run, do what it was made for, fit their windows or gain without what was
  * planned, and SysEff is not below what it was before; otherwise the policy from before comes back.
  *
+ * A policy that somebody else sets while a plan is in force counts: there is no new plan until that policy changes
+ * again. Where only some servers have left the plan, the next look decides, since it may reach the others one by one.
+ *
  * Jobs that are not periodic are in no plan, and never a reason to change anything. Times are in seconds on one clock,
  * volumes in bytes, bandwidths in bytes/s.
  */
@@ -31,13 +34,20 @@ typedef struct themis_persched_follow_job {
     double until; /* what it did later is not known yet */
 } themis_persched_follow_job_t;
 
+/* What a server shares by. */
+typedef struct themis_persched_follow_server {
+    const char *policy; /* NULL: it does not answer */
+    int ours;           /* 1: with the plan that was decided upon last, or the one that this replaces */
+} themis_persched_follow_server_t;
+
 /* What is seen at one time; borrowed for the call. */
 typedef struct themis_persched_follow_view {
     double now;
-    double bandwidth;                        /* of all servers, > 0 */
-    double node_bandwidth;                   /* of one node; 0: what each job was seen to move by itself */
-    const char *policy;                      /* in force on all servers; NULL: they differ */
-    const themis_persched_follow_job_t *job; /* [jobs] */
+    double bandwidth;                              /* of all servers, > 0 */
+    double node_bandwidth;                         /* of one node; 0: what each job was seen to move by itself */
+    const themis_persched_follow_server_t *server; /* [servers], of which one answers at least */
+    uint32_t servers;
+    const themis_persched_follow_job_t *job; /* [jobs], one at most of a name and user */
     uint32_t jobs;
 } themis_persched_follow_view_t;
 
@@ -56,8 +66,8 @@ extern const themis_persched_follow_options_t themis_persched_follow_defaults;
 typedef enum themis_persched_follow_action {
     THEMIS_PERSCHED_FOLLOW_STAY,    /* nothing is to be done */
     THEMIS_PERSCHED_FOLLOW_PLAN,    /* the policy is to be set, with the plan */
-    THEMIS_PERSCHED_FOLLOW_RESTORE, /* the policy is to be set: the one that stood before the plan */
-    THEMIS_PERSCHED_FOLLOW_YIELD    /* somebody else has set a policy: the plan is given up, and nothing to be done */
+    THEMIS_PERSCHED_FOLLOW_RESTORE, /* on servers that follow the plan, the policy from before is to be set */
+    THEMIS_PERSCHED_FOLLOW_YIELD    /* no server follows the plan any more: it is given up, and nothing to be done */
 } themis_persched_follow_action_t;
 
 typedef enum themis_persched_follow_cause {
@@ -66,7 +76,7 @@ typedef enum themis_persched_follow_cause {
     THEMIS_PERSCHED_FOLLOW_LITTLE,    /* a plan would gain too little */
     THEMIS_PERSCHED_FOLLOW_REFUSED,   /* one for these jobs has failed before */
     THEMIS_PERSCHED_FOLLOW_UNSETTLED, /* not the same number of jobs was periodic at the last look */
-    THEMIS_PERSCHED_FOLLOW_DIFFER,    /* servers have different policies */
+    THEMIS_PERSCHED_FOLLOW_DIFFER,    /* servers have different policies, or do not answer */
     THEMIS_PERSCHED_FOLLOW_NOT_OURS,  /* servers follow a plan that is not from here */
     THEMIS_PERSCHED_FOLLOW_PAYS,      /* a plan gains enough */
     THEMIS_PERSCHED_FOLLOW_BEGINS,    /* the plan in force is not yet measured */
@@ -75,7 +85,8 @@ typedef enum themis_persched_follow_cause {
     THEMIS_PERSCHED_FOLLOW_CHANGED,   /* a planned job does something else */
     THEMIS_PERSCHED_FOLLOW_MISFIT,    /* a planned job does not fit its windows */
     THEMIS_PERSCHED_FOLLOW_WORSE,     /* SysEff is lower than before */
-    THEMIS_PERSCHED_FOLLOW_OVERRULED, /* somebody else has set a policy */
+    THEMIS_PERSCHED_FOLLOW_OVERRULED, /* somebody else has set a policy while a plan was in force */
+    THEMIS_PERSCHED_FOLLOW_BLIND,     /* the caller's: it has not been able to look for some time */
     THEMIS_PERSCHED_FOLLOW_STOPPED,   /* the caller's: it ends, and the plan with it */
     THEMIS_PERSCHED_FOLLOW_CAUSES
 } themis_persched_follow_cause_t;
@@ -107,10 +118,17 @@ double themis_persched_follow_since(const themis_persched_follow_t *follow);
 /* The policy that stood before the plan in force; NULL: no plan is. Borrowed until the next decision. */
 const char *themis_persched_follow_before(const themis_persched_follow_t *follow);
 
-/* Decides, and expects that it is done. NO_MEMORY, INVALID (the view's bandwidth): nothing is decided. */
+/* Decides, and expects that it is done. NO_MEMORY, INVALID (the view's bandwidth, or no server answers): nothing is
+ * decided. */
 themis_status_t themis_persched_follow_decide(themis_persched_follow_t *follow,
                                               const themis_persched_follow_view_t *view,
                                               themis_persched_follow_decision_t *decision);
 
-/* The plan decided upon is not in force, or not any more: everything is as if there had been none. */
+/* The plan decided upon was not set: everything is as if there had been none. */
 void themis_persched_follow_forget(themis_persched_follow_t *follow);
+/* The plan decided upon was not set, since somebody else had set a policy in the place of an earlier one: that counts
+ * as if it had been seen at a look. */
+void themis_persched_follow_yield(themis_persched_follow_t *follow, const char *policy);
+/* The plan decided upon cannot be set, or is to end for the caller's reasons: no plan is in force, and none is made
+ * again for the same jobs as long as they do the same. */
+void themis_persched_follow_fail(themis_persched_follow_t *follow);

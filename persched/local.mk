@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += persched/libthemis-persched.la
 persched_libthemis_persched_la_SOURCES = persched/bounds.c persched/check.c persched/fill.c persched/fill.h \
 	persched/candidates.c persched/candidates.h persched/follow.c persched/follow.h \
+	persched/follow_servers.c persched/follow_servers.h \
 	persched/improve.c persched/linear_program.c persched/linear_program.h persched/online.c persched/online.h \
 	persched/pattern.c persched/pattern.h persched/persched.h persched/problem.c persched/problem.h persched/search.c \
 	persched/search.h persched/timeline.c persched/timeline.h

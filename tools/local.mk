@@ -12,7 +12,8 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/addre
 	tools/interrupt.c tools/interrupt.h tools/jobs.c tools/json.c tools/json.h tools/launcher.c tools/launcher.h tools/lines.c tools/lines.h tools/listing.c tools/listing.h tools/ln.c \
 	tools/local_servers.c tools/local_servers.h tools/location.c tools/location.h tools/ls.c tools/main.c tools/mkdir.c tools/mode.c tools/mode.h tools/mount.c \
 	tools/mv.c tools/options.c tools/options.h tools/owner.c tools/owner.h tools/patterns.c tools/patterns.h tools/periodic.c tools/periodic_file.c tools/periodic_file.h \
-	tools/periodic_follow.c tools/periodic_follow.h tools/periodic_view.c tools/periodic_view.h tools/plan_text.c tools/plan_text.h \
+	tools/periodic_follow.c tools/periodic_follow.h tools/periodic_servers.c tools/periodic_servers.h \
+	tools/periodic_view.c tools/periodic_view.h tools/plan_text.c tools/plan_text.h \
 	tools/periodic_report.c tools/periodic_report.h tools/periodic_svg.c tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
 	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policies.c tools/policies.h tools/policy.c tools/port_reservation.c \
 	tools/port_reservation.h tools/preload.c tools/preload.h tools/private_servers.c tools/private_servers.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \

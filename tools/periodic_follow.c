@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/periodic_follow.h"
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "tools/json.h"
 #include "tools/options.h"
 #include "tools/periodic_report.h"
+#include "tools/periodic_servers.h"
 #include "tools/periodic_view.h"
 #include "tools/plan_text.h"
 #include "tools/sessions.h"
@@ -21,7 +23,7 @@ typedef themis_persched_follow_decision_t decision_t;
 
 typedef struct following {
     /* As given. */
-    const char *servers, *interval, *bandwidth, *node_bandwidth, *margin, *confidence, *tolerance;
+    const char *hosts, *interval, *bandwidth, *node_bandwidth, *margin, *confidence, *tolerance;
     themis_tools_texts_t directories;
     int once, dry_run, json;
     /* What that means. */
@@ -29,11 +31,10 @@ typedef struct following {
     themis_tools_periodic_source_t source;
     uint64_t every; /* ns */
     double wait;    /* the tolerance in s; negative: the servers' own */
-    uint32_t count; /* of servers */
+    themis_tools_periodic_servers_t servers;
     themis_persched_follow_t *follow;
-    int said;                                          /* the cause told last, of what stays; -1: none */
-    char pending[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* a policy that not all servers have got back; "": none */
-    char plan[THEMIS_TOOLS_PLAN_IDENTITY_BYTES];       /* the plan that was set last */
+    int said;    /* the cause told last, of what stays; -1: none */
+    int failing; /* looks in a row that failed with a plan in force */
 } following_t;
 
 /* ---- options ---- */
@@ -88,7 +89,7 @@ static int options_check(following_t *f)
 
 static int options_read(following_t *f, int argc, char **argv)
 {
-    const themis_tools_option_t options[] = {{'s', "servers", NULL, &f->servers},
+    const themis_tools_option_t options[] = {{'s', "servers", NULL, &f->hosts},
                                              {0, "directory", NULL, NULL, &f->directories},
                                              {0, "interval", NULL, &f->interval},
                                              {0, "bandwidth", NULL, &f->bandwidth},
@@ -184,7 +185,7 @@ static void json_print(const following_t *f, const themis_persched_follow_view_t
 /* What stays as it is for the same cause as before is told once, but for JSON. */
 static void decision_tell(following_t *f, const themis_persched_follow_view_t *view, const decision_t *d)
 {
-    int stays = d->action == THEMIS_PERSCHED_FOLLOW_STAY;
+    int stays = d->action == THEMIS_PERSCHED_FOLLOW_STAY || f->dry_run;
 
     if (f->json)
         json_print(f, view, d);
@@ -196,67 +197,58 @@ static void decision_tell(following_t *f, const themis_persched_follow_view_t *v
 
 /* ---- what is done ---- */
 
-/* Sets a policy, or if `plan` is none NULL a plan, on all servers; each failure is told. Returns how many failed. */
-static uint32_t servers_set(const following_t *f, const char *policy, const char *plan)
+/* Not all servers have the plan: it is taken back from those that do. */
+static void plan_fail(following_t *f, themis_tools_periodic_outcome_t outcome, int replaces, const char *other)
 {
-    uint32_t failed = 0;
-
-    for (uint32_t i = 0; i < f->count; i++) {
-        char *text;
-        themis_status_t status = plan ? themis_plan_set(f->source.session, i, plan, &text)
-                                      : themis_policy_set(f->source.session, i, policy, &text);
-
-        if (status == THEMIS_OK)
-            free(text);
-        else
-            themis_tools_error("server %u: policy %s: %s", i, policy, themis_last_error());
-        failed += status != THEMIS_OK;
-    }
-    return failed;
-}
-
-/* Tried again at the next look, if a server does not take it. */
-static int policy_restore(following_t *f, const char *policy)
-{
-    char wanted[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES];
-
-    snprintf(wanted, sizeof wanted, "%s", policy);
-    int failed = servers_set(f, wanted, NULL) > 0;
-    snprintf(f->pending, sizeof f->pending, "%s", failed ? wanted : "");
-    return failed ? THEMIS_TOOLS_FAILED : THEMIS_TOOLS_OK;
+    themis_tools_periodic_servers_restore(&f->servers);
+    if (outcome == THEMIS_TOOLS_PERIODIC_REFUSED)
+        themis_persched_follow_fail(f->follow);
+    else if (replaces && *other)
+        themis_persched_follow_yield(f->follow, other);
+    else
+        themis_persched_follow_forget(f->follow);
 }
 
 static int plan_set(following_t *f, const decision_t *d)
 {
     const themis_tools_periodic_report_t report = {.problem = d->problem, .plan = d->pattern};
-    char *plan = themis_tools_plan_text(themis_tools_periodic_json(&report), d->policy, f->wait, f->plan);
+    themis_tools_periodic_outcome_t outcome = THEMIS_TOOLS_PERIODIC_REFUSED;
+    themis_tools_periodic_policy_t found = {.ours = 0};
+    char identity[THEMIS_TOOLS_PLAN_IDENTITY_BYTES];
+    char *text = themis_tools_plan_text(themis_tools_periodic_json(&report), d->policy, f->wait, identity);
+    int replaces = *f->servers.plan != 0;
 
-    if (plan && servers_set(f, d->policy, plan) == 0) {
-        free(plan);
-        return THEMIS_TOOLS_OK;
-    }
-    if (!plan)
+    if (text)
+        outcome = themis_tools_periodic_servers_plan(&f->servers, text, identity,
+                                                     themis_persched_follow_before(f->follow), &found);
+    else
         themis_tools_error("the plan cannot be written: a job's name is not UTF-8, or out of memory");
-    policy_restore(f, themis_persched_follow_before(f->follow));
-    themis_persched_follow_forget(f->follow);
-    free(plan);
+    free(text);
+    if (outcome == THEMIS_TOOLS_PERIODIC_SET)
+        return THEMIS_TOOLS_OK;
+    plan_fail(f, outcome, replaces, found.policy);
     return THEMIS_TOOLS_FAILED;
 }
 
-static int decision_do(following_t *f, const decision_t *d)
+/* A plan is told before it is set, and anything else once it is done, since who reads may be slow. */
+static int decision_do(following_t *f, const themis_persched_follow_view_t *view, const decision_t *d)
 {
-    if (f->dry_run) {
+    int plans = d->action == THEMIS_PERSCHED_FOLLOW_PLAN, result = THEMIS_TOOLS_OK;
+
+    if (d->action == THEMIS_PERSCHED_FOLLOW_RESTORE || d->action == THEMIS_PERSCHED_FOLLOW_YIELD)
+        result = themis_tools_periodic_servers_restore(&f->servers);
+    decision_tell(f, view, d);
+    if (plans && f->dry_run)
         themis_persched_follow_forget(f->follow);
-        return THEMIS_TOOLS_OK;
-    }
-    switch (d->action) {
-    case THEMIS_PERSCHED_FOLLOW_PLAN:
-        return plan_set(f, d);
-    case THEMIS_PERSCHED_FOLLOW_RESTORE:
-        return policy_restore(f, d->policy);
-    default:
-        return THEMIS_TOOLS_OK;
-    }
+    else if (plans)
+        result = plan_set(f, d);
+    return result;
+}
+
+/* Servers have a plan that is not to be in force any more. */
+static int is_pending(const following_t *f)
+{
+    return *f->servers.before && !themis_persched_follow_before(f->follow);
 }
 
 /* One look, and what follows from it. */
@@ -265,19 +257,16 @@ static int look(following_t *f)
     themis_tools_periodic_view_t view = {.job = NULL};
     decision_t decision;
 
-    if (*f->pending)
-        return policy_restore(f, f->pending);
+    if (is_pending(f))
+        return themis_tools_periodic_servers_restore(&f->servers);
     f->source.since = themis_persched_follow_since(f->follow);
+    f->source.lenient = themis_persched_follow_before(f->follow) != NULL;
     int result = themis_tools_periodic_view_take(&view, &f->source);
     if (result == THEMIS_TOOLS_OK) {
         themis_status_t status = themis_persched_follow_decide(f->follow, &view.view, &decision);
 
-        if (status == THEMIS_OK) {
-            decision_tell(f, &view.view, &decision);
-            result = decision_do(f, &decision);
-        } else {
-            result = themis_tools_error("%s", themis_status_string(status));
-        }
+        result = status == THEMIS_OK ? decision_do(f, &view.view, &decision)
+                                     : themis_tools_error("%s", themis_status_string(status));
     }
     themis_tools_periodic_view_release(&view);
     return result;
@@ -285,27 +274,45 @@ static int look(following_t *f)
 
 /* ---- the service ---- */
 
-static void pause_until(uint64_t due)
+/* The policy from before the plan, if servers may have it. */
+static int plan_end(following_t *f, themis_persched_follow_cause_t cause, const char *reason)
 {
-    const struct timespec step = {.tv_nsec = 50000000};
+    const themis_persched_follow_view_t nothing = {.jobs = 0};
+    decision_t d = {.action = THEMIS_PERSCHED_FOLLOW_RESTORE, .cause = cause};
 
-    while (!themis_tools_interrupted() && themis_util_clock_now() < due)
-        nanosleep(&step, NULL);
+    if (!*f->servers.before)
+        return THEMIS_TOOLS_OK;
+    snprintf(d.reason, sizeof d.reason, "%s", reason);
+    snprintf(d.policy, sizeof d.policy, "%s", f->servers.before);
+    int result = themis_tools_periodic_servers_restore(&f->servers);
+    decision_tell(f, &nothing, &d);
+    return result;
 }
 
-/* The policy from before the plan, if one is in force. */
-static int following_end(following_t *f)
+/* A plan that cannot be judged for some time does not stay. */
+static void look_again(following_t *f)
 {
-    const char *before = *f->pending ? f->pending : themis_persched_follow_before(f->follow);
+    enum { PATIENCE = 5 };
+    int in_force = themis_persched_follow_before(f->follow) != NULL;
 
-    if (!before)
-        return THEMIS_TOOLS_OK;
-    const themis_persched_follow_view_t nothing = {.jobs = 0};
-    decision_t d = {.action = THEMIS_PERSCHED_FOLLOW_RESTORE, .cause = THEMIS_PERSCHED_FOLLOW_STOPPED};
-    snprintf(d.reason, sizeof d.reason, "%s", "the service ends");
-    snprintf(d.policy, sizeof d.policy, "%s", before);
-    decision_tell(f, &nothing, &d);
-    return policy_restore(f, d.policy);
+    f->failing = look(f) != THEMIS_TOOLS_OK && in_force ? f->failing + 1 : 0;
+    if (f->failing < PATIENCE || !themis_persched_follow_before(f->follow))
+        return;
+    f->failing = 0;
+    themis_persched_follow_forget(f->follow);
+    plan_end(f, THEMIS_PERSCHED_FOLLOW_BLIND, "servers or their history could not be read for some time");
+}
+
+/* With --once, what a look leaves to be done is tried some times more. */
+static int pending_finish(following_t *f, int result)
+{
+    enum { TRIES = 5 };
+
+    for (int i = 0; i < TRIES && is_pending(f) && !themis_tools_interrupted(); i++) {
+        themis_tools_interrupt_pause(themis_util_clock_now() + THEMIS_NS_PER_S);
+        themis_tools_periodic_servers_restore(&f->servers);
+    }
+    return is_pending(f) ? THEMIS_TOOLS_FAILED : result;
 }
 
 static int following_run(following_t *f)
@@ -313,34 +320,38 @@ static int following_run(following_t *f)
     uint64_t due = themis_util_clock_now();
     int result = look(f);
 
+    if (f->once)
+        return pending_finish(f, result);
     /* what is wrong from the beginning is a mistake, what goes wrong later is for the next look */
-    if (result != THEMIS_TOOLS_OK || f->once)
+    if (result != THEMIS_TOOLS_OK && !*f->servers.before)
         return result;
     while (!themis_tools_interrupted()) {
         uint64_t now = themis_util_clock_now();
 
         due = due + f->every > now ? due + f->every : now + f->every;
-        pause_until(due);
+        themis_tools_interrupt_pause(due);
         if (!themis_tools_interrupted())
-            look(f);
+            look_again(f);
     }
-    return following_end(f);
+    return plan_end(f, THEMIS_PERSCHED_FOLLOW_STOPPED, "the service ends");
 }
 
 int themis_tools_periodic_follow(int argc, char **argv)
 {
-    following_t f = {.servers = NULL};
+    following_t f = {.hosts = NULL};
     themis_session_info_t info;
     int result = options_read(&f, argc, argv);
 
     if (result != THEMIS_TOOLS_OK)
         return result;
     themis_tools_interrupt_watch_all(); /* who stops a service may send the signal to it and to its group */
+    signal(SIGPIPE, SIG_IGN); /* who reads what it tells may end, and the plan has to be taken back all the same */
     themis_util_config_env_default("THEMIS_TIMEOUT", "5s"); /* a server that hangs does not hold up the others */
-    if (themis_tools_session_get(f.servers, &f.source.session) != THEMIS_TOOLS_OK)
+    if (themis_tools_session_get(f.hosts, &f.servers.session) != THEMIS_TOOLS_OK)
         return THEMIS_TOOLS_FAILED;
-    themis_session_info(f.source.session, &info);
-    f.count = info.servers;
+    themis_session_info(f.servers.session, &info);
+    f.servers.count = info.servers;
+    f.source.servers = &f.servers;
     f.source.directories = &f.directories;
     if (themis_persched_follow_create(&f.options, &f.follow) != THEMIS_OK)
         return themis_tools_error("out of memory");

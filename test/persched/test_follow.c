@@ -6,13 +6,21 @@
 #include "persched/follow.h"
 #include "test/lib/run.h"
 
-enum { JOBS = 4 };
+enum { JOBS = 4, SERVERS = 2 };
 
 static themis_persched_follow_t *follow;
 static themis_persched_follow_job_t job[JOBS + 1];
 static themis_persched_follow_view_t view;
 static themis_persched_follow_decision_t d;
-static char policy[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* in force */
+static themis_persched_follow_server_t server[SERVERS];
+static char policy[THEMIS_PERSCHED_FOLLOW_POLICY_BYTES]; /* of the plan */
+
+/* All servers have this policy, with the plan decided upon or not. */
+static void in_force(const char *text, int ours)
+{
+    for (int i = 0; i < SERVERS; i++)
+        server[i] = (themis_persched_follow_server_t){.policy = text, .ours = ours};
+}
 
 /* Four jobs that compute for 12 s, and write together what takes each 4 s alone: 28 s a round. */
 static void set_up(void)
@@ -33,7 +41,8 @@ static void set_up(void)
                                                 .fit = -1,
                                                 .until = 1000};
     view = (themis_persched_follow_view_t){
-        .now = 1000, .bandwidth = 100e6, .policy = "user-then-job-fair", .job = job, .jobs = JOBS};
+        .now = 1000, .bandwidth = 100e6, .server = server, .servers = SERVERS, .job = job, .jobs = JOBS};
+    in_force("user-then-job-fair", 0);
 }
 
 static void tear_down(void)
@@ -54,7 +63,7 @@ static void planned(double seconds, double period)
 {
     expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
     memcpy(policy, d.policy, sizeof policy);
-    view.policy = policy;
+    in_force(policy, 1);
     view.now += seconds;
     for (int i = 0; i <= JOBS; i++) {
         job[i].period = period;
@@ -128,11 +137,13 @@ TEST(leaves_jobs_that_are_not_periodic)
 
 TEST(other_policies_and_plans)
 {
-    view.policy = NULL;
+    server[1].policy = "fifo";
     expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER);
-    view.policy = "periodic-then-user-fair";
+    server[1].policy = NULL; /* it does not answer */
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER);
+    in_force("periodic-then-user-fair", 0);
     expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_NOT_OURS);
-    view.policy = "fifo"; /* which can follow no plan */
+    in_force("fifo", 0); /* which can follow no plan */
     expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
     ck_assert_str_eq(d.policy, "periodic");
     ck_assert_str_eq(themis_persched_follow_before(follow), "fifo");
@@ -151,7 +162,7 @@ TEST(holds_and_ends_with_a_job)
     ck_assert_str_eq(d.policy, "user-then-job-fair");
     ck_assert_ptr_nonnull(strstr(d.reason, "job d "));
     ck_assert_ptr_null(themis_persched_follow_before(follow));
-    view.policy = "user-then-job-fair";
+    in_force("user-then-job-fair", 0);
     expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_FEW); /* until phases are seen under this policy */
 }
 
@@ -172,7 +183,7 @@ TEST(ends_when_a_job_changes)
     expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS); /* it may have been one odd phase */
     view.now += 500;
     expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_CHANGED);
-    view.policy = "user-then-job-fair";
+    in_force("user-then-job-fair", 0);
     for (int i = 0; i < JOBS; i++)
         job[i].period = 28;
     expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS); /* what it does now can be planned */
@@ -199,7 +210,7 @@ TEST(has_patience_with_jobs_that_do_not_fit)
     expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
     view.now += 500;
     expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_MISFIT);
-    view.policy = "user-then-job-fair";
+    in_force("user-then-job-fair", 0);
     for (int i = 0; i < JOBS; i++)
         job[i].period = 28;
     expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_REFUSED); /* not the same again */
@@ -240,19 +251,98 @@ TEST(takes_new_jobs_in)
     ck_assert_str_eq(themis_persched_follow_before(follow), "user-then-job-fair");
 }
 
+/* What the jobs did before there was a plan. */
+static void as_before(void)
+{
+    for (int i = 0; i <= JOBS; i++)
+        job[i].period = 28;
+}
+
 TEST(somebody_else_decides)
 {
     planned(100, 17);
-    view.policy = "size-fair";
+    in_force("size-fair", 0);
     expect(THEMIS_PERSCHED_FOLLOW_YIELD, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+    ck_assert_str_eq(d.policy, "");
     ck_assert_ptr_null(themis_persched_follow_before(follow));
-    for (int i = 0; i < JOBS; i++)
-        job[i].period = 28;
+    as_before();
+    for (int i = 0; i < 3; i++)
+        expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+    in_force("user-fair", 0);
     planned(100, 17);
-    ck_assert_str_eq(themis_persched_follow_before(follow), "size-fair");
-    view.policy = NULL; /* a server was started again */
+    ck_assert_str_eq(themis_persched_follow_before(follow), "user-fair");
+    in_force("user-fair", 0); /* by hand, which says the same */
+    expect(THEMIS_PERSCHED_FOLLOW_YIELD, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+    as_before();
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+}
+
+TEST(a_plan_of_others_is_not_ours)
+{
+    planned(100, 17);
+    in_force(policy, 0);
+    expect(THEMIS_PERSCHED_FOLLOW_YIELD, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_NOT_OURS);
+    as_before();
+    in_force("size-fair", 0);
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+}
+
+TEST(servers_leave_the_plan_one_by_one)
+{
+    planned(100, 17);
+    server[0] = (themis_persched_follow_server_t){.policy = "size-fair"};
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER); /* the other may follow */
+    server[0] = server[1];
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    server[0] = (themis_persched_follow_server_t){.policy = "size-fair"};
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER);
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+    ck_assert_str_eq(d.policy, "user-then-job-fair");
+    as_before();
+    server[1] = (themis_persched_follow_server_t){.policy = d.policy};
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER);
+    in_force("size-fair", 0);
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_OVERRULED);
+}
+
+TEST(a_server_starts_again)
+{
+    planned(100, 17);
+    server[1] = (themis_persched_follow_server_t){.policy = "user-then-job-fair"};
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_DIFFER);
     expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_DIFFER);
-    ck_assert_str_eq(d.policy, "size-fair");
+    ck_assert_str_eq(d.policy, "user-then-job-fair");
+    as_before();
+    in_force("user-then-job-fair", 0);
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+}
+
+TEST(judges_without_a_server_that_is_lost)
+{
+    planned(100, 17);
+    server[0].policy = NULL;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    view.jobs++;
+    job[JOBS].period = 40;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS); /* it could not get a new plan */
+    job[1].name = "f";
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_ENDED);
+    server[1].policy = NULL;
+    ck_assert_int_eq(themis_persched_follow_decide(follow, &view, &d), THEMIS_INVALID);
+}
+
+TEST(ends_when_a_job_has_no_windows)
+{
+    planned(100, 17);
+    job[2].fit = -1; /* another job has them */
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_HOLDS);
+    view.now += 500;
+    expect(THEMIS_PERSCHED_FOLLOW_RESTORE, THEMIS_PERSCHED_FOLLOW_MISFIT);
+    in_force("user-then-job-fair", 0);
+    as_before();
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_REFUSED);
 }
 
 TEST(forgets)
@@ -261,6 +351,37 @@ TEST(forgets)
     themis_persched_follow_forget(follow);
     ck_assert_ptr_null(themis_persched_follow_before(follow));
     ck_assert_double_eq(themis_persched_follow_since(follow), 0);
+    in_force("user-then-job-fair", 0);
+    as_before();
+    view.jobs++;
+    expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_UNSETTLED); /* the last look counts */
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+}
+
+TEST(does_not_repeat_what_fails)
+{
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    themis_persched_follow_fail(follow);
+    ck_assert_ptr_null(themis_persched_follow_before(follow));
+    ck_assert_uint_eq(d.problem->applications, JOBS); /* which can be told still */
+    for (int i = 0; i < 3; i++)
+        expect(THEMIS_PERSCHED_FOLLOW_STAY, THEMIS_PERSCHED_FOLLOW_REFUSED);
+    job[0].volume *= 1.5;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+}
+
+/* One that is a thousand times as slow or fast as the others is left out, and the others are planned. */
+TEST(extremes_are_left_out)
+{
+    job[2].compute *= 1e7;
+    job[2].period *= 1e7;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_uint_eq(d.pattern->lanes, JOBS - 1);
+    themis_persched_follow_forget(follow);
+    job[2].compute = job[0].compute * 1e-7;
+    job[2].period = job[0].period * 1e-7;
+    expect(THEMIS_PERSCHED_FOLLOW_PLAN, THEMIS_PERSCHED_FOLLOW_PAYS);
+    ck_assert_uint_eq(d.pattern->lanes, JOBS - 1);
 }
 
 TEST(refuses_what_is_out_of_range)
@@ -288,7 +409,10 @@ int main(void)
                     {other_policies_and_plans, 1}, {holds_and_ends_with_a_job, 1}, {one_id_of_two_users, 1},
                     {ends_when_a_job_changes, 1}, {ends_when_a_job_falls_silent, 1},
                     {has_patience_with_jobs_that_do_not_fit, 1}, {leaves_jobs_alone_that_gain_without_fitting, 1},
-                    {ends_when_it_is_worse, 1}, {takes_new_jobs_in, 1}, {somebody_else_decides, 1}, {forgets, 1},
-                    {refuses_what_is_out_of_range, 1}));
+                    {ends_when_it_is_worse, 1}, {takes_new_jobs_in, 1}, {somebody_else_decides, 1},
+                    {a_plan_of_others_is_not_ours, 1}, {servers_leave_the_plan_one_by_one, 1},
+                    {a_server_starts_again, 1}, {judges_without_a_server_that_is_lost, 1},
+                    {ends_when_a_job_has_no_windows, 1}, {forgets, 1}, {does_not_repeat_what_fails, 1},
+                    {extremes_are_left_out, 1}, {refuses_what_is_out_of_range, 1}));
     return test_run(suite);
 }
