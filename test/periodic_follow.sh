@@ -93,10 +93,9 @@ check "the plan is to gain something" plan_is '.planned_efficiency > 1.05 * .mea
 check "the servers say so" grep -q 'plan of [234] applications' "$T/srv0/log"
 
 # A job that calls itself by two names has two records.
-mkdir "$T/names"
-cat "$history"/*/* | jq -c 'select(.job == "a1" and .interim) | .application = "another"' >"$T/names/records"
-twice() { [ -s "$T/names/records" ] && json '[.seen[].job] | index("a1") and length == (unique | length)' \
-    follow --once --dry-run --json --directory "$T/names"; }
+cat "$history"/*/* | jq -c 'select(.job == "a1" and .interim) | .application = "another"' >"$T/records"
+twice() { [ -s "$T/records" ] && json '[.seen[].job] | index("a1") and length == (unique | length)' \
+    follow --once --dry-run --json --directory "$T/records"; }
 check "a job with two records is seen once" twice
 
 # A plan of somebody else, with the same policy, directly before the service ends: that is what stays.
