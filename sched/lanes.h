@@ -12,9 +12,9 @@ static inline int themis_sched_lanes_are_in_force(const themis_sched_t *sched)
     return sched->policy.periodic && sched->plan != NULL;
 }
 
-/* Gives lanes to jobs: those whose id is the lane's, then those whose application is, in the order of their ids, so that
- * all servers come to the same. What a job calls its application so takes no lane of another one's id. Jobs without a
- * lane keep the policy's share. */
+/* Gives lanes to jobs: those whose id is the lane's, then those whose application is, in the order of their ids, so
+ * that all servers come to the same. What a job calls its application so takes no lane of another one's id. Jobs
+ * without a lane keep the policy's share. */
 void themis_sched_lanes_match(themis_sched_t *sched);
 /* Without a plan in force. */
 void themis_sched_lanes_clear(themis_sched_t *sched);

@@ -30,6 +30,7 @@ TEST(a_plan_is_read)
 
     ck_assert_msg(plan_take(GOOD "}", &at_start, &plan, policy, error) == THEMIS_OK, "%s", error);
     ck_assert_str_eq(policy, "periodic");
+    ck_assert_str_eq(plan->identity, "");
     ck_assert_uint_eq(plan->period, 10 * THEMIS_NS_PER_S);
     ck_assert_uint_eq(plan->tolerance, THEMIS_NS_PER_S / 5);
     ck_assert_uint_eq(plan->lanes, 2);
@@ -43,6 +44,11 @@ TEST(a_plan_is_read)
     ck_assert_uint_eq(plan->lane[1].windows, 0);
     /* 1003 s since 1970 are 3 s of a period */
     ck_assert_uint_eq((plan->origin + 3 * THEMIS_NS_PER_S - at_start.now) % plan->period, 0);
+    themis_sched_periodic_destroy(plan);
+    ck_assert_msg(plan_take(GOOD ", \"identity\": \"0123456789abcdef0123456789abcdef\"}", &at_start, &plan, policy,
+                            error) == THEMIS_OK,
+                  "%s", error);
+    ck_assert_str_eq(plan->identity, "0123456789abcdef0123456789abcdef");
     themis_sched_periodic_destroy(plan);
 }
 
@@ -99,6 +105,8 @@ TEST(a_bad_plan_is_refused_with_the_reason)
         {GOOD ", \"policy\": \"job-fair\"}", "follows no plan"},
         {GOOD ", \"policy\": \"periodic-then-x\"}", "character 15"},
         {GOOD ", \"tolerance_s\": 6}", "tolerance_s 6 is out of range"},
+        {GOOD ", \"identity\": \"0123456789abcdef0123456789abcdef0\"}", "at most 32 bytes"},
+        {GOOD ", \"identity\": 7}", "\"identity\" is no text"},
         {GOOD ", \"origin_s\": -6}", "origin_s -6"},
         {GOOD ", \"origin_s\": 1e300}", "origin_s 1e+300"},
     };
