@@ -233,16 +233,6 @@ speed() {
     sed -n 's/.*"write_mib_s": \([0-9.]*\).*/\1/p' "$T/job"
 }
 
-# busy: the part of the processors' time, in percent, that others take while the cluster is idle.
-busy() {
-    before=$(head -n 1 /proc/stat)
-    sleep 2
-    echo "$before $(head -n 1 /proc/stat)" | awk '{
-        for (i = 2; i <= 9; i++) { all += $(i + 11) - $i; if (i == 5 || i == 6) idle += $(i + 11) - $i }
-        printf "%.0f\n", 100 * (all - idle) / all
-    }'
-}
-
 # compare_times: the default sends 3/4 of all bytes out of rack 0, whose uplink takes them at 400 Mbit; by topology each rack
 # sends its own quarter, so the network's time alone is 3 times shorter. The emulated hosts share this machine's processors;
 # where others want these as well, the faster one is slowed down most, and the ratio is told, but says nothing.

@@ -16,6 +16,7 @@
 # stop_servers                             ends them
 # run_env                                  words to put before "themis run", for the sanitizers
 # spawn COMMAND...                         in the background; ended with the script
+# busy                                     percent of the processors' time that others take, while nothing of the script works
 # finish                                   ends the script, with its status
 #
 # THEMIS_TEST_DIRECT=revoked: another job asks the servers for something at random moments, so that those that grant direct
@@ -247,4 +248,13 @@ finish() {
     testlib_clean # may find another failure
     [ "$testlib_failed" = 0 ]
     exit
+}
+
+busy() {
+    before=$(head -n 1 /proc/stat)
+    sleep 2
+    echo "$before $(head -n 1 /proc/stat)" | awk '{
+        for (i = 2; i <= 9; i++) { all += $(i + 11) - $i; if (i == 5 || i == 6) idle += $(i + 11) - $i }
+        printf "%.0f\n", 100 * (all - idle) / all
+    }'
 }
