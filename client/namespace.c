@@ -11,6 +11,7 @@
 #include "client/multicall.h"
 #include "client/path.h"
 #include "client/striping.h"
+#include "util/clock.h"
 
 enum { ENTRIES_PER_MESSAGE = 1024 };
 
@@ -110,21 +111,48 @@ static void inherit(const themis_proto_added_t *directory, themis_proto_create_t
         create->attr.mode |= S_ISGID;
 }
 
+/* ENTRY_ADD and CREATE. */
+static themis_status_t name_create(themis_t *session, const char *path, themis_proto_create_t *request,
+                                   themis_proto_attr_t *attr)
+{
+    const uint64_t late = THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S / 2;
+    uint64_t started = themis_util_clock_now();
+    themis_proto_added_t directory;
+    themis_status_t status = ask_entry(session, path, THEMIS_OP_ENTRY_ADD, request->attr.type, &directory);
+
+    if (status != THEMIS_OK)
+        return status;
+    request->path = themis_client_convert_text(path);
+    inherit(&directory, request);
+    status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, request, attr);
+    if (status != THEMIS_OK)
+        return undo_entry(session, path, request->attr.type, status);
+    if (themis_util_clock_now() - started >= late) /* the servers may have taken it for one without a name */
+        status = change_entry(session, path, THEMIS_OP_ENTRY_ADD, request->attr.type);
+    return status;
+}
+
 themis_status_t themis_client_namespace_create_extra(themis_t *session, const char *path, uint32_t flags,
                                                      const themis_proto_attr_t *wanted,
                                                      const themis_proto_extra_t *extra, themis_proto_attr_t *attr)
 {
-    themis_proto_create_t request = {.path = themis_client_convert_text(path), .flags = flags, .attr = *wanted};
-    themis_proto_added_t directory;
-    themis_status_t status = ask_entry(session, path, THEMIS_OP_ENTRY_ADD, wanted->type, &directory);
+    themis_proto_create_t request = {.flags = flags, .attr = *wanted};
 
-    if (status != THEMIS_OK)
-        return status;
     if (extra)
         request.extra = *extra;
-    inherit(&directory, &request);
-    status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, &request, attr);
-    return status == THEMIS_OK ? THEMIS_OK : undo_entry(session, path, wanted->type, status);
+    return name_create(session, path, &request, attr);
+}
+
+themis_status_t themis_client_namespace_adopt(themis_t *session, const char *from, const char *to,
+                                              const themis_proto_attr_t *attr, const themis_proto_extra_t *extra,
+                                              themis_proto_attr_t *old)
+{
+    themis_proto_create_t request = {.flags = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE,
+                                     .attr = *attr,
+                                     .origin = themis_client_convert_text(from),
+                                     .extra = *extra};
+
+    return name_create(session, to, &request, old);
 }
 
 themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
@@ -155,7 +183,7 @@ static themis_status_t check_other_home(themis_t *session, const char *path, the
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr)
 {
-    themis_proto_remove_t request = {themis_client_convert_text(path), type};
+    themis_proto_remove_t request = {.path = themis_client_convert_text(path), .type = type};
     int asked = 0;
     themis_status_t status = check_other_home(session, path, type, &asked);
 
@@ -165,6 +193,27 @@ themis_status_t themis_client_namespace_remove(themis_t *session, const char *pa
     if (status == THEMIS_OK)
         return change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
     return asked ? undo_entry(session, path, type, status) : status;
+}
+
+themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const char *from, const char *to,
+                                                       const themis_proto_attr_t *attr)
+{
+    const themis_proto_remove_t request = {.path = themis_client_convert_text(from),
+                                           .type = attr->type,
+                                           .renamed = themis_client_convert_text(to),
+                                           .object = attr->id,
+                                           .generation = attr->generation};
+    themis_status_t status = themis_client_namespace_ask(session, from, THEMIS_OP_REMOVE, &request, NULL);
+
+    return status == THEMIS_OK ? change_entry(session, from, THEMIS_OP_ENTRY_REMOVE, attr->type)
+                               : undo_entry(session, from, attr->type, status);
+}
+
+themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t object)
+{
+    const themis_proto_rename_end_t request = {themis_client_convert_text(to), object};
+
+    return themis_client_namespace_ask(session, to, THEMIS_OP_RENAME_END, &request, NULL);
 }
 
 /* --- the bytes of a file ------------------------------------------------------------------------------------------ */

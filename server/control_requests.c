@@ -15,6 +15,7 @@
 #include "server/reply.h"
 #include "server/report.h"
 #include "server/server_policy.h"
+#include "server/settle.h"
 #include "util/clock.h"
 
 static json_t *policy_json(themis_server_t *server)
@@ -262,6 +263,9 @@ void themis_server_control_requests_serve(themis_server_request_t *request)
         return;
     case THEMIS_OP_TABLE:
         table_serve(request);
+        return;
+    case THEMIS_OP_SETTLE:
+        themis_server_settle_serve(request);
         return;
     default:
         themis_server_reply_send(request, THEMIS_UNSUPPORTED, NULL, NULL);

@@ -9,17 +9,17 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth
 	server/history.c server/history.h server/history_files.c \
 	server/history_files.h server/history_job.c server/history_job.h server/history_sharing.c server/history_sharing.h \
 	server/history_store.c server/history_store.h server/host_check.h server/identity.c server/identity.h \
-	server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
+	server/intent_record.c server/intent_record.h server/intents.c server/intents.h server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
 	server/lock_deadlock.c server/lock_holders.c server/lock_holders.h server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
-	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h server/name_record.c server/name_record.h \
+	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h server/name_intents.c server/name_intents.h server/name_record.c server/name_record.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
 	server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
 	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
 	server/xattrs.c server/xattrs.h server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
-	server/session_table.c server/session_table.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
+	server/session_table.c server/session_table.h server/settle.c server/settle.h server/settler.c server/settler.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(NETTLE_CFLAGS) \
 	$(XXHASH_CFLAGS)
 server_libthemis_server_la_LIBADD = history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la \

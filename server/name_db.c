@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys: 'A' path -> attributes and what a name has beside them (name_record.h); 'E' directory NUL name -> type of the
- * entry; "N" -> the highest object id that may be in use; other letters are those of name_db.h.
+ * entry, and when it was put (8 bytes, ns since 1970; those of older versions do not say); "N" -> the highest object id
+ * that may be in use; other letters are those of name_db.h.
  */
 #define _GNU_SOURCE
 #include "server/name_db.h"
@@ -28,6 +29,7 @@
 
 enum {
     KEY_BYTES = 2 * (THEMIS_PROTO_MAX_PATH + 2),
+    ENTRY_BYTES = 9,
     ID_BATCH = 4096,
     INDEX_SHIFT = 51,
     WRITE_BUFFER = 8 << 20,
@@ -70,7 +72,7 @@ typedef struct name_key {
 
 static void attr_key(const themis_proto_text_t *path, name_key_t *key)
 {
-    key->bytes[0] = 'A';
+    key->bytes[0] = THEMIS_SERVER_NAME_DB_NAME;
     memcpy(key->bytes + 1, path->bytes, path->length);
     key->length = path->length + 1;
 }
@@ -318,29 +320,41 @@ themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const the
     return status;
 }
 
-themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
-                                                themis_proto_extra_t *extra, void **memory)
+themis_status_t themis_server_name_db_get_record(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                 void **record, size_t *length)
 {
     name_key_t key;
-    size_t length = 0;
+    size_t bytes = 0;
     char *value, *copy = NULL;
 
     attr_key(path, &key);
-    themis_status_t status = db_get(db, &key, &value, &length);
+    themis_status_t status = db_get(db, &key, &value, &bytes);
     if (status != THEMIS_OK)
         return status;
-    if (value && !(copy = malloc(length + 1)))
+    if (value && !(copy = malloc(bytes + 1)))
         status = THEMIS_NO_MEMORY;
     if (copy)
-        memcpy(copy, value, length);
+        memcpy(copy, value, bytes);
     if (value)
         rocksdb_free(value);
+    *record = copy;
+    *length = copy ? bytes : 0;
+    return status;
+}
+
+themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                themis_proto_extra_t *extra, void **memory)
+{
+    size_t length = 0;
+    void *record = NULL;
+    themis_status_t status = themis_server_name_db_get_record(db, path, &record, &length);
+
     if (status == THEMIS_OK)
-        status = themis_server_name_record_extra(copy, copy ? length : 0, extra);
+        status = themis_server_name_record_extra(record, length, extra);
     if (status == THEMIS_OK)
-        *memory = copy;
+        *memory = record;
     else
-        free(copy);
+        free(record);
     return status;
 }
 
@@ -363,7 +377,7 @@ static int entry_is(themis_server_name_db_t *db, const name_key_t *key, char typ
 
     if (db_get(db, key, &value, &length) != THEMIS_OK || !value)
         return 0;
-    int same = length == 1 && *value == type;
+    int same = length >= 1 && *value == type;
     rocksdb_free(value);
     return same;
 }
@@ -371,11 +385,14 @@ static int entry_is(themis_server_name_db_t *db, const name_key_t *key, char typ
 themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
                                                 const themis_server_name_db_record_t *with)
 {
-    char type = (char)entry->type;
+    char type = (char)entry->type, value[ENTRY_BYTES];
+    uint64_t now = htole64(themis_util_clock_wall());
     name_key_t key;
 
+    value[0] = type;
+    memcpy(value + 1, &now, sizeof now);
     entry_key(&entry->directory, &entry->name, &key);
-    themis_status_t status = db_put(db, &key, &type, 1, with);
+    themis_status_t status = db_put(db, &key, value, sizeof value, with);
     if (status == THEMIS_NO_SPACE && entry_is(db, &key, type))
         return THEMIS_OK; /* who removes a name asks for its entry first */
     return status;
@@ -388,6 +405,33 @@ themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, 
 
     entry_key(&entry->directory, &entry->name, &key);
     return db_delete(db, &key, with);
+}
+
+/* When an entry was put, ns since 1970; 0: long ago. */
+static uint64_t entry_time(const char *value, size_t length)
+{
+    uint64_t time = 0;
+
+    if (length == ENTRY_BYTES)
+        memcpy(&time, value + 1, sizeof time);
+    return le64toh(time);
+}
+
+themis_status_t themis_server_name_db_entry_remove_old(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                       uint64_t age)
+{
+    name_key_t key;
+    size_t length = 0;
+    char *value = NULL;
+
+    entry_key(&entry->directory, &entry->name, &key);
+    themis_status_t status = db_get(db, &key, &value, &length);
+    if (status != THEMIS_OK || !value)
+        return status;
+    uint64_t now = themis_util_clock_wall(), time = entry_time(value, length);
+    rocksdb_free(value);
+    /* one from the future: the clock was set back */
+    return time <= now && now - time < age ? THEMIS_BUSY : db_delete(db, &key, NULL);
 }
 
 /* An iterator at the first key from `key` on; iterator_end ends it. */
@@ -442,7 +486,7 @@ static void entries_collect(rocksdb_iterator_t *at, const name_key_t *prefix, ui
             break;
         const char *value = rocksdb_iter_value(at, &value_length);
         themis_proto_type_t type =
-            value_length == 1 && (*value == THEMIS_PROTO_DIRECTORY || *value == THEMIS_PROTO_SYMLINK)
+            value_length >= 1 && (*value == THEMIS_PROTO_DIRECTORY || *value == THEMIS_PROTO_SYMLINK)
                 ? (themis_proto_type_t)*value
                 : THEMIS_PROTO_FILE;
         if (entries->count == limit || themis_proto_entries_add(buffer, capacity, &used, key + prefix->length,

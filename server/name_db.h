@@ -25,7 +25,13 @@ typedef struct themis_server_name_db themis_server_name_db_t;
  * What else the server keeps in this database. The first byte of a key tells records apart: THEMIS_SERVER_NAME_DB_*.
  * Functions that change a name write the list `with` (NULL: nothing) in the same atomic step.
  */
-enum { THEMIS_SERVER_NAME_DB_COUNTER = 'C', THEMIS_SERVER_NAME_DB_LOCKING = 'L', THEMIS_SERVER_NAME_DB_REPLY = 'R' };
+enum {
+    THEMIS_SERVER_NAME_DB_NAME = 'A', /* and the path: what it has (name_record.h), for who restores it */
+    THEMIS_SERVER_NAME_DB_COUNTER = 'C',
+    THEMIS_SERVER_NAME_DB_INTENT = 'I',
+    THEMIS_SERVER_NAME_DB_LOCKING = 'L',
+    THEMIS_SERVER_NAME_DB_REPLY = 'R'
+};
 typedef struct themis_server_name_db_record {
     const void *key, *value; /* value NULL: the record is removed */
     size_t key_length, value_length;
@@ -54,14 +60,21 @@ themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const the
  * nothing. */
 themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                                 themis_proto_extra_t *extra, void **memory);
+/* The whole record of a path, in *record, which is to be freed with free(); NULL and 0: there is none. */
+themis_status_t themis_server_name_db_get_record(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                 void **record, size_t *length);
 themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                              const themis_server_name_db_record_t *with);
 
-/* An entry that is there already, with that type, needs no space. */
+/* An entry that is there already, with that type, needs no space, but remains as old as it was where there is none. */
 themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
                                                 const themis_server_name_db_record_t *with);
 themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
                                                    const themis_server_name_db_record_t *with);
+/* Removes an entry that was put at least `age` ns ago by the clock of the day; success also if there is none,
+ * THEMIS_BUSY if it is younger. */
+themis_status_t themis_server_name_db_entry_remove_old(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                       uint64_t age);
 themis_status_t themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory,
                                                   int *any);
 /* Entries into `buffer`, which *entries borrows. */

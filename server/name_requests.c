@@ -97,6 +97,14 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         extra_serve(request);
         return;
     }
+    if (opcode == THEMIS_OP_RENAME_END) {
+        const themis_proto_rename_end_t *end = &request->body.rename_end;
+        themis_server_reply_send(
+            request,
+            themis_server_intents_hasten(themis_server_namespace_intents(server->names), &end->path, end->object), NULL,
+            NULL);
+        return;
+    }
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
         status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &attr);

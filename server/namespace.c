@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "server/access.h"
 #include "server/groups.h"
+#include "server/name_intents.h"
 #include "server/xattrs.h"
 #include "util/clock.h"
 #include "util/hash_ring.h"
@@ -20,6 +21,7 @@ static const uint32_t all_access = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_
 
 struct themis_server_namespace {
     themis_server_name_db_t *db;
+    themis_server_intents_t *intents;
     themis_server_groups_t *groups;
     pthread_mutex_t locks[LOCKS];
     uint32_t servers;
@@ -90,6 +92,8 @@ themis_status_t themis_server_namespace_create(const themis_server_namespace_opt
     if (status == THEMIS_OK)
         status = themis_server_name_db_open(options->directory ? options->directory : "", options->fresh,
                                             options->index, options->identity, &made->db);
+    if (status == THEMIS_OK)
+        status = themis_server_intents_create(made->db, &made->intents);
     if (status != THEMIS_OK) {
         themis_server_namespace_destroy(made);
         return status;
@@ -102,6 +106,7 @@ void themis_server_namespace_destroy(themis_server_namespace_t *names)
 {
     if (!names)
         return;
+    themis_server_intents_destroy(names->intents);
     themis_server_name_db_close(names->db);
     themis_server_groups_destroy(names->groups);
     for (int i = 0; i < LOCKS; i++)
@@ -262,6 +267,9 @@ static themis_status_t attr_create(themis_server_namespace_t *names, const themi
         made.layout = create->attr.layout;
     if (status == THEMIS_OK && made.type != THEMIS_PROTO_DIRECTORY)
         status = themis_server_name_db_new_id(names->db, &made.id);
+    made.generation = made.id;
+    if (status == THEMIS_OK && made.type == THEMIS_PROTO_DIRECTORY)
+        status = themis_server_name_db_new_id(names->db, &made.generation);
     *attr = made;
     return status;
 }
@@ -324,7 +332,7 @@ static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis
         status = themis_server_access_group(names->groups, who, claimed->gid);
     *attr = *claimed;
     attr->mode &= 07777;
-    return status;
+    return status == THEMIS_OK ? themis_server_name_db_new_id(names->db, &attr->generation) : status;
 }
 
 /* Stores attributes of a name that keeps what it has beside them; `attr` has the lengths of these as they are. */
@@ -371,6 +379,103 @@ static themis_status_t name_make(themis_server_namespace_t *names, const themis_
     return status;
 }
 
+/* --- what is left to do after a change ---------------------------------------------------------------------------- */
+
+themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names)
+{
+    return names->intents;
+}
+
+themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path)
+{
+    themis_proto_attr_t attr;
+
+    return themis_server_name_db_get(names->db, path, &attr);
+}
+
+themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path)
+{
+    themis_proto_entry_t entry;
+    uint32_t slash = path->length;
+    themis_status_t status = check_path(path);
+
+    if (status != THEMIS_OK || is_root(path))
+        return status;
+    while (path->bytes[slash - 1] != '/')
+        slash--;
+    entry.directory = (themis_proto_text_t){path->bytes, slash > 1 ? slash - 1 : 1};
+    entry.name = (themis_proto_text_t){path->bytes + slash, path->length - slash};
+    pthread_mutex_t *lock = path_lock(names, &entry.directory);
+    status = themis_server_name_db_entry_remove_old(names->db, &entry, THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S);
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+/* Writes the record of the name that was replaced, or removes that of the new one, whose entry goes as well. */
+static themis_status_t name_restore(themis_server_namespace_t *names, const themis_server_intent_entry_t *entry,
+                                    const themis_proto_attr_t *now)
+{
+    static const themis_proto_text_t none;
+    const themis_server_intent_t *intent = &entry->intent;
+    themis_server_name_db_record_t gone = {.key = entry->key, .key_length = sizeof entry->key};
+    themis_server_name_db_record_t name = {.key_length = intent->path.length + 1, .next = &gone};
+    themis_server_intent_entry_t *left = NULL;
+    char key[THEMIS_PROTO_MAX_PATH + 1] = {THEMIS_SERVER_NAME_DB_NAME};
+    themis_status_t status = THEMIS_OK;
+
+    memcpy(key + 1, intent->path.bytes, intent->path.length);
+    name.key = key;
+    if (intent->replaced_length) {
+        name.value = intent->replaced;
+        name.value_length = intent->replaced_length;
+    } else {
+        status = themis_server_name_intents_removal(
+            names->intents, &intent->path, &(themis_proto_attr_t){.generation = now->generation}, &none, &left);
+    }
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_write(names->db, themis_server_name_intents_record(left, &name));
+    themis_server_intents_end(names->intents, left, status);
+    return status;
+}
+
+themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,
+                                                  const themis_server_intent_entry_t *entry)
+{
+    themis_proto_attr_t now;
+
+    pthread_mutex_t *lock = path_lock(names, &entry->intent.path);
+    themis_status_t status = themis_server_name_db_get(names->db, &entry->intent.path, &now);
+    if (status == THEMIS_OK && now.generation == entry->intent.new_generation)
+        status = name_restore(names, entry, &now);
+    else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY) /* somebody has changed it since */
+        status = THEMIS_STALE;
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+/* --- operations that change names --------------------------------------------------------------------------------- */
+
+/* Changes a name together with what is left to do then: `made` takes the place of `old` (NULL: there is none). */
+static themis_status_t name_replace(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                    const themis_proto_create_t *create, const themis_proto_attr_t *old,
+                                    const themis_proto_attr_t *made, const themis_server_name_db_record_t *with)
+{
+    themis_server_intent_entry_t *left = NULL;
+    themis_status_t status = THEMIS_OK;
+
+    if (create->origin.length)
+        status = themis_server_name_intents_rename(names->intents, names->db, who, create, old, made, &left);
+    else if (is_renewal(create))
+        status = themis_server_name_intents_bytes(names->intents, &create->path, old, &left);
+    if (status != THEMIS_OK)
+        return status;
+    const themis_server_name_db_record_t *records = themis_server_name_intents_record(left, with);
+    status = is_renewal(create) ? attr_store(names, &create->path, made, records)
+                                : themis_server_name_db_put(names->db, &create->path, made, &create->extra, records);
+    themis_server_intents_end(names->intents, left, status);
+    return status;
+}
+
 static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_create_t *create, const themis_server_namespace_with_t *with,
                                    themis_proto_attr_t *attr)
@@ -382,25 +487,24 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     themis_status_t there = name_find(names, who, &create->path, &parents, &old);
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
-    themis_status_t status = there == THEMIS_OK ? check_existing(create, &old, &keep) : THEMIS_OK;
+    const themis_proto_attr_t *replaced = there == THEMIS_OK ? &old : NULL;
+    themis_status_t status = replaced ? check_existing(create, &old, &keep) : THEMIS_OK;
     /* new bytes for the same file are no change of the directory */
     if (status == THEMIS_OK && !keep && !is_renewal(create))
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
-        status = name_make(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
+        status = name_make(names, who, create, replaced, &parents, &made);
     if (status != THEMIS_OK)
         return status;
-    reply = there == THEMIS_OK ? old : made;
-    reply.fresh = there != THEMIS_OK;
+    reply = replaced ? old : made;
+    reply.fresh = !replaced;
     /* as in POSIX, who makes a file may access it, whatever its mode */
     rights_give(names, who, &reply, reply.fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
-    if (there == THEMIS_OK && !keep && reply.type == THEMIS_PROTO_FILE)
+    if (replaced && !keep && reply.type == THEMIS_PROTO_FILE)
         /* for its client to destroy, or to make the name what it was */
         reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, &reply, THEMIS_PROTO_RIGHT_RENAME);
     if (!keep)
-        status = is_renewal(create) ? attr_store(names, &create->path, &made, records_make(with, &reply))
-                                    : themis_server_name_db_put(names->db, &create->path, &made, &create->extra,
-                                                                records_make(with, &reply));
+        status = name_replace(names, who, create, replaced, &made, records_make(with, &reply));
     if (status == THEMIS_OK)
         *attr = reply;
     return status;
@@ -414,30 +518,56 @@ static themis_status_t check_empty(themis_server_namespace_t *names, const themi
     return status == THEMIS_OK && any ? THEMIS_NOT_EMPTY : status;
 }
 
+/* REMOVE of a name that is not there, or is not the one that was renamed. */
+static themis_status_t name_is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove,
+                                    themis_proto_attr_t *attr)
+{
+    *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK}; /* nobody looks at it */
+    return themis_server_intents_how_ended(names->intents, remove->generation, &remove->renamed);
+}
+
+/* May `who` remove a name of these attributes? */
+static themis_status_t check_removable(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                       const themis_proto_remove_t *remove, const parents_t *parents,
+                                       const themis_proto_attr_t *old)
+{
+    themis_status_t status = parents_check_write(names, who, parents);
+
+    if (status != THEMIS_OK)
+        return status;
+    if ((old->type == THEMIS_PROTO_DIRECTORY) != (remove->type == THEMIS_PROTO_DIRECTORY))
+        return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
+    status = themis_server_access_remove(names->groups, who, old, parents->known ? &parents->nearest : NULL);
+    if (status == THEMIS_OK && old->type == THEMIS_PROTO_DIRECTORY)
+        status = check_empty(names, &remove->path);
+    return status;
+}
+
 static themis_status_t name_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_remove_t *remove, const themis_server_namespace_with_t *with,
                                    themis_proto_attr_t *attr)
 {
+    int renamed = remove->renamed.length > 0;
+    themis_server_intent_entry_t *left = NULL;
     themis_proto_attr_t old;
     parents_t parents;
 
     if (is_root(&remove->path))
         return THEMIS_BUSY;
     themis_status_t status = name_find(names, who, &remove->path, &parents, &old);
+    if (renamed && (status == THEMIS_NO_ENTRY ||
+                    (status == THEMIS_OK && (old.id != remove->object || old.generation != remove->generation))))
+        return name_is_gone(names, remove, attr);
     if (status == THEMIS_OK)
-        status = parents_check_write(names, who, &parents);
+        status = check_removable(names, who, remove, &parents, &old);
+    if (status == THEMIS_OK)
+        status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed, &left);
     if (status != THEMIS_OK)
         return status;
-    if ((old.type == THEMIS_PROTO_DIRECTORY) != (remove->type == THEMIS_PROTO_DIRECTORY))
-        return old.type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
-    status = themis_server_access_remove(names->groups, who, &old, parents.known ? &parents.nearest : NULL);
-    if (status != THEMIS_OK)
-        return status;
-    if (old.type == THEMIS_PROTO_DIRECTORY)
-        status = check_empty(names, &remove->path);
-    old.capability.rights = old.type == THEMIS_PROTO_FILE ? THEMIS_PROTO_RIGHT_DESTROY : 0;
-    if (status == THEMIS_OK)
-        status = themis_server_name_db_remove(names->db, &remove->path, records_make(with, &old));
+    old.capability.rights = old.type == THEMIS_PROTO_FILE && !renamed ? THEMIS_PROTO_RIGHT_DESTROY : 0;
+    status = themis_server_name_db_remove(names->db, &remove->path,
+                                          themis_server_name_intents_record(left, records_make(with, &old)));
+    themis_server_intents_end(names->intents, left, status);
     if (status == THEMIS_OK)
         *attr = old;
     return status;

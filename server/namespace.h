@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include "proto/proto.h"
 #include "sched/job_table.h"
+#include "server/intents.h"
 #include "server/name_db.h"
 #include "store/identity.h"
 #include "themis/status.h"
@@ -65,6 +66,20 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
                                                 const themis_sched_job_identity_t *who,
                                                 const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
                                                 themis_proto_entries_t *entries);
+
+/* --- changes of several steps (intents.h) ------------------------------------------------------------------------- */
+
+/* What they have left to do; borrowed. */
+themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names);
+/* THEMIS_NO_ENTRY: there is no such name here, without a look at rights. */
+themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path);
+/* Removes the entry of a name that does not exist any more at its home, unless it was added not long ago: THEMIS_BUSY.
+ */
+themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path);
+/* Makes the new name of a RENAME what it was. The intent's record is removed in the same step, the entry is left to the
+ * caller. THEMIS_STALE: the name is no longer the one that the rename has made, and stays as it is. */
+themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,
+                                                  const themis_server_intent_entry_t *entry);
 
 /* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names);

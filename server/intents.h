@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Intents: what is left to do after a change of a name that its client may not complete. One is written to the database
+ * of names in one step with the change, and removed when it is settled: by the client's own requests or, a second later
+ * and as often as needed, by this server (settler.h). So whenever client or server end, the change is completed or
+ * taken back.
+ *
+ * REMOVAL: bytes are to be freed at all their servers, and the entry of the name is to go. RENAME: the old name is to
+ * be removed and the bytes of a replaced file are to be freed, or, if the old name has ended in another way or may not
+ * be removed, the new name becomes what it was.
+ *
+ * An intent also tells how a name of some generation has ended. So it is kept for some seconds after it was settled:
+ * as long as another server may ask on account of a rename.
+ *
+ * Threads: all functions may be called from any thread, the ones with a themis_server_intent_entry_t by the settler
+ * only.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "server/intent_record.h"
+#include "server/name_db.h"
+#include "themis/status.h"
+#include "util/clock.h"
+
+/* How long a settled intent that tells of a name is kept, ns. */
+#define THEMIS_SERVER_INTENTS_KEEP (10 * THEMIS_NS_PER_S)
+
+typedef struct themis_server_intents themis_server_intents_t;
+
+/* Reads those that an earlier process has left; `db` is borrowed. */
+themis_status_t themis_server_intents_create(themis_server_name_db_t *db, themis_server_intents_t **intents);
+void themis_server_intents_destroy(themis_server_intents_t *intents); /* NULL is allowed */
+
+/* --- where names change ------------------------------------------------------------------------------------------- */
+
+typedef enum themis_server_intent_state {
+    THEMIS_SERVER_INTENT_OPEN,
+    THEMIS_SERVER_INTENT_OLD_GONE, /* a RENAME whose old name is gone: it cannot be taken back */
+    THEMIS_SERVER_INTENT_SETTLED
+} themis_server_intent_state_t;
+
+typedef struct themis_server_intent_entry {
+    uint8_t key[9];
+    themis_server_name_db_record_t record; /* of the database; the caller sets `next` */
+    themis_server_intent_t intent;         /* borrows from the value of the record */
+    themis_server_intent_state_t state;
+    uint32_t tries;         /* that failed */
+    uint64_t made, due;     /* ns */
+    themis_status_t status; /* for the settler: how its steps have ended so far */
+    struct themis_server_intent_entry *next, *prev, *chain;
+} themis_server_intent_entry_t;
+
+/* An entry of its own for the intent, whose record is to be written with the change. themis_server_intents_end follows
+ * in any case. */
+themis_status_t themis_server_intents_begin(themis_server_intents_t *intents, const themis_server_intent_t *intent,
+                                            themis_server_intent_entry_t **entry);
+/* `status` of the change: the intent is in force, or forgotten. NULL is allowed. */
+void themis_server_intents_end(themis_server_intents_t *intents, themis_server_intent_entry_t *entry,
+                               themis_status_t status);
+
+/* How has the name of that generation ended, as a rename to `renamed` sees it? THEMIS_OK: by that rename,
+ * THEMIS_NO_ENTRY: in another way, THEMIS_STALE: this server does not know. */
+themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
+                                                const themis_proto_text_t *renamed);
+
+/* THEMIS_BUSY: the rename that gave `path` to the object is not settled, and will be soon. THEMIS_OK: it is, or is not
+ * known. */
+themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, const themis_proto_text_t *path,
+                                             uint64_t object);
+
+/* --- for the settler ---------------------------------------------------------------------------------------------- */
+
+/* Waits until there is something to do; returns 0 if that is to end. */
+int themis_server_intents_wait(themis_server_intents_t *intents);
+/* Ends waiting for good. */
+void themis_server_intents_stop(themis_server_intents_t *intents);
+/* Up to `count` of those that are due, which nobody else removes until they were given back. */
+size_t themis_server_intents_take(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
+                                  size_t count);
+/* A RENAME's old name is gone. */
+void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
+/* Gives them back: those of status THEMIS_OK are settled, the others are tried again later. */
+void themis_server_intents_give_back(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
+                                     size_t count);
+/* An entry whose record was removed from the database together with another change. */
+void themis_server_intents_drop(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
+
+/* --- for administrators ------------------------------------------------------------------------------------------- */
+
+/* How many are not settled, and how many of them have failed at least once. */
+void themis_server_intents_count(themis_server_intents_t *intents, uint64_t *open, uint64_t *failing);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which intents changes of names leave. *left is as of themis_server_intents_begin. */
+#pragma once
+#include "sched/job_table.h"
+#include "server/intents.h"
+
+/* The name `old` goes; `renamed`, unless empty, takes its place. Without a new name its bytes go as well. */
+themis_status_t themis_server_name_intents_removal(themis_server_intents_t *intents, const themis_proto_text_t *path,
+                                                   const themis_proto_attr_t *old, const themis_proto_text_t *renamed,
+                                                   themis_server_intent_entry_t **left);
+/* The name stays, but the bytes of `old` go. */
+themis_status_t themis_server_name_intents_bytes(themis_server_intents_t *intents, const themis_proto_text_t *path,
+                                                 const themis_proto_attr_t *old, themis_server_intent_entry_t **left);
+/* `who` gives a name to an object that has another one; `made` takes the place of `old` (NULL: there is none). */
+themis_status_t themis_server_name_intents_rename(themis_server_intents_t *intents, themis_server_name_db_t *db,
+                                                  const themis_sched_job_identity_t *who,
+                                                  const themis_proto_create_t *create, const themis_proto_attr_t *old,
+                                                  const themis_proto_attr_t *made, themis_server_intent_entry_t **left);
+
+/* The record of an intent (NULL: none), before others. */
+const themis_server_name_db_record_t *themis_server_name_intents_record(themis_server_intent_entry_t *left,
+                                                                        const themis_server_name_db_record_t *others);
