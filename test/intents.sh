@@ -60,6 +60,7 @@ scene() {
     rm -rf "$T"/names? "$T"/objects?
     addresses "$2"
     begin_all "$1" "$2" || return 1
+    check "$2 servers, $1: of those who change a name at the same time one succeeds" limit 120 "$cuts" race
     check "$2 servers, $1: operations are cut" limit 120 "$cuts" cut
     if [ "$3" = yes ]; then
         kill_all

@@ -366,12 +366,79 @@ static int verify(unsigned seconds)
     return wrong;
 }
 
+/* --- races -------------------------------------------------------------------------------------------------------- */
+
+enum { RACES = 60, RIVALS = 3 };
+
+static void rival(int index, int race)
+{
+    char from[64], to[64];
+
+    snprintf(from, sizeof from, "/race-%d", race);
+    snprintf(to, sizeof to, "/race-%d-%d", race, index);
+    themis_status_t status = index == 0 && race % 2 ? themis_unlink(session, from) : themis_rename(session, from, to);
+    if (status != THEMIS_OK && status != THEMIS_NO_ENTRY)
+        fprintf(stderr, "%s to %s: %s\n", from, to, themis_last_error());
+    _exit(status == THEMIS_OK ? 0 : status == THEMIS_NO_ENTRY ? 1 : 2);
+}
+
+/* Of those who want the name one succeeds. */
+static void race_once(int race)
+{
+    char path[64];
+    int status, succeeded = 0, left = 0;
+
+    for (int i = 0; i < RIVALS; i++)
+        if (fork() == 0) {
+            connect_servers();
+            rival(i, race);
+        }
+    for (int i = 0; i < RIVALS; i++) {
+        wait(&status);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
+            complain("race %d: a rival ended with %x", race, (unsigned)status);
+        succeeded += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    if (succeeded != 1)
+        complain("race %d: %d of %d have succeeded", race, succeeded, RIVALS);
+    for (int i = 0; i < RIVALS; i++) {
+        snprintf(path, sizeof path, "/race-%d-%d", race, i);
+        char found = content_of(path);
+        left += found != '-';
+        if (found != '-' && found != 'R')
+            complain("%s: is %c", path, found);
+        themis_unlink(session, path);
+    }
+    if (left > 1)
+        complain("race %d: %d names", race, left);
+}
+
+static int race_all(void)
+{
+    char path[64];
+
+    loud = 1;
+    connect_servers();
+    for (int race = 0; race < RACES; race++) {
+        snprintf(path, sizeof path, "/race-%d", race);
+        file_write(path, 'R');
+    }
+    for (int race = 0; race < RACES; race++)
+        race_once(race);
+    for (uint32_t server = 0; server < servers; server++)
+        if (objects_of(server) != 0)
+            complain("server %u: %" PRIu64 " objects without files", server, objects_of(server));
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "race") == 0)
+        return race_all();
     if (argc == 2 && strcmp(argv[1], "cut") == 0)
         return cut_all();
     if (argc == 3 && strcmp(argv[1], "verify") == 0)
         return verify((unsigned)atoi(argv[2]));
-    fprintf(stderr, "usage: cuts cut | cuts verify SECONDS\n");
+    fprintf(stderr, "usage: cuts cut | cuts race | cuts verify SECONDS\n");
     return 2;
 }

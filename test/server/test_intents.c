@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What changes of names leave to do, and how a name's home tells of the end of one. */
+#define _GNU_SOURCE
+#include <check.h>
+#include <string.h>
+#include "test/lib/run.h"
+#include "test/lib/scratch.h"
+#include "test/server/names_rig.h"
+#include "util/clock.h"
+
+static themis_proto_create_t rename_of(const themis_proto_attr_t *attr, const char *from, const char *to)
+{
+    return (themis_proto_create_t){.path = text(to),
+                                   .flags = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE,
+                                   .attr = *attr,
+                                   .origin = text(from)};
+}
+
+static themis_status_t remove_renamed(const char *from, const char *to, const themis_proto_attr_t *attr)
+{
+    const themis_proto_body_t body = {.remove = {.path = text(from),
+                                                 .type = THEMIS_PROTO_FILE,
+                                                 .renamed = text(to),
+                                                 .object = attr->id,
+                                                 .generation = attr->generation}};
+    themis_proto_attr_t gone;
+
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_REMOVE, &body, NULL, &gone);
+}
+
+static themis_proto_attr_t file_of(const char *path)
+{
+    themis_proto_attr_t attr;
+
+    ck_assert_int_eq(make_as(&alice, path, THEMIS_PROTO_FILE, 0, 0644, &attr), THEMIS_OK);
+    return attr;
+}
+
+static uint64_t open_count(void)
+{
+    uint64_t open, failing;
+
+    themis_server_intents_count(themis_server_namespace_intents(names), &open, &failing);
+    return open;
+}
+
+/* The only intent, once it is due. */
+static themis_server_intent_entry_t *only_intent(void)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_server_intent_entry_t *entry = NULL;
+
+    ck_assert(themis_server_intents_wait(intents));
+    ck_assert_uint_eq(themis_server_intents_take(intents, &entry, 1), 1);
+    return entry;
+}
+
+TEST(each_change_leaves_what_it_has_to)
+{
+    themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old;
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+    const themis_proto_create_t renew = {.path = text("/b"),
+                                         .flags = THEMIS_PROTO_CREATE_REPLACE,
+                                         .attr = {.type = THEMIS_PROTO_FILE, .layout = {.first = UINT32_MAX}}};
+
+    ck_assert_uint_eq(open_count(), 0);
+    ck_assert_uint_ne(attr.generation, other.generation);
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    ck_assert_uint_eq(old.id, other.id);
+    ck_assert_uint_eq(open_count(), 1);
+    const themis_server_intent_t *intent = &only_intent()->intent;
+    ck_assert(intent->kind == THEMIS_SERVER_INTENT_RENAME && intent->destroyed == other.id &&
+              intent->object == attr.id && intent->ended == other.generation && intent->uid == alice.uid &&
+              intent->old_generation == attr.generation && intent->layout.count == other.layout.count);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
+    ck_assert_uint_eq(open_count(), 2);
+    ck_assert_int_eq(create(&alice, &renew, &old), THEMIS_OK);
+    ck_assert_uint_eq(open_count(), 3);
+    ck_assert_int_eq(remove_as(&alice, "/b", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_uint_eq(open_count(), 4);
+    ck_assert_int_eq(remove_as(&alice, "/b", THEMIS_PROTO_FILE), THEMIS_NO_ENTRY);
+    ck_assert_uint_eq(open_count(), 4);
+}
+
+TEST(a_name_ends_once)
+{
+    themis_proto_attr_t attr = file_of("/a"), renamed, unknown = {.id = 1, .generation = 2}, old;
+
+    ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_STALE);
+    unknown = attr;
+    unknown.generation++;
+    ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_STALE);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/a", "/c", &attr), THEMIS_NO_ENTRY);
+    attr = file_of("/a");
+    ck_assert_int_eq(remove_as(&alice, "/a", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_NO_ENTRY);
+    /* replaced, by a rename to it */
+    attr = file_of("/a");
+    renamed = file_of("/d");
+    const themis_proto_create_t rename = rename_of(&renamed, "/d", "/a");
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(lookup("/a", &old), THEMIS_OK);
+    ck_assert_uint_eq(old.id, renamed.id);
+    ck_assert_uint_ne(old.generation, renamed.generation);
+}
+
+TEST(a_rename_is_taken_back)
+{
+    themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old, now;
+    const themis_proto_create_t fresh = rename_of(&attr, "/a", "/c"), over = rename_of(&attr, "/a", "/b");
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+
+    ck_assert_int_eq(create(&alice, &over, &old), THEMIS_OK);
+    themis_server_intent_entry_t *entry = only_intent();
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
+    themis_server_intents_drop(intents, entry);
+    ck_assert_int_eq(lookup("/b", &now), THEMIS_OK);
+    ck_assert(now.id == other.id && now.generation == other.generation);
+    ck_assert_uint_eq(open_count(), 0);
+    ck_assert_int_eq(create(&alice, &fresh, &old), THEMIS_OK);
+    entry = only_intent();
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
+    themis_server_intents_drop(intents, entry);
+    ck_assert_int_eq(lookup("/c", &now), THEMIS_NO_ENTRY);
+    ck_assert_uint_eq(open_count(), 1); /* its entry is to go */
+}
+
+/* Somebody has removed the new name meanwhile. */
+TEST(only_its_own_name_is_taken_back)
+{
+    themis_proto_attr_t attr = file_of("/a"), old;
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    themis_server_intent_entry_t *entry = only_intent();
+    ck_assert_int_eq(remove_as(&alice, "/b", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_STALE);
+    file_of("/b");
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_STALE);
+    ck_assert_int_eq(lookup("/b", &old), THEMIS_OK);
+}
+
+TEST(a_rename_is_hastened)
+{
+    themis_proto_attr_t attr = file_of("/a"), old;
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+    const themis_proto_text_t path = text("/b");
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    uint64_t begun = themis_util_clock_now();
+
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_hasten(intents, &path, attr.id + 1), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_hasten(intents, &path, attr.id), THEMIS_BUSY);
+    themis_server_intent_entry_t *entry = only_intent();
+    ck_assert_uint_lt(themis_util_clock_now() - begun, THEMIS_NS_PER_S);
+    themis_server_intents_set_old_gone(intents, entry);
+    ck_assert_int_eq(themis_server_intents_hasten(intents, &path, attr.id), THEMIS_OK);
+    themis_server_intents_give_back(intents, &entry, 1);
+    ck_assert_uint_eq(open_count(), 0);
+}
+
+TEST(intents_outlive_the_server)
+{
+    themis_proto_attr_t attr, old;
+
+    tear_down();
+    test_scratch_make();
+    open_names(test_scratch);
+    attr = file_of("/a");
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    for (int i = 0; i < 2; i++) {
+        tear_down();
+        open_names(test_scratch);
+        ck_assert_uint_eq(open_count(), 1);
+    }
+    themis_server_intent_entry_t *entry = only_intent();
+    ck_assert_uint_eq(entry->intent.object, attr.id);
+    ck_assert_int_eq(entry->intent.path.length, 2);
+    themis_server_intents_give_back(themis_server_namespace_intents(names), &entry, 1); /* it is settled */
+    themis_server_intents_take(themis_server_namespace_intents(names), &entry, 1);
+    tear_down();
+    open_names(test_scratch);
+    ck_assert_uint_eq(open_count(), 0);
+    test_scratch_remove();
+}
+
+TEST(young_entries_stay)
+{
+    const themis_proto_text_t path = text("/d/f"), other = text("/d/none");
+
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    ck_assert_int_eq(add(&alice, "/d", "f", THEMIS_PROTO_FILE), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &path), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &other), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_NOT_EMPTY);
+}
+
+TEST(records_are_checked)
+{
+    const themis_server_intent_t intent = {.kind = THEMIS_SERVER_INTENT_RENAME,
+                                           .path = text("/a"),
+                                           .other = text("/bc"),
+                                           .replaced = "xyz",
+                                           .replaced_length = 3,
+                                           .object = UINT64_MAX,
+                                           .uid = UINT32_MAX};
+    size_t length = themis_server_intent_record_bytes(&intent);
+    themis_server_intent_t seen;
+    char bytes[256];
+
+    ck_assert_uint_lt(length, sizeof bytes);
+    themis_server_intent_record_pack(&intent, bytes);
+    ck_assert_int_eq(themis_server_intent_record_unpack(bytes, length, &seen), THEMIS_OK);
+    ck_assert(seen.object == UINT64_MAX && seen.uid == UINT32_MAX && seen.replaced_length == 3 &&
+              memcmp(seen.replaced, "xyz", 3) == 0 && seen.other.length == 3 && memcmp(seen.path.bytes, "/a", 2) == 0);
+    for (size_t cut = 0; cut < length; cut++)
+        ck_assert_int_eq(themis_server_intent_record_unpack(bytes, cut, &seen), THEMIS_CORRUPT);
+    bytes[0] = 9;
+    ck_assert_int_eq(themis_server_intent_record_unpack(bytes, length, &seen), THEMIS_CORRUPT);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("intents");
+
+    test_case(suite, "all", 60, set_up, tear_down,
+              TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_rename_is_taken_back, 1},
+                    {only_its_own_name_is_taken_back, 1}, {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1},
+                    {young_entries_stay, 1}, {records_are_checked, 1}));
+    return test_run(suite);
+}
