@@ -65,6 +65,7 @@ enum {
     X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
+    X(CHECK, 67, text, text)         /* what a server has, and repairs of it, for administrators: server/check.h */    \
     X(PLAN, 72, text, text)          /* a plan of periodic I/O as JSON; the reply is the policy in force */            \
     X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */                     \
     X(SETTLE, 81, settle, settled)   /* server to server: steps that end changes of names */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "sched/policy.h"
 #include "server/access.h"
+#include "server/check.h"
 #include "server/direct.h"
 #include "server/drain.h"
 #include "server/monitoring.h"
@@ -260,6 +261,9 @@ void themis_server_control_requests_serve(themis_server_request_t *request)
         return;
     case THEMIS_OP_SHUTDOWN:
         shutdown_serve(request);
+        return;
+    case THEMIS_OP_CHECK:
+        themis_server_check_serve(request);
         return;
     case THEMIS_OP_TABLE:
         table_serve(request);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
 server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth.c server/auth.h server/beacon.c server/beacon.h server/capabilities.c server/capabilities.h server/capability_key.c server/capability_key.h \
-	server/client_session.c server/client_session.h server/config_check.c server/control_requests.c server/control_requests.h \
+	server/check.c server/check.h server/client_session.c server/client_session.h server/config_check.c server/control_requests.c server/control_requests.h \
 	server/counters.c server/counters.h server/cursor.c server/cursor.h server/direct.c server/direct.h \
 	server/direct_clients.c server/direct_grants.c server/direct_requests.c server/direct_requests.h \
 	server/direct_state.h server/dispatch.c server/dispatch.h server/drain.c server/drain.h server/durable_replies.c server/durable_replies.h server/engine.c \

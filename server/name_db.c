@@ -79,7 +79,7 @@ static void attr_key(const themis_proto_text_t *path, name_key_t *key)
 
 static void entry_key(const themis_proto_text_t *directory, const themis_proto_text_t *name, name_key_t *key)
 {
-    key->bytes[0] = 'E';
+    key->bytes[0] = THEMIS_SERVER_NAME_DB_ENTRY;
     memcpy(key->bytes + 1, directory->bytes, directory->length);
     key->bytes[1 + directory->length] = 0;
     if (name->length)
@@ -548,26 +548,44 @@ themis_status_t themis_server_name_db_erase(themis_server_name_db_t *db, const v
     return status;
 }
 
-themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
-                                           themis_server_name_db_each_fn each, void *arg)
+static themis_status_t records_scan(themis_server_name_db_t *db, const name_key_t *start, size_t prefix,
+                                    themis_server_name_db_each_fn each, void *arg)
 {
-    name_key_t start = {.length = length};
     themis_server_name_db_record_t record = {0};
     rocksdb_iterator_t *at;
+    themis_status_t status = iterator_begin(db, start, &at);
 
-    memcpy(start.bytes, prefix, length);
-    themis_status_t status = iterator_begin(db, &start, &at);
     if (status != THEMIS_OK)
         return status;
     for (; status == THEMIS_OK && rocksdb_iter_valid(at); rocksdb_iter_next(at)) {
         record.key = rocksdb_iter_key(at, &record.key_length);
-        if (record.key_length < length || memcmp(record.key, prefix, length) != 0)
+        if (record.key_length < prefix || memcmp(record.key, start->bytes, prefix) != 0)
             break;
         record.value = rocksdb_iter_value(at, &record.value_length);
         status = each(arg, &record);
     }
     themis_status_t read = iterator_end(db, at);
     return status == THEMIS_OK ? read : status;
+}
+
+themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
+                                           themis_server_name_db_each_fn each, void *arg)
+{
+    name_key_t start = {.length = length};
+
+    memcpy(start.bytes, prefix, length);
+    return records_scan(db, &start, length, each, arg);
+}
+
+themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, char prefix, const void *start,
+                                                size_t length, themis_server_name_db_each_fn each, void *arg)
+{
+    name_key_t key = {.length = length};
+
+    if (length == 0 || length > KEY_BYTES || *(const char *)start != prefix)
+        return THEMIS_INVALID;
+    memcpy(key.bytes, start, length);
+    return records_scan(db, &key, 1, each, arg);
 }
 
 /* --- object ids -------------------------------------------------------------------------------------------------- */

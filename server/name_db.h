@@ -28,6 +28,7 @@ typedef struct themis_server_name_db themis_server_name_db_t;
 enum {
     THEMIS_SERVER_NAME_DB_NAME = 'A', /* and the path: what it has (name_record.h), for who restores it */
     THEMIS_SERVER_NAME_DB_COUNTER = 'C',
+    THEMIS_SERVER_NAME_DB_ENTRY = 'E', /* directory, NUL and name, for who lists all of them */
     THEMIS_SERVER_NAME_DB_INTENT = 'I',
     THEMIS_SERVER_NAME_DB_LOCKING = 'L',
     THEMIS_SERVER_NAME_DB_REPLY = 'R'
@@ -89,6 +90,10 @@ themis_status_t themis_server_name_db_erase(themis_server_name_db_t *db, const v
 typedef themis_status_t (*themis_server_name_db_each_fn)(void *arg, const themis_server_name_db_record_t *record);
 themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
                                            themis_server_name_db_each_fn each, void *arg);
+
+/* The same for those that begin with one byte, from a key on, of at most 2 * (THEMIS_PROTO_MAX_PATH + 2) bytes. */
+themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, char prefix, const void *start,
+                                                size_t length, themis_server_name_db_each_fn each, void *arg);
 
 /* An id that no object has ever had. */
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);

@@ -386,6 +386,12 @@ themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace
     return names->intents;
 }
 
+themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
+                                             size_t length, themis_server_name_db_each_fn each, void *arg)
+{
+    return themis_server_name_db_scan_from(names->db, prefix, start, length, each, arg);
+}
+
 themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path)
 {
     themis_proto_attr_t attr;

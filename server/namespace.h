@@ -71,6 +71,9 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
 
 /* What they have left to do; borrowed. */
 themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names);
+/* themis_server_name_db_scan_from of its database, without a look at rights. */
+themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
+                                             size_t length, themis_server_name_db_each_fn each, void *arg);
 /* THEMIS_NO_ENTRY: there is no such name here, without a look at rights. */
 themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path);
 /* Removes the entry of a name that does not exist any more at its home, unless it was added not long ago: THEMIS_BUSY.

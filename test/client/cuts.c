@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "client/namespace.h"
 #include "net/net.h"
 #include "proto/proto.h"
 #include "themis/themis.h"
@@ -431,14 +432,40 @@ static int race_all(void)
     return wrong;
 }
 
+/* --- what is to be mended ----------------------------------------------------------------------------------------- */
+
+static int break_all(void)
+{
+    const themis_proto_entry_t entry = {{"/", 1}, {"unlisted", 8}, THEMIS_PROTO_FILE};
+    themis_proto_attr_t attr, old;
+    themis_proto_body_t reply;
+
+    connect_servers();
+    file_write("/one", 'A');
+    must(themis_client_namespace_lookup(session, "/one", THEMIS_PROTO_RIGHT_RENAME, &attr), "/one");
+    must(themis_client_namespace_create_extra(session, "/two", THEMIS_PROTO_CREATE_ADOPT, &attr, NULL, &old), "/two");
+    file_write("/orphan", 'B');
+    must(themis_client_namespace_lookup(session, "/orphan", THEMIS_PROTO_RIGHT_RENAME, &attr), "/orphan");
+    must(themis_client_namespace_remove_renamed(session, "/orphan", "/none", &attr), "/orphan");
+    must(themis_client_namespace_check_change(session, "/no name", THEMIS_PROTO_FILE), "/no name");
+    file_write("/unlisted", 'C');
+    must(themis_client_call_ask(&session->calls, themis_client_namespace_home(session, "/"), THEMIS_OP_ENTRY_REMOVE,
+                                &entry, "/", &reply),
+         "/unlisted");
+    file_write("/whole", 'D');
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "break") == 0)
+        return break_all();
     if (argc == 2 && strcmp(argv[1], "race") == 0)
         return race_all();
     if (argc == 2 && strcmp(argv[1], "cut") == 0)
         return cut_all();
     if (argc == 3 && strcmp(argv[1], "verify") == 0)
         return verify((unsigned)atoi(argv[2]));
-    fprintf(stderr, "usage: cuts cut | cuts race | cuts verify SECONDS\n");
+    fprintf(stderr, "usage: cuts break | cuts cut | cuts race | cuts verify SECONDS\n");
     return 2;
 }
