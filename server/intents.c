@@ -341,6 +341,14 @@ void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis
     pthread_mutex_unlock(&intents->lock);
 }
 
+/* In how many ns: what only needs time is no failure. */
+static uint64_t try_again(themis_server_intent_entry_t *entry)
+{
+    if (entry->status == THEMIS_BUSY)
+        return 2 * FIRST_TRY;
+    return FIRST_TRY << (entry->tries < MAX_DOUBLINGS ? entry->tries++ : MAX_DOUBLINGS);
+}
+
 void themis_server_intents_give_back(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
                                      size_t count)
 {
@@ -360,8 +368,7 @@ void themis_server_intents_give_back(themis_server_intents_t *intents, themis_se
             }
             continue;
         }
-        entry->due = now + (FIRST_TRY << (entry->tries < MAX_DOUBLINGS ? entry->tries : MAX_DOUBLINGS));
-        entry->tries++;
+        entry->due = now + try_again(entry);
         DL_APPEND(intents->open, entry);
     }
     pthread_mutex_unlock(&intents->lock);

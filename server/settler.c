@@ -219,7 +219,7 @@ static void steps_flush(themis_server_t *server, uint32_t index)
     for (uint32_t i = 0; i < settler->step_count; i++) {
         if (index == settler->self)
             settler->statuses[i] = themis_server_settle_step(server, &settler->steps[i]);
-        themis_status_t own = status == THEMIS_OK ? settler->statuses[i] : THEMIS_BUSY;
+        themis_status_t own = status == THEMIS_OK ? settler->statuses[i] : THEMIS_UNREACHABLE;
         if (own != THEMIS_OK && settler->owners[i]->status == THEMIS_OK)
             settler->owners[i]->status = own;
     }
