@@ -130,7 +130,9 @@ static themis_status_t names_list(themis_server_t *server, char **words, int cou
     record_key_t key = {1, {THEMIS_SERVER_NAME_DB_NAME}};
     themis_proto_text_t path;
 
-    if (count > 1) {
+    if (count > 2)
+        return THEMIS_INVALID;
+    if (count == 2) {
         if (!path_decode(words[1], &path))
             return THEMIS_INVALID;
         key_append(&key, path.bytes, path.length);
@@ -144,6 +146,8 @@ static themis_status_t entries_list(themis_server_t *server, char **words, int c
     record_key_t key = {1, {THEMIS_SERVER_NAME_DB_ENTRY}};
     themis_proto_text_t directory, name;
 
+    if (count != 1 && count != 3)
+        return THEMIS_INVALID;
     if (count == 3) {
         if (!path_decode(words[1], &directory) || !path_decode(words[2], &name))
             return THEMIS_INVALID;

@@ -9,7 +9,8 @@ cuts=$THEMIS_BUILD/test/client/cuts
 # kinds [OPTION...]: what is found, as "KIND PATH" lines in order.
 kinds() {
     themis check --json "$@" >"$T/json"
-    jq -r '.findings[] | "\(.kind) \(.path) \(.mended)"' "$T/json" | sort -u
+    # which one of two names stays depends on when their servers were started
+    jq -r '.findings[] | "\(.kind) \(.path) \(.mended)"' "$T/json" | sort -u | sed 's/^doubled .one /doubled /; s/^doubled .two /doubled /'
 }
 
 same() {
@@ -31,11 +32,11 @@ for count in 1 3; do
         limit 30 "$cuts" break
         sleep 13 # what servers mend themselves, and until an entry is one without a name
         found=$(kinds --age 0)
-        check "$store, $count servers: all that is wrong is found" same 'doubled /one false
+        check "$store, $count servers: all that is wrong is found" same 'doubled false
 entry /no%20name false
 orphan  false
 unlisted /unlisted false' "$found"
-        check "$store, $count servers: objects without a name count when they are old" same 'doubled /one false
+        check "$store, $count servers: objects without a name count when they are old" same 'doubled false
 entry /no%20name false
 unlisted /unlisted false' "$(kinds)"
         check "$store, $count servers: it fails" fails limit 20 themis check
@@ -43,10 +44,10 @@ unlisted /unlisted false' "$(kinds)"
         sleep 13
         check "$store, $count servers: nothing is left" limit 20 themis check --age 0
         check "$store, $count servers: nor gone" same '/readme
-/two
+/two or one
 /unlisted
-/whole' "$(themis find themis:/ -type f | sed 's/^themis://' | sort)"
-        check "$store, $count servers: the bytes are there" limit 20 sh -c 'themis cat themis:/two | grep -q AAAA'
+/whole' "$(themis find themis:/ -type f | sed 's/^themis://; s/^.one$/\/two or one/; s/^.two$/\/two or one/' | sort)"
+        check "$store, $count servers: the bytes are there" limit 20 sh -c '{ themis cat themis:/two || themis cat themis:/one; } | grep -q AAAA'
         stop_servers
     done
 done

@@ -23,7 +23,7 @@ typedef enum kind { DOUBLED, ORPHAN, NO_NAME, NO_ENTRY, INCOMPLETE } kind_t;
 /* For JSON, and what is wrong, after the path or the object; how it is mended. */
 static const struct {
     const char *name, *text, *repair;
-} kinds[] = {[DOUBLED] = {"doubled", "has an object that has a newer name, too", "the name is removed"},
+} kinds[] = {[DOUBLED] = {"doubled", "has an object that has another name, too", "the name is removed"},
              [ORPHAN] = {"orphan", "an object without a name", "it is removed"},
              [NO_NAME] = {"entry", "an entry of a name that does not exist", "it is removed"},
              [NO_ENTRY] = {"unlisted", "no listing of its directory shows it", "its entry is added"},

@@ -106,7 +106,7 @@ static char content_of(const char *path)
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
 /* "/NAME-CUT" has the files "from" and "other/to", or some of them: what they have at first, and what they may have
- * afterwards. 'd' is a directory with files "1" and "2". */
+ * afterwards. */
 typedef struct operation {
     const char *name;
     const char *before;

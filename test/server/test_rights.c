@@ -485,6 +485,24 @@ static void without_key(themis_server_config_t *config)
     strcpy(config->key, "none");
 }
 
+/* What servers do to each other's names and objects, and what administrators may see and mend. */
+TEST(clients_settle_nothing)
+{
+    themis_proto_attr_t file = file_of_alice("/f", 0600);
+    const themis_proto_settle_step_t step = {
+        .action = THEMIS_PROTO_SETTLE_DESTROY, .object = file.id, .path = rig_text("/")};
+    const themis_proto_settle_t settle = {.count = 1, .bytes = (const uint8_t *)&step};
+    const themis_proto_text_body_t names_of_all = {rig_text("names")}, wrong = {rig_text("names x y z")};
+
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_SETTLE, &settle), THEMIS_ACCESS);
+    ck_assert_int_eq(rig_call(root, THEMIS_OP_SETTLE, &settle), THEMIS_ACCESS);
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_CHECK, &names_of_all), THEMIS_ACCESS);
+    ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &wrong), THEMIS_INVALID);
+    ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &names_of_all), THEMIS_OK);
+    ck_assert_ptr_nonnull(memmem(root->body.text.text.bytes, root->body.text.text.length, " /f\n", strlen(" /f\n")));
+    check_bytes(alice, &file);
+}
+
 TEST(without_a_key_capabilities_are_not_checked)
 {
     scene_start(without_key);
@@ -559,7 +577,7 @@ int main(void)
     test_case(suite, "names", 30, set_up, scene_end,
               TESTS({bytes_go_only_with_their_name, 1}, {invented_attributes_are_not_adopted, 1},
                     {sealed_attributes_cannot_be_changed, 1}, {a_replaced_file_can_be_destroyed, 1},
-                    {a_closed_directory_hides_what_is_in_it, 1}));
+                    {a_closed_directory_hides_what_is_in_it, 1}, {clients_settle_nothing, 1}));
     test_case(suite, "lifetime and none", 30, NULL, NULL,
               TESTS({aged_capabilities_are_refused, 1}, {without_a_key_capabilities_are_not_checked, 1},
                     {memory_is_that_of_the_owner_or_of_nobody, 1}));
