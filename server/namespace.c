@@ -524,7 +524,20 @@ static themis_status_t check_empty(themis_server_namespace_t *names, const themi
     return status == THEMIS_OK && any ? THEMIS_NOT_EMPTY : status;
 }
 
-/* REMOVE of a name that is not there, or is not the one that was renamed. */
+/* Is the name that was renamed no longer there? Rights do not matter: nothing is told of a name but that it is not that
+ * one, and who asks for it again may have lost them since. */
+static int is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove)
+{
+    themis_proto_attr_t now;
+    themis_status_t status = check_path(&remove->path);
+
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_get(names->db, &remove->path, &now);
+    return status == THEMIS_NO_ENTRY ||
+           (status == THEMIS_OK && (now.id != remove->object || now.generation != remove->generation));
+}
+
+/* REMOVE of a name that is_gone. */
 static themis_status_t name_is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove,
                                     themis_proto_attr_t *attr)
 {
@@ -560,10 +573,9 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
 
     if (is_root(&remove->path))
         return THEMIS_BUSY;
-    themis_status_t status = name_find(names, who, &remove->path, &parents, &old);
-    if (renamed && (status == THEMIS_NO_ENTRY ||
-                    (status == THEMIS_OK && (old.id != remove->object || old.generation != remove->generation))))
+    if (renamed && is_gone(names, remove))
         return name_is_gone(names, remove, attr);
+    themis_status_t status = name_find(names, who, &remove->path, &parents, &old);
     if (status == THEMIS_OK)
         status = check_removable(names, who, remove, &parents, &old);
     if (status == THEMIS_OK)

@@ -17,7 +17,7 @@
 #include "util/hash_ring.h"
 #include "util/log.h"
 
-enum { ROUND = 512 };
+enum { ROUND = 512, SHOWN_BYTES = 256 };
 #define CONNECT_TIMEOUT (THEMIS_NS_PER_S / 2)
 #define REPLY_TIMEOUT (10 * THEMIS_NS_PER_S)
 #define RETRY_AFTER (2 * THEMIS_NS_PER_S)
@@ -269,26 +269,44 @@ static void rest_remove(themis_server_t *server, uint32_t index, themis_server_i
         step_add(server, index, entry, &remove);
 }
 
-/* --- rounds ------------------------------------------------------------------------------------------------------- */
+/* --- what becomes of a rename ------------------------------------------------------------------------------------- */
 
-/* After the step for its old name: the rename is complete, or it is taken back and the entry is gone (returns 1), or
- * that is not known yet. */
-static int rename_decide(themis_server_t *server, themis_server_intent_entry_t *entry)
+/* A path as a log may have it: users choose its bytes, and how many there are. */
+static const char *path_show(const themis_proto_text_t *path, char shown[SHOWN_BYTES])
 {
-    themis_server_intents_t *intents = themis_server_namespace_intents(server->names);
-    themis_status_t status = entry->status;
+    uint32_t length = path->length < SHOWN_BYTES - 4 ? path->length : SHOWN_BYTES - 4;
 
-    if (status == THEMIS_NO_ENTRY || status == THEMIS_ACCESS || status == THEMIS_NO_SPACE) {
-        status = themis_server_namespace_take_back(server->names, entry);
+    for (uint32_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)path->bytes[i];
+        shown[i] = (char)(byte < ' ' || byte == 0x7f ? '?' : byte);
+    }
+    strcpy(shown + length, length < path->length ? "..." : "");
+    return shown;
+}
+
+/* Does the refusal say that the old name is there, and may not be removed, however often one asks? */
+static int is_definite(themis_status_t status)
+{
+    return status == THEMIS_ACCESS || status == THEMIS_NOT_DIRECTORY || status == THEMIS_IS_DIRECTORY ||
+           status == THEMIS_BAD_NAME || status == THEMIS_NAME_TOO_LONG || status == THEMIS_INVALID;
+}
+
+int themis_server_settler_decide(themis_server_namespace_t *names, themis_server_intent_entry_t *entry)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_status_t status = entry->status;
+    char path[SHOWN_BYTES], other[SHOWN_BYTES];
+
+    if (status == THEMIS_NO_ENTRY || is_definite(status)) {
+        status = themis_server_namespace_take_back(names, entry);
         if (status == THEMIS_OK) {
-            themis_info("%.*s is what it was: a rename could not remove %.*s", (int)entry->intent.path.length,
-                        entry->intent.path.bytes, (int)entry->intent.other.length, entry->intent.other.bytes);
+            themis_info("%s is what it was: a rename could not remove %s", path_show(&entry->intent.path, path),
+                        path_show(&entry->intent.other, other));
             themis_server_intents_drop(intents, entry);
             return 1;
         }
     }
-    /* a name whose home has become another kind of thing above it is gone as well */
-    if (status == THEMIS_OK || status == THEMIS_STALE || status == THEMIS_NOT_DIRECTORY) {
+    if (status == THEMIS_OK || status == THEMIS_STALE) {
         themis_server_intents_set_old_gone(intents, entry);
         entry->status = THEMIS_OK;
     } else {
@@ -296,6 +314,8 @@ static int rename_decide(themis_server_t *server, themis_server_intent_entry_t *
     }
     return 0;
 }
+
+/* --- rounds ------------------------------------------------------------------------------------------------------- */
 
 static void round_run(themis_server_t *server, themis_server_intent_entry_t **entries, size_t count)
 {
@@ -310,7 +330,7 @@ static void round_run(themis_server_t *server, themis_server_intent_entry_t **en
     for (size_t i = 0; i < count; i++) {
         int decides =
             entries[i]->intent.kind == THEMIS_SERVER_INTENT_RENAME && entries[i]->state == THEMIS_SERVER_INTENT_OPEN;
-        if (!decides || !rename_decide(server, entries[i]))
+        if (!decides || !themis_server_settler_decide(server->names, entries[i]))
             entries[left++] = entries[i];
     }
     for (uint32_t index = 0; index < settler->count; index++) {

@@ -6,6 +6,7 @@
 #pragma once
 #include "net/net.h"
 #include "proto/proto.h"
+#include "server/namespace.h"
 #include "themis/status.h"
 
 struct themis_server;
@@ -21,3 +22,7 @@ int themis_server_settler_answer(struct themis_server *server, const themis_net_
                                  const themis_proto_header_t *header, const themis_proto_body_t *body);
 /* A connection was closed by its peer. Without the server's lock. */
 void themis_server_settler_closed(struct themis_server *server, const themis_net_conn_t *conn);
+
+/* The step for the old name of a RENAME has ended with entry->status, or will be asked for again. Returns 1 if the
+ * rename was taken back, and the entry is gone; else entry->status tells whether the old name is, for good. */
+int themis_server_settler_decide(themis_server_namespace_t *names, themis_server_intent_entry_t *entry);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <check.h>
 #include <string.h>
+#include "server/settler.h"
 #include "test/lib/run.h"
 #include "test/lib/scratch.h"
 #include "test/server/names_rig.h"
@@ -107,6 +108,25 @@ TEST(a_name_ends_once)
     ck_assert_uint_ne(old.generation, renamed.generation);
 }
 
+/* Asked for again, the removal of a renamed name has succeeded, whatever has become of the directory since. */
+TEST(a_removal_needs_no_rights_again)
+{
+    const themis_proto_setattr_t closed = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE};
+    themis_proto_attr_t attr;
+
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    themis_proto_attr_t file = file_of("/d/a"), there = file_of("/d/c");
+    ck_assert_int_eq(remove_renamed("/d/a", "/b", &file), THEMIS_OK);
+    ck_assert_int_eq(set_attr(&alice, &closed, &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/d/a", "/b", &file), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/d/a", "/c", &file), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(remove_renamed("/d/c", "/b", &there), THEMIS_ACCESS);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
+    file_of("/d");
+    ck_assert_int_eq(remove_renamed("/d/a", "/b", &file), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/d/c", "/b", &there), THEMIS_NOT_DIRECTORY);
+}
+
 TEST(a_rename_is_taken_back)
 {
     themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old, now;
@@ -126,6 +146,33 @@ TEST(a_rename_is_taken_back)
     themis_server_intents_drop(intents, entry);
     ck_assert_int_eq(lookup("/c", &now), THEMIS_NO_ENTRY);
     ck_assert_uint_eq(open_count(), 1); /* its entry is to go */
+}
+
+/* What the home of the old name says decides. */
+TEST(a_rename_ends_as_its_old_name)
+{
+    static const struct {
+        themis_status_t said;
+        int is_taken_back, is_settled;
+    } cases[] = {{THEMIS_OK, 0, 1},         {THEMIS_STALE, 0, 1},         {THEMIS_NO_ENTRY, 1, 1},
+                 {THEMIS_ACCESS, 1, 1},     {THEMIS_NOT_DIRECTORY, 1, 1}, {THEMIS_BAD_NAME, 1, 1},
+                 {THEMIS_NO_SPACE, 0, 0},   {THEMIS_BUSY, 0, 0},          {THEMIS_IO, 0, 0},
+                 {THEMIS_UNREACHABLE, 0, 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        themis_proto_attr_t attr = file_of("/a"), old, now;
+        const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+        ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+        themis_server_intent_entry_t *entry = only_intent();
+        entry->status = cases[i].said;
+        int is_taken_back = themis_server_settler_decide(names, entry);
+        ck_assert_int_eq(is_taken_back, cases[i].is_taken_back);
+        ck_assert_int_eq(lookup("/b", &now), is_taken_back ? THEMIS_NO_ENTRY : THEMIS_OK);
+        if (!is_taken_back)
+            ck_assert_int_eq(entry->status, cases[i].is_settled ? THEMIS_OK : cases[i].said);
+        tear_down();
+        set_up();
+    }
 }
 
 /* Somebody has removed the new name meanwhile. */
@@ -228,7 +275,8 @@ int main(void)
     Suite *suite = suite_create("intents");
 
     test_case(suite, "all", 60, set_up, tear_down,
-              TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_rename_is_taken_back, 1},
+              TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_removal_needs_no_rights_again, 1},
+                    {a_rename_is_taken_back, 1}, {a_rename_ends_as_its_old_name, 1},
                     {only_its_own_name_is_taken_back, 1}, {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1},
                     {young_entries_stay, 1}, {records_are_checked, 1}));
     return test_run(suite);
