@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include "client/convert.h"
 #include "client/error.h"
 #include "client/file.h"
@@ -12,8 +13,12 @@
 #include "client/path.h"
 #include "client/striping.h"
 #include "util/clock.h"
+#include "util/min.h"
 
 enum { ENTRIES_PER_MESSAGE = 1024 };
+/* For a rename to be settled; servers do that at once if all of them can be reached. */
+#define MAX_WAIT (5 * THEMIS_NS_PER_S)
+#define MAX_PAUSE (64 * THEMIS_NS_PER_MS)
 
 uint32_t themis_client_namespace_home(const themis_t *session, const char *path)
 {
@@ -41,6 +46,22 @@ themis_status_t themis_client_namespace_ask(themis_t *session, const char *path,
     if (status == THEMIS_OK && attr)
         *attr = reply.attr;
     return status;
+}
+
+/* The same for a name that a rename may have made: asks again while its server is settling that. */
+static themis_status_t ask_settled(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                   const void *request, themis_proto_attr_t *attr)
+{
+    uint64_t until = themis_util_clock_now() + MAX_WAIT;
+    struct timespec pause = {.tv_nsec = THEMIS_NS_PER_MS};
+
+    for (;;) {
+        themis_status_t status = themis_client_namespace_ask(session, path, opcode, request, attr);
+        if (status != THEMIS_BUSY || themis_util_clock_now() >= until)
+            return status;
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = themis_util_min(2 * (uint64_t)pause.tv_nsec, MAX_PAUSE);
+    }
 }
 
 /* A call to the home server of the directory of `path`, about its entry there. *added: the reply to ENTRY_ADD. */
@@ -124,7 +145,7 @@ static themis_status_t name_create(themis_t *session, const char *path, themis_p
         return status;
     request->path = themis_client_convert_text(path);
     inherit(&directory, request);
-    status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, request, attr);
+    status = ask_settled(session, path, THEMIS_OP_CREATE, request, attr);
     if (status != THEMIS_OK)
         return undo_entry(session, path, request->attr.type, status);
     if (themis_util_clock_now() - started >= late) /* the servers may have taken it for one without a name */
@@ -189,7 +210,7 @@ themis_status_t themis_client_namespace_remove(themis_t *session, const char *pa
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_namespace_ask(session, path, THEMIS_OP_REMOVE, &request, attr);
+    status = ask_settled(session, path, THEMIS_OP_REMOVE, &request, attr);
     if (status == THEMIS_OK)
         return change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
     return asked ? undo_entry(session, path, type, status) : status;
@@ -203,7 +224,7 @@ themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const 
                                            .renamed = themis_client_convert_text(to),
                                            .object = attr->id,
                                            .generation = attr->generation};
-    themis_status_t status = themis_client_namespace_ask(session, from, THEMIS_OP_REMOVE, &request, NULL);
+    themis_status_t status = ask_settled(session, from, THEMIS_OP_REMOVE, &request, NULL);
 
     return status == THEMIS_OK ? change_entry(session, from, THEMIS_OP_ENTRY_REMOVE, attr->type)
                                : undo_entry(session, from, attr->type, status);
@@ -213,7 +234,7 @@ themis_status_t themis_client_namespace_rename_end(themis_t *session, const char
 {
     const themis_proto_rename_end_t request = {themis_client_convert_text(to), object};
 
-    return themis_client_namespace_ask(session, to, THEMIS_OP_RENAME_END, &request, NULL);
+    return ask_settled(session, to, THEMIS_OP_RENAME_END, &request, NULL);
 }
 
 /* --- the bytes of a file ------------------------------------------------------------------------------------------ */

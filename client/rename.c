@@ -8,17 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "client/array.h"
 #include "client/error.h"
 #include "client/extra.h"
 #include "client/links.h"
 #include "client/namespace.h"
 #include "client/path.h"
-#include "util/clock.h"
 
 enum { MAX_ATTEMPTS = 3 };
-#define MAX_WAIT (5 * THEMIS_NS_PER_S)
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
 
@@ -27,15 +24,11 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
 static themis_status_t await_end(themis_t *session, const char *to, const themis_proto_attr_t *attr,
                                  themis_status_t status)
 {
-    const struct timespec pause = {.tv_nsec = 10 * THEMIS_NS_PER_MS};
-    uint64_t until = themis_util_clock_now() + MAX_WAIT;
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
     if (status > THEMIS_UNREACHABLE) /* a server has said so */
-        while (themis_client_namespace_rename_end(session, to, attr->id) == THEMIS_BUSY &&
-               themis_util_clock_now() < until)
-            nanosleep(&pause, NULL);
+        themis_client_namespace_rename_end(session, to, attr->id);
     return themis_client_fail(status, "%s", cause);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Records: 'I' number (8 bytes, big-endian, so that they are in order) -> intent_record.h.
  *
- * `open` and `kept` are lists in the order in which intents were made or tried last; those of `kept` are settled. A
- * table finds them by the generation that has ended.
+ * `open` and `kept` are lists in the order in which intents were made or tried last; those of `kept` are settled.
+ * Tables find them by generations of names.
  */
 #define _GNU_SOURCE
 #include "server/intents.h"
@@ -27,25 +27,57 @@ struct themis_server_intents {
     uint64_t sleeps_until; /* ns; the settler */
     uint64_t next_number;
     themis_server_intent_entry_t *open, *kept;
-    themis_server_intent_entry_t *chains[CHAINS]; /* by generation */
+    themis_server_intent_entry_t *chains[THEMIS_SERVER_INTENT_INDEXES][CHAINS];
 };
 
 /* --- the lists; with the lock ------------------------------------------------------------------------------------- */
 
-static themis_server_intent_entry_t **chain_of(themis_server_intents_t *intents, uint64_t generation)
+/* 0: it is not in that index. */
+static uint64_t generation_of(const themis_server_intent_entry_t *entry, int index)
 {
-    return &intents->chains[(generation * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
+    return index == THEMIS_SERVER_INTENT_BY_ENDED ? entry->intent.ended : entry->intent.new_generation;
+}
+
+static themis_server_intent_entry_t **chain_of(themis_server_intents_t *intents, int index, uint64_t generation)
+{
+    return &intents->chains[index][(generation * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
+}
+
+/* The next one of that generation (not 0), from `at` on, or NULL. */
+static themis_server_intent_entry_t *chain_find(themis_server_intent_entry_t *at, int index, uint64_t generation)
+{
+    while (at && generation_of(at, index) != generation)
+        at = at->chains[index];
+    return at;
+}
+
+static void indexes_add(themis_server_intents_t *intents, themis_server_intent_entry_t *entry)
+{
+    for (int index = 0; index < THEMIS_SERVER_INTENT_INDEXES; index++) {
+        themis_server_intent_entry_t **chain = chain_of(intents, index, generation_of(entry, index));
+        if (!generation_of(entry, index))
+            continue;
+        entry->chains[index] = *chain;
+        *chain = entry;
+    }
+}
+
+static void indexes_remove(themis_server_intents_t *intents, themis_server_intent_entry_t *entry)
+{
+    for (int index = 0; index < THEMIS_SERVER_INTENT_INDEXES; index++) {
+        themis_server_intent_entry_t **at = chain_of(intents, index, generation_of(entry, index));
+        if (!generation_of(entry, index))
+            continue;
+        while (*at != entry)
+            at = &(*at)->chains[index];
+        *at = entry->chains[index];
+    }
 }
 
 static void entry_add(themis_server_intents_t *intents, themis_server_intent_entry_t *entry)
 {
-    themis_server_intent_entry_t **chain = chain_of(intents, entry->intent.ended);
-
     DL_APPEND(intents->open, entry);
-    if (entry->intent.ended) {
-        entry->chain = *chain;
-        *chain = entry;
-    }
+    indexes_add(intents, entry);
     if (entry->due < intents->sleeps_until)
         pthread_cond_signal(&intents->changed);
 }
@@ -55,15 +87,10 @@ static void entry_free(themis_server_intent_entry_t *entry)
     free(entry);
 }
 
-/* Takes it out of the table and its list, and frees it. */
+/* Takes it out of the tables and its list, and frees it. */
 static void entry_remove(themis_server_intents_t *intents, themis_server_intent_entry_t *entry)
 {
-    themis_server_intent_entry_t **at = chain_of(intents, entry->intent.ended);
-
-    while (entry->intent.ended && *at != entry)
-        at = &(*at)->chain;
-    if (entry->intent.ended)
-        *at = entry->chain;
+    indexes_remove(intents, entry);
     if (entry->state == THEMIS_SERVER_INTENT_SETTLED)
         DL_DELETE(intents->kept, entry);
     else
@@ -193,36 +220,34 @@ static int is_same(const themis_proto_text_t *one, const themis_proto_text_t *ot
 themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
                                                 const themis_proto_text_t *renamed)
 {
+    const int index = THEMIS_SERVER_INTENT_BY_ENDED;
     themis_status_t status = THEMIS_STALE;
 
     pthread_mutex_lock(&intents->lock);
-    for (const themis_server_intent_entry_t *at = *chain_of(intents, generation); at; at = at->chain)
-        if (at->intent.ended == generation && generation)
-            status = at->intent.kind == THEMIS_SERVER_INTENT_REMOVAL && is_same(&at->intent.other, renamed)
-                         ? THEMIS_OK
-                         : THEMIS_NO_ENTRY;
+    const themis_server_intent_entry_t *found =
+        generation ? chain_find(*chain_of(intents, index, generation), index, generation) : NULL;
+    if (found)
+        status = found->intent.kind == THEMIS_SERVER_INTENT_REMOVAL && is_same(&found->intent.other, renamed)
+                     ? THEMIS_OK
+                     : THEMIS_NO_ENTRY;
     pthread_mutex_unlock(&intents->lock);
     return status;
 }
 
-themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, const themis_proto_text_t *path,
-                                             uint64_t object)
+themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation, uint64_t object)
 {
+    const int index = THEMIS_SERVER_INTENT_BY_NEW;
     themis_status_t status = THEMIS_OK;
-    themis_server_intent_entry_t *at;
 
     pthread_mutex_lock(&intents->lock);
-    DL_FOREACH(intents->open, at)
-    {
-        if (at->intent.kind != THEMIS_SERVER_INTENT_RENAME || at->state != THEMIS_SERVER_INTENT_OPEN ||
-            at->intent.object != object || !is_same(&at->intent.path, path))
-            continue;
-        if (at->tries == 0)
-            at->due = 0;
+    themis_server_intent_entry_t *found =
+        generation ? chain_find(*chain_of(intents, index, generation), index, generation) : NULL;
+    if (found && found->state == THEMIS_SERVER_INTENT_OPEN && (object == 0 || found->intent.object == object)) {
+        if (found->tries == 0)
+            found->due = 0;
+        pthread_cond_signal(&intents->changed);
         status = THEMIS_BUSY;
     }
-    if (status == THEMIS_BUSY)
-        pthread_cond_signal(&intents->changed);
     pthread_mutex_unlock(&intents->lock);
     return status;
 }

@@ -40,6 +40,9 @@ typedef enum themis_server_intent_state {
     THEMIS_SERVER_INTENT_SETTLED
 } themis_server_intent_state_t;
 
+/* The generations by which an intent is found. */
+enum { THEMIS_SERVER_INTENT_BY_ENDED, THEMIS_SERVER_INTENT_BY_NEW, THEMIS_SERVER_INTENT_INDEXES };
+
 typedef struct themis_server_intent_entry {
     uint8_t key[9];
     themis_server_name_db_record_t record; /* of the database; the caller sets `next` */
@@ -48,7 +51,8 @@ typedef struct themis_server_intent_entry {
     uint32_t tries;         /* that failed */
     uint64_t made, due;     /* ns */
     themis_status_t status; /* for the settler: how its steps have ended so far */
-    struct themis_server_intent_entry *next, *prev, *chain;
+    struct themis_server_intent_entry *next, *prev;
+    struct themis_server_intent_entry *chains[THEMIS_SERVER_INTENT_INDEXES];
 } themis_server_intent_entry_t;
 
 /* An entry of its own for the intent, whose record is to be written with the change. themis_server_intents_end follows
@@ -64,10 +68,9 @@ void themis_server_intents_end(themis_server_intents_t *intents, themis_server_i
 themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
                                                 const themis_proto_text_t *renamed);
 
-/* THEMIS_BUSY: the rename that gave `path` to the object is not settled, and will be soon. THEMIS_OK: it is, or is not
- * known. */
-themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, const themis_proto_text_t *path,
-                                             uint64_t object);
+/* THEMIS_BUSY: the name of that generation is the new one of a rename that may yet be taken back, and that is settled
+ * as soon as possible now. THEMIS_OK: it is not, or not of this `object` (0: any). */
+themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation, uint64_t object);
 
 /* --- for the settler ---------------------------------------------------------------------------------------------- */
 

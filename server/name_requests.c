@@ -98,11 +98,8 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         return;
     }
     if (opcode == THEMIS_OP_RENAME_END) {
-        const themis_proto_rename_end_t *end = &request->body.rename_end;
-        themis_server_reply_send(
-            request,
-            themis_server_intents_hasten(themis_server_namespace_intents(server->names), &end->path, end->object), NULL,
-            NULL);
+        themis_server_reply_send(request, themis_server_namespace_hasten(server->names, &request->body.rename_end),
+                                 NULL, NULL);
         return;
     }
     themis_status_t status = adoption_check(request);

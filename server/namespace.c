@@ -459,6 +459,16 @@ themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *nam
     return status;
 }
 
+themis_status_t themis_server_namespace_hasten(themis_server_namespace_t *names, const themis_proto_rename_end_t *end)
+{
+    themis_proto_attr_t now;
+    themis_status_t status = themis_server_name_db_get(names->db, &end->path, &now);
+
+    if (status == THEMIS_OK)
+        return themis_server_intents_hasten(names->intents, now.generation, end->object);
+    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status;
+}
+
 /* --- operations that change names --------------------------------------------------------------------------------- */
 
 /* Changes a name together with what is left to do then: `made` takes the place of `old` (NULL: there is none). */
@@ -500,6 +510,8 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
         status = name_make(names, who, create, replaced, &parents, &made);
+    if (status == THEMIS_OK && !keep && replaced)
+        status = themis_server_intents_hasten(names->intents, old.generation, 0);
     if (status != THEMIS_OK)
         return status;
     reply = replaced ? old : made;
@@ -578,6 +590,8 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
     themis_status_t status = name_find(names, who, &remove->path, &parents, &old);
     if (status == THEMIS_OK)
         status = check_removable(names, who, remove, &parents, &old);
+    if (status == THEMIS_OK)
+        status = themis_server_intents_hasten(names->intents, old.generation, 0);
     if (status == THEMIS_OK)
         status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed, &left);
     if (status != THEMIS_OK)

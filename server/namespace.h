@@ -5,8 +5,9 @@
  * Every operation is atomic on this server: a directory is removed only while it has no entries, and gets none after.
  * "/" always exists. A path that is not normalised is THEMIS_BAD_NAME. Rights are checked for `who` (access.h), those
  * of directories above a name as far as their home is this server; attributes have the id only for those who may access
- * the bytes, else 0, and in `capability.rights` the rights to these that are to be signed. The requests are described
- * in doc/wire.md.
+ * the bytes, else 0, and in `capability.rights` the rights to these that are to be signed. A name that a rename has
+ * made can be neither removed nor replaced while the rename may yet be taken back: THEMIS_BUSY, and the rename is
+ * settled as soon as possible. The requests are described in doc/wire.md.
  *
  * Threads: all functions may be called from any thread, but not by the one that polls the network, as they may wait for
  * the disk. With a state directory every change is in the database's log when the function returns: it survives the end
@@ -71,6 +72,8 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
 
 /* What they have left to do; borrowed. */
 themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names);
+/* themis_server_intents_hasten for the rename that has given `path` to the object. */
+themis_status_t themis_server_namespace_hasten(themis_server_namespace_t *names, const themis_proto_rename_end_t *end);
 /* themis_server_name_db_scan_from of its database, without a look at rights. */
 themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
                                              size_t length, themis_server_name_db_each_fn each, void *arg);

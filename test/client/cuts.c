@@ -414,6 +414,38 @@ static void race_once(int race)
         complain("race %d: %d names", race, left);
 }
 
+/* Two of three rename a file to one and the same name, the third removes it, or renames it to another: it has one name
+ * afterwards, or none if it was removed. */
+static void rush_once(int race)
+{
+    char from[64], to[2][64];
+    int status, outcomes[RIVALS] = {0};
+    pid_t rivals[RIVALS];
+
+    snprintf(from, sizeof from, "/rush-%d", race);
+    snprintf(to[0], sizeof to[0], "/rush-%d-to", race);
+    snprintf(to[1], sizeof to[1], "/rush-%d-other", race);
+    for (int i = 0; i < RIVALS; i++)
+        if ((rivals[i] = fork()) == 0) {
+            connect_servers();
+            themis_status_t ended = i > 0      ? themis_rename(session, from, to[0])
+                                    : race % 2 ? themis_unlink(session, from)
+                                               : themis_rename(session, from, to[1]);
+            _exit(ended == THEMIS_OK ? 0 : ended == THEMIS_NO_ENTRY ? 1 : 2);
+        }
+    for (int i = 0; i < RIVALS; i++) {
+        if (waitpid(rivals[i], &status, 0) != rivals[i] || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
+            complain("rush %d: rival %d ended with %x", race, i, (unsigned)status);
+        outcomes[i] = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    const char found[] = {content_of(from), content_of(to[0]), content_of(to[1]), 0};
+    const char *wanted = !outcomes[0] ? "-R-" : race % 2 ? "---" : "--R";
+    if (outcomes[0] + (outcomes[1] || outcomes[2]) != 1 || strcmp(found, wanted) != 0)
+        complain("rush %d: outcomes %d %d %d, and names %s", race, outcomes[0], outcomes[1], outcomes[2], found);
+    themis_unlink(session, to[0]);
+    themis_unlink(session, to[1]);
+}
+
 static int race_all(void)
 {
     char path[64];
@@ -423,9 +455,13 @@ static int race_all(void)
     for (int race = 0; race < RACES; race++) {
         snprintf(path, sizeof path, "/race-%d", race);
         file_write(path, 'R');
+        snprintf(path, sizeof path, "/rush-%d", race);
+        file_write(path, 'R');
     }
     for (int race = 0; race < RACES; race++)
         race_once(race);
+    for (int race = 0; race < RACES; race++)
+        rush_once(race);
     for (uint32_t server = 0; server < servers; server++)
         if (objects_of(server) != 0)
             complain("server %u: %" PRIu64 " objects without files", server, objects_of(server));

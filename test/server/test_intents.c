@@ -56,6 +56,12 @@ static themis_server_intent_entry_t *only_intent(void)
     return entry;
 }
 
+/* The only intent is a RENAME whose old name is gone. */
+static void old_gone(void)
+{
+    themis_server_intents_set_old_gone(themis_server_namespace_intents(names), only_intent());
+}
+
 TEST(each_change_leaves_what_it_has_to)
 {
     themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old;
@@ -73,6 +79,7 @@ TEST(each_change_leaves_what_it_has_to)
     ck_assert(intent->kind == THEMIS_SERVER_INTENT_RENAME && intent->destroyed == other.id &&
               intent->object == attr.id && intent->ended == other.generation && intent->uid == alice.uid &&
               intent->old_generation == attr.generation && intent->layout.count == other.layout.count);
+    old_gone();
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
     ck_assert_uint_eq(open_count(), 2);
     ck_assert_int_eq(create(&alice, &renew, &old), THEMIS_OK);
@@ -175,7 +182,29 @@ TEST(a_rename_ends_as_its_old_name)
     }
 }
 
-/* Somebody has removed the new name meanwhile. */
+/* A name that a rename has made stays as it is until that cannot be taken back any more. */
+TEST(a_name_is_final_when_its_rename_is)
+{
+    themis_proto_attr_t attr = file_of("/a"), other = file_of("/c"), made, old;
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b"), over = rename_of(&other, "/c", "/b"),
+                                renew = {.path = text("/b"),
+                                         .flags = THEMIS_PROTO_CREATE_REPLACE,
+                                         .attr = {.type = THEMIS_PROTO_FILE, .layout = {.first = UINT32_MAX}}};
+
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    ck_assert_int_eq(lookup("/b", &made), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/b", THEMIS_PROTO_FILE), THEMIS_BUSY);
+    ck_assert_int_eq(create(&alice, &over, &old), THEMIS_BUSY);
+    ck_assert_int_eq(create(&alice, &renew, &old), THEMIS_BUSY);
+    ck_assert_int_eq(remove_renamed("/b", "/d", &made), THEMIS_BUSY);
+    ck_assert_int_eq(remove_as(&bob, "/b", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(make("/b", THEMIS_PROTO_FILE, 0), THEMIS_OK); /* it is opened */
+    ck_assert_uint_eq(open_count(), 1);
+    old_gone();
+    ck_assert_int_eq(remove_renamed("/b", "/d", &made), THEMIS_OK);
+}
+
+/* Nobody can change the new name meanwhile, but an administrator may have restored names. */
 TEST(only_its_own_name_is_taken_back)
 {
     themis_proto_attr_t attr = file_of("/a"), old;
@@ -183,6 +212,7 @@ TEST(only_its_own_name_is_taken_back)
 
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
     themis_server_intent_entry_t *entry = only_intent();
+    themis_server_intents_set_old_gone(themis_server_namespace_intents(names), entry);
     ck_assert_int_eq(remove_as(&alice, "/b", THEMIS_PROTO_FILE), THEMIS_OK);
     ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_STALE);
     file_of("/b");
@@ -194,17 +224,17 @@ TEST(a_rename_is_hastened)
 {
     themis_proto_attr_t attr = file_of("/a"), old;
     const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
-    const themis_proto_text_t path = text("/b");
+    const themis_proto_rename_end_t end = {text("/b"), attr.id}, of_other = {text("/b"), attr.id + 1};
     themis_server_intents_t *intents = themis_server_namespace_intents(names);
     uint64_t begun = themis_util_clock_now();
 
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_hasten(intents, &path, attr.id + 1), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_hasten(intents, &path, attr.id), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_namespace_hasten(names, &of_other), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_hasten(names, &end), THEMIS_BUSY);
     themis_server_intent_entry_t *entry = only_intent();
     ck_assert_uint_lt(themis_util_clock_now() - begun, THEMIS_NS_PER_S);
     themis_server_intents_set_old_gone(intents, entry);
-    ck_assert_int_eq(themis_server_intents_hasten(intents, &path, attr.id), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_hasten(names, &end), THEMIS_OK);
     themis_server_intents_give_back(intents, &entry, 1);
     ck_assert_uint_eq(open_count(), 0);
 }
@@ -277,7 +307,8 @@ int main(void)
     test_case(suite, "all", 60, set_up, tear_down,
               TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_removal_needs_no_rights_again, 1},
                     {a_rename_is_taken_back, 1}, {a_rename_ends_as_its_old_name, 1},
-                    {only_its_own_name_is_taken_back, 1}, {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1},
-                    {young_entries_stay, 1}, {records_are_checked, 1}));
+                    {a_name_is_final_when_its_rename_is, 1}, {only_its_own_name_is_taken_back, 1},
+                    {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1}, {young_entries_stay, 1},
+                    {records_are_checked, 1}));
     return test_run(suite);
 }
