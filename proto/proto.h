@@ -235,8 +235,8 @@ typedef struct themis_proto_remove {
     themis_proto_text_t path;
     themis_proto_type_t type; /* a directory, which must be empty, or anything else: NOT_DIRECTORY or IS_DIRECTORY */
     /* The name that the object has got instead, and keeps: only the name of this object and generation is removed. Also
-     * THEMIS_OK if it was removed for that new name; THEMIS_NO_ENTRY: it has ended in another way, THEMIS_STALE:
-     * nothing is known of it any more. Empty: any is removed, and its bytes are. */
+     * THEMIS_OK if it was removed for that new name, and its home has not settled the rename; THEMIS_NO_ENTRY: it has
+     * ended, THEMIS_STALE: the server has lost all names of that time. Empty: any is removed, and its bytes are. */
     themis_proto_text_t renamed;
     uint64_t object, generation;
 } themis_proto_remove_t;
@@ -465,15 +465,22 @@ typedef struct themis_proto_table {
 /*
  * A step that a server asks of another, to end what the client of a request may have left. Each may be asked for again.
  * DESTROY: frees the object. ENTRY: removes the entry of a name that does not exist; THEMIS_BUSY: it was added not long
- * ago, perhaps for a name that is being created. NAME: REMOVE of a name that was renamed, for that user.
+ * ago, perhaps for a name that is being created. NAME: REMOVE of a name that was renamed, for that user. RENAME:
+ * nothing, but THEMIS_BUSY while that server may yet ask how the name of that generation, which was renamed to `path`,
+ * has ended.
  */
-enum { THEMIS_PROTO_SETTLE_DESTROY = 1, THEMIS_PROTO_SETTLE_ENTRY = 2, THEMIS_PROTO_SETTLE_NAME = 3 };
+enum {
+    THEMIS_PROTO_SETTLE_DESTROY = 1,
+    THEMIS_PROTO_SETTLE_ENTRY = 2,
+    THEMIS_PROTO_SETTLE_NAME = 3,
+    THEMIS_PROTO_SETTLE_RENAME = 4
+};
 typedef struct themis_proto_settle_step {
     uint8_t action;
-    uint64_t object, generation; /* generation and the next three: of NAME */
+    uint64_t object, generation; /* generation: of NAME and RENAME; the next three: of NAME */
     uint32_t uid, gid;
     themis_proto_text_t renamed;
-    themis_proto_text_t path; /* of ENTRY and NAME; "/" in DESTROY */
+    themis_proto_text_t path; /* "/" in DESTROY */
 } themis_proto_settle_step_t;
 
 typedef struct themis_proto_settle {

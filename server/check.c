@@ -10,6 +10,7 @@
 #include "server/object_requests.h"
 #include "server/reply.h"
 #include "server/settle.h"
+#include "util/clock.h"
 
 enum { ANSWER_BYTES = 512 << 10, LINE_BYTES = 4 * THEMIS_PROTO_MAX_PATH, MAX_WORDS = 4 };
 
@@ -246,8 +247,9 @@ static themis_status_t entry_remove(themis_server_t *server, char **words, int c
     themis_proto_text_t path;
 
     (void)answer;
-    return count == 2 && path_decode(words[1], &path) ? themis_server_namespace_settle_entry(server->names, &path)
-                                                      : THEMIS_INVALID;
+    return count == 2 && path_decode(words[1], &path)
+               ? themis_server_namespace_settle_entry(server->names, &path, themis_util_clock_wall())
+               : THEMIS_INVALID;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth
 	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
 	server/xattrs.c server/xattrs.h server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
-	server/session_table.c server/session_table.h server/settle.c server/settle.h server/settler.c server/settler.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
+	server/session_table.c server/session_table.h server/settle.c server/settle.h server/settle_batch.c server/settle_batch.h server/settle_peers.c server/settle_peers.h server/settler.c server/settler.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(NETTLE_CFLAGS) \
 	$(XXHASH_CFLAGS)
 server_libthemis_server_la_LIBADD = history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la \

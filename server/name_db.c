@@ -61,6 +61,7 @@ struct themis_server_name_db {
     int lock_fd;              /* of the directory; -1: in memory */
     pthread_mutex_t ids_lock; /* of the next two */
     uint64_t next_id, reserved_id;
+    uint64_t first_id; /* of this database; 0: not known */
 };
 
 typedef struct name_key {
@@ -418,7 +419,7 @@ static uint64_t entry_time(const char *value, size_t length)
 }
 
 themis_status_t themis_server_name_db_entry_remove_old(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
-                                                       uint64_t age)
+                                                       uint64_t seen, uint64_t age)
 {
     name_key_t key;
     size_t length = 0;
@@ -428,10 +429,9 @@ themis_status_t themis_server_name_db_entry_remove_old(themis_server_name_db_t *
     themis_status_t status = db_get(db, &key, &value, &length);
     if (status != THEMIS_OK || !value)
         return status;
-    uint64_t now = themis_util_clock_wall(), time = entry_time(value, length);
+    uint64_t time = entry_time(value, length);
     rocksdb_free(value);
-    /* one from the future: the clock was set back */
-    return time <= now && now - time < age ? THEMIS_BUSY : db_delete(db, &key, NULL);
+    return (time <= seen ? seen - time : time - seen) < age ? THEMIS_BUSY : db_delete(db, &key, NULL);
 }
 
 /* An iterator at the first key from `key` on; iterator_end ends it. */
@@ -604,8 +604,8 @@ static uint64_t first_id(uint32_t index)
 static themis_status_t ids_reserve(themis_server_name_db_t *db)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
-    uint64_t word = htole64(db->next_id + ID_BATCH);
-    themis_status_t status = db_put(db, &key, &word, sizeof word, NULL);
+    const uint64_t words[] = {htole64(db->next_id + ID_BATCH), htole64(db->first_id)};
+    themis_status_t status = db_put(db, &key, words, sizeof words, NULL);
 
     if (status == THEMIS_OK)
         db->reserved_id = db->next_id + ID_BATCH;
@@ -625,23 +625,30 @@ themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64
     return status;
 }
 
+int themis_server_name_db_id_is_lost(const themis_server_name_db_t *db, uint64_t id)
+{
+    return id < db->first_id && id >> INDEX_SHIFT == db->first_id >> INDEX_SHIFT;
+}
+
 static themis_status_t ids_load(themis_server_name_db_t *db, uint32_t index)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
     size_t length = 0;
-    uint64_t word = 0;
+    uint64_t words[2] = {0}; /* the second one is missing in old databases */
     char *value;
     themis_status_t status = db_get(db, &key, &value, &length);
 
     if (status != THEMIS_OK)
         return status;
     db->next_id = first_id(index);
-    if (value && length == sizeof word) {
-        memcpy(&word, value, sizeof word);
-        word = le64toh(word);
+    db->first_id = value ? 0 : db->next_id;
+    if (value && (length == sizeof words || length == sizeof *words)) {
+        memcpy(words, value, length);
+        db->first_id = le64toh(words[1]);
     }
     if (value)
         rocksdb_free(value);
+    uint64_t word = le64toh(words[0]);
     if (word > db->next_id && word >> INDEX_SHIFT == db->next_id >> INDEX_SHIFT)
         db->next_id = word;
     db->reserved_id = db->next_id;

@@ -72,10 +72,10 @@ themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, con
                                                 const themis_server_name_db_record_t *with);
 themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
                                                    const themis_server_name_db_record_t *with);
-/* Removes an entry that was put at least `age` ns ago by the clock of the day; success also if there is none,
- * THEMIS_BUSY if it is younger. */
+/* Removes an entry unless it was put within `age` ns before or after the time `seen`, ns since 1970: THEMIS_BUSY. One
+ * of a later time is from a clock that was set back. Success also if there is none. */
 themis_status_t themis_server_name_db_entry_remove_old(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
-                                                       uint64_t age);
+                                                       uint64_t seen, uint64_t age);
 themis_status_t themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory,
                                                   int *any);
 /* Entries into `buffer`, which *entries borrows. */
@@ -97,6 +97,8 @@ themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, cha
 
 /* An id that no object has ever had. */
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);
+/* Is the id one that this server has made for an earlier database, of which nothing is known? */
+int themis_server_name_db_id_is_lost(const themis_server_name_db_t *db, uint64_t id);
 
 /* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db);

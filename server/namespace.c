@@ -399,7 +399,8 @@ themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, c
     return themis_server_name_db_get(names->db, path, &attr);
 }
 
-themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path)
+themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                                     uint64_t seen)
 {
     themis_proto_entry_t entry;
     uint32_t slash = path->length;
@@ -412,7 +413,8 @@ themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *
     entry.directory = (themis_proto_text_t){path->bytes, slash > 1 ? slash - 1 : 1};
     entry.name = (themis_proto_text_t){path->bytes + slash, path->length - slash};
     pthread_mutex_t *lock = path_lock(names, &entry.directory);
-    status = themis_server_name_db_entry_remove_old(names->db, &entry, THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S);
+    status =
+        themis_server_name_db_entry_remove_old(names->db, &entry, seen, THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S);
     pthread_mutex_unlock(lock);
     return status;
 }
@@ -479,9 +481,11 @@ static themis_status_t name_replace(themis_server_namespace_t *names, const them
     themis_server_intent_entry_t *left = NULL;
     themis_status_t status = THEMIS_OK;
 
-    if (create->origin.length)
+    if (create->origin.length || is_renewal(create))
+        status = themis_server_intents_room(names->intents);
+    if (status == THEMIS_OK && create->origin.length)
         status = themis_server_name_intents_rename(names->intents, names->db, who, create, old, made, &left);
-    else if (is_renewal(create))
+    else if (status == THEMIS_OK && is_renewal(create))
         status = themis_server_name_intents_bytes(names->intents, &create->path, old, &left);
     if (status != THEMIS_OK)
         return status;
@@ -554,6 +558,8 @@ static themis_status_t name_is_gone(themis_server_namespace_t *names, const them
                                     themis_proto_attr_t *attr)
 {
     *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK}; /* nobody looks at it */
+    if (themis_server_name_db_id_is_lost(names->db, remove->generation))
+        return THEMIS_STALE;
     return themis_server_intents_how_ended(names->intents, remove->generation, &remove->renamed);
 }
 
@@ -592,6 +598,8 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
         status = check_removable(names, who, remove, &parents, &old);
     if (status == THEMIS_OK)
         status = themis_server_intents_hasten(names->intents, old.generation, 0);
+    if (status == THEMIS_OK)
+        status = themis_server_intents_room(names->intents);
     if (status == THEMIS_OK)
         status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed, &left);
     if (status != THEMIS_OK)

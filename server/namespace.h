@@ -79,9 +79,10 @@ themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, c
                                              size_t length, themis_server_name_db_each_fn each, void *arg);
 /* THEMIS_NO_ENTRY: there is no such name here, without a look at rights. */
 themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path);
-/* Removes the entry of a name that does not exist any more at its home, unless it was added not long ago: THEMIS_BUSY.
- */
-themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path);
+/* Removes the entry of a name that did not exist at its home at the time `seen` (ns since 1970), unless it was added
+ * not long before, or since: THEMIS_BUSY. */
+themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                                     uint64_t seen);
 /* Makes the new name of a RENAME what it was. The intent's record is removed in the same step, the entry is left to the
  * caller. THEMIS_STALE: the name is no longer the one that the rename has made, and stays as it is. */
 themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,

@@ -316,7 +316,7 @@ TEST(steps_of_changes)
               text_is(step.renamed, "/n") && text_is(step.path, "/o"));
     ck_assert(!themis_proto_settle_next(&seen, &cursor, &step));
     settle = (themis_proto_settle_t){.count = 1, .bytes = (const uint8_t *)&bad};
-    bad.action = 4;
+    bad.action = THEMIS_PROTO_SETTLE_RENAME + 1;
     refuse(request(THEMIS_OP_SETTLE), &settle);
     bad.action = THEMIS_PROTO_SETTLE_NAME;
     bad.path = (themis_proto_text_t)TEXT("/../o");

@@ -2,7 +2,10 @@
 /* What changes of names leave to do, and how a name's home tells of the end of one. */
 #define _GNU_SOURCE
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include "server/settle_batch.h"
 #include "server/settler.h"
 #include "test/lib/run.h"
 #include "test/lib/scratch.h"
@@ -56,12 +59,6 @@ static themis_server_intent_entry_t *only_intent(void)
     return entry;
 }
 
-/* The only intent is a RENAME whose old name is gone. */
-static void old_gone(void)
-{
-    themis_server_intents_set_old_gone(themis_server_namespace_intents(names), only_intent());
-}
-
 TEST(each_change_leaves_what_it_has_to)
 {
     themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old;
@@ -75,11 +72,12 @@ TEST(each_change_leaves_what_it_has_to)
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
     ck_assert_uint_eq(old.id, other.id);
     ck_assert_uint_eq(open_count(), 1);
-    const themis_server_intent_t *intent = &only_intent()->intent;
+    themis_server_intent_entry_t *entry = only_intent();
+    const themis_server_intent_t *intent = &entry->intent;
     ck_assert(intent->kind == THEMIS_SERVER_INTENT_RENAME && intent->destroyed == other.id &&
               intent->object == attr.id && intent->ended == other.generation && intent->uid == alice.uid &&
               intent->old_generation == attr.generation && intent->layout.count == other.layout.count);
-    old_gone();
+    themis_server_intents_set_old_gone(themis_server_namespace_intents(names), entry);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
     ck_assert_uint_eq(open_count(), 2);
     ck_assert_int_eq(create(&alice, &renew, &old), THEMIS_OK);
@@ -94,9 +92,11 @@ TEST(a_name_ends_once)
 {
     themis_proto_attr_t attr = file_of("/a"), renamed, unknown = {.id = 1, .generation = 2}, old;
 
-    ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_STALE);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_NO_ENTRY);
     unknown = attr;
     unknown.generation++;
+    ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_NO_ENTRY);
+    unknown.generation = attr.generation - 1; /* of a database that this server has lost */
     ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_STALE);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
@@ -200,7 +200,7 @@ TEST(a_name_is_final_when_its_rename_is)
     ck_assert_int_eq(remove_as(&bob, "/b", THEMIS_PROTO_FILE), THEMIS_ACCESS);
     ck_assert_int_eq(make("/b", THEMIS_PROTO_FILE, 0), THEMIS_OK); /* it is opened */
     ck_assert_uint_eq(open_count(), 1);
-    old_gone();
+    themis_server_intents_set_old_gone(themis_server_namespace_intents(names), only_intent());
     ck_assert_int_eq(remove_renamed("/b", "/d", &made), THEMIS_OK);
 }
 
@@ -258,22 +258,151 @@ TEST(intents_outlive_the_server)
     ck_assert_uint_eq(entry->intent.object, attr.id);
     ck_assert_int_eq(entry->intent.path.length, 2);
     themis_server_intents_give_back(themis_server_namespace_intents(names), &entry, 1); /* it is settled */
-    themis_server_intents_take(themis_server_namespace_intents(names), &entry, 1);
     tear_down();
     open_names(test_scratch);
     ck_assert_uint_eq(open_count(), 0);
     test_scratch_remove();
 }
 
+/* How a renamed name has ended is known as long as the home of the new name may ask, also after that was started again.
+ */
+TEST(what_a_rename_may_ask_is_known)
+{
+    themis_proto_attr_t attr = file_of("/a"), old;
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+    const themis_proto_text_t to = text("/b"), other = text("/c");
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &other), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation + 1, &to), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_BUSY);
+    themis_server_intent_entry_t *entry = only_intent();
+    themis_server_intents_set_old_gone(intents, entry);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_BUSY);
+    themis_server_intents_give_back(intents, &entry, 1);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_OK);
+}
+
+/* Those that fail, and new ones, leave room for each other. */
+TEST(all_get_their_turn)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_server_intent_entry_t *entries[4];
+    uint64_t open, failing;
+    char path[16];
+
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "/f%d", i);
+        file_of(path);
+        ck_assert_int_eq(remove_as(&alice, path, THEMIS_PROTO_FILE), THEMIS_OK);
+    }
+    ck_assert(themis_server_intents_wait(intents));
+    ck_assert_uint_eq(themis_server_intents_take(intents, entries, 4), 4);
+    for (int i = 0; i < 4; i++)
+        entries[i]->status = i < 3 ? THEMIS_UNREACHABLE : THEMIS_BUSY;
+    themis_server_intents_give_back(intents, entries, 4);
+    themis_server_intents_count(intents, &open, &failing);
+    ck_assert(open == 4 && failing == 3);
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "/g%d", i);
+        file_of(path);
+        ck_assert_int_eq(remove_as(&alice, path, THEMIS_PROTO_FILE), THEMIS_OK);
+    }
+    usleep(1100000);
+    ck_assert_uint_eq(themis_server_intents_take(intents, entries, 4), 4);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(entries[i]->intent.path.bytes[1], i < 2 ? 'g' : 'f');
+    themis_server_intents_give_back(intents, entries, 4);
+    themis_server_intents_count(intents, &open, &failing);
+    ck_assert(open == 4 && failing == 1);
+}
+
+TEST(there_are_not_too_many)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_proto_attr_t attr = file_of("/a"), old;
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b"), back = rename_of(&attr, "/a", "/c");
+
+    file_of("/c");
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    themis_server_intents_set_limit(intents, 100);
+    ck_assert_int_eq(remove_as(&alice, "/c", THEMIS_PROTO_FILE), THEMIS_QUOTA);
+    ck_assert_int_eq(create(&alice, &back, &old), THEMIS_QUOTA);
+    ck_assert_int_eq(lookup("/c", &old), THEMIS_OK);
+    themis_server_intent_entry_t *entry = only_intent(); /* what was begun is taken back all the same */
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
+    themis_server_intents_drop(intents, entry);
+    entry = only_intent();
+    themis_server_intents_give_back(intents, &entry, 1);
+    ck_assert_int_eq(remove_as(&alice, "/c", THEMIS_PROTO_FILE), THEMIS_OK);
+}
+
+/* What was replaced is not kept in memory when it cannot be restored any more. */
+TEST(what_was_replaced_is_forgotten)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old;
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    themis_server_intent_entry_t *entry = only_intent();
+    size_t length = entry->length;
+    ck_assert_uint_gt(entry->intent.replaced_length, 0);
+    themis_server_intents_set_old_gone(intents, entry);
+    ck_assert(entry->intent.replaced_length == 0 && entry->length < length && entry->intent.destroyed == other.id &&
+              entry->intent.ended == other.generation && entry->intent.other.bytes[1] == 'a');
+    themis_server_intents_give_back(intents, &entry, 1);
+}
+
 TEST(young_entries_stay)
 {
     const themis_proto_text_t path = text("/d/f"), other = text("/d/none");
+    const uint64_t age = THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S;
 
     ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    uint64_t before = themis_util_clock_wall();
     ck_assert_int_eq(add(&alice, "/d", "f", THEMIS_PROTO_FILE), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &path), THEMIS_BUSY);
-    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &other), THEMIS_OK);
+    uint64_t now = themis_util_clock_wall();
+    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &path, now), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &path, before + age - 1), THEMIS_BUSY);
+    /* added since its name was looked for */
+    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &path, now - age + THEMIS_NS_PER_S), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &other, now), THEMIS_OK);
     ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_NOT_EMPTY);
+    ck_assert_int_eq(themis_server_namespace_settle_entry(names, &path, now + age), THEMIS_OK);
+    ck_assert_int_eq(remove_as(&alice, "/d", THEMIS_PROTO_DIRECTORY), THEMIS_OK);
+}
+
+/* As many steps as fit are in a message, however long their paths. */
+TEST(a_message_is_not_too_long)
+{
+    static themis_server_settle_batch_t batch;
+    static uint8_t message[THEMIS_PROTO_MAX_MESSAGE];
+    char bytes[THEMIS_PROTO_MAX_PATH];
+    const themis_proto_text_t path = {bytes, sizeof bytes};
+    const themis_proto_settle_step_t longest = {.action = THEMIS_PROTO_SETTLE_NAME,
+                                                .generation = 1,
+                                                .renamed = path,
+                                                .path = path},
+                                     shortest = {.action = THEMIS_PROTO_SETTLE_DESTROY, .path = {"/", 1}};
+    themis_server_intent_entry_t owner = {.status = THEMIS_OK};
+    uint32_t added = 0;
+    size_t length;
+
+    memset(bytes, 'x', sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i += 200)
+        bytes[i] = '/';
+    while (themis_server_settle_batch_add(&batch, &owner, &longest))
+        added++;
+    ck_assert(added > 100 && added < THEMIS_PROTO_MAX_SETTLE);
+    ck_assert_int_eq(themis_server_settle_batch_encode(&batch, 1, message, &length), THEMIS_OK);
+    themis_server_settle_batch_end(&batch, THEMIS_BUSY);
+    ck_assert_int_eq(owner.status, THEMIS_BUSY);
+    for (added = 0; themis_server_settle_batch_add(&batch, &owner, &shortest); added++)
+        ;
+    ck_assert_uint_eq(added, THEMIS_PROTO_MAX_SETTLE);
+    ck_assert_int_eq(themis_server_settle_batch_encode(&batch, 1, message, &length), THEMIS_OK);
 }
 
 TEST(records_are_checked)
@@ -308,7 +437,8 @@ int main(void)
               TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_removal_needs_no_rights_again, 1},
                     {a_rename_is_taken_back, 1}, {a_rename_ends_as_its_old_name, 1},
                     {a_name_is_final_when_its_rename_is, 1}, {only_its_own_name_is_taken_back, 1},
-                    {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1}, {young_entries_stay, 1},
-                    {records_are_checked, 1}));
+                    {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1}, {what_a_rename_may_ask_is_known, 1},
+                    {all_get_their_turn, 1}, {there_are_not_too_many, 1}, {what_was_replaced_is_forgotten, 1},
+                    {young_entries_stay, 1}, {a_message_is_not_too_long, 1}, {records_are_checked, 1}));
     return test_run(suite);
 }
