@@ -47,7 +47,7 @@ enum {
     X(READDIR, 22, readdir, entries)                                                                                   \
     X(EXTRA, 23, lookup, extra) /* target of a symbolic link; with the right READ also extended attributes */          \
     X(SETXATTR, 24, setxattr, none)                                                                                    \
-    X(RENAME_END, 25, rename_end, none) /* BUSY while the new name's home has not settled a rename; it does so now */  \
+    X(RENAME_END, 25, rename_end, none) /* has a rename settled, and tells how it has ended */                         \
     X(READ, 32, io, io_done)            /* object bytes into the client's buffer */                                    \
     X(WRITE, 33, io, io_done)                                                                                          \
     X(TRUNCATE, 34, resize, none) /* sets the object's end, cutting or growing by a hole */                            \
@@ -241,7 +241,8 @@ typedef struct themis_proto_remove {
     uint64_t object, generation;
 } themis_proto_remove_t;
 
-/* The rename that has given `path` to this object. */
+/* THEMIS_OK: the rename that has given `path` to this object (0: to any) is complete, THEMIS_NO_ENTRY: `path` is not
+ * the object's name, THEMIS_BUSY: the server does not know yet, but will soon. */
 typedef struct themis_proto_rename_end {
     themis_proto_text_t path;
     uint64_t object;

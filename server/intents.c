@@ -301,13 +301,13 @@ static int may_hasten(const themis_server_intent_entry_t *entry)
            (entry->tries == 0 || themis_util_clock_now() >= entry->tried + FIRST_TRY);
 }
 
-themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation, uint64_t object)
+themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation)
 {
     themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&intents->lock);
     themis_server_intent_entry_t *found = index_find(intents, THEMIS_SERVER_INTENT_BY_NEW, generation);
-    if (found && found->state == THEMIS_SERVER_INTENT_OPEN && (object == 0 || found->intent.object == object))
+    if (found && found->state == THEMIS_SERVER_INTENT_OPEN)
         status = THEMIS_BUSY;
     if (status == THEMIS_BUSY && may_hasten(found)) {
         queue_leave(intents, found);

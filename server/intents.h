@@ -81,8 +81,8 @@ themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents
                                                 const themis_proto_text_t *renamed);
 
 /* THEMIS_BUSY: the name of that generation is the new one of a rename that may yet be taken back, and that is settled
- * as soon as possible now. THEMIS_OK: it is not, or not of this `object` (0: any). */
-themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation, uint64_t object);
+ * as soon as possible now. THEMIS_OK: it is not. */
+themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation);
 
 /* THEMIS_BUSY: a rename that has given `path` to what had the name of that generation is known, and may yet ask how
  * that name has ended, also after this server was started again. */

@@ -461,14 +461,19 @@ themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *nam
     return status;
 }
 
-themis_status_t themis_server_namespace_hasten(themis_server_namespace_t *names, const themis_proto_rename_end_t *end)
+themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
+                                                   const themis_proto_rename_end_t *end)
 {
     themis_proto_attr_t now;
+    pthread_mutex_t *lock = path_lock(names, &end->path); /* so that it is not taken back between the two */
     themis_status_t status = themis_server_name_db_get(names->db, &end->path, &now);
 
     if (status == THEMIS_OK)
-        return themis_server_intents_hasten(names->intents, now.generation, end->object);
-    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status;
+        status = themis_server_intents_hasten(names->intents, now.generation);
+    if (status == THEMIS_OK && end->object && end->object != now.id)
+        status = THEMIS_NO_ENTRY;
+    pthread_mutex_unlock(lock);
+    return status;
 }
 
 /* --- operations that change names --------------------------------------------------------------------------------- */
@@ -515,7 +520,7 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     if (status == THEMIS_OK && !keep)
         status = name_make(names, who, create, replaced, &parents, &made);
     if (status == THEMIS_OK && !keep && replaced)
-        status = themis_server_intents_hasten(names->intents, old.generation, 0);
+        status = themis_server_intents_hasten(names->intents, old.generation);
     if (status != THEMIS_OK)
         return status;
     reply = replaced ? old : made;
@@ -597,7 +602,7 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
     if (status == THEMIS_OK)
         status = check_removable(names, who, remove, &parents, &old);
     if (status == THEMIS_OK)
-        status = themis_server_intents_hasten(names->intents, old.generation, 0);
+        status = themis_server_intents_hasten(names->intents, old.generation);
     if (status == THEMIS_OK)
         status = themis_server_intents_room(names->intents);
     if (status == THEMIS_OK)

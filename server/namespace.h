@@ -72,8 +72,10 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
 
 /* What they have left to do; borrowed. */
 themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names);
-/* themis_server_intents_hasten for the rename that has given `path` to the object. */
-themis_status_t themis_server_namespace_hasten(themis_server_namespace_t *names, const themis_proto_rename_end_t *end);
+/* THEMIS_OK: `path` is the name of the object, for good. THEMIS_NO_ENTRY: it is not. THEMIS_BUSY: it is the new one of
+ * a rename that may yet be taken back, and is settled as soon as possible now. */
+themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
+                                                   const themis_proto_rename_end_t *end);
 /* themis_server_name_db_scan_from of its database, without a look at rights. */
 themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
                                              size_t length, themis_server_name_db_each_fn each, void *arg);

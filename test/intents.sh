@@ -72,6 +72,9 @@ begin_first() {
 scene() {
     begin_first "$1" "$2" || return 1
     check "$2 servers, $1: of those who change a name at the same time one succeeds" limit 120 "$cuts" race
+    if [ "$1" = memory ]; then
+        check "$2 servers, $1: late clients see how their renames have ended" limit 60 "$cuts" late
+    fi
     check "$2 servers, $1: operations are cut" limit 120 "$cuts" cut
     if [ "$3" = yes ]; then
         kill_all

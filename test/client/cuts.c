@@ -2,6 +2,7 @@
 /*
  * cuts cut: for each operation on names, processes that end before the first, the second, ... message of it, each with
  * names of its own. It is linked so that it sees the client library's messages (--wrap).
+ * cuts late: clients that stop in the middle of a rename for longer than servers wait for them.
  * cuts verify SECONDS: waits that long at most until every operation is done or undone as a whole: no object has two
  * names, no entry that had a name is without it, and the servers have no objects beyond those of the files. Then
  * removes everything, after which they have none at all.
@@ -19,14 +20,14 @@
 #include "themis/themis.h"
 #include "util/clock.h"
 
-enum { STRIPE = 4096, MAX_CUTS = 40, MAX_FILES = 4096, COMPLETE = 0, CUT = 3 };
+enum { STRIPE = 4096, MAX_CUTS = 40, MAX_FILES = 4096, COMPLETE = 0, CUT = 3, LATE_S = 18 };
 
 static themis_t *session;
 static uint32_t servers;
 
 /* --- cutting ------------------------------------------------------------------------------------------------------ */
 
-static int armed, messages_left;
+static int armed, messages_left, stops;
 
 themis_status_t __real_themis_net_send(themis_net_conn_t *conn, const void *bytes, size_t length);
 themis_status_t __wrap_themis_net_send(themis_net_conn_t *conn, const void *bytes, size_t length);
@@ -39,6 +40,10 @@ themis_status_t __wrap_themis_net_send(themis_net_conn_t *conn, const void *byte
     if (armed && themis_proto_decode_header(bytes, length, &header) == THEMIS_OK && header.opcode >= THEMIS_OP_LOOKUP &&
         header.opcode < THEMIS_OP_STATUS && messages_left-- == 0)
         _exit(CUT);
+    if (stops && themis_proto_decode_header(bytes, length, &header) == THEMIS_OK && header.opcode == THEMIS_OP_REMOVE) {
+        stops = 0;
+        sleep(LATE_S);
+    }
     return __real_themis_net_send(conn, bytes, length);
 }
 
@@ -468,6 +473,49 @@ static int race_all(void)
     return wrong;
 }
 
+/* --- late clients ------------------------------------------------------------------------------------------------- */
+
+static pid_t late_begin(const char *from, const char *to)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        connect_servers();
+        file_write(from, 'A');
+        file_write(to, 'B');
+        stops = 1;
+        themis_status_t status = themis_rename(session, from, to);
+        _exit(status == THEMIS_OK ? 0 : status == THEMIS_NO_ENTRY ? 1 : 2);
+    }
+    return child;
+}
+
+static void late_end(pid_t child, int expected, const char *from, const char *to, char content)
+{
+    int status;
+
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != expected)
+        complain("%s: the late client ended with %x", from, (unsigned)status);
+    if (content_of(from) != '-' || content_of(to) != content)
+        complain("%s and %s are %c and %c", from, to, content_of(from), content_of(to));
+    themis_unlink(session, to);
+}
+
+/* The servers complete one rename; the other one is taken back, as somebody removes the file. */
+static int late_all(void)
+{
+    loud = 1;
+    pid_t complete = late_begin("/late-a", "/late-b"), undone = late_begin("/late-c", "/late-d");
+    connect_servers();
+    for (int i = 0; i < 500 && content_of("/late-d") != 'A'; i++)
+        usleep(10000);
+    if (themis_unlink(session, "/late-c") != THEMIS_OK)
+        complain("/late-c: %s", themis_last_error());
+    late_end(complete, 0, "/late-a", "/late-b", 'A');
+    late_end(undone, 1, "/late-c", "/late-d", 'B');
+    return wrong;
+}
+
 /* --- what is to be mended ----------------------------------------------------------------------------------------- */
 
 static int break_all(void)
@@ -498,10 +546,12 @@ int main(int argc, char **argv)
         return break_all();
     if (argc == 2 && strcmp(argv[1], "race") == 0)
         return race_all();
+    if (argc == 2 && strcmp(argv[1], "late") == 0)
+        return late_all();
     if (argc == 2 && strcmp(argv[1], "cut") == 0)
         return cut_all();
     if (argc == 3 && strcmp(argv[1], "verify") == 0)
         return verify((unsigned)atoi(argv[2]));
-    fprintf(stderr, "usage: cuts break | cuts cut | cuts race | cuts verify SECONDS\n");
+    fprintf(stderr, "usage: cuts break | cuts cut | cuts late | cuts race | cuts verify SECONDS\n");
     return 2;
 }

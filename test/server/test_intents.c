@@ -229,13 +229,15 @@ TEST(a_rename_is_hastened)
     uint64_t begun = themis_util_clock_now();
 
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_hasten(names, &of_other), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_hasten(names, &end), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_namespace_rename_end(names, &of_other), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_BUSY);
     themis_server_intent_entry_t *entry = only_intent();
     ck_assert_uint_lt(themis_util_clock_now() - begun, THEMIS_NS_PER_S);
     themis_server_intents_set_old_gone(intents, entry);
-    ck_assert_int_eq(themis_server_namespace_hasten(names, &end), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_rename_end(names, &of_other), THEMIS_NO_ENTRY);
     themis_server_intents_give_back(intents, &entry, 1);
+    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_OK);
     ck_assert_uint_eq(open_count(), 0);
 }
 
