@@ -63,3 +63,9 @@ themis_status_t themis_server_name_intents_rename(themis_server_intents_t *inten
     free(record);
     return status;
 }
+
+int themis_server_name_intents_is_refusal(themis_status_t status)
+{
+    return status == THEMIS_ACCESS || status == THEMIS_NOT_DIRECTORY || status == THEMIS_IS_DIRECTORY ||
+           status == THEMIS_BAD_NAME || status == THEMIS_NAME_TOO_LONG || status == THEMIS_INVALID;
+}

@@ -20,3 +20,7 @@ themis_status_t themis_server_name_intents_rename(themis_server_intents_t *inten
 /* The record of an intent (NULL: none), before others. */
 const themis_server_name_db_record_t *themis_server_name_intents_record(themis_server_intent_entry_t *left,
                                                                         const themis_server_name_db_record_t *others);
+
+/* Does the answer to REMOVE of a renamed name say that the name is there, or can be nowhere, and may not be removed
+ * however often one asks? */
+int themis_server_name_intents_is_refusal(themis_status_t status);

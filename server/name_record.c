@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nine words of attributes, and what a name has beside them; little-endian. Version 1 had no generation, the last
- * word. */
+ * word: what was the only name of an object gets the object's id. */
 #include "server/name_record.h"
 #include <endian.h>
 #include <stdlib.h>
@@ -64,6 +64,8 @@ static themis_status_t attr_unpack(const void *bytes, size_t length, themis_prot
         .modified = words[5],
         .generation = words[8],
         .layout = {.stripe_size = words[6], .count = (uint32_t)(words[7] >> 32), .first = (uint32_t)words[7]}};
+    if (known == OLD_BYTES) /* no other name has ever had that id */
+        attr->generation = attr->id;
     return THEMIS_OK;
 }
 

@@ -208,8 +208,10 @@ static void rights_give(themis_server_namespace_t *names, const themis_sched_job
 {
     attr->capability.rights =
         attr->type == THEMIS_PROTO_FILE ? themis_server_access_rights(names->groups, who, attr) | more : 0;
-    if (!attr->capability.rights && attr->type != THEMIS_PROTO_SYMLINK) /* whose id gives access to nothing */
-        attr->id = 0;
+    if (attr->capability.rights || attr->type == THEMIS_PROTO_SYMLINK) /* whose id gives access to nothing */
+        return;
+    attr->id = 0;
+    attr->generation = 0; /* that of a new name is its id */
 }
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
@@ -222,7 +224,10 @@ static themis_status_t name_lookup(themis_server_namespace_t *names, const themi
 
     if (status != THEMIS_OK)
         return status;
-    rights_give(names, who, attr, owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME));
+    uint32_t rename = owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME);
+    rights_give(names, who, attr, rename);
+    if (attr->type == THEMIS_PROTO_SYMLINK)
+        attr->capability.rights = rename;
     return attr->type == THEMIS_PROTO_FILE && lookup->rights & ~attr->capability.rights ? THEMIS_ACCESS : THEMIS_OK;
 }
 
@@ -470,7 +475,7 @@ themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *na
 
     if (status == THEMIS_OK)
         status = themis_server_intents_hasten(names->intents, now.generation);
-    if (status == THEMIS_OK && end->object && end->object != now.id)
+    if (status == THEMIS_OK && end->object != now.id)
         status = THEMIS_NO_ENTRY;
     pthread_mutex_unlock(lock);
     return status;
@@ -501,6 +506,19 @@ static themis_status_t name_replace(themis_server_namespace_t *names, const them
     return status;
 }
 
+/* The old name of a rename: one that its home can remove. */
+static themis_status_t origin_check(const themis_proto_create_t *create)
+{
+    const themis_proto_text_t *origin = &create->origin, *path = &create->path;
+
+    if (origin->length == 0)
+        return THEMIS_OK;
+    if (is_root(origin) || create->attr.generation == 0 ||
+        (origin->length == path->length && memcmp(origin->bytes, path->bytes, path->length) == 0))
+        return THEMIS_INVALID;
+    return check_path(origin);
+}
+
 static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_create_t *create, const themis_server_namespace_with_t *with,
                                    themis_proto_attr_t *attr)
@@ -509,6 +527,9 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     parents_t parents;
     int keep = 0;
 
+    themis_status_t origin = origin_check(create);
+    if (origin != THEMIS_OK)
+        return origin;
     themis_status_t there = name_find(names, who, &create->path, &parents, &old);
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
@@ -616,6 +637,35 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
     if (status == THEMIS_OK)
         *attr = old;
     return status;
+}
+
+/* Gives a name another generation. */
+static themis_status_t name_regenerate(themis_server_namespace_t *names, const themis_proto_text_t *path)
+{
+    themis_proto_attr_t now;
+    themis_status_t status = themis_server_name_db_get(names->db, path, &now);
+
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_new_id(names->db, &now.generation);
+    return status == THEMIS_OK ? attr_store(names, path, &now, NULL) : status;
+}
+
+themis_status_t themis_server_namespace_settle_name(themis_server_namespace_t *names,
+                                                    const themis_sched_job_identity_t *who,
+                                                    const themis_proto_remove_t *remove)
+{
+    themis_status_t made = THEMIS_OK;
+    themis_proto_attr_t attr;
+    pthread_mutex_t *lock = path_lock(names, &remove->path);
+    /* before rights: a name that may be taken back keeps its generation */
+    themis_status_t status = themis_server_intents_hasten(names->intents, remove->generation);
+
+    if (status == THEMIS_OK)
+        status = name_remove(names, who, remove, NULL, &attr);
+    if (themis_server_name_intents_is_refusal(status) && check_path(&remove->path) == THEMIS_OK)
+        made = name_regenerate(names, &remove->path);
+    pthread_mutex_unlock(lock);
+    return made == THEMIS_OK ? status : made;
 }
 
 static themis_status_t name_setattr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,

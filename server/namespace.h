@@ -85,6 +85,11 @@ themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, c
  * not long before, or since: THEMIS_BUSY. */
 themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path,
                                                      uint64_t seen);
+/* REMOVE of a renamed name, for who has renamed it. If it is refused for good, the name gets another generation, so
+ * that the client cannot remove it any more either. */
+themis_status_t themis_server_namespace_settle_name(themis_server_namespace_t *names,
+                                                    const themis_sched_job_identity_t *who,
+                                                    const themis_proto_remove_t *remove);
 /* Makes the new name of a RENAME what it was. The intent's record is removed in the same step, the entry is left to the
  * caller. THEMIS_STALE: the name is no longer the one that the rename has made, and stays as it is. */
 themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,

@@ -4,20 +4,16 @@
 #include "server/object_requests.h"
 #include "server/reply.h"
 
-/* REMOVE for the user who has renamed the file. */
 static themis_status_t name_settle(themis_server_t *server, const themis_proto_settle_step_t *step)
 {
     const themis_sched_job_identity_t who = {.uid = step->uid, .gid = step->gid};
-    const themis_proto_body_t body = {.remove = {.path = step->path,
-                                                 .type = THEMIS_PROTO_FILE,
-                                                 .renamed = step->renamed,
-                                                 .object = step->object,
-                                                 .generation = step->generation}};
-    themis_proto_attr_t attr;
+    const themis_proto_remove_t remove = {.path = step->path,
+                                          .type = THEMIS_PROTO_FILE,
+                                          .renamed = step->renamed,
+                                          .object = step->object,
+                                          .generation = step->generation};
 
-    if (step->renamed.length == 0)
-        return THEMIS_INVALID;
-    return themis_server_namespace_serve(server->names, &who, THEMIS_OP_REMOVE, &body, NULL, &attr);
+    return step->renamed.length ? themis_server_namespace_settle_name(server->names, &who, &remove) : THEMIS_INVALID;
 }
 
 static themis_status_t step_do(themis_server_t *server, const themis_proto_settle_step_t *step, uint64_t asked)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "server/name_intents.h"
 #include "server/server.h"
 #include "server/settle_peers.h"
 #include "util/hash_ring.h"
@@ -111,20 +112,13 @@ static const char *path_show(const themis_proto_text_t *path, char shown[SHOWN_B
     return shown;
 }
 
-/* Does the refusal say that the old name is there, and may not be removed, however often one asks? */
-static int is_definite(themis_status_t status)
-{
-    return status == THEMIS_ACCESS || status == THEMIS_NOT_DIRECTORY || status == THEMIS_IS_DIRECTORY ||
-           status == THEMIS_BAD_NAME || status == THEMIS_NAME_TOO_LONG || status == THEMIS_INVALID;
-}
-
 int themis_server_settler_decide(themis_server_namespace_t *names, themis_server_intent_entry_t *entry)
 {
     themis_server_intents_t *intents = themis_server_namespace_intents(names);
     themis_status_t status = entry->status;
     char path[SHOWN_BYTES], other[SHOWN_BYTES];
 
-    if (status == THEMIS_NO_ENTRY || is_definite(status)) {
+    if (status == THEMIS_NO_ENTRY || themis_server_name_intents_is_refusal(status)) {
         status = themis_server_namespace_take_back(names, entry);
         if (status == THEMIS_OK) {
             themis_info("%s is what it was: a rename could not remove %s", path_show(&entry->intent.path, path),

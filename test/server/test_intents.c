@@ -134,6 +134,101 @@ TEST(a_removal_needs_no_rights_again)
     ck_assert_int_eq(remove_renamed("/d/c", "/b", &there), THEMIS_NOT_DIRECTORY);
 }
 
+static themis_status_t settle_name(const themis_sched_job_identity_t *who, const char *from, const char *to,
+                                   const themis_proto_attr_t *attr)
+{
+    const themis_proto_remove_t remove = {.path = text(from),
+                                          .type = THEMIS_PROTO_FILE,
+                                          .renamed = text(to),
+                                          .object = attr->id,
+                                          .generation = attr->generation};
+
+    return themis_server_namespace_settle_name(names, who, &remove);
+}
+
+/* A client whose rename is taken back for lack of rights cannot remove the old name later, when it may. */
+TEST(a_refusal_is_final)
+{
+    const themis_proto_setattr_t closed = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0500},
+                                 open = {.path = text("/d"), .mask = THEMIS_PROTO_SET_MODE, .mode = 0700};
+    themis_proto_attr_t attr, now, old;
+
+    ck_assert_int_eq(make("/d", THEMIS_PROTO_DIRECTORY, 0), THEMIS_OK);
+    themis_proto_attr_t file = file_of("/d/a");
+    ck_assert_int_eq(set_attr(&alice, &closed, &attr), THEMIS_OK);
+    ck_assert_int_eq(settle_name(&alice, "/d/a", "/b", &file), THEMIS_ACCESS);
+    ck_assert_int_eq(set_attr(&alice, &open, &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/d/a", "/b", &file), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(settle_name(&alice, "/d/a", "/b", &file), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(lookup("/d/a", &now), THEMIS_OK);
+    ck_assert(now.id == file.id && now.generation != file.generation);
+    ck_assert_int_eq(settle_name(&alice, "/d/a", "/b", &now), THEMIS_OK);
+    /* a name that may be taken back keeps its generation */
+    file = file_of("/a");
+    const themis_proto_create_t rename = rename_of(&file, "/a", "/d/b");
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    ck_assert_int_eq(lookup("/d/b", &now), THEMIS_OK);
+    ck_assert_int_eq(set_attr(&alice, &closed, &attr), THEMIS_OK);
+    ck_assert_int_eq(settle_name(&alice, "/d/b", "/c", &now), THEMIS_BUSY);
+    ck_assert_int_eq(lookup("/d/b", &old), THEMIS_OK);
+    ck_assert_uint_eq(old.generation, now.generation);
+}
+
+/* A rename whose old name can be nowhere is not begun. */
+TEST(the_old_name_is_checked)
+{
+    char longest[300] = "/";
+    themis_proto_attr_t attr = file_of("/a"), old;
+    themis_proto_create_t rename = rename_of(&attr, "/", "/b");
+
+    memset(longest + 1, 'x', sizeof longest - 2);
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_INVALID);
+    rename.origin = text("/b");
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_INVALID);
+    rename.origin = text(longest);
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_NAME_TOO_LONG);
+    rename.origin = text("/a");
+    rename.attr.generation = 0;
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_INVALID);
+    ck_assert_uint_eq(open_count(), 0);
+    ck_assert_int_eq(settle_name(&alice, longest, "/b", &attr), THEMIS_NAME_TOO_LONG);
+}
+
+/* Names of a database that was written before there were generations are protected as others are. */
+TEST(old_records_have_generations)
+{
+    const uint64_t words[] = {UINT64_C(1) << 32 | THEMIS_PROTO_FILE,
+                              77,
+                              (uint64_t)0644 << 32 | alice.uid,
+                              alice.gid,
+                              1,
+                              2,
+                              65536,
+                              UINT64_C(1) << 32};
+    const themis_server_name_db_record_t record = {
+        .key = "A/a", .key_length = 3, .value = words, .value_length = sizeof words};
+    themis_server_name_db_t *db;
+    themis_proto_attr_t attr, old;
+
+    tear_down();
+    test_scratch_make();
+    ck_assert_int_eq(themis_server_name_db_open(test_scratch, 0, 2, NULL, &db), THEMIS_OK);
+    ck_assert_int_eq(themis_server_name_db_write(db, &record), THEMIS_OK);
+    themis_server_name_db_close(db);
+    open_names(test_scratch);
+    ck_assert_int_eq(lookup("/a", &attr), THEMIS_OK);
+    ck_assert(attr.id == 77 && attr.generation == 77 && attr.layout.count == 1);
+    const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
+    ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
+    ck_assert_int_eq(remove_renamed("/a", "/c", &attr), THEMIS_NO_ENTRY);
+    tear_down();
+    open_names(test_scratch);
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
+    test_scratch_remove();
+}
+
 TEST(a_rename_is_taken_back)
 {
     themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old, now;
@@ -437,6 +532,7 @@ int main(void)
 
     test_case(suite, "all", 60, set_up, tear_down,
               TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_removal_needs_no_rights_again, 1},
+                    {a_refusal_is_final, 1}, {the_old_name_is_checked, 1}, {old_records_have_generations, 1},
                     {a_rename_is_taken_back, 1}, {a_rename_ends_as_its_old_name, 1},
                     {a_name_is_final_when_its_rename_is, 1}, {only_its_own_name_is_taken_back, 1},
                     {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1}, {what_a_rename_may_ask_is_known, 1},
