@@ -40,7 +40,7 @@ themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const 
                                                        const themis_proto_attr_t *attr);
 /* Has the server complete or take back the rename that has given `to` to the object, and waits some seconds for it.
  * THEMIS_OK: it is complete, THEMIS_NO_ENTRY: `to` is not the object's name, THEMIS_BUSY: the server does not know yet.
- * Object 0: without a look at which one it is. */
+ */
 themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t object);
 
 /* The server that keeps a name. */

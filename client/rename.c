@@ -19,19 +19,6 @@ enum { MAX_ATTEMPTS = 3 };
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
 
-/* Has the server of the new name completed the rename? If not, it makes that what it was; by itself, if it does not
- * know soon whether it has to. A symbolic link has another id there. */
-static int is_complete(themis_t *session, const char *to, const themis_proto_attr_t *attr)
-{
-    int is_link = attr->type == THEMIS_PROTO_SYMLINK;
-    themis_proto_attr_t there;
-
-    if (themis_client_namespace_rename_end(session, to, is_link ? 0 : attr->id) != THEMIS_OK)
-        return 0;
-    return !is_link || (themis_client_namespace_lookup(session, to, 0, &there) == THEMIS_OK &&
-                        there.type == THEMIS_PROTO_SYMLINK && there.created == attr->created && there.uid == attr->uid);
-}
-
 /* The old name could not be removed, for the reason `status`. If it was gone, the servers may have been faster, and
  * free what was replaced as well. */
 static themis_status_t await_end(themis_t *session, const char *to, const themis_proto_attr_t *attr,
@@ -40,8 +27,9 @@ static themis_status_t await_end(themis_t *session, const char *to, const themis
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
-    int complete = status > THEMIS_UNREACHABLE && is_complete(session, to, attr); /* a server has said so */
-    if (complete && (status == THEMIS_NO_ENTRY || status == THEMIS_STALE))
+    int is_complete = status > THEMIS_UNREACHABLE && /* a server has said so */
+                      themis_client_namespace_rename_end(session, to, attr->id) == THEMIS_OK;
+    if (is_complete && (status == THEMIS_NO_ENTRY || status == THEMIS_STALE))
         return THEMIS_OK;
     return themis_client_fail(status == THEMIS_STALE ? THEMIS_NO_ENTRY : status, "%s", cause);
 }

@@ -241,7 +241,7 @@ typedef struct themis_proto_remove {
     uint64_t object, generation;
 } themis_proto_remove_t;
 
-/* THEMIS_OK: the rename that has given `path` to this object (0: to any) is complete, THEMIS_NO_ENTRY: `path` is not
+/* THEMIS_OK: the rename that has given `path` to this object is complete, THEMIS_NO_ENTRY: `path` is not
  * the object's name, THEMIS_BUSY: the server does not know yet, but will soon. */
 typedef struct themis_proto_rename_end {
     themis_proto_text_t path;

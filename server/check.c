@@ -213,7 +213,7 @@ static themis_status_t object_destroy(themis_server_t *server, char **words, int
     return id ? themis_server_object_requests_remove(server, id) : THEMIS_INVALID;
 }
 
-/* REMOVE as of a name that was renamed, so that the bytes stay. */
+/* REMOVE as of a name that was renamed, so that the bytes stay; of a file, as other names say nothing of bytes. */
 static themis_status_t name_remove(themis_server_t *server, char **words, int count, answer_t *answer)
 {
     themis_proto_body_t body = {.remove = {.type = THEMIS_PROTO_FILE, .renamed = {"/", 1}}};
@@ -224,6 +224,11 @@ static themis_status_t name_remove(themis_server_t *server, char **words, int co
         return THEMIS_INVALID;
     body.remove.object = strtoull(words[2], NULL, 10);
     body.remove.generation = strtoull(words[3], NULL, 10);
+    const themis_proto_body_t look = {.lookup = {.path = body.remove.path}};
+    themis_status_t status =
+        themis_server_namespace_serve(server->names, &superuser, THEMIS_OP_LOOKUP, &look, NULL, &attr);
+    if (status != THEMIS_OK || attr.type != THEMIS_PROTO_FILE)
+        return status == THEMIS_OK ? THEMIS_INVALID : status;
     return themis_server_namespace_serve(server->names, &superuser, THEMIS_OP_REMOVE, &body, NULL, &attr);
 }
 

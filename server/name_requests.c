@@ -30,14 +30,12 @@ static void extra_serve(themis_server_request_t *request)
     free(memory);
 }
 
-/* The attributes that a client brings with CREATE have to be those that a server gave it. Those of a symbolic link give
- * access to nothing, and its owner could make it anew. */
+/* The attributes that a client brings with CREATE have to be those that a server gave it. */
 static themis_status_t adoption_check(const themis_server_request_t *request)
 {
     const themis_proto_create_t *create = &request->body.create;
 
-    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ||
-        create->attr.type == THEMIS_PROTO_SYMLINK)
+    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT))
         return THEMIS_OK;
     return themis_server_access_adopt(request->server->capabilities, &request->session->identity, &create->attr);
 }

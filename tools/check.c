@@ -102,7 +102,8 @@ static void names_compare(const themis_tools_check_scan_t *scan, findings_t *fin
         const themis_tools_check_name_t *name = &scan->names[i], *next = name + 1;
         const finding_t finding = {
             .server = name->server, .id = name->id, .generation = name->generation, .type = name->type};
-        if (name->id && i + 1 < scan->name_count && next->id == name->id) {
+        if (name->id && name->type == THEMIS_TYPE_FILE && i + 1 < scan->name_count && next->id == name->id &&
+            next->type == THEMIS_TYPE_FILE) {
             finding_t doubled = finding;
             doubled.kind = DOUBLED;
             finding_add(findings, &doubled, name->path);

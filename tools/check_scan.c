@@ -154,6 +154,8 @@ static int by_id(const void *a, const void *b)
     const uint64_t mask = (UINT64_C(1) << OBJECT_SERVER_BITS) - 1;
     int result = order(one->id, other->id);
 
+    if (result == 0)
+        result = (one->type != THEMIS_TYPE_FILE) - (other->type != THEMIS_TYPE_FILE);
     return result ? result : order(one->generation & mask, other->generation & mask);
 }
 
@@ -252,5 +254,7 @@ const themis_tools_check_name_t *themis_tools_check_name_of(const themis_tools_c
         else
             high = middle;
     }
-    return low < scan->name_count && scan->names[low].id == id ? &scan->names[low] : NULL;
+    return low < scan->name_count && scan->names[low].id == id && scan->names[low].type == THEMIS_TYPE_FILE
+               ? &scan->names[low]
+               : NULL;
 }

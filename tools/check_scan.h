@@ -25,7 +25,7 @@ typedef struct themis_tools_check_object {
 
 typedef struct themis_tools_check_scan {
     uint32_t servers;
-    themis_tools_check_name_t *names;        /* by id, then by generation without the server that has made it */
+    themis_tools_check_name_t *names;        /* by id, files first, then by generation without the server */
     themis_tools_check_entry_t *entries;     /* by path */
     themis_tools_check_object_t *objects;    /* by id, then by server */
     const themis_tools_check_name_t **paths; /* the names, by path */
@@ -39,7 +39,7 @@ typedef struct themis_tools_check_scan {
 int themis_tools_check_scan(themis_t *session, themis_tools_check_scan_t *scan);
 void themis_tools_check_scan_free(themis_tools_check_scan_t *scan);
 
-/* The name or entry of a path, the first name of an object; NULL: none. */
+/* The name or entry of a path, the first one of a file's object; NULL: none. */
 const themis_tools_check_name_t *themis_tools_check_name_at(const themis_tools_check_scan_t *scan, const char *path);
 const themis_tools_check_entry_t *themis_tools_check_entry_at(const themis_tools_check_scan_t *scan, const char *path);
 const themis_tools_check_name_t *themis_tools_check_name_of(const themis_tools_check_scan_t *scan, uint64_t id);
