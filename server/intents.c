@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "server/intents.h"
 #include <endian.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ enum {
     QUEUE_TAKEN = QUEUES
 };
 #define FIRST_TRY THEMIS_NS_PER_S
+#define WARN_INTERVAL (60 * THEMIS_NS_PER_S)
 #define MAX_BYTES (UINT64_C(512) << 20)
 
 struct themis_server_intents {
@@ -36,7 +38,7 @@ struct themis_server_intents {
     int stop;
     uint64_t sleeps_until; /* ns; the settler */
     uint64_t next_number;
-    uint64_t open, failing, bytes, limit;
+    uint64_t open, failing, bytes, limit, warn_again;
     themis_server_intent_entry_t *queues[QUEUES + 1];
     themis_server_intent_entry_t *chains[THEMIS_SERVER_INTENT_INDEXES][CHAINS];
 };
@@ -265,10 +267,17 @@ static int is_same(const themis_proto_text_t *one, const themis_proto_text_t *ot
 
 themis_status_t themis_server_intents_room(themis_server_intents_t *intents)
 {
+    uint64_t now = themis_util_clock_now();
+
     pthread_mutex_lock(&intents->lock);
-    themis_status_t status = intents->bytes < intents->limit ? THEMIS_OK : THEMIS_QUOTA;
+    int is_full = intents->bytes >= intents->limit, warns = is_full && now >= intents->warn_again;
+    if (warns)
+        intents->warn_again = now + WARN_INTERVAL;
+    uint64_t open = intents->open;
     pthread_mutex_unlock(&intents->lock);
-    return status;
+    if (warns)
+        themis_warn("%" PRIu64 " changes of names wait for other servers: no more names are removed or renamed", open);
+    return is_full ? THEMIS_QUOTA : THEMIS_OK;
 }
 
 void themis_server_intents_set_limit(themis_server_intents_t *intents, uint64_t bytes)

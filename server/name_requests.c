@@ -84,6 +84,7 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
     themis_proto_attr_t attr = {0};
+    const char *text = NULL;
     saving_t saving = {.request = request};
     const themis_server_namespace_with_t with = {reply_make, &saving};
 
@@ -105,5 +106,8 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &attr);
     if (status == THEMIS_OK)
         reply_complete(&saving, &attr);
-    themis_server_reply_send(request, status, &saving.body, NULL);
+    if (status == THEMIS_QUOTA &&
+        themis_server_intents_room(themis_server_namespace_intents(server->names)) == THEMIS_QUOTA)
+        text = "too many changes of names wait for servers that cannot be reached";
+    themis_server_reply_send(request, status, &saving.body, text);
 }

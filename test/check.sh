@@ -40,7 +40,7 @@ unlisted /unlisted false' "$found"
 entry /no%20name false
 unlisted /unlisted false' "$(kinds)"
         check "$store, $count servers: it fails" fails limit 20 themis check
-        check "$store, $count servers: it is mended" limit 30 themis check --repair --age 0
+        check "$store, $count servers: it is mended" limit 30 themis check --repair --force --age 0
         sleep 13
         check "$store, $count servers: nothing is left" limit 20 themis check --age 0
         check "$store, $count servers: nor gone" same '/readme

@@ -196,6 +196,28 @@ static uint32_t directory_home(const themis_tools_check_scan_t *scan, const char
     return UINT32_MAX;
 }
 
+/* A server without any names may have lost them, and its files would be taken for objects without a name. */
+static int maker_has_names(const themis_tools_check_scan_t *scan, uint64_t id)
+{
+    uint64_t maker = (id >> THEMIS_TOOLS_CHECK_SERVER_SHIFT) - 1;
+
+    for (size_t i = 0; i < scan->name_count; i++)
+        if (scan->names[i].server == maker)
+            return 1;
+    return 0;
+}
+
+/* Why what is found is not mended; NULL: it is. */
+static const char *repair_obstacle(const themis_tools_check_scan_t *scan, const finding_t *finding, int force)
+{
+    /* a rename that is under way ends by itself, and may give its name back to an object */
+    if ((finding->kind == DOUBLED || finding->kind == ORPHAN) && scan->open)
+        return "is left while changes of names are not complete";
+    if (finding->kind == ORPHAN && !force && !maker_has_names(scan, finding->id))
+        return "is left, as the server that has made it has no names at all; --force removes it";
+    return NULL;
+}
+
 /* What to ask which server; returns 0 if there is nothing. */
 static int repair_make(const themis_tools_check_scan_t *scan, const finding_t *finding, char *question,
                        uint32_t *server)
@@ -204,10 +226,10 @@ static int repair_make(const themis_tools_check_scan_t *scan, const finding_t *f
 
     *server = finding->server;
     switch (finding->kind) {
-    case DOUBLED: /* by itself, if it is of a rename that is under way */
+    case DOUBLED:
         snprintf(question, QUESTION_BYTES, "unname %s %" PRIu64 " %" PRIu64, finding->path, finding->id,
                  finding->generation);
-        return scan->open == 0;
+        return 1;
     case ORPHAN:
         snprintf(question, QUESTION_BYTES, "destroy %" PRIu64, finding->id);
         return 1;
@@ -223,20 +245,31 @@ static int repair_make(const themis_tools_check_scan_t *scan, const finding_t *f
     }
 }
 
-static void repair(themis_t *session, const themis_tools_check_scan_t *scan, findings_t *findings)
+static void finding_note(const finding_t *finding, const char *text)
+{
+    if (*finding->path)
+        themis_tools_note("%s: %s", finding->path, text);
+    else
+        themis_tools_note("object %" PRIx64 ": %s", finding->id, text);
+}
+
+static void repair(themis_t *session, const themis_tools_check_scan_t *scan, findings_t *findings, int force)
 {
     char question[QUESTION_BYTES], *text;
     uint32_t server;
 
     for (size_t i = 0; i < findings->count; i++) {
         finding_t *finding = &findings->list[i];
-        if (!repair_make(scan, finding, question, &server))
+        const char *obstacle = repair_obstacle(scan, finding, force);
+        if (obstacle)
+            finding_note(finding, obstacle);
+        if (obstacle || !repair_make(scan, finding, question, &server))
             continue;
         if (themis_check(session, server, question, &text) == THEMIS_OK) {
             finding->mended = 1;
             free(text);
         } else {
-            themis_tools_note("%s: %s", *finding->path ? finding->path : "an object", themis_last_error());
+            finding_note(finding, themis_last_error());
         }
     }
 }
@@ -293,7 +326,7 @@ static int is_wrong(const findings_t *findings)
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 typedef struct arguments {
-    int as_json, repair;
+    int as_json, repair, force;
     uint64_t age_s;
 } arguments_t;
 
@@ -313,7 +346,7 @@ static int check(themis_t *session, const arguments_t *given)
         findings_keep(&findings, &first);
     }
     if (result == THEMIS_TOOLS_OK && given->repair)
-        repair(session, &scan, &findings);
+        repair(session, &scan, &findings, given->force);
     if (result == THEMIS_TOOLS_OK && given->as_json)
         json_show(&scan, &findings);
     else if (result == THEMIS_TOOLS_OK)
@@ -330,11 +363,9 @@ static int run_check(int argc, char **argv)
 {
     arguments_t given = {.age_s = DEFAULT_AGE_S};
     const char *servers = NULL, *age = NULL;
-    const themis_tools_option_t options[] = {{0, "repair", &given.repair, NULL},
-                                             {0, "json", &given.as_json, NULL},
-                                             {0, "age", NULL, &age},
-                                             {'s', "servers", NULL, &servers},
-                                             {0}};
+    const themis_tools_option_t options[] = {{0, "repair", &given.repair, NULL}, {0, "force", &given.force, NULL},
+                                             {0, "json", &given.as_json, NULL},  {0, "age", NULL, &age},
+                                             {'s', "servers", NULL, &servers},   {0}};
     themis_t *session;
     char *end;
 
@@ -352,10 +383,11 @@ static int run_check(int argc, char **argv)
 
 const themis_tools_command_t themis_tools_check = {
     "check",
-    "[--repair] [--age SECONDS] [--json] [-s HOST:PORT,...]",
+    "[--repair [--force]] [--age SECONDS] [--json] [-s HOST:PORT,...]",
     "Compares the names and objects of all servers.",
     "  -s         the servers, instead of those that are configured\n"
     "  --repair   mends what is wrong\n"
+    "  --force    removes objects without a name also where the server that has made them has no names at all\n"
     "  --age      of objects without a name, which count if they did not change for so long (600)\n"
     "  --json     as JSON\n",
     run_check,

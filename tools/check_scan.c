@@ -9,7 +9,7 @@
 #include "tools/command.h"
 #include "tools/json.h"
 
-enum { QUESTION_BYTES = 4 * 4096, OBJECTS_PER_SLICE = 4000, OBJECT_SERVER_BITS = 51 };
+enum { QUESTION_BYTES = 4 * 4096, OBJECTS_PER_SLICE = 4000 };
 
 /* Takes a line of an answer; returns 0 if it is none that is known. */
 typedef int (*line_fn)(themis_tools_check_scan_t *scan, uint32_t server, char *line);
@@ -151,7 +151,7 @@ static int order(uint64_t a, uint64_t b)
 static int by_id(const void *a, const void *b)
 {
     const themis_tools_check_name_t *one = a, *other = b;
-    const uint64_t mask = (UINT64_C(1) << OBJECT_SERVER_BITS) - 1;
+    const uint64_t mask = (UINT64_C(1) << THEMIS_TOOLS_CHECK_SERVER_SHIFT) - 1;
     int result = order(one->id, other->id);
 
     if (result == 0)

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include "themis/themis.h"
 
+/* An id has one more than the index of the server that has made it in its highest bits, from this one on. */
+enum { THEMIS_TOOLS_CHECK_SERVER_SHIFT = 51 };
+
 typedef struct themis_tools_check_name {
     char *path; /* owned */
     uint32_t server;
