@@ -21,6 +21,11 @@ themis_status_t themis_server_name_intents_rename(themis_server_intents_t *inten
 const themis_server_name_db_record_t *themis_server_name_intents_record(themis_server_intent_entry_t *left,
                                                                         const themis_server_name_db_record_t *others);
 
+/* Writes what the new name of a RENAME had before, or removes it, whose entry goes as well then; and the intent's
+ * record. */
+themis_status_t themis_server_name_intents_restore(themis_server_intents_t *intents, themis_server_name_db_t *db,
+                                                   const themis_server_intent_entry_t *entry);
+
 /* Does the answer to REMOVE of a renamed name say that the name is there, or can be nowhere, and may not be removed
  * however often one asks? */
 int themis_server_name_intents_is_refusal(themis_status_t status);

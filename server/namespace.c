@@ -11,6 +11,7 @@
 #include "server/access.h"
 #include "server/groups.h"
 #include "server/name_intents.h"
+#include "server/name_path.h"
 #include "server/xattrs.h"
 #include "util/clock.h"
 #include "util/hash_ring.h"
@@ -31,39 +32,6 @@ struct themis_server_namespace {
 };
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
-
-static int is_root(const themis_proto_text_t *path)
-{
-    return path->length == 1 && path->bytes[0] == '/';
-}
-
-static themis_status_t check_name(const char *bytes, size_t length)
-{
-    if (length > THEMIS_PROTO_MAX_NAME)
-        return THEMIS_NAME_TOO_LONG;
-    if (length == 0 || memchr(bytes, 0, length) || memchr(bytes, '/', length) || (length == 1 && bytes[0] == '.') ||
-        (length == 2 && memcmp(bytes, "..", 2) == 0))
-        return THEMIS_BAD_NAME;
-    return THEMIS_OK;
-}
-
-static themis_status_t check_path(const themis_proto_text_t *path)
-{
-    themis_status_t status = THEMIS_OK;
-    size_t at = 1;
-
-    if (path->length > THEMIS_PROTO_MAX_PATH)
-        return THEMIS_NAME_TOO_LONG;
-    if (path->length == 0 || path->bytes[0] != '/')
-        return THEMIS_BAD_NAME;
-    while (!is_root(path) && status == THEMIS_OK && at <= path->length) {
-        const char *slash = memchr(path->bytes + at, '/', path->length - at);
-        size_t length = slash ? (size_t)(slash - path->bytes) - at : path->length - at;
-        status = check_name(path->bytes + at, length);
-        at += length + 1;
-    }
-    return status;
-}
 
 static pthread_mutex_t *path_lock(themis_server_namespace_t *names, const themis_proto_text_t *path)
 {
@@ -175,13 +143,13 @@ static themis_status_t parents_check(themis_server_namespace_t *names, const the
 static themis_status_t name_find(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                  const themis_proto_text_t *path, parents_t *parents, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_path(path);
+    themis_status_t status = themis_server_name_path_check(path);
 
     if (status == THEMIS_OK)
         status = parents_check(names, who, path, parents);
     if (status == THEMIS_OK)
         status = themis_server_name_db_get(names->db, path, attr);
-    if (status == THEMIS_NO_ENTRY && is_root(path)) {
+    if (status == THEMIS_NO_ENTRY && themis_server_name_path_is_root(path)) {
         *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777, .uid = geteuid(), .gid = getegid()};
         status = THEMIS_OK;
     }
@@ -409,9 +377,9 @@ themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *
 {
     themis_proto_entry_t entry;
     uint32_t slash = path->length;
-    themis_status_t status = check_path(path);
+    themis_status_t status = themis_server_name_path_check(path);
 
-    if (status != THEMIS_OK || is_root(path))
+    if (status != THEMIS_OK || themis_server_name_path_is_root(path))
         return status;
     while (path->bytes[slash - 1] != '/')
         slash--;
@@ -424,33 +392,6 @@ themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *
     return status;
 }
 
-/* Writes the record of the name that was replaced, or removes that of the new one, whose entry goes as well. */
-static themis_status_t name_restore(themis_server_namespace_t *names, const themis_server_intent_entry_t *entry,
-                                    const themis_proto_attr_t *now)
-{
-    static const themis_proto_text_t none;
-    const themis_server_intent_t *intent = &entry->intent;
-    themis_server_name_db_record_t gone = {.key = entry->key, .key_length = sizeof entry->key};
-    themis_server_name_db_record_t name = {.key_length = intent->path.length + 1, .next = &gone};
-    themis_server_intent_entry_t *left = NULL;
-    char key[THEMIS_PROTO_MAX_PATH + 1] = {THEMIS_SERVER_NAME_DB_NAME};
-    themis_status_t status = THEMIS_OK;
-
-    memcpy(key + 1, intent->path.bytes, intent->path.length);
-    name.key = key;
-    if (intent->replaced_length) {
-        name.value = intent->replaced;
-        name.value_length = intent->replaced_length;
-    } else {
-        status = themis_server_name_intents_removal(
-            names->intents, &intent->path, &(themis_proto_attr_t){.generation = now->generation}, &none, &left);
-    }
-    if (status == THEMIS_OK)
-        status = themis_server_name_db_write(names->db, themis_server_name_intents_record(left, &name));
-    themis_server_intents_end(names->intents, left, status);
-    return status;
-}
-
 themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,
                                                   const themis_server_intent_entry_t *entry)
 {
@@ -459,7 +400,7 @@ themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *nam
     pthread_mutex_t *lock = path_lock(names, &entry->intent.path);
     themis_status_t status = themis_server_name_db_get(names->db, &entry->intent.path, &now);
     if (status == THEMIS_OK && now.generation == entry->intent.new_generation)
-        status = name_restore(names, entry, &now);
+        status = themis_server_name_intents_restore(names->intents, names->db, entry);
     else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY) /* somebody has changed it since */
         status = THEMIS_STALE;
     pthread_mutex_unlock(lock);
@@ -513,10 +454,10 @@ static themis_status_t origin_check(const themis_proto_create_t *create)
 
     if (origin->length == 0)
         return THEMIS_OK;
-    if (is_root(origin) || create->attr.generation == 0 ||
+    if (themis_server_name_path_is_root(origin) || create->attr.generation == 0 ||
         (origin->length == path->length && memcmp(origin->bytes, path->bytes, path->length) == 0))
         return THEMIS_INVALID;
-    return check_path(origin);
+    return themis_server_name_path_check(origin);
 }
 
 static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
@@ -571,7 +512,7 @@ static themis_status_t check_empty(themis_server_namespace_t *names, const themi
 static int is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove)
 {
     themis_proto_attr_t now;
-    themis_status_t status = check_path(&remove->path);
+    themis_status_t status = themis_server_name_path_check(&remove->path);
 
     if (status == THEMIS_OK)
         status = themis_server_name_db_get(names->db, &remove->path, &now);
@@ -615,7 +556,7 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
     themis_proto_attr_t old;
     parents_t parents;
 
-    if (is_root(&remove->path))
+    if (themis_server_name_path_is_root(&remove->path))
         return THEMIS_BUSY;
     if (renamed && is_gone(names, remove))
         return name_is_gone(names, remove, attr);
@@ -662,7 +603,7 @@ themis_status_t themis_server_namespace_settle_name(themis_server_namespace_t *n
 
     if (status == THEMIS_OK)
         status = name_remove(names, who, remove, NULL, &attr);
-    if (themis_server_name_intents_is_refusal(status) && check_path(&remove->path) == THEMIS_OK)
+    if (themis_server_name_intents_is_refusal(status) && themis_server_name_path_check(&remove->path) == THEMIS_OK)
         made = name_regenerate(names, &remove->path);
     pthread_mutex_unlock(lock);
     return made == THEMIS_OK ? status : made;
@@ -776,7 +717,7 @@ static themis_status_t check_directory(themis_server_namespace_t *names, const t
 static themis_status_t check_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_entry_t *entry, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_name(entry->name.bytes, entry->name.length);
+    themis_status_t status = themis_server_name_path_check_name(entry->name.bytes, entry->name.length);
 
     if (status == THEMIS_OK && entry->directory.length + entry->name.length + 1 > THEMIS_PROTO_MAX_PATH)
         status = THEMIS_NAME_TOO_LONG;

@@ -240,7 +240,11 @@ TEST(a_rename_is_taken_back)
     ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
     themis_server_intents_drop(intents, entry);
     ck_assert_int_eq(lookup("/b", &now), THEMIS_OK);
-    ck_assert(now.id == other.id && now.generation == other.generation);
+    ck_assert(now.id == other.id && now.mode == other.mode && now.created == other.created);
+    /* who has renamed that one before comes too late */
+    ck_assert_uint_ne(now.generation, other.generation);
+    ck_assert_int_eq(remove_renamed("/b", "/d", &other), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(lookup("/b", &now), THEMIS_OK);
     ck_assert_uint_eq(open_count(), 0);
     ck_assert_int_eq(create(&alice, &fresh, &old), THEMIS_OK);
     entry = only_intent();
