@@ -60,7 +60,7 @@ static themis_status_t ask_settled(themis_t *session, const char *path, themis_p
         if (status != THEMIS_BUSY || themis_util_clock_now() >= until)
             return status;
         nanosleep(&pause, NULL);
-        pause.tv_nsec = themis_util_min(2 * (uint64_t)pause.tv_nsec, MAX_PAUSE);
+        pause.tv_nsec = (long)themis_util_min(2 * (uint64_t)pause.tv_nsec, MAX_PAUSE);
     }
 }
 

@@ -9,7 +9,7 @@
  *   objects I N               ID END MODIFIED of the objects in slice I of N (themis_store_list)
  *   intents                   how many are open, and how many of these have failed at least once
  *   destroy ID                removes an object
- *   unname PATH ID GENERATION removes the name, which another name of the same object makes superfluous
+ *   unname PATH ID GENERATION removes the name of a file, which another name of the same object makes superfluous
  *   list DIRECTORY NAME TYPE  adds an entry
  *   unlist PATH               removes the entry of a name that does not exist, unless it was added not long ago
  *

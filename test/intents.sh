@@ -68,7 +68,19 @@ begin_first() {
     return 1
 }
 
-# scene STORE COUNT KILL
+# absence STORE: the second of three servers is killed, and away for longer than anybody waits for it.
+absence() {
+    # shellcheck disable=SC2086 # a list of processes
+    set -- "$1" $testlib_servers
+    kill -9 "$3"
+    wait "$3" 2>/dev/null
+    testlib_servers="$2 $4"
+    sleep 14
+    begin "$1" 1
+    await_files 60 "$T/srv1/port"
+}
+
+# scene STORE COUNT KILL: all of the servers (yes), one, or none (no).
 scene() {
     begin_first "$1" "$2" || return 1
     check "$2 servers, $1: of those who change a name at the same time one succeeds" limit 120 "$cuts" race
@@ -79,6 +91,9 @@ scene() {
     if [ "$3" = yes ]; then
         kill_all
         check "$2 servers, $1: they start again" begin_all "$1" "$2" || return 1
+    fi
+    if [ "$3" = one ]; then
+        check "$2 servers, $1: one is away" absence "$1" || return 1
     fi
     check "$2 servers, $1, killed: $3: each is done or undone as a whole" limit 120 "$cuts" verify 45 || show_servers
     stop_servers
@@ -93,5 +108,6 @@ for _ in $(seq "$rounds"); do
         scene posix $count no
         scene memory $count no
     done
+    scene posix 3 one
 done
 finish

@@ -588,6 +588,35 @@ TEST(servers_without_an_address_are_asked_nothing)
     scene_end();
 }
 
+static uint16_t stranger_port;
+
+static void of_stranger(themis_server_config_t *config)
+{
+    config->index = 0;
+    snprintf(config->servers, sizeof config->servers, "127.0.0.1:1,127.0.0.1:%u", stranger_port);
+}
+
+/* A server with another list of servers is told to do nothing: what it has are other names. */
+TEST(strangers_are_asked_nothing)
+{
+    themis_server_t *stranger = rig_server_start(change_nothing);
+    themis_proto_attr_t file;
+    int i = 0;
+
+    stranger_port = stranger->port;
+    scene_start(of_stranger);
+    ck_assert_int_eq(create(alice, "/f", 0600, &file), THEMIS_OK);
+    ck_assert_int_eq(removed(alice, "/f"), THEMIS_OK);
+    const themis_proto_text_body_t question = {rig_text("intents")};
+    do {
+        ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &question), THEMIS_OK);
+        usleep(50000);
+    } while (memcmp(root->body.text.text.bytes, "1 0\n", 4) == 0 && i++ < 200);
+    ck_assert_int_eq(memcmp(root->body.text.text.bytes, "1 1\n", 4), 0); /* one has failed */
+    scene_end();
+    rig_server_stop(stranger);
+}
+
 TEST(without_a_key_capabilities_are_not_checked)
 {
     scene_start(without_key);
@@ -667,6 +696,7 @@ int main(void)
                     {clients_settle_nothing, 1}));
     test_case(suite, "lifetime and none", 30, NULL, NULL,
               TESTS({aged_capabilities_are_refused, 1}, {servers_without_an_address_are_asked_nothing, 1},
-                    {without_a_key_capabilities_are_not_checked, 1}, {memory_is_that_of_the_owner_or_of_nobody, 1}));
+                    {strangers_are_asked_nothing, 1}, {without_a_key_capabilities_are_not_checked, 1},
+                    {memory_is_that_of_the_owner_or_of_nobody, 1}));
     return test_run(suite);
 }
