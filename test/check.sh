@@ -27,6 +27,13 @@ for count in 1 3; do
         # both paths are in the directory of each server
         start_servers $count store=$store state=names directory=objects size=256m
         check "$store, $count servers: nothing is wrong where nothing is" limit 20 themis check
+        if [ "$count" = 1 ]; then
+            limit 30 "$cuts" orphan
+            sleep 4 # until the change of its name is complete
+            check "$store: what a server without names has made is left" fails limit 30 themis check --repair --age 0
+            check "$store: it is removed by force" limit 30 themis check --repair --force --age 0
+            check "$store: it is gone" limit 20 themis check --age 0
+        fi
         limit 20 themis cp "$THEMIS_SRC/README.md" themis:/readme
         check "$store, $count servers: nor with a file" limit 20 themis check --age 0
         limit 30 "$cuts" break

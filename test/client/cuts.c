@@ -518,6 +518,16 @@ static int late_all(void)
 
 /* --- what is to be mended ----------------------------------------------------------------------------------------- */
 
+/* An object without a name. */
+static void orphan_make(void)
+{
+    themis_proto_attr_t attr;
+
+    file_write("/orphan", 'B');
+    must(themis_client_namespace_lookup(session, "/orphan", THEMIS_PROTO_RIGHT_RENAME, &attr), "/orphan");
+    must(themis_client_namespace_remove_renamed(session, "/orphan", "/none", &attr), "/orphan");
+}
+
 static int break_all(void)
 {
     const themis_proto_entry_t entry = {{"/", 1}, {"unlisted", 8}, THEMIS_PROTO_FILE};
@@ -528,9 +538,7 @@ static int break_all(void)
     file_write("/one", 'A');
     must(themis_client_namespace_lookup(session, "/one", THEMIS_PROTO_RIGHT_RENAME, &attr), "/one");
     must(themis_client_namespace_create_extra(session, "/two", THEMIS_PROTO_CREATE_ADOPT, &attr, NULL, &old), "/two");
-    file_write("/orphan", 'B');
-    must(themis_client_namespace_lookup(session, "/orphan", THEMIS_PROTO_RIGHT_RENAME, &attr), "/orphan");
-    must(themis_client_namespace_remove_renamed(session, "/orphan", "/none", &attr), "/orphan");
+    orphan_make();
     must(themis_client_namespace_check_change(session, "/no name", THEMIS_PROTO_FILE), "/no name");
     file_write("/unlisted", 'C');
     must(themis_client_call_ask(&session->calls, themis_client_namespace_home(session, "/"), THEMIS_OP_ENTRY_REMOVE,
@@ -544,6 +552,11 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "break") == 0)
         return break_all();
+    if (argc == 2 && strcmp(argv[1], "orphan") == 0) {
+        connect_servers();
+        orphan_make();
+        return 0;
+    }
     if (argc == 2 && strcmp(argv[1], "race") == 0)
         return race_all();
     if (argc == 2 && strcmp(argv[1], "late") == 0)
@@ -552,6 +565,6 @@ int main(int argc, char **argv)
         return cut_all();
     if (argc == 3 && strcmp(argv[1], "verify") == 0)
         return verify((unsigned)atoi(argv[2]));
-    fprintf(stderr, "usage: cuts break | cuts cut | cuts late | cuts race | cuts verify SECONDS\n");
+    fprintf(stderr, "usage: cuts break | cuts cut | cuts late | cuts orphan | cuts race | cuts verify SECONDS\n");
     return 2;
 }
