@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { KEY_BYTES = 9, CHAINS = 1 << 12, ERASE_AT_ONCE = 1024, MAX_DOUBLINGS = 5 };
+enum { KEY_BYTES = 9, CHAIN_BITS = 16, ERASE_AT_ONCE = 1024, MAX_DOUBLINGS = 5 };
 /* FAILED and those after it: after one, two, ... tries that failed. */
 enum {
     QUEUE_NOW,
@@ -40,7 +40,7 @@ struct themis_server_intents {
     uint64_t next_number;
     uint64_t open, failing, bytes, limit, warn_again;
     themis_server_intent_entry_t *queues[QUEUES + 1];
-    themis_server_intent_entry_t *chains[THEMIS_SERVER_INTENT_INDEXES][CHAINS];
+    themis_server_intent_entry_t *chains[THEMIS_SERVER_INTENT_INDEXES][1 << CHAIN_BITS];
 };
 
 /* --- the lists; with the lock ------------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static uint64_t generation_of(const themis_server_intent_entry_t *entry, int ind
 
 static themis_server_intent_entry_t **chain_of(themis_server_intents_t *intents, int index, uint64_t generation)
 {
-    return &intents->chains[index][(generation * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
+    return &intents->chains[index][(generation * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - CHAIN_BITS)];
 }
 
 /* The next one of that generation, from `at` on, or NULL. */
