@@ -213,10 +213,22 @@ int themis_posix_lock_set(themis_posix_file_t *file, const themis_posix_caller_t
     return error;
 }
 
+/* A lock that keeps readers out is exclusive. */
+themis_status_t themis_posix_lock_probe(themis_file_t *file, uint64_t offset, uint64_t length, short *type)
+{
+    const int shared = THEMIS_LOCK_TRY | THEMIS_LOCK_TEST, exclusive = *type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : 0;
+    const themis_status_t status = themis_lock(file, offset, length, shared | exclusive);
+
+    if (status == THEMIS_OK)
+        *type = F_UNLCK;
+    else if (status == THEMIS_LOCKED)
+        *type = exclusive && themis_lock(file, offset, length, shared) == THEMIS_OK ? F_RDLCK : F_WRLCK;
+    return status == THEMIS_LOCKED ? THEMIS_OK : status;
+}
+
 int themis_posix_lock_get(themis_posix_file_t *file, const themis_posix_caller_t *caller, uint64_t number,
                           struct flock *lock)
 {
-    const int flags = THEMIS_LOCK_TRY | THEMIS_LOCK_TEST | (lock->l_type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : 0);
     lock_owner_t *owner;
     uint64_t offset, length;
     int error = range_of(lock, &offset, &length);
@@ -225,19 +237,9 @@ int themis_posix_lock_get(themis_posix_file_t *file, const themis_posix_caller_t
         error = owner_get(file->filesystem, caller, file->node, THEMIS_POSIX_LOCK_RANGES, number, &owner);
     if (error)
         return error;
-    themis_status_t status = themis_lock(owner->file, offset, length, flags);
-    if (status == THEMIS_OK) {
-        lock->l_type = F_UNLCK;
-    } else if (status == THEMIS_LOCKED) {
-        /* one that keeps readers out is exclusive */
-        lock->l_type = flags & THEMIS_LOCK_EXCLUSIVE &&
-                               themis_lock(owner->file, offset, length, flags & ~THEMIS_LOCK_EXCLUSIVE) == THEMIS_OK
-                           ? F_RDLCK
-                           : F_WRLCK;
+    error = lock_error(owner, themis_posix_lock_probe(owner->file, offset, length, &lock->l_type));
+    if (!error && lock->l_type != F_UNLCK)
         lock->l_pid = 0;
-        status = THEMIS_OK;
-    }
-    error = lock_error(owner, status);
     owner_put(file->node, owner);
     return error;
 }

@@ -31,6 +31,10 @@ int themis_posix_lock_set(themis_posix_file_t *file, const themis_posix_caller_t
 int themis_posix_lock_get(themis_posix_file_t *file, const themis_posix_caller_t *caller, uint64_t owner,
                           struct flock *lock);
 
+/* Which lock of another handle keeps this one from `type`: *type becomes F_UNLCK (none), F_RDLCK or F_WRLCK. Nothing is
+ * locked. */
+themis_status_t themis_posix_lock_probe(themis_file_t *file, uint64_t offset, uint64_t length, short *type);
+
 /* `operation` as of flock(2): EWOULDBLOCK with LOCK_NB. */
 int themis_posix_lock_file(themis_posix_file_t *file, const themis_posix_caller_t *caller, uint64_t owner,
                            int operation);

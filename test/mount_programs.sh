@@ -117,6 +117,19 @@ if child == 0:
 time.sleep(0.8)
 os.close(a)
 assert os.waitpid(child, 0)[1] == 0
+a = os.open(os.path.join(sys.argv[1], "locked"), os.O_RDWR)
+assert lock(a, fcntl.F_RDLCK, 0, 10)
+child = os.fork()
+if child == 0:  # keeps its lock for reading while it waits for that for writing
+    if not lock(b, fcntl.F_RDLCK, 0, 10):
+        os._exit(1)
+    fcntl.lockf(b, fcntl.LOCK_EX, 10)
+    os._exit(0)
+time.sleep(0.8)
+found = struct.unpack("hhqqi4x", fcntl.fcntl(a, fcntl.F_GETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 10, 0)))
+assert found[0] == fcntl.F_RDLCK, found
+os.close(a)
+assert os.waitpid(child, 0)[1] == 0
 a = os.open(os.path.join(sys.argv[1], "locked"), os.O_RDONLY)
 fcntl.flock(b, fcntl.LOCK_EX)
 try:

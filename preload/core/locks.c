@@ -180,46 +180,36 @@ static int lock_error(themis_status_t status, int wait)
     return status == THEMIS_STALE ? ENOLCK : themis_posix_error(status);
 }
 
-static int lock_flags(short type)
-{
-    return type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
-}
-
-/* What is held becomes another lock in one step, and stays if that cannot be had; who waits gives it up first. */
+/* What is held becomes another lock in one step, and stays if that cannot be had. Who waits for a lock for writing
+ * keeps one for reading meanwhile; to one for reading it is the other way round, as servers keep the stronger one. */
 static int lock_set(themis_posix_file_t *handle, short type, const range_t *range, int wait)
 {
     if (type == F_UNLCK)
         return lock_error(themis_unlock(handle->file, range->offset, range->length), 0);
-    const int flags = lock_flags(type);
+    const int flags = type == F_WRLCK ? THEMIS_LOCK_EXCLUSIVE : THEMIS_LOCK_SHARED;
     themis_status_t status =
         themis_lock(handle->file, range->offset, range->length, flags | THEMIS_LOCK_TRY | THEMIS_LOCK_REPLACE);
     if (status == THEMIS_LOCKED && wait) {
-        themis_unlock(handle->file, range->offset, range->length);
+        if (type == F_RDLCK)
+            themis_unlock(handle->file, range->offset, range->length);
         status = themis_lock(handle->file, range->offset, range->length, flags);
     }
     return lock_error(status, wait);
 }
 
-/* Who holds a lock that is in the way, and of which range, servers do not tell; one that keeps readers out is
- * exclusive. */
+/* Who holds a lock that is in the way, and of which range, servers do not tell. */
 static int lock_test(themis_posix_file_t *file, struct flock *lock, const range_t *range)
 {
-    const int shared = THEMIS_LOCK_TRY | THEMIS_LOCK_TEST, flags = shared | lock_flags(lock->l_type);
     themis_posix_file_t *handle = handle_get(file);
 
     if (!handle)
         return ENOLCK;
-    const themis_status_t status = themis_lock(handle->file, range->offset, range->length, flags);
-    const int is_exclusive =
-        status == THEMIS_LOCKED && (flags == shared || themis_lock(handle->file, range->offset, range->length, shared));
+    const themis_status_t status = themis_posix_lock_probe(handle->file, range->offset, range->length, &lock->l_type);
     themis_posix_file_release(handle);
-    if (status != THEMIS_OK && status != THEMIS_LOCKED)
+    if (status != THEMIS_OK)
         return lock_error(status, 0);
-    if (status == THEMIS_OK) {
-        lock->l_type = F_UNLCK;
+    if (lock->l_type == F_UNLCK)
         return 0;
-    }
-    lock->l_type = is_exclusive ? F_WRLCK : F_RDLCK;
     lock->l_whence = SEEK_SET;
     lock->l_start = (off_t)range->offset;
     lock->l_len = end_of(range) == THEMIS_POSIX_LOCKS_END ? 0 : (off_t)range->length;
