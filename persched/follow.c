@@ -173,6 +173,11 @@ static int differs(const follow_t *f, double now, double then)
     return fabs(now / then - 1) > f->options.change;
 }
 
+static int is_job(const planned_t *p, const job_t *job)
+{
+    return p->user == job->user && job->name && strcmp(p->name, job->name) == 0;
+}
+
 /* The jobs are those of the last plan, and do the same. */
 static int is_last_plan(const follow_t *f, const candidates_t *c)
 {
@@ -182,8 +187,7 @@ static int is_last_plan(const follow_t *f, const candidates_t *c)
         const planned_t *p = &f->planned[i];
         const job_t *job = c->job[i];
 
-        same = strcmp(p->name, job->name) == 0 && p->user == job->user && !differs(f, job->compute, p->compute) &&
-               !differs(f, job->volume, p->volume);
+        same = is_job(p, job) && !differs(f, job->compute, p->compute) && !differs(f, job->volume, p->volume);
     }
     return same;
 }
@@ -340,7 +344,7 @@ static themis_status_t standing_judge(follow_t *f, const view_t *view, const ser
 static const job_t *job_find(const view_t *view, const planned_t *p)
 {
     for (uint32_t i = 0; i < view->jobs; i++)
-        if (view->job[i].user == p->user && view->job[i].name && strcmp(view->job[i].name, p->name) == 0)
+        if (is_job(p, &view->job[i]))
             return &view->job[i];
     return NULL;
 }
@@ -435,7 +439,7 @@ static uint32_t candidates_planned(const follow_t *f, const candidates_t *c)
 
     for (uint32_t i = 0; i < c->count; i++)
         for (uint32_t k = 0; k < f->count; k++)
-            known += c->job[i]->user == f->planned[k].user && strcmp(c->job[i]->name, f->planned[k].name) == 0;
+            known += is_job(&f->planned[k], c->job[i]);
     return known;
 }
 
