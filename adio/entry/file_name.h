@@ -13,5 +13,6 @@
  */
 const char *themis_entry_file_name(const char *name, const uintptr_t *comm);
 
-/* 1: by its prefix, by ROMIO_FSTYPE_FORCE, or below the mount point. NULL is allowed. */
+/* 1: a name, as themis_entry_file_name returns it, is one of a `themis:` file: by its prefix or by ROMIO_FSTYPE_FORCE.
+ * NULL is allowed. */
 int themis_entry_file_name_is_themis(const char *name);
