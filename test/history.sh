@@ -11,15 +11,6 @@ fast="history=$history history_interval=100ms history_update=1s"
 
 run() { limit 20 themis history --directory "$history" "$@"; }
 
-# await COMMAND...: until it succeeds, 10 s at most.
-await() {
-    for _ in $(seq 100); do
-        "$@" >/dev/null 2>&1 && return 0
-        sleep 0.1
-    done
-    "$@"
-}
-
 # checkpoints NAME COUNT SECONDS MIB: a job with a checkpoint of so many MiB from each of 4 ranks, so many seconds apart.
 checkpoints() {
     THEMIS_APPLICATION=$1 THEMIS_JOB=$1-job limit 100 ranks 4 "$THEMIS_BUILD/examples/checkpoint" "$2" "$3" "$4" "themis:/$1" >"$T/$1.out"
@@ -29,7 +20,7 @@ checkpoints() {
 recorded() {
     apart=$(sed -n 's/.* every \([0-9.]*\) s$/\1/p' "$T/$1.out")
     all=$(($2 * 4 * $3 * 1048576))
-    await json 'length == 1 and .[0].interim == false' run --json --application "$1"
+    await 10 json 'length == 1 and .[0].interim == false' run --json --application "$1"
     check "$1: all bytes" json ".[0].written_bytes == $all and .[0].read_bytes == 0" run --json --job "$1-job"
     check "$1: all bytes over time" json "(.[0].series.written_bytes | add) == $all" run --json "$1"
     check "$1: its period within 5 % of $apart s" json "(.[0].phases.period / $apart - 1) | fabs <= 0.05" run --json "$1"
@@ -55,7 +46,7 @@ start_servers 1 $fast direct=on "metrics_port=$metrics"
 checkpoints direct 10 1.5 8
 recorded direct 10 8 1
 THEMIS_APPLICATION='caf\xc3\xa9 "1", <b>' THEMIS_JOB=own limit 60 ranks 4 "$THEMIS_BUILD/examples/btio" -n 32 themis:/own >/dev/null
-await json 'length == 1' run --json --job own
+await 10 json 'length == 1' run --json --job own
 curl -s --max-time 10 "http://127.0.0.1:$metrics/metrics" >"$T/metrics"
 check "metrics count the records" grep -E '^themis_history_records_total [1-9]' "$T/metrics"
 check "their bytes" grep -E '^themis_history_written_bytes_total [1-9]' "$T/metrics"
@@ -107,7 +98,7 @@ history=$T/history
 # --- a server that is killed loses the last interval only
 checkpoints killed 100 0.5 1 2>/dev/null &
 job=$!
-await json '.[0].written_bytes > 8000000 and .[0].interim' run --json killed
+await 10 json '.[0].written_bytes > 8000000 and .[0].interim' run --json killed
 # shellcheck disable=SC2086
 kill -9 $testlib_servers
 wrote=$(date +%s.%N)
@@ -133,7 +124,7 @@ check "and nothing is lost" json ".[0].written_bytes == $bytes" run --json kille
 : >"$T/file"
 start_servers 1 "history=$T/file" history_interval=100ms
 check "a job does not notice that there is no history" checkpoints unwritten 2 0.2 1
-check "its server says so" await grep -q 'file/[0-9]*: .*records of jobs are lost' "$T/srv0/log"
+check "its server says so" await 10 grep -q 'file/[0-9]*: .*records of jobs are lost' "$T/srv0/log"
 stop_servers
 start_servers 1
 checkpoints unasked 2 0.2 1
@@ -151,7 +142,7 @@ if [ "$(id -u)" = 0 ] && as 12345 test -x "$THEMIS_PREFIX/bin/themis"; then
     # shellcheck disable=SC2086
     start_servers 1 $fast
     as 12345 env THEMIS_JOB=private themis mkdir themis:/private
-    await json 'length == 1' run --json --job private
+    await 10 json 'length == 1' run --json --job private
     check "the owner of a record reads it" sh -c "[ \"\$($(command -v setpriv) --reuid=12345 --regid=12345 --clear-groups themis history --directory '$history' --csv | wc -l)\" = 2 ]"
     as 12346 themis history --directory "$history" >"$T/out" 2>"$T/err"
     check "others do not" grep -q 'no records that you may read' "$T/err"
@@ -172,7 +163,7 @@ start_servers 1 "history=$history" history_interval=100ms history_update=1s
 staged() {
     THEMIS_JOB=staged-job themis mkdir themis:/staged &&
         THEMIS_JOB=staged-job limit 60 ranks 1 "$THEMIS_BUILD/examples/hello_mpiio" themis:/staged/file &&
-        await json 'length == 1 and .[0].interim == false and .[0].application == "hello_mpiio"' run --json --job staged-job
+        await 10 json 'length == 1 and .[0].interim == false and .[0].application == "hello_mpiio"' run --json --job staged-job
 }
 check "a command of themis before the program does not name the job" staged
 stop_servers

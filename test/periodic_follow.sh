@@ -22,17 +22,8 @@ service() {
 }
 stop_service() { kill -TERM "$service" && wait "$service"; }
 
-# told FILTER: a line of the service for which the filter of jq holds; await SECONDS COMMAND...: until it succeeds.
+# told FILTER: a line of the service for which the filter of jq holds.
 told() { jq -se "any(.[]; $1)" "$log" >/dev/null; }
-await() {
-    left=$(($1 * 5 * testlib_slower))
-    shift
-    while ! "$@" >/dev/null 2>&1; do
-        left=$((left - 1))
-        [ "$left" -gt 0 ] || return 1
-        sleep 0.2
-    done
-}
 policy_is() { [ "$(themis policy get | sed "s/^server [01]: $1 .*/right/" | sort -u)" = right ]; }
 
 # --- what is wrong is told
@@ -72,15 +63,15 @@ end_four() {
     # shellcheck disable=SC2086 # a list
     end_pids $scenario_pids
     testlib_spawned=
-    await 20 no_jobs
+    await $((20 * testlib_slower)) no_jobs
 }
 no_jobs() { [ "$(themis jobs | wc -l)" = 1 ]; }
 # planned NAME: the plan of the service is seen, and left in $T/plan.json.
 planned() {
-    check "the jobs are planned" await 50 told '.action == "plan"' || sed 's/^/# /' "$log.err"
+    check "the jobs are planned" await $((50 * testlib_slower)) told '.action == "plan"' || sed 's/^/# /' "$log.err"
     jq -s 'first(.[] | select(.action == "plan"))' "$log" >"$T/plan.json"
     echo "# $(jq -r .reason "$T/plan.json")"
-    check "the servers follow it" await 5 policy_is periodic-then-job-fair
+    check "the servers follow it" await $((5 * testlib_slower)) policy_is periodic-then-job-fair
 }
 # Of single jobs, a phase may have been missed on a busy machine: the one in the middle counts.
 plan_is() { jq -e "$1" "$T/plan.json" >/dev/null || { cat "$T/plan.json" && false; }; }
@@ -122,7 +113,7 @@ four b
 planned
 kill "$reader"
 end_pids "$last"
-check "the policy of before comes back when a job ends" await 20 policy_is job-fair
+check "the policy of before comes back when a job ends" await $((20 * testlib_slower)) policy_is job-fair
 check "and the service ends well at SIGTERM, without a reader" stop_service
 end_four
 check "a dry run says what it would do" shows '^[-0-9: ]* dry run, ' follow --once --dry-run
@@ -134,13 +125,13 @@ service third
 THEMIS_TIMEOUT=60s
 four c
 planned
-check "the plan is seen to be in force" await 15 told '.cause == "holds" or .cause == "begins"'
+check "the plan is seen to be in force" await $((15 * testlib_slower)) told '.cause == "holds" or .cause == "begins"'
 echo "# SysEff: $(jq -r 'select(.action == "plan" or .cause == "holds") | [.cause, .measured_efficiency, .planned_efficiency] | join(" ")' "$log" | uniq | sed -n '1p;$p' | tr '\n' ';')"
 lines=$(wc -l <"$log")
 kill -KILL "${testlib_servers##* }"
 THEMIS_TIMEOUT=3s
 more() { [ "$(wc -l <"$log")" -gt "$((lines + 2))" ]; }
-check "the plan is judged without a server that is lost" await 40 more
+check "the plan is judged without a server that is lost" await $((40 * testlib_slower)) more
 stop_service && not_ok "it is no success that a server was not reached"
 check "and this is told" grep -q "server 1: " "$log.err"
 other_is() { themis policy get 2>&1 | grep -q "^server 0: $1 "; }

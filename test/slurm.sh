@@ -5,20 +5,17 @@
 #   sh test/slurm.sh --slurm     on request: with slurmctld and two slurmd on an emulated cluster (slurm-wlm, munge), in a job
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 unset THEMIS_SERVERS THEMIS_CONFIG
 examples=$THEMIS_SRC/examples/slurm
 user=daemon
 site=$T/etc
 
-# tells STATUS WORDS COMMAND...: it ends so, and has these words in what it says.
+# tells STATUS WORDS COMMAND...: it ends so, and has these words in its answer to Slurm or in what it logs.
 tells() {
-    wanted=$1 words=$2 got=0
+    status=$1 words=$2
     shift 2
-    "$@" </dev/null >"$T/out" 2>&1 || got=$?
-    [ "$got" = "$wanted" ] && grep -q -e "$words" "$T/out" && return 0
-    echo "status $got, no \"$words\" in:"
-    cat "$T/out"
-    return 1
+    outcome "$status" "$@" && { grep -q -e "$words" "$T/out" "$T/err" || answer "other words"; }
 }
 # settings KEY=VALUE...: an installation of the burst buffer in $site.
 settings() {

@@ -100,15 +100,6 @@ check "the systemd unit starts the installed server" unit
 check "as a user of its own, without capabilities" sh -c 'grep -qx User=themis "$1" && grep -qx CapabilityBoundingSet= "$1" && grep -qx ProtectSystem=strict "$1"' \
     sh "$THEMIS_PREFIX/lib/systemd/system/themisd.service"
 
-# await COMMAND...: repeats it until it succeeds, for at most 10 s.
-await() {
-    for _ in $(seq 100); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    return 1
-}
-
 # --- under a service manager: what it is told, and levels of messages in its journal
 
 cat >"$T/manager.py" <<'END'
@@ -131,8 +122,8 @@ served() {
         --port-file "$T/notify.port" 2>>"$T/journal" &
     pid=$!
     testlib_spawned="$testlib_spawned $pid"
-    await_files 20 "$T/notify.port" && await grep -qs "^STATUS=listens at port $(cat "$T/notify.port")\$" "$T/told" && kill -HUP "$pid" &&
-        await grep -q '^RELOADING=1$' "$T/told" && kill -TERM "$pid" && await grep -q '^STOPPING=1$' "$T/told" && wait "$pid"
+    await_files 20 "$T/notify.port" && await 10 grep -qs "^STATUS=listens at port $(cat "$T/notify.port")\$" "$T/told" && kill -HUP "$pid" &&
+        await 10 grep -q '^RELOADING=1$' "$T/told" && kill -TERM "$pid" && await 10 grep -q '^STOPPING=1$' "$T/told" && wait "$pid"
     status=$?
     kill "$manager"
     [ "$(grep -xE 'READY=1|RELOADING=1|STOPPING=1' "$T/told" | tr '\n' ' ')" = "READY=1 RELOADING=1 READY=1 STOPPING=1 " ] && [ $status = 0 ] && return 0
@@ -179,17 +170,17 @@ check "a client finds it in the configuration file" limit 20 themis mkdir themis
 sed -i 's/job-fair/size-fair/' "$conf"
 kill -HUP "$daemon"
 policy_is() { timeout 20 themis policy get 2>/dev/null | grep -q "$1"; }
-check "SIGHUP sets the new policy" await policy_is size-fair
+check "SIGHUP sets the new policy" await 10 policy_is size-fair
 sed -i 's/policy = size-fair/policy = size-unfair/' "$conf"
 kill -HUP "$daemon"
-check "a wrong file is reported with its line" await grep -q "$conf:7: \[sharing\] policy.*old configuration stays" "$T/daemon.log"
+check "a wrong file is reported with its line" await 10 grep -q "$conf:7: \[sharing\] policy.*old configuration stays" "$T/daemon.log"
 check "and the old policy stays" policy_is size-fair
 sed -i -e 's/policy = size-unfair/policy = fifo/' -e 's/size = 64m/size = 65m/' "$conf"
 kill -HUP "$daemon"
-check "SIGHUP with a key that needs a restart applies the others" await policy_is fifo
+check "SIGHUP with a key that needs a restart applies the others" await 10 policy_is fifo
 check "and names that key" grep -q "restart: size" "$T/daemon.log"
 kill -TERM "$daemon"
-check "SIGTERM ends it" await gone
+check "SIGTERM ends it" await 10 gone
 check "and removes its files" sh -c '[ ! -e "$1/pid" ] && [ ! -e "$1/port" ]' sh "$T"
 
 check "a slow server starts" start_daemon --store-bandwidth 8m
@@ -203,9 +194,9 @@ head -c 25165824 /dev/urandom >"$T/data"
 THEMIS_TIMEOUT=2s timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
 writer=$!
 is_queued() { timeout 20 themis status --json 2>/dev/null | jq -e '[.. | .queued? // empty] | max > 0' >/dev/null; }
-check "requests are queued" await is_queued
+check "requests are queued" await 10 is_queued
 kill -TERM "$daemon"
-draining_or_done() { await gone; }
+draining_or_done() { await 10 gone; }
 check "SIGTERM drains and stops" draining_or_done
 wait "$writer" || true
 check "queued requests failed for no other reason than the stop" sh -c '! grep -iE "i/o error|malformed|protocol" "$1"' sh "$T/cp.log"
@@ -221,21 +212,21 @@ version=$(themisd --version | cut -d' ' -f2)
 check "metrics have the version" sh -c 'curl -s --max-time 10 "$1/metrics" | grep -q "^themis_server_info{.*,version=\"$2\","' sh "$metrics" "$version"
 mv "$T/themisd.log" "$T/themisd.log.1"
 kill -HUP "$daemon"
-check "SIGHUP opens the log again" await grep -qs "configuration reloaded" "$T/themisd.log"
+check "SIGHUP opens the log again" await 10 grep -qs "configuration reloaded" "$T/themisd.log"
 check "and leaves the old one" sh -c '! grep -q reloaded "$1/themisd.log.1"' sh "$T"
 mv "$T/themisd.log" "$T/themisd.log.2"
 sed -i 's/policy = fifo/policy = nonsense/' "$conf"
 kill -HUP "$daemon"
-check "also where the configuration is wrong" await grep -qs "old configuration stays" "$T/themisd.log"
+check "also where the configuration is wrong" await 10 grep -qs "old configuration stays" "$T/themisd.log"
 sed -i 's/policy = nonsense/policy = fifo/' "$conf"
 THEMIS_TIMEOUT=2s timeout 60 themis cp "$T/data" themis:/data >"$T/cp.log" 2>&1 &
 writer=$!
-check "requests are queued again" await is_queued
+check "requests are queued again" await 10 is_queued
 kill -TERM "$daemon"
 unhealthy() { [ "$(curl -s --max-time 2 -w '%{http_code}' "$metrics/healthz")" = "draining
 503" ]; }
-check "/healthz is 503 while it drains" await unhealthy
-check "it ends" await gone
+check "/healthz is 503 while it drains" await 10 unhealthy
+check "it ends" await 10 gone
 wait "$writer" || true
 daemon=
 

@@ -9,6 +9,7 @@ export HOME XDG_RUNTIME_DIR
 launch="$THEMIS_SRC/test/cluster/launch.sh"
 hello=$THEMIS_BUILD/examples/hello_mpiio
 . "$THEMIS_SRC/test/lib/clusterlib.sh"
+. "$THEMIS_SRC/test/lib/answers.sh"
 cluster_or_finish "servers on the hosts of a job" "sanitizers are too slow for four hosts"
 
 sh "$cluster" up "$CLUSTER_DIR" 2 2 1000 1000 0 >"$T/up" 2>&1 || {
@@ -35,30 +36,19 @@ gone() {
     left "$2"
     return 1
 }
-# tells STATUS WORDS COMMAND...: it ends so, and a line on standard error has these words.
-tells() {
-    wanted=$1 words=$2 got=0
-    shift 2
-    "$@" </dev/null >"$T/out" 2>"$T/err" || got=$?
-    [ "$got" = "$wanted" ] && grep -q -e "$words" "$T/err" && return 0
-    echo "status $got"
-    cat "$T/out" "$T/err"
-    return 1
-}
-
 # --- where they are
 
-check "one server a host, at addresses that all reach" tells 0 \
+check "one server a host, at addresses that all reach" says 0 \
     'themis run: 2 servers of its own, 10.77.0.1:[0-9]*,10.77.1.2:[0-9]*: what they hold' run r0n0,r1n1 -- true
-check "N of them, spread over the hosts" tells 0 '3 servers of its own, 10.77.0.1:[0-9]*,10.77.0.1:[0-9]*,10.77.1.1' run 'r0n0,r1n0' -s 3 -- true
-check "fewer than hosts" tells 0 '2 servers of its own, 10.77.0.1:[0-9]*,10.77.1.1:' run 'r[0-1]n[0-1]' -s 2 -- true
-check "some on each" tells 0 '4 servers of its own, 10.77.0.2:[0-9]*,10.77.0.2:[0-9]*,10.77.1.2' run 'r0n1,r1n1' -s 2/node -- true
+check "N of them, spread over the hosts" says 0 '3 servers of its own, 10.77.0.1:[0-9]*,10.77.0.1:[0-9]*,10.77.1.1' run 'r0n0,r1n0' -s 3 -- true
+check "fewer than hosts" says 0 '2 servers of its own, 10.77.0.1:[0-9]*,10.77.1.1:' run 'r[0-1]n[0-1]' -s 2 -- true
+check "some on each" says 0 '4 servers of its own, 10.77.0.2:[0-9]*,10.77.0.2:[0-9]*,10.77.1.2' run 'r0n1,r1n1' -s 2/node -- true
 printf 'r1n0 slots=2\nr1n1:2\n' >"$T/hostfile"
-check "hosts from a file" tells 0 ' 10.77.1.1:[0-9]*,10.77.1.2:' run "$T/hostfile" -- true
-check "as from PBS" tells 0 ' 10.77.1.1:[0-9]*,10.77.1.2:' on $first env "PBS_NODEFILE=$T/hostfile" timeout 60 themis run --size 64m --launcher "sh $launch" -- true
-check "localhost: loopback" tells 0 '1 server of its own, 127.0.0.1:' run localhost -- true
-check "an interface" tells 0 ' 10.77.1.1:' run r1n0 --network eth0 -- true
-check "a network" tells 0 ' 10.77.1.1:' run r1n0 --network 10.77.0.0/16 -- true
+check "hosts from a file" says 0 ' 10.77.1.1:[0-9]*,10.77.1.2:' run "$T/hostfile" -- true
+check "as from PBS" says 0 ' 10.77.1.1:[0-9]*,10.77.1.2:' on $first env "PBS_NODEFILE=$T/hostfile" timeout 60 themis run --size 64m --launcher "sh $launch" -- true
+check "localhost: loopback" says 0 '1 server of its own, 127.0.0.1:' run localhost -- true
+check "an interface" says 0 ' 10.77.1.1:' run r1n0 --network eth0 -- true
+check "a network" says 0 ' 10.77.1.1:' run r1n0 --network 10.77.0.0/16 -- true
 
 # --- what they do
 
@@ -72,7 +62,7 @@ for host in r0n0 r0n1 r1n0 r1n1; do sh "$2" "$host" themis cat themis:/r1n0 | cm
 themis ls | tr '\n' ' '
 END
 check "every host reads what another has written" [ "$(run 'r[0-1]n[0-1]' -q -- sh "$T/all_hosts" "$T" "$launch" 2>"$T/err")" = "r0n0 r0n1 r1n0 r1n1 " ] || cat "$T/err"
-check "who does not have the job's secret is not served" tells 1 'secret' run r1n0 -q -- env -u THEMIS_SECRET -u THEMIS_AUTH THEMIS_TIMEOUT=5s themis ls
+check "who does not have the job's secret is not served" says 1 'secret' run r1n0 -q -- env -u THEMIS_SECRET -u THEMIS_AUTH THEMIS_TIMEOUT=5s themis ls
 preload_shim=$THEMIS_BUILD/test/cluster/finalize_shim.so
 check "an MPI program on two hosts" run r0n0,r1n0 -q -- mpirun.mpich -launcher ssh -launcher-exec "$launch" -hosts r0n0,r1n0 -n 2 \
     -genv LD_PRELOAD "$preload_shim" "$hello" themis:/f
@@ -88,17 +78,17 @@ check "a server on loopback that another host opens: the rank, its host and why"
     cat out
     exit 1' sh "$T" sh "$cluster" exec "$CLUSTER_DIR" $first env UCX_NET_DEVICES=eth0,lo THEMIS_TIMEOUT=2s timeout 60 themis run --size 64m --hosts localhost -q -- \
     mpirun.mpich -launcher ssh -launcher-exec "$launch" -hosts r0n0,r1n0 -n 2 -genv LD_PRELOAD "$preload_shim" "$hello" themis:/f
-check "a launcher that is not there" tells 1 'launcher /no/such: No such file or directory; --launcher chooses another' \
+check "a launcher that is not there" says 1 'launcher /no/such: No such file or directory; --launcher chooses another' \
     on $first timeout 60 themis run --size 64m --hosts r1n0 --launcher /no/such -- touch "$T/was-run"
-check "a host that is not there" tells 1 'r9n9: its agent has ended before its servers had started; launched was: sh .*launch.sh r9n9' run r1n0,r9n9 -- touch "$T/was-run"
+check "a host that is not there" says 1 'r9n9: its agent has ended before its servers had started; launched was: sh .*launch.sh r9n9' run r1n0,r9n9 -- touch "$T/was-run"
 check "a policy that no server knows, once" sh -c '"$@" 2>"$0.err"; [ "$(grep -c bogus "$0.err")" = 1 ]' "$T/policy" sh "$cluster" exec "$CLUSTER_DIR" $first \
     timeout 60 themis run --size 64m --hosts r0n1,r1n1 --launcher "sh $launch" -p bogus -- touch "$T/was-run"
-check "a network that hosts are not in" tells 1 'r1n0: no interface that is up is 10.99.0.0/16' run r1n0 --network 10.99.0.0/16 -- touch "$T/was-run"
-check "too many" tells 2 'more than 256 servers' run 'n[1-300]' -s 1/node -- touch "$T/was-run"
-check "a wrong list" tells 2 "is not the name of a host" run 'r0n0,-x' -- touch "$T/was-run"
-check "servers for each task" tells 2 "each of the 4 tasks" env PMI_SIZE=4 PMI_RANK=0 timeout 60 themis run -- touch "$T/was-run"
+check "a network that hosts are not in" says 1 'r1n0: no interface that is up is 10.99.0.0/16' run r1n0 --network 10.99.0.0/16 -- touch "$T/was-run"
+check "too many" says 2 'more than 256 servers' run 'n[1-300]' -s 1/node -- touch "$T/was-run"
+check "a wrong list" says 2 "is not the name of a host" run 'r0n0,-x' -- touch "$T/was-run"
+check "servers for each task" says 2 "each of the 4 tasks" env PMI_SIZE=4 PMI_RANK=0 timeout 60 themis run -- touch "$T/was-run"
 check "no command was run" [ ! -e "$T/was-run" ]
-check "an agent without themis run" tells 1 "this command is for 'themis run'" sh -c 'echo reserve 1 | timeout 20 themis agent'
+check "an agent without themis run" says 1 "this command is for 'themis run'" sh -c 'echo reserve 1 | timeout 20 themis agent'
 
 # --- the end
 

@@ -16,6 +16,7 @@
 # stop_servers                             ends them
 # run_env                                  words to put before "themis run", for the sanitizers
 # spawn COMMAND...                         in the background; ended with the script
+# await SECONDS COMMAND...                 until the command succeeds, for so long at most
 # busy                                     percent of the processors' time that others take, while nothing of the script works
 # finish                                   ends the script, with its status
 #
@@ -248,6 +249,17 @@ finish() {
     testlib_clean # may find another failure
     [ "$testlib_failed" = 0 ]
     exit
+}
+
+await() {
+    testlib_left=$(($1 * 10))
+    shift
+    while [ "$testlib_left" -gt 0 ]; do
+        "$@" >/dev/null 2>&1 && return 0
+        testlib_left=$((testlib_left - 1))
+        sleep 0.1
+    done
+    "$@" # what it says is seen
 }
 
 busy() {
