@@ -79,6 +79,11 @@ test_client_test_client_direct_SOURCES = test/client/test_client_direct.c test/c
 test_client_test_client_direct_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)
 EXTRA_test_client_test_client_direct_DEPENDENCIES = server/themisd
 
+# Serves test/intents.sh.
+check_PROGRAMS += test/client/cuts
+test_client_cuts_LDADD = $(CLIENT_LIBS)
+test_client_cuts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=themis_net_send
+
 # Serves test/many.sh.
 check_PROGRAMS += test/client/many
 test_client_many_LDADD = $(CLIENT_LIBS)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include "client/convert.h"
 #include "client/error.h"
 #include "client/file.h"
@@ -11,8 +12,13 @@
 #include "client/multicall.h"
 #include "client/path.h"
 #include "client/striping.h"
+#include "util/clock.h"
+#include "util/min.h"
 
 enum { ENTRIES_PER_MESSAGE = 1024 };
+/* For a rename to be settled; servers do that at once if all of them can be reached. */
+#define MAX_WAIT (5 * THEMIS_NS_PER_S)
+#define MAX_PAUSE (64 * THEMIS_NS_PER_MS)
 
 uint32_t themis_client_namespace_home(const themis_t *session, const char *path)
 {
@@ -40,6 +46,22 @@ themis_status_t themis_client_namespace_ask(themis_t *session, const char *path,
     if (status == THEMIS_OK && attr)
         *attr = reply.attr;
     return status;
+}
+
+/* The same for a name that a rename may have made: asks again while its server is settling that. */
+static themis_status_t ask_settled(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                   const void *request, themis_proto_attr_t *attr)
+{
+    uint64_t until = themis_util_clock_now() + MAX_WAIT;
+    struct timespec pause = {.tv_nsec = THEMIS_NS_PER_MS};
+
+    for (;;) {
+        themis_status_t status = themis_client_namespace_ask(session, path, opcode, request, attr);
+        if (status != THEMIS_BUSY || themis_util_clock_now() >= until)
+            return status;
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = (long)themis_util_min(2 * (uint64_t)pause.tv_nsec, MAX_PAUSE);
+    }
 }
 
 /* A call to the home server of the directory of `path`, about its entry there. *added: the reply to ENTRY_ADD. */
@@ -110,21 +132,50 @@ static void inherit(const themis_proto_added_t *directory, themis_proto_create_t
         create->attr.mode |= S_ISGID;
 }
 
+/* ENTRY_ADD and CREATE. */
+static themis_status_t name_create(themis_t *session, const char *path, themis_proto_create_t *request,
+                                   themis_proto_attr_t *attr)
+{
+    const uint64_t late = THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S / 2;
+    uint64_t started = themis_util_clock_now();
+    themis_proto_added_t directory;
+    themis_status_t status = ask_entry(session, path, THEMIS_OP_ENTRY_ADD, request->attr.type, &directory);
+
+    if (status != THEMIS_OK)
+        return status;
+    request->path = themis_client_convert_text(path);
+    inherit(&directory, request);
+    status = ask_settled(session, path, THEMIS_OP_CREATE, request, attr);
+    if (status != THEMIS_OK)
+        return undo_entry(session, path, request->attr.type, status);
+    /* The servers may have taken the entry for one without a name. The name is made all the same; and where nothing can
+     * be added any more, the entry is most likely there. */
+    if (themis_util_clock_now() - started >= late)
+        change_entry(session, path, THEMIS_OP_ENTRY_ADD, request->attr.type);
+    return THEMIS_OK;
+}
+
 themis_status_t themis_client_namespace_create_extra(themis_t *session, const char *path, uint32_t flags,
                                                      const themis_proto_attr_t *wanted,
                                                      const themis_proto_extra_t *extra, themis_proto_attr_t *attr)
 {
-    themis_proto_create_t request = {.path = themis_client_convert_text(path), .flags = flags, .attr = *wanted};
-    themis_proto_added_t directory;
-    themis_status_t status = ask_entry(session, path, THEMIS_OP_ENTRY_ADD, wanted->type, &directory);
+    themis_proto_create_t request = {.flags = flags, .attr = *wanted};
 
-    if (status != THEMIS_OK)
-        return status;
     if (extra)
         request.extra = *extra;
-    inherit(&directory, &request);
-    status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, &request, attr);
-    return status == THEMIS_OK ? THEMIS_OK : undo_entry(session, path, wanted->type, status);
+    return name_create(session, path, &request, attr);
+}
+
+themis_status_t themis_client_namespace_adopt(themis_t *session, const char *from, const char *to,
+                                              const themis_proto_attr_t *attr, const themis_proto_extra_t *extra,
+                                              themis_proto_attr_t *old)
+{
+    themis_proto_create_t request = {.flags = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE,
+                                     .attr = *attr,
+                                     .origin = themis_client_convert_text(from),
+                                     .extra = *extra};
+
+    return name_create(session, to, &request, old);
 }
 
 themis_status_t themis_client_namespace_create(themis_t *session, const char *path, uint32_t flags,
@@ -155,16 +206,37 @@ static themis_status_t check_other_home(themis_t *session, const char *path, the
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr)
 {
-    themis_proto_remove_t request = {themis_client_convert_text(path), type};
+    themis_proto_remove_t request = {.path = themis_client_convert_text(path), .type = type};
     int asked = 0;
     themis_status_t status = check_other_home(session, path, type, &asked);
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_namespace_ask(session, path, THEMIS_OP_REMOVE, &request, attr);
+    status = ask_settled(session, path, THEMIS_OP_REMOVE, &request, attr);
     if (status == THEMIS_OK)
         return change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
     return asked ? undo_entry(session, path, type, status) : status;
+}
+
+themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const char *from, const char *to,
+                                                       const themis_proto_attr_t *attr)
+{
+    const themis_proto_remove_t request = {.path = themis_client_convert_text(from),
+                                           .type = attr->type,
+                                           .renamed = themis_client_convert_text(to),
+                                           .object = attr->id,
+                                           .generation = attr->generation};
+    themis_status_t status = ask_settled(session, from, THEMIS_OP_REMOVE, &request, NULL);
+
+    return status == THEMIS_OK ? change_entry(session, from, THEMIS_OP_ENTRY_REMOVE, attr->type)
+                               : undo_entry(session, from, attr->type, status);
+}
+
+themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t object)
+{
+    const themis_proto_rename_end_t request = {themis_client_convert_text(to), object};
+
+    return ask_settled(session, to, THEMIS_OP_RENAME_END, &request, NULL);
 }
 
 /* --- the bytes of a file ------------------------------------------------------------------------------------------ */

@@ -4,8 +4,8 @@
  * directory.
  *
  * The entry is created before the name and removed after it, so a client that ends in between leaves an entry without a
- * name, never a name that no listing shows. Such entries are tolerated, and removed with their directory. The home of a
- * directory also decides who may change the names in it, so that it is asked before the name is changed.
+ * name, never a name that no listing shows. Such entries are tolerated, and removed by servers or with their directory.
+ * The home of a directory also decides who may change the names in it, so that it is asked before the name is changed.
  *
  * All paths are normalised. `attr` is written on success and may be NULL.
  */
@@ -28,6 +28,20 @@ themis_status_t themis_client_namespace_create(themis_t *session, const char *pa
 themis_status_t themis_client_namespace_create_extra(themis_t *session, const char *path, uint32_t flags,
                                                      const themis_proto_attr_t *wanted,
                                                      const themis_proto_extra_t *extra, themis_proto_attr_t *attr);
+
+/* Gives the object of `from`, of which a server has given *attr with the right to rename, the name `to`. *old: what had
+ * that name. If the client does no more, the servers complete it. */
+themis_status_t themis_client_namespace_adopt(themis_t *session, const char *from, const char *to,
+                                              const themis_proto_attr_t *attr, const themis_proto_extra_t *extra,
+                                              themis_proto_attr_t *old);
+/* Then removes the old name, whose directory has allowed it before, and its entry. THEMIS_NO_ENTRY: it has ended in
+ * another way meanwhile. */
+themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const char *from, const char *to,
+                                                       const themis_proto_attr_t *attr);
+/* Has the server complete or take back the rename that has given `to` to the object, and waits some seconds for it.
+ * THEMIS_OK: it is complete, THEMIS_NO_ENTRY: `to` is not the object's name, THEMIS_BUSY: the server does not know yet.
+ */
+themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t object);
 
 /* The server that keeps a name. */
 uint32_t themis_client_namespace_home(const themis_t *session, const char *path);

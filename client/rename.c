@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Renaming. The new name of a file gets the object before the old name is removed, so its bytes are reachable all the
- * time; whether the old one may be removed is asked before anything changes. A directory is moved entry by entry, since
- * the names below it have other home servers under their new paths.
+ * time; whether the old one may be removed is asked before anything changes. The server of the new name knows of the
+ * rename from its first change on, so servers complete it, or take it back, if the client ends or fails. A directory is
+ * moved entry by entry, since the names below it have other home servers under their new paths.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,32 +16,22 @@
 #include "client/path.h"
 
 enum { MAX_ATTEMPTS = 3 };
-static const uint32_t take_over = THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE;
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
 
-/* What had the new name. */
-typedef struct replaced {
-    themis_proto_attr_t attr;
-    themis_client_extra_t extra; /* owned */
-} replaced_t;
-
-/* The old name could not be removed, for the reason `status`, which is returned. If it is known to be there still, the
- * new one becomes what it was; else it stays, since no other name may be left. */
-static themis_status_t undo_new_name(themis_t *session, const char *from, const char *to,
-                                     const themis_proto_attr_t *attr, const replaced_t *old, themis_status_t status)
+/* The old name could not be removed, for the reason `status`. If it was gone, the servers may have been faster, and
+ * free what was replaced as well. */
+static themis_status_t await_end(themis_t *session, const char *to, const themis_proto_attr_t *attr,
+                                 themis_status_t status)
 {
-    themis_proto_attr_t there;
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
-    if (themis_client_namespace_lookup(session, from, 0, &there) == THEMIS_OK && there.id == attr->id) {
-        if (old->attr.fresh)
-            themis_client_namespace_remove(session, to, attr->type, NULL);
-        else
-            themis_client_namespace_create_extra(session, to, take_over, &old->attr, &old->extra.extra, NULL);
-    }
-    return themis_client_fail(status, "%s", cause);
+    int is_complete = status > THEMIS_UNREACHABLE && /* a server has said so */
+                      themis_client_namespace_rename_end(session, to, attr->id) == THEMIS_OK;
+    if (is_complete && (status == THEMIS_NO_ENTRY || status == THEMIS_STALE))
+        return THEMIS_OK;
+    return themis_client_fail(status == THEMIS_STALE ? THEMIS_NO_ENTRY : status, "%s", cause);
 }
 
 /* *attr: what the old name's home has given with the right to rename, which lasts for a short time; *old: what was of
@@ -56,33 +47,23 @@ static themis_status_t make_new_name(themis_t *session, const char *from, const 
         if (status == THEMIS_OK)
             status = themis_client_extra_of(session, from, attr, &extra);
         if (status == THEMIS_OK)
-            status = themis_client_namespace_create_extra(session, to, take_over, attr, &extra.extra, old);
+            status = themis_client_namespace_adopt(session, from, to, attr, &extra.extra, old);
         themis_client_extra_free(&extra);
     }
     return status;
 }
 
-/* `there`: what has the new name, or NULL. */
-static themis_status_t rename_file(themis_t *session, const char *from, const char *to,
-                                   const themis_proto_attr_t *there)
+static themis_status_t rename_file(themis_t *session, const char *from, const char *to)
 {
-    themis_proto_attr_t attr;
-    replaced_t old = {0};
-    themis_status_t status = there ? themis_client_extra_of(session, to, there, &old.extra) : THEMIS_OK;
+    themis_proto_attr_t attr, old;
+    themis_status_t status = make_new_name(session, from, to, &attr, &old);
 
-    if (status == THEMIS_ACCESS) /* another user's: it cannot be made again in any case */
-        status = THEMIS_OK;
-    if (status == THEMIS_OK)
-        status = make_new_name(session, from, to, &attr, &old.attr);
-    if (status == THEMIS_OK) {
-        status = themis_client_namespace_remove(session, from, attr.type, NULL);
-        if (status != THEMIS_OK)
-            status = undo_new_name(session, from, to, &attr, &old, status);
-        else if (!old.attr.fresh && old.attr.id != attr.id)
-            status = themis_client_namespace_destroy(session, to, &old.attr);
-    }
-    themis_client_extra_free(&old.extra);
-    return status;
+    if (status != THEMIS_OK)
+        return status;
+    status = themis_client_namespace_remove_renamed(session, from, to, &attr);
+    if (status != THEMIS_OK)
+        return await_end(session, to, &attr, status);
+    return old.fresh || old.id == attr.id ? THEMIS_OK : themis_client_namespace_destroy(session, to, &old);
 }
 
 /* Names of a directory, read before it changes. */
@@ -189,7 +170,7 @@ static themis_status_t rename_any(themis_t *session, const char *from, const cha
     if (status != THEMIS_OK)
         return status;
     if (attr.type != THEMIS_PROTO_DIRECTORY)
-        return rename_file(session, from, to, replaces ? &there : NULL);
+        return rename_file(session, from, to);
     return rename_directory(session, from, to, &attr, replaces);
 }
 

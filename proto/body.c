@@ -41,30 +41,9 @@ static void code_utf8_label(themis_proto_coder_t *coder, themis_proto_text_t *te
     themis_proto_check(coder, !coder->bad && themis_util_utf8_is_valid(text->bytes, text->length));
 }
 
-/* 1 for an absolute path without empty, "." or ".." components; the server checks the length of components. */
-static int is_path(const themis_proto_text_t *path)
-{
-    const char *at = path->bytes, *end = at + path->length;
-
-    if (path->length == 0 || *at != '/')
-        return 0;
-    if (path->length == 1)
-        return 1;
-    while (at < end) {
-        const char *slash = memchr(at + 1, '/', (size_t)(end - at - 1));
-        const char *stop = slash != NULL ? slash : end;
-        themis_proto_text_t name = {at + 1, (uint32_t)(stop - at - 1)};
-        if (!themis_proto_is_name(&name))
-            return 0;
-        at = stop;
-    }
-    return 1;
-}
-
 static void code_path_text(themis_proto_coder_t *coder, themis_proto_text_t *path)
 {
-    themis_proto_code_text(coder, path, 1, THEMIS_PROTO_MAX_PATH);
-    themis_proto_check(coder, !coder->bad && is_path(path));
+    themis_proto_code_path(coder, path, 0);
 }
 
 static void code_layout(themis_proto_coder_t *coder, themis_proto_layout_t *layout)
@@ -150,6 +129,7 @@ static void code_attr_fields(themis_proto_coder_t *coder, themis_proto_attr_t *a
     themis_proto_code_u32(coder, &attr->gid);
     themis_proto_code_u64(coder, &attr->created);
     themis_proto_code_u64(coder, &attr->modified);
+    themis_proto_code_u64(coder, &attr->generation);
     code_layout(coder, &attr->layout);
     themis_proto_code_u32(coder, &attr->target);
     themis_proto_code_u32(coder, &attr->xattrs);
@@ -186,9 +166,11 @@ static void code_create(themis_proto_coder_t *coder, themis_proto_create_t *crea
     themis_proto_code_u32(coder, &create->flags);
     code_attr_fields(coder, &create->attr);
     code_path_text(coder, &create->path);
+    themis_proto_code_path(coder, &create->origin, 1);
     if (coder->bad)
         return;
     themis_proto_check(coder, (create->flags & ~(uint32_t)CREATE_FLAGS) == 0);
+    themis_proto_check(coder, create->flags & THEMIS_PROTO_CREATE_ADOPT || create->origin.length == 0);
     themis_proto_check(coder, (create->flags & THEMIS_PROTO_CREATE_ADOPT) == 0 ||
                                   create->attr.type != THEMIS_PROTO_FILE || is_complete(&create->attr.layout));
     code_extra(coder, &create->extra);
@@ -200,6 +182,15 @@ static void code_remove(themis_proto_coder_t *coder, themis_proto_remove_t *remo
 {
     themis_proto_code_type(coder, &remove->type);
     code_path_text(coder, &remove->path);
+    themis_proto_code_path(coder, &remove->renamed, 1);
+    themis_proto_code_u64(coder, &remove->object);
+    themis_proto_code_u64(coder, &remove->generation);
+}
+
+static void code_rename_end(themis_proto_coder_t *coder, themis_proto_rename_end_t *end)
+{
+    themis_proto_code_u64(coder, &end->object);
+    code_path_text(coder, &end->path);
 }
 
 static void code_setattr(themis_proto_coder_t *coder, themis_proto_setattr_t *setattr)
@@ -413,6 +404,20 @@ static void code_table(themis_proto_coder_t *coder, themis_proto_table_t *table)
     themis_proto_check(coder, !coder->bad && table->index < THEMIS_PROTO_MAX_SERVERS && table->rows <= table->total);
     if (!coder->bad)
         themis_proto_code_rows(coder, table);
+}
+
+static void code_settle(themis_proto_coder_t *coder, themis_proto_settle_t *settle)
+{
+    themis_proto_code_u32(coder, &settle->count);
+    if (!coder->bad)
+        themis_proto_code_steps(coder, settle);
+}
+
+static void code_settled(themis_proto_coder_t *coder, themis_proto_settled_t *settled)
+{
+    themis_proto_code_u32(coder, &settled->count);
+    if (!coder->bad)
+        themis_proto_code_statuses(coder, settled);
 }
 
 void themis_proto_code_body(themis_proto_coder_t *coder, const themis_proto_header_t *header, void *body)

@@ -41,3 +41,29 @@ void themis_proto_code_type(themis_proto_coder_t *coder, themis_proto_type_t *ty
     if (!coder->bad && coder->out == NULL)
         *type = (themis_proto_type_t)number;
 }
+
+/* 1 for an absolute path without empty, "." or ".." components; the server checks the length of components. */
+static int is_path(const themis_proto_text_t *path)
+{
+    const char *at = path->bytes, *end = at + path->length;
+
+    if (path->length == 0 || *at != '/')
+        return 0;
+    if (path->length == 1)
+        return 1;
+    while (at < end) {
+        const char *slash = memchr(at + 1, '/', (size_t)(end - at - 1));
+        const char *stop = slash != NULL ? slash : end;
+        themis_proto_text_t name = {at + 1, (uint32_t)(stop - at - 1)};
+        if (!themis_proto_is_name(&name))
+            return 0;
+        at = stop;
+    }
+    return 1;
+}
+
+void themis_proto_code_path(themis_proto_coder_t *coder, themis_proto_text_t *path, int may_be_empty)
+{
+    themis_proto_code_text(coder, path, may_be_empty ? 0 : 1, THEMIS_PROTO_MAX_PATH);
+    themis_proto_check(coder, !coder->bad && (path->length == 0 || is_path(path)));
+}

@@ -94,3 +94,5 @@ void themis_proto_code_type(themis_proto_coder_t *coder, themis_proto_type_t *ty
 int themis_proto_is_name(const themis_proto_text_t *name);
 /* 1 if no byte is a control character: such a text can be shown on a terminal. */
 int themis_proto_is_printable(const themis_proto_text_t *text);
+/* An absolute path without empty, "." or ".." components; the server checks the length of components. */
+void themis_proto_code_path(themis_proto_coder_t *coder, themis_proto_text_t *path, int may_be_empty);

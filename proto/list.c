@@ -209,3 +209,72 @@ void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *t
     table->bytes = coder->in + start;
     table->length = (uint32_t)(coder->used - start);
 }
+
+static void code_step(themis_proto_coder_t *coder, themis_proto_settle_step_t *step)
+{
+    themis_proto_code_u8(coder, &step->action);
+    themis_proto_code_u64(coder, &step->object);
+    themis_proto_code_u64(coder, &step->generation);
+    themis_proto_code_u32(coder, &step->uid);
+    themis_proto_code_u32(coder, &step->gid);
+    themis_proto_code_path(coder, &step->renamed, 1);
+    themis_proto_code_path(coder, &step->path, 0);
+    themis_proto_check(coder, !coder->bad && step->action >= THEMIS_PROTO_SETTLE_DESTROY &&
+                                  step->action <= THEMIS_PROTO_SETTLE_RENAME);
+}
+
+int themis_proto_settle_next(const themis_proto_settle_t *settle, uint32_t *cursor, themis_proto_settle_step_t *step)
+{
+    themis_proto_coder_t coder = {.in = settle->bytes, .length = settle->length, .used = *cursor};
+    themis_proto_settle_step_t found = {.action = 0};
+
+    if (*cursor >= settle->length)
+        return 0;
+    code_step(&coder, &found);
+    if (coder.bad)
+        return 0;
+    *cursor = (uint32_t)coder.used;
+    *step = found;
+    return 1;
+}
+
+void themis_proto_code_steps(themis_proto_coder_t *coder, themis_proto_settle_t *settle)
+{
+    size_t start = coder->used;
+
+    themis_proto_check(coder, settle->count > 0 && settle->count <= THEMIS_PROTO_MAX_SETTLE);
+    for (uint32_t i = 0; !coder->bad && i < settle->count; i++) {
+        themis_proto_settle_step_t step = {.action = 0};
+        if (coder->out != NULL)
+            memcpy(&step, settle->bytes + i * sizeof step, sizeof step);
+        code_step(coder, &step);
+    }
+    if (coder->bad || coder->out != NULL)
+        return;
+    settle->bytes = coder->in + start;
+    settle->length = (uint32_t)(coder->used - start);
+}
+
+void themis_proto_code_statuses(themis_proto_coder_t *coder, themis_proto_settled_t *settled)
+{
+    size_t start = coder->used;
+
+    themis_proto_check(coder, settled->count <= THEMIS_PROTO_MAX_SETTLE);
+    for (uint32_t i = 0; !coder->bad && i < settled->count; i++) {
+        uint32_t bits = 0;
+        if (coder->out != NULL)
+            memcpy(&bits, settled->bytes + i * sizeof bits, sizeof bits);
+        themis_proto_code_u32(coder, &bits);
+    }
+    if (!coder->bad && coder->out == NULL)
+        settled->bytes = coder->in + start;
+}
+
+themis_status_t themis_proto_settled_get(const themis_proto_settled_t *settled, uint32_t index)
+{
+    themis_proto_coder_t coder = {.in = settled->bytes + (size_t)index * sizeof(uint32_t), .length = sizeof(uint32_t)};
+    uint32_t bits = 0;
+
+    themis_proto_code_u32(&coder, &bits);
+    return (themis_status_t)(int32_t)bits;
+}

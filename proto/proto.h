@@ -13,7 +13,7 @@
 #include "themis/status.h"
 
 enum {
-    THEMIS_PROTO_VERSION = 3,
+    THEMIS_PROTO_VERSION = 4,
     THEMIS_PROTO_HEADER_BYTES = 32,
     THEMIS_PROTO_MAX_MESSAGE = 1 << 20, /* bytes, header included; bulk data does not travel in messages */
     THEMIS_PROTO_MAX_PATH = 4096,       /* bytes without a terminating NUL */
@@ -26,6 +26,7 @@ enum {
     THEMIS_PROTO_MAX_RUNS = 16384, /* of one READ or WRITE */
     THEMIS_PROTO_MAX_MAPPED = 512, /* extents in the reply to one MAP */
     THEMIS_PROTO_MAX_SERVERS = 4096,
+    THEMIS_PROTO_MAX_SETTLE = 200,      /* steps in one SETTLE */
     THEMIS_PROTO_DESCRIPTOR_BYTES = 40, /* a bulk descriptor as net/ makes it, opaque here */
     THEMIS_PROTO_IDENTITY_BYTES = 16,
     THEMIS_PROTO_MAC_BYTES = 16
@@ -46,7 +47,8 @@ enum {
     X(READDIR, 22, readdir, entries)                                                                                   \
     X(EXTRA, 23, lookup, extra) /* target of a symbolic link; with the right READ also extended attributes */          \
     X(SETXATTR, 24, setxattr, none)                                                                                    \
-    X(READ, 32, io, io_done) /* object bytes into the client's buffer */                                               \
+    X(RENAME_END, 25, rename_end, none) /* has a rename settled, and tells how it has ended */                         \
+    X(READ, 32, io, io_done)            /* object bytes into the client's buffer */                                    \
     X(WRITE, 33, io, io_done)                                                                                          \
     X(TRUNCATE, 34, resize, none) /* sets the object's end, cutting or growing by a hole */                            \
     X(ALLOCATE, 35, range, none)  /* reserves space, keeps contents and never lowers the end */                        \
@@ -63,8 +65,10 @@ enum {
     X(STATUS, 64, text, text)        /* what: see themis_query in themis.h; the reply is JSON or text */               \
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
+    X(CHECK, 67, text, text)         /* what a server has, and repairs of it, for administrators: server/check.h */    \
     X(PLAN, 72, text, text)          /* a plan of periodic I/O as JSON; the reply is the policy in force */            \
-    X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */
+    X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */                     \
+    X(SETTLE, 81, settle, settled)   /* server to server: steps that end changes of names */
 
 typedef enum themis_proto_opcode {
 #define THEMIS_PROTO_ENUM(name, number, request, reply) THEMIS_OP_##name = number,
@@ -178,6 +182,7 @@ typedef struct themis_proto_attr {
     themis_proto_type_t type;
     uint32_t mode, uid, gid;
     uint64_t created, modified;   /* ns since 1970 */
+    uint64_t generation;          /* of the name: no other name, and none that this path gets later, has the same */
     themis_proto_layout_t layout; /* of a directory: what its new files get where they leave it open */
     uint32_t target;              /* bytes of the target of a symbolic link, else 0 */
     uint32_t xattrs;              /* bytes of all extended attributes */
@@ -220,13 +225,28 @@ typedef struct themis_proto_create {
     themis_proto_text_t path;
     uint32_t flags;
     themis_proto_attr_t attr; /* type, mode and layout are used; the rest only with ADOPT */
+    /* With ADOPT: the old name, of the generation in `attr`. Unless the client does, the server removes it and what is
+     * replaced, or makes the new name what it was if the old one cannot be removed. Empty: it does nothing. */
+    themis_proto_text_t origin;
     themis_proto_extra_t extra;
 } themis_proto_create_t;
 
 typedef struct themis_proto_remove {
     themis_proto_text_t path;
     themis_proto_type_t type; /* a directory, which must be empty, or anything else: NOT_DIRECTORY or IS_DIRECTORY */
+    /* The name that the object has got instead, and keeps: only the name of this object and generation is removed. Also
+     * THEMIS_OK if it was removed for that new name, and its home has not settled the rename; THEMIS_NO_ENTRY: it has
+     * ended, THEMIS_STALE: the server has lost all names of that time. Empty: any is removed, and its bytes are. */
+    themis_proto_text_t renamed;
+    uint64_t object, generation;
 } themis_proto_remove_t;
+
+/* THEMIS_OK: the rename that has given `path` to this object is complete, THEMIS_NO_ENTRY: `path` is not
+ * the object's name, THEMIS_BUSY: the server does not know yet, but will soon. */
+typedef struct themis_proto_rename_end {
+    themis_proto_text_t path;
+    uint64_t object;
+} themis_proto_rename_end_t;
 
 enum {
     THEMIS_PROTO_SET_MODE = 1, /* not of a symbolic link: THEMIS_UNSUPPORTED */
@@ -251,6 +271,10 @@ typedef struct themis_proto_setxattr {
     uint32_t flags;
     themis_proto_text_t value;
 } themis_proto_setxattr_t;
+
+/* An entry that was added so many seconds ago and has no name is removed by servers. So who has added one, and has
+ * taken half of that to create the name, adds it again afterwards. */
+enum { THEMIS_PROTO_ENTRY_LASTS = 10 };
 
 typedef struct themis_proto_entry {
     themis_proto_text_t directory, name;
@@ -439,6 +463,39 @@ typedef struct themis_proto_table {
     uint32_t length;
 } themis_proto_table_t;
 
+/*
+ * A step that a server asks of another, to end what the client of a request may have left. Each may be asked for again.
+ * DESTROY: frees the object. ENTRY: removes the entry of a name that does not exist; THEMIS_BUSY: it was added not long
+ * ago, perhaps for a name that is being created. NAME: REMOVE of a name that was renamed, for that user. RENAME:
+ * nothing, but THEMIS_BUSY while that server may yet ask how the name of that generation, which was renamed to `path`,
+ * has ended.
+ */
+enum {
+    THEMIS_PROTO_SETTLE_DESTROY = 1,
+    THEMIS_PROTO_SETTLE_ENTRY = 2,
+    THEMIS_PROTO_SETTLE_NAME = 3,
+    THEMIS_PROTO_SETTLE_RENAME = 4
+};
+typedef struct themis_proto_settle_step {
+    uint8_t action;
+    uint64_t object, generation; /* generation: of NAME and RENAME; the next three: of NAME */
+    uint32_t uid, gid;
+    themis_proto_text_t renamed;
+    themis_proto_text_t path; /* "/" in DESTROY */
+} themis_proto_settle_step_t;
+
+typedef struct themis_proto_settle {
+    uint32_t count;       /* 1 to THEMIS_PROTO_MAX_SETTLE */
+    const uint8_t *bytes; /* walked with themis_proto_settle_next; when encoding: themis_proto_settle_step_t array */
+    uint32_t length;
+} themis_proto_settle_t;
+
+/* How each step has ended, in their order. */
+typedef struct themis_proto_settled {
+    uint32_t count;
+    const uint8_t *bytes; /* decoded with themis_proto_settled_get; when encoding: themis_status_t array */
+} themis_proto_settled_t;
+
 typedef struct themis_proto_none {
     char unused;
 } themis_proto_none_t;
@@ -490,6 +547,9 @@ typedef union themis_proto_body {
     themis_proto_counted_t counted;
     themis_proto_text_body_t text;
     themis_proto_table_t table;
+    themis_proto_rename_end_t rename_end;
+    themis_proto_settle_t settle;
+    themis_proto_settled_t settled;
 } themis_proto_body_t;
 
 /* Reads a whole message: header and body. Errors as themis_proto_decode_header; `body` is written only on success.
@@ -523,6 +583,12 @@ int themis_proto_xattrs_next(const themis_proto_xattrs_t *xattrs, uint32_t *curs
 
 /* The same for the rows of a table. */
 int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor, themis_proto_table_row_t *row);
+
+/* The same for the steps of a SETTLE. */
+int themis_proto_settle_next(const themis_proto_settle_t *settle, uint32_t *cursor, themis_proto_settle_step_t *step);
+
+/* How step number `index` (below settled->count) of a decoded reply has ended. */
+themis_status_t themis_proto_settled_get(const themis_proto_settled_t *settled, uint32_t index);
 
 /* Is it a request with another result if it were done twice? The server keeps its last replies to these for a client
  * that has not got them. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "sched/policy.h"
 #include "server/access.h"
+#include "server/check.h"
 #include "server/direct.h"
 #include "server/drain.h"
 #include "server/monitoring.h"
@@ -15,6 +16,7 @@
 #include "server/reply.h"
 #include "server/report.h"
 #include "server/server_policy.h"
+#include "server/settle.h"
 #include "util/clock.h"
 
 static json_t *policy_json(themis_server_t *server)
@@ -260,8 +262,14 @@ void themis_server_control_requests_serve(themis_server_request_t *request)
     case THEMIS_OP_SHUTDOWN:
         shutdown_serve(request);
         return;
+    case THEMIS_OP_CHECK:
+        themis_server_check_serve(request);
+        return;
     case THEMIS_OP_TABLE:
         table_serve(request);
+        return;
+    case THEMIS_OP_SETTLE:
+        themis_server_settle_serve(request);
         return;
     default:
         themis_server_reply_send(request, THEMIS_UNSUPPORTED, NULL, NULL);

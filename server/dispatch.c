@@ -7,6 +7,7 @@
 #include "server/queue.h"
 #include "server/reply.h"
 #include "server/session_requests.h"
+#include "server/settler.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -80,8 +81,8 @@ static themis_status_t request_admit(themis_server_request_t *request, themis_se
 {
     unsigned opcode = request->header.opcode;
 
-    if (!session->job && opcode != THEMIS_OP_TABLE && opcode > THEMIS_OP_GOODBYE) {
-        *text = "a server may only send tables";
+    if (!session->job && opcode != THEMIS_OP_TABLE && opcode != THEMIS_OP_SETTLE && opcode > THEMIS_OP_GOODBYE) {
+        *text = "a server may only send tables and settle changes of names";
         return THEMIS_REFUSED;
     }
     if (themis_server_drain_refuses(request->server, opcode))
@@ -122,7 +123,14 @@ static void on_request(themis_server_t *server, themis_net_conn_t *conn, themis_
     themis_status_t status = THEMIS_OK;
     const char *text = NULL;
 
+    int is_answer = request->header.kind == THEMIS_PROTO_REPLY &&
+                    themis_server_settler_answer(server, conn, &request->header, &request->body);
     pthread_mutex_lock(&server->lock);
+    if (is_answer) {
+        themis_server_request_free(request);
+        pthread_mutex_unlock(&server->lock);
+        return;
+    }
     disposition_t disposition = request_dispatch(request, &status, &text);
     pthread_mutex_unlock(&server->lock);
     if (disposition == QUEUED)
@@ -179,6 +187,7 @@ static void on_closed(void *arg, themis_net_conn_t *conn, themis_status_t why)
         themis_server_session_lose_connection(server, session);
     themis_server_pending_forget(server, conn);
     pthread_mutex_unlock(&server->lock);
+    themis_server_settler_closed(server, conn);
 }
 
 const themis_net_handlers_t themis_server_dispatch_handlers = {

@@ -18,6 +18,7 @@
 #include "server/peers.h"
 #include "server/pending.h"
 #include "server/server_policy.h"
+#include "server/settler.h"
 #include "server/slices.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -215,6 +216,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   themis_server_slices_create,
                                                                   net_create,
                                                                   themis_server_peers_create,
+                                                                  themis_server_settler_create,
                                                                   themis_server_monitoring_create,
                                                                   themis_server_history_create};
     themis_server_t *made = calloc(1, sizeof *made);
@@ -245,6 +247,8 @@ themis_status_t themis_server_start(themis_server_t *server)
 
     if (status == THEMIS_OK)
         status = themis_server_history_start(server);
+    if (status == THEMIS_OK)
+        status = themis_server_settler_start(server);
     return status == THEMIS_OK ? themis_server_peers_start(server) : status;
 }
 
@@ -300,6 +304,7 @@ void themis_server_destroy(themis_server_t *server)
     if (!server)
         return;
     themis_server_monitoring_destroy(server);
+    themis_server_settler_destroy(server);
     themis_server_peers_destroy(server);
     themis_server_history_destroy(server);
     if (server->sessions)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys: 'A' path -> attributes and what a name has beside them (name_record.h); 'E' directory NUL name -> type of the
- * entry; "N" -> the highest object id that may be in use; other letters are those of name_db.h.
+ * entry, and when it was put (8 bytes, ns since 1970; those of older versions do not say); "N" -> the highest object id
+ * that may be in use; other letters are those of name_db.h.
  */
 #define _GNU_SOURCE
 #include "server/name_db.h"
@@ -28,6 +29,7 @@
 
 enum {
     KEY_BYTES = 2 * (THEMIS_PROTO_MAX_PATH + 2),
+    ENTRY_BYTES = 9,
     ID_BATCH = 4096,
     INDEX_SHIFT = 51,
     WRITE_BUFFER = 8 << 20,
@@ -59,6 +61,7 @@ struct themis_server_name_db {
     int lock_fd;              /* of the directory; -1: in memory */
     pthread_mutex_t ids_lock; /* of the next two */
     uint64_t next_id, reserved_id;
+    uint64_t first_id; /* of this database; 0: not known */
 };
 
 typedef struct name_key {
@@ -70,14 +73,14 @@ typedef struct name_key {
 
 static void attr_key(const themis_proto_text_t *path, name_key_t *key)
 {
-    key->bytes[0] = 'A';
+    key->bytes[0] = THEMIS_SERVER_NAME_DB_NAME;
     memcpy(key->bytes + 1, path->bytes, path->length);
     key->length = path->length + 1;
 }
 
 static void entry_key(const themis_proto_text_t *directory, const themis_proto_text_t *name, name_key_t *key)
 {
-    key->bytes[0] = 'E';
+    key->bytes[0] = THEMIS_SERVER_NAME_DB_ENTRY;
     memcpy(key->bytes + 1, directory->bytes, directory->length);
     key->bytes[1 + directory->length] = 0;
     if (name->length)
@@ -318,29 +321,41 @@ themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const the
     return status;
 }
 
-themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
-                                                themis_proto_extra_t *extra, void **memory)
+themis_status_t themis_server_name_db_get_record(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                 void **record, size_t *length)
 {
     name_key_t key;
-    size_t length = 0;
+    size_t bytes = 0;
     char *value, *copy = NULL;
 
     attr_key(path, &key);
-    themis_status_t status = db_get(db, &key, &value, &length);
+    themis_status_t status = db_get(db, &key, &value, &bytes);
     if (status != THEMIS_OK)
         return status;
-    if (value && !(copy = malloc(length + 1)))
+    if (value && !(copy = malloc(bytes + 1)))
         status = THEMIS_NO_MEMORY;
     if (copy)
-        memcpy(copy, value, length);
+        memcpy(copy, value, bytes);
     if (value)
         rocksdb_free(value);
+    *record = copy;
+    *length = copy ? bytes : 0;
+    return status;
+}
+
+themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                themis_proto_extra_t *extra, void **memory)
+{
+    size_t length = 0;
+    void *record = NULL;
+    themis_status_t status = themis_server_name_db_get_record(db, path, &record, &length);
+
     if (status == THEMIS_OK)
-        status = themis_server_name_record_extra(copy, copy ? length : 0, extra);
+        status = themis_server_name_record_extra(record, length, extra);
     if (status == THEMIS_OK)
-        *memory = copy;
+        *memory = record;
     else
-        free(copy);
+        free(record);
     return status;
 }
 
@@ -363,7 +378,7 @@ static int entry_is(themis_server_name_db_t *db, const name_key_t *key, char typ
 
     if (db_get(db, key, &value, &length) != THEMIS_OK || !value)
         return 0;
-    int same = length == 1 && *value == type;
+    int same = length >= 1 && *value == type;
     rocksdb_free(value);
     return same;
 }
@@ -371,11 +386,14 @@ static int entry_is(themis_server_name_db_t *db, const name_key_t *key, char typ
 themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
                                                 const themis_server_name_db_record_t *with)
 {
-    char type = (char)entry->type;
+    char type = (char)entry->type, value[ENTRY_BYTES];
+    uint64_t now = htole64(themis_util_clock_wall());
     name_key_t key;
 
+    value[0] = type;
+    memcpy(value + 1, &now, sizeof now);
     entry_key(&entry->directory, &entry->name, &key);
-    themis_status_t status = db_put(db, &key, &type, 1, with);
+    themis_status_t status = db_put(db, &key, value, sizeof value, with);
     if (status == THEMIS_NO_SPACE && entry_is(db, &key, type))
         return THEMIS_OK; /* who removes a name asks for its entry first */
     return status;
@@ -388,6 +406,32 @@ themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, 
 
     entry_key(&entry->directory, &entry->name, &key);
     return db_delete(db, &key, with);
+}
+
+/* When an entry was put, ns since 1970; 0: long ago. */
+static uint64_t entry_time(const char *value, size_t length)
+{
+    uint64_t time = 0;
+
+    if (length == ENTRY_BYTES)
+        memcpy(&time, value + 1, sizeof time);
+    return le64toh(time);
+}
+
+themis_status_t themis_server_name_db_entry_remove_old(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                       uint64_t seen, uint64_t age)
+{
+    name_key_t key;
+    size_t length = 0;
+    char *value = NULL;
+
+    entry_key(&entry->directory, &entry->name, &key);
+    themis_status_t status = db_get(db, &key, &value, &length);
+    if (status != THEMIS_OK || !value)
+        return status;
+    uint64_t time = entry_time(value, length);
+    rocksdb_free(value);
+    return (time <= seen ? seen - time : time - seen) < age ? THEMIS_BUSY : db_delete(db, &key, NULL);
 }
 
 /* An iterator at the first key from `key` on; iterator_end ends it. */
@@ -442,7 +486,7 @@ static void entries_collect(rocksdb_iterator_t *at, const name_key_t *prefix, ui
             break;
         const char *value = rocksdb_iter_value(at, &value_length);
         themis_proto_type_t type =
-            value_length == 1 && (*value == THEMIS_PROTO_DIRECTORY || *value == THEMIS_PROTO_SYMLINK)
+            value_length >= 1 && (*value == THEMIS_PROTO_DIRECTORY || *value == THEMIS_PROTO_SYMLINK)
                 ? (themis_proto_type_t)*value
                 : THEMIS_PROTO_FILE;
         if (entries->count == limit || themis_proto_entries_add(buffer, capacity, &used, key + prefix->length,
@@ -504,26 +548,44 @@ themis_status_t themis_server_name_db_erase(themis_server_name_db_t *db, const v
     return status;
 }
 
-themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
-                                           themis_server_name_db_each_fn each, void *arg)
+static themis_status_t records_scan(themis_server_name_db_t *db, const name_key_t *start, size_t prefix,
+                                    themis_server_name_db_each_fn each, void *arg)
 {
-    name_key_t start = {.length = length};
     themis_server_name_db_record_t record = {0};
     rocksdb_iterator_t *at;
+    themis_status_t status = iterator_begin(db, start, &at);
 
-    memcpy(start.bytes, prefix, length);
-    themis_status_t status = iterator_begin(db, &start, &at);
     if (status != THEMIS_OK)
         return status;
     for (; status == THEMIS_OK && rocksdb_iter_valid(at); rocksdb_iter_next(at)) {
         record.key = rocksdb_iter_key(at, &record.key_length);
-        if (record.key_length < length || memcmp(record.key, prefix, length) != 0)
+        if (record.key_length < prefix || memcmp(record.key, start->bytes, prefix) != 0)
             break;
         record.value = rocksdb_iter_value(at, &record.value_length);
         status = each(arg, &record);
     }
     themis_status_t read = iterator_end(db, at);
     return status == THEMIS_OK ? read : status;
+}
+
+themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
+                                           themis_server_name_db_each_fn each, void *arg)
+{
+    name_key_t start = {.length = length};
+
+    memcpy(start.bytes, prefix, length);
+    return records_scan(db, &start, length, each, arg);
+}
+
+themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, char prefix, const void *start,
+                                                size_t length, themis_server_name_db_each_fn each, void *arg)
+{
+    name_key_t key = {.length = length};
+
+    if (length == 0 || length > KEY_BYTES || *(const char *)start != prefix)
+        return THEMIS_INVALID;
+    memcpy(key.bytes, start, length);
+    return records_scan(db, &key, 1, each, arg);
 }
 
 /* --- object ids -------------------------------------------------------------------------------------------------- */
@@ -542,8 +604,8 @@ static uint64_t first_id(uint32_t index)
 static themis_status_t ids_reserve(themis_server_name_db_t *db)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
-    uint64_t word = htole64(db->next_id + ID_BATCH);
-    themis_status_t status = db_put(db, &key, &word, sizeof word, NULL);
+    const uint64_t words[] = {htole64(db->next_id + ID_BATCH), htole64(db->first_id)};
+    themis_status_t status = db_put(db, &key, words, sizeof words, NULL);
 
     if (status == THEMIS_OK)
         db->reserved_id = db->next_id + ID_BATCH;
@@ -563,23 +625,30 @@ themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64
     return status;
 }
 
+int themis_server_name_db_id_is_lost(const themis_server_name_db_t *db, uint64_t id)
+{
+    return id < db->first_id && id >> INDEX_SHIFT == db->first_id >> INDEX_SHIFT;
+}
+
 static themis_status_t ids_load(themis_server_name_db_t *db, uint32_t index)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
     size_t length = 0;
-    uint64_t word = 0;
+    uint64_t words[2] = {0}; /* the second one is missing in old databases */
     char *value;
     themis_status_t status = db_get(db, &key, &value, &length);
 
     if (status != THEMIS_OK)
         return status;
     db->next_id = first_id(index);
-    if (value && length == sizeof word) {
-        memcpy(&word, value, sizeof word);
-        word = le64toh(word);
+    db->first_id = value ? 0 : db->next_id;
+    if (value && (length == sizeof words || length == sizeof *words)) {
+        memcpy(words, value, length);
+        db->first_id = le64toh(words[1]);
     }
     if (value)
         rocksdb_free(value);
+    uint64_t word = le64toh(words[0]);
     if (word > db->next_id && word >> INDEX_SHIFT == db->next_id >> INDEX_SHIFT)
         db->next_id = word;
     db->reserved_id = db->next_id;

@@ -25,7 +25,14 @@ typedef struct themis_server_name_db themis_server_name_db_t;
  * What else the server keeps in this database. The first byte of a key tells records apart: THEMIS_SERVER_NAME_DB_*.
  * Functions that change a name write the list `with` (NULL: nothing) in the same atomic step.
  */
-enum { THEMIS_SERVER_NAME_DB_COUNTER = 'C', THEMIS_SERVER_NAME_DB_LOCKING = 'L', THEMIS_SERVER_NAME_DB_REPLY = 'R' };
+enum {
+    THEMIS_SERVER_NAME_DB_NAME = 'A', /* and the path: what it has (name_record.h), for who restores it */
+    THEMIS_SERVER_NAME_DB_COUNTER = 'C',
+    THEMIS_SERVER_NAME_DB_ENTRY = 'E', /* directory, NUL and name, for who lists all of them */
+    THEMIS_SERVER_NAME_DB_INTENT = 'I',
+    THEMIS_SERVER_NAME_DB_LOCKING = 'L',
+    THEMIS_SERVER_NAME_DB_REPLY = 'R'
+};
 typedef struct themis_server_name_db_record {
     const void *key, *value; /* value NULL: the record is removed */
     size_t key_length, value_length;
@@ -54,14 +61,21 @@ themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const the
  * nothing. */
 themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                                 themis_proto_extra_t *extra, void **memory);
+/* The whole record of a path, in *record, which is to be freed with free(); NULL and 0: there is none. */
+themis_status_t themis_server_name_db_get_record(themis_server_name_db_t *db, const themis_proto_text_t *path,
+                                                 void **record, size_t *length);
 themis_status_t themis_server_name_db_remove(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                              const themis_server_name_db_record_t *with);
 
-/* An entry that is there already, with that type, needs no space. */
+/* An entry that is there already, with that type, needs no space, but remains as old as it was where there is none. */
 themis_status_t themis_server_name_db_entry_put(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
                                                 const themis_server_name_db_record_t *with);
 themis_status_t themis_server_name_db_entry_remove(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
                                                    const themis_server_name_db_record_t *with);
+/* Removes an entry unless it was put within `age` ns before or after the time `seen`, ns since 1970: THEMIS_BUSY. One
+ * of a later time is from a clock that was set back. Success also if there is none. */
+themis_status_t themis_server_name_db_entry_remove_old(themis_server_name_db_t *db, const themis_proto_entry_t *entry,
+                                                       uint64_t seen, uint64_t age);
 themis_status_t themis_server_name_db_has_entries(themis_server_name_db_t *db, const themis_proto_text_t *directory,
                                                   int *any);
 /* Entries into `buffer`, which *entries borrows. */
@@ -77,8 +91,14 @@ typedef themis_status_t (*themis_server_name_db_each_fn)(void *arg, const themis
 themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const void *prefix, size_t length,
                                            themis_server_name_db_each_fn each, void *arg);
 
+/* The same for those that begin with one byte, from a key on, of at most 2 * (THEMIS_PROTO_MAX_PATH + 2) bytes. */
+themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, char prefix, const void *start,
+                                                size_t length, themis_server_name_db_each_fn each, void *arg);
+
 /* An id that no object has ever had. */
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);
+/* Is the id one that this server has made for an earlier database, of which nothing is known? */
+int themis_server_name_db_id_is_lost(const themis_server_name_db_t *db, uint64_t id);
 
 /* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_name_db_sync(themis_server_name_db_t *db);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Eight words of attributes, and what a name has beside them; little-endian. */
+/* Nine words of attributes, and what a name has beside them; little-endian. Version 1 had no generation, the last
+ * word: what was the only name of an object gets the object's id. */
 #include "server/name_record.h"
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    RECORD_WORDS = 8,
+    RECORD_WORDS = 9,
     RECORD_BYTES = 8 * RECORD_WORDS,
-    RECORD_VERSION = 1,
+    RECORD_VERSION = 2,
+    OLD_BYTES = RECORD_BYTES - 8,
+    OLD_VERSION = 1,
     EXTRA_HEAD = 6 /* bytes of two lengths */
 };
 
@@ -21,23 +24,36 @@ static void attr_pack(const themis_proto_attr_t *attr, uint64_t words[RECORD_WOR
                                           attr->created,
                                           attr->modified,
                                           attr->layout.stripe_size,
-                                          (uint64_t)attr->layout.count << 32 | attr->layout.first};
+                                          (uint64_t)attr->layout.count << 32 | attr->layout.first,
+                                          attr->generation};
 
     for (int i = 0; i < RECORD_WORDS; i++)
         words[i] = htole64(plain[i]);
 }
 
+/* Bytes of the attributes of a record; 0: it is none. */
+static size_t attr_bytes(const void *record, size_t length)
+{
+    uint64_t first;
+
+    if (length < sizeof first)
+        return 0;
+    memcpy(&first, record, sizeof first);
+    uint64_t version = le64toh(first) >> 32;
+    size_t bytes = version == RECORD_VERSION ? RECORD_BYTES : version == OLD_VERSION ? OLD_BYTES : SIZE_MAX;
+    return bytes <= length ? bytes : 0;
+}
+
 static themis_status_t attr_unpack(const void *bytes, size_t length, themis_proto_attr_t *attr)
 {
-    uint64_t words[RECORD_WORDS];
+    uint64_t words[RECORD_WORDS] = {0};
+    size_t known = attr_bytes(bytes, length);
 
-    if (length < sizeof words)
+    if (known == 0)
         return THEMIS_CORRUPT;
-    memcpy(words, bytes, sizeof words);
+    memcpy(words, bytes, known);
     for (int i = 0; i < RECORD_WORDS; i++)
         words[i] = le64toh(words[i]);
-    if (words[0] >> 32 != RECORD_VERSION)
-        return THEMIS_CORRUPT;
     *attr = (themis_proto_attr_t){
         .type = (themis_proto_type_t)(words[0] & 0xff),
         .id = words[1],
@@ -46,7 +62,10 @@ static themis_status_t attr_unpack(const void *bytes, size_t length, themis_prot
         .gid = (uint32_t)words[3],
         .created = words[4],
         .modified = words[5],
+        .generation = words[8],
         .layout = {.stripe_size = words[6], .count = (uint32_t)(words[7] >> 32), .first = (uint32_t)words[7]}};
+    if (known == OLD_BYTES) /* no other name has ever had that id */
+        attr->generation = attr->id;
     return THEMIS_OK;
 }
 
@@ -75,12 +94,15 @@ themis_status_t themis_server_name_record_extra(const void *record, size_t lengt
     uint32_t count = 0;
 
     *extra = (themis_proto_extra_t){0};
-    if (length <= RECORD_BYTES)
+    if (length == 0)
         return THEMIS_OK;
-    if (length < RECORD_BYTES + EXTRA_HEAD)
+    size_t known = attr_bytes(record, length);
+    if (known == 0 || (length > known && length < known + EXTRA_HEAD))
         return THEMIS_CORRUPT;
-    bytes += RECORD_BYTES;
-    length -= RECORD_BYTES + EXTRA_HEAD;
+    if (length == known)
+        return THEMIS_OK;
+    bytes += known;
+    length -= known + EXTRA_HEAD;
     memcpy(&target, bytes, sizeof target);
     memcpy(&count, bytes + sizeof target, sizeof count);
     bytes += EXTRA_HEAD;

@@ -30,14 +30,12 @@ static void extra_serve(themis_server_request_t *request)
     free(memory);
 }
 
-/* The attributes that a client brings with CREATE have to be those that a server gave it. Those of a symbolic link give
- * access to nothing, and its owner could make it anew. */
+/* The attributes that a client brings with CREATE have to be those that a server gave it. */
 static themis_status_t adoption_check(const themis_server_request_t *request)
 {
     const themis_proto_create_t *create = &request->body.create;
 
-    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ||
-        create->attr.type == THEMIS_PROTO_SYMLINK)
+    if (request->header.opcode != THEMIS_OP_CREATE || !(create->flags & THEMIS_PROTO_CREATE_ADOPT))
         return THEMIS_OK;
     return themis_server_access_adopt(request->server->capabilities, &request->session->identity, &create->attr);
 }
@@ -86,6 +84,7 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     themis_server_t *server = request->server;
     unsigned opcode = request->header.opcode;
     themis_proto_attr_t attr = {0};
+    const char *text = NULL;
     saving_t saving = {.request = request};
     const themis_server_namespace_with_t with = {reply_make, &saving};
 
@@ -97,10 +96,18 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         extra_serve(request);
         return;
     }
+    if (opcode == THEMIS_OP_RENAME_END) {
+        themis_server_reply_send(request, themis_server_namespace_rename_end(server->names, &request->body.rename_end),
+                                 NULL, NULL);
+        return;
+    }
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
         status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &attr);
     if (status == THEMIS_OK)
         reply_complete(&saving, &attr);
-    themis_server_reply_send(request, status, &saving.body, NULL);
+    if (status == THEMIS_QUOTA &&
+        themis_server_intents_room(themis_server_namespace_intents(server->names)) == THEMIS_QUOTA)
+        text = "too many changes of names wait for servers that cannot be reached";
+    themis_server_reply_send(request, status, &saving.body, text);
 }

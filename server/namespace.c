@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include "server/access.h"
 #include "server/groups.h"
+#include "server/name_intents.h"
+#include "server/name_path.h"
 #include "server/xattrs.h"
 #include "util/clock.h"
 #include "util/hash_ring.h"
@@ -20,6 +22,7 @@ static const uint32_t all_access = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_
 
 struct themis_server_namespace {
     themis_server_name_db_t *db;
+    themis_server_intents_t *intents;
     themis_server_groups_t *groups;
     pthread_mutex_t locks[LOCKS];
     uint32_t servers;
@@ -29,39 +32,6 @@ struct themis_server_namespace {
 };
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
-
-static int is_root(const themis_proto_text_t *path)
-{
-    return path->length == 1 && path->bytes[0] == '/';
-}
-
-static themis_status_t check_name(const char *bytes, size_t length)
-{
-    if (length > THEMIS_PROTO_MAX_NAME)
-        return THEMIS_NAME_TOO_LONG;
-    if (length == 0 || memchr(bytes, 0, length) || memchr(bytes, '/', length) || (length == 1 && bytes[0] == '.') ||
-        (length == 2 && memcmp(bytes, "..", 2) == 0))
-        return THEMIS_BAD_NAME;
-    return THEMIS_OK;
-}
-
-static themis_status_t check_path(const themis_proto_text_t *path)
-{
-    themis_status_t status = THEMIS_OK;
-    size_t at = 1;
-
-    if (path->length > THEMIS_PROTO_MAX_PATH)
-        return THEMIS_NAME_TOO_LONG;
-    if (path->length == 0 || path->bytes[0] != '/')
-        return THEMIS_BAD_NAME;
-    while (!is_root(path) && status == THEMIS_OK && at <= path->length) {
-        const char *slash = memchr(path->bytes + at, '/', path->length - at);
-        size_t length = slash ? (size_t)(slash - path->bytes) - at : path->length - at;
-        status = check_name(path->bytes + at, length);
-        at += length + 1;
-    }
-    return status;
-}
 
 static pthread_mutex_t *path_lock(themis_server_namespace_t *names, const themis_proto_text_t *path)
 {
@@ -90,6 +60,8 @@ themis_status_t themis_server_namespace_create(const themis_server_namespace_opt
     if (status == THEMIS_OK)
         status = themis_server_name_db_open(options->directory ? options->directory : "", options->fresh,
                                             options->index, options->identity, &made->db);
+    if (status == THEMIS_OK)
+        status = themis_server_intents_create(made->db, &made->intents);
     if (status != THEMIS_OK) {
         themis_server_namespace_destroy(made);
         return status;
@@ -102,6 +74,7 @@ void themis_server_namespace_destroy(themis_server_namespace_t *names)
 {
     if (!names)
         return;
+    themis_server_intents_destroy(names->intents);
     themis_server_name_db_close(names->db);
     themis_server_groups_destroy(names->groups);
     for (int i = 0; i < LOCKS; i++)
@@ -170,13 +143,13 @@ static themis_status_t parents_check(themis_server_namespace_t *names, const the
 static themis_status_t name_find(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                  const themis_proto_text_t *path, parents_t *parents, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_path(path);
+    themis_status_t status = themis_server_name_path_check(path);
 
     if (status == THEMIS_OK)
         status = parents_check(names, who, path, parents);
     if (status == THEMIS_OK)
         status = themis_server_name_db_get(names->db, path, attr);
-    if (status == THEMIS_NO_ENTRY && is_root(path)) {
+    if (status == THEMIS_NO_ENTRY && themis_server_name_path_is_root(path)) {
         *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_DIRECTORY, .mode = 0777, .uid = geteuid(), .gid = getegid()};
         status = THEMIS_OK;
     }
@@ -203,8 +176,10 @@ static void rights_give(themis_server_namespace_t *names, const themis_sched_job
 {
     attr->capability.rights =
         attr->type == THEMIS_PROTO_FILE ? themis_server_access_rights(names->groups, who, attr) | more : 0;
-    if (!attr->capability.rights && attr->type != THEMIS_PROTO_SYMLINK) /* whose id gives access to nothing */
-        attr->id = 0;
+    if (attr->capability.rights || attr->type == THEMIS_PROTO_SYMLINK) /* whose id gives access to nothing */
+        return;
+    attr->id = 0;
+    attr->generation = 0; /* that of a new name is its id */
 }
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
@@ -217,7 +192,10 @@ static themis_status_t name_lookup(themis_server_namespace_t *names, const themi
 
     if (status != THEMIS_OK)
         return status;
-    rights_give(names, who, attr, owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME));
+    uint32_t rename = owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME);
+    rights_give(names, who, attr, rename);
+    if (attr->type == THEMIS_PROTO_SYMLINK)
+        attr->capability.rights = rename;
     return attr->type == THEMIS_PROTO_FILE && lookup->rights & ~attr->capability.rights ? THEMIS_ACCESS : THEMIS_OK;
 }
 
@@ -262,6 +240,9 @@ static themis_status_t attr_create(themis_server_namespace_t *names, const themi
         made.layout = create->attr.layout;
     if (status == THEMIS_OK && made.type != THEMIS_PROTO_DIRECTORY)
         status = themis_server_name_db_new_id(names->db, &made.id);
+    made.generation = made.id;
+    if (status == THEMIS_OK && made.type == THEMIS_PROTO_DIRECTORY)
+        status = themis_server_name_db_new_id(names->db, &made.generation);
     *attr = made;
     return status;
 }
@@ -324,7 +305,7 @@ static themis_status_t attr_adopt(themis_server_namespace_t *names, const themis
         status = themis_server_access_group(names->groups, who, claimed->gid);
     *attr = *claimed;
     attr->mode &= 07777;
-    return status;
+    return status == THEMIS_OK ? themis_server_name_db_new_id(names->db, &attr->generation) : status;
 }
 
 /* Stores attributes of a name that keeps what it has beside them; `attr` has the lengths of these as they are. */
@@ -371,6 +352,114 @@ static themis_status_t name_make(themis_server_namespace_t *names, const themis_
     return status;
 }
 
+/* --- what is left to do after a change ---------------------------------------------------------------------------- */
+
+themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names)
+{
+    return names->intents;
+}
+
+themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
+                                             size_t length, themis_server_name_db_each_fn each, void *arg)
+{
+    return themis_server_name_db_scan_from(names->db, prefix, start, length, each, arg);
+}
+
+themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path)
+{
+    themis_proto_attr_t attr;
+
+    return themis_server_name_db_get(names->db, path, &attr);
+}
+
+themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                                     uint64_t seen)
+{
+    themis_proto_entry_t entry;
+    uint32_t slash = path->length;
+    themis_status_t status = themis_server_name_path_check(path);
+
+    if (status != THEMIS_OK || themis_server_name_path_is_root(path))
+        return status;
+    while (path->bytes[slash - 1] != '/')
+        slash--;
+    entry.directory = (themis_proto_text_t){path->bytes, slash > 1 ? slash - 1 : 1};
+    entry.name = (themis_proto_text_t){path->bytes + slash, path->length - slash};
+    pthread_mutex_t *lock = path_lock(names, &entry.directory);
+    status =
+        themis_server_name_db_entry_remove_old(names->db, &entry, seen, THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S);
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,
+                                                  const themis_server_intent_entry_t *entry)
+{
+    themis_proto_attr_t now;
+
+    pthread_mutex_t *lock = path_lock(names, &entry->intent.path);
+    themis_status_t status = themis_server_name_db_get(names->db, &entry->intent.path, &now);
+    if (status == THEMIS_OK && now.generation == entry->intent.new_generation)
+        status = themis_server_name_intents_restore(names->intents, names->db, entry);
+    else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY) /* somebody has changed it since */
+        status = THEMIS_STALE;
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
+                                                   const themis_proto_rename_end_t *end)
+{
+    themis_proto_attr_t now;
+    pthread_mutex_t *lock = path_lock(names, &end->path); /* so that it is not taken back between the two */
+    themis_status_t status = themis_server_name_db_get(names->db, &end->path, &now);
+
+    if (status == THEMIS_OK)
+        status = themis_server_intents_hasten(names->intents, now.generation);
+    if (status == THEMIS_OK && end->object != now.id)
+        status = THEMIS_NO_ENTRY;
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+/* --- operations that change names --------------------------------------------------------------------------------- */
+
+/* Changes a name together with what is left to do then: `made` takes the place of `old` (NULL: there is none). */
+static themis_status_t name_replace(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                    const themis_proto_create_t *create, const themis_proto_attr_t *old,
+                                    const themis_proto_attr_t *made, const themis_server_name_db_record_t *with)
+{
+    themis_server_intent_entry_t *left = NULL;
+    themis_status_t status = THEMIS_OK;
+
+    if (create->origin.length || is_renewal(create))
+        status = themis_server_intents_room(names->intents);
+    if (status == THEMIS_OK && create->origin.length)
+        status = themis_server_name_intents_rename(names->intents, names->db, who, create, old, made, &left);
+    else if (status == THEMIS_OK && is_renewal(create))
+        status = themis_server_name_intents_bytes(names->intents, &create->path, old, &left);
+    if (status != THEMIS_OK)
+        return status;
+    const themis_server_name_db_record_t *records = themis_server_name_intents_record(left, with);
+    status = is_renewal(create) ? attr_store(names, &create->path, made, records)
+                                : themis_server_name_db_put(names->db, &create->path, made, &create->extra, records);
+    themis_server_intents_end(names->intents, left, status);
+    return status;
+}
+
+/* The old name of a rename: one that its home can remove. */
+static themis_status_t origin_check(const themis_proto_create_t *create)
+{
+    const themis_proto_text_t *origin = &create->origin, *path = &create->path;
+
+    if (origin->length == 0)
+        return THEMIS_OK;
+    if (themis_server_name_path_is_root(origin) || create->attr.generation == 0 ||
+        (origin->length == path->length && memcmp(origin->bytes, path->bytes, path->length) == 0))
+        return THEMIS_INVALID;
+    return themis_server_name_path_check(origin);
+}
+
 static themis_status_t name_create(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_create_t *create, const themis_server_namespace_with_t *with,
                                    themis_proto_attr_t *attr)
@@ -379,28 +468,32 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     parents_t parents;
     int keep = 0;
 
+    themis_status_t origin = origin_check(create);
+    if (origin != THEMIS_OK)
+        return origin;
     themis_status_t there = name_find(names, who, &create->path, &parents, &old);
     if (there != THEMIS_OK && there != THEMIS_NO_ENTRY)
         return there;
-    themis_status_t status = there == THEMIS_OK ? check_existing(create, &old, &keep) : THEMIS_OK;
+    const themis_proto_attr_t *replaced = there == THEMIS_OK ? &old : NULL;
+    themis_status_t status = replaced ? check_existing(create, &old, &keep) : THEMIS_OK;
     /* new bytes for the same file are no change of the directory */
     if (status == THEMIS_OK && !keep && !is_renewal(create))
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
-        status = name_make(names, who, create, there == THEMIS_OK ? &old : NULL, &parents, &made);
+        status = name_make(names, who, create, replaced, &parents, &made);
+    if (status == THEMIS_OK && !keep && replaced)
+        status = themis_server_intents_hasten(names->intents, old.generation);
     if (status != THEMIS_OK)
         return status;
-    reply = there == THEMIS_OK ? old : made;
-    reply.fresh = there != THEMIS_OK;
+    reply = replaced ? old : made;
+    reply.fresh = !replaced;
     /* as in POSIX, who makes a file may access it, whatever its mode */
     rights_give(names, who, &reply, reply.fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
-    if (there == THEMIS_OK && !keep && reply.type == THEMIS_PROTO_FILE)
+    if (replaced && !keep && reply.type == THEMIS_PROTO_FILE)
         /* for its client to destroy, or to make the name what it was */
         reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, &reply, THEMIS_PROTO_RIGHT_RENAME);
     if (!keep)
-        status = is_renewal(create) ? attr_store(names, &create->path, &made, records_make(with, &reply))
-                                    : themis_server_name_db_put(names->db, &create->path, &made, &create->extra,
-                                                                records_make(with, &reply));
+        status = name_replace(names, who, create, replaced, &made, records_make(with, &reply));
     if (status == THEMIS_OK)
         *attr = reply;
     return status;
@@ -414,33 +507,106 @@ static themis_status_t check_empty(themis_server_namespace_t *names, const themi
     return status == THEMIS_OK && any ? THEMIS_NOT_EMPTY : status;
 }
 
+/* Is the name that was renamed no longer there? Rights do not matter: nothing is told of a name but that it is not that
+ * one, and who asks for it again may have lost them since. */
+static int is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove)
+{
+    themis_proto_attr_t now;
+    themis_status_t status = themis_server_name_path_check(&remove->path);
+
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_get(names->db, &remove->path, &now);
+    return status == THEMIS_NO_ENTRY ||
+           (status == THEMIS_OK && (now.id != remove->object || now.generation != remove->generation));
+}
+
+/* REMOVE of a name that is_gone. */
+static themis_status_t name_is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove,
+                                    themis_proto_attr_t *attr)
+{
+    *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK}; /* nobody looks at it */
+    if (themis_server_name_db_id_is_lost(names->db, remove->generation))
+        return THEMIS_STALE;
+    return themis_server_intents_how_ended(names->intents, remove->generation, &remove->renamed);
+}
+
+/* May `who` remove a name of these attributes? */
+static themis_status_t check_removable(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
+                                       const themis_proto_remove_t *remove, const parents_t *parents,
+                                       const themis_proto_attr_t *old)
+{
+    themis_status_t status = parents_check_write(names, who, parents);
+
+    if (status != THEMIS_OK)
+        return status;
+    if ((old->type == THEMIS_PROTO_DIRECTORY) != (remove->type == THEMIS_PROTO_DIRECTORY))
+        return old->type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
+    status = themis_server_access_remove(names->groups, who, old, parents->known ? &parents->nearest : NULL);
+    if (status == THEMIS_OK && old->type == THEMIS_PROTO_DIRECTORY)
+        status = check_empty(names, &remove->path);
+    return status;
+}
+
 static themis_status_t name_remove(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_remove_t *remove, const themis_server_namespace_with_t *with,
                                    themis_proto_attr_t *attr)
 {
+    int renamed = remove->renamed.length > 0;
+    themis_server_intent_entry_t *left = NULL;
     themis_proto_attr_t old;
     parents_t parents;
 
-    if (is_root(&remove->path))
+    if (themis_server_name_path_is_root(&remove->path))
         return THEMIS_BUSY;
+    if (renamed && is_gone(names, remove))
+        return name_is_gone(names, remove, attr);
     themis_status_t status = name_find(names, who, &remove->path, &parents, &old);
     if (status == THEMIS_OK)
-        status = parents_check_write(names, who, &parents);
-    if (status != THEMIS_OK)
-        return status;
-    if ((old.type == THEMIS_PROTO_DIRECTORY) != (remove->type == THEMIS_PROTO_DIRECTORY))
-        return old.type == THEMIS_PROTO_DIRECTORY ? THEMIS_IS_DIRECTORY : THEMIS_NOT_DIRECTORY;
-    status = themis_server_access_remove(names->groups, who, &old, parents.known ? &parents.nearest : NULL);
-    if (status != THEMIS_OK)
-        return status;
-    if (old.type == THEMIS_PROTO_DIRECTORY)
-        status = check_empty(names, &remove->path);
-    old.capability.rights = old.type == THEMIS_PROTO_FILE ? THEMIS_PROTO_RIGHT_DESTROY : 0;
+        status = check_removable(names, who, remove, &parents, &old);
     if (status == THEMIS_OK)
-        status = themis_server_name_db_remove(names->db, &remove->path, records_make(with, &old));
+        status = themis_server_intents_hasten(names->intents, old.generation);
+    if (status == THEMIS_OK)
+        status = themis_server_intents_room(names->intents);
+    if (status == THEMIS_OK)
+        status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed, &left);
+    if (status != THEMIS_OK)
+        return status;
+    old.capability.rights = old.type == THEMIS_PROTO_FILE && !renamed ? THEMIS_PROTO_RIGHT_DESTROY : 0;
+    status = themis_server_name_db_remove(names->db, &remove->path,
+                                          themis_server_name_intents_record(left, records_make(with, &old)));
+    themis_server_intents_end(names->intents, left, status);
     if (status == THEMIS_OK)
         *attr = old;
     return status;
+}
+
+/* Gives a name another generation. */
+static themis_status_t name_regenerate(themis_server_namespace_t *names, const themis_proto_text_t *path)
+{
+    themis_proto_attr_t now;
+    themis_status_t status = themis_server_name_db_get(names->db, path, &now);
+
+    if (status == THEMIS_OK)
+        status = themis_server_name_db_new_id(names->db, &now.generation);
+    return status == THEMIS_OK ? attr_store(names, path, &now, NULL) : status;
+}
+
+themis_status_t themis_server_namespace_settle_name(themis_server_namespace_t *names,
+                                                    const themis_sched_job_identity_t *who,
+                                                    const themis_proto_remove_t *remove)
+{
+    themis_status_t made = THEMIS_OK;
+    themis_proto_attr_t attr;
+    pthread_mutex_t *lock = path_lock(names, &remove->path);
+    /* before rights: a name that may be taken back keeps its generation */
+    themis_status_t status = themis_server_intents_hasten(names->intents, remove->generation);
+
+    if (status == THEMIS_OK)
+        status = name_remove(names, who, remove, NULL, &attr);
+    if (themis_server_name_intents_is_refusal(status) && themis_server_name_path_check(&remove->path) == THEMIS_OK)
+        made = name_regenerate(names, &remove->path);
+    pthread_mutex_unlock(lock);
+    return made == THEMIS_OK ? status : made;
 }
 
 static themis_status_t name_setattr(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
@@ -551,7 +717,7 @@ static themis_status_t check_directory(themis_server_namespace_t *names, const t
 static themis_status_t check_entry(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                    const themis_proto_entry_t *entry, themis_proto_attr_t *attr)
 {
-    themis_status_t status = check_name(entry->name.bytes, entry->name.length);
+    themis_status_t status = themis_server_name_path_check_name(entry->name.bytes, entry->name.length);
 
     if (status == THEMIS_OK && entry->directory.length + entry->name.length + 1 > THEMIS_PROTO_MAX_PATH)
         status = THEMIS_NAME_TOO_LONG;

@@ -5,8 +5,9 @@
  * Every operation is atomic on this server: a directory is removed only while it has no entries, and gets none after.
  * "/" always exists. A path that is not normalised is THEMIS_BAD_NAME. Rights are checked for `who` (access.h), those
  * of directories above a name as far as their home is this server; attributes have the id only for those who may access
- * the bytes, else 0, and in `capability.rights` the rights to these that are to be signed. The requests are described
- * in doc/wire.md.
+ * the bytes, else 0, and in `capability.rights` the rights to these that are to be signed. A name that a rename has
+ * made can be neither removed nor replaced while the rename may yet be taken back: THEMIS_BUSY, and the rename is
+ * settled as soon as possible. The requests are described in doc/wire.md.
  *
  * Threads: all functions may be called from any thread, but not by the one that polls the network, as they may wait for
  * the disk. With a state directory every change is in the database's log when the function returns: it survives the end
@@ -17,6 +18,7 @@
 #include <stdint.h>
 #include "proto/proto.h"
 #include "sched/job_table.h"
+#include "server/intents.h"
 #include "server/name_db.h"
 #include "store/identity.h"
 #include "themis/status.h"
@@ -65,6 +67,33 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
                                                 const themis_sched_job_identity_t *who,
                                                 const themis_proto_readdir_t *readdir, void *buffer, size_t capacity,
                                                 themis_proto_entries_t *entries);
+
+/* --- changes of several steps (intents.h) ------------------------------------------------------------------------- */
+
+/* What they have left to do; borrowed. */
+themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names);
+/* THEMIS_OK: `path` is the name of the object, for good. THEMIS_NO_ENTRY: it is not. THEMIS_BUSY: it is the new one of
+ * a rename that may yet be taken back, and is settled as soon as possible now. */
+themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
+                                                   const themis_proto_rename_end_t *end);
+/* themis_server_name_db_scan_from of its database, without a look at rights. */
+themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
+                                             size_t length, themis_server_name_db_each_fn each, void *arg);
+/* THEMIS_NO_ENTRY: there is no such name here, without a look at rights. */
+themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path);
+/* Removes the entry of a name that did not exist at its home at the time `seen` (ns since 1970), unless it was added
+ * not long before, or since: THEMIS_BUSY. */
+themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *names, const themis_proto_text_t *path,
+                                                     uint64_t seen);
+/* REMOVE of a renamed name, for who has renamed it. If it is refused for good, the name gets another generation, so
+ * that the client cannot remove it any more either. */
+themis_status_t themis_server_namespace_settle_name(themis_server_namespace_t *names,
+                                                    const themis_sched_job_identity_t *who,
+                                                    const themis_proto_remove_t *remove);
+/* Makes the new name of a RENAME what it was. The intent's record is removed in the same step, the entry is left to the
+ * caller. THEMIS_STALE: the name is no longer the one that the rename has made, and stays as it is. */
+themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,
+                                                  const themis_server_intent_entry_t *entry);
 
 /* Changes so far survive a power failure when this returns. */
 themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names);

@@ -72,8 +72,10 @@ themis_status_t themis_server_object_requests_find(const themis_server_request_t
     return THEMIS_LOST;
 }
 
-static themis_status_t object_remove(themis_server_t *server, uint64_t id)
+themis_status_t themis_server_object_requests_remove(themis_server_t *server, uint64_t id)
 {
+    if (themis_server_tombstones_has(server->tombstones, id)) /* not the first time: perhaps that failed */
+        return themis_store_remove(server->store, id);
     themis_server_tombstones_add(server->tombstones, id);
     themis_server_counters_forget(server->counters, id);
     pthread_mutex_lock(&server->lock);
@@ -123,7 +125,7 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_SYNC)
         status = themis_server_namespace_sync(server->names);
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
-        status = object_remove(server, id);
+        status = themis_server_object_requests_remove(server, id);
     } else if (status == THEMIS_OK) {
         status = themis_server_object_requests_find(request, id, changes, &object);
         if (status == THEMIS_OK) {

@@ -13,3 +13,5 @@ themis_status_t themis_server_object_requests_open(themis_server_t *server, uint
  * above. THEMIS_LOST: it does not exist, was not removed, and the client knows that it did exist. */
 themis_status_t themis_server_object_requests_find(const themis_server_request_t *request, uint64_t id, int change,
                                                    themis_store_object_t **object);
+/* Frees an object; success also if there is none. */
+themis_status_t themis_server_object_requests_remove(themis_server_t *server, uint64_t id);

@@ -72,13 +72,14 @@ static themis_proto_header_t request_header(themis_proto_opcode_t opcode, uint64
         .version = THEMIS_PROTO_VERSION, .kind = THEMIS_PROTO_REQUEST, .opcode = (uint16_t)opcode, .id = id};
 }
 
-static themis_status_t peer_hello(themis_server_t *server, peer_t *peer)
+themis_status_t themis_server_peers_hello(const themis_server_t *server, uint64_t session, uint64_t id,
+                                          themis_net_conn_t *conn)
 {
     const char *name = server->config.name;
     uint8_t bytes[2048];
     size_t length;
-    themis_proto_header_t header = request_header(THEMIS_OP_HELLO, peer->next_id++);
-    themis_proto_hello_t hello = {.session = server->peers->session,
+    themis_proto_header_t header = request_header(THEMIS_OP_HELLO, id);
+    themis_proto_hello_t hello = {.session = session,
                                   .job = {"server", 6},
                                   .uid = geteuid(),
                                   .gid = getegid(),
@@ -89,7 +90,7 @@ static themis_status_t peer_hello(themis_server_t *server, peer_t *peer)
                                   .role = THEMIS_SERVER_ROLE_SERVER};
     themis_status_t status = themis_proto_encode(&header, &hello, bytes, sizeof bytes, &length);
 
-    return status == THEMIS_OK ? themis_net_send(peer->conn, bytes, length) : status;
+    return status == THEMIS_OK ? themis_net_send(conn, bytes, length) : status;
 }
 
 static void peer_lose(peer_t *peer)
@@ -108,7 +109,7 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
         return 1;
     themis_status_t status = themis_net_connect(server->net, peer->host, peer->port, CONNECT_TIMEOUT, &peer->conn);
     if (status == THEMIS_OK)
-        status = peer_hello(server, peer);
+        status = themis_server_peers_hello(server, server->peers->session, peer->next_id++, peer->conn);
     else
         peer->conn = NULL;
     if (status == THEMIS_OK) {

@@ -6,6 +6,7 @@
  */
 #pragma once
 #include <stddef.h>
+#include "net/net.h"
 #include "proto/proto.h"
 #include "themis/status.h"
 
@@ -29,6 +30,9 @@ void themis_server_peers_progress(const struct themis_server *server, uint32_t *
 /* The first known server that has shared by another policy than this one for some seconds: "server 1, HOST:PORT, shares
  * by POLICY". Returns 0, with an empty text, if there is none. With the server's lock. */
 int themis_server_peers_differ(const struct themis_server *server, char *text, size_t size);
+/* Sends HELLO, message `id` of the connection, for a session of this server with another one. */
+themis_status_t themis_server_peers_hello(const struct themis_server *server, uint64_t session, uint64_t id,
+                                          themis_net_conn_t *conn);
 /* Since when this server cannot reach server `index`, in ns since 1970, as far as it has tried, which it does while
  * there are jobs; 0: it can, or does not know. Thread-safe. */
 uint64_t themis_server_peers_lost(const struct themis_server *server, uint32_t index);

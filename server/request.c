@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+#include "util/clock.h"
 
 themis_status_t themis_server_request_create(themis_server_t *server, themis_net_conn_t *conn, const void *bytes,
                                              size_t length, themis_server_request_t **request)
@@ -22,6 +23,8 @@ themis_status_t themis_server_request_create(themis_server_t *server, themis_net
     made->server = server;
     made->conn = conn;
     themis_net_conn_ref(conn);
+    if (made->header.opcode == THEMIS_OP_SETTLE)
+        made->arrived = themis_util_clock_wall();
     if (themis_server_request_is_data(made)) {
         themis_server_cursor_init(&made->cursor, &made->body.io);
         made->item.bytes = themis_server_cursor_total(&made->body.io);

@@ -59,6 +59,7 @@ typedef struct themis_server_request {
     themis_server_session_t *session;          /* a reference; NULL before admission */
     themis_net_conn_t *conn;                   /* that it came by; a reference */
     uint32_t epoch;                            /* of the session, when it came */
+    uint64_t arrived;                          /* ns since 1970; of SETTLE, else 0 */
     struct themis_server_request *next, *prev; /* of one list at a time */
     int saves_reply;                           /* where the session keeps the reply for a replay; 0: nowhere */
     themis_server_slice_t slice;               /* while it is being served */

@@ -97,6 +97,7 @@ typedef struct themis_server {
     themis_server_counters_t *counters;
     themis_server_capabilities_t *capabilities;
     struct themis_server_peers *peers; /* NULL: a single server */
+    struct themis_server_settler *settler;
     struct themis_server_monitoring *monitoring;
     struct themis_server_history *history; /* NULL: none is kept */
     /* guarded by lock */

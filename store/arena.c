@@ -522,6 +522,27 @@ static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *
     return THEMIS_OK;
 }
 
+static themis_status_t arena_list(themis_store_t *store, const themis_store_slice_t *slice, uint64_t *ids,
+                                  size_t capacity, size_t *count)
+{
+    arena_t *arena = (arena_t *)store;
+    themis_status_t status = THEMIS_OK;
+
+    for (int i = 0; i < SHARDS && status == THEMIS_OK; i++) {
+        pthread_mutex_lock(&arena->shards[i].lock);
+        for (const object_t *at = arena->shards[i].objects; at && status == THEMIS_OK; at = at->hh.next) {
+            if (!themis_store_slice_has(slice, at->id))
+                continue;
+            if (*count == capacity)
+                status = THEMIS_RANGE;
+            else
+                ids[(*count)++] = at->id;
+        }
+        pthread_mutex_unlock(&arena->shards[i].lock);
+    }
+    return status;
+}
+
 static void arena_destroy(themis_store_t *store)
 {
     arena_t *arena = (arena_t *)store;
@@ -556,6 +577,7 @@ static const themis_store_ops_t arena_ops = {.name = "arena",
                                              .sync = arena_sync,
                                              .remove = arena_remove,
                                              .usage = arena_usage,
+                                             .list = arena_list,
                                              .direct = themis_store_arena_direct,
                                              .pin = themis_store_arena_direct_pin,
                                              .unpin = themis_store_arena_direct_unpin,

@@ -366,6 +366,25 @@ static themis_status_t posix_usage(themis_store_t *base, themis_store_usage_t *u
     return THEMIS_OK;
 }
 
+static themis_status_t posix_list(themis_store_t *base, const themis_store_slice_t *slice, uint64_t *ids,
+                                  size_t capacity, size_t *count)
+{
+    posix_store_t *store = (posix_store_t *)base;
+    themis_status_t status = THEMIS_OK;
+
+    pthread_mutex_lock(&store->lock);
+    for (const object_t *object = store->objects; object && status == THEMIS_OK; object = object->hh.next) {
+        if (!themis_store_slice_has(slice, object->id))
+            continue;
+        if (*count == capacity)
+            status = THEMIS_RANGE;
+        else
+            ids[(*count)++] = object->id;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
 static void posix_destroy(themis_store_t *base)
 {
     posix_store_t *store = (posix_store_t *)base;
@@ -396,7 +415,8 @@ static const themis_store_ops_t posix_ops = {.name = "posix",
                                              .set_modified = posix_set_modified,
                                              .sync = posix_sync,
                                              .remove = posix_remove,
-                                             .usage = posix_usage};
+                                             .usage = posix_usage,
+                                             .list = posix_list};
 
 static themis_status_t lock_directory(const themis_store_options_t *options, int *lock_fd)
 {

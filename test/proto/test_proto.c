@@ -293,6 +293,61 @@ TEST(symbolic_links)
 }
 
 /* In requests and replies. */
+TEST(steps_of_changes)
+{
+    const themis_proto_settle_step_t steps[] = {{.action = THEMIS_PROTO_SETTLE_DESTROY, .object = 7, .path = TEXT("/")},
+                                                {.action = THEMIS_PROTO_SETTLE_NAME,
+                                                 .object = 8,
+                                                 .generation = 9,
+                                                 .uid = 1,
+                                                 .gid = 2,
+                                                 .renamed = TEXT("/n"),
+                                                 .path = TEXT("/o")}};
+    const themis_status_t statuses[] = {THEMIS_OK, THEMIS_STALE};
+    themis_proto_settle_t settle = {.count = 2, .bytes = (const uint8_t *)steps};
+    const themis_proto_settled_t settled = {.count = 2, .bytes = (const uint8_t *)statuses};
+    themis_proto_settle_step_t bad = steps[1], step;
+    uint32_t cursor = 0;
+
+    const themis_proto_settle_t seen = decode(encode(request(THEMIS_OP_SETTLE), &settle)).settle;
+    ck_assert_uint_eq(seen.count, 2);
+    ck_assert(themis_proto_settle_next(&seen, &cursor, &step) && step.action == 1 && step.object == 7);
+    ck_assert(themis_proto_settle_next(&seen, &cursor, &step) && step.generation == 9 && step.gid == 2 &&
+              text_is(step.renamed, "/n") && text_is(step.path, "/o"));
+    ck_assert(!themis_proto_settle_next(&seen, &cursor, &step));
+    settle = (themis_proto_settle_t){.count = 1, .bytes = (const uint8_t *)&bad};
+    bad.action = THEMIS_PROTO_SETTLE_RENAME + 1;
+    refuse(request(THEMIS_OP_SETTLE), &settle);
+    bad.action = THEMIS_PROTO_SETTLE_NAME;
+    bad.path = (themis_proto_text_t)TEXT("/../o");
+    refuse(request(THEMIS_OP_SETTLE), &settle);
+    settle.count = 0;
+    refuse(request(THEMIS_OP_SETTLE), &settle);
+    const themis_proto_settled_t got = decode(encode(reply(THEMIS_OP_SETTLE), &settled)).settled;
+    ck_assert_uint_eq(got.count, 2);
+    ck_assert_int_eq(themis_proto_settled_get(&got, 1), THEMIS_STALE);
+}
+
+TEST(renames)
+{
+    themis_proto_create_t create = {.path = TEXT("/n"),
+                                    .attr = {.type = THEMIS_PROTO_FILE, .generation = 5, .layout = {4096, 1, 0}},
+                                    .origin = TEXT("/o")};
+    const themis_proto_remove_t remove = {
+        .path = TEXT("/o"), .type = THEMIS_PROTO_FILE, .renamed = TEXT("/n"), .object = 3, .generation = 5};
+    const themis_proto_rename_end_t end = {TEXT("/n"), 3};
+
+    refuse(request(THEMIS_OP_CREATE), &create);
+    create.flags = THEMIS_PROTO_CREATE_ADOPT;
+    const themis_proto_create_t seen = decode(encode(request(THEMIS_OP_CREATE), &create)).create;
+    ck_assert(text_is(seen.origin, "/o") && seen.attr.generation == 5);
+    create.origin = (themis_proto_text_t)TEXT("o");
+    refuse(request(THEMIS_OP_CREATE), &create);
+    const themis_proto_remove_t removed = decode(encode(request(THEMIS_OP_REMOVE), &remove)).remove;
+    ck_assert(text_is(removed.renamed, "/n") && removed.object == 3 && removed.generation == 5);
+    ck_assert(text_is(decode(encode(request(THEMIS_OP_RENAME_END), &end)).rename_end.path, "/n"));
+}
+
 TEST(extended_attributes)
 {
     const themis_proto_text_t name = TEXT("user.a"), value = {"\0x\0", 3};
@@ -718,10 +773,10 @@ int main(void)
 
     test_case(suite, "messages", 60, NULL, NULL,
               TESTS({hello_and_welcome, 1}, {flags, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
-                    {symbolic_links, 1}, {extended_attributes, 1}, {entries_that_were_added, 1}, {directories, 1},
-                    {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1}, {maps, 1},
-                    {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
-                    {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
-                    {damaged_messages, 1}));
+                    {symbolic_links, 1}, {steps_of_changes, 1}, {renames, 1}, {extended_attributes, 1},
+                    {entries_that_were_added, 1}, {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1},
+                    {object_operations, 1}, {capabilities, 1}, {maps, 1}, {unsound_extents, 1}, {locks_and_counters, 1},
+                    {texts_and_tables, 1}, {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1},
+                    {small_buffers, 1}, {damaged_messages, 1}));
     return test_run(suite);
 }

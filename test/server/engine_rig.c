@@ -120,7 +120,7 @@ static void say_hello(rig_client_t *client, const char *job)
                                   .policy = rig_text("")};
 
     ck_assert_int_eq(rig_call(client, THEMIS_OP_HELLO, &hello), THEMIS_OK);
-    ck_assert_uint_eq(client->body.welcome.servers, 1);
+    ck_assert_uint_ge(client->body.welcome.servers, 1);
 }
 
 static rig_client_t *open_client(const themis_server_t *server, uint64_t session, const char *job,

@@ -2,6 +2,7 @@
 /* What users may do, by requests as any program can send them: no client library stands in between. */
 #define _GNU_SOURCE
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -424,7 +425,7 @@ TEST(sealed_attributes_cannot_be_changed)
     file_of_alice("/f", 0600);
     ck_assert_int_eq(lookup(alice, "/f", THEMIS_PROTO_RIGHT_RENAME, &proof), THEMIS_OK);
     ck_assert_int_eq(adopt(mallory, "/g", 0, &proof), THEMIS_ACCESS);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         altered = proof;
         altered.id += i == 0;
         altered.mode ^= i == 1;
@@ -434,12 +435,66 @@ TEST(sealed_attributes_cannot_be_changed)
         altered.layout.stripe_size += i == 5 ? 4096 : 0;
         altered.capability.expires += i == 6;
         altered.seal[15] ^= i == 7;
+        altered.generation += i == 8;
         ck_assert_int_eq(adopt(alice, "/g", 0, &altered), THEMIS_ACCESS);
     }
     ck_assert_int_eq(adopt(alice, "/g", 0, &proof), THEMIS_OK);
     check_bytes(alice, &alice->body.attr);
     ck_assert_int_eq(lookup(alice, "/g", 0, &altered), THEMIS_OK);
     ck_assert(altered.id == proof.id && altered.uid == ALICE && altered.mode == 0600);
+}
+
+/* A symbolic link cannot claim to be another user's file. */
+TEST(links_keep_their_own_ids)
+{
+    themis_proto_attr_t file = file_of_alice("/f", 0600), proof, altered;
+    const themis_proto_extra_t extra = {.target = rig_text("target")};
+    themis_proto_create_t link = {
+        .path = rig_text("/link"), .attr = {.type = THEMIS_PROTO_SYMLINK, .mode = 0777}, .extra = extra};
+
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_CREATE, &link), THEMIS_OK);
+    ck_assert_int_eq(lookup(mallory, "/link", THEMIS_PROTO_RIGHT_RENAME, &proof), THEMIS_OK);
+    link = (themis_proto_create_t){
+        .path = rig_text("/other"), .flags = THEMIS_PROTO_CREATE_ADOPT, .attr = proof, .extra = extra};
+    link.attr.id = file.id;
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_CREATE, &link), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup(mallory, "/link", 0, &link.attr), THEMIS_OK);
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_CREATE, &link), THEMIS_ACCESS);
+    link.attr = proof;
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_CREATE, &link), THEMIS_OK);
+    ck_assert_int_eq(lookup(mallory, "/other", 0, &altered), THEMIS_OK);
+    ck_assert(altered.id == proof.id && altered.id != file.id && altered.type == THEMIS_PROTO_SYMLINK);
+}
+
+/* An administrator's repair does not remove what is no file. */
+TEST(only_names_of_files_are_superfluous)
+{
+    const themis_proto_create_t link = {.path = rig_text("/link"),
+                                        .attr = {.type = THEMIS_PROTO_SYMLINK, .mode = 0777},
+                                        .extra = {.target = rig_text("target")}};
+    themis_proto_attr_t file = file_of_alice("/f", 0600);
+    char question[128];
+
+    ck_assert_int_eq(rig_call(alice, THEMIS_OP_CREATE, &link), THEMIS_OK);
+    for (int i = 0; i < 2; i++) {
+        const themis_proto_attr_t attr = i ? file : alice->body.attr;
+        snprintf(question, sizeof question, "unname %s %" PRIu64 " %" PRIu64, i ? "/f" : "/link", attr.id,
+                 attr.generation);
+        const themis_proto_text_body_t repair = {rig_text(question)};
+        ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &repair), i ? THEMIS_OK : THEMIS_INVALID);
+    }
+}
+
+/* Who is not told the id of a file is not told its generation, which may be the same. */
+TEST(a_generation_is_hidden_like_an_id)
+{
+    themis_proto_attr_t attr;
+
+    file_of_alice("/f", 0600);
+    ck_assert_int_eq(lookup(alice, "/f", 0, &attr), THEMIS_OK);
+    ck_assert(attr.id != 0 && attr.generation != 0);
+    ck_assert_int_eq(lookup(mallory, "/f", 0, &attr), THEMIS_OK);
+    ck_assert(attr.id == 0 && attr.generation == 0);
 }
 
 /* The reply gives what the client needs to destroy the bytes that it has replaced, or to undo it. */
@@ -483,6 +538,83 @@ static void without_key(themis_server_config_t *config)
     close(config->key_fd);
     config->key_fd = -1;
     strcpy(config->key, "none");
+}
+
+/* What servers do to each other's names and objects, and what administrators may see and mend. */
+TEST(clients_settle_nothing)
+{
+    themis_proto_attr_t file = file_of_alice("/f", 0600);
+    const themis_proto_settle_step_t step = {
+        .action = THEMIS_PROTO_SETTLE_DESTROY, .object = file.id, .path = rig_text("/")};
+    const themis_proto_settle_t settle = {.count = 1, .bytes = (const uint8_t *)&step};
+    const themis_proto_text_body_t names_of_all = {rig_text("names")}, wrong = {rig_text("names x y z")};
+
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_SETTLE, &settle), THEMIS_ACCESS);
+    ck_assert_int_eq(rig_call(root, THEMIS_OP_SETTLE, &settle), THEMIS_ACCESS);
+    ck_assert_int_eq(rig_call(mallory, THEMIS_OP_CHECK, &names_of_all), THEMIS_ACCESS);
+    ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &wrong), THEMIS_INVALID);
+    ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &names_of_all), THEMIS_OK);
+    ck_assert_ptr_nonnull(memmem(root->body.text.text.bytes, root->body.text.text.length, " /f\n", strlen(" /f\n")));
+    check_bytes(alice, &file);
+}
+
+static void of_two(themis_server_config_t *config)
+{
+    config->count = 2;
+    config->index = 0;
+}
+
+static int is_settled(void)
+{
+    const themis_proto_text_body_t question = {rig_text("intents")};
+
+    ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &question), THEMIS_OK);
+    return root->body.text.text.length == 4 && memcmp(root->body.text.text.bytes, "0 0\n", 4) == 0;
+}
+
+/* Without a list of servers nobody knows where the other one is: what is left to do there is left to clients. */
+TEST(servers_without_an_address_are_asked_nothing)
+{
+    themis_proto_attr_t file;
+
+    scene_start(of_two);
+    ck_assert_int_eq(create(alice, "/f", 0600, &file), THEMIS_OK);
+    ck_assert_uint_eq(file.layout.count, 2);
+    ck_assert_int_eq(removed(alice, "/f"), THEMIS_OK);
+    ck_assert(!is_settled());
+    for (int i = 0; i < 200 && !is_settled(); i++)
+        usleep(50000);
+    ck_assert(is_settled());
+    scene_end();
+}
+
+static uint16_t stranger_port;
+
+static void of_stranger(themis_server_config_t *config)
+{
+    config->index = 0;
+    snprintf(config->servers, sizeof config->servers, "127.0.0.1:1,127.0.0.1:%u", stranger_port);
+}
+
+/* A server with another list of servers is told to do nothing: what it has are other names. */
+TEST(strangers_are_asked_nothing)
+{
+    themis_server_t *stranger = rig_server_start(change_nothing);
+    themis_proto_attr_t file;
+    int i = 0;
+
+    stranger_port = stranger->port;
+    scene_start(of_stranger);
+    ck_assert_int_eq(create(alice, "/f", 0600, &file), THEMIS_OK);
+    ck_assert_int_eq(removed(alice, "/f"), THEMIS_OK);
+    const themis_proto_text_body_t question = {rig_text("intents")};
+    do {
+        ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &question), THEMIS_OK);
+        usleep(50000);
+    } while (memcmp(root->body.text.text.bytes, "1 0\n", 4) == 0 && i++ < 200);
+    ck_assert_int_eq(memcmp(root->body.text.text.bytes, "1 1\n", 4), 0); /* one has failed */
+    scene_end();
+    rig_server_stop(stranger);
 }
 
 TEST(without_a_key_capabilities_are_not_checked)
@@ -558,10 +690,13 @@ int main(void)
                     {root_needs_no_capability, 1}));
     test_case(suite, "names", 30, set_up, scene_end,
               TESTS({bytes_go_only_with_their_name, 1}, {invented_attributes_are_not_adopted, 1},
-                    {sealed_attributes_cannot_be_changed, 1}, {a_replaced_file_can_be_destroyed, 1},
-                    {a_closed_directory_hides_what_is_in_it, 1}));
+                    {sealed_attributes_cannot_be_changed, 1}, {links_keep_their_own_ids, 1},
+                    {only_names_of_files_are_superfluous, 1}, {a_generation_is_hidden_like_an_id, 1},
+                    {a_replaced_file_can_be_destroyed, 1}, {a_closed_directory_hides_what_is_in_it, 1},
+                    {clients_settle_nothing, 1}));
     test_case(suite, "lifetime and none", 30, NULL, NULL,
-              TESTS({aged_capabilities_are_refused, 1}, {without_a_key_capabilities_are_not_checked, 1},
+              TESTS({aged_capabilities_are_refused, 1}, {servers_without_an_address_are_asked_nothing, 1},
+                    {strangers_are_asked_nothing, 1}, {without_a_key_capabilities_are_not_checked, 1},
                     {memory_is_that_of_the_owner_or_of_nobody, 1}));
     return test_run(suite);
 }

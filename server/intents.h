@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Intents: what is left to do after a change of a name that its client may not complete. One is written to the database
+ * of names in one step with the change, and removed when it is settled: by the client's own requests or, a second later
+ * and as often as needed, by this server (settler.h). So whenever client or server end, the change is completed or
+ * taken back.
+ *
+ * REMOVAL: bytes are to be freed at all their servers, and the entry of the name is to go. RENAME: the old name is to
+ * be removed and the bytes of a replaced file are to be freed, or, if the old name has ended in another way or may not
+ * be removed, the new name becomes what it was.
+ *
+ * An intent also tells how a name of some generation has ended: the REMOVAL of a name that was renamed is kept until
+ * the RENAME at the home of the new name is settled, which therefore needs no more answer. So a name of which nothing
+ * is known has ended in another way.
+ *
+ * They are kept in memory, up to a limit. What a RENAME has replaced is kept only until the old name is gone.
+ *
+ * Threads: all functions may be called from any thread, the ones with a themis_server_intent_entry_t by the settler
+ * only.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "server/intent_record.h"
+#include "server/name_db.h"
+#include "themis/status.h"
+#include "util/clock.h"
+
+typedef struct themis_server_intents themis_server_intents_t;
+
+/* Reads those that an earlier process has left; `db` is borrowed. */
+themis_status_t themis_server_intents_create(themis_server_name_db_t *db, themis_server_intents_t **intents);
+void themis_server_intents_destroy(themis_server_intents_t *intents); /* NULL is allowed */
+
+/* --- where names change ------------------------------------------------------------------------------------------- */
+
+typedef enum themis_server_intent_state {
+    THEMIS_SERVER_INTENT_OPEN,
+    THEMIS_SERVER_INTENT_OLD_GONE /* a RENAME whose old name is gone: it cannot be taken back */
+} themis_server_intent_state_t;
+
+/* The generations by which an intent is found. */
+enum {
+    THEMIS_SERVER_INTENT_BY_ENDED,
+    THEMIS_SERVER_INTENT_BY_NEW,
+    THEMIS_SERVER_INTENT_BY_OLD,
+    THEMIS_SERVER_INTENT_INDEXES
+};
+
+typedef struct themis_server_intent_entry {
+    uint8_t key[9];
+    themis_server_name_db_record_t record; /* of the database, until it is in force; the caller sets `next` */
+    void *bytes;                           /* of the record, owned */
+    size_t length;
+    themis_server_intent_t intent; /* borrows from these */
+    themis_server_intent_state_t state;
+    uint32_t tries;         /* that failed */
+    uint64_t tried, due;    /* ns; 0: never */
+    int queue;              /* where it waits */
+    themis_status_t status; /* for the settler: how its steps have ended so far */
+    struct themis_server_intent_entry *next, *prev;
+    struct themis_server_intent_entry *chains[THEMIS_SERVER_INTENT_INDEXES];
+} themis_server_intent_entry_t;
+
+/* An entry of its own for the intent, whose record is to be written with the change. themis_server_intents_end follows
+ * in any case. */
+themis_status_t themis_server_intents_begin(themis_server_intents_t *intents, const themis_server_intent_t *intent,
+                                            themis_server_intent_entry_t **entry);
+/* `status` of the change: the intent is in force, or forgotten. NULL is allowed. */
+void themis_server_intents_end(themis_server_intents_t *intents, themis_server_intent_entry_t *entry,
+                               themis_status_t status);
+
+/* THEMIS_QUOTA: there are too many for more. What the settler does is not refused. */
+themis_status_t themis_server_intents_room(themis_server_intents_t *intents);
+/* How many bytes they may take in memory. */
+void themis_server_intents_set_limit(themis_server_intents_t *intents, uint64_t bytes);
+
+/* How has the name of that generation ended, as a rename to `renamed` sees it? THEMIS_OK: by that rename,
+ * THEMIS_NO_ENTRY: in another way. */
+themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
+                                                const themis_proto_text_t *renamed);
+
+/* THEMIS_BUSY: the name of that generation is the new one of a rename that may yet be taken back, and that is settled
+ * as soon as possible now. THEMIS_OK: it is not. */
+themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation);
+
+/* THEMIS_BUSY: a rename that has given `path` to what had the name of that generation is known, and may yet ask how
+ * that name has ended, also after this server was started again. */
+themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t old_generation,
+                                                     const themis_proto_text_t *path);
+
+/* --- for the settler ---------------------------------------------------------------------------------------------- */
+
+/* Waits until there is something to do; returns 0 if that is to end. */
+int themis_server_intents_wait(themis_server_intents_t *intents);
+/* Ends waiting for good. */
+void themis_server_intents_stop(themis_server_intents_t *intents);
+/* Up to `count` of those that are due, which nobody else removes until they were given back. */
+size_t themis_server_intents_take(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
+                                  size_t count);
+/* A RENAME's old name is gone. */
+void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
+/* Gives them back: those of status THEMIS_OK are settled, and gone; the others are tried again later. */
+void themis_server_intents_give_back(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
+                                     size_t count);
+/* An entry whose record was removed from the database together with another change. */
+void themis_server_intents_drop(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
+
+/* --- for administrators ------------------------------------------------------------------------------------------- */
+
+/* How many are not settled, and how many of them have failed at least once. */
+void themis_server_intents_count(themis_server_intents_t *intents, uint64_t *open, uint64_t *failing);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/settle.h"
+#include "server/access.h"
+#include "server/object_requests.h"
+#include "server/reply.h"
+
+static themis_status_t name_settle(themis_server_t *server, const themis_proto_settle_step_t *step)
+{
+    const themis_sched_job_identity_t who = {.uid = step->uid, .gid = step->gid};
+    const themis_proto_remove_t remove = {.path = step->path,
+                                          .type = THEMIS_PROTO_FILE,
+                                          .renamed = step->renamed,
+                                          .object = step->object,
+                                          .generation = step->generation};
+
+    return step->renamed.length ? themis_server_namespace_settle_name(server->names, &who, &remove) : THEMIS_INVALID;
+}
+
+static themis_status_t step_do(themis_server_t *server, const themis_proto_settle_step_t *step, uint64_t asked)
+{
+    switch (step->action) {
+    case THEMIS_PROTO_SETTLE_DESTROY:
+        return themis_server_object_requests_remove(server, step->object);
+    case THEMIS_PROTO_SETTLE_ENTRY:
+        return themis_server_namespace_settle_entry(server->names, &step->path, asked);
+    case THEMIS_PROTO_SETTLE_NAME:
+        return name_settle(server, step);
+    case THEMIS_PROTO_SETTLE_RENAME:
+        return themis_server_intents_rename_settled(themis_server_namespace_intents(server->names), step->generation,
+                                                    &step->path);
+    default:
+        return THEMIS_UNSUPPORTED;
+    }
+}
+
+themis_status_t themis_server_settle_steps(themis_server_t *server, const themis_proto_settle_step_t *steps,
+                                           uint32_t count, uint64_t asked, themis_status_t *statuses)
+{
+    int forgets = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        statuses[i] = step_do(server, &steps[i], asked);
+        forgets |= steps[i].action == THEMIS_PROTO_SETTLE_RENAME && statuses[i] == THEMIS_OK;
+    }
+    /* a rename whose removal from the database was lost would ask for what the other one forgets now */
+    return forgets ? themis_server_namespace_sync(server->names) : THEMIS_OK;
+}
+
+void themis_server_settle_serve(themis_server_request_t *request)
+{
+    const themis_proto_settle_t *settle = &request->body.settle;
+    themis_proto_settle_step_t steps[THEMIS_PROTO_MAX_SETTLE];
+    themis_status_t statuses[THEMIS_PROTO_MAX_SETTLE];
+    themis_proto_settled_t settled = {.bytes = (const uint8_t *)statuses};
+    uint32_t cursor = 0;
+    themis_status_t status = themis_server_access_admin(&request->session->identity);
+
+    if (status == THEMIS_OK && request->session->role != THEMIS_SERVER_ROLE_SERVER)
+        status = THEMIS_ACCESS;
+    while (status == THEMIS_OK && settled.count < THEMIS_PROTO_MAX_SETTLE &&
+           themis_proto_settle_next(settle, &cursor, &steps[settled.count]))
+        settled.count++;
+    if (status == THEMIS_OK)
+        status = themis_server_settle_steps(request->server, steps, settled.count, request->arrived, statuses);
+    themis_server_reply_send(request, status, &settled, NULL);
+}
