@@ -28,7 +28,7 @@ void themis_server_intent_record_pack(const themis_server_intent_t *intent, void
                                    (uint64_t)intent->layout.count << 32 | intent->layout.first,
                                    intent->object,
                                    intent->old_generation,
-                                   intent->new_generation,
+                                   intent->rename,
                                    (uint64_t)intent->uid << 32 | intent->gid,
                                    intent->replaced_length};
     char *at = bytes;
@@ -66,7 +66,7 @@ themis_status_t themis_server_intent_record_unpack(const void *bytes, size_t len
         .layout = {.stripe_size = words[4], .count = (uint32_t)(words[5] >> 32), .first = (uint32_t)words[5]},
         .object = words[6],
         .old_generation = words[7],
-        .new_generation = words[8],
+        .rename = words[8],
         .uid = (uint32_t)(words[9] >> 32),
         .gid = (uint32_t)words[9],
         .replaced = at + path + other,

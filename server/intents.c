@@ -50,9 +50,9 @@ static uint64_t generation_of(const themis_server_intent_entry_t *entry, int ind
 {
     const themis_server_intent_t *intent = &entry->intent;
 
-    return index == THEMIS_SERVER_INTENT_BY_ENDED ? intent->ended
-           : index == THEMIS_SERVER_INTENT_BY_NEW ? intent->new_generation
-                                                  : intent->old_generation;
+    if (index == THEMIS_SERVER_INTENT_BY_ENDED)
+        return intent->ended;
+    return intent->kind == THEMIS_SERVER_INTENT_RENAME ? intent->rename : 0;
 }
 
 static themis_server_intent_entry_t **chain_of(themis_server_intents_t *intents, int index, uint64_t generation)
@@ -260,11 +260,6 @@ void themis_server_intents_end(themis_server_intents_t *intents, themis_server_i
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
 
-static int is_same(const themis_proto_text_t *one, const themis_proto_text_t *other)
-{
-    return one->length == other->length && (one->length == 0 || memcmp(one->bytes, other->bytes, one->length) == 0);
-}
-
 themis_status_t themis_server_intents_room(themis_server_intents_t *intents)
 {
     uint64_t now = themis_util_clock_now();
@@ -294,11 +289,11 @@ static themis_server_intent_entry_t *index_find(themis_server_intents_t *intents
 }
 
 themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
-                                                const themis_proto_text_t *renamed)
+                                                uint64_t rename)
 {
     pthread_mutex_lock(&intents->lock);
     const themis_server_intent_entry_t *found = index_find(intents, THEMIS_SERVER_INTENT_BY_ENDED, generation);
-    int renames = found && found->intent.kind == THEMIS_SERVER_INTENT_REMOVAL && is_same(&found->intent.other, renamed);
+    int renames = found && found->intent.kind == THEMIS_SERVER_INTENT_REMOVAL && found->intent.rename == rename;
     pthread_mutex_unlock(&intents->lock);
     return renames ? THEMIS_OK : THEMIS_NO_ENTRY;
 }
@@ -315,7 +310,7 @@ themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, u
     themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&intents->lock);
-    themis_server_intent_entry_t *found = index_find(intents, THEMIS_SERVER_INTENT_BY_NEW, generation);
+    themis_server_intent_entry_t *found = index_find(intents, THEMIS_SERVER_INTENT_BY_RENAME, generation);
     if (found && found->state == THEMIS_SERVER_INTENT_OPEN)
         status = THEMIS_BUSY;
     if (status == THEMIS_BUSY && may_hasten(found)) {
@@ -326,17 +321,12 @@ themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, u
     return status;
 }
 
-themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t old_generation,
-                                                     const themis_proto_text_t *path)
+themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t rename)
 {
-    const int index = THEMIS_SERVER_INTENT_BY_OLD;
-
     pthread_mutex_lock(&intents->lock);
-    const themis_server_intent_entry_t *at = index_find(intents, index, old_generation);
-    while (at && !is_same(&at->intent.path, path))
-        at = chain_find(at->chains[index], index, old_generation);
+    int is_known = index_find(intents, THEMIS_SERVER_INTENT_BY_RENAME, rename) != NULL;
     pthread_mutex_unlock(&intents->lock);
-    return at ? THEMIS_BUSY : THEMIS_OK;
+    return is_known ? THEMIS_BUSY : THEMIS_OK;
 }
 
 void themis_server_intents_count(themis_server_intents_t *intents, uint64_t *open, uint64_t *failing)

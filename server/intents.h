@@ -42,8 +42,7 @@ typedef enum themis_server_intent_state {
 /* The generations by which an intent is found. */
 enum {
     THEMIS_SERVER_INTENT_BY_ENDED,
-    THEMIS_SERVER_INTENT_BY_NEW,
-    THEMIS_SERVER_INTENT_BY_OLD,
+    THEMIS_SERVER_INTENT_BY_RENAME, /* a RENAME, by the name that it has made */
     THEMIS_SERVER_INTENT_INDEXES
 };
 
@@ -75,19 +74,17 @@ themis_status_t themis_server_intents_room(themis_server_intents_t *intents);
 /* How many bytes they may take in memory. */
 void themis_server_intents_set_limit(themis_server_intents_t *intents, uint64_t bytes);
 
-/* How has the name of that generation ended, as a rename to `renamed` sees it? THEMIS_OK: by that rename,
+/* How has the name of that generation ended? THEMIS_OK: by the rename that has made the name of generation `rename`,
  * THEMIS_NO_ENTRY: in another way. */
-themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
-                                                const themis_proto_text_t *renamed);
+themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation, uint64_t rename);
 
 /* THEMIS_BUSY: the name of that generation is the new one of a rename that may yet be taken back, and that is settled
  * as soon as possible now. THEMIS_OK: it is not. */
 themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation);
 
-/* THEMIS_BUSY: a rename that has given `path` to what had the name of that generation is known, and may yet ask how
- * that name has ended, also after this server was started again. */
-themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t old_generation,
-                                                     const themis_proto_text_t *path);
+/* THEMIS_BUSY: the rename that has made the name of generation `rename` is not settled, and may yet ask how its old
+ * name has ended, also after this server was started again. */
+themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t rename);
 
 /* --- for the settler ---------------------------------------------------------------------------------------------- */
 

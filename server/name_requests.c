@@ -97,8 +97,8 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         return;
     }
     if (opcode == THEMIS_OP_RENAME_END) {
-        themis_server_reply_send(request, themis_server_namespace_rename_end(server->names, &request->body.rename_end),
-                                 NULL, NULL);
+        themis_server_reply_send(
+            request, themis_server_namespace_rename_end(server->names, who, &request->body.rename_end), NULL, NULL);
         return;
     }
     themis_status_t status = adoption_check(request);

@@ -193,6 +193,10 @@ static themis_status_t name_lookup(themis_server_namespace_t *names, const themi
     if (status != THEMIS_OK)
         return status;
     uint32_t rename = owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME);
+    if (rename) /* a name that may be taken back is not renamed on */
+        status = themis_server_intents_hasten(names->intents, attr->generation);
+    if (status != THEMIS_OK)
+        return status;
     rights_give(names, who, attr, rename);
     if (attr->type == THEMIS_PROTO_SYMLINK)
         attr->capability.rights = rename;
@@ -399,7 +403,7 @@ themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *nam
 
     pthread_mutex_t *lock = path_lock(names, &entry->intent.path);
     themis_status_t status = themis_server_name_db_get(names->db, &entry->intent.path, &now);
-    if (status == THEMIS_OK && now.generation == entry->intent.new_generation)
+    if (status == THEMIS_OK && now.generation == entry->intent.rename)
         status = themis_server_name_intents_restore(names->intents, names->db, entry);
     else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY) /* somebody has changed it since */
         status = THEMIS_STALE;
@@ -408,16 +412,18 @@ themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *nam
 }
 
 themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
+                                                   const themis_sched_job_identity_t *who,
                                                    const themis_proto_rename_end_t *end)
 {
     themis_proto_attr_t now;
+    parents_t parents;
     pthread_mutex_t *lock = path_lock(names, &end->path); /* so that it is not taken back between the two */
-    themis_status_t status = themis_server_name_db_get(names->db, &end->path, &now);
+    themis_status_t status = name_find(names, who, &end->path, &parents, &now);
 
+    if (status == THEMIS_OK && end->rename != now.generation)
+        status = THEMIS_NO_ENTRY;
     if (status == THEMIS_OK)
         status = themis_server_intents_hasten(names->intents, now.generation);
-    if (status == THEMIS_OK && end->object != now.id)
-        status = THEMIS_NO_ENTRY;
     pthread_mutex_unlock(lock);
     return status;
 }
@@ -490,8 +496,9 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     /* as in POSIX, who makes a file may access it, whatever its mode */
     rights_give(names, who, &reply, reply.fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
     if (replaced && !keep && reply.type == THEMIS_PROTO_FILE)
-        /* for its client to destroy, or to make the name what it was */
-        reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, &reply, THEMIS_PROTO_RIGHT_RENAME);
+        reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY; /* for its client */
+    if (!keep)
+        reply.generation = made.generation;
     if (!keep)
         status = name_replace(names, who, create, replaced, &made, records_make(with, &reply));
     if (status == THEMIS_OK)
@@ -527,7 +534,7 @@ static themis_status_t name_is_gone(themis_server_namespace_t *names, const them
     *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK}; /* nobody looks at it */
     if (themis_server_name_db_id_is_lost(names->db, remove->generation))
         return THEMIS_STALE;
-    return themis_server_intents_how_ended(names->intents, remove->generation, &remove->renamed);
+    return themis_server_intents_how_ended(names->intents, remove->generation, remove->rename);
 }
 
 /* May `who` remove a name of these attributes? */
@@ -568,7 +575,8 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
     if (status == THEMIS_OK)
         status = themis_server_intents_room(names->intents);
     if (status == THEMIS_OK)
-        status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed, &left);
+        status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed,
+                                                    remove->rename, &left);
     if (status != THEMIS_OK)
         return status;
     old.capability.rights = old.type == THEMIS_PROTO_FILE && !renamed ? THEMIS_PROTO_RIGHT_DESTROY : 0;

@@ -11,9 +11,10 @@ static themis_status_t name_settle(themis_server_t *server, const themis_proto_s
                                           .type = THEMIS_PROTO_FILE,
                                           .renamed = step->renamed,
                                           .object = step->object,
-                                          .generation = step->generation};
+                                          .generation = step->generation,
+                                          .rename = step->rename};
 
-    return step->renamed.length ? themis_server_namespace_settle_name(server->names, &who, &remove) : THEMIS_INVALID;
+    return step->renamed.length && step->rename ? themis_server_namespace_settle_name(server->names, &who, &remove) : THEMIS_INVALID;
 }
 
 static themis_status_t step_do(themis_server_t *server, const themis_proto_settle_step_t *step, uint64_t asked)
@@ -26,8 +27,7 @@ static themis_status_t step_do(themis_server_t *server, const themis_proto_settl
     case THEMIS_PROTO_SETTLE_NAME:
         return name_settle(server, step);
     case THEMIS_PROTO_SETTLE_RENAME:
-        return themis_server_intents_rename_settled(themis_server_namespace_intents(server->names), step->generation,
-                                                    &step->path);
+        return themis_server_intents_rename_settled(themis_server_namespace_intents(server->names), step->rename);
     default:
         return THEMIS_UNSUPPORTED;
     }

@@ -59,6 +59,7 @@ static void old_name_remove(themis_server_t *server, themis_server_intent_entry_
     const themis_proto_settle_step_t step = {.action = THEMIS_PROTO_SETTLE_NAME,
                                              .object = intent->object,
                                              .generation = intent->old_generation,
+                                             .rename = intent->rename,
                                              .uid = intent->uid,
                                              .gid = intent->gid,
                                              .renamed = intent->path,
@@ -87,7 +88,7 @@ static void entry_remove(themis_server_t *server, themis_server_intent_entry_t *
     const themis_server_intent_t *intent = &entry->intent;
     const themis_proto_settle_step_t remove = {.action = THEMIS_PROTO_SETTLE_ENTRY, .path = intent->path};
     const themis_proto_settle_step_t ask = {
-        .action = THEMIS_PROTO_SETTLE_RENAME, .generation = intent->ended, .path = intent->other};
+        .action = THEMIS_PROTO_SETTLE_RENAME, .rename = intent->rename, .path = intent->other};
 
     if (intent->kind != THEMIS_SERVER_INTENT_REMOVAL)
         return;

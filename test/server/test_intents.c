@@ -20,13 +20,20 @@ static themis_proto_create_t rename_of(const themis_proto_attr_t *attr, const ch
                                    .origin = text(from)};
 }
 
+/* The rename that has made a name, unlike that of another name. */
+static uint64_t rename_to(const char *to)
+{
+    return (uint64_t)to[1];
+}
+
 static themis_status_t remove_renamed(const char *from, const char *to, const themis_proto_attr_t *attr)
 {
     const themis_proto_body_t body = {.remove = {.path = text(from),
                                                  .type = THEMIS_PROTO_FILE,
                                                  .renamed = text(to),
                                                  .object = attr->id,
-                                                 .generation = attr->generation}};
+                                                 .generation = attr->generation,
+                                                 .rename = rename_to(to)}};
     themis_proto_attr_t gone;
 
     return themis_server_namespace_serve(names, &alice, THEMIS_OP_REMOVE, &body, NULL, &gone);
@@ -75,7 +82,7 @@ TEST(each_change_leaves_what_it_has_to)
     themis_server_intent_entry_t *entry = only_intent();
     const themis_server_intent_t *intent = &entry->intent;
     ck_assert(intent->kind == THEMIS_SERVER_INTENT_RENAME && intent->destroyed == other.id &&
-              intent->object == attr.id && intent->ended == other.generation && intent->uid == alice.uid &&
+              intent->object == attr.id && intent->ended == other.generation && intent->uid == alice.uid && intent->rename == old.generation &&
               intent->old_generation == attr.generation && intent->layout.count == other.layout.count);
     themis_server_intents_set_old_gone(themis_server_namespace_intents(names), entry);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
@@ -141,7 +148,8 @@ static themis_status_t settle_name(const themis_sched_job_identity_t *who, const
                                           .type = THEMIS_PROTO_FILE,
                                           .renamed = text(to),
                                           .object = attr->id,
-                                          .generation = attr->generation};
+                                          .generation = attr->generation,
+                                          .rename = rename_to(to)};
 
     return themis_server_namespace_settle_name(names, who, &remove);
 }
@@ -281,6 +289,14 @@ TEST(a_rename_ends_as_its_old_name)
     }
 }
 
+static themis_status_t lookup_to_rename(const char *path)
+{
+    const themis_proto_body_t body = {.lookup = {text(path), THEMIS_PROTO_RIGHT_RENAME}};
+    themis_proto_attr_t attr;
+
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_LOOKUP, &body, NULL, &attr);
+}
+
 /* A name that a rename has made stays as it is until that cannot be taken back any more. */
 TEST(a_name_is_final_when_its_rename_is)
 {
@@ -297,9 +313,11 @@ TEST(a_name_is_final_when_its_rename_is)
     ck_assert_int_eq(create(&alice, &renew, &old), THEMIS_BUSY);
     ck_assert_int_eq(remove_renamed("/b", "/d", &made), THEMIS_BUSY);
     ck_assert_int_eq(remove_as(&bob, "/b", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup_to_rename("/b"), THEMIS_BUSY);
     ck_assert_int_eq(make("/b", THEMIS_PROTO_FILE, 0), THEMIS_OK); /* it is opened */
     ck_assert_uint_eq(open_count(), 1);
     themis_server_intents_set_old_gone(themis_server_namespace_intents(names), only_intent());
+    ck_assert_int_eq(lookup_to_rename("/b"), THEMIS_OK);
     ck_assert_int_eq(remove_renamed("/b", "/d", &made), THEMIS_OK);
 }
 
@@ -319,24 +337,29 @@ TEST(only_its_own_name_is_taken_back)
     ck_assert_int_eq(lookup("/b", &old), THEMIS_OK);
 }
 
+static themis_status_t rename_end(const themis_proto_rename_end_t *end)
+{
+    return themis_server_namespace_rename_end(names, &alice, end);
+}
+
 TEST(a_rename_is_hastened)
 {
     themis_proto_attr_t attr = file_of("/a"), old;
     const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
-    const themis_proto_rename_end_t end = {text("/b"), attr.id}, of_other = {text("/b"), attr.id + 1};
     themis_server_intents_t *intents = themis_server_namespace_intents(names);
     uint64_t begun = themis_util_clock_now();
 
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &of_other), THEMIS_BUSY);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_BUSY);
+    const themis_proto_rename_end_t end = {text("/b"), old.generation}, of_other = {text("/b"), old.generation + 1};
+    ck_assert_int_eq(rename_end(&of_other), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(rename_end(&end), THEMIS_BUSY);
     themis_server_intent_entry_t *entry = only_intent();
     ck_assert_uint_lt(themis_util_clock_now() - begun, THEMIS_NS_PER_S);
     themis_server_intents_set_old_gone(intents, entry);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &of_other), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(rename_end(&end), THEMIS_OK);
+    ck_assert_int_eq(rename_end(&of_other), THEMIS_NO_ENTRY);
     themis_server_intents_give_back(intents, &entry, 1);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_OK);
+    ck_assert_int_eq(rename_end(&end), THEMIS_OK);
     ck_assert_uint_eq(open_count(), 0);
 }
 
@@ -371,18 +394,16 @@ TEST(what_a_rename_may_ask_is_known)
 {
     themis_proto_attr_t attr = file_of("/a"), old;
     const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
-    const themis_proto_text_t to = text("/b"), other = text("/c");
     themis_server_intents_t *intents = themis_server_namespace_intents(names);
 
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &other), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation + 1, &to), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation + 1), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation), THEMIS_BUSY);
     themis_server_intent_entry_t *entry = only_intent();
     themis_server_intents_set_old_gone(intents, entry);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation), THEMIS_BUSY);
     themis_server_intents_give_back(intents, &entry, 1);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation), THEMIS_OK);
 }
 
 /* Those that fail, and new ones, leave room for each other. */
