@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/check.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,10 +10,12 @@
 #include "server/name_record.h"
 #include "server/object_requests.h"
 #include "server/reply.h"
-#include "server/settle.h"
 #include "util/clock.h"
+#include "util/escape.h"
 
 enum { ANSWER_BYTES = 512 << 10, LINE_BYTES = 4 * THEMIS_PROTO_MAX_PATH, MAX_WORDS = 4 };
+/* All lines of these fit into an answer. */
+enum { MAX_OBJECTS = 1 << 12, MAX_MOVED = 1 << 14 };
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
@@ -23,18 +26,7 @@ typedef struct answer {
 
 static void path_append(answer_t *answer, const char *bytes, size_t length)
 {
-    static const char digits[] = "0123456789ABCDEF";
-
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)bytes[i];
-        if (byte > ' ' && byte < 0x7f && byte != '%') {
-            answer->text[answer->length++] = (char)byte;
-            continue;
-        }
-        answer->text[answer->length++] = '%';
-        answer->text[answer->length++] = digits[byte >> 4];
-        answer->text[answer->length++] = digits[byte & 15];
-    }
+    answer->length += themis_util_escape(bytes, length, answer->text + answer->length);
 }
 
 __attribute__((format(printf, 2, 3))) static void text_append(answer_t *answer, const char *format, ...)
@@ -46,29 +38,21 @@ __attribute__((format(printf, 2, 3))) static void text_append(answer_t *answer, 
     va_end(arguments);
 }
 
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* Undoes path_append in place; 0: it is none of its results. */
+/* In place; 0: it is no path. */
 static int path_decode(char *word, themis_proto_text_t *path)
 {
-    char *to = word;
-
-    for (const char *at = word; *at; at++) {
-        if (*at != '%') {
-            *to++ = *at;
-            continue;
-        }
-        int high = digit_of(at[1]), low = high < 0 ? -1 : digit_of(at[2]);
-        if (low < 0)
-            return 0;
-        *to++ = (char)(high << 4 | low);
-        at += 2;
-    }
-    *path = (themis_proto_text_t){word, (uint32_t)(to - word)};
+    *path = (themis_proto_text_t){word, (uint32_t)themis_util_escape_undo(word, word)};
     return path->length > 0 && path->length <= THEMIS_PROTO_MAX_PATH;
+}
+
+/* 0: it is no number. */
+static int number_decode(const char *word, uint64_t *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtoull(word, &end, 10);
+    return *word >= '0' && *word <= '9' && !*end && errno == 0;
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
@@ -110,6 +94,7 @@ static themis_status_t entry_show(void *arg, const themis_server_name_db_record_
         return THEMIS_CORRUPT;
     if (answer->length >= ANSWER_BYTES)
         return THEMIS_IN_PROGRESS;
+    text_append(answer, "%d ", record->value_length ? *(const char *)record->value : THEMIS_PROTO_FILE);
     path_append(answer, directory, (size_t)(end - directory));
     answer->text[answer->length++] = ' ';
     path_append(answer, end + 1, record->key_length - 2 - (size_t)(end - directory));
@@ -121,7 +106,8 @@ static themis_status_t records_show(themis_server_t *server, const record_key_t 
                                     themis_server_name_db_each_fn show, answer_t *answer)
 {
     themis_status_t status =
-        themis_server_namespace_scan(server->names, after->bytes[0], after->bytes, after->length, show, answer);
+        themis_server_name_db_scan_from(themis_server_namespace_records(server->names), after->bytes[0], after->bytes,
+                                        after->length, show, answer);
 
     return status == THEMIS_IN_PROGRESS ? THEMIS_OK : status;
 }
@@ -142,6 +128,35 @@ static themis_status_t names_list(themis_server_t *server, char **words, int cou
     return records_show(server, &key, name_show, answer);
 }
 
+typedef struct wanted_name {
+    const record_key_t *key;
+    answer_t *answer;
+} wanted_name_t;
+
+static themis_status_t name_show_wanted(void *arg, const themis_server_name_db_record_t *record)
+{
+    const wanted_name_t *wanted = arg;
+
+    if (record->key_length == wanted->key->length && memcmp(record->key, wanted->key->bytes, record->key_length) == 0)
+        name_show(wanted->answer, record);
+    return THEMIS_IN_PROGRESS;
+}
+
+static themis_status_t name_find(themis_server_t *server, char **words, int count, answer_t *answer)
+{
+    record_key_t key = {1, {THEMIS_SERVER_NAME_DB_NAME}};
+    wanted_name_t wanted = {&key, answer};
+    themis_proto_text_t path;
+
+    if (count != 2 || !path_decode(words[1], &path))
+        return THEMIS_INVALID;
+    key_append(&key, path.bytes, path.length);
+    themis_status_t status = themis_server_name_db_scan_from(themis_server_namespace_records(server->names),
+                                                             key.bytes[0], key.bytes, key.length, name_show_wanted,
+                                                             &wanted);
+    return status == THEMIS_IN_PROGRESS ? THEMIS_OK : status;
+}
+
 static themis_status_t entries_list(themis_server_t *server, char **words, int count, answer_t *answer)
 {
     record_key_t key = {1, {THEMIS_SERVER_NAME_DB_ENTRY}};
@@ -160,45 +175,56 @@ static themis_status_t entries_list(themis_server_t *server, char **words, int c
     return records_show(server, &key, entry_show, answer);
 }
 
-static void object_show(themis_server_t *server, uint64_t id, answer_t *answer)
-{
-    themis_store_object_t *object;
-    themis_store_size_t size;
-
-    if (themis_store_open(server->store, id, 0, THEMIS_STORE_COMMON, &object) != THEMIS_OK)
-        return; /* it was removed just now */
-    if (themis_store_size(server->store, object, &size) == THEMIS_OK)
-        text_append(answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", id, size.end, size.modified);
-    themis_store_close(server->store, object);
-}
-
 static themis_status_t objects_list(themis_server_t *server, char **words, int count, answer_t *answer)
 {
-    enum { MAX_OBJECTS = 1 << 13 };
+    uint64_t position = 0;
     size_t found = 0;
 
-    if (count != 3)
+    if (count > 2 || (count == 2 && !number_decode(words[1], &position)))
         return THEMIS_INVALID;
-    uint64_t *ids = malloc(MAX_OBJECTS * sizeof *ids);
-    if (!ids)
+    themis_store_listed_t *objects = malloc(MAX_OBJECTS * sizeof *objects);
+    if (!objects)
         return THEMIS_NO_MEMORY;
-    const themis_store_slice_t slice = {(uint32_t)strtoul(words[1], NULL, 10), (uint32_t)strtoul(words[2], NULL, 10)};
-    themis_status_t status = themis_store_list(server->store, &slice, ids, MAX_OBJECTS, &found);
-    for (size_t i = 0; status == THEMIS_OK && i < found; i++)
-        object_show(server, ids[i], answer);
-    free(ids);
+    themis_status_t status = themis_store_list(server->store, &position, objects, MAX_OBJECTS, &found);
+    for (size_t i = 0; i < found; i++)
+        text_append(answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", objects[i].id, objects[i].end,
+                    objects[i].modified);
+    text_append(answer, "%" PRIu64 "\n", position);
+    free(objects);
     return status;
 }
 
 static themis_status_t intents_count(themis_server_t *server, char **words, int count, answer_t *answer)
 {
+    themis_server_intents_t *intents = themis_server_namespace_intents(server->names);
     uint64_t open, failing;
 
     (void)words;
-    (void)count;
-    themis_server_intents_count(themis_server_namespace_intents(server->names), &open, &failing);
-    text_append(answer, "%" PRIu64 " %" PRIu64 "\n", open, failing);
+    if (count != 1)
+        return THEMIS_INVALID;
+    themis_server_intents_count(intents, &open, &failing);
+    text_append(answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", open, failing,
+                themis_server_intents_moves(intents), server->incarnation, themis_util_clock_wall(),
+                themis_server_name_db_first_id(themis_server_namespace_records(server->names)));
     return THEMIS_OK;
+}
+
+static themis_status_t moved_list(themis_server_t *server, char **words, int count, answer_t *answer)
+{
+    uint64_t since;
+    size_t found = 0;
+
+    if (count != 2 || !number_decode(words[1], &since))
+        return THEMIS_INVALID;
+    uint64_t *objects = malloc(MAX_MOVED * sizeof *objects);
+    if (!objects)
+        return THEMIS_NO_MEMORY;
+    themis_status_t status = themis_server_intents_moved(themis_server_namespace_intents(server->names), since, objects,
+                                                         MAX_MOVED, &found);
+    for (size_t i = 0; i < found; i++)
+        text_append(answer, "%" PRIu64 "\n", objects[i]);
+    free(objects);
+    return status;
 }
 
 /* --- repair ------------------------------------------------------------------------------------------------------- */
@@ -207,10 +233,21 @@ static const themis_sched_job_identity_t superuser; /* uid 0 */
 
 static themis_status_t object_destroy(themis_server_t *server, char **words, int count, answer_t *answer)
 {
-    uint64_t id = count == 2 ? strtoull(words[1], NULL, 10) : 0;
+    themis_store_object_t *object;
+    themis_store_size_t size;
+    uint64_t id, modified;
 
     (void)answer;
-    return id ? themis_server_object_requests_remove(server, id) : THEMIS_INVALID;
+    if (count != 3 || !number_decode(words[1], &id) || id == 0 || !number_decode(words[2], &modified))
+        return THEMIS_INVALID;
+    themis_status_t status = themis_store_open(server->store, id, 0, THEMIS_STORE_COMMON, &object);
+    if (status != THEMIS_OK)
+        return status == THEMIS_NO_ENTRY ? THEMIS_OK : status;
+    status = themis_store_size(server->store, object, &size);
+    themis_store_close(server->store, object);
+    if (status == THEMIS_OK && size.modified != modified)
+        status = THEMIS_BUSY;
+    return status == THEMIS_OK ? themis_server_object_requests_remove(server, id) : status;
 }
 
 /* REMOVE as of a name that was renamed, so that the bytes stay; of a file, as other names say nothing of bytes. */
@@ -220,10 +257,9 @@ static themis_status_t name_remove(themis_server_t *server, char **words, int co
     themis_proto_attr_t attr;
 
     (void)answer;
-    if (count != 4 || !path_decode(words[1], &body.remove.path))
+    if (count != 4 || !path_decode(words[1], &body.remove.path) || !number_decode(words[2], &body.remove.object) ||
+        !number_decode(words[3], &body.remove.generation))
         return THEMIS_INVALID;
-    body.remove.object = strtoull(words[2], NULL, 10);
-    body.remove.generation = strtoull(words[3], NULL, 10);
     const themis_proto_body_t look = {.lookup = {.path = body.remove.path}};
     themis_status_t status =
         themis_server_namespace_serve(server->names, &superuser, THEMIS_OP_LOOKUP, &look, NULL, &attr);
@@ -236,12 +272,11 @@ static themis_status_t entry_add(themis_server_t *server, char **words, int coun
 {
     themis_proto_body_t body = {.entry = {.type = THEMIS_PROTO_FILE}};
     themis_proto_attr_t attr;
+    uint64_t type;
 
     (void)answer;
-    if (count != 4 || !path_decode(words[1], &body.entry.directory) || !path_decode(words[2], &body.entry.name))
-        return THEMIS_INVALID;
-    unsigned long type = strtoul(words[3], NULL, 10);
-    if (type < THEMIS_PROTO_FILE || type > THEMIS_PROTO_SYMLINK)
+    if (count != 4 || !path_decode(words[1], &body.entry.directory) || !path_decode(words[2], &body.entry.name) ||
+        !number_decode(words[3], &type) || type < THEMIS_PROTO_FILE || type > THEMIS_PROTO_SYMLINK)
         return THEMIS_INVALID;
     body.entry.type = (themis_proto_type_t)type;
     return themis_server_namespace_serve(server->names, &superuser, THEMIS_OP_ENTRY_ADD, &body, NULL, &attr);
@@ -250,10 +285,11 @@ static themis_status_t entry_add(themis_server_t *server, char **words, int coun
 static themis_status_t entry_remove(themis_server_t *server, char **words, int count, answer_t *answer)
 {
     themis_proto_text_t path;
+    uint64_t seen;
 
     (void)answer;
-    return count == 2 && path_decode(words[1], &path)
-               ? themis_server_namespace_settle_entry(server->names, &path, themis_util_clock_wall())
+    return count == 3 && path_decode(words[1], &path) && number_decode(words[2], &seen)
+               ? themis_server_namespace_settle_entry(server->names, &path, seen)
                : THEMIS_INVALID;
 }
 
@@ -265,8 +301,9 @@ typedef struct question {
 } question_t;
 
 static const question_t questions[] = {
-    {"names", names_list},       {"entries", entries_list}, {"objects", objects_list}, {"intents", intents_count},
-    {"destroy", object_destroy}, {"unname", name_remove},   {"list", entry_add},       {"unlist", entry_remove}};
+    {"names", names_list},     {"name", name_find},   {"entries", entries_list}, {"objects", objects_list},
+    {"intents", intents_count}, {"moved", moved_list}, {"destroy", object_destroy}, {"unname", name_remove},
+    {"list", entry_add},       {"unlist", entry_remove}};
 
 static themis_status_t question_answer(themis_server_t *server, char *text, answer_t *answer)
 {

@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { KEY_BYTES = 9, CHAIN_BITS = 16, ERASE_AT_ONCE = 1024, MAX_DOUBLINGS = 5 };
+enum { KEY_BYTES = 9, CHAIN_BITS = 16, ERASE_AT_ONCE = 1024, MAX_DOUBLINGS = 5, MOVES = 1 << 13 };
 /* FAILED and those after it: after one, two, ... tries that failed. */
 enum {
     QUEUE_NOW,
@@ -39,6 +39,7 @@ struct themis_server_intents {
     uint64_t sleeps_until; /* ns; the settler */
     uint64_t next_number;
     uint64_t open, failing, bytes, limit, warn_again;
+    uint64_t moves, moved[MOVES]; /* number n is at n % MOVES */
     themis_server_intent_entry_t *queues[QUEUES + 1];
     themis_server_intent_entry_t *chains[THEMIS_SERVER_INTENT_INDEXES][1 << CHAIN_BITS];
 };
@@ -337,6 +338,58 @@ void themis_server_intents_count(themis_server_intents_t *intents, uint64_t *ope
     pthread_mutex_unlock(&intents->lock);
 }
 
+/* --- objects that get another name -------------------------------------------------------------------------------- */
+
+static void move_add(themis_server_intents_t *intents, uint64_t object)
+{
+    intents->moved[intents->moves++ % MOVES] = object;
+}
+
+void themis_server_intents_add_move(themis_server_intents_t *intents, uint64_t object)
+{
+    pthread_mutex_lock(&intents->lock);
+    move_add(intents, object);
+    pthread_mutex_unlock(&intents->lock);
+}
+
+uint64_t themis_server_intents_moves(themis_server_intents_t *intents)
+{
+    pthread_mutex_lock(&intents->lock);
+    uint64_t moves = intents->moves;
+    pthread_mutex_unlock(&intents->lock);
+    return moves;
+}
+
+/* Returns 0 if there are more than `capacity`. */
+static int objects_append(uint64_t *objects, size_t capacity, size_t *count, uint64_t object)
+{
+    if (object == 0)
+        return 1;
+    if (*count == capacity)
+        return 0;
+    objects[(*count)++] = object;
+    return 1;
+}
+
+themis_status_t themis_server_intents_moved(themis_server_intents_t *intents, uint64_t since, uint64_t *objects,
+                                            size_t capacity, size_t *count)
+{
+    const themis_server_intent_entry_t *entry;
+
+    *count = 0;
+    pthread_mutex_lock(&intents->lock);
+    int fits = since <= intents->moves && intents->moves - since <= MOVES;
+    for (; fits && since < intents->moves; since++)
+        fits = objects_append(objects, capacity, count, intents->moved[since % MOVES]);
+    for (int queue = 0; queue <= QUEUES; queue++)
+        for (entry = intents->queues[queue]; entry && fits; entry = entry->next)
+            if (entry->intent.kind == THEMIS_SERVER_INTENT_RENAME && entry->state == THEMIS_SERVER_INTENT_OPEN)
+                fits = objects_append(objects, capacity, count, entry->intent.object) &&
+                       objects_append(objects, capacity, count, entry->intent.destroyed);
+    pthread_mutex_unlock(&intents->lock);
+    return fits ? THEMIS_OK : THEMIS_RANGE;
+}
+
 /* --- settling ----------------------------------------------------------------------------------------------------- */
 
 /* When the first one is due, ns; UINT64_MAX: never. */
@@ -479,6 +532,7 @@ void themis_server_intents_give_back(themis_server_intents_t *intents, themis_se
 void themis_server_intents_drop(themis_server_intents_t *intents, themis_server_intent_entry_t *entry)
 {
     pthread_mutex_lock(&intents->lock);
+    move_add(intents, entry->intent.destroyed);
     entry_remove(intents, entry);
     pthread_mutex_unlock(&intents->lock);
 }

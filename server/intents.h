@@ -100,10 +100,24 @@ void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis
 /* Gives them back: those of status THEMIS_OK are settled, and gone; the others are tried again later. */
 void themis_server_intents_give_back(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
                                      size_t count);
-/* An entry whose record was removed from the database together with another change. */
+/* A RENAME that was taken back, which has removed its record from the database. */
 void themis_server_intents_drop(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
 
 /* --- for administrators ------------------------------------------------------------------------------------------- */
 
 /* How many are not settled, and how many of them have failed at least once. */
 void themis_server_intents_count(themis_server_intents_t *intents, uint64_t *open, uint64_t *failing);
+
+/*
+ * Who reads all names page by page may miss that of an object which gets another one meanwhile. So here are the objects
+ * that have got a name by a rename, or again as one was taken back; the latest ones of this process are kept.
+ */
+
+/* `object` has got a name by a rename; before its old name goes. */
+void themis_server_intents_add_move(themis_server_intents_t *intents, uint64_t object);
+/* How often that has happened in this process. */
+uint64_t themis_server_intents_moves(themis_server_intents_t *intents);
+/* Such objects since there were `since` moves, and those of renames that may be taken back; each may come several
+ * times. THEMIS_RANGE: not all are known, or they are more than `capacity`. */
+themis_status_t themis_server_intents_moved(themis_server_intents_t *intents, uint64_t since, uint64_t *objects,
+                                            size_t capacity, size_t *count);

@@ -31,7 +31,7 @@ enum {
     KEY_BYTES = 2 * (THEMIS_PROTO_MAX_PATH + 2),
     ENTRY_BYTES = 9,
     ID_BATCH = 4096,
-    INDEX_SHIFT = 51,
+    INDEX_SHIFT = THEMIS_SERVER_NAME_DB_INDEX_SHIFT,
     WRITE_BUFFER = 8 << 20,
     PROBE_BYTES = 1 << 20
 };
@@ -625,6 +625,11 @@ themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64
     return status;
 }
 
+uint64_t themis_server_name_db_first_id(const themis_server_name_db_t *db)
+{
+    return db->first_id;
+}
+
 int themis_server_name_db_id_is_lost(const themis_server_name_db_t *db, uint64_t id)
 {
     return id < db->first_id && id >> INDEX_SHIFT == db->first_id >> INDEX_SHIFT;
@@ -652,6 +657,8 @@ static themis_status_t ids_load(themis_server_name_db_t *db, uint32_t index)
     if (word > db->next_id && word >> INDEX_SHIFT == db->next_id >> INDEX_SHIFT)
         db->next_id = word;
     db->reserved_id = db->next_id;
+    if (!value) /* where it fails, the database is taken for a newer one at the next start */
+        ids_reserve(db);
     return THEMIS_OK;
 }
 

@@ -95,8 +95,13 @@ themis_status_t themis_server_name_db_scan(themis_server_name_db_t *db, const vo
 themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, char prefix, const void *start,
                                                 size_t length, themis_server_name_db_each_fn each, void *arg);
 
+enum { THEMIS_SERVER_NAME_DB_INDEX_SHIFT = 51 };
 /* An id that no object has ever had. */
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id);
+/* The id that was the next one when the database was made, from which on it has names: its low
+ * THEMIS_SERVER_NAME_DB_INDEX_SHIFT bits are microseconds since 2020. 0: an older version has made it, and it is not
+ * known. */
+uint64_t themis_server_name_db_first_id(const themis_server_name_db_t *db);
 /* Is the id one that this server has made for an earlier database, of which nothing is known? */
 int themis_server_name_db_id_is_lost(const themis_server_name_db_t *db, uint64_t id);
 

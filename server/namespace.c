@@ -363,10 +363,9 @@ themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace
     return names->intents;
 }
 
-themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
-                                             size_t length, themis_server_name_db_each_fn each, void *arg)
+themis_server_name_db_t *themis_server_namespace_records(themis_server_namespace_t *names)
 {
-    return themis_server_name_db_scan_from(names->db, prefix, start, length, each, arg);
+    return names->db;
 }
 
 themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path)
@@ -449,6 +448,8 @@ static themis_status_t name_replace(themis_server_namespace_t *names, const them
     const themis_server_name_db_record_t *records = themis_server_name_intents_record(left, with);
     status = is_renewal(create) ? attr_store(names, &create->path, made, records)
                                 : themis_server_name_db_put(names->db, &create->path, made, &create->extra, records);
+    if (status == THEMIS_OK && create->flags & THEMIS_PROTO_CREATE_ADOPT)
+        themis_server_intents_add_move(names->intents, made->id);
     themis_server_intents_end(names->intents, left, status);
     return status;
 }

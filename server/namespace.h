@@ -77,9 +77,8 @@ themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace
 themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
                                                    const themis_sched_job_identity_t *who,
                                                    const themis_proto_rename_end_t *end);
-/* themis_server_name_db_scan_from of its database, without a look at rights. */
-themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,
-                                             size_t length, themis_server_name_db_each_fn each, void *arg);
+/* The database in any case, for administrators. */
+themis_server_name_db_t *themis_server_namespace_records(themis_server_namespace_t *names);
 /* THEMIS_NO_ENTRY: there is no such name here, without a look at rights. */
 themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path);
 /* Removes the entry of a name that did not exist at its home at the time `seen` (ns since 1970), unless it was added

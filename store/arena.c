@@ -522,24 +522,19 @@ static themis_status_t arena_usage(themis_store_t *store, themis_store_usage_t *
     return THEMIS_OK;
 }
 
-static themis_status_t arena_list(themis_store_t *store, const themis_store_slice_t *slice, uint64_t *ids,
-                                  size_t capacity, size_t *count)
+/* A shard; its lock, for which I/O waits, is held only while ids are copied. */
+static themis_status_t arena_list(themis_store_t *store, themis_store_list_part_t *part)
 {
-    arena_t *arena = (arena_t *)store;
+    uint64_t index = (part->after + 1) >> THEMIS_STORE_ARENA_SHARD_SHIFT;
+    shard_t *shard = &((arena_t *)store)->shards[index];
     themis_status_t status = THEMIS_OK;
 
-    for (int i = 0; i < SHARDS && status == THEMIS_OK; i++) {
-        pthread_mutex_lock(&arena->shards[i].lock);
-        for (const object_t *at = arena->shards[i].objects; at && status == THEMIS_OK; at = at->hh.next) {
-            if (!themis_store_slice_has(slice, at->id))
-                continue;
-            if (*count == capacity)
-                status = THEMIS_RANGE;
-            else
-                ids[(*count)++] = at->id;
-        }
-        pthread_mutex_unlock(&arena->shards[i].lock);
-    }
+    part->end = ((index + 1) << THEMIS_STORE_ARENA_SHARD_SHIFT) - 1;
+    pthread_mutex_lock(&shard->lock);
+    for (const object_t *at = shard->objects; at && status == THEMIS_OK; at = at->hh.next)
+        if (themis_store_list_hash(at->id) > part->after)
+            status = themis_store_list_part_add(part, at->id);
+    pthread_mutex_unlock(&shard->lock);
     return status;
 }
 

@@ -8,7 +8,7 @@
 
 themis_store_arena_shard_t *themis_store_arena_shard(themis_store_arena_t *arena, uint64_t id)
 {
-    return &arena->shards[(id * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+    return &arena->shards[themis_store_list_hash(id) >> THEMIS_STORE_ARENA_SHARD_SHIFT];
 }
 
 themis_store_object_t *themis_store_arena_object_create(themis_store_arena_shard_t *shard, uint64_t id, uint32_t owner)

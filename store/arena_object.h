@@ -13,7 +13,8 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-enum { THEMIS_STORE_ARENA_SHARDS = 64 };
+/* The highest bits of an id's hash (list.h) choose the shard. */
+enum { THEMIS_STORE_ARENA_SHARDS = 64, THEMIS_STORE_ARENA_SHARD_SHIFT = 58 };
 
 /* Where the processes of the owner have an object's end; in a block of the owner's memory. */
 typedef struct themis_store_arena_cell {

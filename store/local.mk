@@ -7,7 +7,7 @@ store_libthemis_store_la_SOURCES = store/arena.c store/arena.h store/arena_direc
 	store/log_file.c store/log_file.h store/log_open.c store/log_state.h store/space_durable.c store/space_durable.h \
 	store/space_state.h store/arena_extents.c store/arena_extents.h store/arena_object.c store/arena_object.h store/arena_shadow.c \
 	store/arena_shadow.h store/exclusive_use.c \
-	store/exclusive_use.h store/identity.c store/identity.h store/posix.c store/posix.h store/space.c store/space.h store/space_file.c store/space_file.h \
+	store/exclusive_use.h store/identity.c store/identity.h store/list.c store/list.h store/posix.c store/posix.h store/space.c store/space.h store/space_file.c store/space_file.h \
 	store/space_memory.c store/space_memory.h store/store.c store/store.h
 
 check_PROGRAMS += test/store/test_store

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/posix.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,7 +20,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-enum { MAX_UNUSED = 256, NAME_BYTES = 32, FAN_OUT = 256 };
+enum { MAX_UNUSED = 256, NAME_BYTES = 32, FAN_OUT = 256, PLACE_FILE = 6 /* where the name of the file begins */ };
 
 struct themis_store_object {
     uint64_t id;
@@ -52,7 +53,7 @@ typedef struct place {
 
 static void place_find(uint64_t id, place_t *place)
 {
-    uint64_t hash = id * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = themis_store_list_hash(id);
 
     place->upper = (unsigned)(hash >> 56);
     place->lower = (unsigned)(hash >> 48 & 0xff);
@@ -293,16 +294,21 @@ static themis_status_t posix_allocate(themis_store_t *store, object_t *object, c
     return cause ? object_failed(object, "allocate space for") : THEMIS_OK;
 }
 
+static void size_take(const struct stat *stat, themis_store_size_t *size)
+{
+    *size = (themis_store_size_t){.end = (uint64_t)stat->st_size,
+                                  .allocated = (uint64_t)stat->st_blocks * 512,
+                                  .modified = (uint64_t)stat->st_mtim.tv_sec * THEMIS_NS_PER_S +
+                                              (uint64_t)stat->st_mtim.tv_nsec};
+}
+
 static themis_status_t posix_size(themis_store_t *store, object_t *object, themis_store_size_t *size)
 {
     struct stat stat;
 
     if (fstat(object->fd, &stat) < 0)
         return object_failed(object, "stat");
-    *size = (themis_store_size_t){.end = (uint64_t)stat.st_size,
-                                  .allocated = (uint64_t)stat.st_blocks * 512,
-                                  .modified =
-                                      (uint64_t)stat.st_mtim.tv_sec * THEMIS_NS_PER_S + (uint64_t)stat.st_mtim.tv_nsec};
+    size_take(&stat, size);
     return THEMIS_OK;
 }
 
@@ -366,23 +372,71 @@ static themis_status_t posix_usage(themis_store_t *base, themis_store_usage_t *u
     return THEMIS_OK;
 }
 
-static themis_status_t posix_list(themis_store_t *base, const themis_store_slice_t *slice, uint64_t *ids,
-                                  size_t capacity, size_t *count)
+/* The id of the object that a file of these directories has; 0: it is none. */
+static uint64_t file_id(const char *name, const char *directory)
+{
+    place_t place;
+    char *end;
+    uint64_t id = strtoull(name, &end, 16);
+
+    place_find(id, &place);
+    return !*end && strcmp(place.name + PLACE_FILE, name) == 0 &&
+                   strncmp(place.name, directory, PLACE_FILE - 1) == 0
+               ? id
+               : 0;
+}
+
+static themis_status_t directory_list(DIR *stream, const char *directory, themis_store_list_part_t *part)
+{
+    themis_status_t status = THEMIS_OK;
+    const struct dirent *entry;
+
+    while (status == THEMIS_OK && (errno = 0, entry = readdir(stream))) {
+        uint64_t id = file_id(entry->d_name, directory);
+        if (id && themis_store_list_hash(id) > part->after)
+            status = themis_store_list_part_add(part, id);
+    }
+    return status == THEMIS_OK && errno ? themis_util_status_from_errno(errno) : status;
+}
+
+/* The two directories of an object are the highest bits of its hash. Without the lock: an object has its file from when
+ * it is made until it is removed. */
+static themis_status_t posix_list(themis_store_t *base, themis_store_list_part_t *part)
 {
     posix_store_t *store = (posix_store_t *)base;
-    themis_status_t status = THEMIS_OK;
+    unsigned upper = (unsigned)((part->after + 1) >> 56), lower = (unsigned)((part->after + 1) >> 48 & 0xff);
+    char directory[NAME_BYTES];
 
-    pthread_mutex_lock(&store->lock);
-    for (const object_t *object = store->objects; object && status == THEMIS_OK; object = object->hh.next) {
-        if (!themis_store_slice_has(slice, object->id))
-            continue;
-        if (*count == capacity)
-            status = THEMIS_RANGE;
-        else
-            ids[(*count)++] = object->id;
+    snprintf(directory, sizeof directory, "%02x", upper);
+    part->end = ((uint64_t)upper + 1) * (UINT64_C(1) << 56) - 1;
+    if (faccessat(store->directory, directory, F_OK, 0) < 0)
+        return errno == ENOENT ? THEMIS_OK : themis_util_status_from_errno(errno);
+    snprintf(directory, sizeof directory, "%02x/%02x", upper, lower);
+    part->end = ((uint64_t)(upper << 8 | lower) + 1) * (UINT64_C(1) << 48) - 1;
+    int fd = openat(store->directory, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? THEMIS_OK : themis_util_status_from_errno(errno);
+    DIR *stream = fdopendir(fd);
+    if (!stream) {
+        close(fd);
+        return THEMIS_NO_MEMORY;
     }
-    pthread_mutex_unlock(&store->lock);
+    themis_status_t status = directory_list(stream, directory, part);
+    closedir(stream);
     return status;
+}
+
+/* Does not open the file, so that the descriptors of those in use stay. */
+static themis_status_t posix_look(themis_store_t *base, uint64_t id, themis_store_size_t *size)
+{
+    struct stat stat;
+    place_t place;
+
+    place_find(id, &place);
+    if (fstatat(((posix_store_t *)base)->directory, place.name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+        return themis_util_status_from_errno(errno);
+    size_take(&stat, size);
+    return THEMIS_OK;
 }
 
 static void posix_destroy(themis_store_t *base)
@@ -416,7 +470,8 @@ static const themis_store_ops_t posix_ops = {.name = "posix",
                                              .sync = posix_sync,
                                              .remove = posix_remove,
                                              .usage = posix_usage,
-                                             .list = posix_list};
+                                             .list = posix_list,
+                                             .look = posix_look};
 
 static themis_status_t lock_directory(const themis_store_options_t *options, int *lock_fd)
 {

@@ -158,15 +158,3 @@ themis_status_t themis_store_segment(themis_store_t *store, uint64_t serial, uin
 {
     return themis_store_direct(store) ? store->ops->segment(store, serial, uid, fd, bytes) : THEMIS_UNSUPPORTED;
 }
-
-themis_status_t themis_store_list(themis_store_t *store, const themis_store_slice_t *slice, uint64_t *ids,
-                                  size_t capacity, size_t *count)
-{
-    *count = 0;
-    return slice->index < slice->count ? store->ops->list(store, slice, ids, capacity, count) : THEMIS_INVALID;
-}
-
-int themis_store_slice_has(const themis_store_slice_t *slice, uint64_t id)
-{
-    return ((id * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % slice->count == slice->index;
-}

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 #include "store/identity.h"
+#include "store/list.h"
 #include "themis/status.h"
 #include "util/direction.h"
 
@@ -108,12 +109,12 @@ typedef struct themis_store_options {
     int direct;            /* arena without a file: 1: memory of users can be passed on to their processes */
 } themis_store_options_t;
 
-/* What a store implements; the functions below describe it. Those of direct access are NULL where there is none. */
-/* The objects whose ids, multiplied with a large number, have the remainder `index`. */
-typedef struct themis_store_slice {
-    uint32_t index, count;
-} themis_store_slice_t;
+/* An object of a list. */
+typedef struct themis_store_listed {
+    uint64_t id, end, modified; /* the latter two as in themis_store_size_t */
+} themis_store_listed_t;
 
+/* What a store implements; the functions below describe it. Those of direct access are NULL where there is none. */
 typedef struct themis_store_ops {
     const char *name;
     int blocking; /* 1: prepare and finish may wait for a device */
@@ -131,8 +132,9 @@ typedef struct themis_store_ops {
     themis_status_t (*sync)(themis_store_t *store, themis_store_object_t *object);
     themis_status_t (*remove)(themis_store_t *store, uint64_t id);
     themis_status_t (*usage)(themis_store_t *store, themis_store_usage_t *usage);
-    themis_status_t (*list)(themis_store_t *store, const themis_store_slice_t *slice, uint64_t *ids, size_t capacity,
-                            size_t *count);
+    themis_status_t (*list)(themis_store_t *store, themis_store_list_part_t *part);
+    /* size without open, which may be NULL */
+    themis_status_t (*look)(themis_store_t *store, uint64_t id, themis_store_size_t *size);
     int (*direct)(const themis_store_t *store);
     themis_status_t (*pin)(themis_store_t *store, themis_store_object_t *object, uint32_t uid,
                            themis_store_location_t *cell);
@@ -186,10 +188,10 @@ themis_status_t themis_store_sync(themis_store_t *store, themis_store_object_t *
 /* Removes an object; success also if it does not exist. */
 themis_status_t themis_store_remove(themis_store_t *store, uint64_t id);
 themis_status_t themis_store_usage(themis_store_t *store, themis_store_usage_t *usage);
-/* Ids of the objects in slice `index` of `count`, in any order. THEMIS_RANGE: there are more than `capacity`. */
-themis_status_t themis_store_list(themis_store_t *store, const themis_store_slice_t *slice, uint64_t *ids,
+/* The next objects after *position (0: the first ones), which is advanced, at most `capacity`; there may be none before
+ * the end, UINT64_MAX. What exists all the time is listed once, whatever comes and goes meanwhile. */
+themis_status_t themis_store_list(themis_store_t *store, uint64_t *position, themis_store_listed_t *listed,
                                   size_t capacity, size_t *count);
-int themis_store_slice_has(const themis_store_slice_t *slice, uint64_t id);
 /* 1 if prepare and finish may wait for a device. */
 int themis_store_blocking(const themis_store_t *store);
 const char *themis_store_type(const themis_store_t *store);
