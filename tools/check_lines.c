@@ -191,8 +191,3 @@ themis_status_t themis_tools_check_line_server(const char *line, themis_tools_ch
                                             .first_id = words[5]};
     return THEMIS_OK;
 }
-
-themis_status_t themis_tools_check_line_intents(themis_tools_check_list_t *list, const char *line)
-{
-    return themis_tools_check_line_server(line, &list->scan->server[list->server]);
-}

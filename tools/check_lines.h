@@ -21,13 +21,12 @@ typedef struct themis_tools_check_list {
     uint64_t position; /* of objects; UINT64_MAX: there are no more */
 } themis_tools_check_list_t;
 
-/* Appends what a line of the answer to `names`, `entries`, `objects`, `moved` or `intents` says. */
+/* Appends what a line of the answer to `names`, `entries`, `objects` or `moved` says. */
 typedef themis_status_t (*themis_tools_check_line_fn)(themis_tools_check_list_t *list, const char *line);
 themis_status_t themis_tools_check_line_name(themis_tools_check_list_t *list, const char *line);
 themis_status_t themis_tools_check_line_entry(themis_tools_check_list_t *list, const char *line);
 themis_status_t themis_tools_check_line_object(themis_tools_check_list_t *list, const char *line);
 themis_status_t themis_tools_check_line_moved(themis_tools_check_list_t *list, const char *line);
-themis_status_t themis_tools_check_line_intents(themis_tools_check_list_t *list, const char *line);
 
 /* What a line of `intents` says, of `names` but for the path. */
 themis_status_t themis_tools_check_line_server(const char *line, themis_tools_check_server_t *server);

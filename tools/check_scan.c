@@ -6,7 +6,8 @@
 
 themis_status_t themis_tools_check_scan_init(themis_tools_check_scan_t *scan, uint32_t servers)
 {
-    *scan = (themis_tools_check_scan_t){.servers = servers, .server = calloc(servers, sizeof *scan->server)};
+    *scan = (themis_tools_check_scan_t){.server = calloc(servers, sizeof *scan->server)};
+    scan->servers = scan->server ? servers : 0;
     return scan->server ? themis_util_hash_ring_create(servers, &scan->ring) : THEMIS_NO_MEMORY;
 }
 

@@ -6,8 +6,8 @@
 #pragma once
 #include <stdio.h>
 
-/* What a subcommand returns, and the exit status of `themis`. */
-enum { THEMIS_TOOLS_OK = 0, THEMIS_TOOLS_FAILED = 1, THEMIS_TOOLS_USAGE = 2 };
+/* What a subcommand returns, and the exit status of `themis`. UNSETTLED: of `check`, which could not find out. */
+enum { THEMIS_TOOLS_OK = 0, THEMIS_TOOLS_FAILED = 1, THEMIS_TOOLS_USAGE = 2, THEMIS_TOOLS_UNSETTLED = 3 };
 
 /* Which operands such as themis:/d/x*.h5 become the paths that match. Never what is written to. */
 typedef enum themis_tools_patterns {

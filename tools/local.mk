@@ -5,7 +5,8 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/addre
 	tools/allocate_history.h tools/allocate_site.c tools/allocate_site.h tools/allocate_state.c tools/allocate_state.h tools/array.h tools/attributes.c tools/attributes.h tools/cat.c tools/chmod.c \
 	tools/chown.c \
 	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_link.c tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
-	tools/copy_tree.h tools/check.c tools/check_scan.c tools/check_scan.h tools/cp.c tools/creation_mode.c tools/creation_mode.h tools/df.c tools/discard.c tools/discard.h tools/du.c tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
+	tools/copy_tree.h tools/check.c tools/check_ask.c tools/check_ask.h tools/check_compare.c tools/check_compare.h tools/check_lines.c tools/check_lines.h \
+	tools/check_repair.c tools/check_repair.h tools/check_scan.c tools/check_scan.h tools/cp.c tools/creation_mode.c tools/creation_mode.h tools/df.c tools/discard.c tools/discard.h tools/du.c tools/endpoint.c tools/endpoint.h tools/fabric_levels.c \
 	tools/fabric_levels.h tools/fabric_option.c tools/fabric_option.h tools/fabric_svg.c tools/fabric_svg.h \
 	tools/find.c tools/find_expression.c tools/find_expression.h tools/format.c tools/format.h tools/history.c tools/history_read.c tools/history_read.h tools/history_show.c \
 	tools/history_show.h tools/history_svg.c tools/host_servers.c tools/host_servers.h tools/hosts.c tools/hosts.h tools/ignored.c tools/ignored.h tools/installation.c tools/installation.h \
@@ -28,6 +29,11 @@ tools_themis_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 check_PROGRAMS += test/tools/test_hosts
 test_tools_test_hosts_SOURCES = test/tools/test_hosts.c tools/hosts.c tools/launcher.c tools/lines.c
 test_tools_test_hosts_LDADD = util/libthemis-util.la $(TEST_LIBS)
+
+check_PROGRAMS += test/tools/test_check
+test_tools_test_check_SOURCES = test/tools/test_check.c tools/check_compare.c tools/check_compare.h tools/check_lines.c \
+	tools/check_lines.h tools/check_scan.c tools/check_scan.h
+test_tools_test_check_LDADD = util/libthemis-util.la $(TEST_LIBS)
 
 # Completion in shells asks the tool for its commands and options.
 EXTRA_DIST += tools/completion/themis.bash
