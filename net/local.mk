@@ -25,7 +25,7 @@ test_net_test_net_identity_SOURCES = test/net/test_net_identity.c test/net/peer.
 test_net_test_net_identity_CPPFLAGS = $(test_net_test_net_CPPFLAGS)
 test_net_test_net_identity_LDADD = $(test_net_test_net_LDADD)
 
-EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/handshake.c test/fuzz/proto.c test/fuzz/proto.seeds test/fuzz/ring.c test/fuzz/history.c test/fuzz/history.seeds
+EXTRA_DIST += test/fuzz.sh test/fuzz/frames.c test/fuzz/handshake.c test/fuzz/proto.c test/fuzz/ring.c test/fuzz/history.c test/fuzz/history.seeds
 
 EXTRA_DIST += bench/net.sh
 EXTRA_PROGRAMS += bench/net

@@ -5,3 +5,7 @@ proto_libthemis_proto_la_SOURCES = proto/body.c proto/body.h proto/coder.c proto
 
 check_PROGRAMS += test/proto/test_proto
 test_proto_test_proto_LDADD = proto/libthemis-proto.la util/libthemis-util.la $(TEST_LIBS)
+
+# For test/fuzz.sh.
+check_PROGRAMS += test/fuzz/proto_seeds
+test_fuzz_proto_seeds_LDADD = proto/libthemis-proto.la util/libthemis-util.la

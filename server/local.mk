@@ -33,7 +33,7 @@ server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
 check_PROGRAMS += test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
 	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
-	test/server/test_rights test/server/test_server_direct test/server/test_durable test/server/many_jobs
+	test/server/test_rights test/server/test_server_check test/server/test_server_direct test/server/test_durable test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c test/server/names_rig.c test/server/names_rig.h
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_intents_SOURCES = test/server/test_intents.c test/server/names_rig.c test/server/names_rig.h
@@ -66,6 +66,8 @@ test_server_test_history_store_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_capabilities_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_rights_SOURCES = test/server/test_rights.c test/server/engine_rig.c test/server/engine_rig.h
 test_server_test_rights_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_server_check_SOURCES = test/server/test_server_check.c test/server/engine_rig.c test/server/engine_rig.h
+test_server_test_server_check_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_many_jobs_LDADD = server/libthemis-server.la
 
 # systemd looks here where the prefix is /usr or /usr/local.

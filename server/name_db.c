@@ -30,7 +30,7 @@
 enum {
     KEY_BYTES = 2 * (THEMIS_PROTO_MAX_PATH + 2),
     ENTRY_BYTES = 9,
-    ID_BATCH = 4096,
+    ID_BATCH = 1 << 20, /* as many as there are in a second if they follow the clock */
     INDEX_SHIFT = THEMIS_SERVER_NAME_DB_INDEX_SHIFT,
     WRITE_BUFFER = 8 << 20,
     PROBE_BYTES = 1 << 20
@@ -61,6 +61,7 @@ struct themis_server_name_db {
     int lock_fd;              /* of the directory; -1: in memory */
     pthread_mutex_t ids_lock; /* of the next two */
     uint64_t next_id, reserved_id;
+    uint32_t index; /* of the server */
     uint64_t first_id; /* of this database; 0: not known */
 };
 
@@ -591,10 +592,11 @@ themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, cha
 /* --- object ids -------------------------------------------------------------------------------------------------- */
 
 /*
- * Ids are never used twice, even by a server that lost its state while others kept objects: they start at the
- * microseconds since 2020 and count up, with the server's index in the highest bits.
+ * Ids are never used twice, even by a server that lost its state while others kept objects: they are the microseconds
+ * since 2020, or count up where that is not above the last one, with the server's index in the highest bits. After a
+ * start they may be ahead of the clock by ID_BATCH.
  */
-static uint64_t first_id(uint32_t index)
+static uint64_t id_of_now(uint32_t index)
 {
     uint64_t us = (themis_util_clock_wall() - ID_EPOCH_S * THEMIS_NS_PER_S) / THEMIS_NS_PER_US;
 
@@ -617,7 +619,10 @@ themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64
     themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&db->ids_lock);
-    if (db->next_id == db->reserved_id)
+    uint64_t now = id_of_now(db->index);
+    if (now > db->next_id)
+        db->next_id = now;
+    if (db->next_id >= db->reserved_id)
         status = ids_reserve(db);
     if (status == THEMIS_OK)
         *id = db->next_id++;
@@ -645,7 +650,8 @@ static themis_status_t ids_load(themis_server_name_db_t *db, uint32_t index)
 
     if (status != THEMIS_OK)
         return status;
-    db->next_id = first_id(index);
+    db->index = index;
+    db->next_id = id_of_now(index);
     db->first_id = value ? 0 : db->next_id;
     if (value && (length == sizeof words || length == sizeof *words)) {
         memcpy(words, value, length);

@@ -11,9 +11,10 @@ typedef themis_tools_check_object_t object_t;
 typedef themis_tools_check_finding_t finding_t;
 typedef themis_tools_check_findings_t findings_t;
 
-/* Ids begin there, as microseconds since 1970; what is compared between servers may be wrong by so many. */
+/* Ids begin there, as microseconds since 1970. They may be ahead of their server's clock by a second (server/name_db.c),
+ * and servers are not asked at the same time. */
 #define ID_EPOCH_US (UINT64_C(1577836800) * 1000000)
-#define SLACK_US UINT64_C(1000000)
+#define SLACK_US UINT64_C(2000000)
 
 /* --- findings ----------------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * cuts cut: for each operation on names, processes that end before the first, the second, ... message of it, each with
  * names of its own. It is linked so that it sees the client library's messages (--wrap).
  * cuts late: clients that stop in the middle of a rename for longer than servers wait for them.
+ * cuts break, cuts orphans, cuts wander: for test/check.sh.
  * cuts verify SECONDS: waits that long at most until every operation is done or undone as a whole: no object has two
  * names, no entry that had a name is without it, and the servers have no objects beyond those of the files. Then
  * removes everything, after which they have none at all.
@@ -293,14 +294,21 @@ static void verify_one(const operation_t *operation, int cut)
     note_object(paths.to);
 }
 
+/* All that its store has, whether it is in use or not (server/check.h). */
 static uint64_t objects_of(uint32_t server)
 {
-    char *text;
+    char question[64] = "objects", *text, *last;
+    uint64_t count = 0, position = 0;
 
-    must(themis_query(session, server, "server", &text), "query");
-    const char *at = strstr(text, "\"objects\":");
-    uint64_t count = at ? strtoull(at + strlen("\"objects\":"), NULL, 10) : UINT64_MAX;
-    free(text);
+    while (position < UINT64_MAX) {
+        must(themis_check(session, server, question, &text), question);
+        last = text;
+        for (char *end; (end = strchr(last, '\n')) && end[1]; last = end + 1)
+            count++;
+        position = strtoull(last, NULL, 10);
+        free(text);
+        snprintf(question, sizeof question, "objects %" PRIu64, position);
+    }
     return count;
 }
 
@@ -518,7 +526,7 @@ static int late_all(void)
 
 /* --- what is to be mended ----------------------------------------------------------------------------------------- */
 
-/* An object without a name. */
+/* An object without a name, on all servers. */
 static void orphan_make(void)
 {
     themis_proto_attr_t attr;
@@ -528,35 +536,101 @@ static void orphan_make(void)
     must(themis_client_namespace_remove_renamed(session, "/orphan", "/none", &attr, 1), "/orphan");
 }
 
-static int break_all(void)
+static int orphans_make(int count)
 {
-    const themis_proto_entry_t entry = {{"/", 1}, {"unlisted", 8}, THEMIS_PROTO_FILE};
+    connect_servers();
+    for (int i = 0; i < count; i++)
+        orphan_make();
+    return 0;
+}
+
+/* A file with two names. */
+static void double_make(const char *one, const char *two)
+{
     themis_proto_attr_t attr, old;
+
+    file_write(one, 'A');
+    must(themis_client_namespace_lookup(session, one, THEMIS_PROTO_RIGHT_RENAME, &attr), one);
+    must(themis_client_namespace_create_extra(session, two, THEMIS_PROTO_CREATE_ADOPT, &attr, NULL, &old), two);
+}
+
+static void entry_lose(const char *directory, const char *name)
+{
+    const themis_proto_entry_t entry = {
+        {directory, (uint32_t)strlen(directory)}, {name, (uint32_t)strlen(name)}, THEMIS_PROTO_FILE};
     themis_proto_body_t reply;
 
+    must(themis_client_call_ask(&session->calls, themis_client_namespace_home(session, directory),
+                                THEMIS_OP_ENTRY_REMOVE, &entry, directory, &reply),
+         name);
+}
+
+/* An unlisted file in a directory whose path, as servers write it, takes three times its 3375 bytes; and so many others
+ * that answers have several pages. */
+static void deep_make(void)
+{
+    enum { LEVELS = 15, LETTERS = 112, MORE = 120 };
+    char path[LEVELS * (1 + 2 * LETTERS) + 16];
+    size_t length = 0;
+
+    for (int level = 0; level < LEVELS; level++) {
+        path[length++] = '/';
+        for (int i = 0; i < LETTERS; i++, length += 2)
+            memcpy(path + length, "\xc3\xa4", 2);
+        path[length] = 0;
+        must(themis_mkdir(session, path, 0755), "a deep directory");
+    }
+    for (int i = 0; i < MORE; i++) {
+        snprintf(path + length, sizeof path - length, "/more%d", i);
+        must(themis_symlink(session, "target", path), "a deep link");
+    }
+    strcpy(path + length, "/deep");
+    file_write(path, 'E');
+    path[length] = 0;
+    entry_lose(path, "deep");
+}
+
+static int break_all(void)
+{
     connect_servers();
-    file_write("/one", 'A');
-    must(themis_client_namespace_lookup(session, "/one", THEMIS_PROTO_RIGHT_RENAME, &attr), "/one");
-    must(themis_client_namespace_create_extra(session, "/two", THEMIS_PROTO_CREATE_ADOPT, &attr, NULL, &old), "/two");
+    double_make("/one", "/two");
+    double_make("/three", "/four");
+    entry_lose("/", "three");
+    entry_lose("/", "four");
     orphan_make();
     must(themis_client_namespace_check_change(session, "/no name", THEMIS_PROTO_FILE), "/no name");
     file_write("/unlisted", 'C');
-    must(themis_client_call_ask(&session->calls, themis_client_namespace_home(session, "/"), THEMIS_OP_ENTRY_REMOVE,
-                                &entry, "/", &reply),
-         "/unlisted");
+    entry_lose("/", "unlisted");
+    deep_make();
     file_write("/whole", 'D');
     return 0;
+}
+
+/* A file that gets one name after the other, on all servers, for so many seconds, and is there in the end. */
+static int wander(unsigned seconds)
+{
+    static const char *const paths[] = {"/a", "/z", "/d/b", "/y", "/c", "/d/x"};
+    enum { PATHS = sizeof paths / sizeof *paths };
+    uint64_t end = themis_util_clock_now() + seconds * THEMIS_NS_PER_S;
+    size_t at = 0;
+
+    connect_servers();
+    must(themis_mkdir(session, "/d", 0755), "/d");
+    file_write(paths[0], 'W');
+    for (; themis_util_clock_now() < end; at++)
+        must(themis_rename(session, paths[at % PATHS], paths[(at + 1) % PATHS]), "rename");
+    printf("%zu renames\n", at);
+    return content_of(paths[at % PATHS]) != 'W';
 }
 
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "break") == 0)
         return break_all();
-    if (argc == 2 && strcmp(argv[1], "orphan") == 0) {
-        connect_servers();
-        orphan_make();
-        return 0;
-    }
+    if (argc == 3 && strcmp(argv[1], "orphans") == 0)
+        return orphans_make(atoi(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "wander") == 0)
+        return wander((unsigned)atoi(argv[2]));
     if (argc == 2 && strcmp(argv[1], "race") == 0)
         return race_all();
     if (argc == 2 && strcmp(argv[1], "late") == 0)
@@ -565,6 +639,6 @@ int main(int argc, char **argv)
         return cut_all();
     if (argc == 3 && strcmp(argv[1], "verify") == 0)
         return verify((unsigned)atoi(argv[2]));
-    fprintf(stderr, "usage: cuts break | cuts cut | cuts late | cuts orphan | cuts race | cuts verify SECONDS\n");
+    fprintf(stderr, "usage: cuts break | cuts cut | cuts late | cuts orphans N | cuts race | cuts verify S | cuts wander S\n");
     return 2;
 }

@@ -38,6 +38,28 @@ static void encode_rows(const themis_proto_table_t *table, themis_proto_table_t 
     out->bytes = (const uint8_t *)rows;
 }
 
+static void encode_steps(const themis_proto_settle_t *settle, themis_proto_settle_t *out)
+{
+    themis_proto_settle_step_t *steps = calloc(settle->count + 1, sizeof *steps);
+    uint32_t cursor = 0, count = 0;
+
+    while (count < settle->count && themis_proto_settle_next(settle, &cursor, &steps[count]))
+        count++;
+    require(count == settle->count && count > 0);
+    *out = *settle;
+    out->bytes = (const uint8_t *)steps;
+}
+
+static void encode_ends(const themis_proto_settled_t *settled, themis_proto_settled_t *out)
+{
+    themis_status_t *ends = calloc(settled->count + 1, sizeof *ends);
+
+    for (uint32_t i = 0; i < settled->count; i++)
+        ends[i] = themis_proto_settled_get(settled, i);
+    *out = *settled;
+    out->bytes = (const uint8_t *)ends;
+}
+
 static void walk_entries(const themis_proto_entries_t *entries)
 {
     themis_proto_text_t name;
@@ -83,6 +105,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     } else if (request && header.opcode == THEMIS_OP_TABLE) {
         encode_rows(&body.table, &given.table);
         list = given.table.bytes;
+    } else if (request && header.opcode == THEMIS_OP_SETTLE) {
+        encode_steps(&body.settle, &given.settle);
+        list = given.settle.bytes;
+    } else if (!request && good && header.opcode == THEMIS_OP_SETTLE) {
+        encode_ends(&body.settled, &given.settled);
+        list = given.settled.bytes;
     } else if (!request && good && header.opcode == THEMIS_OP_READDIR) {
         walk_entries(&body.entries);
     } else if (!request && good && header.opcode == THEMIS_OP_EXTRA) {

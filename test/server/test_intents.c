@@ -262,6 +262,69 @@ TEST(a_rename_is_taken_back)
     ck_assert_uint_eq(open_count(), 1); /* its entry is to go */
 }
 
+/* How often an object is among those that may have got a name since. */
+static int moved_since(uint64_t since, uint64_t object)
+{
+    uint64_t objects[16];
+    size_t count;
+    int times = 0;
+
+    ck_assert_int_eq(
+        themis_server_intents_moved(themis_server_namespace_intents(names), since, objects, 16, &count), THEMIS_OK);
+    for (size_t i = 0; i < count; i++)
+        times += objects[i] == object;
+    return times;
+}
+
+/* Who has read the names before and after may have missed theirs. */
+TEST(objects_that_get_a_name_again_are_known)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old;
+    themis_proto_create_t over = rename_of(&attr, "/a", "/b");
+    uint64_t start = themis_server_intents_moves(intents), objects[1];
+    size_t count;
+
+    ck_assert(moved_since(start, attr.id) == 0 && moved_since(start, other.id) == 0);
+    ck_assert_int_eq(create(&alice, &over, &old), THEMIS_OK);
+    uint64_t renamed = themis_server_intents_moves(intents);
+    ck_assert(moved_since(start, attr.id) == 2 && moved_since(start, other.id) == 1);
+    /* while it is open */
+    ck_assert(moved_since(renamed, attr.id) == 1 && moved_since(renamed, other.id) == 1);
+    ck_assert_int_eq(themis_server_intents_moved(intents, start, objects, 1, &count), THEMIS_RANGE);
+    themis_server_intent_entry_t *entry = only_intent();
+    ck_assert(moved_since(renamed, attr.id) == 1 && moved_since(renamed, other.id) == 1);
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
+    themis_server_intents_drop(intents, entry);
+    ck_assert(moved_since(renamed, attr.id) == 0 && moved_since(renamed, other.id) == 1);
+    uint64_t end = themis_server_intents_moves(intents);
+    ck_assert(moved_since(end, attr.id) == 0 && moved_since(end, other.id) == 0);
+    /* without an old name that is to go */
+    over.origin = (themis_proto_text_t){0};
+    ck_assert_int_eq(create(&alice, &over, &old), THEMIS_OK);
+    ck_assert(moved_since(end, attr.id) == 1 && moved_since(end, other.id) == 0);
+    /* old ones are forgotten, but not silently */
+    for (int i = 0; i < 1 << 13; i++)
+        themis_server_intents_add_move(intents, 1);
+    ck_assert_int_eq(themis_server_intents_moved(intents, end, objects, 1, &count), THEMIS_RANGE);
+    ck_assert_int_eq(themis_server_intents_moved(intents, UINT64_MAX, objects, 1, &count), THEMIS_RANGE);
+}
+
+/* What the old name's home has removed cannot come back. */
+TEST(what_is_replaced_for_good_is_no_move)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old;
+    const themis_proto_create_t over = rename_of(&attr, "/a", "/b");
+
+    ck_assert_int_eq(create(&alice, &over, &old), THEMIS_OK);
+    uint64_t renamed = themis_server_intents_moves(intents);
+    themis_server_intent_entry_t *entry = only_intent();
+    themis_server_intents_set_old_gone(intents, entry);
+    ck_assert(moved_since(renamed, attr.id) == 0 && moved_since(renamed, other.id) == 0);
+    themis_server_intents_give_back(intents, &entry, 1);
+}
+
 /* What the home of the old name says decides. */
 TEST(a_rename_ends_as_its_old_name)
 {
@@ -558,7 +621,8 @@ int main(void)
     test_case(suite, "all", 60, set_up, tear_down,
               TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_removal_needs_no_rights_again, 1},
                     {a_refusal_is_final, 1}, {the_old_name_is_checked, 1}, {old_records_have_generations, 1},
-                    {a_rename_is_taken_back, 1}, {a_rename_ends_as_its_old_name, 1},
+                    {a_rename_is_taken_back, 1}, {objects_that_get_a_name_again_are_known, 1},
+                    {what_is_replaced_for_good_is_no_move, 1}, {a_rename_ends_as_its_old_name, 1},
                     {a_name_is_final_when_its_rename_is, 1}, {only_its_own_name_is_taken_back, 1},
                     {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1}, {what_a_rename_may_ask_is_known, 1},
                     {all_get_their_turn, 1}, {there_are_not_too_many, 1}, {what_was_replaced_is_forgotten, 1},

@@ -448,6 +448,111 @@ TEST(objects_come_and_go_at_once)
     close_store();
 }
 
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+enum { LISTED = 700, PAGE_OF_LIST = 32 };
+
+/* How often each of the ids from 1 on below LISTED is listed; `between` (NULL: nothing) comes after each page. */
+static void list_all(int times[LISTED], void (*between)(const themis_store_listed_t *listed, size_t count))
+{
+    themis_store_listed_t listed[PAGE_OF_LIST];
+    uint64_t position = 0, last;
+    size_t count;
+
+    memset(times, 0, LISTED * sizeof *times);
+    do {
+        last = position;
+        ck_assert_int_eq(themis_store_list(store, &position, listed, PAGE_OF_LIST, &count), THEMIS_OK);
+        ck_assert(position > last && count <= PAGE_OF_LIST);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert(listed[i].id > 0 && listed[i].id < LISTED);
+            ck_assert(listed[i].end == listed[i].id && listed[i].modified != 0);
+            times[listed[i].id]++;
+        }
+        if (between)
+            between(listed, count);
+    } while (position < UINT64_MAX);
+    ck_assert_int_eq(themis_store_list(store, &position, listed, PAGE_OF_LIST, &count), THEMIS_OK);
+    ck_assert_uint_eq(count, 0);
+}
+
+/* Those that a posix store has open are fewer. */
+TEST(every_object_is_listed_once)
+{
+    themis_store_object_t *object;
+    int times[LISTED];
+
+    open_store(_i, 64 * MIB, 0);
+    list_all(times, NULL);
+    for (uint64_t id = 1; id < LISTED; id++) {
+        ck_assert_int_eq(times[id], 0);
+        ck_assert_int_eq(themis_store_open(store, id, 1, owner, &object), THEMIS_OK);
+        ck_assert_int_eq(themis_store_truncate(store, object, id), THEMIS_OK);
+        themis_store_close(store, object);
+    }
+    ck_assert_int_eq(themis_store_open(store, 5, 0, owner, &object), THEMIS_OK);
+    ck_assert_int_eq(themis_store_remove(store, 5), THEMIS_OK); /* it is open, but gone */
+    list_all(times, NULL);
+    for (uint64_t id = 1; id < LISTED; id++)
+        ck_assert_int_eq(times[id], id != 5);
+    themis_store_close(store, object);
+    if (strcmp(types[_i], "posix") == 0) {
+        const themis_store_options_t options = {.type = "posix", .path = test_scratch};
+        themis_store_destroy(store);
+        ck_assert_int_eq(themis_store_create(&options, &store), THEMIS_OK);
+        list_all(times, NULL);
+        for (uint64_t id = 1; id < LISTED; id++)
+            ck_assert_int_eq(times[id], id != 5);
+    }
+    close_store();
+}
+
+/* Removes every second one of a page, the last one included, and adds others. */
+static void change_between(const themis_store_listed_t *listed, size_t count)
+{
+    static uint64_t next = LISTED;
+    themis_store_object_t *object;
+
+    for (size_t i = count; i > 0; i -= i > 1 ? 2 : 1)
+        ck_assert_int_eq(themis_store_remove(store, listed[i - 1].id), THEMIS_OK);
+    for (int i = 0; i < 8; i++) {
+        ck_assert_int_eq(themis_store_open(store, next, 1, owner, &object), THEMIS_OK);
+        ck_assert_int_eq(themis_store_remove(store, next++), THEMIS_OK);
+        themis_store_close(store, object);
+    }
+}
+
+TEST(a_list_goes_on_while_objects_come_and_go)
+{
+    int times[LISTED];
+
+    open_store(_i, 64 * MIB, 0);
+    for (uint64_t id = 1; id < LISTED; id++)
+        truncate_to(id, id);
+    list_all(times, change_between);
+    for (uint64_t id = 1; id < LISTED; id++)
+        ck_assert_int_eq(times[id], 1);
+    close_store();
+}
+
+/* What cannot be read is no end. */
+TEST(a_list_that_fails_says_so)
+{
+    themis_store_listed_t listed[1];
+    uint64_t position = 0;
+    size_t count;
+    char path[4096 + 8];
+
+    open_store(1, MIB, 0);
+    truncate_to(1, 1);
+    snprintf(path, sizeof path, "%s/00", test_scratch);
+    ck_assert_int_eq(symlink("00", path), 0); /* to itself */
+    themis_util_log_set_level(THEMIS_LOG_ERROR);
+    ck_assert_int_ne(themis_store_list(store, &position, listed, 1, &count), THEMIS_OK);
+    ck_assert_uint_eq(position, 0);
+    close_store();
+}
+
 /* As many claims of one page as a counter of 16 bits would carry into its next use. */
 TEST(many_windows_over_one_page_do_not_make_it_valid)
 {
@@ -504,7 +609,9 @@ int main(void)
                     {files_beyond_a_tebibyte_are_sparse, count}, {allocation_reserves_and_keeps, count},
                     {an_object_that_is_not_there, count}, {a_removed_object_lives_until_closed, count},
                     {random_writes_match_an_array, count}, {scattered_extents_in_one_window, count},
-                    {neighbours_write_one_object_at_once, count}, {objects_come_and_go_at_once, count}));
+                    {neighbours_write_one_object_at_once, count}, {objects_come_and_go_at_once, count},
+                    {every_object_is_listed_once, count}, {a_list_goes_on_while_objects_come_and_go, count},
+                    {a_list_that_fails_says_so, 1}));
     test_case(suite, "arena", 60, NULL, NULL,
               TESTS({a_truncation_keeps_what_a_write_under_way_has_below_it, 2},
                     {a_full_arena_keeps_what_was_written, 2}, {a_failed_allocation_keeps_nothing, 2},

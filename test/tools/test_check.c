@@ -303,7 +303,7 @@ TEST(names_that_a_server_may_have_lost)
     add_object(id_of(0, 100), 0);
     compare(0);
     ck_assert_ptr_null(obstacle(0, 0));
-    scan.server[2].first_id = id_of(2, 102);
+    scan.server[2].first_id = id_of(2, 103);
     ck_assert_ptr_null(obstacle(0, 0));
     scan.server[2].first_id = id_of(2, 99);
     ck_assert_ptr_nonnull(obstacle(0, 0));
