@@ -103,7 +103,8 @@ TEST(a_name_ends_once)
     unknown = attr;
     unknown.generation++;
     ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_NO_ENTRY);
-    unknown.generation = attr.generation - 1; /* of a database that this server has lost */
+    /* of a database that this server has lost */
+    unknown.generation = (attr.generation >> THEMIS_SERVER_NAME_DB_INDEX_SHIFT << THEMIS_SERVER_NAME_DB_INDEX_SHIFT) + 1;
     ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_STALE);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <check.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ TEST(young_entries_stay)
 
 TEST(objects_are_destroyed_as_they_were_seen)
 {
-    uint64_t objects[3], id, end, modified, position = 0;
+    uint64_t objects[3], id, end, time, modified = 0, position = 0;
     int found = 0, at;
 
     for (int i = 0; i < 3; i++) {
@@ -147,16 +148,18 @@ TEST(objects_are_destroyed_as_they_were_seen)
         ck_assert_int_lt(pages, 1000);
         ck_assert_int_eq(ask("objects %" PRIu64, position), THEMIS_OK);
         char *line = answer;
-        for (; sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &id, &end, &modified, &at) == 3 &&
+        for (; sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &id, &end, &time, &at) == 3 &&
                strchr(line, ' ') < strchr(line, '\n');
              line += at + 1) {
             ck_assert(id == objects[0] || id == objects[1] || id == objects[2]);
             ck_assert_uint_eq(end, 1);
+            modified = id == objects[1] ? time : modified;
             found++;
         }
         position = strtoull(line, NULL, 10);
     }
     ck_assert_int_eq(found, 3);
+    id = objects[1];
     ck_assert_int_eq(ask("destroy %" PRIu64 " %" PRIu64, id, modified + 1), THEMIS_BUSY);
     ck_assert_int_eq(ask("destroy %" PRIu64, id), THEMIS_INVALID);
     ck_assert_int_eq(ask("destroy 0 1"), THEMIS_INVALID);
