@@ -61,11 +61,11 @@ static themis_status_t check_servers(const checking_t *checking)
                             *config->listen ? config->listen : "(listen is not set)", (long long)config->port);
     if (config->index < 0)
         config->index = 0;
-    if (config->count > 1 && !*config->servers)
-        return check_failed(checking, &config->count, "the servers' addresses are needed: set servers instead");
     if (config->index >= config->count)
         return check_failed(checking, &config->index, "%lld is not below the number of servers, %lld",
                             (long long)config->index, (long long)config->count);
+    if (config->count > 1 && !*config->servers)
+        return check_failed(checking, &config->count, "the servers' addresses are needed: set servers instead");
     return THEMIS_OK;
 }
 
