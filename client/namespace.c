@@ -202,8 +202,8 @@ static themis_status_t check_other_home(themis_t *session, const char *path, the
     return *asked ? themis_client_namespace_check_change(session, path, type) : THEMIS_OK;
 }
 
-/* What follows the removal of a name, which its home has written down: a server that cannot be asked now is asked for it
- * by that home. */
+/* What follows the removal of a name, which its home has written down: a server that cannot be asked now is asked for
+ * it by that home. */
 static themis_status_t left_to_servers(themis_status_t status)
 {
     int is_out_of_reach = status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED || status == THEMIS_TIMED_OUT ||
@@ -236,8 +236,11 @@ themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const 
                                            .object = attr->id,
                                            .generation = attr->generation,
                                            .rename = rename};
-    themis_status_t status = themis_client_namespace_ask(session, from, THEMIS_OP_REMOVE, &request, NULL);
+    themis_proto_attr_t gone;
+    themis_status_t status = themis_client_namespace_ask(session, from, THEMIS_OP_REMOVE, &request, &gone);
 
+    if (status == THEMIS_OK && gone.fresh) /* the servers were faster: the entry may be that of a later name */
+        return THEMIS_OK;
     return status == THEMIS_OK ? left_to_servers(change_entry(session, from, THEMIS_OP_ENTRY_REMOVE, attr->type))
                                : undo_entry(session, from, attr->type, status);
 }

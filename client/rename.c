@@ -19,16 +19,14 @@ enum { MAX_ATTEMPTS = 3 };
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
 
-/* The old name could not be removed, for the reason `status`. If it was gone, the servers may have been faster, and
- * free what was replaced as well. */
+/* The old name could not be removed, for the reason `status`. The servers may have been faster, or be more successful;
+ * they free what was replaced as well then. */
 static themis_status_t await_end(themis_t *session, const char *to, uint64_t rename, themis_status_t status)
 {
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
-    int is_complete = status > THEMIS_UNREACHABLE && /* a server has said so */
-                      themis_client_namespace_rename_end(session, to, rename) == THEMIS_OK;
-    if (is_complete && (status == THEMIS_NO_ENTRY || status == THEMIS_STALE))
+    if (themis_client_namespace_rename_end(session, to, rename) == THEMIS_OK)
         return THEMIS_OK;
     return themis_client_fail(status == THEMIS_STALE ? THEMIS_NO_ENTRY : status, "%s", cause);
 }

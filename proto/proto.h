@@ -235,9 +235,9 @@ typedef struct themis_proto_remove {
     themis_proto_text_t path;
     themis_proto_type_t type; /* a directory, which must be empty, or anything else: NOT_DIRECTORY or IS_DIRECTORY */
     /* The name that the object has got instead, and keeps, and `rename`, the generation of that new name: only the name
-     * of this object and generation is removed. Also THEMIS_OK if it was removed for that rename, and the home of the new
-     * name has not settled it; THEMIS_NO_ENTRY: it has ended, THEMIS_STALE: the server has lost all names of that time.
-     * Empty and 0: any is removed, and its bytes are. */
+     * of this object and generation is removed. Also THEMIS_OK if it was removed for that rename, and the home of the
+     * new name has not settled it; THEMIS_NO_ENTRY: it has ended, THEMIS_STALE: the server has lost all names of that
+     * time. Empty and 0: any is removed, and its bytes are. */
     themis_proto_text_t renamed;
     uint64_t object, generation, rename;
 } themis_proto_remove_t;

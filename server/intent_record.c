@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { VERSION = 1, WORDS = 11, HEAD = 8 * WORDS };
+enum { VERSION = 1, WORDS = 12, HEAD = 8 * WORDS };
 
 size_t themis_server_intent_record_bytes(const themis_server_intent_t *intent)
 {
@@ -30,7 +30,8 @@ void themis_server_intent_record_pack(const themis_server_intent_t *intent, void
                                    intent->old_generation,
                                    intent->rename,
                                    (uint64_t)intent->uid << 32 | intent->gid,
-                                   intent->replaced_length};
+                                   intent->replaced_length,
+                                   intent->old_is_gone != 0};
     char *at = bytes;
 
     for (int i = 0; i < WORDS; i++) {
@@ -70,6 +71,7 @@ themis_status_t themis_server_intent_record_unpack(const void *bytes, size_t len
         .uid = (uint32_t)(words[9] >> 32),
         .gid = (uint32_t)words[9],
         .replaced = at + path + other,
-        .replaced_length = words[10]};
+        .replaced_length = words[10],
+        .old_is_gone = words[11] != 0};
     return THEMIS_OK;
 }

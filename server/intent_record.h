@@ -23,6 +23,7 @@ typedef struct themis_server_intent {
      * (name_record.h; no bytes: none was) */
     uint64_t object, old_generation;
     uint32_t uid, gid;
+    int old_is_gone; /* RENAME: the old name is, so it cannot be taken back */
     const void *replaced;
     size_t replaced_length;
 } themis_server_intent_t;

@@ -34,11 +34,6 @@ void themis_server_intents_destroy(themis_server_intents_t *intents); /* NULL is
 
 /* --- where names change ------------------------------------------------------------------------------------------- */
 
-typedef enum themis_server_intent_state {
-    THEMIS_SERVER_INTENT_OPEN,
-    THEMIS_SERVER_INTENT_OLD_GONE /* a RENAME whose old name is gone: it cannot be taken back */
-} themis_server_intent_state_t;
-
 /* The generations by which an intent is found. */
 enum {
     THEMIS_SERVER_INTENT_BY_ENDED,
@@ -52,11 +47,13 @@ typedef struct themis_server_intent_entry {
     void *bytes;                           /* of the record, owned */
     size_t length;
     themis_server_intent_t intent; /* borrows from these */
-    themis_server_intent_state_t state;
-    uint32_t tries;         /* that failed */
-    uint64_t tried, due;    /* ns; 0: never */
-    int queue;              /* where it waits */
-    themis_status_t status; /* for the settler: how its steps have ended so far */
+    int is_doubtful;               /* 1: whether it was written to the database is not known */
+    int is_shorter;                /* 1: it was made shorter since it was written */
+    uint32_t tries;                /* that failed */
+    uint32_t waits;                /* tries that were too early */
+    uint64_t tried, due;           /* ns; 0: never */
+    int queue;                     /* where it waits */
+    themis_status_t status;        /* for the settler: how its steps have ended so far */
     struct themis_server_intent_entry *next, *prev;
     struct themis_server_intent_entry *chains[THEMIS_SERVER_INTENT_INDEXES];
 } themis_server_intent_entry_t;
@@ -65,7 +62,8 @@ typedef struct themis_server_intent_entry {
  * in any case. */
 themis_status_t themis_server_intents_begin(themis_server_intents_t *intents, const themis_server_intent_t *intent,
                                             themis_server_intent_entry_t **entry);
-/* `status` of the change: the intent is in force, or forgotten. NULL is allowed. */
+/* `status` of the change: the intent is in force, or doubtful, as what has failed may have been written all the same.
+ * NULL is allowed. */
 void themis_server_intents_end(themis_server_intents_t *intents, themis_server_intent_entry_t *entry,
                                themis_status_t status);
 
@@ -95,6 +93,9 @@ void themis_server_intents_stop(themis_server_intents_t *intents);
 /* Up to `count` of those that are due, which nobody else removes until they were given back. */
 size_t themis_server_intents_take(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
                                   size_t count);
+/* Is its record in the database? THEMIS_NO_ENTRY: it is not. */
+themis_status_t themis_server_intents_find_record(themis_server_intents_t *intents,
+                                                  const themis_server_intent_entry_t *entry);
 /* A RENAME's old name is gone. */
 void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
 /* Gives them back: those of status THEMIS_OK are settled, and gone; the others are tried again later. */

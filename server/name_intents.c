@@ -104,7 +104,7 @@ themis_status_t themis_server_name_intents_restore(themis_server_intents_t *inte
             intents, &intent->path, &(themis_proto_attr_t){.generation = intent->rename}, &none, 0, &left);
     name.value = record;
     if (status == THEMIS_OK)
-        status = themis_server_name_db_write(db, themis_server_name_intents_record(left, &name));
+        status = themis_server_name_db_write_end(db, themis_server_name_intents_record(left, &name));
     themis_server_intents_end(intents, left, status);
     free(record);
     return status;

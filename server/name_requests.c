@@ -104,6 +104,9 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
         status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &attr);
+    /* what was replaced is destroyed then, and the old name removed, perhaps by servers that lose nothing */
+    if (status == THEMIS_OK && opcode == THEMIS_OP_CREATE && request->body.create.origin.length)
+        status = themis_server_namespace_sync(server->names);
     if (status == THEMIS_OK)
         reply_complete(&saving, &attr);
     if (status == THEMIS_QUOTA &&

@@ -193,9 +193,10 @@ static themis_status_t name_lookup(themis_server_namespace_t *names, const themi
     if (status != THEMIS_OK)
         return status;
     uint32_t rename = owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME);
-    if (rename) /* a name that may be taken back is not renamed on */
+    /* a name that may be taken back is not renamed on; who opens it does not wait */
+    if (lookup->rights)
         status = themis_server_intents_hasten(names->intents, attr->generation);
-    if (status != THEMIS_OK)
+    if (status != THEMIS_OK && rename)
         return status;
     rights_give(names, who, attr, rename);
     if (attr->type == THEMIS_PROTO_SYMLINK)
@@ -395,6 +396,17 @@ themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *
     return status;
 }
 
+/* The new name is not there. THEMIS_OK: it was taken back by a step that seemed to fail, THEMIS_STALE: somebody has
+ * changed it since. */
+static themis_status_t taken_back_before(themis_server_namespace_t *names, const themis_server_intent_entry_t *entry)
+{
+    themis_status_t status = themis_server_intents_find_record(names->intents, entry);
+
+    if (status == THEMIS_OK)
+        return THEMIS_STALE;
+    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status;
+}
+
 themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,
                                                   const themis_server_intent_entry_t *entry)
 {
@@ -404,8 +416,8 @@ themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *nam
     themis_status_t status = themis_server_name_db_get(names->db, &entry->intent.path, &now);
     if (status == THEMIS_OK && now.generation == entry->intent.rename)
         status = themis_server_name_intents_restore(names->intents, names->db, entry);
-    else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY) /* somebody has changed it since */
-        status = THEMIS_STALE;
+    else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY)
+        status = taken_back_before(names, entry);
     pthread_mutex_unlock(lock);
     return status;
 }
@@ -448,7 +460,7 @@ static themis_status_t name_replace(themis_server_namespace_t *names, const them
     const themis_server_name_db_record_t *records = themis_server_name_intents_record(left, with);
     status = is_renewal(create) ? attr_store(names, &create->path, made, records)
                                 : themis_server_name_db_put(names->db, &create->path, made, &create->extra, records);
-    if (status == THEMIS_OK && create->flags & THEMIS_PROTO_CREATE_ADOPT)
+    if (create->flags & THEMIS_PROTO_CREATE_ADOPT) /* also if it seems to fail */
         themis_server_intents_add_move(names->intents, made->id);
     themis_server_intents_end(names->intents, left, status);
     return status;
@@ -488,8 +500,10 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
         status = name_make(names, who, create, replaced, &parents, &made);
-    if (status == THEMIS_OK && !keep && replaced)
-        status = themis_server_intents_hasten(names->intents, old.generation);
+    if (status == THEMIS_OK && replaced) {
+        themis_status_t final = themis_server_intents_hasten(names->intents, old.generation);
+        status = keep ? THEMIS_OK : final; /* who opens it does not wait */
+    }
     if (status != THEMIS_OK)
         return status;
     reply = replaced ? old : made;
@@ -532,7 +546,7 @@ static int is_gone(themis_server_namespace_t *names, const themis_proto_remove_t
 static themis_status_t name_is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove,
                                     themis_proto_attr_t *attr)
 {
-    *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK}; /* nobody looks at it */
+    *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK, .fresh = 1};
     if (themis_server_name_db_id_is_lost(names->db, remove->generation))
         return THEMIS_STALE;
     return themis_server_intents_how_ended(names->intents, remove->generation, remove->rename);
@@ -573,7 +587,7 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
         status = check_removable(names, who, remove, &parents, &old);
     if (status == THEMIS_OK)
         status = themis_server_intents_hasten(names->intents, old.generation);
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK && !renamed) /* there was room for the rename */
         status = themis_server_intents_room(names->intents);
     if (status == THEMIS_OK)
         status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed,
