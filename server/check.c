@@ -105,9 +105,8 @@ static themis_status_t entry_show(void *arg, const themis_server_name_db_record_
 static themis_status_t records_show(themis_server_t *server, const record_key_t *after,
                                     themis_server_name_db_each_fn show, answer_t *answer)
 {
-    themis_status_t status =
-        themis_server_name_db_scan_from(themis_server_namespace_records(server->names), after->bytes[0], after->bytes,
-                                        after->length, show, answer);
+    themis_status_t status = themis_server_name_db_scan_from(
+        themis_server_namespace_records(server->names), after->bytes[0], after->bytes, after->length, show, answer);
 
     return status == THEMIS_IN_PROGRESS ? THEMIS_OK : status;
 }
@@ -151,9 +150,8 @@ static themis_status_t name_find(themis_server_t *server, char **words, int coun
     if (count != 2 || !path_decode(words[1], &path))
         return THEMIS_INVALID;
     key_append(&key, path.bytes, path.length);
-    themis_status_t status = themis_server_name_db_scan_from(themis_server_namespace_records(server->names),
-                                                             key.bytes[0], key.bytes, key.length, name_show_wanted,
-                                                             &wanted);
+    themis_status_t status = themis_server_name_db_scan_from(
+        themis_server_namespace_records(server->names), key.bytes[0], key.bytes, key.length, name_show_wanted, &wanted);
     return status == THEMIS_IN_PROGRESS ? THEMIS_OK : status;
 }
 
@@ -219,8 +217,8 @@ static themis_status_t moved_list(themis_server_t *server, char **words, int cou
     uint64_t *objects = malloc(MAX_MOVED * sizeof *objects);
     if (!objects)
         return THEMIS_NO_MEMORY;
-    themis_status_t status = themis_server_intents_moved(themis_server_namespace_intents(server->names), since, objects,
-                                                         MAX_MOVED, &found);
+    themis_status_t status =
+        themis_server_intents_moved(themis_server_namespace_intents(server->names), since, objects, MAX_MOVED, &found);
     for (size_t i = 0; i < found; i++)
         text_append(answer, "%" PRIu64 "\n", objects[i]);
     free(objects);
@@ -301,9 +299,9 @@ typedef struct question {
 } question_t;
 
 static const question_t questions[] = {
-    {"names", names_list},     {"name", name_find},   {"entries", entries_list}, {"objects", objects_list},
-    {"intents", intents_count}, {"moved", moved_list}, {"destroy", object_destroy}, {"unname", name_remove},
-    {"list", entry_add},       {"unlist", entry_remove}};
+    {"names", names_list},      {"name", name_find},     {"entries", entries_list},   {"objects", objects_list},
+    {"intents", intents_count}, {"moved", moved_list},   {"destroy", object_destroy}, {"unname", name_remove},
+    {"list", entry_add},        {"unlist", entry_remove}};
 
 static themis_status_t question_answer(themis_server_t *server, char *text, answer_t *answer)
 {

@@ -17,14 +17,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-enum {
-    KEY_BYTES = 9,
-    CHAIN_BITS = 16,
-    ERASE_AT_ONCE = 1024,
-    MAX_DOUBLINGS = 5,
-    QUICK_WAITS = 6,
-    MOVES = 1 << 13
-};
+enum { KEY_BYTES = 9, CHAIN_BITS = 16, ERASE_AT_ONCE = 1024, MAX_DOUBLINGS = 5, QUICK_WAITS = 6, MOVES = 1 << 13 };
 /* FAILED and those after it: after one, two, ... tries that failed. */
 enum {
     QUEUE_NOW,

@@ -58,7 +58,7 @@ struct themis_server_name_db {
     int lock_fd;              /* of the directory; -1: in memory */
     pthread_mutex_t ids_lock; /* of the next two */
     uint64_t next_id, reserved_id;
-    uint32_t index; /* of the server */
+    uint32_t index;    /* of the server */
     uint64_t first_id; /* of this database; 0: not known */
 };
 

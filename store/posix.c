@@ -380,8 +380,7 @@ static uint64_t file_id(const char *name, const char *directory)
     uint64_t id = strtoull(name, &end, 16);
 
     place_find(id, &place);
-    return !*end && strcmp(place.name + PLACE_FILE, name) == 0 &&
-                   strncmp(place.name, directory, PLACE_FILE - 1) == 0
+    return !*end && strcmp(place.name + PLACE_FILE, name) == 0 && strncmp(place.name, directory, PLACE_FILE - 1) == 0
                ? id
                : 0;
 }

@@ -11,8 +11,8 @@ typedef themis_tools_check_object_t object_t;
 typedef themis_tools_check_finding_t finding_t;
 typedef themis_tools_check_findings_t findings_t;
 
-/* Ids begin there, as microseconds since 1970. They may be ahead of their server's clock by a second (server/name_db.c),
- * and servers are not asked at the same time. */
+/* Ids begin there, as microseconds since 1970. They may be ahead of their server's clock by a second
+ * (server/name_db.c), and servers are not asked at the same time. */
 #define ID_EPOCH_US (UINT64_C(1577836800) * 1000000)
 #define SLACK_US UINT64_C(2000000)
 
@@ -90,8 +90,7 @@ static int is_doubled(const scan_t *scan, const name_t *name)
 static themis_status_t name_compare(const scan_t *scan, const name_t *name, findings_t *findings)
 {
     const themis_tools_check_entry_t *entry = themis_tools_check_scan_entry(scan, name->path);
-    finding_t finding = {
-        .server = name->server, .id = name->id, .generation = name->generation, .type = name->type};
+    finding_t finding = {.server = name->server, .id = name->id, .generation = name->generation, .type = name->type};
 
     if (name->is_misplaced)
         finding.kind = THEMIS_TOOLS_CHECK_MISPLACED;
@@ -112,8 +111,8 @@ static themis_status_t names_compare(const scan_t *scan, findings_t *findings)
         status = name_compare(scan, &scan->names[i], findings);
     for (size_t i = 0; i < scan->entry_count && status == THEMIS_OK; i++) {
         const themis_tools_check_entry_t *entry = &scan->entries[i];
-        const finding_t finding = {.kind = entry->is_misplaced ? THEMIS_TOOLS_CHECK_MISPLACED
-                                                               : THEMIS_TOOLS_CHECK_NO_NAME,
+        const finding_t finding = {.kind =
+                                       entry->is_misplaced ? THEMIS_TOOLS_CHECK_MISPLACED : THEMIS_TOOLS_CHECK_NO_NAME,
                                    .server = entry->server};
         if (entry->is_misplaced || !themis_tools_check_scan_name(scan, entry->path))
             status = finding_add(findings, &finding, entry->path);

@@ -129,8 +129,7 @@ const themis_tools_check_name_t *themis_tools_check_scan_name(const themis_tools
     return found ? *found : NULL;
 }
 
-const themis_tools_check_entry_t *themis_tools_check_scan_entry(const themis_tools_check_scan_t *scan,
-                                                                const char *path)
+const themis_tools_check_entry_t *themis_tools_check_scan_entry(const themis_tools_check_scan_t *scan, const char *path)
 {
     const themis_tools_check_entry_t wanted = {.path = (char *)(uintptr_t)path};
 

@@ -44,11 +44,11 @@ typedef struct themis_tools_check_object {
 
 typedef struct themis_tools_check_scan {
     uint32_t servers;
-    themis_util_hash_ring_t *ring;       /* owned */
-    themis_tools_check_server_t *server; /* [servers] */
-    themis_tools_check_name_t *names;    /* by id, files first, misplaced ones first, then by generation without the
-                                            server */
-    themis_tools_check_entry_t *entries; /* by path, misplaced ones last */
+    themis_util_hash_ring_t *ring;           /* owned */
+    themis_tools_check_server_t *server;     /* [servers] */
+    themis_tools_check_name_t *names;        /* by id, files first, misplaced ones first, then by generation without the
+                                                server */
+    themis_tools_check_entry_t *entries;     /* by path, misplaced ones last */
     themis_tools_check_object_t *objects;    /* by id, then by server */
     uint64_t *moved;                         /* objects that have got a name again, or may get one; in order */
     const themis_tools_check_name_t **paths; /* the names, by path */

@@ -648,6 +648,7 @@ int main(int argc, char **argv)
         return cut_all();
     if (argc == 3 && strcmp(argv[1], "verify") == 0)
         return verify((unsigned)atoi(argv[2]));
-    fprintf(stderr, "usage: cuts break | cuts cut | cuts late | cuts orphans N | cuts race | cuts verify S | cuts wander S\n");
+    fprintf(stderr,
+            "usage: cuts break | cuts cut | cuts late | cuts orphans N | cuts race | cuts verify S | cuts wander S\n");
     return 2;
 }

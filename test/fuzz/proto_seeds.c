@@ -22,7 +22,11 @@
 #define ATTR                                                                                                           \
     {                                                                                                                  \
         .id = 3, .type = THEMIS_PROTO_FILE, .mode = 0644, .uid = 1, .gid = 2, .created = 3, .modified = 4,             \
-        .generation = 5, .layout = LAYOUT, .capability = CAPABILITY, .seal = { 4, 5, 6 }                               \
+        .generation = 5, .layout = LAYOUT, .capability = CAPABILITY, .seal = {                                         \
+            4,                                                                                                         \
+            5,                                                                                                         \
+            6                                                                                                          \
+        }                                                                                                              \
     }
 
 static const themis_proto_run_t runs[] = {{0, 4096, 0, 1}, {8192, 1024, 2048, 100}};

@@ -105,7 +105,8 @@ TEST(a_name_ends_once)
     unknown.generation++;
     ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_NO_ENTRY);
     /* of a database that this server has lost */
-    unknown.generation = (attr.generation >> THEMIS_SERVER_NAME_DB_INDEX_SHIFT << THEMIS_SERVER_NAME_DB_INDEX_SHIFT) + 1;
+    unknown.generation =
+        (attr.generation >> THEMIS_SERVER_NAME_DB_INDEX_SHIFT << THEMIS_SERVER_NAME_DB_INDEX_SHIFT) + 1;
     ck_assert_int_eq(remove_renamed("/a", "/b", &unknown), THEMIS_STALE);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
@@ -271,8 +272,8 @@ static int moved_since(uint64_t since, uint64_t object)
     size_t count;
     int times = 0;
 
-    ck_assert_int_eq(
-        themis_server_intents_moved(themis_server_namespace_intents(names), since, objects, 16, &count), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_moved(themis_server_namespace_intents(names), since, objects, 16, &count),
+                     THEMIS_OK);
     for (size_t i = 0; i < count; i++)
         times += objects[i] == object;
     return times;

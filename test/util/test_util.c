@@ -14,9 +14,26 @@
 #include "util/clock.h"
 #include "util/config.h"
 #include "util/copy.h"
+#include "util/escape.h"
 #include "util/memory.h"
 #include "util/memory_limit.h"
 #include "util/status.h"
+
+TEST(escapes_come_back)
+{
+    char all[255], word[sizeof all * THEMIS_UTIL_ESCAPE_BYTES + 1];
+
+    for (size_t i = 0; i < sizeof all; i++)
+        all[i] = (char)(i + 1);
+    size_t length = themis_util_escape(all, sizeof all, word);
+    word[length] = 0;
+    for (size_t i = 0; i < length; i++)
+        ck_assert(word[i] > ' ' && word[i] < 0x7f);
+    ck_assert_ptr_nonnull(strstr(word, "%01%02"));
+    ck_assert_ptr_nonnull(strstr(word, "%1F%20!\"#$%25&"));
+    ck_assert_uint_eq(themis_util_escape_undo(word, word), sizeof all);
+    ck_assert_mem_eq(word, all, sizeof all);
+}
 
 TEST(bytes_have_units)
 {
@@ -223,7 +240,7 @@ int main(void)
     Suite *suite = suite_create("util");
 
     test_case(suite, "all", 20, NULL, NULL,
-              TESTS({bytes_have_units, 1}, {durations_have_units, 1}, {integers_are_bounded, 1},
+              TESTS({escapes_come_back, 1}, {bytes_have_units, 1}, {durations_have_units, 1}, {integers_are_bounded, 1},
                     {a_file_is_read_with_line_numbers, 1}, {errors_name_file_line_and_key, 1}, {statuses_convert, 1},
                     {the_clock_can_be_driven, 1}, {memory_is_there_or_not, 1}, {a_cgroup_limits_memory, 1},
                     {copies_are_exact, 1}));
