@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "store/store.h"
 
-enum { PARTS_AT_ONCE = 256 };
+enum { PARTS_AT_ONCE = 4096 };
 
 themis_status_t themis_store_list_part_add(themis_store_list_part_t *part, uint64_t id)
 {

@@ -406,15 +406,17 @@ static themis_status_t posix_list(themis_store_t *base, themis_store_list_part_t
     unsigned upper = (unsigned)((part->after + 1) >> 56), lower = (unsigned)((part->after + 1) >> 48 & 0xff);
     char directory[NAME_BYTES];
 
-    snprintf(directory, sizeof directory, "%02x", upper);
-    part->end = ((uint64_t)upper + 1) * (UINT64_C(1) << 56) - 1;
-    if (faccessat(store->directory, directory, F_OK, 0) < 0)
-        return errno == ENOENT ? THEMIS_OK : themis_util_status_from_errno(errno);
     snprintf(directory, sizeof directory, "%02x/%02x", upper, lower);
     part->end = ((uint64_t)(upper << 8 | lower) + 1) * (UINT64_C(1) << 48) - 1;
     int fd = openat(store->directory, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        snprintf(directory, sizeof directory, "%02x", upper);
+        if (faccessat(store->directory, directory, F_OK, 0) < 0 && errno == ENOENT)
+            part->end = ((uint64_t)upper + 1) * (UINT64_C(1) << 56) - 1;
+        return THEMIS_OK;
+    }
     if (fd < 0)
-        return errno == ENOENT ? THEMIS_OK : themis_util_status_from_errno(errno);
+        return themis_util_status_from_errno(errno);
     DIR *stream = fdopendir(fd);
     if (!stream) {
         close(fd);
