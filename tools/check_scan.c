@@ -44,7 +44,9 @@ static int by_id(const void *a, const void *b)
         result = (one->type != THEMIS_TYPE_FILE) - (other->type != THEMIS_TYPE_FILE);
     if (result == 0)
         result = other->is_misplaced - one->is_misplaced;
-    return result ? result : order(one->generation & mask, other->generation & mask);
+    if (result == 0)
+        result = order(one->generation & mask, other->generation & mask);
+    return result ? result : strcmp(one->path, other->path); /* the same each time */
 }
 
 static int by_path(const void *a, const void *b)
