@@ -19,7 +19,7 @@ enum { ROUND = 512 };
 #define REPORT_INTERVAL (60 * THEMIS_NS_PER_S)
 /* For replies: a client waits for its rename, nobody for bytes to be freed. */
 #define SHORT_WAIT (3 * THEMIS_NS_PER_S)
-#define LONG_WAIT (10 * THEMIS_NS_PER_S)
+#define LONG_WAIT (5 * THEMIS_NS_PER_S)
 
 typedef struct themis_server_settler {
     pthread_t thread;
@@ -118,6 +118,7 @@ int themis_server_settler_decide(themis_server_namespace_t *names, themis_server
             themis_server_intents_drop(intents, entry);
             return 1;
         }
+        themis_server_intents_set_certain(intents, entry, status == THEMIS_STALE); /* it may have been done */
     }
     if (status == THEMIS_OK || status == THEMIS_STALE) {
         themis_server_intents_set_old_gone(intents, entry);
@@ -137,7 +138,7 @@ static void steps_run(themis_server_t *server, steps_fn steps, themis_server_int
 {
     themis_server_settle_peers_set_wait(server->settler->peers, wait);
     for (size_t i = 0; i < count; i++)
-        if (!entries[i]->is_doubtful)
+        if (!entries[i]->is_doubtful && entries[i]->is_synced)
             steps(server, entries[i]);
     themis_server_settle_peers_flush(server->settler->peers);
 }
@@ -155,11 +156,28 @@ static size_t doubts_end(themis_server_t *server, themis_server_intent_entry_t *
             themis_server_intents_drop(intents, entries[i]);
             continue;
         }
-        entries[i]->is_doubtful = status != THEMIS_OK;
+        themis_server_intents_set_certain(intents, entries[i], status == THEMIS_OK);
         entries[i]->status = status;
         entries[left++] = entries[i];
     }
     return left;
+}
+
+/* The other servers lose nothing of what they are asked for now, so neither may this one of why it asks. */
+static void renames_sync(themis_server_t *server, themis_server_intent_entry_t **entries, size_t count)
+{
+    themis_status_t status = THEMIS_OK;
+    int is_due = 0;
+
+    for (size_t i = 0; i < count; i++)
+        is_due |= is_open_rename(entries[i]) && !entries[i]->is_synced;
+    if (is_due)
+        status = themis_server_namespace_sync(server->names);
+    for (size_t i = 0; i < count; i++) {
+        entries[i]->is_synced |= status == THEMIS_OK;
+        if (entries[i]->status == THEMIS_OK && !entries[i]->is_synced)
+            entries[i]->status = status;
+    }
 }
 
 /* At most once a minute: users make as many as they like. */
@@ -177,6 +195,7 @@ static void round_run(themis_server_t *server, themis_server_intent_entry_t **en
     size_t left = 0;
 
     count = doubts_end(server, entries, count);
+    renames_sync(server, entries, count);
     steps_run(server, old_name_remove, entries, count, SHORT_WAIT);
     for (size_t i = 0; i < count; i++)
         if (!is_open_rename(entries[i]) || !themis_server_settler_decide(server->names, entries[i]))
