@@ -362,11 +362,6 @@ void themis_server_settle_peers_set_wait(themis_server_settle_peers_t *peers, ui
     peers->reply_wait = wait;
 }
 
-int themis_server_settle_peers_has_address(const themis_server_settle_peers_t *peers, uint32_t index)
-{
-    return index == peers->self || *peers->server->config.servers;
-}
-
 void themis_server_settle_peers_add(themis_server_settle_peers_t *peers, uint32_t index,
                                     themis_server_intent_entry_t *owner, const themis_proto_settle_step_t *step)
 {

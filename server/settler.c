@@ -32,15 +32,6 @@ typedef struct themis_server_settler {
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-static void step_add(themis_server_t *server, uint32_t index, themis_server_intent_entry_t *entry,
-                     const themis_proto_settle_step_t *step)
-{
-    if (themis_server_settle_peers_has_address(server->settler->peers, index))
-        themis_server_settle_peers_add(server->settler->peers, index, entry, step);
-    else if (entry->status == THEMIS_OK)
-        entry->status = THEMIS_UNREACHABLE;
-}
-
 static uint32_t home_of(const themis_server_settler_t *settler, const themis_proto_text_t *path)
 {
     return themis_util_hash_ring_home(settler->ring, path->bytes, path->length);
@@ -73,7 +64,7 @@ static void old_name_remove(themis_server_t *server, themis_server_intent_entry_
                                              .path = intent->other};
 
     if (is_open_rename(entry))
-        step_add(server, home_of(server->settler, &intent->other), entry, &step);
+        themis_server_settle_peers_add(server->settler->peers, home_of(server->settler, &intent->other), entry, &step);
 }
 
 static void bytes_destroy(themis_server_t *server, themis_server_intent_entry_t *entry)
@@ -86,7 +77,8 @@ static void bytes_destroy(themis_server_t *server, themis_server_intent_entry_t 
     if (is_open_rename(entry) || !intent->destroyed)
         return;
     for (uint32_t i = 0; i < intent->layout.count && i < count; i++)
-        step_add(server, (intent->layout.first % count + i) % count, entry, &step);
+        themis_server_settle_peers_add(server->settler->peers, (intent->layout.first % count + i) % count, entry,
+                                       &step);
 }
 
 /* These steps are in messages without those that take long: whether there is a name may change meanwhile. */
@@ -100,9 +92,10 @@ static void entry_remove(themis_server_t *server, themis_server_intent_entry_t *
     if (intent->kind != THEMIS_SERVER_INTENT_REMOVAL)
         return;
     if (themis_server_namespace_find(server->names, &intent->path) == THEMIS_NO_ENTRY)
-        step_add(server, home_of_directory(server->settler, &intent->path), entry, &remove);
+        themis_server_settle_peers_add(server->settler->peers, home_of_directory(server->settler, &intent->path), entry,
+                                       &remove);
     if (intent->other.length)
-        step_add(server, home_of(server->settler, &intent->other), entry, &ask);
+        themis_server_settle_peers_add(server->settler->peers, home_of(server->settler, &intent->other), entry, &ask);
 }
 
 /* --- what becomes of a rename ------------------------------------------------------------------------------------- */
