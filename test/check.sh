@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # themis check finds what is wrong with names and objects, mends it, and leaves alone what is right.
-# timeout: 600
+# timeout: 900
 . "$(dirname "$0")/lib/testlib.sh"
 
 cuts=$THEMIS_BUILD/test/client/cuts
