@@ -94,7 +94,10 @@ static themis_status_t entry_show(void *arg, const themis_server_name_db_record_
         return THEMIS_CORRUPT;
     if (answer->length >= ANSWER_BYTES)
         return THEMIS_IN_PROGRESS;
-    text_append(answer, "%d ", record->value_length ? *(const char *)record->value : THEMIS_PROTO_FILE);
+    int type = record->value_length ? *(const char *)record->value : THEMIS_PROTO_FILE;
+    /* what else old databases have is a file, as in listings */
+    text_append(answer, "%d ",
+                type == THEMIS_PROTO_DIRECTORY || type == THEMIS_PROTO_SYMLINK ? type : THEMIS_PROTO_FILE);
     path_append(answer, directory, (size_t)(end - directory));
     answer->text[answer->length++] = ' ';
     path_append(answer, end + 1, record->key_length - 2 - (size_t)(end - directory));
@@ -136,9 +139,10 @@ static themis_status_t name_show_wanted(void *arg, const themis_server_name_db_r
 {
     const wanted_name_t *wanted = arg;
 
-    if (record->key_length == wanted->key->length && memcmp(record->key, wanted->key->bytes, record->key_length) == 0)
-        name_show(wanted->answer, record);
-    return THEMIS_IN_PROGRESS;
+    if (record->key_length != wanted->key->length || memcmp(record->key, wanted->key->bytes, record->key_length) != 0)
+        return THEMIS_IN_PROGRESS;
+    themis_status_t status = name_show(wanted->answer, record);
+    return status == THEMIS_OK ? THEMIS_IN_PROGRESS : status;
 }
 
 static themis_status_t name_find(themis_server_t *server, char **words, int count, answer_t *answer)
