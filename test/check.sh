@@ -142,7 +142,7 @@ wandering() {
     # shellcheck disable=SC2046
     start_servers 3 $(options posix)
     sleep 4
-    "$cuts" wander 20 >"$T/wandered" 2>&1 &
+    "$cuts" wander 10 >"$T/wandered" 2>&1 &
     wanderer=$!
     while kill -0 "$wanderer" 2>/dev/null; do themis check --repair --age 0 >>"$T/wandered" 2>&1; done
     check "a file whose name moves while others mend has its bytes" wait "$wanderer" || sed 's/^/# /' "$T/wandered"
