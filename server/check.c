@@ -109,7 +109,7 @@ static themis_status_t records_show(themis_server_t *server, const record_key_t 
                                     themis_server_name_db_each_fn show, answer_t *answer)
 {
     themis_status_t status = themis_server_name_db_scan_from(
-        themis_server_namespace_records(server->names), after->bytes[0], after->bytes, after->length, show, answer);
+        themis_server_namespace_any_db(server->names), after->bytes[0], after->bytes, after->length, show, answer);
 
     return status == THEMIS_IN_PROGRESS ? THEMIS_OK : status;
 }
@@ -155,7 +155,7 @@ static themis_status_t name_find(themis_server_t *server, char **words, int coun
         return THEMIS_INVALID;
     key_append(&key, path.bytes, path.length);
     themis_status_t status = themis_server_name_db_scan_from(
-        themis_server_namespace_records(server->names), key.bytes[0], key.bytes, key.length, name_show_wanted, &wanted);
+        themis_server_namespace_any_db(server->names), key.bytes[0], key.bytes, key.length, name_show_wanted, &wanted);
     return status == THEMIS_IN_PROGRESS ? THEMIS_OK : status;
 }
 
@@ -207,7 +207,7 @@ static themis_status_t intents_count(themis_server_t *server, char **words, int 
     themis_server_intents_count(intents, &open, &failing);
     text_append(answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", open, failing,
                 themis_server_intents_moves(intents), server->incarnation, themis_util_clock_wall(),
-                themis_server_name_db_first_id(themis_server_namespace_records(server->names)));
+                themis_server_name_db_first_id(themis_server_namespace_any_db(server->names)));
     return THEMIS_OK;
 }
 

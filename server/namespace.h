@@ -62,6 +62,8 @@ themis_status_t themis_server_namespace_extra(themis_server_namespace_t *names, 
                                               void **memory);
 /* The database, for other records, if it outlives the process, else NULL. */
 themis_server_name_db_t *themis_server_namespace_db(themis_server_namespace_t *names);
+/* The same database, also if it does not. */
+themis_server_name_db_t *themis_server_namespace_any_db(themis_server_namespace_t *names);
 /* READDIR: entries into `buffer` (`capacity` bytes), which *entries borrows. */
 themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,
                                                 const themis_sched_job_identity_t *who,
@@ -77,8 +79,6 @@ themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace
 themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
                                                    const themis_sched_job_identity_t *who,
                                                    const themis_proto_rename_end_t *end);
-/* The database in any case, for administrators. */
-themis_server_name_db_t *themis_server_namespace_records(themis_server_namespace_t *names);
 /* THEMIS_NO_ENTRY: there is no such name here, without a look at rights. */
 themis_status_t themis_server_namespace_find(themis_server_namespace_t *names, const themis_proto_text_t *path);
 /* Removes the entry of a name that did not exist at its home at the time `seen` (ns since 1970), unless it was added

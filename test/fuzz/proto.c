@@ -60,6 +60,16 @@ static void encode_ends(const themis_proto_settled_t *settled, themis_proto_sett
     out->bytes = (const uint8_t *)ends;
 }
 
+/* To be freed. */
+static const uint8_t *encode_list(const uint8_t *bytes, uint32_t count)
+{
+    themis_proto_listed_t *list = calloc(count + 1, sizeof *list);
+
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = themis_proto_listed_get(bytes, i);
+    return (const uint8_t *)list;
+}
+
 static void walk_entries(const themis_proto_entries_t *entries)
 {
     themis_proto_text_t name;
@@ -105,6 +115,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     } else if (request && header.opcode == THEMIS_OP_TABLE) {
         encode_rows(&body.table, &given.table);
         list = given.table.bytes;
+    } else if (request && header.opcode == THEMIS_OP_ENLIST) {
+        list = given.enlist.list = encode_list(body.enlist.list, body.enlist.count);
+    } else if (!request && good && header.opcode == THEMIS_OP_SIZE) {
+        list = given.size.list = encode_list(body.size.list, body.size.listed);
     } else if (request && header.opcode == THEMIS_OP_SETTLE) {
         encode_steps(&body.settle, &given.settle);
         list = given.settle.bytes;

@@ -44,6 +44,7 @@ static const themis_proto_settle_step_t steps[] = {
      .renamed = TEXT("/b"),
      .path = TEXT("/a")},
     {.action = THEMIS_PROTO_SETTLE_RENAME, .rename = 7, .path = TEXT("/b")}};
+static const themis_proto_listed_t listed[] = {{0, 77}, {3, 78}};
 static const themis_status_t ends[] = {THEMIS_OK, THEMIS_BUSY, THEMIS_NO_ENTRY};
 static uint8_t entry_bytes[256], xattr_bytes[256];
 
@@ -83,6 +84,8 @@ static struct {
     themis_proto_table_t table;
     themis_proto_settle_t settle;
     themis_proto_settled_t settled;
+    themis_proto_enlist_t enlist;
+    themis_proto_enlisted_t enlisted;
 } bodies = {.hello = {1, TEXT("job"), 1, 2, 4, 1, TEXT("host"), 77, TEXT("job-fair"), 0, TEXT("ap"), TEXT("pr"), 1},
             .welcome = {1, 0, 2, 1000, LAYOUT, TEXT("s"), TEXT("fifo"), 1, TEXT(""), {1, 2}, {3, 4}},
             .lookup = {TEXT("/a/b"), THEMIS_PROTO_RIGHT_READ},
@@ -107,7 +110,7 @@ static struct {
             .range = {1, CAPABILITY, 2, 3},
             .object = {1, CAPABILITY},
             .unmap = {1},
-            .size = {1, 2, 3},
+            .size = {1, 2, 3, 2, (const uint8_t *)listed},
             .map = {1, CAPABILITY, 2, 3, 1, 0},
             .mapped = {1, 2, {1, 64}, {1, 4096}, 2, (const uint8_t *)extents},
             .segment = {1, 1 << 20},
@@ -118,7 +121,9 @@ static struct {
             .text = {TEXT("jobs")},
             .table = {1, 2, 3, 4, TEXT("fifo"), 2, 2, (const uint8_t *)rows, 0},
             .settle = {4, (const uint8_t *)steps, 0},
-            .settled = {3, (const uint8_t *)ends}};
+            .settled = {3, (const uint8_t *)ends},
+            .enlist = {1, CAPABILITY, 1, 2, (const uint8_t *)listed},
+            .enlisted = {UINT32_MAX}};
 
 static const char *directory;
 static int failed;
