@@ -3,12 +3,14 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "store/log_file.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/status.h"
@@ -112,24 +114,41 @@ static themis_status_t find_store(const char *path, const char *content, directo
     return THEMIS_OK;
 }
 
-/* Files that a directory of that kind has, once it is used. */
-static int is_of_names(const char *name)
+/* Files that a directory of that kind has, once it is used; -1 with errno: it cannot be found out. */
+static int is_of_names(int directory, const char *name)
 {
     return strcmp(name, "CURRENT") == 0;
 }
 
-static int is_of_objects(const char *name)
+static int is_of_objects(int directory, const char *name)
 {
     return strlen(name) == 2 && isxdigit((unsigned char)name[0]) && isxdigit((unsigned char)name[1]);
 }
 
-static int is_of_arena(const char *name)
+/* The log of an arena that has had no object yet has nothing behind its head. */
+static int has_frames(int directory, const char *name)
 {
-    return strncmp(name, "log.", 4) == 0 || strncmp(name, "checkpoint.", 11) == 0;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    uint64_t word = 0;
+
+    if (fd < 0)
+        return -1;
+    ssize_t got = pread(fd, &word, sizeof word, THEMIS_STORE_LOG_HEAD);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return got < 0 ? -1 : word != 0;
+}
+
+static int is_of_arena(int directory, const char *name)
+{
+    if (strncmp(name, "log.", 4) == 0)
+        return has_frames(directory, name);
+    return strncmp(name, "checkpoint.", 11) == 0;
 }
 
 /* A directory that is not there is an empty one. */
-static themis_status_t look_into(const char *path, const char *content, int (*is_of)(const char *name),
+static themis_status_t look_into(const char *path, const char *content, int (*is_of)(int directory, const char *name),
                                  directory_t *found)
 {
     DIR *directory = opendir(path);
@@ -139,9 +158,10 @@ static themis_status_t look_into(const char *path, const char *content, int (*is
     if (!directory)
         return errno == ENOENT || errno == ENOTDIR ? THEMIS_OK : look_failed(path);
     while (!found->is_used && (entry = readdir(directory)))
-        found->is_used = is_of(entry->d_name);
+        found->is_used = is_of(dirfd(directory), entry->d_name);
+    themis_status_t status = found->is_used < 0 ? look_failed(path) : THEMIS_OK;
     closedir(directory);
-    return find_store(path, content, found);
+    return status == THEMIS_OK ? find_store(path, content, found) : status;
 }
 
 /* NULL, or why names and objects do not belong together. A server that ended while it made them has left an identity in
