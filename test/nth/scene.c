@@ -457,7 +457,7 @@ static const step_t steps[] = {
 /* Does the text say what was lacking? */
 static int names_cause(const char *text)
 {
-    static const char *const causes[] = {"memory", "open files", "Resource temporarily unavailable", "thread"};
+    static const char *const causes[] = {"emory", "open files", "Resource temporarily unavailable", "thread"};
 
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         if (strstr(text, causes[i]))

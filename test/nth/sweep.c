@@ -115,7 +115,7 @@ static const char *log_defect(void)
 /* Does the log say what was lacking? */
 static int log_names_cause(void)
 {
-    static const char *const causes[] = {"memory", "open files", "thread"};
+    static const char *const causes[] = {"emory", "open files", "thread"};
 
     log_read();
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
