@@ -36,8 +36,8 @@ themis_status_t themis_path_normalise(const char *path, char normal[THEMIS_PATH_
     return THEMIS_OK;
 }
 
-themis_status_t themis_client_namespace_ask(themis_t *session, const char *path, themis_proto_opcode_t opcode,
-                                            const void *request, themis_proto_attr_t *attr)
+static themis_status_t ask_once(themis_t *session, const char *path, themis_proto_opcode_t opcode, const void *request,
+                                themis_proto_attr_t *attr)
 {
     themis_proto_body_t reply;
     themis_status_t status = themis_client_call_ask(&session->calls, themis_client_namespace_home(session, path),
@@ -48,15 +48,14 @@ themis_status_t themis_client_namespace_ask(themis_t *session, const char *path,
     return status;
 }
 
-/* The same for a name that a rename may have made: asks again while its server is settling that. */
-static themis_status_t ask_settled(themis_t *session, const char *path, themis_proto_opcode_t opcode,
-                                   const void *request, themis_proto_attr_t *attr)
+themis_status_t themis_client_namespace_ask(themis_t *session, const char *path, themis_proto_opcode_t opcode,
+                                            const void *request, themis_proto_attr_t *attr)
 {
     uint64_t until = themis_util_clock_now() + MAX_WAIT;
     struct timespec pause = {.tv_nsec = THEMIS_NS_PER_MS};
 
     for (;;) {
-        themis_status_t status = themis_client_namespace_ask(session, path, opcode, request, attr);
+        themis_status_t status = ask_once(session, path, opcode, request, attr);
         if (status != THEMIS_BUSY || themis_util_clock_now() >= until)
             return status;
         nanosleep(&pause, NULL);
@@ -145,7 +144,7 @@ static themis_status_t name_create(themis_t *session, const char *path, themis_p
         return status;
     request->path = themis_client_convert_text(path);
     inherit(&directory, request);
-    status = ask_settled(session, path, THEMIS_OP_CREATE, request, attr);
+    status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, request, attr);
     if (status != THEMIS_OK)
         return undo_entry(session, path, request->attr.type, status);
     /* The servers may have taken the entry for one without a name. The name is made all the same; and where nothing can
@@ -203,6 +202,16 @@ static themis_status_t check_other_home(themis_t *session, const char *path, the
     return *asked ? themis_client_namespace_check_change(session, path, type) : THEMIS_OK;
 }
 
+/* What follows the removal of a name, which its home has written down: a server that cannot be asked now is asked for
+ * it by that home. */
+static themis_status_t left_to_servers(themis_status_t status)
+{
+    int is_out_of_reach = status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED || status == THEMIS_TIMED_OUT ||
+                          status == THEMIS_SHUTTING_DOWN;
+
+    return is_out_of_reach ? THEMIS_OK : status;
+}
+
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr)
 {
@@ -212,31 +221,35 @@ themis_status_t themis_client_namespace_remove(themis_t *session, const char *pa
 
     if (status != THEMIS_OK)
         return status;
-    status = ask_settled(session, path, THEMIS_OP_REMOVE, &request, attr);
+    status = themis_client_namespace_ask(session, path, THEMIS_OP_REMOVE, &request, attr);
     if (status == THEMIS_OK)
-        return change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type);
+        return left_to_servers(change_entry(session, path, THEMIS_OP_ENTRY_REMOVE, type));
     return asked ? undo_entry(session, path, type, status) : status;
 }
 
 themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const char *from, const char *to,
-                                                       const themis_proto_attr_t *attr)
+                                                       const themis_proto_attr_t *attr, uint64_t rename)
 {
     const themis_proto_remove_t request = {.path = themis_client_convert_text(from),
                                            .type = attr->type,
                                            .renamed = themis_client_convert_text(to),
                                            .object = attr->id,
-                                           .generation = attr->generation};
-    themis_status_t status = ask_settled(session, from, THEMIS_OP_REMOVE, &request, NULL);
+                                           .generation = attr->generation,
+                                           .rename = rename};
+    themis_proto_attr_t gone;
+    themis_status_t status = themis_client_namespace_ask(session, from, THEMIS_OP_REMOVE, &request, &gone);
 
-    return status == THEMIS_OK ? change_entry(session, from, THEMIS_OP_ENTRY_REMOVE, attr->type)
+    if (status == THEMIS_OK && gone.fresh) /* the servers were faster: the entry may be that of a later name */
+        return THEMIS_OK;
+    return status == THEMIS_OK ? left_to_servers(change_entry(session, from, THEMIS_OP_ENTRY_REMOVE, attr->type))
                                : undo_entry(session, from, attr->type, status);
 }
 
-themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t object)
+themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t rename)
 {
-    const themis_proto_rename_end_t request = {themis_client_convert_text(to), object};
+    const themis_proto_rename_end_t request = {themis_client_convert_text(to), rename};
 
-    return ask_settled(session, to, THEMIS_OP_RENAME_END, &request, NULL);
+    return themis_client_namespace_ask(session, to, THEMIS_OP_RENAME_END, &request, NULL);
 }
 
 /* --- the bytes of a file ------------------------------------------------------------------------------------------ */
@@ -247,7 +260,9 @@ themis_status_t themis_client_namespace_destroy(themis_t *session, const char *p
     themis_client_multicall_t multicall = {
         .layout = &layout, .opcode = THEMIS_OP_DESTROY, .subject = path, .body.object = {attr->id, attr->capability}};
 
-    return attr->type == THEMIS_PROTO_FILE ? themis_client_multicall(&session->calls, &multicall) : THEMIS_OK;
+    if (attr->type != THEMIS_PROTO_FILE)
+        return THEMIS_OK;
+    return left_to_servers(themis_client_multicall(&session->calls, &multicall));
 }
 
 static void add_object(void *arg, uint32_t index, const themis_proto_body_t *reply)
@@ -434,7 +449,7 @@ themis_status_t themis_unlink(themis_t *session, const char *path)
     while (themis_client_links_retry(session, normal, 0, &status));
     if (attr.id == 0)
         return status;
-    /* the name is gone, even if its entry is not: nobody else can destroy the bytes */
+    /* the name is gone, even if its entry is not */
     themis_status_t destroyed = themis_client_namespace_destroy(session, normal, &attr);
     return status == THEMIS_OK ? destroyed : status;
 }

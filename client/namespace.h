@@ -30,23 +30,24 @@ themis_status_t themis_client_namespace_create_extra(themis_t *session, const ch
                                                      const themis_proto_extra_t *extra, themis_proto_attr_t *attr);
 
 /* Gives the object of `from`, of which a server has given *attr with the right to rename, the name `to`. *old: what had
- * that name. If the client does no more, the servers complete it. */
+ * that name, but for the generation, which is the new name's; by that the rename is known. If the client does no more,
+ * the servers complete it. */
 themis_status_t themis_client_namespace_adopt(themis_t *session, const char *from, const char *to,
                                               const themis_proto_attr_t *attr, const themis_proto_extra_t *extra,
                                               themis_proto_attr_t *old);
 /* Then removes the old name, whose directory has allowed it before, and its entry. THEMIS_NO_ENTRY: it has ended in
  * another way meanwhile. */
 themis_status_t themis_client_namespace_remove_renamed(themis_t *session, const char *from, const char *to,
-                                                       const themis_proto_attr_t *attr);
-/* Has the server complete or take back the rename that has given `to` to the object, and waits some seconds for it.
- * THEMIS_OK: it is complete, THEMIS_NO_ENTRY: `to` is not the object's name, THEMIS_BUSY: the server does not know yet.
- */
-themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t object);
+                                                       const themis_proto_attr_t *attr, uint64_t rename);
+/* Has the server complete or take back that rename to `to`, and waits some seconds for it. THEMIS_OK: it is complete,
+ * THEMIS_NO_ENTRY: `to` is not the name that it has made, THEMIS_BUSY: the server does not know yet. */
+themis_status_t themis_client_namespace_rename_end(themis_t *session, const char *to, uint64_t rename);
 
 /* The server that keeps a name. */
 uint32_t themis_client_namespace_home(const themis_t *session, const char *path);
 
-/* A call to it whose reply has attributes. */
+/* A call to it whose reply has attributes. While the server settles a rename of that name it is asked again, for some
+ * seconds: THEMIS_BUSY then. */
 themis_status_t themis_client_namespace_ask(themis_t *session, const char *path, themis_proto_opcode_t opcode,
                                             const void *request, themis_proto_attr_t *attr);
 
@@ -55,7 +56,8 @@ themis_status_t themis_client_namespace_ask(themis_t *session, const char *path,
 themis_status_t themis_client_namespace_check_change(themis_t *session, const char *path, themis_proto_type_t type);
 
 /* Removes a name and its entry, not the bytes. Fails as REMOVE does if it is of another type. `attr` is also written
- * when the name was removed and only its entry remains. */
+ * when the name was removed and only its entry remains. Where the entry's server cannot be reached, the name's home
+ * has it removed later. */
 themis_status_t themis_client_namespace_remove(themis_t *session, const char *path, themis_proto_type_t type,
                                                themis_proto_attr_t *attr);
 
@@ -69,7 +71,8 @@ themis_status_t themis_client_namespace_sync_path(themis_t *session, const char 
 /* Sets the time of the last modification, in ns since 1970. Who owns the name may. Later writes set it again. */
 themis_status_t themis_client_namespace_set_modified(themis_t *session, const char *path, uint64_t modified);
 
-/* Frees the bytes of a file on all its servers. */
+/* Frees the bytes of a file, whose name has been removed, on all its servers; where one cannot be reached, the name's
+ * home has it done later. */
 themis_status_t themis_client_namespace_destroy(themis_t *session, const char *path, const themis_proto_attr_t *attr);
 
 /* What is of a name itself, as fresh as the servers have it, without following links. */

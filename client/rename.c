@@ -19,23 +19,20 @@ enum { MAX_ATTEMPTS = 3 };
 
 static themis_status_t rename_any(themis_t *session, const char *from, const char *to);
 
-/* The old name could not be removed, for the reason `status`. If it was gone, the servers may have been faster, and
- * free what was replaced as well. */
-static themis_status_t await_end(themis_t *session, const char *to, const themis_proto_attr_t *attr,
-                                 themis_status_t status)
+/* The old name could not be removed, for the reason `status`. The servers may have been faster, or be more successful;
+ * they free what was replaced as well then. */
+static themis_status_t await_end(themis_t *session, const char *to, uint64_t rename, themis_status_t status)
 {
     char cause[512];
 
     snprintf(cause, sizeof cause, "%s", themis_last_error());
-    int is_complete = status > THEMIS_UNREACHABLE && /* a server has said so */
-                      themis_client_namespace_rename_end(session, to, attr->id) == THEMIS_OK;
-    if (is_complete && (status == THEMIS_NO_ENTRY || status == THEMIS_STALE))
+    if (themis_client_namespace_rename_end(session, to, rename) == THEMIS_OK)
         return THEMIS_OK;
     return themis_client_fail(status == THEMIS_STALE ? THEMIS_NO_ENTRY : status, "%s", cause);
 }
 
-/* *attr: what the old name's home has given with the right to rename, which lasts for a short time; *old: what was of
- * the new name. */
+/* *attr: what the old name's home has given with the right to rename, which lasts for a short time; *old: as of
+ * themis_client_namespace_adopt. */
 static themis_status_t make_new_name(themis_t *session, const char *from, const char *to, themis_proto_attr_t *attr,
                                      themis_proto_attr_t *old)
 {
@@ -60,9 +57,9 @@ static themis_status_t rename_file(themis_t *session, const char *from, const ch
 
     if (status != THEMIS_OK)
         return status;
-    status = themis_client_namespace_remove_renamed(session, from, to, &attr);
+    status = themis_client_namespace_remove_renamed(session, from, to, &attr, old.generation);
     if (status != THEMIS_OK)
-        return await_end(session, to, &attr, status);
+        return await_end(session, to, old.generation, status);
     return old.fresh || old.id == attr.id ? THEMIS_OK : themis_client_namespace_destroy(session, to, &old);
 }
 

@@ -185,11 +185,13 @@ static void code_remove(themis_proto_coder_t *coder, themis_proto_remove_t *remo
     themis_proto_code_path(coder, &remove->renamed, 1);
     themis_proto_code_u64(coder, &remove->object);
     themis_proto_code_u64(coder, &remove->generation);
+    themis_proto_code_u64(coder, &remove->rename);
+    themis_proto_check(coder, !coder->bad && (remove->renamed.length > 0) == (remove->rename > 0));
 }
 
 static void code_rename_end(themis_proto_coder_t *coder, themis_proto_rename_end_t *end)
 {
-    themis_proto_code_u64(coder, &end->object);
+    themis_proto_code_u64(coder, &end->rename);
     code_path_text(coder, &end->path);
 }
 

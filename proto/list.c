@@ -215,6 +215,7 @@ static void code_step(themis_proto_coder_t *coder, themis_proto_settle_step_t *s
     themis_proto_code_u8(coder, &step->action);
     themis_proto_code_u64(coder, &step->object);
     themis_proto_code_u64(coder, &step->generation);
+    themis_proto_code_u64(coder, &step->rename);
     themis_proto_code_u32(coder, &step->uid);
     themis_proto_code_u32(coder, &step->gid);
     themis_proto_code_path(coder, &step->renamed, 1);

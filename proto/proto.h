@@ -234,18 +234,19 @@ typedef struct themis_proto_create {
 typedef struct themis_proto_remove {
     themis_proto_text_t path;
     themis_proto_type_t type; /* a directory, which must be empty, or anything else: NOT_DIRECTORY or IS_DIRECTORY */
-    /* The name that the object has got instead, and keeps: only the name of this object and generation is removed. Also
-     * THEMIS_OK if it was removed for that new name, and its home has not settled the rename; THEMIS_NO_ENTRY: it has
-     * ended, THEMIS_STALE: the server has lost all names of that time. Empty: any is removed, and its bytes are. */
+    /* The name that the object has got instead, and keeps, and `rename`, the generation of that new name: only the name
+     * of this object and generation is removed. Also THEMIS_OK if it was removed for that rename, and the home of the
+     * new name has not settled it; THEMIS_NO_ENTRY: it has ended, THEMIS_STALE: the server has lost all names of that
+     * time. Empty and 0: any is removed, and its bytes are. */
     themis_proto_text_t renamed;
-    uint64_t object, generation;
+    uint64_t object, generation, rename;
 } themis_proto_remove_t;
 
-/* THEMIS_OK: the rename that has given `path` to this object is complete, THEMIS_NO_ENTRY: `path` is not
- * the object's name, THEMIS_BUSY: the server does not know yet, but will soon. */
+/* THEMIS_OK: the rename that has made the name of generation `rename` is complete, THEMIS_NO_ENTRY: `path` is not that
+ * name any more, THEMIS_BUSY: the server does not know yet, but will soon. */
 typedef struct themis_proto_rename_end {
     themis_proto_text_t path;
-    uint64_t object;
+    uint64_t rename;
 } themis_proto_rename_end_t;
 
 enum {
@@ -467,8 +468,7 @@ typedef struct themis_proto_table {
  * A step that a server asks of another, to end what the client of a request may have left. Each may be asked for again.
  * DESTROY: frees the object. ENTRY: removes the entry of a name that does not exist; THEMIS_BUSY: it was added not long
  * ago, perhaps for a name that is being created. NAME: REMOVE of a name that was renamed, for that user. RENAME:
- * nothing, but THEMIS_BUSY while that server may yet ask how the name of that generation, which was renamed to `path`,
- * has ended.
+ * nothing, but THEMIS_BUSY while that server may yet ask how the old name of that rename has ended.
  */
 enum {
     THEMIS_PROTO_SETTLE_DESTROY = 1,
@@ -478,8 +478,10 @@ enum {
 };
 typedef struct themis_proto_settle_step {
     uint8_t action;
-    uint64_t object, generation; /* generation: of NAME and RENAME; the next three: of NAME */
-    uint32_t uid, gid;
+    uint64_t object;     /* of DESTROY and NAME */
+    uint64_t generation; /* of NAME */
+    uint64_t rename;     /* of NAME and RENAME: generation of the new name */
+    uint32_t uid, gid;   /* these and the next one: of NAME */
     themis_proto_text_t renamed;
     themis_proto_text_t path; /* "/" in DESTROY */
 } themis_proto_settle_step_t;

@@ -64,6 +64,8 @@ static themis_status_t check_servers(const checking_t *checking)
     if (config->index >= config->count)
         return check_failed(checking, &config->index, "%lld is not below the number of servers, %lld",
                             (long long)config->index, (long long)config->count);
+    if (config->count > 1 && !*config->servers)
+        return check_failed(checking, &config->count, "the servers' addresses are needed: set servers instead");
     return THEMIS_OK;
 }
 

@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { VERSION = 1, WORDS = 11, HEAD = 8 * WORDS };
+enum { VERSION = 1, WORDS = 12, HEAD = 8 * WORDS };
 
 size_t themis_server_intent_record_bytes(const themis_server_intent_t *intent)
 {
@@ -28,9 +28,10 @@ void themis_server_intent_record_pack(const themis_server_intent_t *intent, void
                                    (uint64_t)intent->layout.count << 32 | intent->layout.first,
                                    intent->object,
                                    intent->old_generation,
-                                   intent->new_generation,
+                                   intent->rename,
                                    (uint64_t)intent->uid << 32 | intent->gid,
-                                   intent->replaced_length};
+                                   intent->replaced_length,
+                                   intent->old_is_gone != 0};
     char *at = bytes;
 
     for (int i = 0; i < WORDS; i++) {
@@ -66,10 +67,11 @@ themis_status_t themis_server_intent_record_unpack(const void *bytes, size_t len
         .layout = {.stripe_size = words[4], .count = (uint32_t)(words[5] >> 32), .first = (uint32_t)words[5]},
         .object = words[6],
         .old_generation = words[7],
-        .new_generation = words[8],
+        .rename = words[8],
         .uid = (uint32_t)(words[9] >> 32),
         .gid = (uint32_t)words[9],
         .replaced = at + path + other,
-        .replaced_length = words[10]};
+        .replaced_length = words[10],
+        .old_is_gone = words[11] != 0};
     return THEMIS_OK;
 }

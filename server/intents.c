@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-enum { KEY_BYTES = 9, CHAIN_BITS = 16, ERASE_AT_ONCE = 1024, MAX_DOUBLINGS = 5 };
+enum { KEY_BYTES = 9, CHAIN_BITS = 16, ERASE_AT_ONCE = 1024, MAX_DOUBLINGS = 5, QUICK_WAITS = 6 };
 /* FAILED and those after it: after one, two, ... tries that failed. */
 enum {
     QUEUE_NOW,
@@ -50,9 +50,9 @@ static uint64_t generation_of(const themis_server_intent_entry_t *entry, int ind
 {
     const themis_server_intent_t *intent = &entry->intent;
 
-    return index == THEMIS_SERVER_INTENT_BY_ENDED ? intent->ended
-           : index == THEMIS_SERVER_INTENT_BY_NEW ? intent->new_generation
-                                                  : intent->old_generation;
+    if (index == THEMIS_SERVER_INTENT_BY_ENDED)
+        return intent->ended;
+    return intent->kind == THEMIS_SERVER_INTENT_RENAME ? intent->rename : 0;
 }
 
 static themis_server_intent_entry_t **chain_of(themis_server_intents_t *intents, int index, uint64_t generation)
@@ -249,21 +249,13 @@ void themis_server_intents_end(themis_server_intents_t *intents, themis_server_i
     if (!entry)
         return;
     entry->record.next = NULL;
-    if (status != THEMIS_OK) {
-        entry_free(entry);
-        return;
-    }
+    entry->is_doubtful = status != THEMIS_OK;
     pthread_mutex_lock(&intents->lock);
     entry_add(intents, entry);
     pthread_mutex_unlock(&intents->lock);
 }
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
-
-static int is_same(const themis_proto_text_t *one, const themis_proto_text_t *other)
-{
-    return one->length == other->length && (one->length == 0 || memcmp(one->bytes, other->bytes, one->length) == 0);
-}
 
 themis_status_t themis_server_intents_room(themis_server_intents_t *intents)
 {
@@ -293,21 +285,24 @@ static themis_server_intent_entry_t *index_find(themis_server_intents_t *intents
     return generation ? chain_find(*chain_of(intents, index, generation), index, generation) : NULL;
 }
 
-themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
-                                                const themis_proto_text_t *renamed)
+themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation, uint64_t rename)
 {
+    const int index = THEMIS_SERVER_INTENT_BY_ENDED;
+
     pthread_mutex_lock(&intents->lock);
-    const themis_server_intent_entry_t *found = index_find(intents, THEMIS_SERVER_INTENT_BY_ENDED, generation);
-    int renames = found && found->intent.kind == THEMIS_SERVER_INTENT_REMOVAL && is_same(&found->intent.other, renamed);
+    const themis_server_intent_entry_t *at = index_find(intents, index, generation);
+    /* in old databases two names of one object may have the same */
+    while (at && (at->intent.kind != THEMIS_SERVER_INTENT_REMOVAL || at->intent.rename != rename))
+        at = chain_find(at->chains[index], index, generation);
     pthread_mutex_unlock(&intents->lock);
-    return renames ? THEMIS_OK : THEMIS_NO_ENTRY;
+    return at ? THEMIS_OK : THEMIS_NO_ENTRY;
 }
 
 /* May it be tried at once, though its time has not come? */
 static int may_hasten(const themis_server_intent_entry_t *entry)
 {
     return entry->queue != QUEUE_NOW && entry->queue != QUEUE_TAKEN &&
-           (entry->tries == 0 || themis_util_clock_now() >= entry->tried + FIRST_TRY);
+           (entry->tried == 0 || themis_util_clock_now() >= entry->tried + FIRST_TRY);
 }
 
 themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation)
@@ -315,8 +310,8 @@ themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, u
     themis_status_t status = THEMIS_OK;
 
     pthread_mutex_lock(&intents->lock);
-    themis_server_intent_entry_t *found = index_find(intents, THEMIS_SERVER_INTENT_BY_NEW, generation);
-    if (found && found->state == THEMIS_SERVER_INTENT_OPEN)
+    themis_server_intent_entry_t *found = index_find(intents, THEMIS_SERVER_INTENT_BY_RENAME, generation);
+    if (found && !found->intent.old_is_gone)
         status = THEMIS_BUSY;
     if (status == THEMIS_BUSY && may_hasten(found)) {
         queue_leave(intents, found);
@@ -326,17 +321,12 @@ themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, u
     return status;
 }
 
-themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t old_generation,
-                                                     const themis_proto_text_t *path)
+themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t rename)
 {
-    const int index = THEMIS_SERVER_INTENT_BY_OLD;
-
     pthread_mutex_lock(&intents->lock);
-    const themis_server_intent_entry_t *at = index_find(intents, index, old_generation);
-    while (at && !is_same(&at->intent.path, path))
-        at = chain_find(at->chains[index], index, old_generation);
+    int is_known = index_find(intents, THEMIS_SERVER_INTENT_BY_RENAME, rename) != NULL;
     pthread_mutex_unlock(&intents->lock);
-    return at ? THEMIS_BUSY : THEMIS_OK;
+    return is_known ? THEMIS_BUSY : THEMIS_OK;
 }
 
 void themis_server_intents_count(themis_server_intents_t *intents, uint64_t *open, uint64_t *failing)
@@ -409,14 +399,21 @@ size_t themis_server_intents_take(themis_server_intents_t *intents, themis_serve
     uint64_t now = themis_util_clock_now();
 
     pthread_mutex_lock(&intents->lock);
-    size_t taken = queue_take(intents, QUEUE_NOW, now, entries, 0, count);
+    size_t taken = queue_take(intents, QUEUE_NOW, now, entries, 0, (count + 1) / 2);
     /* neither those that fail nor new ones keep the others from being tried */
     taken = queue_take(intents, QUEUE_FIRST, now, entries, taken, taken + (count - taken + 1) / 2);
     for (int queue = QUEUE_BUSY; queue < QUEUES; queue++)
         taken = queue_take(intents, queue, now, entries, taken, count);
     taken = queue_take(intents, QUEUE_FIRST, now, entries, taken, count);
+    taken = queue_take(intents, QUEUE_NOW, now, entries, taken, count);
     pthread_mutex_unlock(&intents->lock);
     return taken;
+}
+
+themis_status_t themis_server_intents_find_record(themis_server_intents_t *intents,
+                                                  const themis_server_intent_entry_t *entry)
+{
+    return themis_server_name_db_find(intents->db, entry->key, KEY_BYTES);
 }
 
 void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis_server_intent_entry_t *entry)
@@ -424,17 +421,19 @@ void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis
     themis_server_intent_t shorter = entry->intent;
 
     shorter.replaced_length = 0;
+    shorter.old_is_gone = 1;
     size_t length = themis_server_intent_record_bytes(&shorter);
     void *bytes = malloc(length);
     if (bytes)
         themis_server_intent_record_pack(&shorter, bytes);
     pthread_mutex_lock(&intents->lock);
-    entry->state = THEMIS_SERVER_INTENT_OLD_GONE;
+    entry->intent.old_is_gone = 1;
     if (bytes && themis_server_intent_record_unpack(bytes, length, &entry->intent) == THEMIS_OK) {
         void *longer = entry->bytes;
         intents->bytes -= entry->length - length;
         entry->bytes = bytes;
         entry->length = length;
+        entry->is_shorter = 1;
         bytes = longer;
     }
     pthread_mutex_unlock(&intents->lock);
@@ -444,29 +443,43 @@ void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis
 /* Where it is to wait. What only needs time is no failure. */
 static int next_queue(themis_server_intents_t *intents, themis_server_intent_entry_t *entry)
 {
-    if (entry->status == THEMIS_BUSY)
-        return QUEUE_BUSY;
-    intents->failing += entry->tries == 0;
-    return QUEUE_FAILED + (int)(entry->tries < MAX_DOUBLINGS ? entry->tries++ : MAX_DOUBLINGS);
+    if (entry->status != THEMIS_BUSY) {
+        intents->failing += entry->tries == 0;
+        return QUEUE_FAILED + (int)(entry->tries < MAX_DOUBLINGS ? entry->tries++ : MAX_DOUBLINGS);
+    }
+    entry->waits++;
+    return entry->waits <= QUICK_WAITS ? QUEUE_BUSY : QUEUE_FAILED + MAX_DOUBLINGS;
+}
+
+/* The change of the database for an intent that the settler gives back. Returns 0 if there is none. */
+static int record_change(const themis_server_intent_entry_t *entry, themis_server_name_db_record_t *record)
+{
+    *record = (themis_server_name_db_record_t){.key = entry->key, .key_length = KEY_BYTES};
+    if (entry->status == THEMIS_OK)
+        return 1;
+    record->value = entry->bytes;
+    record->value_length = entry->length;
+    return entry->is_shorter;
 }
 
 /* Removes the records of up to ERASE_AT_ONCE that are settled; the others, and all if that fails, wait again. */
 static void some_give_back(themis_server_intents_t *intents, themis_server_intent_entry_t **entries, size_t count)
 {
-    themis_server_name_db_record_t gone[ERASE_AT_ONCE];
-    size_t settled = 0;
+    themis_server_name_db_record_t changes[ERASE_AT_ONCE];
+    size_t used = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (entries[i]->status != THEMIS_OK)
+        if (!record_change(entries[i], &changes[used]))
             continue;
-        gone[settled] = (themis_server_name_db_record_t){.key = entries[i]->key, .key_length = KEY_BYTES};
-        if (settled)
-            gone[settled - 1].next = &gone[settled];
-        settled++;
+        if (used)
+            changes[used - 1].next = &changes[used];
+        used++;
     }
-    themis_status_t status = settled ? themis_server_name_db_write(intents->db, gone) : THEMIS_OK;
+    themis_status_t status = used ? themis_server_name_db_write_end(intents->db, changes) : THEMIS_OK;
     pthread_mutex_lock(&intents->lock);
     for (size_t i = 0; i < count; i++) {
+        if (status == THEMIS_OK)
+            entries[i]->is_shorter = 0;
         if (entries[i]->status == THEMIS_OK)
             entries[i]->status = status;
         if (entries[i]->status == THEMIS_OK) {

@@ -34,16 +34,10 @@ void themis_server_intents_destroy(themis_server_intents_t *intents); /* NULL is
 
 /* --- where names change ------------------------------------------------------------------------------------------- */
 
-typedef enum themis_server_intent_state {
-    THEMIS_SERVER_INTENT_OPEN,
-    THEMIS_SERVER_INTENT_OLD_GONE /* a RENAME whose old name is gone: it cannot be taken back */
-} themis_server_intent_state_t;
-
 /* The generations by which an intent is found. */
 enum {
     THEMIS_SERVER_INTENT_BY_ENDED,
-    THEMIS_SERVER_INTENT_BY_NEW,
-    THEMIS_SERVER_INTENT_BY_OLD,
+    THEMIS_SERVER_INTENT_BY_RENAME, /* a RENAME, by the name that it has made */
     THEMIS_SERVER_INTENT_INDEXES
 };
 
@@ -53,11 +47,13 @@ typedef struct themis_server_intent_entry {
     void *bytes;                           /* of the record, owned */
     size_t length;
     themis_server_intent_t intent; /* borrows from these */
-    themis_server_intent_state_t state;
-    uint32_t tries;         /* that failed */
-    uint64_t tried, due;    /* ns; 0: never */
-    int queue;              /* where it waits */
-    themis_status_t status; /* for the settler: how its steps have ended so far */
+    int is_doubtful;               /* 1: whether it was written to the database is not known */
+    int is_shorter;                /* 1: it was made shorter since it was written */
+    uint32_t tries;                /* that failed */
+    uint32_t waits;                /* tries that were too early */
+    uint64_t tried, due;           /* ns; 0: never */
+    int queue;                     /* where it waits */
+    themis_status_t status;        /* for the settler: how its steps have ended so far */
     struct themis_server_intent_entry *next, *prev;
     struct themis_server_intent_entry *chains[THEMIS_SERVER_INTENT_INDEXES];
 } themis_server_intent_entry_t;
@@ -66,7 +62,8 @@ typedef struct themis_server_intent_entry {
  * in any case. */
 themis_status_t themis_server_intents_begin(themis_server_intents_t *intents, const themis_server_intent_t *intent,
                                             themis_server_intent_entry_t **entry);
-/* `status` of the change: the intent is in force, or forgotten. NULL is allowed. */
+/* `status` of the change: the intent is in force, or doubtful, as what has failed may have been written all the same.
+ * NULL is allowed. */
 void themis_server_intents_end(themis_server_intents_t *intents, themis_server_intent_entry_t *entry,
                                themis_status_t status);
 
@@ -75,19 +72,17 @@ themis_status_t themis_server_intents_room(themis_server_intents_t *intents);
 /* How many bytes they may take in memory. */
 void themis_server_intents_set_limit(themis_server_intents_t *intents, uint64_t bytes);
 
-/* How has the name of that generation ended, as a rename to `renamed` sees it? THEMIS_OK: by that rename,
+/* How has the name of that generation ended? THEMIS_OK: by the rename that has made the name of generation `rename`,
  * THEMIS_NO_ENTRY: in another way. */
-themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation,
-                                                const themis_proto_text_t *renamed);
+themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation, uint64_t rename);
 
 /* THEMIS_BUSY: the name of that generation is the new one of a rename that may yet be taken back, and that is settled
  * as soon as possible now. THEMIS_OK: it is not. */
 themis_status_t themis_server_intents_hasten(themis_server_intents_t *intents, uint64_t generation);
 
-/* THEMIS_BUSY: a rename that has given `path` to what had the name of that generation is known, and may yet ask how
- * that name has ended, also after this server was started again. */
-themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t old_generation,
-                                                     const themis_proto_text_t *path);
+/* THEMIS_BUSY: the rename that has made the name of generation `rename` is not settled, and may yet ask how its old
+ * name has ended, also after this server was started again. */
+themis_status_t themis_server_intents_rename_settled(themis_server_intents_t *intents, uint64_t rename);
 
 /* --- for the settler ---------------------------------------------------------------------------------------------- */
 
@@ -98,6 +93,9 @@ void themis_server_intents_stop(themis_server_intents_t *intents);
 /* Up to `count` of those that are due, which nobody else removes until they were given back. */
 size_t themis_server_intents_take(themis_server_intents_t *intents, themis_server_intent_entry_t **entries,
                                   size_t count);
+/* Is its record in the database? THEMIS_NO_ENTRY: it is not. */
+themis_status_t themis_server_intents_find_record(themis_server_intents_t *intents,
+                                                  const themis_server_intent_entry_t *entry);
 /* A RENAME's old name is gone. */
 void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
 /* Gives them back: those of status THEMIS_OK are settled, and gone; the others are tried again later. */

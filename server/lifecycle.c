@@ -313,8 +313,9 @@ void themis_server_destroy(themis_server_t *server)
     if (!server)
         return;
     themis_server_monitoring_destroy(server);
-    themis_server_settler_destroy(server);
+    themis_server_settler_stop(server);
     themis_server_peers_destroy(server);
+    themis_server_settler_destroy(server);
     themis_server_history_destroy(server);
     if (server->sessions)
         sessions_end(server);

@@ -530,6 +530,26 @@ themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const t
     return batch_write(db, batch_create(records), adds ? FREE_TO_ADD : FREE_TO_REMOVE);
 }
 
+themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
+                                                const themis_server_name_db_record_t *records)
+{
+    return batch_write(db, batch_create(records), FREE_TO_REMOVE);
+}
+
+themis_status_t themis_server_name_db_find(themis_server_name_db_t *db, const void *key, size_t length)
+{
+    name_key_t found = {.length = length};
+    size_t value_length;
+    char *value;
+
+    memcpy(found.bytes, key, length);
+    themis_status_t status = db_get(db, &found, &value, &value_length);
+    if (status != THEMIS_OK || !value)
+        return status == THEMIS_OK ? THEMIS_NO_ENTRY : status;
+    rocksdb_free(value);
+    return THEMIS_OK;
+}
+
 static themis_status_t record_erase(void *arg, const themis_server_name_db_record_t *record)
 {
     rocksdb_writebatch_delete(arg, record->key, record->key_length);

@@ -84,6 +84,11 @@ themis_status_t themis_server_name_db_list(themis_server_name_db_t *db, const th
 
 /* Writes the list in one step. */
 themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const themis_server_name_db_record_t *records);
+/* The same for what ends a change that was begun: also where there is no space for more names. */
+themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
+                                                const themis_server_name_db_record_t *records);
+/* THEMIS_NO_ENTRY: there is no record of that key. */
+themis_status_t themis_server_name_db_find(themis_server_name_db_t *db, const void *key, size_t length);
 /* Removes all records whose keys begin with these bytes. */
 themis_status_t themis_server_name_db_erase(themis_server_name_db_t *db, const void *prefix, size_t length);
 /* Calls `each` with all such records, in order, until it fails. */

@@ -15,12 +15,13 @@ const themis_server_name_db_record_t *themis_server_name_intents_record(themis_s
 
 themis_status_t themis_server_name_intents_removal(themis_server_intents_t *intents, const themis_proto_text_t *path,
                                                    const themis_proto_attr_t *old, const themis_proto_text_t *renamed,
-                                                   themis_server_intent_entry_t **left)
+                                                   uint64_t rename, themis_server_intent_entry_t **left)
 {
     themis_server_intent_t intent = {.kind = THEMIS_SERVER_INTENT_REMOVAL,
                                      .path = *path,
                                      .other = *renamed,
                                      .ended = old->generation,
+                                     .rename = rename,
                                      .layout = old->layout};
 
     if (old->type == THEMIS_PROTO_FILE && renamed->length == 0)
@@ -47,7 +48,7 @@ themis_status_t themis_server_name_intents_rename(themis_server_intents_t *inten
                                      .other = create->origin,
                                      .object = made->id,
                                      .old_generation = create->attr.generation,
-                                     .new_generation = made->generation,
+                                     .rename = made->generation,
                                      .uid = who->uid,
                                      .gid = who->gid};
     void *record = NULL;
@@ -100,10 +101,10 @@ themis_status_t themis_server_name_intents_restore(themis_server_intents_t *inte
         status = replaced_record(db, intent, &record, &name.value_length);
     else
         status = themis_server_name_intents_removal(
-            intents, &intent->path, &(themis_proto_attr_t){.generation = intent->new_generation}, &none, &left);
+            intents, &intent->path, &(themis_proto_attr_t){.generation = intent->rename}, &none, 0, &left);
     name.value = record;
     if (status == THEMIS_OK)
-        status = themis_server_name_db_write(db, themis_server_name_intents_record(left, &name));
+        status = themis_server_name_db_write_end(db, themis_server_name_intents_record(left, &name));
     themis_server_intents_end(intents, left, status);
     free(record);
     return status;

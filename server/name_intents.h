@@ -4,10 +4,11 @@
 #include "sched/job_table.h"
 #include "server/intents.h"
 
-/* The name `old` goes; `renamed`, unless empty, takes its place. Without a new name its bytes go as well. */
+/* The name `old` goes; `renamed`, unless empty, takes its place, of generation `rename` (else 0). Without a new name
+ * its bytes go as well. */
 themis_status_t themis_server_name_intents_removal(themis_server_intents_t *intents, const themis_proto_text_t *path,
                                                    const themis_proto_attr_t *old, const themis_proto_text_t *renamed,
-                                                   themis_server_intent_entry_t **left);
+                                                   uint64_t rename, themis_server_intent_entry_t **left);
 /* The name stays, but the bytes of `old` go. */
 themis_status_t themis_server_name_intents_bytes(themis_server_intents_t *intents, const themis_proto_text_t *path,
                                                  const themis_proto_attr_t *old, themis_server_intent_entry_t **left);

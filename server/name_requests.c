@@ -97,13 +97,16 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
         return;
     }
     if (opcode == THEMIS_OP_RENAME_END) {
-        themis_server_reply_send(request, themis_server_namespace_rename_end(server->names, &request->body.rename_end),
-                                 NULL, NULL);
+        themis_server_reply_send(
+            request, themis_server_namespace_rename_end(server->names, who, &request->body.rename_end), NULL, NULL);
         return;
     }
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
         status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &attr);
+    /* what was replaced is destroyed then, and the old name removed, perhaps by servers that lose nothing */
+    if (status == THEMIS_OK && opcode == THEMIS_OP_CREATE && request->body.create.origin.length)
+        status = themis_server_namespace_sync(server->names);
     if (status == THEMIS_OK)
         reply_complete(&saving, &attr);
     if (status == THEMIS_QUOTA &&

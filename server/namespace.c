@@ -193,6 +193,11 @@ static themis_status_t name_lookup(themis_server_namespace_t *names, const themi
     if (status != THEMIS_OK)
         return status;
     uint32_t rename = owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME);
+    /* a name that may be taken back is not renamed on; who opens it does not wait */
+    if (lookup->rights)
+        status = themis_server_intents_hasten(names->intents, attr->generation);
+    if (status != THEMIS_OK && rename)
+        return status;
     rights_give(names, who, attr, rename);
     if (attr->type == THEMIS_PROTO_SYMLINK)
         attr->capability.rights = rename;
@@ -392,6 +397,17 @@ themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *
     return status;
 }
 
+/* The new name is not there. THEMIS_OK: it was taken back by a step that seemed to fail, THEMIS_STALE: somebody has
+ * changed it since. */
+static themis_status_t taken_back_before(themis_server_namespace_t *names, const themis_server_intent_entry_t *entry)
+{
+    themis_status_t status = themis_server_intents_find_record(names->intents, entry);
+
+    if (status == THEMIS_OK)
+        return THEMIS_STALE;
+    return status == THEMIS_NO_ENTRY ? THEMIS_OK : status;
+}
+
 themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *names,
                                                   const themis_server_intent_entry_t *entry)
 {
@@ -399,25 +415,27 @@ themis_status_t themis_server_namespace_take_back(themis_server_namespace_t *nam
 
     pthread_mutex_t *lock = path_lock(names, &entry->intent.path);
     themis_status_t status = themis_server_name_db_get(names->db, &entry->intent.path, &now);
-    if (status == THEMIS_OK && now.generation == entry->intent.new_generation)
+    if (status == THEMIS_OK && now.generation == entry->intent.rename)
         status = themis_server_name_intents_restore(names->intents, names->db, entry);
-    else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY) /* somebody has changed it since */
-        status = THEMIS_STALE;
+    else if (status == THEMIS_OK || status == THEMIS_NO_ENTRY)
+        status = taken_back_before(names, entry);
     pthread_mutex_unlock(lock);
     return status;
 }
 
 themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
+                                                   const themis_sched_job_identity_t *who,
                                                    const themis_proto_rename_end_t *end)
 {
     themis_proto_attr_t now;
+    parents_t parents;
     pthread_mutex_t *lock = path_lock(names, &end->path); /* so that it is not taken back between the two */
-    themis_status_t status = themis_server_name_db_get(names->db, &end->path, &now);
+    themis_status_t status = name_find(names, who, &end->path, &parents, &now);
 
+    if (status == THEMIS_OK && end->rename != now.generation)
+        status = THEMIS_NO_ENTRY;
     if (status == THEMIS_OK)
         status = themis_server_intents_hasten(names->intents, now.generation);
-    if (status == THEMIS_OK && end->object != now.id)
-        status = THEMIS_NO_ENTRY;
     pthread_mutex_unlock(lock);
     return status;
 }
@@ -481,8 +499,10 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
         status = name_make(names, who, create, replaced, &parents, &made);
-    if (status == THEMIS_OK && !keep && replaced)
-        status = themis_server_intents_hasten(names->intents, old.generation);
+    if (status == THEMIS_OK && replaced) {
+        themis_status_t final = themis_server_intents_hasten(names->intents, old.generation);
+        status = keep ? THEMIS_OK : final; /* who opens it does not wait */
+    }
     if (status != THEMIS_OK)
         return status;
     reply = replaced ? old : made;
@@ -490,8 +510,9 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
     /* as in POSIX, who makes a file may access it, whatever its mode */
     rights_give(names, who, &reply, reply.fresh && !(create->flags & THEMIS_PROTO_CREATE_ADOPT) ? all_access : 0);
     if (replaced && !keep && reply.type == THEMIS_PROTO_FILE)
-        /* for its client to destroy, or to make the name what it was */
-        reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY | owner_rights(who, &reply, THEMIS_PROTO_RIGHT_RENAME);
+        reply.capability.rights = THEMIS_PROTO_RIGHT_DESTROY; /* for its client */
+    if (!keep)
+        reply.generation = made.generation;
     if (!keep)
         status = name_replace(names, who, create, replaced, &made, records_make(with, &reply));
     if (status == THEMIS_OK)
@@ -524,10 +545,10 @@ static int is_gone(themis_server_namespace_t *names, const themis_proto_remove_t
 static themis_status_t name_is_gone(themis_server_namespace_t *names, const themis_proto_remove_t *remove,
                                     themis_proto_attr_t *attr)
 {
-    *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK}; /* nobody looks at it */
+    *attr = (themis_proto_attr_t){.type = THEMIS_PROTO_SYMLINK, .fresh = 1};
     if (themis_server_name_db_id_is_lost(names->db, remove->generation))
         return THEMIS_STALE;
-    return themis_server_intents_how_ended(names->intents, remove->generation, &remove->renamed);
+    return themis_server_intents_how_ended(names->intents, remove->generation, remove->rename);
 }
 
 /* May `who` remove a name of these attributes? */
@@ -565,10 +586,11 @@ static themis_status_t name_remove(themis_server_namespace_t *names, const themi
         status = check_removable(names, who, remove, &parents, &old);
     if (status == THEMIS_OK)
         status = themis_server_intents_hasten(names->intents, old.generation);
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK && !renamed) /* there was room for the rename */
         status = themis_server_intents_room(names->intents);
     if (status == THEMIS_OK)
-        status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed, &left);
+        status = themis_server_name_intents_removal(names->intents, &remove->path, &old, &remove->renamed,
+                                                    remove->rename, &left);
     if (status != THEMIS_OK)
         return status;
     old.capability.rights = old.type == THEMIS_PROTO_FILE && !renamed ? THEMIS_PROTO_RIGHT_DESTROY : 0;

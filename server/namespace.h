@@ -72,9 +72,10 @@ themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names
 
 /* What they have left to do; borrowed. */
 themis_server_intents_t *themis_server_namespace_intents(themis_server_namespace_t *names);
-/* THEMIS_OK: `path` is the name of the object, for good. THEMIS_NO_ENTRY: it is not. THEMIS_BUSY: it is the new one of
- * a rename that may yet be taken back, and is settled as soon as possible now. */
+/* THEMIS_OK: `path` is the name that the rename has made, for good. THEMIS_NO_ENTRY: it is not. THEMIS_BUSY: it may yet
+ * be taken back, and is settled as soon as possible now. */
 themis_status_t themis_server_namespace_rename_end(themis_server_namespace_t *names,
+                                                   const themis_sched_job_identity_t *who,
                                                    const themis_proto_rename_end_t *end);
 /* themis_server_name_db_scan_from of its database, without a look at rights. */
 themis_status_t themis_server_namespace_scan(themis_server_namespace_t *names, char prefix, const void *start,

@@ -98,6 +98,7 @@ typedef struct themis_server {
     themis_server_capabilities_t *capabilities;
     struct themis_server_peers *peers; /* NULL: a single server */
     struct themis_server_settler *settler;
+    _Atomic uint32_t settling; /* SETTLEs that are being served */
     struct themis_server_monitoring *monitoring;
     struct themis_server_history *history; /* NULL: none is kept */
     /* guarded by lock */

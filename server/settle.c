@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/settle.h"
+#include <stdatomic.h>
 #include "server/access.h"
+#include "server/name_intents.h"
 #include "server/object_requests.h"
 #include "server/reply.h"
 
@@ -11,9 +13,11 @@ static themis_status_t name_settle(themis_server_t *server, const themis_proto_s
                                           .type = THEMIS_PROTO_FILE,
                                           .renamed = step->renamed,
                                           .object = step->object,
-                                          .generation = step->generation};
+                                          .generation = step->generation,
+                                          .rename = step->rename};
 
-    return step->renamed.length ? themis_server_namespace_settle_name(server->names, &who, &remove) : THEMIS_INVALID;
+    return step->renamed.length && step->rename ? themis_server_namespace_settle_name(server->names, &who, &remove)
+                                                : THEMIS_INVALID;
 }
 
 static themis_status_t step_do(themis_server_t *server, const themis_proto_settle_step_t *step, uint64_t asked)
@@ -26,28 +30,37 @@ static themis_status_t step_do(themis_server_t *server, const themis_proto_settl
     case THEMIS_PROTO_SETTLE_NAME:
         return name_settle(server, step);
     case THEMIS_PROTO_SETTLE_RENAME:
-        return themis_server_intents_rename_settled(themis_server_namespace_intents(server->names), step->generation,
-                                                    &step->path);
+        return themis_server_intents_rename_settled(themis_server_namespace_intents(server->names), step->rename);
     default:
         return THEMIS_UNSUPPORTED;
     }
 }
 
+/* Will the other server do something that cannot be undone if this one loses what it has not synced? A rename is ended
+ * by what is said of its old name; what is said of a rename, by the removal of its record, lets the other one forget
+ * how the old name has ended. */
+static int is_final(const themis_proto_settle_step_t *step, themis_status_t status)
+{
+    if (step->action == THEMIS_PROTO_SETTLE_NAME)
+        return status == THEMIS_OK || status == THEMIS_NO_ENTRY || themis_server_name_intents_is_refusal(status);
+    return step->action == THEMIS_PROTO_SETTLE_RENAME && status == THEMIS_OK;
+}
+
 themis_status_t themis_server_settle_steps(themis_server_t *server, const themis_proto_settle_step_t *steps,
                                            uint32_t count, uint64_t asked, themis_status_t *statuses)
 {
-    int forgets = 0;
+    int is_relied_on = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         statuses[i] = step_do(server, &steps[i], asked);
-        forgets |= steps[i].action == THEMIS_PROTO_SETTLE_RENAME && statuses[i] == THEMIS_OK;
+        is_relied_on |= is_final(&steps[i], statuses[i]);
     }
-    /* a rename whose removal from the database was lost would ask for what the other one forgets now */
-    return forgets ? themis_server_namespace_sync(server->names) : THEMIS_OK;
+    return is_relied_on ? themis_server_namespace_sync(server->names) : THEMIS_OK;
 }
 
 void themis_server_settle_serve(themis_server_request_t *request)
 {
+    themis_server_t *server = request->server;
     const themis_proto_settle_t *settle = &request->body.settle;
     themis_proto_settle_step_t steps[THEMIS_PROTO_MAX_SETTLE];
     themis_status_t statuses[THEMIS_PROTO_MAX_SETTLE];
@@ -57,10 +70,15 @@ void themis_server_settle_serve(themis_server_request_t *request)
 
     if (status == THEMIS_OK && request->session->role != THEMIS_SERVER_ROLE_SERVER)
         status = THEMIS_ACCESS;
+    /* steps may take long: they leave workers for clients */
+    uint32_t others = atomic_fetch_add(&server->settling, 1);
+    if (status == THEMIS_OK && others && others >= server->workers.count / 2)
+        status = THEMIS_BUSY;
     while (status == THEMIS_OK && settled.count < THEMIS_PROTO_MAX_SETTLE &&
            themis_proto_settle_next(settle, &cursor, &steps[settled.count]))
         settled.count++;
     if (status == THEMIS_OK)
-        status = themis_server_settle_steps(request->server, steps, settled.count, request->arrived, statuses);
+        status = themis_server_settle_steps(server, steps, settled.count, request->arrived, statuses);
+    atomic_fetch_sub(&server->settling, 1);
     themis_server_reply_send(request, status, &settled, NULL);
 }

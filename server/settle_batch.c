@@ -3,7 +3,7 @@
 #include "util/clock.h"
 
 /* Of a message without steps, and of a step without its texts, or more. */
-enum { HEAD_BYTES = 64, STEP_BYTES = 40 };
+enum { HEAD_BYTES = 64, STEP_BYTES = 48 };
 
 int themis_server_settle_batch_add(themis_server_settle_batch_t *batch, themis_server_intent_entry_t *owner,
                                    const themis_proto_settle_step_t *step)

@@ -10,18 +10,23 @@
 #include "server/settle.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/min.h"
 
 #define CONNECT_TIMEOUT (THEMIS_NS_PER_S / 2)
 #define WELCOME_TIMEOUT (2 * THEMIS_NS_PER_S)
-#define REPLY_TIMEOUT (10 * THEMIS_NS_PER_S)
-#define RETRY_AFTER (2 * THEMIS_NS_PER_S)
+#define FIRST_PAUSE (2 * THEMIS_NS_PER_S)
+#define LAST_PAUSE (32 * THEMIS_NS_PER_S)
+/* For making connections, of a flush: where many servers are away, the others are not to wait for long. */
+#define CONNECTING (THEMIS_NS_PER_S)
 /* Between adding a step and sending it: what was true then may be no longer. */
 #define MAX_DELAY (2 * THEMIS_NS_PER_S)
 
 typedef struct peer {
-    themis_net_conn_t *conn; /* a reference, or NULL; changes with the lock */
-    uint64_t next_try, next_id;
+    themis_net_conn_t *conn;  /* a reference, or NULL; changes with the lock */
+    uint64_t next_try, pause; /* ns: when it may be connected again; how long it was left alone last */
+    uint64_t next_id;
     int warned;
+    int lost;                            /* 1: the connection is; with the lock */
     themis_server_settle_batch_t *batch; /* NULL: there was none yet */
     /* the call that waits for its reply; with the lock */
     uint16_t awaited; /* opcode, or 0 */
@@ -36,7 +41,8 @@ struct themis_server_settle_peers {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int stop;
-    uint32_t waiting; /* calls */
+    uint32_t waiting;    /* calls */
+    uint64_t reply_wait; /* ns */
     uint32_t count, self;
     peer_t list[];
 };
@@ -57,6 +63,7 @@ static void peer_disconnect(themis_server_settle_peers_t *peers, peer_t *peer)
     pthread_mutex_lock(&peers->lock);
     themis_net_conn_t *conn = peer->conn;
     peer->conn = NULL;
+    peer->lost = 0;
     if (peer->awaited)
         call_end(peers, peer, THEMIS_DISCONNECTED);
     pthread_mutex_unlock(&peers->lock);
@@ -64,7 +71,13 @@ static void peer_disconnect(themis_server_settle_peers_t *peers, peer_t *peer)
         themis_net_conn_close(conn);
         themis_net_conn_unref(conn);
     }
-    peer->next_try = themis_util_clock_now() + RETRY_AFTER;
+}
+
+/* It is left alone for a while. */
+static void peer_pause(peer_t *peer)
+{
+    peer->pause = peer->pause ? themis_util_min(2 * peer->pause, LAST_PAUSE) : FIRST_PAUSE;
+    peer->next_try = themis_util_clock_now() + peer->pause;
 }
 
 static void call_begin(themis_server_settle_peers_t *peers, peer_t *peer, uint16_t opcode, uint64_t id)
@@ -146,6 +159,8 @@ void themis_server_settle_peers_closed(themis_server_settle_peers_t *peers, cons
 {
     pthread_mutex_lock(&peers->lock);
     peer_t *peer = peer_of(peers, conn);
+    if (peer)
+        peer->lost = 1;
     if (peer && peer->awaited)
         call_end(peers, peer, THEMIS_DISCONNECTED);
     pthread_mutex_unlock(&peers->lock);
@@ -154,15 +169,19 @@ void themis_server_settle_peers_closed(themis_server_settle_peers_t *peers, cons
 /* --- connections -------------------------------------------------------------------------------------------------- */
 
 /* Once, until it answers again. */
-static void peer_warn(themis_server_settle_peers_t *peers, peer_t *peer, const char *host, uint16_t port,
-                      themis_status_t status)
+static void peer_warn(themis_server_settle_peers_t *peers, uint32_t index, themis_status_t status)
 {
+    peer_t *peer = &peers->list[index];
+    char host[256];
+    uint16_t port;
+
     if (peer->warned || is_stopped(peers))
         return;
     peer->warned = 1;
+    themis_server_config_address(&peers->server->config, index, host, &port);
     if (status == THEMIS_CONFIG)
         themis_warn("server %s:%u is not number %u of %u servers: what changes of names have left to do there waits",
-                    host, port, (unsigned)(peer - peers->list), (unsigned)peers->count);
+                    host, port, (unsigned)index, (unsigned)peers->count);
     else
         themis_warn("server %s:%u: %s; what changes of names have left to do there waits", host, port,
                     themis_status_string(status));
@@ -201,12 +220,10 @@ static themis_status_t peer_connect(themis_server_settle_peers_t *peers, uint32_
         pthread_mutex_unlock(&peers->lock);
         status = peer_welcome(peers, peer);
     }
-    if (status == THEMIS_OK) {
-        peer->warned = 0;
+    if (status == THEMIS_OK)
         return THEMIS_OK;
-    }
-    peer->next_try = themis_util_clock_now() + RETRY_AFTER;
-    peer_warn(peers, peer, host, port, status);
+    peer_pause(peer);
+    peer_warn(peers, index, status);
     return status;
 }
 
@@ -237,13 +254,22 @@ static void batch_send(themis_server_settle_peers_t *peers, uint32_t index)
 
 static void batch_end(themis_server_settle_peers_t *peers, peer_t *peer)
 {
+    uint32_t index = (uint32_t)(peer - peers->list);
     themis_status_t outcome = peer->outcome;
+    int is_answer = outcome == THEMIS_OK || outcome == THEMIS_BUSY;
 
     /* a step's own status would have a meaning of its own */
-    themis_server_settle_batch_end(peer->batch,
-                                   outcome == THEMIS_OK || outcome == THEMIS_BUSY ? outcome : THEMIS_UNREACHABLE);
-    if (outcome != THEMIS_OK && outcome != THEMIS_BUSY && peer->conn)
+    themis_server_settle_batch_end(peer->batch, is_answer ? outcome : THEMIS_UNREACHABLE);
+    if (index == peers->self)
+        return;
+    if (is_answer) {
+        peer->pause = 0;
+        peer->warned = 0;
+    } else if (peer->conn) {
         peer_disconnect(peers, peer);
+        peer_pause(peer);
+        peer_warn(peers, index, outcome);
+    }
 }
 
 static int has_steps(const peer_t *peer)
@@ -270,24 +296,43 @@ static void connected_flush(themis_server_settle_peers_t *peers)
     for (uint32_t i = 0; i < peers->count; i++)
         if (has_steps(&peers->list[i]) && peers->list[i].conn)
             batch_send(peers, i);
-    calls_await(peers, REPLY_TIMEOUT);
+    calls_await(peers, peers->reply_wait);
     for (uint32_t i = 0; i < peers->count; i++)
         if (has_steps(&peers->list[i]) && peers->list[i].conn)
             batch_end(peers, &peers->list[i]);
+}
+
+/* Connections that were lost since they were used: whoever is there again is connected anew at once. */
+static void lost_close(themis_server_settle_peers_t *peers)
+{
+    for (uint32_t i = 0; i < peers->count; i++) {
+        pthread_mutex_lock(&peers->lock);
+        int lost = peers->list[i].lost;
+        pthread_mutex_unlock(&peers->lock);
+        if (lost)
+            peer_disconnect(peers, &peers->list[i]);
+    }
 }
 
 /* Those with a connection are not to wait for those without. */
 void themis_server_settle_peers_flush(themis_server_settle_peers_t *peers)
 {
     own_steps_do(peers);
+    lost_close(peers);
     connected_flush(peers);
+    uint64_t until = themis_util_clock_now() + CONNECTING;
     for (uint32_t i = 0; i < peers->count; i++)
         if (has_steps(&peers->list[i]))
-            peers->list[i].outcome = peer_connect(peers, i);
+            peers->list[i].outcome = themis_util_clock_now() < until ? peer_connect(peers, i) : THEMIS_UNREACHABLE;
     connected_flush(peers);
     for (uint32_t i = 0; i < peers->count; i++)
         if (has_steps(&peers->list[i]))
             batch_end(peers, &peers->list[i]);
+}
+
+void themis_server_settle_peers_set_wait(themis_server_settle_peers_t *peers, uint64_t wait)
+{
+    peers->reply_wait = wait;
 }
 
 int themis_server_settle_peers_has_address(const themis_server_settle_peers_t *peers, uint32_t index)

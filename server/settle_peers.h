@@ -23,6 +23,8 @@ int themis_server_settle_peers_has_address(const themis_server_settle_peers_t *p
 /* Adds a step for a server, this one included. Where it does not fit, all are done before. */
 void themis_server_settle_peers_add(themis_server_settle_peers_t *peers, uint32_t index,
                                     themis_server_intent_entry_t *owner, const themis_proto_settle_step_t *step);
+/* How long replies are waited for, ns. */
+void themis_server_settle_peers_set_wait(themis_server_settle_peers_t *peers, uint64_t wait);
 /* Has all steps done that were added, and tells their owners how they have ended. */
 void themis_server_settle_peers_flush(themis_server_settle_peers_t *peers);
 

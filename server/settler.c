@@ -5,16 +5,21 @@
  * same time.
  */
 #include "server/settler.h"
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include "server/name_intents.h"
 #include "server/server.h"
 #include "server/settle_peers.h"
+#include "util/clock.h"
 #include "util/hash_ring.h"
 #include "util/log.h"
 
-enum { ROUND = 512, SHOWN_BYTES = 256 };
+enum { ROUND = 512 };
+#define REPORT_INTERVAL (60 * THEMIS_NS_PER_S)
+/* For replies: a client waits for its rename, nobody for bytes to be freed. */
+#define SHORT_WAIT (3 * THEMIS_NS_PER_S)
+#define LONG_WAIT (10 * THEMIS_NS_PER_S)
 
 typedef struct themis_server_settler {
     pthread_t thread;
@@ -22,16 +27,18 @@ typedef struct themis_server_settler {
     uint32_t count; /* of servers */
     themis_util_hash_ring_t *ring;
     themis_server_settle_peers_t *peers;
+    uint64_t taken_back, report_at; /* renames that are not reported yet; ns */
 } themis_server_settler_t;
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-/* Nobody knows where some servers are: their steps are left to clients. */
 static void step_add(themis_server_t *server, uint32_t index, themis_server_intent_entry_t *entry,
                      const themis_proto_settle_step_t *step)
 {
     if (themis_server_settle_peers_has_address(server->settler->peers, index))
         themis_server_settle_peers_add(server->settler->peers, index, entry, step);
+    else if (entry->status == THEMIS_OK)
+        entry->status = THEMIS_UNREACHABLE;
 }
 
 static uint32_t home_of(const themis_server_settler_t *settler, const themis_proto_text_t *path)
@@ -50,7 +57,7 @@ static uint32_t home_of_directory(const themis_server_settler_t *settler, const 
 
 static int is_open_rename(const themis_server_intent_entry_t *entry)
 {
-    return entry->intent.kind == THEMIS_SERVER_INTENT_RENAME && entry->state == THEMIS_SERVER_INTENT_OPEN;
+    return entry->intent.kind == THEMIS_SERVER_INTENT_RENAME && !entry->intent.old_is_gone;
 }
 
 static void old_name_remove(themis_server_t *server, themis_server_intent_entry_t *entry)
@@ -59,6 +66,7 @@ static void old_name_remove(themis_server_t *server, themis_server_intent_entry_
     const themis_proto_settle_step_t step = {.action = THEMIS_PROTO_SETTLE_NAME,
                                              .object = intent->object,
                                              .generation = intent->old_generation,
+                                             .rename = intent->rename,
                                              .uid = intent->uid,
                                              .gid = intent->gid,
                                              .renamed = intent->path,
@@ -87,7 +95,7 @@ static void entry_remove(themis_server_t *server, themis_server_intent_entry_t *
     const themis_server_intent_t *intent = &entry->intent;
     const themis_proto_settle_step_t remove = {.action = THEMIS_PROTO_SETTLE_ENTRY, .path = intent->path};
     const themis_proto_settle_step_t ask = {
-        .action = THEMIS_PROTO_SETTLE_RENAME, .generation = intent->ended, .path = intent->other};
+        .action = THEMIS_PROTO_SETTLE_RENAME, .rename = intent->rename, .path = intent->other};
 
     if (intent->kind != THEMIS_SERVER_INTENT_REMOVAL)
         return;
@@ -99,30 +107,14 @@ static void entry_remove(themis_server_t *server, themis_server_intent_entry_t *
 
 /* --- what becomes of a rename ------------------------------------------------------------------------------------- */
 
-/* A path as a log may have it: users choose its bytes, and how many there are. */
-static const char *path_show(const themis_proto_text_t *path, char shown[SHOWN_BYTES])
-{
-    uint32_t length = path->length < SHOWN_BYTES - 4 ? path->length : SHOWN_BYTES - 4;
-
-    for (uint32_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)path->bytes[i];
-        shown[i] = (char)(byte < ' ' || byte == 0x7f ? '?' : byte);
-    }
-    strcpy(shown + length, length < path->length ? "..." : "");
-    return shown;
-}
-
 int themis_server_settler_decide(themis_server_namespace_t *names, themis_server_intent_entry_t *entry)
 {
     themis_server_intents_t *intents = themis_server_namespace_intents(names);
     themis_status_t status = entry->status;
-    char path[SHOWN_BYTES], other[SHOWN_BYTES];
 
     if (status == THEMIS_NO_ENTRY || themis_server_name_intents_is_refusal(status)) {
         status = themis_server_namespace_take_back(names, entry);
         if (status == THEMIS_OK) {
-            themis_info("%s is what it was: a rename could not remove %s", path_show(&entry->intent.path, path),
-                        path_show(&entry->intent.other, other));
             themis_server_intents_drop(intents, entry);
             return 1;
         }
@@ -140,23 +132,59 @@ int themis_server_settler_decide(themis_server_namespace_t *names, themis_server
 
 typedef void (*steps_fn)(themis_server_t *server, themis_server_intent_entry_t *entry);
 
-static void steps_run(themis_server_t *server, steps_fn steps, themis_server_intent_entry_t **entries, size_t count)
+static void steps_run(themis_server_t *server, steps_fn steps, themis_server_intent_entry_t **entries, size_t count,
+                      uint64_t wait)
 {
+    themis_server_settle_peers_set_wait(server->settler->peers, wait);
     for (size_t i = 0; i < count; i++)
-        steps(server, entries[i]);
+        if (!entries[i]->is_doubtful)
+            steps(server, entries[i]);
     themis_server_settle_peers_flush(server->settler->peers);
+}
+
+/* Was a doubtful one written? Those that were not are forgotten; how many are left. */
+static size_t doubts_end(themis_server_t *server, themis_server_intent_entry_t **entries, size_t count)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(server->names);
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        themis_status_t status =
+            entries[i]->is_doubtful ? themis_server_intents_find_record(intents, entries[i]) : THEMIS_OK;
+        if (status == THEMIS_NO_ENTRY) {
+            themis_server_intents_drop(intents, entries[i]);
+            continue;
+        }
+        entries[i]->is_doubtful = status != THEMIS_OK;
+        entries[i]->status = status;
+        entries[left++] = entries[i];
+    }
+    return left;
+}
+
+/* At most once a minute: users make as many as they like. */
+static void report(themis_server_settler_t *settler)
+{
+    if (!settler->taken_back || themis_util_clock_now() < settler->report_at)
+        return;
+    themis_info("%" PRIu64 " renames were taken back: the old names could not be removed", settler->taken_back);
+    settler->taken_back = 0;
+    settler->report_at = themis_util_clock_now() + REPORT_INTERVAL;
 }
 
 static void round_run(themis_server_t *server, themis_server_intent_entry_t **entries, size_t count)
 {
     size_t left = 0;
 
-    steps_run(server, old_name_remove, entries, count);
+    count = doubts_end(server, entries, count);
+    steps_run(server, old_name_remove, entries, count, SHORT_WAIT);
     for (size_t i = 0; i < count; i++)
         if (!is_open_rename(entries[i]) || !themis_server_settler_decide(server->names, entries[i]))
             entries[left++] = entries[i];
-    steps_run(server, bytes_destroy, entries, left);
-    steps_run(server, entry_remove, entries, left);
+    server->settler->taken_back += count - left;
+    report(server->settler);
+    steps_run(server, bytes_destroy, entries, left, LONG_WAIT);
+    steps_run(server, entry_remove, entries, left, LONG_WAIT);
     themis_server_intents_give_back(themis_server_namespace_intents(server->names), entries, left);
 }
 
@@ -211,17 +239,25 @@ void themis_server_settler_closed(themis_server_t *server, const themis_net_conn
         themis_server_settle_peers_closed(server->settler->peers, conn);
 }
 
+void themis_server_settler_stop(themis_server_t *server)
+{
+    themis_server_settler_t *settler = server->settler;
+
+    if (!settler || !settler->started)
+        return;
+    themis_server_settle_peers_stop(settler->peers);
+    themis_server_intents_stop(themis_server_namespace_intents(server->names));
+    pthread_join(settler->thread, NULL);
+    settler->started = 0;
+}
+
 void themis_server_settler_destroy(themis_server_t *server)
 {
     themis_server_settler_t *settler = server->settler;
 
     if (!settler)
         return;
-    if (settler->started) {
-        themis_server_settle_peers_stop(settler->peers);
-        themis_server_intents_stop(themis_server_namespace_intents(server->names));
-        pthread_join(settler->thread, NULL);
-    }
+    themis_server_settler_stop(server);
     themis_server_settle_peers_destroy(settler->peers);
     themis_util_hash_ring_destroy(settler->ring);
     free(settler);

@@ -14,7 +14,9 @@ struct themis_server;
 themis_status_t themis_server_settler_create(struct themis_server *server);
 /* Starts the thread. */
 themis_status_t themis_server_settler_start(struct themis_server *server);
-/* Ends it and closes its connections; NULL is allowed. */
+/* Ends it. */
+void themis_server_settler_stop(struct themis_server *server);
+/* When no other thread takes messages any more: closes its connections. One that was not created is allowed. */
 void themis_server_settler_destroy(struct themis_server *server);
 
 /* A reply has come. Returns 0 if it is by no connection of the settler's. Without the server's lock. */

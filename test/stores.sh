@@ -50,10 +50,10 @@ checksums >"$T/sums"
 check "an arena does not clear the names of a posix store" refused "state = $T/names holds the names of server 0, not the" --state "$T/names"
 check "and nothing is changed" is_untouched
 check "a server does not take the objects of another one of the list" refused "directory = $T/objects holds the objects of server 0, not the objects of server 1" \
-    --count 2 --index 1 --key "$T/key" --store posix --state "$T/other" --directory "$T/objects"
+    --servers 127.0.0.1:7711,127.0.0.1:7712 --index 1 --key "$T/key" --store posix --state "$T/other" --directory "$T/objects"
 rm -rf "$T/other"
 check "nor its names" refused "state = $T/names holds the names of server 0, not the names of server 1" \
-    --count 2 --index 1 --key "$T/key" --store posix --state "$T/names" --directory "$T/third"
+    --servers 127.0.0.1:7711,127.0.0.1:7712 --index 1 --key "$T/key" --store posix --state "$T/names" --directory "$T/third"
 check "a directory of names is not used for objects" refused "directory = $T/names holds the names of server 0, not the objects" \
     --store posix --state "$T/fourth" --directory "$T/names"
 check "a STORE of another version is refused" refused "state = $T/later has a file STORE that is not of this version" --state "$T/later"

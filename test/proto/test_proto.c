@@ -333,8 +333,12 @@ TEST(renames)
     themis_proto_create_t create = {.path = TEXT("/n"),
                                     .attr = {.type = THEMIS_PROTO_FILE, .generation = 5, .layout = {4096, 1, 0}},
                                     .origin = TEXT("/o")};
-    const themis_proto_remove_t remove = {
-        .path = TEXT("/o"), .type = THEMIS_PROTO_FILE, .renamed = TEXT("/n"), .object = 3, .generation = 5};
+    themis_proto_remove_t remove = {.path = TEXT("/o"),
+                                    .type = THEMIS_PROTO_FILE,
+                                    .renamed = TEXT("/n"),
+                                    .object = 3,
+                                    .generation = 5,
+                                    .rename = 6};
     const themis_proto_rename_end_t end = {TEXT("/n"), 3};
 
     refuse(request(THEMIS_OP_CREATE), &create);
@@ -344,7 +348,12 @@ TEST(renames)
     create.origin = (themis_proto_text_t)TEXT("o");
     refuse(request(THEMIS_OP_CREATE), &create);
     const themis_proto_remove_t removed = decode(encode(request(THEMIS_OP_REMOVE), &remove)).remove;
-    ck_assert(text_is(removed.renamed, "/n") && removed.object == 3 && removed.generation == 5);
+    ck_assert(text_is(removed.renamed, "/n") && removed.object == 3 && removed.generation == 5 && removed.rename == 6);
+    remove.rename = 0; /* a new name and its generation come together */
+    refuse(request(THEMIS_OP_REMOVE), &remove);
+    remove.rename = 6;
+    remove.renamed.length = 0;
+    refuse(request(THEMIS_OP_REMOVE), &remove);
     ck_assert(text_is(decode(encode(request(THEMIS_OP_RENAME_END), &end)).rename_end.path, "/n"));
 }
 

@@ -20,13 +20,20 @@ static themis_proto_create_t rename_of(const themis_proto_attr_t *attr, const ch
                                    .origin = text(from)};
 }
 
+/* The rename that has made a name, unlike that of another name. */
+static uint64_t rename_to(const char *to)
+{
+    return (uint64_t)to[1];
+}
+
 static themis_status_t remove_renamed(const char *from, const char *to, const themis_proto_attr_t *attr)
 {
     const themis_proto_body_t body = {.remove = {.path = text(from),
                                                  .type = THEMIS_PROTO_FILE,
                                                  .renamed = text(to),
                                                  .object = attr->id,
-                                                 .generation = attr->generation}};
+                                                 .generation = attr->generation,
+                                                 .rename = rename_to(to)}};
     themis_proto_attr_t gone;
 
     return themis_server_namespace_serve(names, &alice, THEMIS_OP_REMOVE, &body, NULL, &gone);
@@ -76,7 +83,8 @@ TEST(each_change_leaves_what_it_has_to)
     const themis_server_intent_t *intent = &entry->intent;
     ck_assert(intent->kind == THEMIS_SERVER_INTENT_RENAME && intent->destroyed == other.id &&
               intent->object == attr.id && intent->ended == other.generation && intent->uid == alice.uid &&
-              intent->old_generation == attr.generation && intent->layout.count == other.layout.count);
+              intent->rename == old.generation && intent->old_generation == attr.generation &&
+              intent->layout.count == other.layout.count);
     themis_server_intents_set_old_gone(themis_server_namespace_intents(names), entry);
     ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK);
     ck_assert_uint_eq(open_count(), 2);
@@ -141,7 +149,8 @@ static themis_status_t settle_name(const themis_sched_job_identity_t *who, const
                                           .type = THEMIS_PROTO_FILE,
                                           .renamed = text(to),
                                           .object = attr->id,
-                                          .generation = attr->generation};
+                                          .generation = attr->generation,
+                                          .rename = rename_to(to)};
 
     return themis_server_namespace_settle_name(names, who, &remove);
 }
@@ -281,6 +290,14 @@ TEST(a_rename_ends_as_its_old_name)
     }
 }
 
+static themis_status_t lookup_to_rename(const char *path)
+{
+    const themis_proto_body_t body = {.lookup = {text(path), THEMIS_PROTO_RIGHT_RENAME}};
+    themis_proto_attr_t attr;
+
+    return themis_server_namespace_serve(names, &alice, THEMIS_OP_LOOKUP, &body, NULL, &attr);
+}
+
 /* A name that a rename has made stays as it is until that cannot be taken back any more. */
 TEST(a_name_is_final_when_its_rename_is)
 {
@@ -297,10 +314,63 @@ TEST(a_name_is_final_when_its_rename_is)
     ck_assert_int_eq(create(&alice, &renew, &old), THEMIS_BUSY);
     ck_assert_int_eq(remove_renamed("/b", "/d", &made), THEMIS_BUSY);
     ck_assert_int_eq(remove_as(&bob, "/b", THEMIS_PROTO_FILE), THEMIS_ACCESS);
+    ck_assert_int_eq(lookup_to_rename("/b"), THEMIS_BUSY);
     ck_assert_int_eq(make("/b", THEMIS_PROTO_FILE, 0), THEMIS_OK); /* it is opened */
     ck_assert_uint_eq(open_count(), 1);
     themis_server_intents_set_old_gone(themis_server_namespace_intents(names), only_intent());
+    ck_assert_int_eq(lookup_to_rename("/b"), THEMIS_OK);
     ck_assert_int_eq(remove_renamed("/b", "/d", &made), THEMIS_OK);
+}
+
+/* A step that seems to fail may have been done. */
+TEST(a_rename_is_taken_back_once)
+{
+    themis_proto_attr_t attr = file_of("/a"), other = file_of("/b"), old, now;
+    const themis_proto_create_t over = rename_of(&attr, "/a", "/b");
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+
+    ck_assert_int_eq(create(&alice, &over, &old), THEMIS_OK);
+    themis_server_intent_entry_t *entry = only_intent();
+    ck_assert_int_eq(themis_server_intents_find_record(intents, entry), THEMIS_OK);
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_find_record(intents, entry), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
+    ck_assert_int_eq(lookup("/b", &now), THEMIS_OK);
+    ck_assert_uint_eq(now.id, other.id);
+}
+
+/* Whether a change that has failed was done is not known; until it is, the intent counts. */
+TEST(what_may_have_been_done_is_kept)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    const themis_server_intent_t intent = {
+        .kind = THEMIS_SERVER_INTENT_REMOVAL, .path = text("/a"), .other = text("/b"), .ended = 7, .rename = 9};
+    themis_server_intent_entry_t *entry;
+
+    ck_assert_int_eq(themis_server_intents_begin(intents, &intent, &entry), THEMIS_OK);
+    themis_server_intents_end(intents, entry, THEMIS_IO);
+    ck_assert(entry->is_doubtful);
+    ck_assert_int_eq(themis_server_intents_how_ended(intents, 7, 9), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_find_record(intents, entry), THEMIS_NO_ENTRY);
+    themis_server_intents_drop(intents, entry);
+    ck_assert_int_eq(themis_server_intents_how_ended(intents, 7, 9), THEMIS_NO_ENTRY);
+}
+
+/* In old databases two names of one object may have the same generation. */
+TEST(names_of_one_generation_end_by_themselves)
+{
+    themis_server_intents_t *intents = themis_server_namespace_intents(names);
+    themis_server_intent_t intent = {
+        .kind = THEMIS_SERVER_INTENT_REMOVAL, .path = text("/a"), .other = text("/b"), .ended = 7, .rename = 9};
+    themis_server_intent_entry_t *entry;
+
+    for (int i = 0; i < 2; i++, intent.rename++) {
+        ck_assert_int_eq(themis_server_intents_begin(intents, &intent, &entry), THEMIS_OK);
+        themis_server_intents_end(intents, entry, THEMIS_OK);
+    }
+    ck_assert_int_eq(themis_server_intents_how_ended(intents, 7, 9), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_how_ended(intents, 7, 10), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_how_ended(intents, 7, 11), THEMIS_NO_ENTRY);
 }
 
 /* Nobody can change the new name meanwhile, but an administrator may have restored names. */
@@ -319,24 +389,29 @@ TEST(only_its_own_name_is_taken_back)
     ck_assert_int_eq(lookup("/b", &old), THEMIS_OK);
 }
 
+static themis_status_t rename_end(const themis_proto_rename_end_t *end)
+{
+    return themis_server_namespace_rename_end(names, &alice, end);
+}
+
 TEST(a_rename_is_hastened)
 {
     themis_proto_attr_t attr = file_of("/a"), old;
     const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
-    const themis_proto_rename_end_t end = {text("/b"), attr.id}, of_other = {text("/b"), attr.id + 1};
     themis_server_intents_t *intents = themis_server_namespace_intents(names);
     uint64_t begun = themis_util_clock_now();
 
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &of_other), THEMIS_BUSY);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_BUSY);
+    const themis_proto_rename_end_t end = {text("/b"), old.generation}, of_other = {text("/b"), old.generation + 1};
+    ck_assert_int_eq(rename_end(&of_other), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(rename_end(&end), THEMIS_BUSY);
     themis_server_intent_entry_t *entry = only_intent();
     ck_assert_uint_lt(themis_util_clock_now() - begun, THEMIS_NS_PER_S);
     themis_server_intents_set_old_gone(intents, entry);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_OK);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &of_other), THEMIS_NO_ENTRY);
+    ck_assert_int_eq(rename_end(&end), THEMIS_OK);
+    ck_assert_int_eq(rename_end(&of_other), THEMIS_NO_ENTRY);
     themis_server_intents_give_back(intents, &entry, 1);
-    ck_assert_int_eq(themis_server_namespace_rename_end(names, &end), THEMIS_OK);
+    ck_assert_int_eq(rename_end(&end), THEMIS_OK);
     ck_assert_uint_eq(open_count(), 0);
 }
 
@@ -365,24 +440,53 @@ TEST(intents_outlive_the_server)
     test_scratch_remove();
 }
 
+/* A rename that cannot be taken back stays one, and what it has replaced is not kept. */
+TEST(the_end_of_an_old_name_outlives_the_server)
+{
+    themis_proto_attr_t attr, other, old;
+
+    tear_down();
+    test_scratch_make();
+    open_names(test_scratch);
+    attr = file_of("/a");
+    other = file_of("/b");
+    const themis_proto_create_t over = rename_of(&attr, "/a", "/b");
+    ck_assert_int_eq(create(&alice, &over, &old), THEMIS_OK);
+    themis_server_intent_entry_t *entry = only_intent();
+    themis_server_intents_set_old_gone(themis_server_namespace_intents(names), entry);
+    entry->status = THEMIS_UNREACHABLE;
+    themis_server_intents_give_back(themis_server_namespace_intents(names), &entry, 1);
+    tear_down();
+    open_names(test_scratch);
+    ck_assert_int_eq(remove_as(&alice, "/b", THEMIS_PROTO_FILE), THEMIS_OK);
+    tear_down();
+    open_names(test_scratch);
+    ck_assert_uint_eq(open_count(), 2);
+    usleep(1100000);
+    themis_server_intent_entry_t *entries[2];
+    ck_assert_uint_eq(themis_server_intents_take(themis_server_namespace_intents(names), entries, 2), 2);
+    ck_assert(entries[0]->intent.old_is_gone && entries[0]->intent.replaced_length == 0 &&
+              entries[0]->intent.destroyed == other.id);
+    themis_server_intents_give_back(themis_server_namespace_intents(names), entries, 2);
+    test_scratch_remove();
+}
+
 /* How a renamed name has ended is known as long as the home of the new name may ask, also after that was started again.
  */
 TEST(what_a_rename_may_ask_is_known)
 {
     themis_proto_attr_t attr = file_of("/a"), old;
     const themis_proto_create_t rename = rename_of(&attr, "/a", "/b");
-    const themis_proto_text_t to = text("/b"), other = text("/c");
     themis_server_intents_t *intents = themis_server_namespace_intents(names);
 
     ck_assert_int_eq(create(&alice, &rename, &old), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &other), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation + 1, &to), THEMIS_OK);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation + 1), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation), THEMIS_BUSY);
     themis_server_intent_entry_t *entry = only_intent();
     themis_server_intents_set_old_gone(intents, entry);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_BUSY);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation), THEMIS_BUSY);
     themis_server_intents_give_back(intents, &entry, 1);
-    ck_assert_int_eq(themis_server_intents_rename_settled(intents, attr.generation, &to), THEMIS_OK);
+    ck_assert_int_eq(themis_server_intents_rename_settled(intents, old.generation), THEMIS_OK);
 }
 
 /* Those that fail, and new ones, leave room for each other. */
@@ -431,7 +535,12 @@ TEST(there_are_not_too_many)
     ck_assert_int_eq(remove_as(&alice, "/c", THEMIS_PROTO_FILE), THEMIS_QUOTA);
     ck_assert_int_eq(create(&alice, &back, &old), THEMIS_QUOTA);
     ck_assert_int_eq(lookup("/c", &old), THEMIS_OK);
-    themis_server_intent_entry_t *entry = only_intent(); /* what was begun is taken back all the same */
+    ck_assert_int_eq(remove_renamed("/a", "/b", &attr), THEMIS_OK); /* there was room for the rename */
+    themis_server_intent_entry_t *entries[2], *entry;
+    usleep(1100000);
+    ck_assert_uint_eq(themis_server_intents_take(intents, entries, 2), 2);
+    themis_server_intents_give_back(intents, &entries[1], 1);
+    entry = entries[0]; /* what was begun is taken back all the same */
     ck_assert_int_eq(themis_server_namespace_take_back(names, entry), THEMIS_OK);
     themis_server_intents_drop(intents, entry);
     entry = only_intent();
@@ -538,7 +647,9 @@ int main(void)
               TESTS({each_change_leaves_what_it_has_to, 1}, {a_name_ends_once, 1}, {a_removal_needs_no_rights_again, 1},
                     {a_refusal_is_final, 1}, {the_old_name_is_checked, 1}, {old_records_have_generations, 1},
                     {a_rename_is_taken_back, 1}, {a_rename_ends_as_its_old_name, 1},
-                    {a_name_is_final_when_its_rename_is, 1}, {only_its_own_name_is_taken_back, 1},
+                    {a_name_is_final_when_its_rename_is, 1}, {a_rename_is_taken_back_once, 1},
+                    {what_may_have_been_done_is_kept, 1}, {names_of_one_generation_end_by_themselves, 1},
+                    {the_end_of_an_old_name_outlives_the_server, 1}, {only_its_own_name_is_taken_back, 1},
                     {a_rename_is_hastened, 1}, {intents_outlive_the_server, 1}, {what_a_rename_may_ask_is_known, 1},
                     {all_get_their_turn, 1}, {there_are_not_too_many, 1}, {what_was_replaced_is_forgotten, 1},
                     {young_entries_stay, 1}, {a_message_is_not_too_long, 1}, {records_are_checked, 1}));
