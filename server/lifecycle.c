@@ -63,7 +63,7 @@ static themis_status_t sched_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
     themis_sched_options_t options;
-    char error[512];
+    char error[512] = "";
 
     themis_sched_options_init(&options);
     options.policy = config->policy;
@@ -75,10 +75,10 @@ static themis_status_t sched_create(themis_server_t *server)
     options.tbf_rate = (double)config->tbf_rate;
     themis_status_t status =
         themis_sched_create(&options, themis_util_clock_now(), error, sizeof error, &server->sched);
-    if (status != THEMIS_OK)
-        themis_error("%s", error);
-    else
+    if (status == THEMIS_OK)
         themis_server_policy_load_plan(server);
+    else if (*error)
+        themis_error("%s", error);
     return status;
 }
 
