@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # One allocation, descriptor or thread that cannot be had, in a server or a client (test/nth/sweep.c says what must follow).
-# Calls are chosen: the first two of each place in the code, and every so many-th from a random one on; THEMIS_NTH_ALL=1
-# takes all, which takes long. THEMIS_NTH_SEED=N plays the same ones again.
-# timeout: 3600
+# Of the calls that allocate, some fail: the first one of each place in the code, and every so many-th from a random one
+# on. THEMIS_NTH_ALL=1: all of them, which takes long; THEMIS_NTH_SEED=N: the same ones again.
+# timeout: 1200
 . "$(dirname "$0")/lib/testlib.sh"
 
 seed=${THEMIS_NTH_SEED:-$$}
-gcc -O2 -fPIC -shared -o "$T/shim.so" "$THEMIS_SRC/test/nth/shim.c" -ldl || exit 1
+gcc -O2 -Wall -fPIC -shared -o "$T/shim.so" "$THEMIS_SRC/test/nth/shim.c" -ldl || exit 1
 echo "# seed $seed"
 
-# sweep TEXT STEP ARGUMENT...: runs it with every STEP-th call, or all.
+# sweep TEXT STEP ARGUMENT...: with every STEP-th call, or all.
 sweep() {
     text=$1 step=$2
     shift 2
@@ -18,25 +18,30 @@ sweep() {
     rm -rf "$T/sweep" && mkdir "$T/sweep"
     began=$(date +%s)
     check "$text" "$THEMIS_BUILD/test/nth/sweep" --themisd "$THEMIS_BUILD/server/themisd" --shim "$T/shim.so" \
-        --directory "$T/sweep" --step "$step" --seed "$seed" "$@"
+        --directory "$T/sweep" --step "$step" --seed "$seed" --quiet 1 "$@"
     echo "# $(($(date +%s) - began)) s; $(grep ' calls, ' "$T/check.out")"
 }
 
-for kind in memory descriptor thread; do
-    sweep "a client of two servers: $kind" 40 --servers 2 --direct -1 client $kind
-done
+durable='--state DIR/names --directory DIR/objects'
+posix="--store posix $durable"
+history='--history DIR/history --history-interval 1s'
+
+sweep "a client: memory" 40 --servers 2 --direct -1 client memory
 sweep "a client that copies directly: memory" 40 client memory
-sweep "a client that copies directly: descriptor" 1 client descriptor
-for kind in memory descriptor; do
-    sweep "a server in memory: $kind" 40 serve $kind
-    sweep "two servers, without direct access: $kind" 40 --servers 2 --direct -1 --linger 1300 serve $kind
-    sweep "a posix store: $kind" 40 serve $kind --store posix --state DIR/names --directory DIR/objects
-    sweep "a durable arena: $kind" 40 serve $kind --state DIR/names --directory DIR/objects
-done
-for kind in memory descriptor thread; do
-    sweep "start and stop of a server in memory: $kind" 40 start $kind --direct off
-    sweep "start and stop of one of two servers, with history: $kind" 40 --servers 2 start $kind --history DIR/history
-    sweep "start and stop of a posix store: $kind" 40 start $kind --store posix --state DIR/names --directory DIR/objects
-    sweep "the first start of a durable arena: $kind" 40 --fresh 1 start $kind --state DIR/names --directory DIR/objects
-done
+sweep "a client: descriptors" 1 client descriptor
+sweep "a server in memory: memory" 40 serve memory
+sweep "a server in memory: descriptors" 1 serve descriptor
+sweep "what two servers do by themselves: memory" 1000 --servers 2 --after 1500 serve memory --history DIR/history --history-interval 1s
+# shellcheck disable=SC2086 # lists of words
+{
+    sweep "a durable arena: memory" 40 serve memory $durable
+    sweep "a posix store: memory" 40 serve memory $posix
+    sweep "a posix store: descriptors" 1 serve descriptor $posix
+    for kind in memory descriptor thread; do
+        step=1
+        [ $kind != memory ] || step=40
+        sweep "the first start, and the end, of one of two servers: $kind" $step --servers 2 --fresh 1 start $kind $durable $history
+        sweep "start and end of a posix store: $kind" $step start $kind $posix
+    done
+}
 finish

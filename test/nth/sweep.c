@@ -5,18 +5,17 @@
  *   sweep [OPTION]... client|serve|start memory|descriptor|thread [SERVER-OPTION...]
  *
  * client: the calls of a client from connecting to disconnecting, of this process; serve: those of servers while a
- * client works with them; start: those of a server from its start to its end. The options, all with a value:
+ * client works with them; start: those of a server until it serves, and from its end on. The options, all with a value:
  *
  *   --themisd FILE, --shim FILE    what is run, and what is preloaded into it (shim.c)
- *   --directory DIR                for files; "DIR" at the beginning of a server's option's value means it, and /0 or
- * /1
+ *   --directory DIR                for files; DIR in front of an option's value is the server's part of it
  *   --servers N                    1 or 2; start sweeps the first
  *   --direct -1|1                  as in themis_options_t
  *   --fresh 1                      start: without what an earlier server has stored
- *   --step N, --seed N             every N-th call fails, the first one by the seed; --step 1: all calls. Above 1 the
- * first two calls of each place in the code fail in any case
+ *   --step N, --seed N             every N-th call fails, the first one by the seed. With 1 all do, else also the
+ *                                  first one of each place in the code
  *   --only N                       the N-th call alone
- *   --linger MS                    serve: how long after the scene servers go on with what it leaves to do
+ *   --after MS                     serve: only calls after the scene, for so long: what it has left to do
  *   --quiet 1                      prints no clean errors
  *
  * A run is good if nothing ends or hangs that should not, every operation succeeds or fails with a text that says what
@@ -49,7 +48,7 @@ enum { READY_MS = 20000, STOP_MS = 20000, SCENE_MS = 60000 };
 typedef struct sweep {
     const char *themisd, *shim, *directory, *mode;
     int kind, servers, direct, fresh, quiet;
-    long step, seed, only, linger;
+    long step, seed, only, after;
     char **words; /* a server's, up to NULL */
 } sweep_t;
 
@@ -142,12 +141,19 @@ static void arm(const fault_t *fault)
     control->kind = sweep.kind;
 }
 
-/* Only counts. */
-static void arm_recording(void)
+/* Goes on counting. */
+static void arm_again(void)
+{
+    control->kind = sweep.kind;
+}
+
+/* Only counts, once it is armed again. */
+static void record(void)
 {
     const fault_t none = {0, 0};
 
     arm(&none);
+    disarm();
     control->record = 1;
 }
 
@@ -348,10 +354,8 @@ static void scene_child(const fault_t *fault)
     scene_options_t options = {list, scenes, sweep.direct, 0};
 
     log_take();
-    if (fault && fault->n)
-        arm(fault);
-    else if (fault)
-        control->kind = sweep.kind; /* recording */
+    if (fault)
+        arm_again();
     scene_result_t result = scene_play(&options);
     if (fault)
         disarm();
@@ -392,7 +396,6 @@ static int is_clean(int status)
 static int client_run(const fault_t *fault)
 {
     log_begin();
-    control->hit = 0;
     int status = scene_run(fault);
     const char *defect = log_defect();
     disarm();
@@ -415,9 +418,10 @@ static const char *servers_lost(int *status)
     return NULL;
 }
 
-static void linger(int all)
+/* While servers do what the scene has left. */
+static void linger(void)
 {
-    for (long ms = 0; ms < sweep.linger && (all || !control->hit); ms += 10)
+    for (long ms = 0; ms < sweep.after && !control->hit; ms += 10)
         usleep(10000);
 }
 
@@ -426,10 +430,12 @@ static int serve_run(const fault_t *fault)
     const char *what = NULL;
     int lost = 0;
 
-    if (fault->n)
-        arm(fault);
+    if (!sweep.after)
+        arm_again();
     int status = scene_run(NULL);
-    linger(!fault->n);
+    if (sweep.after)
+        arm_again();
+    linger();
     disarm();
     if (status == -1)
         what = "a client hangs";
@@ -485,14 +491,14 @@ static const char *start_again(int *status)
 
 static const char *start_served(int *status)
 {
+    disarm();
     int scene = scene_run(NULL);
-    int next = is_result(scene, SCENE_FAILED) ? scene_run(NULL) : scene;
-
+    arm_again();
     *status = server_stop(0);
-    if (!is_clean(scene))
-        return scene == -1 ? "a client hangs" : "the client's scene is wrong";
-    if (!is_result(next, SCENE_GOOD))
-        return "the next client is not served";
+    if (scene == -1)
+        return "a client hangs";
+    if (!is_result(scene, SCENE_GOOD))
+        return "the client is not served";
     if (*status == -1)
         return "the server does not stop";
     if (WIFSIGNALED(*status))
@@ -508,8 +514,7 @@ static int start_run(const fault_t *fault)
     if (sweep.fresh)
         directories_empty();
     log_begin();
-    if (fault->n)
-        arm(fault);
+    arm_again();
     server_begin(0, 1);
     int serves = server_await(0);
     if (serves == 1) {
@@ -541,22 +546,26 @@ static int start_run(const fault_t *fault)
 
 static int run(const fault_t *fault)
 {
+    if (fault->n) {
+        arm(fault);
+        disarm();
+    }
     return *sweep.mode == 'c'                 ? client_run(fault)
            : strcmp(sweep.mode, "serve") == 0 ? serve_run(fault)
                                               : start_run(fault);
 }
 
-/* The first two calls of each site, in `faults`; returns how many. */
+/* The first call of each site, in `faults`; returns how many. */
 static long sites_choose(long calls, fault_t faults[MAX_RUNS])
 {
     long chosen = 0;
 
     for (long i = 0; i < calls; i++) {
-        long seen = 0;
+        int seen = 0;
         for (long j = 0; j < chosen; j++)
-            seen += faults[j].site == control->sites[i];
-        if (seen < 2 && chosen < MAX_RUNS)
-            faults[chosen++] = (fault_t){control->sites[i], seen + 1};
+            seen |= faults[j].site == control->sites[i];
+        if (!seen && chosen < MAX_RUNS)
+            faults[chosen++] = (fault_t){control->sites[i], 1};
     }
     return chosen;
 }
@@ -567,9 +576,7 @@ static void sweep_all(void)
     const fault_t none = {0, 0};
     long hits = 0, runs = 0;
 
-    arm_recording();
-    if (*sweep.mode == 'c')
-        disarm(); /* until the scene begins */
+    record();
     run(&none);
     long calls = control->count < NTH_SITES ? control->count : NTH_SITES;
     control->record = 0;
@@ -615,8 +622,8 @@ static void number_option(const char *name, const char *value)
         sweep.seed = number;
     else if (strcmp(name, "--only") == 0)
         sweep.only = number;
-    else if (strcmp(name, "--linger") == 0)
-        sweep.linger = number;
+    else if (strcmp(name, "--after") == 0)
+        sweep.after = number;
 }
 
 static int arguments_parse(char **argv)
