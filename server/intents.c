@@ -251,8 +251,12 @@ void themis_server_intents_end(themis_server_intents_t *intents, themis_server_i
     entry->record.next = NULL;
     entry->is_doubtful = status != THEMIS_OK;
     pthread_mutex_lock(&intents->lock);
-    entry_add(intents, entry);
+    int is_too_many = entry->is_doubtful && intents->bytes >= intents->limit;
+    if (!is_too_many)
+        entry_add(intents, entry);
     pthread_mutex_unlock(&intents->lock);
+    if (is_too_many)
+        entry_free(entry);
 }
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
@@ -294,8 +298,9 @@ themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents
     /* in old databases two names of one object may have the same */
     while (at && (at->intent.kind != THEMIS_SERVER_INTENT_REMOVAL || at->intent.rename != rename))
         at = chain_find(at->chains[index], index, generation);
+    themis_status_t status = !at ? THEMIS_NO_ENTRY : at->is_doubtful ? THEMIS_BUSY : THEMIS_OK;
     pthread_mutex_unlock(&intents->lock);
-    return at ? THEMIS_OK : THEMIS_NO_ENTRY;
+    return status;
 }
 
 /* May it be tried at once, though its time has not come? */
@@ -408,6 +413,14 @@ size_t themis_server_intents_take(themis_server_intents_t *intents, themis_serve
     taken = queue_take(intents, QUEUE_NOW, now, entries, taken, count);
     pthread_mutex_unlock(&intents->lock);
     return taken;
+}
+
+void themis_server_intents_set_certain(themis_server_intents_t *intents, themis_server_intent_entry_t *entry,
+                                       int is_certain)
+{
+    pthread_mutex_lock(&intents->lock);
+    entry->is_doubtful = !is_certain;
+    pthread_mutex_unlock(&intents->lock);
 }
 
 themis_status_t themis_server_intents_find_record(themis_server_intents_t *intents,

@@ -49,6 +49,7 @@ typedef struct themis_server_intent_entry {
     themis_server_intent_t intent; /* borrows from these */
     int is_doubtful;               /* 1: whether it was written to the database is not known */
     int is_shorter;                /* 1: it was made shorter since it was written */
+    int is_synced;                 /* 1: a loss of power does not undo it; for the settler */
     uint32_t tries;                /* that failed */
     uint32_t waits;                /* tries that were too early */
     uint64_t tried, due;           /* ns; 0: never */
@@ -73,7 +74,7 @@ themis_status_t themis_server_intents_room(themis_server_intents_t *intents);
 void themis_server_intents_set_limit(themis_server_intents_t *intents, uint64_t bytes);
 
 /* How has the name of that generation ended? THEMIS_OK: by the rename that has made the name of generation `rename`,
- * THEMIS_NO_ENTRY: in another way. */
+ * THEMIS_NO_ENTRY: in another way, THEMIS_BUSY: that is not known yet, after a write that has failed. */
 themis_status_t themis_server_intents_how_ended(themis_server_intents_t *intents, uint64_t generation, uint64_t rename);
 
 /* THEMIS_BUSY: the name of that generation is the new one of a rename that may yet be taken back, and that is settled
@@ -96,6 +97,9 @@ size_t themis_server_intents_take(themis_server_intents_t *intents, themis_serve
 /* Is its record in the database? THEMIS_NO_ENTRY: it is not. */
 themis_status_t themis_server_intents_find_record(themis_server_intents_t *intents,
                                                   const themis_server_intent_entry_t *entry);
+/* Is it known that it is in the database? */
+void themis_server_intents_set_certain(themis_server_intents_t *intents, themis_server_intent_entry_t *entry,
+                                       int is_certain);
 /* A RENAME's old name is gone. */
 void themis_server_intents_set_old_gone(themis_server_intents_t *intents, themis_server_intent_entry_t *entry);
 /* Gives them back: those of status THEMIS_OK are settled, and gone; the others are tried again later. */

@@ -538,16 +538,18 @@ themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
 
 themis_status_t themis_server_name_db_find(themis_server_name_db_t *db, const void *key, size_t length)
 {
-    name_key_t found = {.length = length};
     size_t value_length;
-    char *value;
+    char *error = NULL, *value = NULL;
+    themis_status_t status = change_begin(db, 0);
 
-    memcpy(found.bytes, key, length);
-    themis_status_t status = db_get(db, &found, &value, &value_length);
-    if (status != THEMIS_OK || !value)
-        return status == THEMIS_OK ? THEMIS_NO_ENTRY : status;
+    if (status != THEMIS_OK)
+        return status;
+    value = rocksdb_get(db->db, db->read, key, length, &value_length, &error);
+    status = error ? db_failed(error) : value ? THEMIS_OK : THEMIS_NO_ENTRY;
     rocksdb_free(value);
-    return THEMIS_OK;
+    handle_end(db);
+    pthread_mutex_unlock(&db->writing);
+    return status;
 }
 
 static themis_status_t record_erase(void *arg, const themis_server_name_db_record_t *record)

@@ -87,7 +87,8 @@ themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const t
 /* The same for what ends a change that was begun: also where there is no space for more names. */
 themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
                                                 const themis_server_name_db_record_t *records);
-/* THEMIS_NO_ENTRY: there is no record of that key. */
+/* THEMIS_NO_ENTRY: there is no record of that key. After a write that has failed this says what has become of it: the
+ * database is opened again first, or the error remains. */
 themis_status_t themis_server_name_db_find(themis_server_name_db_t *db, const void *key, size_t length);
 /* Removes all records whose keys begin with these bytes. */
 themis_status_t themis_server_name_db_erase(themis_server_name_db_t *db, const void *prefix, size_t length);

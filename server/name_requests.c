@@ -78,6 +78,12 @@ static const themis_server_name_db_record_t *reply_make(void *arg, const themis_
     return themis_server_durable_replies_record(saving->request, &saving->body, &saving->reply);
 }
 
+int themis_server_name_requests_is_rename(const themis_server_request_t *request)
+{
+    return (request->header.opcode == THEMIS_OP_CREATE && request->body.create.origin.length) ||
+           (request->header.opcode == THEMIS_OP_REMOVE && request->body.remove.renamed.length);
+}
+
 void themis_server_name_requests_serve(themis_server_request_t *request)
 {
     const themis_sched_job_identity_t *who = &request->session->identity;
@@ -104,8 +110,8 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     themis_status_t status = adoption_check(request);
     if (status == THEMIS_OK)
         status = themis_server_namespace_serve(server->names, who, opcode, &request->body, &with, &attr);
-    /* what was replaced is destroyed then, and the old name removed, perhaps by servers that lose nothing */
-    if (status == THEMIS_OK && opcode == THEMIS_OP_CREATE && request->body.create.origin.length)
+    /* its client goes on with what cannot be undone, perhaps at servers that lose nothing */
+    if (status == THEMIS_OK && themis_server_name_requests_is_rename(request))
         status = themis_server_namespace_sync(server->names);
     if (status == THEMIS_OK)
         reply_complete(&saving, &attr);

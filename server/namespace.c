@@ -92,7 +92,7 @@ void themis_server_namespace_set_layout(themis_server_namespace_t *names, const 
 
 themis_status_t themis_server_namespace_sync(themis_server_namespace_t *names)
 {
-    return themis_server_name_db_sync(names->db);
+    return names->durable ? themis_server_name_db_sync(names->db) : THEMIS_OK;
 }
 
 themis_server_name_db_t *themis_server_namespace_db(themis_server_namespace_t *names)
@@ -193,10 +193,9 @@ static themis_status_t name_lookup(themis_server_namespace_t *names, const themi
     if (status != THEMIS_OK)
         return status;
     uint32_t rename = owner_rights(who, attr, lookup->rights & THEMIS_PROTO_RIGHT_RENAME);
-    /* a name that may be taken back is not renamed on; who opens it does not wait */
-    if (lookup->rights)
+    if (rename) /* a name that may be taken back is not renamed on */
         status = themis_server_intents_hasten(names->intents, attr->generation);
-    if (status != THEMIS_OK && rename)
+    if (status != THEMIS_OK)
         return status;
     rights_give(names, who, attr, rename);
     if (attr->type == THEMIS_PROTO_SYMLINK)
@@ -499,10 +498,8 @@ static themis_status_t name_create(themis_server_namespace_t *names, const themi
         status = parents_check_write(names, who, &parents);
     if (status == THEMIS_OK && !keep)
         status = name_make(names, who, create, replaced, &parents, &made);
-    if (status == THEMIS_OK && replaced) {
-        themis_status_t final = themis_server_intents_hasten(names->intents, old.generation);
-        status = keep ? THEMIS_OK : final; /* who opens it does not wait */
-    }
+    if (status == THEMIS_OK && !keep && replaced)
+        status = themis_server_intents_hasten(names->intents, old.generation);
     if (status != THEMIS_OK)
         return status;
     reply = replaced ? old : made;
@@ -771,11 +768,14 @@ themis_status_t themis_server_namespace_serve(themis_server_namespace_t *names, 
 {
     themis_status_t status = THEMIS_OPCODE;
 
-    if (opcode == THEMIS_OP_LOOKUP)
+    if (opcode == THEMIS_OP_LOOKUP && !(body->lookup.rights & THEMIS_PROTO_RIGHT_RENAME))
         return name_lookup(names, who, &body->lookup, attr);
     /* every body of these begins with a path: the name's, or that of the entry's directory */
     pthread_mutex_t *lock = path_lock(names, &body->lookup.path);
     switch (opcode) {
+    case THEMIS_OP_LOOKUP: /* a name and what is to be done for it are seen together */
+        status = name_lookup(names, who, &body->lookup, attr);
+        break;
     case THEMIS_OP_CREATE:
         status = name_create(names, who, &body->create, with, attr);
         break;

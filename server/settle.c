@@ -70,15 +70,17 @@ void themis_server_settle_serve(themis_server_request_t *request)
 
     if (status == THEMIS_OK && request->session->role != THEMIS_SERVER_ROLE_SERVER)
         status = THEMIS_ACCESS;
-    /* steps may take long: they leave workers for clients */
-    uint32_t others = atomic_fetch_add(&server->settling, 1);
-    if (status == THEMIS_OK && others && others >= server->workers.count / 2)
-        status = THEMIS_BUSY;
     while (status == THEMIS_OK && settled.count < THEMIS_PROTO_MAX_SETTLE &&
            themis_proto_settle_next(settle, &cursor, &steps[settled.count]))
         settled.count++;
+    /* those that may take long leave workers for clients */
+    int is_long = status == THEMIS_OK && steps[0].action == THEMIS_PROTO_SETTLE_DESTROY;
+    uint32_t others = is_long ? atomic_fetch_add(&server->settling, 1) : 0;
+    if (others && others >= server->workers.count / 2)
+        status = THEMIS_BUSY;
     if (status == THEMIS_OK)
         status = themis_server_settle_steps(server, steps, settled.count, request->arrived, statuses);
-    atomic_fetch_sub(&server->settling, 1);
+    if (is_long)
+        atomic_fetch_sub(&server->settling, 1);
     themis_server_reply_send(request, status, &settled, NULL);
 }

@@ -15,7 +15,7 @@
 #define CONNECT_TIMEOUT (THEMIS_NS_PER_S / 2)
 #define WELCOME_TIMEOUT (2 * THEMIS_NS_PER_S)
 #define FIRST_PAUSE (2 * THEMIS_NS_PER_S)
-#define LAST_PAUSE (32 * THEMIS_NS_PER_S)
+#define LAST_PAUSE (16 * THEMIS_NS_PER_S)
 /* For making connections, of a flush: where many servers are away, the others are not to wait for long. */
 #define CONNECTING (THEMIS_NS_PER_S)
 /* Between adding a step and sending it: what was true then may be no longer. */
@@ -41,8 +41,9 @@ struct themis_server_settle_peers {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int stop;
-    uint32_t waiting;    /* calls */
-    uint64_t reply_wait; /* ns */
+    uint32_t waiting;      /* calls */
+    uint64_t reply_wait;   /* ns */
+    uint32_t next_connect; /* who is connected first the next time */
     uint32_t count, self;
     peer_t list[];
 };
@@ -229,6 +230,15 @@ static themis_status_t peer_connect(themis_server_settle_peers_t *peers, uint32_
 
 /* --- batches ------------------------------------------------------------------------------------------------------ */
 
+/* Steps that are right only for a while: a name that was not there may be made. */
+static int has_entries(const themis_server_settle_batch_t *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        if (batch->steps[i].action == THEMIS_PROTO_SETTLE_ENTRY)
+            return 1;
+    return 0;
+}
+
 static void batch_send(themis_server_settle_peers_t *peers, uint32_t index)
 {
     peer_t *peer = &peers->list[index];
@@ -238,7 +248,7 @@ static void batch_send(themis_server_settle_peers_t *peers, uint32_t index)
 
     if (is_stopped(peers))
         status = THEMIS_UNREACHABLE;
-    if (status == THEMIS_OK && themis_util_clock_now() - peer->batch->begun > MAX_DELAY)
+    if (status == THEMIS_OK && has_entries(peer->batch) && themis_util_clock_now() - peer->batch->begun > MAX_DELAY)
         status = THEMIS_BUSY;
     if (status == THEMIS_OK)
         status = themis_server_settle_batch_encode(peer->batch, id, peers->message, &length);
@@ -262,10 +272,10 @@ static void batch_end(themis_server_settle_peers_t *peers, peer_t *peer)
     themis_server_settle_batch_end(peer->batch, is_answer ? outcome : THEMIS_UNREACHABLE);
     if (index == peers->self)
         return;
-    if (is_answer) {
+    if (is_answer && peer->conn) {
         peer->pause = 0;
         peer->warned = 0;
-    } else if (peer->conn) {
+    } else if (!is_answer && peer->conn) {
         peer_disconnect(peers, peer);
         peer_pause(peer);
         peer_warn(peers, index, outcome);
@@ -290,12 +300,17 @@ static void own_steps_do(themis_server_settle_peers_t *peers)
     batch_end(peers, self);
 }
 
-/* Sends the batches of those that have a connection, and waits for the replies. */
-static void connected_flush(themis_server_settle_peers_t *peers)
+/* Sends the batches of those that have a connection. */
+static void connected_send(themis_server_settle_peers_t *peers)
 {
     for (uint32_t i = 0; i < peers->count; i++)
         if (has_steps(&peers->list[i]) && peers->list[i].conn)
             batch_send(peers, i);
+}
+
+/* Waits for their replies. */
+static void connected_await(themis_server_settle_peers_t *peers)
+{
     calls_await(peers, peers->reply_wait);
     for (uint32_t i = 0; i < peers->count; i++)
         if (has_steps(&peers->list[i]) && peers->list[i].conn)
@@ -314,17 +329,29 @@ static void lost_close(themis_server_settle_peers_t *peers)
     }
 }
 
-/* Those with a connection are not to wait for those without. */
+/* Connects those that have steps and no connection, another one first each time, as not all may have their turn. */
+static void missing_connect(themis_server_settle_peers_t *peers)
+{
+    uint64_t until = themis_util_clock_now() + CONNECTING;
+    uint32_t first = peers->next_connect++;
+
+    for (uint32_t k = 0; k < peers->count; k++) {
+        uint32_t i = (first + k) % peers->count;
+        if (has_steps(&peers->list[i]))
+            peers->list[i].outcome = themis_util_clock_now() < until ? peer_connect(peers, i) : THEMIS_BUSY;
+    }
+}
+
+/* Those with a connection are not to wait for those without, nor for this server's own steps. */
 void themis_server_settle_peers_flush(themis_server_settle_peers_t *peers)
 {
-    own_steps_do(peers);
     lost_close(peers);
-    connected_flush(peers);
-    uint64_t until = themis_util_clock_now() + CONNECTING;
-    for (uint32_t i = 0; i < peers->count; i++)
-        if (has_steps(&peers->list[i]))
-            peers->list[i].outcome = themis_util_clock_now() < until ? peer_connect(peers, i) : THEMIS_UNREACHABLE;
-    connected_flush(peers);
+    connected_send(peers);
+    own_steps_do(peers);
+    connected_await(peers);
+    missing_connect(peers);
+    connected_send(peers);
+    connected_await(peers);
     for (uint32_t i = 0; i < peers->count; i++)
         if (has_steps(&peers->list[i]))
             batch_end(peers, &peers->list[i]);
@@ -333,11 +360,6 @@ void themis_server_settle_peers_flush(themis_server_settle_peers_t *peers)
 void themis_server_settle_peers_set_wait(themis_server_settle_peers_t *peers, uint64_t wait)
 {
     peers->reply_wait = wait;
-}
-
-int themis_server_settle_peers_has_address(const themis_server_settle_peers_t *peers, uint32_t index)
-{
-    return index == peers->self || *peers->server->config.servers;
 }
 
 void themis_server_settle_peers_add(themis_server_settle_peers_t *peers, uint32_t index,

@@ -18,8 +18,6 @@ typedef struct themis_server_settle_peers themis_server_settle_peers_t;
 themis_status_t themis_server_settle_peers_create(struct themis_server *server, themis_server_settle_peers_t **peers);
 void themis_server_settle_peers_destroy(themis_server_settle_peers_t *peers); /* NULL is allowed */
 
-/* Has anybody said where that server is? Of this one: yes. */
-int themis_server_settle_peers_has_address(const themis_server_settle_peers_t *peers, uint32_t index);
 /* Adds a step for a server, this one included. Where it does not fit, all are done before. */
 void themis_server_settle_peers_add(themis_server_settle_peers_t *peers, uint32_t index,
                                     themis_server_intent_entry_t *owner, const themis_proto_settle_step_t *step);

@@ -19,7 +19,7 @@ enum { ROUND = 512 };
 #define REPORT_INTERVAL (60 * THEMIS_NS_PER_S)
 /* For replies: a client waits for its rename, nobody for bytes to be freed. */
 #define SHORT_WAIT (3 * THEMIS_NS_PER_S)
-#define LONG_WAIT (10 * THEMIS_NS_PER_S)
+#define LONG_WAIT (5 * THEMIS_NS_PER_S)
 
 typedef struct themis_server_settler {
     pthread_t thread;
@@ -31,15 +31,6 @@ typedef struct themis_server_settler {
 } themis_server_settler_t;
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
-
-static void step_add(themis_server_t *server, uint32_t index, themis_server_intent_entry_t *entry,
-                     const themis_proto_settle_step_t *step)
-{
-    if (themis_server_settle_peers_has_address(server->settler->peers, index))
-        themis_server_settle_peers_add(server->settler->peers, index, entry, step);
-    else if (entry->status == THEMIS_OK)
-        entry->status = THEMIS_UNREACHABLE;
-}
 
 static uint32_t home_of(const themis_server_settler_t *settler, const themis_proto_text_t *path)
 {
@@ -73,7 +64,7 @@ static void old_name_remove(themis_server_t *server, themis_server_intent_entry_
                                              .path = intent->other};
 
     if (is_open_rename(entry))
-        step_add(server, home_of(server->settler, &intent->other), entry, &step);
+        themis_server_settle_peers_add(server->settler->peers, home_of(server->settler, &intent->other), entry, &step);
 }
 
 static void bytes_destroy(themis_server_t *server, themis_server_intent_entry_t *entry)
@@ -86,7 +77,8 @@ static void bytes_destroy(themis_server_t *server, themis_server_intent_entry_t 
     if (is_open_rename(entry) || !intent->destroyed)
         return;
     for (uint32_t i = 0; i < intent->layout.count && i < count; i++)
-        step_add(server, (intent->layout.first % count + i) % count, entry, &step);
+        themis_server_settle_peers_add(server->settler->peers, (intent->layout.first % count + i) % count, entry,
+                                       &step);
 }
 
 /* These steps are in messages without those that take long: whether there is a name may change meanwhile. */
@@ -100,9 +92,10 @@ static void entry_remove(themis_server_t *server, themis_server_intent_entry_t *
     if (intent->kind != THEMIS_SERVER_INTENT_REMOVAL)
         return;
     if (themis_server_namespace_find(server->names, &intent->path) == THEMIS_NO_ENTRY)
-        step_add(server, home_of_directory(server->settler, &intent->path), entry, &remove);
+        themis_server_settle_peers_add(server->settler->peers, home_of_directory(server->settler, &intent->path), entry,
+                                       &remove);
     if (intent->other.length)
-        step_add(server, home_of(server->settler, &intent->other), entry, &ask);
+        themis_server_settle_peers_add(server->settler->peers, home_of(server->settler, &intent->other), entry, &ask);
 }
 
 /* --- what becomes of a rename ------------------------------------------------------------------------------------- */
@@ -118,6 +111,7 @@ int themis_server_settler_decide(themis_server_namespace_t *names, themis_server
             themis_server_intents_drop(intents, entry);
             return 1;
         }
+        themis_server_intents_set_certain(intents, entry, status == THEMIS_STALE); /* it may have been done */
     }
     if (status == THEMIS_OK || status == THEMIS_STALE) {
         themis_server_intents_set_old_gone(intents, entry);
@@ -137,7 +131,7 @@ static void steps_run(themis_server_t *server, steps_fn steps, themis_server_int
 {
     themis_server_settle_peers_set_wait(server->settler->peers, wait);
     for (size_t i = 0; i < count; i++)
-        if (!entries[i]->is_doubtful)
+        if (!entries[i]->is_doubtful && entries[i]->is_synced)
             steps(server, entries[i]);
     themis_server_settle_peers_flush(server->settler->peers);
 }
@@ -155,11 +149,28 @@ static size_t doubts_end(themis_server_t *server, themis_server_intent_entry_t *
             themis_server_intents_drop(intents, entries[i]);
             continue;
         }
-        entries[i]->is_doubtful = status != THEMIS_OK;
+        themis_server_intents_set_certain(intents, entries[i], status == THEMIS_OK);
         entries[i]->status = status;
         entries[left++] = entries[i];
     }
     return left;
+}
+
+/* The other servers lose nothing of what they are asked for now, so neither may this one of why it asks. */
+static void renames_sync(themis_server_t *server, themis_server_intent_entry_t **entries, size_t count)
+{
+    themis_status_t status = THEMIS_OK;
+    int is_due = 0;
+
+    for (size_t i = 0; i < count; i++)
+        is_due |= is_open_rename(entries[i]) && !entries[i]->is_synced;
+    if (is_due)
+        status = themis_server_namespace_sync(server->names);
+    for (size_t i = 0; i < count; i++) {
+        entries[i]->is_synced |= status == THEMIS_OK;
+        if (entries[i]->status == THEMIS_OK && !entries[i]->is_synced)
+            entries[i]->status = status;
+    }
 }
 
 /* At most once a minute: users make as many as they like. */
@@ -177,6 +188,7 @@ static void round_run(themis_server_t *server, themis_server_intent_entry_t **en
     size_t left = 0;
 
     count = doubts_end(server, entries, count);
+    renames_sync(server, entries, count);
     steps_run(server, old_name_remove, entries, count, SHORT_WAIT);
     for (size_t i = 0; i < count; i++)
         if (!is_open_rename(entries[i]) || !themis_server_settler_decide(server->names, entries[i]))

@@ -557,36 +557,6 @@ TEST(clients_settle_nothing)
     check_bytes(alice, &file);
 }
 
-static void of_two(themis_server_config_t *config)
-{
-    config->count = 2;
-    config->index = 0;
-}
-
-static int is_settled(void)
-{
-    const themis_proto_text_body_t question = {rig_text("intents")};
-
-    ck_assert_int_eq(rig_call(root, THEMIS_OP_CHECK, &question), THEMIS_OK);
-    return root->body.text.text.length == 4 && memcmp(root->body.text.text.bytes, "0 0\n", 4) == 0;
-}
-
-/* Without a list of servers nobody knows where the other one is: what is left to do there is left to clients. */
-TEST(servers_without_an_address_are_asked_nothing)
-{
-    themis_proto_attr_t file;
-
-    scene_start(of_two);
-    ck_assert_int_eq(create(alice, "/f", 0600, &file), THEMIS_OK);
-    ck_assert_uint_eq(file.layout.count, 2);
-    ck_assert_int_eq(removed(alice, "/f"), THEMIS_OK);
-    ck_assert(!is_settled());
-    for (int i = 0; i < 200 && !is_settled(); i++)
-        usleep(50000);
-    ck_assert(is_settled());
-    scene_end();
-}
-
 static uint16_t stranger_port;
 
 static void of_stranger(themis_server_config_t *config)
@@ -694,8 +664,7 @@ int main(void)
                     {a_replaced_file_can_be_destroyed, 1}, {a_closed_directory_hides_what_is_in_it, 1},
                     {clients_settle_nothing, 1}));
     test_case(suite, "lifetime and none", 30, NULL, NULL,
-              TESTS({aged_capabilities_are_refused, 1}, {servers_without_an_address_are_asked_nothing, 1},
-                    {strangers_are_asked_nothing, 1}, {without_a_key_capabilities_are_not_checked, 1},
-                    {memory_is_that_of_the_owner_or_of_nobody, 1}));
+              TESTS({aged_capabilities_are_refused, 1}, {strangers_are_asked_nothing, 1},
+                    {without_a_key_capabilities_are_not_checked, 1}, {memory_is_that_of_the_owner_or_of_nobody, 1}));
     return test_run(suite);
 }
