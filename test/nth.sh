@@ -40,8 +40,9 @@ sweep "what two servers do by themselves: memory" 1000 --servers 2 --after 1500 
     for kind in memory descriptor thread; do
         step=1
         [ $kind != memory ] || step=40
-        sweep "the first start, and the end, of one of two servers: $kind" $step --servers 2 --fresh 1 start $kind $durable $history
-        sweep "start and end of a posix store: $kind" $step start $kind $posix
+        sweep "the first start, and the end, of a durable arena: $kind" $step --fresh 1 start $kind $durable $history
+        sweep "the first start, and the end, of a posix store: $kind" $step --fresh 1 start $kind $posix
     done
+    sweep "start and end of one of two servers: thread" 1 --servers 2 start thread
 }
 finish

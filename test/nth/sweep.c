@@ -513,10 +513,15 @@ static int start_run(const fault_t *fault)
 
     if (sweep.fresh)
         directories_empty();
+    server_stop(1); /* it would wait before it connects to the first one again */
     log_begin();
+    if (sweep.servers == 2)
+        server_begin(1, 0);
     arm_again();
     server_begin(0, 1);
     int serves = server_await(0);
+    if (sweep.servers == 2)
+        server_await(1);
     if (serves == 1) {
         what = start_served(&status);
     } else {
@@ -693,10 +698,6 @@ int main(int argc, char **argv)
         return 2;
     int starts = strcmp(sweep.mode, "start") == 0;
     log_begin();
-    if (starts && sweep.servers == 2) {
-        server_begin(1, 0);
-        server_await(1);
-    }
     if (!starts && servers_start(*sweep.mode == 's') != 0) {
         printf("servers do not start\n%s\n", log_read());
         return 2;
