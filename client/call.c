@@ -335,6 +335,7 @@ static int on_reply(themis_client_peer_t *peer, const themis_proto_header_t *hea
         call->incarnation = peer->incarnation;
         call->connection = peer->connection;
         call->store = peer->store;
+        call->exists = (header->flags & THEMIS_PROTO_FLAG_EXISTS) != 0;
         if (call->binding)
             themis_client_binding_update(call->binding, header);
         if (call->opcode == THEMIS_OP_SEGMENT)

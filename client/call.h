@@ -42,6 +42,7 @@ typedef struct themis_client_call {
     uint64_t incarnation;             /* of the session at the server that replied */
     uint64_t connection;              /* by which it did */
     uint64_t store;                   /* hash of the identity of its store */
+    int exists;                       /* 1: it has said that the object of the call does */
     themis_client_binding_t *binding; /* of the file's handle to the server, borrowed; NULL: none */
     int descriptor;                   /* that came with the reply to a SEGMENT, owned; -1: none */
     themis_client_bytes_t message, reply;

@@ -255,6 +255,8 @@ static int access_begin(themis_file_t *file, themis_client_direct_access_t *acce
         themis_client_direct_want_t want = part_want(access, part);
         part->asked = want.complete ? 2 : 1;
         themis_client_capability_get(file, &want.capability);
+        want.binding = &file->bindings[part - access->parts];
+        want.listed = want.binding->listed == THEMIS_CLIENT_LISTED;
         int may = themis_client_direct_map_ask(&direct->segments, part->object, &want, &lost);
         if (lost)
             server_forget_lost(direct, part->object->key.server);

@@ -165,7 +165,7 @@ static themis_status_t take_reply(themis_client_direct_segments_t *segments, the
 }
 
 static themis_status_t map_once(themis_client_direct_segments_t *segments, themis_client_direct_object_t *object,
-                                const themis_proto_map_t *request, uint64_t *next)
+                                themis_client_binding_t *binding, const themis_proto_map_t *request, uint64_t *next)
 {
     uint32_t server = (uint32_t)object->key.server;
     themis_client_direct_mapped_t mapped = {.server = server};
@@ -175,6 +175,7 @@ static themis_status_t map_once(themis_client_direct_segments_t *segments, themi
 
     if (status != THEMIS_OK)
         return status;
+    call->binding = binding;
     status = themis_client_call_do(call, THEMIS_OP_MAP, request, NULL, &reply);
     if (status == THEMIS_OK) {
         mapped.connection = call->connection;
@@ -196,7 +197,8 @@ int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, them
                                   .capability = want->capability,
                                   .offset = want->first,
                                   .allocate = want->allocate != 0,
-                                  .incomplete = !want->complete};
+                                  .incomplete = !want->complete,
+                                  .listed = want->listed != 0};
     uint64_t next = UINT64_MAX, end = want->end, limit = end;
     uint32_t skip = atomic_load_explicit(&object->skip, memory_order_relaxed);
     themis_status_t status = THEMIS_OK;
@@ -212,7 +214,7 @@ int themis_client_direct_map_ask(themis_client_direct_segments_t *segments, them
     int may = may_ask(segments, object, lost);
     for (; may && status == THEMIS_OK && request.offset < end; request.offset = next) {
         request.length = limit - request.offset;
-        status = map_once(segments, object, &request, &next);
+        status = map_once(segments, object, want->binding, &request, &next);
     }
     pthread_mutex_unlock(&object->lock);
     return may && status == THEMIS_OK;

@@ -65,6 +65,8 @@ void themis_client_direct_map_leave(themis_client_direct_segments_t *segments, t
 typedef struct themis_client_direct_want {
     uint64_t first, end;
     int allocate, complete;
+    int listed;                           /* THEMIS_PROTO_FLAG_LISTED */
+    themis_client_binding_t *binding;     /* of the handle, borrowed: MAP may make an object, in the right store only */
     themis_proto_capability_t capability; /* of the file */
 } themis_client_direct_want_t;
 

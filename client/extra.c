@@ -180,18 +180,14 @@ static themis_status_t directory_layout(themis_t *session, const char *path, con
 static themis_status_t file_layout(themis_t *session, const char *path, const themis_proto_attr_t *attr,
                                    const themis_proto_layout_t *layout)
 {
-    const themis_proto_create_t request = {.path = themis_client_convert_text(path),
-                                           .flags = THEMIS_PROTO_CREATE_REPLACE,
-                                           .attr = {.type = THEMIS_PROTO_FILE, .layout = *layout}};
-    themis_proto_attr_t old;
     themis_stat_t stat;
     themis_status_t status = themis_client_namespace_stat(session, path, attr, NULL, &stat);
 
+    if (status == THEMIS_OK && stat.lost)
+        return themis_client_fail(THEMIS_LOST, "%s: %s", path, themis_status_string(THEMIS_LOST));
     if (status == THEMIS_OK && stat.size > 0)
         return themis_client_fail(THEMIS_BUSY, "%s: the layout of a file that is not empty cannot be changed", path);
-    if (status == THEMIS_OK)
-        status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, &request, &old);
-    return status == THEMIS_OK ? themis_client_namespace_destroy(session, path, &old) : status;
+    return status == THEMIS_OK ? themis_client_namespace_renew(session, path, attr->id, layout) : status;
 }
 
 themis_status_t themis_set_layout(themis_t *session, const char *path, const themis_layout_t *layout)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 #include "client/convert.h"
+#include "client/enlist.h"
 #include "client/error.h"
 #include "client/path.h"
 #include "client/striping.h"
@@ -30,6 +31,8 @@ themis_status_t themis_client_file_create(themis_t *session, const char *path, i
     file->attr = *attr;
     file->attr.modified = attr->created; /* later times are known to the servers of the bytes */
     file->layout = themis_client_convert_layout(&attr->layout);
+    file->bindings[0].store = attr->store;
+    file->bindings[0].listed = THEMIS_CLIENT_LISTED;
     themis_client_direct_file_init(file);
     pthread_mutex_lock(&session->poller.lock);
     file->locks.owner = session->next_owner++;
@@ -80,9 +83,10 @@ static int is_of_file(void *arg, const themis_client_peer_t *peer)
     return 0;
 }
 
-void themis_client_file_bind(themis_file_t *file)
+themis_status_t themis_client_file_bind(themis_file_t *file)
 {
     themis_client_peers_t *peers = &file->session->peers;
+    const themis_client_peer_t *first = &peers->array[server_of(file, 0)];
 
     themis_client_peers_meet(peers, is_of_file, file);
     pthread_mutex_lock(&file->session->poller.lock);
@@ -91,7 +95,9 @@ void themis_client_file_bind(themis_file_t *file)
         if (peer->state == THEMIS_CLIENT_PEER_READY)
             themis_client_binding_set(&file->bindings[i], peer);
     }
+    int is_lost = first->state == THEMIS_CLIENT_PEER_READY && file->bindings[0].store != first->store;
     pthread_mutex_unlock(&file->session->poller.lock);
+    return is_lost ? themis_client_enlist_fail(file, 0) : THEMIS_OK;
 }
 
 static int is_dirty(void *arg, const themis_client_peer_t *peer)
@@ -148,7 +154,7 @@ void themis_file_learn(themis_file_t *file, const uint32_t *words)
 
 /* --- handles as bytes --------------------------------------------------------------------------------------------- */
 
-enum { HANDLE_MAGIC = 0x54684834 };
+enum { HANDLE_MAGIC = 0x54684835 };
 
 /* The bindings follow, a packed_t for each object and one for the path's home, then the path. In the byte order of the
  * machine, since the ranks of a job have one architecture. */

@@ -28,8 +28,9 @@ themis_status_t themis_client_file_create(themis_t *session, const char *path, i
                                           const themis_proto_attr_t *attr, themis_file_t **file);
 void themis_client_file_destroy(themis_file_t *file);
 
-/* Meets the servers of the file, and binds the handle to those that it has met. */
-void themis_client_file_bind(themis_file_t *file);
+/* Meets the servers of the file, and binds the handle to those that it has met. THEMIS_LOST: the first one has another
+ * store than when the file was made. */
+themis_status_t themis_client_file_bind(themis_file_t *file);
 /* THEMIS_LOST: a server that the handle has changed, or that is known now, has another store. Others are not waited for
  * longer than a second. */
 themis_status_t themis_client_file_check(themis_file_t *file);

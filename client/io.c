@@ -2,6 +2,7 @@
 #include "client/io.h"
 #include <stdatomic.h>
 #include "client/capability.h"
+#include "client/enlist.h"
 #include "client/error.h"
 #include "client/file.h"
 #include "client/lock.h"
@@ -109,13 +110,16 @@ static themis_status_t request_start(themis_file_t *file, const themis_list_t *l
 /* --- completion --------------------------------------------------------------------------------------------------- */
 
 /* A server has refused a call for a reason that can be mended: THEMIS_LOCKED, it knows a later epoch of the locks that
- * the call was made under; THEMIS_EXPIRED, the capability has. Else THEMIS_OK. */
+ * the call was made under; THEMIS_EXPIRED, the capability has; THEMIS_NOT_LISTED, the file's first server does not know
+ * of it yet. Else THEMIS_OK. */
 static themis_status_t call_refusal(themis_client_call_t *call, const char *path)
 {
     themis_proto_body_t reply;
     themis_status_t status = themis_client_call_result(call, path, &reply);
 
-    return status == THEMIS_EXPIRED || (status == THEMIS_LOCKED && call->epoch) ? status : THEMIS_OK;
+    return status == THEMIS_EXPIRED || status == THEMIS_NOT_LISTED || (status == THEMIS_LOCKED && call->epoch)
+               ? status
+               : THEMIS_OK;
 }
 
 /* Gets what `refusal` says is out of date; LOCKED: the present epoch, if the locks are still held. */
@@ -123,6 +127,8 @@ static themis_status_t refusal_mend(themis_request_t *request, themis_status_t r
 {
     if (request->renewals++ >= MAX_RENEWALS)
         return refusal; /* with the text of a call's result */
+    if (refusal == THEMIS_NOT_LISTED)
+        return themis_client_enlist(request->file);
     return refusal == THEMIS_EXPIRED
                ? themis_client_capability_renew(request->file, request->expires, request->renewals - 1)
                : themis_client_lock_renew(request->file, &request->epoch);

@@ -4,7 +4,7 @@ client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/auth.c
 	client/capability.c client/capability.h \
 	client/convert.h client/cursor.h client/direct.c client/direct.h client/direct_copy.c client/direct_copy.h \
 	client/direct_map.c client/direct_map.h client/direct_segments.c client/direct_segments.h client/direct_view.c \
-	client/direct_view.h client/error.c client/error.h client/extent.h client/extra.c client/extra.h client/links.c client/links.h client/file.c client/file.h \
+	client/direct_view.h client/enlist.c client/enlist.h client/error.c client/error.h client/extent.h client/extra.c client/extra.h client/links.c client/links.h client/file.c client/file.h \
 	client/io.c client/io.h client/held_locks.c client/held_locks.h client/lock.c client/lock.h client/multicall.c client/multicall.h client/namespace.c \
 	client/namespace.h client/open.c client/path.c client/path.h client/peer.c client/peer.h client/peers.c \
 	client/peers.h client/striping.c client/striping.h client/poller.c client/poller.h client/read_ahead.c \

@@ -2,6 +2,7 @@
 #include "client/multicall.h"
 #include <stdlib.h>
 #include "client/capability.h"
+#include "client/enlist.h"
 #include "client/error.h"
 #include "client/striping.h"
 
@@ -38,10 +39,11 @@ static themis_status_t replies_collect(const themis_client_multicall_t *multical
     for (uint32_t index = 0; index < count; index++) {
         if (status == THEMIS_OK && multicall->collect) {
             themis_client_call_result(array[index], multicall->subject, &reply);
-            multicall->collect(multicall->arg, index, &reply);
+            multicall->collect(multicall->arg, index, array[index], &reply);
         }
-        themis_client_call_put(array[index]);
     }
+    for (uint32_t index = 0; index < count; index++)
+        themis_client_call_put(array[index]);
     return status;
 }
 
@@ -72,6 +74,7 @@ themis_status_t themis_client_multicall(themis_client_calls_t *calls, const them
     do {
         expires = multicall->file ? themis_client_capability_expires(multicall->file) : 0;
         status = calls_make(calls, multicall);
-    } while (multicall->file && themis_client_capability_retry(multicall->file, expires, &renewals, &status));
+    } while (multicall->file && (themis_client_capability_retry(multicall->file, expires, &renewals, &status) ||
+                                 themis_client_enlist_retry(multicall->file, &renewals, &status)));
     return status;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include "client/convert.h"
+#include "client/enlist.h"
 #include "client/error.h"
 #include "client/file.h"
 #include "client/links.h"
@@ -131,6 +132,39 @@ static void inherit(const themis_proto_added_t *directory, themis_proto_create_t
         create->attr.mode |= S_ISGID;
 }
 
+static int is_number(void *arg, const themis_client_peer_t *peer)
+{
+    return peer->index == *(const uint32_t *)arg;
+}
+
+/* Hash of the identity of the store that a server has; 0: it is not there. */
+static uint64_t store_of(themis_t *session, uint32_t server)
+{
+    const themis_client_peer_t *peer = &session->peers.array[server];
+    int met = 0;
+    uint64_t store = 0;
+
+    for (;; met = 1) {
+        pthread_mutex_lock(&session->poller.lock);
+        if (peer->state == THEMIS_CLIENT_PEER_READY)
+            store = peer->store;
+        pthread_mutex_unlock(&session->poller.lock);
+        if (store || met)
+            return store;
+        themis_client_peers_meet(&session->peers, is_number, &server);
+    }
+}
+
+/* Where the bytes of a new file begin, as its home would choose, and what store is there. */
+static void first_choose(themis_t *session, const char *path, themis_proto_attr_t *attr)
+{
+    uint32_t count = session->peers.count;
+
+    if (attr->layout.first == UINT32_MAX)
+        attr->layout.first = (uint32_t)(themis_util_hash_ring_hash(path, strlen(path)) % count);
+    attr->store = store_of(session, attr->layout.first % count);
+}
+
 /* ENTRY_ADD and CREATE. */
 static themis_status_t name_create(themis_t *session, const char *path, themis_proto_create_t *request,
                                    themis_proto_attr_t *attr)
@@ -144,6 +178,8 @@ static themis_status_t name_create(themis_t *session, const char *path, themis_p
         return status;
     request->path = themis_client_convert_text(path);
     inherit(&directory, request);
+    if (request->attr.type == THEMIS_PROTO_FILE && !(request->flags & THEMIS_PROTO_CREATE_ADOPT))
+        first_choose(session, path, &request->attr);
     status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, request, attr);
     if (status != THEMIS_OK)
         return undo_entry(session, path, request->attr.type, status);
@@ -181,6 +217,19 @@ themis_status_t themis_client_namespace_create(themis_t *session, const char *pa
                                                const themis_proto_attr_t *wanted, themis_proto_attr_t *attr)
 {
     return themis_client_namespace_create_extra(session, path, flags, wanted, NULL, attr);
+}
+
+themis_status_t themis_client_namespace_renew(themis_t *session, const char *path, uint64_t object,
+                                              const themis_proto_layout_t *layout)
+{
+    themis_proto_create_t request = {.path = themis_client_convert_text(path),
+                                     .flags = THEMIS_PROTO_CREATE_REPLACE,
+                                     .attr = {.type = THEMIS_PROTO_FILE, .id = object, .layout = *layout}};
+    themis_proto_attr_t old;
+
+    first_choose(session, path, &request.attr);
+    themis_status_t status = themis_client_namespace_ask(session, path, THEMIS_OP_CREATE, &request, &old);
+    return status == THEMIS_OK ? themis_client_namespace_destroy(session, path, &old) : status;
 }
 
 themis_status_t themis_client_namespace_check_change(themis_t *session, const char *path, themis_proto_type_t type)
@@ -265,14 +314,21 @@ themis_status_t themis_client_namespace_destroy(themis_t *session, const char *p
     return left_to_servers(themis_client_multicall(&session->calls, &multicall));
 }
 
-static void add_object(void *arg, uint32_t index, const themis_proto_body_t *reply)
+typedef struct measuring {
+    themis_stat_t *stat;
+    themis_client_enlist_survey_t survey;
+} measuring_t;
+
+static void add_object(void *arg, uint32_t index, const themis_client_call_t *call, const themis_proto_body_t *reply)
 {
-    themis_stat_t *stat = arg;
+    measuring_t *measuring = arg;
+    themis_stat_t *stat = measuring->stat;
     uint64_t end = themis_client_striping_file_end(&stat->layout, index, reply->size.end);
 
     stat->size = end > stat->size ? end : stat->size;
     stat->modified = reply->size.modified > stat->modified ? reply->size.modified : stat->modified;
     stat->allocated += reply->size.allocated;
+    themis_client_enlist_survey_add(&measuring->survey, index, call->exists, call->store, &reply->size);
 }
 
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
@@ -287,13 +343,14 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
                            .modified = attr->modified,
                            .id = attr->id,
                            .layout = themis_client_convert_layout(&attr->layout)};
+    measuring_t measuring = {.stat = &found, .survey.store = attr->store};
     themis_client_multicall_t multicall = {.layout = &found.layout,
                                            .opcode = THEMIS_OP_SIZE,
                                            .subject = path,
                                            .file = file,
                                            .body.object.object = attr->id,
                                            .collect = add_object,
-                                           .arg = &found};
+                                           .arg = &measuring};
     themis_status_t status = THEMIS_OK;
 
     if (!file) /* a handle's changes; the calls fill in the present one */
@@ -301,6 +358,9 @@ themis_status_t themis_client_namespace_stat(themis_t *session, const char *path
     /* without the id, of a file that is not to be read, its size is not known either */
     if (attr->type == THEMIS_PROTO_FILE && attr->id)
         status = themis_client_multicall(&session->calls, &multicall);
+    found.lost = measuring.survey.lost;
+    if (status == THEMIS_OK && found.lost && file)
+        status = themis_client_enlist_fail(file, measuring.survey.lost_index);
     if (status == THEMIS_OK)
         *stat = found;
     return status;

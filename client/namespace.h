@@ -29,6 +29,11 @@ themis_status_t themis_client_namespace_create_extra(themis_t *session, const ch
                                                      const themis_proto_attr_t *wanted,
                                                      const themis_proto_extra_t *extra, themis_proto_attr_t *attr);
 
+/* Gives a file new and empty bytes of that layout instead of those of `object`, which its owner may. Who has it open
+ * has the old ones, which are freed. THEMIS_STALE: it has others. */
+themis_status_t themis_client_namespace_renew(themis_t *session, const char *path, uint64_t object,
+                                              const themis_proto_layout_t *layout);
+
 /* Gives the object of `from`, of which a server has given *attr with the right to rename, the name `to`. *old: what had
  * that name, but for the generation, which is the new name's; by that the rename is known. If the client does no more,
  * the servers complete it. */
@@ -82,6 +87,6 @@ themis_status_t themis_client_namespace_look(themis_t *session, const char *path
 themis_status_t themis_client_namespace_set_mode(themis_t *session, const char *path, uint32_t mode);
 themis_status_t themis_client_namespace_set_owner(themis_t *session, const char *path, uint32_t uid, uint32_t gid);
 
-/* `file`: the handle, or NULL. */
+/* `file`: the handle, or NULL. With a handle THEMIS_LOST if bytes are, else stat->lost tells. */
 themis_status_t themis_client_namespace_stat(themis_t *session, const char *path, const themis_proto_attr_t *attr,
                                              themis_file_t *file, themis_stat_t *stat);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing files, and operations on whole files. */
+#include <stdlib.h>
 #include "client/capability.h"
+#include "client/enlist.h"
 #include "client/error.h"
 #include "client/file.h"
 #include "client/links.h"
 #include "client/multicall.h"
 #include "client/namespace.h"
 #include "client/striping.h"
+
+enum { MAX_ATTEMPTS = 3 };
 
 /* Has the server given what the file is opened for? */
 static themis_status_t check_rights(const char *path, int flags, const themis_proto_attr_t *attr)
@@ -59,6 +63,33 @@ static themis_status_t find_or_create(themis_t *session, char path[THEMIS_PATH_B
     return status;
 }
 
+/* Where the first server has lost the file, its owner may begin anew. */
+static themis_status_t open_found(themis_t *session, char path[THEMIS_PATH_BYTES], int flags,
+                                  const themis_proto_attr_t *wanted, themis_proto_attr_t *attr, themis_file_t **file)
+{
+    for (int attempt = 0;; attempt++) {
+        themis_status_t status = find_or_create(session, path, flags, wanted, attr);
+        if (status == THEMIS_OK)
+            status = themis_client_file_create(session, path, flags, attr, file);
+        if (status != THEMIS_OK)
+            return status;
+        status = themis_client_file_bind(*file);
+        if (status == THEMIS_OK)
+            return THEMIS_OK;
+        themis_client_file_destroy(*file);
+        if (attempt == MAX_ATTEMPTS)
+            return status;
+        status = themis_client_enlist_check_first(session, path, attr); /* what was known may have been out of date */
+        if (status == THEMIS_OK)
+            continue;
+        if (status != THEMIS_LOST || !(flags & THEMIS_OPEN_TRUNCATE))
+            return status;
+        status = themis_client_namespace_renew(session, path, attr->id, &attr->layout);
+        if (status != THEMIS_OK && status != THEMIS_STALE) /* another one has begun anew */
+            return status;
+    }
+}
+
 themis_status_t themis_open(themis_t *session, const char *path, int flags, uint32_t mode,
                             const themis_layout_t *layout, themis_file_t **result)
 {
@@ -73,10 +104,8 @@ themis_status_t themis_open(themis_t *session, const char *path, int flags, uint
         return themis_client_fail(THEMIS_INVALID, "%s: opened neither for reading nor for writing", normal);
     if (layout)
         wanted.layout = (themis_proto_layout_t){layout->stripe_size, layout->count, layout->first};
-    if ((status = find_or_create(session, normal, flags, &wanted, &attr)) != THEMIS_OK ||
-        (status = themis_client_file_create(session, normal, flags, &attr, &file)) != THEMIS_OK)
+    if ((status = open_found(session, normal, flags, &wanted, &attr, &file)) != THEMIS_OK)
         return status;
-    themis_client_file_bind(file);
     if ((flags & THEMIS_OPEN_TRUNCATE) && !attr.fresh)
         status = themis_truncate(file, 0);
     if (status != THEMIS_OK)
@@ -111,6 +140,9 @@ typedef struct resizing {
     const themis_layout_t *layout;
     themis_proto_opcode_t opcode;
     uint64_t size; /* of the file */
+    /* those without bytes that do not exist, but for the first one; NULL: they do not matter */
+    themis_proto_listed_t *absent;
+    uint32_t absent_count;
 } resizing_t;
 
 static void set_object_size(void *arg, uint32_t index, themis_proto_body_t *body)
@@ -124,14 +156,25 @@ static void set_object_size(void *arg, uint32_t index, themis_proto_body_t *body
         body->range.length = size;
 }
 
+static void note_absent(void *arg, uint32_t index, const themis_client_call_t *call, const themis_proto_body_t *reply)
+{
+    resizing_t *resizing = arg;
+
+    (void)reply;
+    if (resizing->absent && index > 0 && !call->exists &&
+        themis_client_striping_object_end(resizing->layout, index, resizing->size) == 0)
+        resizing->absent[resizing->absent_count++] = (themis_proto_listed_t){index, call->store};
+}
+
 static themis_status_t file_resize(themis_file_t *file, themis_proto_opcode_t opcode, uint64_t size)
 {
-    resizing_t resizing = {&file->layout, opcode, size};
+    resizing_t resizing = {.layout = &file->layout, .opcode = opcode, .size = size};
     themis_client_multicall_t multicall = {.layout = &file->layout,
                                            .opcode = opcode,
                                            .subject = file->path,
                                            .file = file,
                                            .fill = set_object_size,
+                                           .collect = note_absent,
                                            .arg = &resizing};
 
     if (size > INT64_MAX)
@@ -142,7 +185,14 @@ static themis_status_t file_resize(themis_file_t *file, themis_proto_opcode_t op
         multicall.body.resize = (themis_proto_resize_t){.object = file->attr.id};
     else
         multicall.body.range = (themis_proto_range_t){.object = file->attr.id};
-    return themis_client_multicall(&file->session->calls, &multicall);
+    if (opcode == THEMIS_OP_TRUNCATE && file->layout.count > 1 &&
+        !(resizing.absent = malloc(file->layout.count * sizeof *resizing.absent)))
+        return themis_client_fail(THEMIS_NO_MEMORY, "%s: out of memory for a list", file->path);
+    themis_status_t status = themis_client_multicall(&file->session->calls, &multicall);
+    if (status == THEMIS_OK && resizing.absent_count)
+        status = themis_client_enlist_drop(file, resizing.absent, resizing.absent_count);
+    free(resizing.absent);
+    return status;
 }
 
 themis_status_t themis_truncate(themis_file_t *file, uint64_t size)

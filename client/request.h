@@ -14,6 +14,7 @@ typedef enum themis_client_phase {
 /* Where an object ends. While others write, calls may report different ends. */
 typedef struct themis_client_object_end {
     int known;
+    int exists; /* 1: a server has said that there is an object */
     uint64_t min, max;
 } themis_client_object_end_t;
 

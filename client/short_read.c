@@ -4,10 +4,12 @@
 #include <string.h>
 #include "client/capability.h"
 #include "client/cursor.h"
+#include "client/enlist.h"
 #include "client/striping.h"
 
-static void note_end(themis_client_object_end_t *known, uint64_t end)
+static void note_end(themis_client_object_end_t *known, int exists, uint64_t end)
 {
+    known->exists |= exists;
     known->min = known->known && known->min < end ? known->min : end;
     known->max = known->known && known->max > end ? known->max : end;
     known->known = 1;
@@ -29,6 +31,15 @@ themis_status_t themis_client_short_read_ask(themis_request_t *request)
     return status;
 }
 
+/* Of objects that are not there the first server knows more. */
+static int any_may_be_absent(const themis_request_t *request)
+{
+    for (uint32_t index = 1; index < request->layout->count; index++)
+        if (!request->ends[index].exists)
+            return 1;
+    return 0;
+}
+
 themis_status_t themis_client_short_read_start(themis_request_t *request)
 {
     themis_status_t status = THEMIS_OK;
@@ -40,10 +51,11 @@ themis_status_t themis_client_short_read_start(themis_request_t *request)
         return THEMIS_NO_MEMORY;
     for (size_t i = 0; i < request->call_count; i++)
         if (themis_client_call_result(request->calls[i], request->path, &reply) == THEMIS_OK)
-            note_end(&request->ends[request->calls[i]->index], reply.io_done.end);
+            note_end(&request->ends[request->calls[i]->index], request->calls[i]->exists, reply.io_done.end);
     themis_client_request_put_calls(request);
+    int needs_list = any_may_be_absent(request);
     for (uint32_t index = 0; index < request->layout->count && status == THEMIS_OK; index++)
-        if (!request->ends[index].known)
+        if (!request->ends[index].known || (index == 0 && needs_list))
             status = themis_client_request_add_call(request, index, &call);
     if (status == THEMIS_OK)
         return themis_client_short_read_ask(request);
@@ -90,18 +102,36 @@ static themis_status_t fill_holes(void *arg, uint32_t index, const themis_run_t 
     return THEMIS_OK;
 }
 
+/* The replies of the second phase. THEMIS_LOST: an object that is not there was, by the list of the first server. */
+static themis_status_t sizes_take(themis_request_t *request)
+{
+    const themis_file_t *file = request->file;
+    themis_client_enlist_survey_t survey = {.store = file->attr.store};
+    themis_proto_body_t reply;
+
+    for (size_t i = 0; i < request->call_count; i++) {
+        themis_client_call_t *call = request->calls[i];
+        themis_status_t status = themis_client_call_result(call, request->path, &reply);
+        if (status != THEMIS_OK)
+            return status;
+        note_end(&request->ends[call->index], call->exists, reply.size.end);
+        if (call->index == 0)
+            survey.first = reply.size;
+    }
+    for (uint32_t index = 1; index < request->layout->count; index++)
+        if (themis_client_enlist_survey_add(&survey, index, request->ends[index].exists, file->bindings[index].store,
+                                            &reply.size))
+            return themis_client_enlist_fail(file, index);
+    return THEMIS_OK;
+}
+
 themis_status_t themis_client_short_read_finish(themis_request_t *request)
 {
     const themis_layout_t *layout = request->layout;
     filling_t filling = {request, {request->memory, 0}, 0};
-    themis_proto_body_t reply;
-
-    for (size_t i = 0; i < request->call_count; i++) {
-        themis_status_t status = themis_client_call_result(request->calls[i], request->path, &reply);
-        if (status != THEMIS_OK)
-            return status;
-        note_end(&request->ends[request->calls[i]->index], reply.size.end);
-    }
+    themis_status_t status = sizes_take(request);
+    if (status != THEMIS_OK)
+        return status;
     for (uint32_t index = 0; index < layout->count; index++) {
         uint64_t end = themis_client_striping_file_end(layout, index, request->ends[index].max);
         filling.size = end > filling.size ? end : filling.size;

@@ -62,8 +62,15 @@ static int open_claimed(themis_posix_t *filesystem, themis_posix_node_t *node, c
 {
     const int access = access_of(flags);
     themis_file_t *opened;
-    themis_status_t status = themis_open(filesystem->session, path, access, 0, NULL, &opened);
 
+    pthread_mutex_lock(&filesystem->lock);
+    int is_lost = node->lost > 0;
+    pthread_mutex_unlock(&filesystem->lock);
+    /* who reads up to the size that is left would not notice */
+    if (is_lost && access & THEMIS_OPEN_READ && !(flags & O_TRUNC))
+        return EIO;
+    themis_status_t status = themis_open(
+        filesystem->session, path, access | (is_lost && flags & O_TRUNC ? THEMIS_OPEN_TRUNCATE : 0), 0, NULL, &opened);
     if (status != THEMIS_OK)
         return themis_posix_error(status);
     if (node->object && opened->attr.id != node->object) { /* another client has put another file here */

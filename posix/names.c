@@ -72,6 +72,7 @@ static int node_check(themis_posix_t *filesystem, themis_posix_node_t *node, con
     if (same) {
         node->mode = found->mode;
         node->gid = found->gid;
+        node->lost = found->lost;
     }
     pthread_mutex_unlock(&filesystem->lock);
     return same ? 0 : ENOENT;

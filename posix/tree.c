@@ -162,6 +162,7 @@ themis_posix_node_t *themis_posix_tree_get(themis_posix_tree_t *tree, themis_pos
     }
     node->mode = stat->mode;
     node->gid = stat->gid;
+    node->lost = stat->lost;
     return node;
 }
 

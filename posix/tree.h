@@ -25,6 +25,7 @@ typedef struct themis_posix_node {
     uint64_t serial; /* of the node: no other has it, ever */
     themis_type_t type;
     uint32_t mode, gid;              /* when it was last looked at */
+    uint32_t lost;                   /* servers that had lost bytes of it then */
     struct themis_posix_file *files; /* that are open; none is added while its name is claimed exclusively */
     int hidden;                      /* 1: its name is one that posix/hidden.h gave it */
     pthread_mutex_t append;          /* held by who appends to it */

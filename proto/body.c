@@ -130,6 +130,7 @@ static void code_attr_fields(themis_proto_coder_t *coder, themis_proto_attr_t *a
     themis_proto_code_u64(coder, &attr->created);
     themis_proto_code_u64(coder, &attr->modified);
     themis_proto_code_u64(coder, &attr->generation);
+    themis_proto_code_u64(coder, &attr->store);
     code_layout(coder, &attr->layout);
     themis_proto_code_u32(coder, &attr->target);
     themis_proto_code_u32(coder, &attr->xattrs);
@@ -309,6 +310,25 @@ static void code_size(themis_proto_coder_t *coder, themis_proto_size_t *size)
     themis_proto_code_u64(coder, &size->end);
     themis_proto_code_u64(coder, &size->allocated);
     themis_proto_code_u64(coder, &size->modified);
+    themis_proto_code_u32(coder, &size->listed);
+    if (!coder->bad)
+        themis_proto_code_listed(coder, size->listed, &size->list);
+}
+
+static void code_enlist(themis_proto_coder_t *coder, themis_proto_enlist_t *enlist)
+{
+    themis_proto_code_u64(coder, &enlist->object);
+    code_capability(coder, &enlist->capability);
+    code_flag(coder, &enlist->drop);
+    themis_proto_code_u32(coder, &enlist->count);
+    themis_proto_check(coder, !coder->bad && enlist->count > 0);
+    if (!coder->bad)
+        themis_proto_code_listed(coder, enlist->count, &enlist->list);
+}
+
+static void code_enlisted(themis_proto_coder_t *coder, themis_proto_enlisted_t *enlisted)
+{
+    themis_proto_code_u32(coder, &enlisted->lost);
 }
 
 static void code_map(themis_proto_coder_t *coder, themis_proto_map_t *map)
@@ -319,6 +339,7 @@ static void code_map(themis_proto_coder_t *coder, themis_proto_map_t *map)
     themis_proto_code_u64(coder, &map->length);
     code_flag(coder, &map->allocate);
     code_flag(coder, &map->incomplete);
+    code_flag(coder, &map->listed);
     themis_proto_check(coder, !coder->bad && map->length > 0 && map->offset <= INT64_MAX &&
                                   map->length <= INT64_MAX - map->offset);
 }

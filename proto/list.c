@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/list.h"
 
-enum { RUN_BYTES = 32, MAPPED_BYTES = 48, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1 };
+enum { RUN_BYTES = 32, MAPPED_BYTES = 48, NAME_LENGTH_BYTES = 2, TYPE_BYTES = 1, LISTED_BYTES = 12 };
 
 /* Bytes of all pieces of a run; 0 if an offset or the sum exceeds 63 bits, or a piece overlaps the next. */
 static uint64_t run_total(const themis_proto_run_t *run)
@@ -208,6 +208,37 @@ void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *t
         return;
     table->bytes = coder->in + start;
     table->length = (uint32_t)(coder->used - start);
+}
+
+static void code_entry_of_list(themis_proto_coder_t *coder, themis_proto_listed_t *listed)
+{
+    themis_proto_code_u32(coder, &listed->index);
+    themis_proto_code_u64(coder, &listed->store);
+    themis_proto_check(coder, !coder->bad && listed->index < THEMIS_PROTO_MAX_SERVERS);
+}
+
+void themis_proto_code_listed(themis_proto_coder_t *coder, uint32_t count, const uint8_t **list)
+{
+    size_t start = coder->used;
+
+    themis_proto_check(coder, count <= THEMIS_PROTO_MAX_SERVERS);
+    for (uint32_t i = 0; !coder->bad && i < count; i++) {
+        themis_proto_listed_t listed = {0};
+        if (coder->out != NULL)
+            memcpy(&listed, *list + i * sizeof listed, sizeof listed);
+        code_entry_of_list(coder, &listed);
+    }
+    if (!coder->bad && coder->out == NULL)
+        *list = coder->in + start;
+}
+
+themis_proto_listed_t themis_proto_listed_get(const uint8_t *list, uint32_t i)
+{
+    themis_proto_coder_t coder = {.in = list + (size_t)i * LISTED_BYTES, .length = LISTED_BYTES};
+    themis_proto_listed_t listed = {0};
+
+    code_entry_of_list(&coder, &listed);
+    return listed;
 }
 
 static void code_step(themis_proto_coder_t *coder, themis_proto_settle_step_t *step)

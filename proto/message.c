@@ -43,8 +43,8 @@ static int flags_are_sound(const themis_proto_header_t *header)
 {
     if (header->flags == 0)
         return 1;
-    return header->flags == THEMIS_PROTO_FLAG_EXISTS && header->kind == THEMIS_PROTO_REQUEST &&
-           header->opcode >= THEMIS_OP_READ && header->opcode <= THEMIS_OP_SYNC;
+    uint32_t known = THEMIS_PROTO_FLAG_EXISTS | (header->kind == THEMIS_PROTO_REQUEST ? THEMIS_PROTO_FLAG_LISTED : 0);
+    return (header->flags & ~known) == 0 && header->opcode >= THEMIS_OP_READ && header->opcode <= THEMIS_OP_SYNC;
 }
 
 /* Kind, status and flags as they have to be in this version. */

@@ -59,6 +59,7 @@ enum {
     X(UNMAP, 40, unmap, none)        /* the client needs that no longer */                                             \
     X(SEGMENT, 41, segment, segment) /* a part of the server's memory; a descriptor comes with the reply */            \
     X(TOUCH, 42, touch, none)        /* sets the time of an object's last change; success also if there is none */     \
+    X(ENLIST, 43, enlist, enlisted)  /* at the file's first server, before another one makes an object of the file */  \
     X(LOCK, 48, lock, granted)       /* byte-range lock, at the file's first server; waits or refuses */               \
     X(UNLOCK, 49, lock, none)                                                                                          \
     X(COUNTER, 50, counter, counted) /* shared file pointer: get, set, fetch and add; at the file's first server */    \
@@ -76,9 +77,13 @@ typedef enum themis_proto_opcode {
 #undef THEMIS_PROTO_ENUM
 } themis_proto_opcode_t;
 
-/* Flag of READ, WRITE, TRUNCATE, ALLOCATE, SIZE and SYNC: the client knows that the object exists. If it does not, and
- * was not removed, the request fails with THEMIS_LOST. */
-enum { THEMIS_PROTO_FLAG_EXISTS = 1 };
+/*
+ * Flags of READ, WRITE, TRUNCATE, ALLOCATE, SIZE and SYNC. EXISTS: the client knows that the object exists. If it does
+ * not, and was not removed, the request fails with THEMIS_LOST. LISTED: the file's first server knows that this one may
+ * have an object of the file, or is this one. Without it a request that would make one fails with THEMIS_NOT_LISTED. In
+ * the reply to READ, WRITE, TRUNCATE, ALLOCATE and SIZE, EXISTS says whether the object does.
+ */
+enum { THEMIS_PROTO_FLAG_EXISTS = 1, THEMIS_PROTO_FLAG_LISTED = 2 };
 
 typedef enum themis_proto_kind { THEMIS_PROTO_REQUEST = 1, THEMIS_PROTO_REPLY = 2 } themis_proto_kind_t;
 
@@ -90,7 +95,7 @@ typedef struct themis_proto_header {
     uint8_t version;
     themis_proto_kind_t kind;
     uint16_t opcode;
-    uint32_t flags; /* THEMIS_PROTO_FLAG_EXISTS or 0 */
+    uint32_t flags; /* THEMIS_PROTO_FLAG_* */
     uint64_t id;
     int32_t status; /* themis_status_t; 0 in requests */
     uint32_t body;  /* bytes after the header */
@@ -181,8 +186,9 @@ typedef struct themis_proto_attr {
                     one as well, which tells it from others */
     themis_proto_type_t type;
     uint32_t mode, uid, gid;
-    uint64_t created, modified;   /* ns since 1970 */
-    uint64_t generation;          /* of the name: no other name, and none that this path gets later, has the same */
+    uint64_t created, modified; /* ns since 1970 */
+    uint64_t generation;        /* of the name: no other name, and none that this path gets later, has the same */
+    uint64_t store; /* hash of the identity of the first server's store when the file was made; 0: unknown */
     themis_proto_layout_t layout; /* of a directory: what its new files get where they leave it open */
     uint32_t target;              /* bytes of the target of a symbolic link, else 0 */
     uint32_t xattrs;              /* bytes of all extended attributes */
@@ -373,6 +379,7 @@ typedef struct themis_proto_map {
     uint64_t offset, length;
     uint8_t allocate;   /* 1: for a write; holes in the range get memory first */
     uint8_t incomplete; /* 1: extents may have pages that are not valid yet, of which `pages` tells */
+    uint8_t listed; /* as THEMIS_PROTO_FLAG_LISTED; without it nothing is allocated in an object that does not exist */
 } themis_proto_map_t;
 
 /* Bytes [offset, offset + length) of the object. */
@@ -398,10 +405,33 @@ typedef struct themis_proto_segment {
 } themis_proto_segment_t;
 
 typedef struct themis_proto_size {
-    uint64_t end;       /* one past the last byte that was written or set, in object offsets */
-    uint64_t allocated; /* bytes of the store */
-    uint64_t modified;  /* ns since 1970 */
+    uint64_t end;        /* one past the last byte that was written or set, in object offsets */
+    uint64_t allocated;  /* bytes of the store */
+    uint64_t modified;   /* ns since 1970 */
+    uint32_t listed;     /* entries of the file's list; 0 unless this is its first server */
+    const uint8_t *list; /* decoded with themis_proto_listed_get; when encoding: themis_proto_listed_t array */
 } themis_proto_size_t;
+
+/* Server number `index` of a file's layout may have an object of it, in the store with that hash of its identity. */
+typedef struct themis_proto_listed {
+    uint32_t index;
+    uint64_t store;
+} themis_proto_listed_t;
+
+/* Adds to the list of an object, which needs the right to write. An entry that is there with another store, where bytes
+ * may have been lost, stays, and the reply tells of it. With `drop`, which needs the right to truncate, these entries
+ * are removed, if they are there with these stores: what was there is not wanted any more. */
+typedef struct themis_proto_enlist {
+    uint64_t object;
+    themis_proto_capability_t capability;
+    uint8_t drop;
+    uint32_t count;      /* 1 to THEMIS_PROTO_MAX_SERVERS */
+    const uint8_t *list; /* as in themis_proto_size_t */
+} themis_proto_enlist_t;
+
+typedef struct themis_proto_enlisted {
+    uint32_t lost; /* the index of the first entry that stays as it was; UINT32_MAX: there is none */
+} themis_proto_enlisted_t;
 
 /* A range that the owner holds already is granted at once (a replayed request). THEMIS_BUSY: the session holds locks of
  * an earlier process of the server, which it has to reclaim before it gets others. UNLOCK frees whatever part of the
@@ -540,6 +570,8 @@ typedef union themis_proto_body {
     themis_proto_object_t object;
     themis_proto_unmap_t unmap;
     themis_proto_size_t size;
+    themis_proto_enlist_t enlist;
+    themis_proto_enlisted_t enlisted;
     themis_proto_map_t map;
     themis_proto_mapped_t mapped;
     themis_proto_segment_t segment;
@@ -585,6 +617,9 @@ int themis_proto_xattrs_next(const themis_proto_xattrs_t *xattrs, uint32_t *curs
 
 /* The same for the rows of a table. */
 int themis_proto_table_next(const themis_proto_table_t *table, uint32_t *cursor, themis_proto_table_row_t *row);
+
+/* Entry number `i` of a list of servers, which has more than that. */
+themis_proto_listed_t themis_proto_listed_get(const uint8_t *list, uint32_t i);
 
 /* The same for the steps of a SETTLE. */
 int themis_proto_settle_next(const themis_proto_settle_t *settle, uint32_t *cursor, themis_proto_settle_step_t *step);

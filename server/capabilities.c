@@ -15,7 +15,7 @@
 #include "util/log.h"
 #include "util/min.h"
 
-enum { CACHE_ENTRIES = 64, GRANULES = 64, CAPABILITY_WORDS = 4, SEAL_WORDS = 12 };
+enum { CACHE_ENTRIES = 64, GRANULES = 64, CAPABILITY_WORDS = 4, SEAL_WORDS = 13 };
 enum { KIND_CAPABILITY = 1, KIND_SEAL, KIND_KEY };
 
 #define MAX_SKEW (300 * THEMIS_NS_PER_S)
@@ -73,7 +73,8 @@ static void seal_make(const themis_server_capabilities_t *capabilities, const th
                                         attr->layout.stripe_size,
                                         attr->layout.count,
                                         attr->layout.first,
-                                        attr->generation};
+                                        attr->generation,
+                                        attr->store};
 
     words_hash(capabilities, words, SEAL_WORDS, seal);
 }

@@ -64,9 +64,10 @@ static themis_status_t mapping_pin(mapping_t *mapping)
     if (uid == THEMIS_STORE_COMMON)
         return THEMIS_UNSUPPORTED;
     grant->id = mapping->map->object;
-    themis_status_t status = mapping->map->allocate
-                                 ? themis_server_object_requests_open(server, grant->id, uid, &grant->object)
-                                 : themis_store_open(server->store, grant->id, 0, uid, &grant->object);
+    themis_status_t status =
+        mapping->map->allocate
+            ? themis_server_object_requests_open(server, grant->id, mapping->map->listed, uid, &grant->object)
+            : themis_store_open(server->store, grant->id, 0, uid, &grant->object);
     if (status != THEMIS_OK)
         return status;
     status = themis_store_pin(server->store, grant->object, uid, &grant->cell);
@@ -83,7 +84,9 @@ static uint64_t mapping_prepare(mapping_t *mapping)
 
     if (status != THEMIS_OK) {
         free(mapping->grant);
-        return status == THEMIS_UNSUPPORTED ? OWNER_RETRY : MISSING_RETRY;
+        return status == THEMIS_UNSUPPORTED  ? OWNER_RETRY
+               : status == THEMIS_NOT_LISTED ? CHANGE_RETRY /* a message will have it made */
+                                             : MISSING_RETRY;
     }
     if (!mapping->client)
         status = themis_server_direct_client_get(mapping->request, &mapping->client);

@@ -136,6 +136,9 @@ static themis_status_t records_load(themis_server_t *server)
     themis_status_t status = themis_server_counters_create(db, &server->counters);
 
     if (status == THEMIS_OK)
+        status = themis_server_object_lists_create(themis_server_namespace_any_db(server->names),
+                                                   (uint32_t)server->config.count, &server->object_lists);
+    if (status == THEMIS_OK)
         status = themis_server_durable_replies_create(db, &server->durable_replies);
     if (status == THEMIS_OK)
         status = themis_server_lock_holders_create(db, server->locks, server->started + server->config.lease,
@@ -328,6 +331,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_server_fences_destroy(server->fences);
     themis_server_durable_replies_destroy(server->durable_replies);
     themis_server_counters_destroy(server->counters);
+    themis_server_object_lists_destroy(server->object_lists);
     themis_sched_destroy(server->sched);
     themis_sched_job_table_destroy(server->jobs);
     themis_server_tombstones_destroy(server->tombstones);

@@ -13,7 +13,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth
 	server/lock_deadlock.c server/lock_holders.c server/lock_holders.h server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h server/name_intents.c server/name_intents.h server/name_path.c server/name_path.h server/name_record.c server/name_record.h \
-	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_requests.c \
+	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_lists.c server/object_lists.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
 	server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
 	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
@@ -31,7 +31,7 @@ server_themisd_SOURCES = server/main.c util/backtrace_symbols.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
+check_PROGRAMS += test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
 	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_direct test/server/test_durable test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c test/server/names_rig.c test/server/names_rig.h
@@ -43,6 +43,7 @@ test_server_test_name_extra_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_locks_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_identity_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_counters_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_object_lists_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_fences_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_config_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_engine_SOURCES = test/server/test_engine.c test/server/engine_rig.c test/server/engine_rig.h

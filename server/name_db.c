@@ -33,6 +33,7 @@ enum {
     ID_BATCH = 4096,
     INDEX_SHIFT = 51,
     WRITE_BUFFER = 8 << 20,
+    BLOOM_BITS = 10, /* for each key */
     PROBE_BYTES = 1 << 20
 };
 #define ID_EPOCH_S UINT64_C(1577836800) /* 2020 */
@@ -321,26 +322,30 @@ themis_status_t themis_server_name_db_put(themis_server_name_db_t *db, const the
     return status;
 }
 
+/* A copy of a value, which is freed; NULL stays NULL. */
+static themis_status_t value_copy(char *value, size_t length, void **copy, size_t *copied)
+{
+    *copied = value ? length : 0;
+    *copy = NULL;
+    if (!value)
+        return THEMIS_OK;
+    *copy = malloc(length + 1);
+    if (*copy)
+        memcpy(*copy, value, length);
+    rocksdb_free(value);
+    return *copy ? THEMIS_OK : THEMIS_NO_MEMORY;
+}
+
 themis_status_t themis_server_name_db_get_record(themis_server_name_db_t *db, const themis_proto_text_t *path,
                                                  void **record, size_t *length)
 {
     name_key_t key;
     size_t bytes = 0;
-    char *value, *copy = NULL;
+    char *value;
 
     attr_key(path, &key);
     themis_status_t status = db_get(db, &key, &value, &bytes);
-    if (status != THEMIS_OK)
-        return status;
-    if (value && !(copy = malloc(bytes + 1)))
-        status = THEMIS_NO_MEMORY;
-    if (copy)
-        memcpy(copy, value, bytes);
-    if (value)
-        rocksdb_free(value);
-    *record = copy;
-    *length = copy ? bytes : 0;
-    return status;
+    return status == THEMIS_OK ? value_copy(value, bytes, record, length) : status;
 }
 
 themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,
@@ -534,6 +539,18 @@ themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
                                                 const themis_server_name_db_record_t *records)
 {
     return batch_write(db, batch_create(records), FREE_TO_REMOVE);
+}
+
+themis_status_t themis_server_name_db_read(themis_server_name_db_t *db, const void *key, size_t key_length,
+                                           void **value, size_t *length)
+{
+    name_key_t found = {.length = key_length};
+    size_t bytes = 0;
+    char *read;
+
+    memcpy(found.bytes, key, key_length);
+    themis_status_t status = db_get(db, &found, &read, &bytes);
+    return status == THEMIS_OK ? value_copy(read, bytes, value, length) : status;
 }
 
 themis_status_t themis_server_name_db_find(themis_server_name_db_t *db, const void *key, size_t length)
@@ -737,6 +754,11 @@ static themis_status_t db_open(themis_server_name_db_t *db, const char *director
     rocksdb_options_set_max_background_jobs(db->options, 1);
     rocksdb_options_set_keep_log_file_num(db->options, 2);
     rocksdb_options_set_info_log_level(db->options, 3);
+    /* most objects have no list: their keys are looked for in vain */
+    rocksdb_block_based_table_options_t *tables = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_filter_policy(tables, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
+    rocksdb_options_set_block_based_table_factory(db->options, tables);
+    rocksdb_block_based_options_destroy(tables);
     if (!*directory) {
         db->memory = rocksdb_create_mem_env();
         rocksdb_options_set_env(db->options, db->memory);

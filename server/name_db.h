@@ -31,6 +31,7 @@ enum {
     THEMIS_SERVER_NAME_DB_ENTRY = 'E', /* directory, NUL and name, for who lists all of them */
     THEMIS_SERVER_NAME_DB_INTENT = 'I',
     THEMIS_SERVER_NAME_DB_LOCKING = 'L',
+    THEMIS_SERVER_NAME_DB_OBJECT_LIST = 'O',
     THEMIS_SERVER_NAME_DB_REPLY = 'R'
 };
 typedef struct themis_server_name_db_record {
@@ -87,6 +88,9 @@ themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const t
 /* The same for what ends a change that was begun: also where there is no space for more names. */
 themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
                                                 const themis_server_name_db_record_t *records);
+/* The value of a record, to be freed with free; NULL and 0 if there is none, or it is empty. */
+themis_status_t themis_server_name_db_read(themis_server_name_db_t *db, const void *key, size_t key_length,
+                                           void **value, size_t *length);
 /* THEMIS_NO_ENTRY: there is no record of that key. After a write that has failed this says what has become of it: the
  * database is opened again first, or the error remains. */
 themis_status_t themis_server_name_db_find(themis_server_name_db_t *db, const void *key, size_t length);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nine words of attributes, and what a name has beside them; little-endian. Version 1 had no generation, the last
- * word: what was the only name of an object gets the object's id. */
+/* Ten words of attributes, and what a name has beside them; little-endian. Version 1 had neither of the last two words:
+ * what was the only name of an object gets the object's id for a generation. */
 #include "server/name_record.h"
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    RECORD_WORDS = 9,
+    RECORD_WORDS = 10,
     RECORD_BYTES = 8 * RECORD_WORDS,
     RECORD_VERSION = 2,
-    OLD_BYTES = RECORD_BYTES - 8,
+    OLD_BYTES = RECORD_BYTES - 16,
     OLD_VERSION = 1,
     EXTRA_HEAD = 6 /* bytes of two lengths */
 };
@@ -25,7 +25,8 @@ static void attr_pack(const themis_proto_attr_t *attr, uint64_t words[RECORD_WOR
                                           attr->modified,
                                           attr->layout.stripe_size,
                                           (uint64_t)attr->layout.count << 32 | attr->layout.first,
-                                          attr->generation};
+                                          attr->generation,
+                                          attr->store};
 
     for (int i = 0; i < RECORD_WORDS; i++)
         words[i] = htole64(plain[i]);
@@ -63,6 +64,7 @@ static themis_status_t attr_unpack(const void *bytes, size_t length, themis_prot
         .created = words[4],
         .modified = words[5],
         .generation = words[8],
+        .store = words[9],
         .layout = {.stripe_size = words[6], .count = (uint32_t)(words[7] >> 32), .first = (uint32_t)words[7]}};
     if (known == OLD_BYTES) /* no other name has ever had that id */
         attr->generation = attr->id;

@@ -100,6 +100,11 @@ themis_server_name_db_t *themis_server_namespace_db(themis_server_namespace_t *n
     return names->durable ? names->db : NULL;
 }
 
+themis_server_name_db_t *themis_server_namespace_any_db(themis_server_namespace_t *names)
+{
+    return names->db;
+}
+
 /* What is to be written together with a change. */
 static const themis_server_name_db_record_t *records_make(const themis_server_namespace_with_t *with,
                                                           const themis_proto_attr_t *attr)
@@ -238,9 +243,10 @@ static themis_status_t attr_create(themis_server_namespace_t *names, const themi
     if (create->flags & THEMIS_PROTO_CREATE_GROUP &&
         themis_server_access_group(names->groups, who, create->attr.gid) == THEMIS_OK)
         made.gid = create->attr.gid;
-    if (made.type == THEMIS_PROTO_FILE)
+    if (made.type == THEMIS_PROTO_FILE) {
         status = layout_choose(names, &create->path, &create->attr.layout, &made.layout);
-    else if (made.type == THEMIS_PROTO_DIRECTORY)
+        made.store = create->attr.store;
+    } else if (made.type == THEMIS_PROTO_DIRECTORY)
         made.layout = create->attr.layout;
     if (status == THEMIS_OK && made.type != THEMIS_PROTO_DIRECTORY)
         status = themis_server_name_db_new_id(names->db, &made.id);
@@ -259,8 +265,11 @@ static themis_status_t attr_renew(themis_server_namespace_t *names, const themis
     themis_status_t status = themis_server_access_owner(who, old);
 
     *attr = *old;
+    if (status == THEMIS_OK && create->attr.id && create->attr.id != old->id)
+        status = THEMIS_STALE; /* somebody else has done so */
     if (status == THEMIS_OK)
         status = layout_choose(names, &create->path, &create->attr.layout, &attr->layout);
+    attr->store = create->attr.store;
     return status == THEMIS_OK ? themis_server_name_db_new_id(names->db, &attr->id) : status;
 }
 

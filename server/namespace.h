@@ -62,6 +62,8 @@ themis_status_t themis_server_namespace_extra(themis_server_namespace_t *names, 
                                               void **memory);
 /* The database, for other records, if it outlives the process, else NULL. */
 themis_server_name_db_t *themis_server_namespace_db(themis_server_namespace_t *names);
+/* The same database, also if it does not. */
+themis_server_name_db_t *themis_server_namespace_any_db(themis_server_namespace_t *names);
 /* READDIR: entries into `buffer` (`capacity` bytes), which *entries borrows. */
 themis_status_t themis_server_namespace_readdir(themis_server_namespace_t *names,
                                                 const themis_sched_job_identity_t *who,

@@ -10,11 +10,12 @@ typedef struct reply {
     size_t length;
 } reply_t;
 
-static themis_proto_header_t header_make(const themis_proto_header_t *request, themis_status_t status)
+static themis_proto_header_t header_make(const themis_proto_header_t *request, themis_status_t status, int found)
 {
     return (themis_proto_header_t){.version = THEMIS_PROTO_VERSION,
                                    .kind = THEMIS_PROTO_REPLY,
                                    .opcode = request->opcode,
+                                   .flags = found ? THEMIS_PROTO_FLAG_EXISTS : 0,
                                    .id = request->id,
                                    .status = status};
 }
@@ -23,16 +24,17 @@ themis_status_t themis_server_reply_encode(const themis_proto_header_t *request,
                                            size_t capacity, size_t *length)
 {
     static const themis_proto_none_t none;
-    const themis_proto_header_t header = header_make(request, THEMIS_OK);
+    const themis_proto_header_t header = header_make(request, THEMIS_OK, 0);
 
     return themis_proto_encode(&header, body ? body : &none, out, capacity, length);
 }
 
+/* `found`: the object of the request exists. */
 static themis_status_t reply_encode(reply_t *reply, const themis_proto_header_t *request, themis_status_t status,
-                                    const void *body, const char *text)
+                                    int found, const void *body, const char *text)
 {
     static const themis_proto_none_t none;
-    const themis_proto_header_t header = header_make(request, status);
+    const themis_proto_header_t header = header_make(request, status, found);
     themis_proto_text_body_t failure;
 
     if (status < 0) {
@@ -85,9 +87,9 @@ void themis_server_reply_send(themis_server_request_t *request, themis_status_t 
     reply_t reply;
     themis_net_conn_t *conn = request->conn;
 
-    status = reply_encode(&reply, &request->header, status, body, text);
+    status = reply_encode(&reply, &request->header, status, request->found, body, text);
     if (status != THEMIS_OK)
-        status = reply_encode(&reply, &request->header, status, NULL,
+        status = reply_encode(&reply, &request->header, status, 0, NULL,
                               status == THEMIS_RANGE ? "the reply does not fit into a message" : NULL);
     if (status != THEMIS_OK)
         return;
@@ -106,7 +108,7 @@ void themis_server_reply_send(themis_server_request_t *request, themis_status_t 
 void themis_server_reply_send_descriptor(themis_server_request_t *request, const void *body, int fd)
 {
     reply_t reply;
-    themis_status_t status = reply_encode(&reply, &request->header, THEMIS_OK, body, NULL);
+    themis_status_t status = reply_encode(&reply, &request->header, THEMIS_OK, 0, body, NULL);
 
     if (status == THEMIS_OK) {
         status = themis_net_send_descriptor(request->conn, reply.bytes, reply.length, fd);
@@ -122,6 +124,6 @@ void themis_server_reply_send_unsaved(themis_net_conn_t *conn, const themis_prot
 {
     reply_t reply;
 
-    if (reply_encode(&reply, request, status, body, text) == THEMIS_OK)
+    if (reply_encode(&reply, request, status, 0, body, text) == THEMIS_OK)
         reply_transmit(&reply, conn);
 }

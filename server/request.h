@@ -67,6 +67,7 @@ typedef struct themis_server_request {
     /* READ and WRITE, in all slices */
     themis_server_cursor_t cursor;
     int opened;                    /* 1: the object was looked up */
+    int found;                     /* 1: it exists; of requests about the bytes of one */
     themis_store_object_t *object; /* NULL: not opened, or nothing was written to it */
     uint64_t end, total;           /* the object's end that bounds a read; bytes moved */
     /* the message */

@@ -26,6 +26,7 @@
 #include "server/lock_holders.h"
 #include "server/locks.h"
 #include "server/namespace.h"
+#include "server/object_lists.h"
 #include "server/server_config.h"
 #include "server/session_table.h"
 #include "server/tombstones.h"
@@ -95,6 +96,7 @@ typedef struct themis_server {
     themis_server_namespace_t *names;
     themis_server_tombstones_t *tombstones;
     themis_server_counters_t *counters;
+    themis_server_object_lists_t *object_lists;
     themis_server_capabilities_t *capabilities;
     struct themis_server_peers *peers; /* NULL: a single server */
     struct themis_server_settler *settler;

@@ -34,5 +34,7 @@ json_t *themis_tools_attributes_json(const char *name, const themis_stat_t *stat
                             json_pack("{s:I, s:I, s:I}", "stripe_size_bytes", (json_int_t)stat->layout.stripe_size,
                                       "count", (json_int_t)stat->layout.count, "first",
                                       (json_int_t)stat->layout.first));
+    if (object && stat->type == THEMIS_TYPE_FILE)
+        json_object_set_new(object, "lost_servers", json_integer((json_int_t)stat->lost));
     return object;
 }

@@ -112,11 +112,16 @@ static int existing_check(const target_t *target, themis_layout_t *layout)
         return themis_tools_error("cannot overwrite directory '%s' with non-directory", to->text);
     if (!to->session)
         return access(to->path, W_OK) == 0 ? THEMIS_TOOLS_OK : themis_tools_error_errno(to->path);
-    if (themis_open(to->session, to->path, THEMIS_OPEN_WRITE, 0, NULL, &file) != THEMIS_OK)
-        return themis_tools_error_last();
-    themis_file_layout(file, layout);
-    themis_close(file);
-    return THEMIS_TOOLS_OK;
+    themis_stat_t stat;
+    themis_status_t status = themis_open(to->session, to->path, THEMIS_OPEN_WRITE, 0, NULL, &file);
+    if (status == THEMIS_OK) {
+        themis_file_layout(file, layout);
+        themis_close(file);
+    } else if (status == THEMIS_LOST) { /* it may be written, and what was there is not wanted */
+        status = themis_stat(to->session, to->path, &stat);
+        *layout = stat.layout;
+    }
+    return status == THEMIS_OK ? THEMIS_TOOLS_OK : themis_tools_error_last();
 }
 
 static int ends_with_slash(const char *path)

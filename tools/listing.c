@@ -125,6 +125,8 @@ static void details_print(const themis_tools_listed_t *rows, size_t count, const
             fputs(" -> ", stdout);
             themis_tools_format_name(rows[i].target, stdout);
         }
+        if (rows[i].known && stat->lost)
+            fputs("  (bytes are lost)", stdout);
         putchar('\n');
     }
 }

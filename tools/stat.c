@@ -19,6 +19,8 @@ static void attributes_print(const char *path, const themis_stat_t *stat, const 
         printf("  size      %" PRIu64 " bytes; takes %" PRIu64 " on the servers\n  layout    stripes of %" PRIu64
                " bytes on %" PRIu32 " servers, the first on server %" PRIu32 "\n",
                stat->size, stat->allocated, stat->layout.stripe_size, stat->layout.count, stat->layout.first);
+    if (stat->lost)
+        printf("  lost      the bytes on %" PRIu32 " of the servers; the size is that of the rest\n", stat->lost);
     if (stat->type == THEMIS_TYPE_SYMLINK) {
         fputs("  target    ", stdout);
         themis_tools_format_name(target, stdout);

@@ -39,6 +39,7 @@ extern "C" {
     X(EXPIRED, -32, "the rights of the file handle have expired")                                                      \
     X(LOOP, -33, "too many levels of symbolic links")                                                                  \
     X(NO_DATA, -34, "no such extended attribute")                                                                      \
+    X(NOT_LISTED, -35, "object not listed")                                                                            \
     /* the store of one server */                                                                                      \
     X(NO_SPACE, -40, "no space left on server")                                                                        \
     X(IO, -41, "input/output error")                                                                                   \

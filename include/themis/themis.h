@@ -122,6 +122,8 @@ typedef struct themis_stat {
     uint64_t created, modified; /* ns since 1970 */
     uint64_t id;
     themis_layout_t layout; /* of a directory: that of new files in it, 0 where the servers' default counts */
+    uint32_t
+        lost; /* servers that have lost bytes of the file, whose size is then that of the rest; to read is an error */
 } themis_stat_t;
 
 /*

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "client/namespace.h"
 #include "test/client/scene.h"
 #include "test/lib/run.h"
 #include "themis/themis.h"
@@ -74,13 +75,33 @@ TEST(lost_data_are_reported)
     ck_lost(themis_close(file));
 }
 
+/* A path that another server keeps. */
+static const char *kept_path(const char *base)
+{
+    static char paths[4][32];
+    static int next;
+    char *path = paths[next++ % 4];
+
+    for (int i = 0; i == 0 || themis_client_namespace_home(session, path) == 1; i++)
+        snprintf(path, sizeof paths[0], "/%s%d", base, i);
+    return path;
+}
+
+static themis_file_t *open_anew(const char *path, int flags)
+{
+    themis_file_t *file;
+
+    ck_ok(themis_open(session, path, THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | flags, 0, NULL, &file));
+    return file;
+}
+
 /* The handle does not write to what another handle of the same file has made of it. */
 TEST(new_handles_do_not_help_old_ones)
 {
     unsigned char old_bytes[TEST_STRIPE], bytes[TEST_STRIPE], found[TEST_STRIPE];
     size_t done;
     themis_file_t *file, *fresh;
-    char path[32] = "/again";
+    const char *path = kept_path("again");
     themis_stat_t stat;
 
     memset(old_bytes, 'o', sizeof old_bytes);
@@ -89,7 +110,7 @@ TEST(new_handles_do_not_help_old_ones)
     ck_ok(themis_file_set_direct(file, modes[_i]));
     ck_ok(write_all(file));
     lose_data();
-    fresh = open_file(path);
+    fresh = open_anew(path, THEMIS_OPEN_TRUNCATE);
     ck_ok(themis_file_set_direct(fresh, modes[_i]));
     for (int i = 0; i < 3; i++) {
         ck_ok(themis_write(fresh, bytes, sizeof bytes, TEST_STRIPE, &done));
@@ -188,6 +209,160 @@ TEST(lost_names_are_reported)
     ck_assert(lost > 0 && lost < FILES);
 }
 
+/* --- files that are opened later ---------------------------------------------------------------------------------- */
+
+/* What was on the server is missed, not taken for zeros, and not written over; names stay, and can be removed. */
+TEST(lost_bytes_are_missed)
+{
+    static unsigned char bytes[TEST_SERVERS * TEST_STRIPE];
+    const char *path = kept_path("missed"), *renamed = kept_path("renamed");
+    themis_file_t *file = open_file(path);
+    themis_stat_t stat;
+    size_t done;
+
+    ck_ok(themis_file_set_direct(file, modes[_i]));
+    ck_ok(write_all(file));
+    ck_ok(themis_close(file));
+    lose_data();
+    ck_ok(themis_rename(session, path, renamed));
+    ck_ok(themis_stat(session, renamed, &stat));
+    ck_assert_uint_eq(stat.lost, 1);
+    file = open_anew(renamed, 0);
+    ck_ok(themis_file_set_direct(file, modes[_i]));
+    ck_ok(themis_read(file, bytes, TEST_STRIPE, 0, &done));
+    ck_assert_uint_eq(done, TEST_STRIPE);
+    ck_lost(themis_read(file, bytes, sizeof bytes, 0, &done));
+    ck_lost(themis_file_stat(file, &stat));
+    ck_lost(themis_write(file, bytes, 100, TEST_STRIPE, &done));
+    ck_lost(themis_allocate(file, sizeof bytes));
+    ck_ok(themis_close(file));
+    ck_ok(themis_unlink(session, renamed));
+}
+
+/* Who has the file open makes nothing on the server that others would take for what was there. */
+TEST(old_handles_make_nothing)
+{
+    static unsigned char bytes[TEST_STRIPE];
+    const themis_layout_t layouts[] = {{TEST_STRIPE, TEST_SERVERS, 0}, {TEST_STRIPE, TEST_SERVERS, 1}};
+    themis_file_t *file;
+    themis_stat_t stat;
+    size_t done;
+
+    for (uint64_t index = 0; index < 2; index++) { /* of server 1, in the layout */
+        const char *path = kept_path("old");
+        const uint64_t at = (1 - index) * TEST_STRIPE;
+        ck_ok(themis_open(session, path, THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE, 0644, &layouts[index], &file));
+        ck_ok(themis_file_set_direct(file, modes[_i]));
+        ck_ok(write_all(file));
+        lose_data();
+        for (int i = 0; i < 3; i++)
+            ck_lost(themis_write(file, bytes, sizeof bytes, at, &done));
+        ck_ok(themis_stat(session, path, &stat));
+        ck_assert_uint_eq(stat.lost, 1);
+        ck_lost(themis_close(file));
+        ck_ok(themis_unlink(session, path));
+    }
+}
+
+/* A file that is cut to what is left is whole. */
+TEST(what_is_cut_off_is_not_missed)
+{
+    themis_file_t *file;
+    themis_stat_t stat;
+    const char *path = kept_path("cut");
+
+    file = open_file(path);
+    ck_ok(write_all(file));
+    ck_ok(themis_close(file));
+    lose_data();
+    file = open_anew(path, 0);
+    ck_ok(themis_truncate(file, 100));
+    ck_ok(themis_file_stat(file, &stat));
+    ck_assert_uint_eq(stat.size, 100);
+    ck_ok(themis_allocate(file, 200)); /* nothing on the other servers */
+    ck_ok(themis_close(file));
+    lose_data();
+    ck_ok(themis_stat(session, path, &stat));
+    ck_assert_uint_eq(stat.lost, 0);
+}
+
+/* Where the server had nothing, nothing is lost. */
+TEST(holes_are_not_lost)
+{
+    static unsigned char bytes[TEST_SERVERS * TEST_STRIPE], zeros[TEST_STRIPE];
+    const char *path = kept_path("short"), *other = kept_path("sparse");
+    themis_file_t *file = open_file(path), *sparse = open_file(other);
+    themis_stat_t stat;
+    size_t done;
+
+    memset(bytes, 'x', sizeof bytes);
+    ck_ok(themis_write(file, bytes, 100, 0, &done));
+    ck_ok(themis_close(file));
+    ck_ok(themis_write(sparse, bytes, TEST_STRIPE, 2 * TEST_STRIPE, &done));
+    ck_ok(themis_close(sparse));
+    lose_data();
+    ck_ok(themis_stat(session, path, &stat));
+    ck_assert(stat.lost == 0 && stat.size == 100);
+    file = open_anew(path, 0);
+    ck_ok(themis_file_set_direct(file, modes[_i]));
+    ck_ok(themis_read(file, bytes, sizeof bytes, 0, &done));
+    ck_assert_uint_eq(done, 100);
+    ck_ok(themis_write(file, bytes, sizeof bytes, 0, &done));
+    ck_ok(themis_close(file));
+    sparse = open_anew(other, 0);
+    ck_ok(themis_read(sparse, bytes, sizeof bytes, 0, &done));
+    ck_assert_uint_eq(done, sizeof bytes);
+    ck_assert_mem_eq(bytes + TEST_STRIPE, zeros, TEST_STRIPE);
+    ck_ok(themis_close(sparse));
+    lose_data(); /* what was written since */
+    ck_ok(themis_stat(session, path, &stat));
+    ck_assert_uint_eq(stat.lost, 1);
+    ck_ok(themis_stat(session, other, &stat));
+    ck_assert_uint_eq(stat.lost, 0);
+}
+
+/* Who begins anew misses nothing, also on the first server of a file; until that is lost again. */
+TEST(a_lost_file_is_begun_anew)
+{
+    static unsigned char bytes[TEST_SERVERS * TEST_STRIPE], found[sizeof bytes];
+    const themis_layout_t layouts[] = {{TEST_STRIPE, TEST_SERVERS, 0}, {TEST_STRIPE, TEST_SERVERS, 1}};
+    const char *const paths[] = {kept_path("begun"), kept_path("again")};
+    themis_file_t *file;
+    themis_stat_t stat;
+    size_t done;
+
+    memset(bytes, 'x', sizeof bytes);
+    for (int i = 0; i < 2; i++) {
+        ck_ok(themis_open(session, paths[i], THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE, 0644, &layouts[i], &file));
+        ck_ok(themis_write(file, bytes, sizeof bytes, 0, &done));
+        ck_ok(themis_close(file));
+    }
+    lose_data();
+    for (int i = 0; i < 2; i++) {
+        ck_ok(themis_stat(session, paths[i], &stat));
+        ck_assert_uint_eq(stat.lost, 1);
+        file = i ? NULL : open_anew(paths[i], 0);
+        if (i)
+            ck_lost(themis_open(session, paths[i], THEMIS_OPEN_READ, 0, NULL, &file));
+        else
+            ck_ok(themis_close(file));
+        file = open_anew(paths[i], THEMIS_OPEN_TRUNCATE);
+        ck_ok(themis_file_stat(file, &stat));
+        ck_assert_uint_eq(stat.size, 0);
+        ck_ok(themis_write(file, bytes, sizeof bytes, 0, &done));
+        ck_ok(themis_close(file));
+        file = open_anew(paths[i], 0);
+        ck_ok(themis_read(file, found, sizeof found, 0, &done));
+        ck_assert_mem_eq(bytes, found, sizeof found);
+        ck_ok(themis_close(file));
+    }
+    lose_data();
+    for (int i = 0; i < 2; i++) {
+        ck_ok(themis_stat(session, paths[i], &stat));
+        ck_assert_uint_eq(stat.lost, 1);
+    }
+}
+
 /* --- objects that are lost ---------------------------------------------------------------------------------------- */
 
 static int remove_object(const char *path, const struct stat *stat, int type, struct FTW *ftw)
@@ -264,7 +439,8 @@ int main(void)
     test_case(suite, "arena", 60, start_servers, stop_servers,
               TESTS({lost_data_are_reported, 2}, {new_handles_do_not_help_old_ones, 2}, {a_close_reports_lost_data, 2},
                     {a_packed_handle_knows_the_stores, 1}, {lost_names_are_reported, 1},
-                    {requests_do_not_wait_for_lost_data, 1}));
+                    {requests_do_not_wait_for_lost_data, 1}, {lost_bytes_are_missed, 2}, {old_handles_make_nothing, 2},
+                    {what_is_cut_off_is_not_missed, 1}, {holes_are_not_lost, 2}, {a_lost_file_is_begun_anew, 1}));
     test_case(suite, "posix", 60, start_posix_servers, stop_posix_servers,
               TESTS({lost_objects_are_reported, 1}, {objects_of_other_handles_are_missed, 1}));
     return test_run(suite);

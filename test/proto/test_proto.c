@@ -147,7 +147,7 @@ TEST(hello_and_welcome)
     refuse(reply(THEMIS_OP_HELLO), &welcome);
 }
 
-/* What requests may say of their object, and nothing else. */
+/* What requests and replies may say of their object, and nothing else. */
 TEST(flags)
 {
     themis_proto_object_t object = {.object = 3};
@@ -158,16 +158,49 @@ TEST(flags)
     size_t length = encode(header, &object);
     ck_assert_int_eq(themis_proto_decode(buffer, length, &seen, &body), THEMIS_OK);
     ck_assert_uint_eq(seen.flags, THEMIS_PROTO_FLAG_EXISTS);
-    buffer[8] = 2;
+    buffer[8] = 4;
     ck_assert_int_eq(themis_proto_decode(buffer, length, &seen, &body), THEMIS_PROTOCOL);
-    header.flags = 3;
+    header.flags = 4;
     refuse(header, &object);
-    header.flags = THEMIS_PROTO_FLAG_EXISTS;
+    header.flags = THEMIS_PROTO_FLAG_EXISTS | THEMIS_PROTO_FLAG_LISTED;
+    encode(header, &object);
     header.opcode = THEMIS_OP_DESTROY;
     refuse(header, &object);
     header = reply(THEMIS_OP_SYNC);
     header.flags = THEMIS_PROTO_FLAG_EXISTS;
+    encode(header, &object);
+    header.flags = THEMIS_PROTO_FLAG_LISTED;
     refuse(header, &object);
+}
+
+/* Servers that may have an object of a file. */
+TEST(lists_of_servers)
+{
+    const themis_proto_listed_t list[] = {{1, 7}, {THEMIS_PROTO_MAX_SERVERS - 1, UINT64_MAX}},
+                                beyond = {THEMIS_PROTO_MAX_SERVERS, 1};
+    themis_proto_size_t size = {.end = 5, .listed = 2, .list = (const uint8_t *)list};
+    themis_proto_enlist_t enlist = {.object = 3, .drop = 1, .count = 2, .list = (const uint8_t *)list};
+    const themis_proto_enlisted_t enlisted = {9};
+
+    size_t length = encode(reply(THEMIS_OP_SIZE), &size);
+    assert_only_whole(length);
+    const themis_proto_size_t sized = decode(length).size;
+    ck_assert_uint_eq(sized.listed, 2);
+    ck_assert_uint_eq(themis_proto_listed_get(sized.list, 1).index, THEMIS_PROTO_MAX_SERVERS - 1);
+    ck_assert_uint_eq(themis_proto_listed_get(sized.list, 1).store, UINT64_MAX);
+    length = encode(request(THEMIS_OP_ENLIST), &enlist);
+    assert_only_whole(length);
+    const themis_proto_enlist_t listed = decode(length).enlist;
+    ck_assert(listed.object == 3 && listed.drop == 1 && listed.count == 2);
+    ck_assert_uint_eq(themis_proto_listed_get(listed.list, 0).store, 7);
+    ck_assert_uint_eq(decode(encode(reply(THEMIS_OP_ENLIST), &enlisted)).enlisted.lost, 9);
+    enlist.list = (const uint8_t *)&beyond;
+    enlist.count = 1;
+    refuse(request(THEMIS_OP_ENLIST), &enlist);
+    enlist.count = 0;
+    refuse(request(THEMIS_OP_ENLIST), &enlist);
+    enlist.count = THEMIS_PROTO_MAX_SERVERS + 1;
+    refuse(request(THEMIS_OP_ENLIST), &enlist);
 }
 
 TEST(names)
@@ -781,11 +814,12 @@ int main(void)
     Suite *suite = suite_create("proto");
 
     test_case(suite, "messages", 60, NULL, NULL,
-              TESTS({hello_and_welcome, 1}, {flags, 1}, {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1},
-                    {symbolic_links, 1}, {steps_of_changes, 1}, {renames, 1}, {extended_attributes, 1},
-                    {entries_that_were_added, 1}, {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1},
-                    {object_operations, 1}, {capabilities, 1}, {maps, 1}, {unsound_extents, 1}, {locks_and_counters, 1},
-                    {texts_and_tables, 1}, {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1},
-                    {small_buffers, 1}, {damaged_messages, 1}));
+              TESTS({hello_and_welcome, 1}, {flags, 1}, {lists_of_servers, 1}, {names, 1}, {attributes_and_layouts, 1},
+                    {name_operations, 1}, {symbolic_links, 1}, {steps_of_changes, 1}, {renames, 1},
+                    {extended_attributes, 1}, {entries_that_were_added, 1}, {directories, 1}, {runs, 1},
+                    {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1}, {maps, 1},
+                    {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
+                    {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
+                    {damaged_messages, 1}));
     return test_run(suite);
 }

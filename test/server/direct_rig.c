@@ -67,7 +67,8 @@ rig_grant_t rig_direct_map(rig_direct_t *direct, uint64_t object, uint64_t offse
                                   .offset = offset,
                                   .length = length,
                                   .allocate = (how & RIG_ALLOCATE) != 0,
-                                  .incomplete = (how & RIG_INCOMPLETE) != 0};
+                                  .incomplete = (how & RIG_INCOMPLETE) != 0,
+                                  .listed = 1};
     rig_grant_t grant = {.status = rig_call(direct->client, THEMIS_OP_MAP, &request)};
     themis_proto_mapped_extent_t first = {0};
 

@@ -215,6 +215,8 @@ void rig_send_as(rig_client_t *client, themis_proto_opcode_t opcode, const void 
     themis_proto_body_t with;
     size_t length;
 
+    if (!client->is_unlisted && opcode >= THEMIS_OP_READ && opcode <= THEMIS_OP_SYNC)
+        header.flags = THEMIS_PROTO_FLAG_LISTED;
     body = capability_fill(client, opcode, body, &with);
     ck_assert_int_eq(themis_proto_encode(&header, body, bytes, sizeof bytes, &length), THEMIS_OK);
     ck_assert_int_eq(themis_net_send(client->conn, bytes, length), THEMIS_OK);

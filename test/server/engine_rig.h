@@ -10,8 +10,9 @@
 #define RIG_MIB (UINT64_C(1) << 20)
 
 typedef struct rig_client {
-    uint32_t uid; /* that the kernel has told the server */
-    int raw;      /* 1: requests are sent as they are, without a capability that the rig has signed */
+    uint32_t uid;    /* that the kernel has told the server */
+    int is_unlisted; /* 1: without the flag that servers want to have before they make an object */
+    int raw;         /* 1: requests are sent as they are, without a capability that the rig has signed */
     themis_net_t *net;
     themis_net_conn_t *conn;
     uint64_t session, next_id;

@@ -127,12 +127,12 @@ static themis_status_t move_bytes(rig_client_t *client, themis_proto_opcode_t op
 static themis_status_t request(rig_client_t *client, themis_proto_opcode_t opcode, const themis_proto_attr_t *attr)
 {
     static uint8_t memory[BYTES];
-    themis_proto_body_t body = {.map = {.length = BYTES, .allocate = 1}};
+    themis_proto_body_t body = {.map = {.length = BYTES, .allocate = 1, .listed = 1}};
 
     if (opcode == THEMIS_OP_READ || opcode == THEMIS_OP_WRITE)
         return move_bytes(client, opcode, attr, memory);
     if (opcode == THEMIS_OP_TRUNCATE)
-        body.resize = (themis_proto_resize_t){.size = 0};
+        body.resize = (themis_proto_resize_t){.size = 1};
     if (opcode == THEMIS_OP_LOCK || opcode == THEMIS_OP_UNLOCK)
         body.lock = (themis_proto_lock_t){.length = 1, .owner = 1};
     if (opcode == THEMIS_OP_COUNTER)
@@ -346,6 +346,18 @@ TEST(memory_is_that_of_the_owner_or_of_nobody)
     }
     ck_assert_int_eq(lookup(mallory, "/a", OWNER, &found), THEMIS_ACCESS);
     scene_end();
+}
+
+static themis_status_t enlist(rig_client_t *client, const themis_proto_attr_t *attr, uint64_t store, int drop)
+{
+    const themis_proto_listed_t entry = {1, store};
+    const themis_proto_enlist_t body = {.object = attr->id,
+                                        .capability = attr->capability,
+                                        .drop = (uint8_t)drop,
+                                        .count = 1,
+                                        .list = (const uint8_t *)&entry};
+
+    return rig_call(client, THEMIS_OP_ENLIST, &body);
 }
 
 /* As in POSIX: the mode is for those who open the file later. */
@@ -565,6 +577,45 @@ static void of_stranger(themis_server_config_t *config)
     snprintf(config->servers, sizeof config->servers, "127.0.0.1:1,127.0.0.1:%u", stranger_port);
 }
 
+static void of_two(themis_server_config_t *config)
+{
+    config->index = 0;
+    snprintf(config->servers, sizeof config->servers, "127.0.0.1:1,127.0.0.1:2");
+}
+
+/* No object is made of which the first server does not know; who may not write does not change what it knows. */
+TEST(objects_are_listed_before_they_are_made)
+{
+    static const themis_proto_opcode_t makers[] = {THEMIS_OP_WRITE, THEMIS_OP_ALLOCATE, THEMIS_OP_TRUNCATE};
+    themis_proto_attr_t file, found;
+
+    scene_start(of_two);
+    ck_assert_int_eq(create(alice, "/f", 0644, &file), THEMIS_OK);
+    alice->is_unlisted = 1;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        ck_assert_int_eq(request(alice, makers[i], &file), THEMIS_NOT_LISTED);
+    ck_assert_int_eq(request(alice, THEMIS_OP_SIZE, &file), THEMIS_OK);
+    ck_assert(alice->header.flags == 0 && alice->body.size.listed == 0);
+    alice->is_unlisted = 0;
+    ck_assert_int_eq(request(alice, THEMIS_OP_WRITE, &file), THEMIS_OK);
+    ck_assert_uint_eq(alice->header.flags, THEMIS_PROTO_FLAG_EXISTS);
+    alice->is_unlisted = 1;
+    ck_assert_int_eq(request(alice, THEMIS_OP_WRITE, &file), THEMIS_OK); /* it exists */
+    ck_assert_int_eq(lookup(mallory, "/f", READER, &found), THEMIS_OK);
+    ck_assert_int_eq(enlist(mallory, &found, 7, 0), THEMIS_ACCESS);
+    ck_assert_int_eq(enlist(alice, &file, 7, 0), THEMIS_OK);
+    ck_assert_uint_eq(alice->body.enlisted.lost, UINT32_MAX);
+    ck_assert_int_eq(enlist(alice, &file, 8, 0), THEMIS_OK);
+    ck_assert_uint_eq(alice->body.enlisted.lost, 1);
+    ck_assert_int_eq(enlist(mallory, &found, 7, 1), THEMIS_ACCESS);
+    ck_assert_int_eq(enlist(alice, &file, 7, 1), THEMIS_OK);
+    ck_assert_int_eq(enlist(alice, &file, 8, 0), THEMIS_OK);
+    ck_assert_int_eq(request(mallory, THEMIS_OP_SIZE, &found), THEMIS_OK);
+    ck_assert_uint_eq(mallory->body.size.listed, 1);
+    ck_assert_uint_eq(themis_proto_listed_get(mallory->body.size.list, 0).store, 8);
+    scene_end();
+}
+
 /* A server with another list of servers is told to do nothing: what it has are other names. */
 TEST(strangers_are_asked_nothing)
 {
@@ -665,6 +716,7 @@ int main(void)
                     {clients_settle_nothing, 1}));
     test_case(suite, "lifetime and none", 30, NULL, NULL,
               TESTS({aged_capabilities_are_refused, 1}, {strangers_are_asked_nothing, 1},
-                    {without_a_key_capabilities_are_not_checked, 1}, {memory_is_that_of_the_owner_or_of_nobody, 1}));
+                    {objects_are_listed_before_they_are_made, 1}, {without_a_key_capabilities_are_not_checked, 1},
+                    {memory_is_that_of_the_owner_or_of_nobody, 1}));
     return test_run(suite);
 }
