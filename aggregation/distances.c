@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define HASH_NONFATAL_OOM 1 /* an element without memory has no table then */
 #include <uthash.h>
 
 #include "aggregation/fabric.h"
@@ -91,6 +92,8 @@ static themis_status_t groups_add(groups_t *g, const themis_aggregation_fabric_t
         found->first = found->second = node;
         g->group[g->count++] = found;
         HASH_ADD_KEYPTR(hh, g->by_neighbors, neighbor, bytes, found);
+        if (!found->hh.tbl)
+            return THEMIS_NO_MEMORY;
     } else if (found->second == found->first) {
         found->second = node;
     }
@@ -244,12 +247,15 @@ themis_status_t themis_aggregation_distances_file(const char *path, const char *
     themis_status_t status = THEMIS_NO_MEMORY;
 
     if (d && pool) {
-        for (uint32_t n = 0; n < nodes; n++) {
+        status = THEMIS_OK;
+        for (uint32_t n = 0; n < nodes && status == THEMIS_OK; n++) {
             d->group[n] = n;
             pool[n].node = n;
             HASH_ADD_KEYPTR(hh, hosts, name[n], strlen(name[n]), &pool[n]);
+            status = pool[n].hh.tbl ? THEMIS_OK : THEMIS_NO_MEMORY;
         }
-        status = hop_read(path, hosts, d);
+        if (status == THEMIS_OK)
+            status = hop_read(path, hosts, d);
         HASH_CLEAR(hh, hosts);
     }
     free(pool);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define HASH_NONFATAL_OOM 1 /* an element without memory has no table then */
 #include <uthash.h>
 
 #include "aggregation/fabric.h"
@@ -44,6 +45,10 @@ static themis_status_t vertex_by_name(reader_t *r, const char *name, uint32_t *v
         snprintf(found->name, sizeof found->name, "%s", name);
         found->vertex = r->draft.vertices;
         HASH_ADD_STR(r->names, name, found);
+        if (!found->hh.tbl) {
+            free(found);
+            return THEMIS_NO_MEMORY;
+        }
         if (themis_aggregation_draft_vertex(&r->draft, &fresh) != THEMIS_OK)
             return THEMIS_NO_MEMORY;
     }

@@ -72,25 +72,31 @@ static themis_client_direct_object_t *object_get(themis_client_direct_t *direct,
         if (!object)
             return NULL;
         HASH_ADD(hh, direct->objects, key, sizeof object->key, object);
+        if (!object->hh.tbl) {
+            themis_client_direct_map_destroy(&direct->segments, object);
+            return NULL;
+        }
         direct->idle++;
     }
     direct->idle -= object->handles++ == 0;
     return object;
 }
 
-/* The hash keeps its objects in the order in which they came. */
+/* The hash keeps its objects in the order in which they came. One that finds no room in it any more is given back. */
 static void object_put(themis_client_direct_t *direct, themis_client_direct_object_t *object)
 {
     if (--object->handles > 0)
         return;
     HASH_DEL(direct->objects, object);
     HASH_ADD(hh, direct->objects, key, sizeof object->key, object);
-    if (++direct->idle <= MAX_IDLE)
-        return;
-    for (object = direct->objects; object->handles > 0;)
-        object = object->hh.next;
-    HASH_DEL(direct->objects, object);
-    direct->idle--;
+    if (object->hh.tbl) {
+        if (++direct->idle <= MAX_IDLE)
+            return;
+        for (object = direct->objects; object->handles > 0;)
+            object = object->hh.next;
+        HASH_DEL(direct->objects, object);
+        direct->idle--;
+    }
     if (*direct->here)
         themis_client_direct_map_give_back(&direct->segments, object);
     themis_client_direct_map_destroy(&direct->segments, object);

@@ -6,6 +6,7 @@
  * kept until no thread that may have seen it is left.
  */
 #pragma once
+#define HASH_NONFATAL_OOM 1 /* an element without memory has no table then */
 #include <uthash.h>
 #include "client/direct_view.h"
 

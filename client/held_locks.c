@@ -58,7 +58,8 @@ themis_status_t themis_client_held_locks_cut(themis_client_held_locks_t *held, u
         if (!gone)
             held->array[kept++] = held->array[i];
     }
-    memmove(held->array + kept, held->array + count, (held->count - count) * sizeof *held->array);
+    if (held->count > count)
+        memmove(held->array + kept, held->array + count, (held->count - count) * sizeof *held->array);
     held->count -= count - kept;
     return status;
 }

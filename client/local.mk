@@ -84,6 +84,11 @@ check_PROGRAMS += test/client/cuts
 test_client_cuts_LDADD = $(CLIENT_LIBS)
 test_client_cuts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=themis_net_send
 
+# Serves test/nth.sh.
+check_PROGRAMS += test/nth/sweep
+test_nth_sweep_SOURCES = test/nth/control.h test/nth/scene.c test/nth/scene.h test/nth/sweep.c
+test_nth_sweep_LDADD = $(CLIENT_LIBS)
+
 # Serves test/many.sh.
 check_PROGRAMS += test/client/many
 test_client_many_LDADD = $(CLIENT_LIBS)

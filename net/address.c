@@ -8,7 +8,7 @@
 #include "util/log.h"
 
 /* Clients try to connect again and again: an unknown host is reported once in a row. */
-static void report_unknown(const char *host)
+static void report_unknown(const char *host, const char *cause)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static char reported[256];
@@ -18,7 +18,7 @@ static void report_unknown(const char *host)
     snprintf(reported, sizeof reported, "%s", host);
     pthread_mutex_unlock(&lock);
     if (!again)
-        themis_error("cannot find an IPv4 address of host '%s'", host);
+        themis_error("cannot find an IPv4 address of host '%s': %s", host, cause);
 }
 
 themis_status_t themis_net_address_resolve(const char *host, uint16_t port, int passive, struct sockaddr_in *address)
@@ -29,9 +29,10 @@ themis_status_t themis_net_address_resolve(const char *host, uint16_t port, int 
     char service[8];
 
     snprintf(service, sizeof service, "%u", port);
-    if (getaddrinfo(host != NULL && *host != '\0' ? host : NULL, service, &hints, &found) != 0) {
-        report_unknown(host != NULL ? host : "");
-        return THEMIS_UNREACHABLE;
+    int failed = getaddrinfo(host != NULL && *host != '\0' ? host : NULL, service, &hints, &found);
+    if (failed) {
+        report_unknown(host != NULL ? host : "", gai_strerror(failed));
+        return failed == EAI_MEMORY ? THEMIS_NO_MEMORY : THEMIS_UNREACHABLE;
     }
     memcpy(address, found->ai_addr, sizeof *address);
     freeaddrinfo(found);

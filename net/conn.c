@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "net/address.h"
+#include "net/event.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -31,13 +32,23 @@ int themis_net_conn_is_possible(themis_net_t *net)
     return 0;
 }
 
+static void conn_discard(themis_net_conn_t *conn)
+{
+    if (conn == NULL)
+        return;
+    free(conn->last);
+    free(conn);
+}
+
 themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server)
 {
     themis_net_conn_t *conn = calloc(1, sizeof *conn);
     uint64_t random;
 
-    if (conn == NULL || getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
-        free(conn);
+    if (conn != NULL)
+        conn->last = calloc(1, sizeof *conn->last);
+    if (conn == NULL || conn->last == NULL || getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
+        conn_discard(conn);
         return NULL;
     }
     conn->net = net;
@@ -48,12 +59,16 @@ themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server)
     /* above what epoll uses for others */
     conn->key = (random | UINT64_C(1) << 63) & ~THEMIS_NET_EPOLL_PROCESS;
     snprintf(conn->peer, sizeof conn->peer, "unknown");
+    HASH_ADD(hh, net->conns, key, sizeof conn->key, conn);
+    if (conn->hh.tbl == NULL) {
+        conn_discard(conn);
+        return NULL;
+    }
     if (server) {
         conn->deadline = themis_util_clock_now() + HANDSHAKE_TIMEOUT;
         net->unauthenticated++;
     }
     net->networked++;
-    HASH_ADD(hh, net->conns, key, sizeof conn->key, conn);
     return conn;
 }
 
@@ -68,7 +83,7 @@ void themis_net_conn_unref(themis_net_conn_t *conn)
         return;
     if (conn->transport->free != NULL)
         conn->transport->free(conn);
-    free(conn);
+    conn_discard(conn);
 }
 
 int themis_net_conn_is_dead(const themis_net_conn_t *conn)

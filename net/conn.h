@@ -5,6 +5,7 @@
  * held by the user, by net, by the endpoint, by each event, operation, exposure and transfer.
  */
 #pragma once
+#define HASH_NONFATAL_OOM 1 /* an element without memory has no table then */
 #include <uthash.h>
 #include <utlist.h>
 #include "net/core.h"
@@ -42,11 +43,12 @@ struct themis_net_conn {
     atomic_int announced; /* the owner knows it */
     uint64_t deadline;    /* server: for the handshake */
     themis_status_t why;
-    int flush;           /* closing: what was sent is to arrive */
-    int closing;         /* in net->to_close */
-    int closed_reported; /* the closed event is queued, or the owner never had the connection */
-    unsigned running;    /* transfers that have not ended */
-    unsigned borrowed;   /* sends and fetches that use memory of others */
+    int flush;                     /* closing: what was sent is to arrive */
+    int closing;                   /* in net->to_close */
+    int closed_reported;           /* the closed event is queued, or the owner never had the connection */
+    struct themis_net_event *last; /* the closed event, made with the connection; NULL once it is queued */
+    unsigned running;              /* transfers that have not ended */
+    unsigned borrowed;             /* sends and fetches that use memory of others */
     uint64_t next_out, next_in;
     size_t queued_out, queued_in;      /* bytes */
     struct themis_net_event *arrivals; /* messages that came too early or are not complete, by sequence */
@@ -54,7 +56,7 @@ struct themis_net_conn {
     struct themis_net_conn *next_to_close;
 };
 
-/* Lock held for all of these. */
+/* Lock held for all of these. NULL without memory. */
 themis_net_conn_t *themis_net_conn_new(themis_net_t *net, int server);
 /* Can another connection be accepted? It takes a few file descriptors, one after the other; some are kept, so that none
  * gets stuck half-way. Warns if not. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/event.h"
 #include <stdlib.h>
-#include "util/log.h"
+
+static void event_init(themis_net_event_t *event, themis_net_conn_t *conn, themis_net_event_type_t type)
+{
+    event->type = type;
+    event->conn = conn;
+    event->complete = 1;
+    themis_net_conn_ref(conn);
+}
 
 themis_net_event_t *themis_net_event_new(themis_net_conn_t *conn, themis_net_event_type_t type)
 {
     themis_net_event_t *event = calloc(1, sizeof *event);
 
-    if (event == NULL)
-        return NULL;
-    event->type = type;
-    event->conn = conn;
-    event->complete = 1;
-    themis_net_conn_ref(conn);
+    if (event != NULL)
+        event_init(event, conn, type);
     return event;
 }
 
@@ -82,11 +85,9 @@ void themis_net_event_closed(themis_net_conn_t *conn)
     if (conn->running > 0 || conn->closing || conn->closed_reported || conn->state != THEMIS_NET_LOST)
         return;
     conn->closed_reported = 1;
-    themis_net_event_t *event = themis_net_event_new(conn, THEMIS_NET_EVENT_CLOSED);
-    if (event == NULL) {
-        themis_error("out of memory: the loss of %s is not reported", conn->peer);
-        return;
-    }
+    themis_net_event_t *event = conn->last;
+    conn->last = NULL;
+    event_init(event, conn, THEMIS_NET_EVENT_CLOSED);
     event->status = conn->why;
     themis_net_event_queue(event);
 }

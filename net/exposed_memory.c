@@ -85,7 +85,15 @@ themis_status_t themis_net_expose(themis_net_conn_t *conn, const struct iovec *s
     new->stage = may_stage ? conn->transport->stage(conn, new->total, &new->staged) : -1;
     new->token = ++conn->net->next_id;
     HASH_ADD(hh, conn->net->exposures, token, sizeof new->token, new);
+    int listed = new->hh.tbl != NULL;
+    if (!listed && new->stage >= 0)
+        conn->transport->unstage(conn, new->stage);
     themis_net_unlock(conn->net);
+    if (!listed) {
+        themis_net_conn_unref(conn);
+        free(new);
+        return THEMIS_NO_MEMORY;
+    }
     if (new->stage >= 0) /* for both directions: what the peer does not overwrite is to stay as it is */
         exposed_copy(new, 0, new->staged, new->total, 0);
     *exposed = new;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include "net/event.h"
 #include "net/segments.h"
-#include "util/log.h"
 
 typedef struct transfer {
     themis_net_conn_t *conn; /* holds a reference */
@@ -12,8 +11,7 @@ typedef struct transfer {
     uint64_t total, issued; /* bytes */
     unsigned open;          /* chunks */
     themis_status_t status;
-    themis_net_moved_fn moved;
-    void *arg;
+    themis_net_event_t *end; /* to be queued */
     size_t count;
     themis_net_segment_t segments[]; /* local memory */
 } transfer_t;
@@ -35,16 +33,9 @@ static void transfer_issue(transfer_t *transfer);
 static void transfer_end(transfer_t *transfer)
 {
     themis_net_conn_t *conn = transfer->conn;
-    themis_net_event_t *event = themis_net_event_new(conn, THEMIS_NET_EVENT_MOVED);
 
-    if (event != NULL) {
-        event->moved = transfer->moved;
-        event->arg = transfer->arg;
-        event->status = transfer->status;
-        themis_net_event_queue(event);
-    } else {
-        themis_error("out of memory: the end of a transfer with %s is not reported", conn->peer);
-    }
+    transfer->end->status = transfer->status;
+    themis_net_event_queue(transfer->end);
     conn->running--;
     free(transfer);
     themis_net_event_closed(conn);
@@ -99,11 +90,13 @@ static chunk_t *chunk_new(transfer_t *transfer)
     chunk->memory = themis_net_segments_at(transfer->segments, transfer->count, chunk->start, chunk->length);
     if (chunk->memory == NULL)
         chunk->memory = chunk->bounce = malloc(chunk->length);
-    if (chunk->memory == NULL) {
-        free(chunk);
-        return NULL;
-    }
-    return chunk;
+    if (chunk->memory != NULL)
+        HASH_ADD(hh, transfer->conn->net->chunks, id, sizeof chunk->id, chunk);
+    if (chunk->hh.tbl != NULL)
+        return chunk;
+    free(chunk->bounce);
+    free(chunk);
+    return NULL;
 }
 
 static void chunk_send(chunk_t *chunk)
@@ -139,7 +132,6 @@ static void transfer_issue(transfer_t *transfer)
         }
         transfer->issued += chunk->length;
         transfer->open++;
-        HASH_ADD(hh, transfer->conn->net->chunks, id, sizeof chunk->id, chunk);
         chunk_send(chunk);
     }
     if (--transfer->open == 0)
@@ -227,16 +219,19 @@ static themis_status_t transfer_start(themis_net_conn_t *conn, const themis_net_
     transfer->push = copy->push;
     transfer->token = copy->remote->token;
     transfer->offset = copy->offset;
-    transfer->moved = moved;
-    transfer->arg = arg;
     transfer->count = copy->count;
     themis_net_segments_set(transfer->segments, copy->local, copy->count, &transfer->total); /* the sum was checked */
     themis_net_lock(conn->net);
-    if (conn->state != THEMIS_NET_OPEN) {
+    themis_status_t status = conn->state == THEMIS_NET_OPEN ? THEMIS_OK : THEMIS_DISCONNECTED;
+    if (status == THEMIS_OK && (transfer->end = themis_net_event_new(conn, THEMIS_NET_EVENT_MOVED)) == NULL)
+        status = THEMIS_NO_MEMORY;
+    if (status != THEMIS_OK) {
         themis_net_unlock(conn->net);
         free(transfer);
-        return THEMIS_DISCONNECTED;
+        return status;
     }
+    transfer->end->moved = moved;
+    transfer->end->arg = arg;
     themis_net_conn_ref(conn);
     conn->running++;
     transfer_issue(transfer);

@@ -14,6 +14,7 @@ static const struct {
     {THEMIS_CANCELED, EINTR},
     {THEMIS_RANGE, EFBIG},
     {THEMIS_BAD_ADDRESS, EFAULT},
+    {THEMIS_NO_DESCRIPTOR, ENFILE}, /* a server's, most likely */
     {THEMIS_NO_ENTRY, ENOENT},
     {THEMIS_EXISTS, EEXIST},
     {THEMIS_NOT_DIRECTORY, ENOTDIR},

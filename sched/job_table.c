@@ -2,6 +2,7 @@
 #include "sched/job_table.h"
 #include <stdlib.h>
 #include <string.h>
+#define HASH_NONFATAL_OOM 1 /* an element without memory has no table then */
 #include <uthash.h>
 #include "util/log.h"
 
@@ -79,8 +80,12 @@ static themis_sched_job_t *insert_job(themis_sched_job_table_t *table, const the
     copy->id[sizeof copy->id - 1] = '\0';
     copy->nodes = at_least_one(identity->nodes);
     copy->priority = at_least_one(identity->priority);
-    entry->job.number = ++table->joined;
     HASH_ADD_KEYPTR(hh, table->entries, themis_sched_job_key(copy), themis_sched_job_key_bytes(copy), entry);
+    if (entry->hh.tbl == NULL) {
+        free(entry);
+        return NULL;
+    }
+    entry->job.number = ++table->joined;
     return &entry->job;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#define HASH_NONFATAL_OOM 1 /* an element without memory has no table then */
 #include <uthash.h>
 #include "sched/policy_tree.h"
 
@@ -147,7 +148,10 @@ static job_t *job_obtain(themis_sched_lambda_t *lambda, const themis_proto_table
         return job;
     job->identity = identity;
     HASH_ADD_KEYPTR(hh, lambda->jobs, themis_sched_job_key(&job->identity), themis_sched_job_key_bytes(&identity), job);
-    return job;
+    if (job->hh.tbl != NULL)
+        return job;
+    free(job);
+    return NULL;
 }
 
 static int is_same(const job_t *job, const themis_proto_table_row_t *row)

@@ -89,8 +89,11 @@ static themis_status_t page_create(themis_server_beacon_t *beacon)
 static themis_status_t thread_start(themis_server_beacon_t *beacon)
 {
     beacon->robust = map_shared(sizeof *beacon->robust, -1);
-    if (!beacon->robust || pthread_create(&beacon->thread, NULL, beacon_main, beacon) != 0)
-        return THEMIS_NO_MEMORY;
+    int cause = beacon->robust ? pthread_create(&beacon->thread, NULL, beacon_main, beacon) : ENOMEM;
+    if (cause) {
+        themis_warn("a thread that clients see the end of: %s: no direct access", strerror(cause));
+        return THEMIS_UNSUPPORTED;
+    }
     beacon->started = 1;
     pthread_mutex_lock(&beacon->lock);
     while (beacon->state == 0)

@@ -299,6 +299,16 @@ themis_status_t themis_server_engine_start(themis_server_t *server)
     return THEMIS_OK;
 }
 
+void themis_server_engine_stop(themis_server_t *server)
+{
+    pthread_mutex_lock(&server->lock);
+    server->workers.stopped = 1;
+    pthread_cond_broadcast(&server->workers.idle);
+    pthread_mutex_unlock(&server->lock);
+    themis_net_wake(server->net);
+    themis_server_engine_join(server);
+}
+
 void themis_server_engine_join(themis_server_t *server)
 {
     for (uint32_t i = 0; i < server->workers.count; i++)

@@ -11,5 +11,7 @@
 /* Starts workers.count threads, which end when the server is drained. If the system refuses some of them, the others
  * are enough, and workers.count is lowered. */
 themis_status_t themis_server_engine_start(themis_server_t *server);
+/* Ends them at once, whatever is queued. */
+void themis_server_engine_stop(themis_server_t *server);
 /* Waits until all workers have ended. */
 void themis_server_engine_join(themis_server_t *server);

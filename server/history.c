@@ -267,8 +267,11 @@ themis_status_t themis_server_history_start(themis_server_t *server)
 
     if (!history)
         return THEMIS_OK;
-    history->started = pthread_create(&history->thread, NULL, history_main, server) == 0;
-    return history->started ? THEMIS_OK : THEMIS_NO_MEMORY;
+    int cause = pthread_create(&history->thread, NULL, history_main, server);
+    history->started = cause == 0;
+    if (cause)
+        themis_error("cannot start a thread for the history of jobs: %s", strerror(cause));
+    return cause ? THEMIS_NO_MEMORY : THEMIS_OK;
 }
 
 /* The last look at all jobs. */

@@ -63,7 +63,7 @@ static themis_status_t sched_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
     themis_sched_options_t options;
-    char error[512];
+    char error[512] = "";
 
     themis_sched_options_init(&options);
     options.policy = config->policy;
@@ -75,10 +75,10 @@ static themis_status_t sched_create(themis_server_t *server)
     options.tbf_rate = (double)config->tbf_rate;
     themis_status_t status =
         themis_sched_create(&options, themis_util_clock_now(), error, sizeof error, &server->sched);
-    if (status != THEMIS_OK)
-        themis_error("%s", error);
-    else
+    if (status == THEMIS_OK)
         themis_server_policy_load_plan(server);
+    else if (*error)
+        themis_error("%s", error);
     return status;
 }
 
@@ -225,8 +225,10 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
     themis_server_t *made = calloc(1, sizeof *made);
     themis_status_t status = THEMIS_OK;
 
-    if (!made)
+    if (!made) {
+        themis_error("cannot start: %s", themis_status_string(THEMIS_NO_MEMORY));
         return THEMIS_NO_MEMORY;
+    }
     made->config = *config;
     themis_net_options_default(&made->net_options);
     pthread_mutex_init(&made->lock, NULL);
@@ -237,10 +239,13 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
     themis_server_pending_init(made);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == THEMIS_OK; i++)
         status = parts[i](made);
-    if (status == THEMIS_OK)
+    if (status == THEMIS_OK) {
         *server = made;
-    else
-        themis_server_destroy(made);
+        return THEMIS_OK;
+    }
+    if (status == THEMIS_NO_MEMORY)
+        themis_error("cannot start: %s", themis_status_string(status));
+    themis_server_destroy(made);
     return status;
 }
 
@@ -252,7 +257,11 @@ themis_status_t themis_server_start(themis_server_t *server)
         status = themis_server_history_start(server);
     if (status == THEMIS_OK)
         status = themis_server_settler_start(server);
-    return status == THEMIS_OK ? themis_server_peers_start(server) : status;
+    if (status == THEMIS_OK)
+        status = themis_server_peers_start(server);
+    if (status != THEMIS_OK)
+        themis_server_engine_stop(server);
+    return status;
 }
 
 void themis_server_reload(themis_server_t *server, const themis_server_config_t *fresh)

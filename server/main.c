@@ -294,6 +294,12 @@ static void *signals_main(void *arg)
     return NULL;
 }
 
+static void signals_end(pthread_t thread)
+{
+    pthread_kill(thread, SIGUSR1);
+    pthread_join(thread, NULL);
+}
+
 static void warn_of_loss(const themis_server_config_t *config)
 {
     if (strcmp(config->store, "arena") == 0 && !*config->directory && (*config->file || *config->state))
@@ -307,8 +313,15 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
     pthread_t thread;
 
     handled_signals(&signals.set);
-    if (pthread_create(&thread, NULL, signals_main, &signals) != 0 || themis_server_start(server) != THEMIS_OK)
+    int cause = pthread_create(&thread, NULL, signals_main, &signals);
+    if (cause) {
+        themis_error("cannot start a thread for signals: %s", strerror(cause));
         return EXIT_FAILURE;
+    }
+    if (themis_server_start(server) != THEMIS_OK) {
+        signals_end(thread);
+        return EXIT_FAILURE;
+    }
     int failed = (line->pid_file && write_number(line->pid_file, (long)getpid()) < 0) ||
                  (line->port_file && write_number(line->port_file, server->port) < 0) ||
                  (line->port_fd && port_report(line->port_fd, server->port) < 0);
@@ -324,8 +337,7 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
     if (!failed)
         themis_server_notify("READY=1\nMAINPID=%ld\nSTATUS=listens at port %u", (long)getpid(), server->port);
     themis_server_engine_join(server);
-    pthread_kill(thread, SIGUSR1);
-    pthread_join(thread, NULL);
+    signals_end(thread);
     if (line->pid_file)
         unlink(line->pid_file);
     if (line->port_file)

@@ -343,8 +343,11 @@ themis_status_t themis_server_peers_start(themis_server_t *server)
 {
     if (!server->peers)
         return THEMIS_OK;
-    server->peers->started = pthread_create(&server->peers->thread, NULL, peers_main, server) == 0;
-    return server->peers->started ? THEMIS_OK : THEMIS_NO_MEMORY;
+    int cause = pthread_create(&server->peers->thread, NULL, peers_main, server);
+    server->peers->started = cause == 0;
+    if (cause)
+        themis_error("cannot start a thread for the other servers: %s", strerror(cause));
+    return cause ? THEMIS_NO_MEMORY : THEMIS_OK;
 }
 
 void themis_server_peers_destroy(themis_server_t *server)

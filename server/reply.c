@@ -89,7 +89,8 @@ void themis_server_reply_send(themis_server_request_t *request, themis_status_t 
 
     status = reply_encode(&reply, &request->header, status, request->found, body, text);
     if (status != THEMIS_OK)
-        status = reply_encode(&reply, &request->header, status, 0, NULL, "the reply does not fit into a message");
+        status = reply_encode(&reply, &request->header, status, 0, NULL,
+                              status == THEMIS_RANGE ? "the reply does not fit into a message" : NULL);
     if (status != THEMIS_OK)
         return;
     if (request->saves_reply)

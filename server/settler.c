@@ -232,8 +232,11 @@ themis_status_t themis_server_settler_start(themis_server_t *server)
 {
     themis_server_settler_t *settler = server->settler;
 
-    settler->started = pthread_create(&settler->thread, NULL, settler_main, server) == 0;
-    return settler->started ? THEMIS_OK : THEMIS_NO_MEMORY;
+    int cause = pthread_create(&settler->thread, NULL, settler_main, server);
+    settler->started = cause == 0;
+    if (cause)
+        themis_error("cannot start a thread for changes of names: %s", strerror(cause));
+    return cause ? THEMIS_NO_MEMORY : THEMIS_OK;
 }
 
 int themis_server_settler_answer(themis_server_t *server, const themis_net_conn_t *conn,

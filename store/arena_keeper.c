@@ -2,6 +2,7 @@
 #include "store/arena_keeper.h"
 #include <semaphore.h>
 #include <stdlib.h>
+#include <string.h>
 #include "store/arena_entries.h"
 #include "store/log.h"
 #include "store/space_durable.h"
@@ -140,7 +141,9 @@ themis_status_t themis_store_arena_keeper_create(arena_t *arena, themis_store_ar
         return THEMIS_NO_MEMORY;
     made->arena = arena;
     sem_init(&made->wanted, 0, 1);
-    if (pthread_create(&made->thread, NULL, keeper_main, made) != 0) {
+    int cause = pthread_create(&made->thread, NULL, keeper_main, made);
+    if (cause) {
+        themis_error("cannot start a thread for the arena's log: %s", strerror(cause));
         sem_destroy(&made->wanted);
         free(made);
         return THEMIS_NO_MEMORY;

@@ -116,21 +116,24 @@ static themis_status_t lock_store(const char *key, const char *directory, int di
     return status;
 }
 
-/* 1 if the directory has a file with such a name, or if it cannot be read; errno is preserved. */
+/* 1 if the directory has a file with such a name, -1 with errno if it cannot be read. */
 static int has_foreign(int directory_fd, int (*foreign)(const char *name))
 {
-    int cause = errno, found = 0, fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int found = 0, fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
 
-    while (directory && !found && (entry = readdir(directory)))
+    if (!directory) {
+        int cause = errno;
+        if (fd >= 0)
+            close(fd);
+        errno = cause;
+        return -1;
+    }
+    while (!found && (entry = readdir(directory)))
         found = foreign(entry->d_name);
-    if (directory)
-        closedir(directory);
-    else if (fd >= 0)
-        close(fd);
-    errno = cause;
-    return found || !directory;
+    closedir(directory);
+    return found;
 }
 
 /* Opens STORE, which is created if it is missing and the directory has no foreign files. */
@@ -140,14 +143,18 @@ static themis_status_t open_store(const char *key, const char *directory, int di
     *fd = openat(directory_fd, "STORE", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (*fd >= 0)
         return THEMIS_OK;
-    if (errno == ENOENT && foreign && has_foreign(directory_fd, foreign)) {
+    if (errno != ENOENT)
+        return lock_failed(key, directory, "open its STORE");
+    int found = foreign ? has_foreign(directory_fd, foreign) : 0;
+    if (found < 0)
+        return lock_failed(key, directory, "list");
+    if (found) {
         themis_error("%s = %s holds a database without a STORE, which may not be this server's; it is left unchanged: "
                      "empty it if its contents are not needed",
                      key, directory);
         return THEMIS_CONFIG;
     }
-    if (errno == ENOENT)
-        *fd = openat(directory_fd, "STORE", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    *fd = openat(directory_fd, "STORE", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     return *fd >= 0 ? THEMIS_OK : lock_failed(key, directory, "open its STORE");
 }
 

@@ -2,14 +2,18 @@
 #include "store/identity.h"
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "store/log_file.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/status.h"
 
 enum { BYTES = sizeof(themis_store_identity_t), VERSION_AT = 6, VARIANT_AT = 8 };
 
@@ -61,14 +65,16 @@ void themis_store_identity_of_boot(themis_store_identity_t *boot)
 {
     char text[THEMIS_STORE_IDENTITY_TEXT] = "";
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    const char *cause = file ? "it is no identity" : strerror(errno);
     int known = file && fgets(text, sizeof text, file) && themis_store_identity_parse(text, boot) == 0;
 
     if (file)
         fclose(file);
     if (known)
         return;
-    themis_warn("the kernel's boot id cannot be read: after a restart of this server, clients take their unsynced data "
-                "to be lost");
+    themis_warn("the kernel's boot id cannot be read (%s): after a restart of this server, clients take their unsynced "
+                "data to be lost",
+                cause);
     themis_store_identity_make(boot);
 }
 
@@ -81,15 +87,23 @@ typedef struct directory {
     themis_store_identity_t identity;
 } directory_t;
 
-static void find_store(const char *path, const char *content, directory_t *found)
+static themis_status_t look_failed(const char *path)
+{
+    themis_status_t status = themis_util_status_from_errno(errno);
+
+    themis_error("cannot open %s: %s", path, strerror(errno));
+    return status;
+}
+
+static themis_status_t find_store(const char *path, const char *content, directory_t *found)
 {
     char name[PATH_MAX], line[96], expected[96];
 
     if (snprintf(name, sizeof name, "%s/STORE", path) >= (int)sizeof name)
-        return;
+        return THEMIS_OK;
     FILE *file = fopen(name, "re");
     if (!file)
-        return;
+        return errno == ENOENT || errno == ENOTDIR ? THEMIS_OK : look_failed(name);
     snprintf(expected, sizeof expected, "themis-store 1 %s\n", content);
     found->has_store = 1;
     found->is_other = !fgets(line, sizeof line, file) || strcmp(line, expected) != 0;
@@ -97,35 +111,57 @@ static void find_store(const char *path, const char *content, directory_t *found
         found->has_identity =
             strncmp(line, "store ", 6) == 0 && themis_store_identity_parse(line + 6, &found->identity) == 0;
     fclose(file);
+    return THEMIS_OK;
 }
 
-/* Files that a directory of that kind has, once it is used. */
-static int is_of_names(const char *name)
+/* Files that a directory of that kind has, once it is used; -1 with errno: it cannot be found out. */
+static int is_of_names(int directory, const char *name)
 {
     return strcmp(name, "CURRENT") == 0;
 }
 
-static int is_of_objects(const char *name)
+static int is_of_objects(int directory, const char *name)
 {
     return strlen(name) == 2 && isxdigit((unsigned char)name[0]) && isxdigit((unsigned char)name[1]);
 }
 
-static int is_of_arena(const char *name)
+/* The log of an arena that has had no object yet has nothing behind its head. */
+static int has_frames(int directory, const char *name)
 {
-    return strncmp(name, "log.", 4) == 0 || strncmp(name, "checkpoint.", 11) == 0;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    uint64_t word = 0;
+
+    if (fd < 0)
+        return -1;
+    ssize_t got = pread(fd, &word, sizeof word, THEMIS_STORE_LOG_HEAD);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return got < 0 ? -1 : word != 0;
 }
 
-static void look_into(const char *path, const char *content, int (*is_of)(const char *name), directory_t *found)
+static int is_of_arena(int directory, const char *name)
+{
+    if (strncmp(name, "log.", 4) == 0)
+        return has_frames(directory, name);
+    return strncmp(name, "checkpoint.", 11) == 0;
+}
+
+/* A directory that is not there is an empty one. */
+static themis_status_t look_into(const char *path, const char *content, int (*is_of)(int directory, const char *name),
+                                 directory_t *found)
 {
     DIR *directory = opendir(path);
     const struct dirent *entry;
 
     *found = (directory_t){0};
-    find_store(path, content, found);
-    while (directory && !found->is_used && (entry = readdir(directory)))
-        found->is_used = is_of(entry->d_name);
-    if (directory)
-        closedir(directory);
+    if (!directory)
+        return errno == ENOENT || errno == ENOTDIR ? THEMIS_OK : look_failed(path);
+    while (!found->is_used && (entry = readdir(directory)))
+        found->is_used = is_of(dirfd(directory), entry->d_name);
+    themis_status_t status = found->is_used < 0 ? look_failed(path) : THEMIS_OK;
+    closedir(directory);
+    return status == THEMIS_OK ? find_store(path, content, found) : status;
 }
 
 /* NULL, or why names and objects do not belong together. A server that ended while it made them has left an identity in
@@ -152,9 +188,12 @@ themis_status_t themis_store_identity_of_directories(const char *type, const cha
     char content[64];
 
     snprintf(content, sizeof content, "names of server %" PRIu32, index);
-    look_into(names, content, is_of_names, &of_names);
+    themis_status_t status = look_into(names, content, is_of_names, &of_names);
     snprintf(content, sizeof content, "%s of server %" PRIu32, arena ? "arena" : "objects", index);
-    look_into(objects, content, arena ? is_of_arena : is_of_objects, &of_objects);
+    if (status == THEMIS_OK)
+        status = look_into(objects, content, arena ? is_of_arena : is_of_objects, &of_objects);
+    if (status != THEMIS_OK)
+        return status;
     const char *mismatch = find_mismatch(&of_names, &of_objects);
     if (mismatch) {
         themis_error("state = %s and directory = %s do not belong together: %s. Nothing was changed; use the ones that "

@@ -31,14 +31,18 @@ static uint64_t number_of(const char *name, const char *kind)
     return *end ? 0 : number;
 }
 
-static DIR *directory_list(int directory)
+static themis_status_t directory_list(int directory, DIR **list)
 {
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
 
-    if (!list && fd >= 0)
+    *list = fd >= 0 ? fdopendir(fd) : NULL;
+    if (*list)
+        return THEMIS_OK;
+    themis_status_t status = themis_util_status_from_errno(errno);
+    themis_error("the arena's directory cannot be listed: %s", strerror(errno));
+    if (fd >= 0)
         close(fd);
-    return list;
+    return status;
 }
 
 /* --- what is there ------------------------------------------------------------------------------------------------ */
@@ -48,10 +52,11 @@ static themis_status_t files_find(themis_store_log_t *log)
 {
     uint64_t lowest = UINT64_MAX, count = 0, checkpoint = 0, number;
     const struct dirent *entry;
-    DIR *list = directory_list(log->options.directory);
+    DIR *list;
+    themis_status_t status = directory_list(log->options.directory, &list);
 
-    if (!list)
-        return themis_util_status_from_errno(errno);
+    if (status != THEMIS_OK)
+        return status;
     while ((entry = readdir(list)))
         if ((number = number_of(entry->d_name, "checkpoint")) > checkpoint)
             checkpoint = number;
@@ -273,11 +278,12 @@ themis_status_t themis_store_log_remove_files(int directory, const char *kind, i
                                               void *arg)
 {
     const struct dirent *entry;
-    DIR *list = directory_list(directory);
+    DIR *list;
     uint64_t number;
+    themis_status_t status = directory_list(directory, &list);
 
-    if (!list)
-        return themis_util_status_from_errno(errno);
+    if (status != THEMIS_OK)
+        return status;
     while ((entry = readdir(list)))
         if ((number = number_of(entry->d_name, kind)) && is_unused(arg, number))
             unlinkat(directory, entry->d_name, 0);

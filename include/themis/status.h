@@ -22,6 +22,7 @@ extern "C" {
     X(INTERNAL, -5, "internal error")                                                                                  \
     X(RANGE, -6, "value out of range")                                                                                 \
     X(BAD_ADDRESS, -7, "the caller's memory is not accessible")                                                        \
+    X(NO_DESCRIPTOR, -8, "too many open files")                                                                        \
     /* the name or the file */                                                                                         \
     X(NO_ENTRY, -20, "no such file or directory")                                                                      \
     X(EXISTS, -21, "file exists")                                                                                      \

@@ -101,6 +101,8 @@ themis_status_t themis_net_connector_connect(themis_net_conn_t *conn, uint64_t d
     if (conn->address.sin_addr.s_addr != INADDR_ANY && !themis_net_address_is_own(&conn->address))
         return THEMIS_UNSUPPORTED;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+        return themis_util_status_from_errno(errno);
     if (fd < 0)
         return THEMIS_UNSUPPORTED; /* not allowed here: a server on another host can be reached all the same */
     deadline = deadline < soon ? deadline : soon;

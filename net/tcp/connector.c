@@ -57,6 +57,8 @@ static themis_status_t stream_attach(themis_net_conn_t *conn, int fd, int connec
 /* Why it is not possible is found out at once, or when the socket is ready. */
 static themis_status_t connect_status(int error)
 {
+    if (error == EMFILE || error == ENFILE)
+        return THEMIS_NO_DESCRIPTOR;
     return error == ENOMEM || error == ENOBUFS ? THEMIS_NO_MEMORY : THEMIS_UNREACHABLE;
 }
 

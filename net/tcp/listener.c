@@ -222,15 +222,18 @@ static void *checks_main(void *arg)
 }
 
 /* Signals are for the program's other threads. */
-static int thread_start(themis_net_t *net, listening_t *listening)
+static themis_status_t thread_start(themis_net_t *net, listening_t *listening)
 {
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    listening->started = pthread_create(&listening->thread, NULL, checks_main, net) == 0;
+    int cause = pthread_create(&listening->thread, NULL, checks_main, net);
+    listening->started = cause == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return listening->started;
+    if (cause)
+        themis_error("cannot start a thread that checks who connects: %s", strerror(cause));
+    return cause ? THEMIS_NO_MEMORY : THEMIS_OK;
 }
 
 /* --- accepting ---------------------------------------------------------------------------------------------------- */
@@ -357,9 +360,11 @@ themis_status_t themis_net_listening_begin(themis_net_t *net, const char *host, 
     net->address = *address;
     net->listening = 1;
     if (getrandom(listening->identity, sizeof listening->identity, 0) != sizeof listening->identity ||
-        themis_net_tcp_add(net->tcp, fd, EPOLLIN, THEMIS_NET_TCP_LISTENER) != 0 || !thread_start(net, listening))
+        themis_net_tcp_add(net->tcp, fd, EPOLLIN, THEMIS_NET_TCP_LISTENER) != 0) {
+        themis_error("cannot wait for connections: %m");
         return THEMIS_IO;
-    return THEMIS_OK;
+    }
+    return thread_start(net, listening);
 }
 
 void themis_net_listening_end(themis_net_t *net)
