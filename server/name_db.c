@@ -55,7 +55,7 @@ struct themis_server_name_db {
     rocksdb_env_t *memory;          /* NULL with a directory */
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read;
-    rocksdb_writeoptions_t *write;
+    rocksdb_writeoptions_t *write, *write_synced;
     int lock_fd;              /* of the directory; -1: in memory */
     pthread_mutex_t ids_lock; /* of the next two */
     uint64_t next_id, reserved_id;
@@ -238,18 +238,24 @@ static rocksdb_writebatch_t *batch_create(const themis_server_name_db_record_t *
     return batch;
 }
 
-/* Writes a batch, which is destroyed. */
-static themis_status_t batch_write(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted)
+/* Writes a batch, which is destroyed, in one of the two ways. */
+static themis_status_t batch_write_as(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted,
+                                      rocksdb_writeoptions_t *way)
 {
     char *error = NULL;
     themis_status_t status = change_begin(db, wanted);
 
     if (status == THEMIS_OK) {
-        rocksdb_write(db->db, db->write, batch, &error);
+        rocksdb_write(db->db, way, batch, &error);
         status = change_end(db, error);
     }
     rocksdb_writebatch_destroy(batch);
     return status;
+}
+
+static themis_status_t batch_write(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted)
+{
+    return batch_write_as(db, batch, wanted, db->write);
 }
 
 static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length,
@@ -643,8 +649,11 @@ static themis_status_t ids_reserve(themis_server_name_db_t *db)
 {
     static const name_key_t key = {.length = 1, .bytes = "N"};
     const uint64_t words[] = {htole64(db->next_id + ID_BATCH), htole64(db->first_id)};
-    themis_status_t status = db_put(db, &key, words, sizeof words, NULL);
+    rocksdb_writebatch_t *batch = batch_create(NULL);
 
+    /* synced: after a loss of power, with a clock that is behind, ids must not come again */
+    rocksdb_writebatch_put(batch, key.bytes, key.length, (const char *)words, sizeof words);
+    themis_status_t status = batch_write_as(db, batch, FREE_TO_REMOVE, db->write_synced);
     if (status == THEMIS_OK)
         db->reserved_id = db->next_id + ID_BATCH;
     return status;
@@ -714,6 +723,8 @@ static themis_status_t db_open(themis_server_name_db_t *db, const char *director
     db->directory = strdup(*directory ? directory : "/names");
     db->read = rocksdb_readoptions_create();
     db->write = rocksdb_writeoptions_create();
+    db->write_synced = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(db->write_synced, 1);
     rocksdb_options_set_create_if_missing(db->options, 1);
     rocksdb_options_set_write_buffer_size(db->options, WRITE_BUFFER);
     rocksdb_options_set_max_background_jobs(db->options, 1);
@@ -782,6 +793,7 @@ void themis_server_name_db_close(themis_server_name_db_t *db)
     if (db->options) {
         rocksdb_readoptions_destroy(db->read);
         rocksdb_writeoptions_destroy(db->write);
+        rocksdb_writeoptions_destroy(db->write_synced);
         rocksdb_options_destroy(db->options);
     }
     if (db->lock_fd >= 0)

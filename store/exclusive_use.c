@@ -130,10 +130,12 @@ static int has_foreign(int directory_fd, int (*foreign)(const char *name))
         errno = cause;
         return -1;
     }
-    while (!found && (entry = readdir(directory)))
+    while (!found && (errno = 0, entry = readdir(directory)))
         found = foreign(entry->d_name);
+    int cause = errno;
     closedir(directory);
-    return found;
+    errno = cause;
+    return found ? found : cause ? -1 : 0;
 }
 
 /* Opens STORE, which is created if it is missing and the directory has no foreign files. */

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/random.h>
 #include <unistd.h>
 #include "store/log_file.h"
@@ -125,15 +126,17 @@ static int is_of_objects(int directory, const char *name)
     return strlen(name) == 2 && isxdigit((unsigned char)name[0]) && isxdigit((unsigned char)name[1]);
 }
 
-/* The log of an arena that has had no object yet has nothing behind its head. */
+/* The log of an arena that has had no object yet has nothing behind its head. What is no file is none. */
 static int has_frames(int directory, const char *name)
 {
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     uint64_t word = 0;
+    struct stat stat;
 
     if (fd < 0)
-        return -1;
-    ssize_t got = pread(fd, &word, sizeof word, THEMIS_STORE_LOG_HEAD);
+        return errno == ENOENT || errno == ELOOP || errno == ENXIO ? 0 : -1;
+    int is_file = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode);
+    ssize_t got = is_file ? pread(fd, &word, sizeof word, THEMIS_STORE_LOG_HEAD) : 0;
     int cause = errno;
     close(fd);
     errno = cause;
@@ -157,9 +160,10 @@ static themis_status_t look_into(const char *path, const char *content, int (*is
     *found = (directory_t){0};
     if (!directory)
         return errno == ENOENT || errno == ENOTDIR ? THEMIS_OK : look_failed(path);
-    while (!found->is_used && (entry = readdir(directory)))
+    while (!found->is_used && (errno = 0, entry = readdir(directory)))
         found->is_used = is_of(dirfd(directory), entry->d_name);
-    themis_status_t status = found->is_used < 0 ? look_failed(path) : THEMIS_OK;
+    int failed = found->is_used < 0 || (!found->is_used && errno);
+    themis_status_t status = failed ? look_failed(path) : THEMIS_OK;
     closedir(directory);
     return status == THEMIS_OK ? find_store(path, content, found) : status;
 }

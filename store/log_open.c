@@ -57,17 +57,23 @@ static themis_status_t files_find(themis_store_log_t *log)
 
     if (status != THEMIS_OK)
         return status;
-    while ((entry = readdir(list)))
+    while ((errno = 0, entry = readdir(list)))
         if ((number = number_of(entry->d_name, "checkpoint")) > checkpoint)
             checkpoint = number;
+    int failed = errno;
     rewinddir(list);
-    while ((entry = readdir(list)))
+    while ((errno = 0, entry = readdir(list)))
         if ((number = number_of(entry->d_name, "log")) && number >= checkpoint) {
             lowest = number < lowest ? number : lowest;
             log->last = number > log->last ? number : log->last;
             count++;
         }
+    failed = failed ? failed : errno;
     closedir(list);
+    if (failed) {
+        themis_error("the arena's directory cannot be listed: %s", strerror(failed));
+        return themis_util_status_from_errno(failed);
+    }
     log->has_checkpoint = checkpoint > 0;
     log->first = log->shorter = checkpoint ? checkpoint : 1;
     if (count == 0 && !checkpoint)
