@@ -54,11 +54,15 @@ lists_all() {
     [ "$shown" -gt 0 ] && [ "$shown" -lt "$all" ]
 }
 
-# read_all: files that are left can be read; lost bytes are zeros or past the end.
+# read_all: files that are left are whole, or an error says that their data are gone.
 read_all() {
     for directory in $(left); do
         for f in $(limit 20 themis ls "$directory"); do
-            limit 20 themis cat "$directory/$f" >"$T/read" && [ "$(tr -d '\0' <"$T/read" | wc -c)" = 0 ] || return 1
+            if limit 20 themis cat "$directory/$f" >"$T/read" 2>"$T/err"; then
+                cmp "$T/read" "$T/block" || return 1
+            else
+                grep -q 'are gone' "$T/err" || { cat "$T/err" && return 1; }
+            fi
         done
     done
 }
@@ -79,7 +83,7 @@ start_servers 2
 check "files on two servers" fill
 check "one of them is restarted empty" restart 1
 check "ls shows files that are left, and no name without a file" lists_all
-check "files that are left can be read" read_all
+check "files that are left are whole, or an error" read_all
 check "and removed" remove_all
 check "the directories can be created and filled again" fill
 check "one is restarted empty once more" restart 1
