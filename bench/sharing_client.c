@@ -304,8 +304,9 @@ static int run_process(const settings_t *settings, totals_t *totals, int rank, d
     snprintf(path, sizeof path, "/%s.%u.%ld.%d", settings->job, (unsigned)getuid(), settings->server, rank);
     if (process.buffer == NULL || themis_connect(&options, &process.session) != THEMIS_OK)
         return fail(&process, "connect");
-    if (themis_open(process.session, path, THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE, 0644, &layout,
-                    &process.file) != THEMIS_OK)
+    /* what an earlier process has left may be lost with its server */
+    const int flags = THEMIS_OPEN_READ | THEMIS_OPEN_WRITE | THEMIS_OPEN_CREATE | THEMIS_OPEN_TRUNCATE;
+    if (themis_open(process.session, path, flags, 0644, &layout, &process.file) != THEMIS_OK)
         return fail(&process, "open");
     fill(&process);
     sleep_until(start);
