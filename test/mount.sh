@@ -79,7 +79,11 @@ check "sort with temporary files there" sh -c 'mkdir "$1/tmp" && sort -n -S 200k
 : >"$M/followed"
 timeout 20 tail -f "$M/followed" >"$T/tail" 2>&1 &
 tail_pid=$!
-check "tail -f shows what others add" sh -c 'for i in 1 2 3; do echo "line $i" >>"$1/followed"; sleep 1.2; done; [ "$(wc -l <"$2/tail")" = 3 ]' sh "$M" "$T"
+for i in 1 2 3; do
+    echo "line $i" >>"$M/followed"
+    sleep 1.2
+done
+check "tail -f shows what others add" await 10 sh -c '[ "$(wc -l <"$1/tail")" = 3 ]' sh "$T"
 kill $tail_pid
 wait $tail_pid 2>/dev/null
 cat >"$M/hello.c" <<'C'
