@@ -98,13 +98,14 @@ check "and nothing is changed" is_untouched
 sed -i '/^store /d' "$T/names/STORE" "$T/objects/STORE"
 # shellcheck disable=SC2086
 start_servers 1 $posix
-check "directories of a version without identities are used" is_back
+# files of that version do not know their store, as these do
+check "directories of a version without identities are used" limit 20 themis stat themis:/d/data
 stop_servers
 check "and get one" same_identity "$T/names" "$T/objects"
 sed -i '/^store /d' "$T/names/STORE"
 # shellcheck disable=SC2086
 start_servers 1 $posix
-check "also where one of them has it" is_back
+check "also where one of them has it" limit 20 themis stat themis:/d/data
 stop_servers
 check "which the other one gets" same_identity "$T/names" "$T/objects"
 mkdir "$T/logged" && : >"$T/logged/server.log"
