@@ -122,20 +122,19 @@ static int has_changed(const themis_file_t *file)
 themis_status_t themis_client_file_check(themis_file_t *file)
 {
     themis_client_peers_t *peers = &file->session->peers;
-    const themis_client_peer_t *lost = NULL;
+    uint32_t i = 0;
+    int is_lost = 0;
 
     if (has_changed(file))
         themis_client_peers_meet(peers, is_dirty, file);
     pthread_mutex_lock(&file->session->poller.lock);
-    for (uint32_t i = 0; i < file->layout.count && !lost; i++) {
+    for (; i < file->layout.count && !is_lost; i++) {
         const themis_client_peer_t *peer = &peers->array[server_of(file, i)];
         uint64_t store = file->bindings[i].store;
-        lost = file->bindings[i].changed && store && peer->store && store != peer->store ? peer : NULL;
+        is_lost = file->bindings[i].changed && store && peer->store && store != peer->store;
     }
     pthread_mutex_unlock(&file->session->poller.lock);
-    return lost ? themis_client_fail(THEMIS_LOST, "%s: server %s: %s", file->path, lost->name,
-                                     themis_status_string(THEMIS_LOST))
-                : THEMIS_OK;
+    return is_lost ? themis_client_enlist_fail(file, i - 1) : THEMIS_OK;
 }
 
 void themis_file_known(const themis_file_t *file, uint32_t *words)

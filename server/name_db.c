@@ -344,12 +344,9 @@ themis_status_t themis_server_name_db_get_record(themis_server_name_db_t *db, co
                                                  void **record, size_t *length)
 {
     name_key_t key;
-    size_t bytes = 0;
-    char *value;
 
     attr_key(path, &key);
-    themis_status_t status = db_get(db, &key, &value, &bytes);
-    return status == THEMIS_OK ? value_copy(value, bytes, record, length) : status;
+    return themis_server_name_db_read(db, key.bytes, key.length, record, length);
 }
 
 themis_status_t themis_server_name_db_get_extra(themis_server_name_db_t *db, const themis_proto_text_t *path,

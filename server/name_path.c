@@ -7,6 +7,15 @@ int themis_server_name_path_is_root(const themis_proto_text_t *path)
     return path->length == 1 && path->bytes[0] == '/';
 }
 
+themis_proto_text_t themis_server_name_path_directory(const themis_proto_text_t *path)
+{
+    uint32_t length = path->length;
+
+    while (length > 1 && path->bytes[length - 1] != '/')
+        length--;
+    return (themis_proto_text_t){path->bytes, length > 1 ? length - 1 : 1};
+}
+
 themis_status_t themis_server_name_path_check_name(const char *bytes, size_t length)
 {
     if (length > THEMIS_PROTO_MAX_NAME)

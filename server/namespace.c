@@ -383,15 +383,13 @@ themis_status_t themis_server_namespace_settle_entry(themis_server_namespace_t *
                                                      uint64_t seen)
 {
     themis_proto_entry_t entry;
-    uint32_t slash = path->length;
     themis_status_t status = themis_server_name_path_check(path);
 
     if (status != THEMIS_OK || themis_server_name_path_is_root(path))
         return status;
-    while (path->bytes[slash - 1] != '/')
-        slash--;
-    entry.directory = (themis_proto_text_t){path->bytes, slash > 1 ? slash - 1 : 1};
-    entry.name = (themis_proto_text_t){path->bytes + slash, path->length - slash};
+    entry.directory = themis_server_name_path_directory(path);
+    uint32_t name = themis_server_name_path_is_root(&entry.directory) ? 1 : entry.directory.length + 1;
+    entry.name = (themis_proto_text_t){path->bytes + name, path->length - name};
     pthread_mutex_t *lock = path_lock(names, &entry.directory);
     status =
         themis_server_name_db_entry_remove_old(names->db, &entry, seen, THEMIS_PROTO_ENTRY_LASTS * THEMIS_NS_PER_S);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "server/name_intents.h"
+#include "server/name_path.h"
 #include "server/server.h"
 #include "server/settle_peers.h"
 #include "util/clock.h"
@@ -39,11 +40,9 @@ static uint32_t home_of(const themis_server_settler_t *settler, const themis_pro
 
 static uint32_t home_of_directory(const themis_server_settler_t *settler, const themis_proto_text_t *path)
 {
-    uint32_t length = path->length;
+    const themis_proto_text_t directory = themis_server_name_path_directory(path);
 
-    while (length > 1 && path->bytes[length - 1] != '/')
-        length--;
-    return themis_util_hash_ring_home(settler->ring, path->bytes, length > 1 ? length - 1 : 1);
+    return home_of(settler, &directory);
 }
 
 static int is_open_rename(const themis_server_intent_entry_t *entry)
