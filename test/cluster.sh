@@ -12,6 +12,7 @@
 #
 #   CLUSTER_SIDE=256 CLUSTER_REPEATS=5 sh test/run.sh cluster     the size and repeats of the timed part
 #   CLUSTER_PARTS=compare_times sh test/run.sh cluster            that part alone
+# alone
 # timeout: 900
 . "$(dirname "$0")/lib/testlib.sh"
 

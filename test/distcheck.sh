@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # A release builds from its archive alone, compiles its tests, installs and uninstalls without leftovers.
+# alone
 # timeout: 1500
 . "$(dirname "$0")/lib/testlib.sh"
 

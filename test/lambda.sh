@@ -4,6 +4,7 @@
 # `wide` (16 nodes) has files on all servers, `left` and `right` (8 nodes each) on the first and the last. The shares of wide, left
 # and right are 50, 25 and 25 % of the whole: left has 75 % of its server and right of its own. Without the server in the
 # middle it is 50 % of each, and if every server were by itself a third.
+# alone
 # timeout: 240
 . "$(dirname "$0")/lib/testlib.sh"
 . "$(dirname "$0")/lib/jobs.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The service `themis periodic follow`: it finds out what running jobs do, sets a plan for those that are periodic where that
 # pays, and the policy from before when it does not any more.
+# alone
 # timeout: 300
 unset THEMIS_TEST_DIRECT # another job would be in the history, too
 . "$(dirname "$0")/lib/testlib.sh"

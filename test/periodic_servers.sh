@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Servers that follow a plan of periodic I/O: how they get one, the shares in its windows, what is told of jobs that do not
 # fit, and applications that compute and write under the plan that `themis periodic plan` made for them.
+# alone
 # timeout: 300
 . "$(dirname "$0")/lib/testlib.sh"
 . "$THEMIS_SRC/test/lib/answers.sh"

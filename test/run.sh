@@ -9,17 +9,18 @@
 #
 # A NAME is a unit program (test_NAME or NAME), an integration script (test/NAME.sh), "unit" (all unit programs)
 # or "clang" (compile everything with clang). Each runs under a timeout. An integration script prints "ok - text", "not ok - text" or
-# "skip - text # reason" for each of its cases; a line "# timeout: SECONDS" in it gives its limit (default 300), and
-# "# on request" keeps it out of a run that names nothing.
+# "skip - text # reason" for each of its cases; a line "# timeout: SECONDS" in it gives its limit (default 300), "# on request"
+# keeps it out of a run that names nothing, and "# alone" keeps others from running beside it: a run that names nothing has
+# as many tests at the same time as there are processors, at most 4, or THEMIS_TEST_LANES of them.
 # Closes with "N passed, N failed" or "N passed, N failed, N skipped"; logs are kept in build/test-logs.
 THEMIS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 . "$THEMIS_SRC/test/lib/setup.sh"
 
-# Integration scripts run in this order; the others follow by name.
-first_scripts="layers format tool errors romio examples hdf5 collective order random_order"
+# Integration scripts begin in this order, those that take longest first; the others follow by name. Then those that run
+# alone.
+first_scripts="layers format nth mount preload slurm romio openmpi fuzz durable random_order romio_forced many"
 last_scripts="sharing cluster distcheck"
 unit_timeout=300
-passed=0 failed=0 skipped=0 failures=
 
 # header_timeout SCRIPT: the limit that a script states, or the default.
 header_timeout() {
@@ -28,6 +29,9 @@ header_timeout() {
 }
 
 on_request() { grep -q '^# on request' "$1"; }
+
+# runs_alone NAME: whether a script measures what others beside it would change, or uses all processors itself.
+runs_alone() { grep -q '^# alone' "$THEMIS_SRC/test/$1.sh"; }
 
 # script_names: all integration scripts in order, one a line.
 script_names() {
@@ -62,22 +66,41 @@ programs_needed() {
     for name in "$@"; do unit_program "$name"; done
 }
 
-# tell PASSED FAILED SKIPPED NAME LOG STARTED: counts, one line a test, the whole log if something failed.
+# tell PASSED FAILED SKIPPED NAME LOG STARTED: counts; one line a test, the whole log if something failed, and what was
+# skipped. What runs at the same time waits with its lines.
 tell() {
-    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
     took=$(($(date +%s) - $6))
-    if [ "$2" -gt 0 ]; then
-        failures="$failures $4"
-        printf '%s\n' "---- $4: log" && cat "$5" && printf '%s\n' "---- $4: end of log"
-    fi
-    printf '%-28s %5d passed %3d failed %3d skipped %5d s\n' "$4" "$1" "$2" "$3" "$took"
+    {
+        flock 9
+        echo "$1 $2 $3 $4" >&9
+        if [ "$2" -gt 0 ]; then printf '%s\n' "---- $4: log" && cat "$5" && printf '%s\n' "---- $4: end of log"; fi
+        printf '%-28s %5d passed %3d failed %3d skipped %5d s\n' "$4" "$1" "$2" "$3" "$took"
+        ! grep '^skip - ' "$5" || :
+    } 9>>"$scratch/counts"
+}
+
+# limited NAME SECONDS LOG COMMAND...: runs it so that `stop_all` can stop it.
+limited() {
+    running=$scratch/running.$1 seconds=$2 output=$3
+    shift 3
+    # A shell's background processes ignore these two signals, which tests send.
+    env --default-signal=INT,QUIT timeout -k 30 "$seconds" "$@" </dev/null >"$output" 2>&1 &
+    echo $! >"$running"
+    wait $! || status=$?
+    rm -f "$running"
+}
+
+stop_all() {
+    : >"$scratch/names"
+    for running in "$scratch"/running.*; do
+        [ ! -e "$running" ] || kill "$(cat "$running")" 2>/dev/null
+    done
 }
 
 # run_unit PROGRAM: adds up the summary lines of check; a program that dies without one is one failure.
 run_unit() {
     name=$(basename "$1") log=$logs/$(basename "$1").log started=$(date +%s) status=0
-    (cd "$THEMIS_BUILD" && TMPDIR=$scratch CK_VERBOSITY=normal CK_TIMEOUT_MULTIPLIER=$slower timeout -k 10 $((unit_timeout * slower)) "./$1") \
-        </dev/null >"$log" 2>&1 || status=$?
+    limited "$name" $((unit_timeout * slower)) "$log" env -C "$THEMIS_BUILD" TMPDIR="$scratch" CK_VERBOSITY=normal CK_TIMEOUT_MULTIPLIER="$slower" "./$1"
     if [ "$status" = 77 ]; then
         tell 0 0 1 "$name" "$log" "$started"
         return
@@ -100,7 +123,7 @@ run_script() {
     script=$THEMIS_SRC/test/$1.sh log=$logs/$1.log started=$(date +%s) status=0 shell=sh
     ! head -n 1 "$script" | grep -q bash || shell=bash
     limit=$(header_timeout "$script")
-    timeout -k 30 "$limit" $shell "$script" </dev/null >"$log" 2>&1 || status=$?
+    limited "$1" "$limit" "$log" $shell "$script"
     good=$(grep -c '^ok - ' "$log") bad=$(grep -c '^not ok - ' "$log") left=$(grep -c '^skip - ' "$log")
     if [ "$bad" = 0 ] && [ "$status" != 0 ]; then
         bad=1
@@ -113,7 +136,6 @@ run_script() {
         echo "$1 ran no test" >>"$log"
     fi
     tell "$good" "$bad" "$left" "$1" "$log" "$started"
-    grep '^skip - ' "$log"
 }
 
 # compile_with_clang: everything, test programs included, for its warnings; ROMIO is that of the normal build.
@@ -136,9 +158,25 @@ run_clang() {
     fi
 }
 
-run_units() {
-    for program in $(unit_programs); do run_unit "$program"; done
+# take_name: the first of the names that are left, which is taken from them; fails if there is none.
+take_name() {
+    (
+        flock 9
+        name=$(head -n 1 "$scratch/names")
+        [ -n "$name" ] && sed -i 1d "$scratch/names" && echo "$name"
+    ) 9>"$scratch/names.lock"
 }
+
+lane() { while name=$(take_name); do "$1" "$name"; done; }
+
+# at_once COMMAND: runs it for each of the names on standard input, `lanes` of them at the same time.
+at_once() {
+    cat >"$scratch/names"
+    for i in $(seq "$lanes"); do lane "$1" & done
+    wait
+}
+
+run_units() { unit_programs | at_once run_unit; }
 
 # run_named NAME: a script, a group or a unit program.
 run_named() {
@@ -160,7 +198,8 @@ run_all() {
     case $THEMIS_VARIANT in
     "") run_clang ;;
     esac
-    for name in $(script_names); do run_script "$name"; done
+    for name in $(script_names); do runs_alone "$name" || echo "$name"; done | at_once run_script
+    for name in $(script_names); do ! runs_alone "$name" || run_script "$name"; done
 }
 
 # Sanitizer options: noise of MPICH and UCX is suppressed, each entry with its reason, in test/lib.
@@ -213,7 +252,10 @@ mkdir -p "$logs"
 # For the files of unit programs, which may be killed.
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/themis-run.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM HUP
+trap 'stop_all; exit 130' INT TERM HUP
+# Most of a test is waiting: for leases, for ranks that start, for servers that come back.
+lanes=${THEMIS_TEST_LANES:-$(nproc)}
+[ "$lanes" -le 4 ] || lanes=4
 # shellcheck disable=SC2046 # a list of words
 themis_make $(programs_needed "$@")
 if [ $# -gt 0 ]; then
@@ -222,8 +264,7 @@ else
     run_all
 fi
 
+failures=$(awk '$2 > 0 { printf " %s", $4 }' "$scratch/counts")
 [ -z "$failures" ] || printf '%s\n' "failed:$failures"
-summary="$passed passed, $failed failed"
-[ "$skipped" = 0 ] || summary="$summary, $skipped skipped"
-printf '%s\n' "$summary"
-[ "$failed" = 0 ]
+awk '{ good += $1; bad += $2; left += $3 }
+    END { printf "%d passed, %d failed", good, bad; if (left) printf ", %d skipped", left; print ""; exit bad > 0 }' "$scratch/counts"

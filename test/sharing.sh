@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What sharing by policy promises, with real servers and jobs of real processes in short windows. The bandwidth limit makes
 # the numbers those of the scheduler and not of the machine. bench/share_traces.sh has the long windows.
+# alone
 # timeout: 900
 . "$(dirname "$0")/lib/testlib.sh"
 . "$(dirname "$0")/lib/jobs.sh"
