@@ -246,6 +246,30 @@ static int log_open(const char *path)
     return failed ? -1 : 0;
 }
 
+/* Who waits for the start: what started a daemon, by a pipe, and the terminal, if messages go to a file; -1: nobody. */
+typedef struct start {
+    int ready, terminal;
+} start_t;
+
+/* Messages go to the log file from here on; errors are seen on the terminal as well, until the server has started. */
+static int start_log_open(start_t *start, const char *path)
+{
+    start->terminal = *path ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+    if (log_open(path) < 0)
+        return -1;
+    themis_util_log_copy_errors(start->terminal);
+    return 0;
+}
+
+static void start_end(const start_t *start)
+{
+    themis_util_log_copy_errors(-1);
+    if (start->terminal >= 0)
+        close(start->terminal);
+    if (start->ready >= 0)
+        daemon_detach(start->ready);
+}
+
 static void config_reload(themis_server_t *server, const command_line_t *line)
 {
     char error[ERROR_BYTES];
@@ -307,7 +331,7 @@ static void warn_of_loss(const themis_server_config_t *config)
                     *config->file ? "file" : "state", *config->file ? config->file : config->state);
 }
 
-static int run(themis_server_t *server, const command_line_t *line, int ready)
+static int run(themis_server_t *server, const command_line_t *line, const start_t *start)
 {
     signals_t signals = {.server = server, .line = line};
     pthread_t thread;
@@ -332,8 +356,8 @@ static int run(themis_server_t *server, const command_line_t *line, int ready)
     warn_of_loss(&server->config);
     if (failed)
         themis_server_drain_start(server);
-    else if (ready >= 0)
-        daemon_detach(ready);
+    else
+        start_end(start);
     if (!failed)
         themis_server_notify("READY=1\nMAINPID=%ld\nSTATUS=listens at port %u", (long)getpid(), server->port);
     themis_server_engine_join(server);
@@ -376,7 +400,7 @@ int main(int argc, char **argv)
     char error[ERROR_BYTES] = "";
     command_line_t line = {0};
     themis_server_t *server;
-    int ready = -1;
+    start_t start = {.ready = -1, .terminal = -1};
 
     int status = command_line_parse(&line, argv);
     if (status)
@@ -392,13 +416,13 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     set_up_process(&config);
-    if (log_open(config.log_file) < 0)
+    if (start_log_open(&start, config.log_file) < 0)
         return EXIT_FAILURE;
-    if (line.daemon && (ready = daemon_fork()) < 0)
-        return -1 - ready;
+    if (line.daemon && (start.ready = daemon_fork()) < 0)
+        return -1 - start.ready;
     if (themis_server_create(&config, &server) != THEMIS_OK)
         return EXIT_FAILURE;
-    status = run(server, &line, ready);
+    status = run(server, &line, &start);
     themis_server_destroy(server);
     return status;
 }

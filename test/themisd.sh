@@ -90,6 +90,9 @@ check "and of an unknown key" fails_with "$T/client.conf:9: [client] server = " 
 
 check "a log file in no directory" fails_with "[server] log_file: $T/none: No such file" limit 10 themisd --log-file "$T/none/log" --check
 check "which does not start either" fails_with "log_file = $T/none/log: No such file" limit 10 themisd --listen 127.0.0.1 --port 0 --log-file "$T/none/log"
+check "a start that fails says why on the terminal too" fails_with "$T/plain" \
+    limit 10 themisd --listen 127.0.0.1 --port 0 --size 16m --state "$T/plain" --log-file "$T/start.log"
+check "as in its log file" grep -q "error: .*$T/plain" "$T/start.log"
 
 # unit: systemd's unit starts the installed server at the host's address.
 unit() {
@@ -155,12 +158,14 @@ gone() { ! kill -0 "$daemon" 2>/dev/null; }
 
 # A program that reads all output of the daemon, such as ssh, comes to an end.
 piped() {
-    limit 30 sh -c 'themisd --listen 127.0.0.1 --port 0 --size 16m --daemon --pid-file "$0" 2>&1 | cat' "$T/piped.pid"
+    pid_file=$T/piped.$#.pid
+    limit 30 sh -c 'themisd --listen 127.0.0.1 --port 0 --size 16m --daemon --pid-file "$@" 2>&1 | cat' sh "$pid_file" "$@"
     status=$?
-    kill "$(cat "$T/piped.pid")" 2>/dev/null
+    kill "$(cat "$pid_file")" 2>/dev/null
     return $status
 }
 check "--daemon closes the pipe that it was started with" piped
+check "also if messages go to a file" piped --log-file "$T/piped.log"
 check "--daemon returns when the server is ready" start_daemon --file "$T/arena"
 check "--pid-file and --port-file have the process id and the port" \
     sh -c 'kill -0 "$(cat "$1/pid")" && [ "$(cat "$1/port")" = "$2" ]' sh "$T" "$testlib_port"

@@ -12,6 +12,7 @@ enum { LINE_BYTES = 1024, NAME_BYTES = 32 };
 static const char *const names[] = {"error", "warn", "info", "debug"};
 static _Atomic int level_now = THEMIS_LOG_WARN;
 static _Atomic int timestamps, journal;
+static _Atomic int errors_fd = -1;
 static const char priorities[] = "3467";     /* of syslog, by level */
 static char name_now[NAME_BYTES] = "themis"; /* set before threads start */
 
@@ -43,6 +44,11 @@ void themis_util_log_set_timestamps(int on)
 void themis_util_log_set_journal(int on)
 {
     journal = on;
+}
+
+void themis_util_log_copy_errors(int fd)
+{
+    errors_fd = fd;
 }
 
 static int time_format(char *line)
@@ -77,5 +83,8 @@ void themis_util_log(themis_util_log_level_t level, const char *format, ...)
     line[length++] = '\n';
     /* one write per line, so that lines of several ranks and threads do not mix */
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+    int copy = level == THEMIS_LOG_ERROR ? errors_fd : -1;
+    if (copy >= 0)
+        written = write(copy, line, (size_t)length);
     (void)written; /* a failure cannot be reported anywhere */
 }

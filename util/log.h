@@ -27,6 +27,9 @@ void themis_util_log_set_timestamps(int on);
 /* 1: each line starts with its level as journald reads it ("<4>"), which has dates of its own. */
 void themis_util_log_set_journal(int on);
 
+/* Errors are also written to this descriptor, which stays the caller's; -1: no longer. */
+void themis_util_log_copy_errors(int fd);
+
 __attribute__((format(printf, 2, 3))) void themis_util_log(themis_util_log_level_t level, const char *format, ...);
 
 #define themis_error(...) themis_util_log(THEMIS_LOG_ERROR, __VA_ARGS__)
