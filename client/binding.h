@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the handle of a file knows of one of its servers: which store it has, so that no call reaches a server that has
- * lost what the handle refers to (doc/architecture.md, "Data that are gone").
+ * What the handle of a file knows of one of its servers: which store it has, so that a server that has been started
+ * with another store, or on a machine that was restarted, is noticed before a call relies on what it has lost
+ * (doc/architecture.md, "Data that are gone").
  *
  * All functions are called with the session's lock held.
  */

@@ -266,11 +266,11 @@ static int access_begin(themis_file_t *file, themis_client_direct_access_t *acce
     return 1;
 }
 
-static void raise_end(themis_util_direct_cell_t *cell, uint64_t end)
+static void raise_to(_Atomic uint64_t *word, uint64_t value)
 {
-    uint64_t seen = atomic_load_explicit(&cell->end, memory_order_relaxed);
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
 
-    while (seen < end && !atomic_compare_exchange_weak(&cell->end, &seen, end))
+    while (seen < value && !atomic_compare_exchange_weak(word, &seen, value))
         ;
 }
 
@@ -285,13 +285,12 @@ static void publish(themis_file_t *file, themis_client_direct_access_t *access)
         themis_client_direct_part_t *part = &access->parts[i];
         if (!part->view)
             continue;
-        raise_end(part->view->cell, part->end);
+        raise_to(&part->view->cell->end, part->end);
         if (!atomic_load_explicit(&file->bindings[i].dirty, memory_order_relaxed))
             atomic_store(&file->bindings[i].dirty, 1);
         if (!atomic_load_explicit(&file->bindings[i].changed, memory_order_relaxed))
             atomic_store(&file->bindings[i].changed, 1);
-        if (atomic_load_explicit(&part->view->cell->modified, memory_order_relaxed) < now)
-            atomic_store_explicit(&part->view->cell->modified, now, memory_order_relaxed);
+        raise_to(&part->view->cell->modified, now);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The passes over a row, compiled from scan_kernels.h for several instruction sets. */
+/* Kernels over one row of the cost matrix, compiled from scan_kernels.h for several instruction sets. */
 #include "lap/scan.h"
 
 static void pair_add(themis_lap_pair_t *pair, int64_t value, int64_t column)
@@ -46,7 +46,8 @@ static void min_add(themis_lap_min_t *min, int64_t value, int64_t column, int ti
 
 #endif
 
-/* With THEMIS_LAP_PLAIN or THEMIS_LAP_AVX2 tests compile the tables that this processor would not choose. */
+/* Tests also build this file with THEMIS_LAP_PLAIN (no kernels of x86) and THEMIS_LAP_AVX2 (none of AVX-512), for what
+ * a newer processor would not select. */
 const themis_lap_scan_t *themis_lap_scan_select(void)
 {
 #if defined(__x86_64__) && !defined(THEMIS_LAP_PLAIN)

@@ -4,8 +4,10 @@
  *
  *   net -> dispatch (decode, session, admission) -> queue (scheduler, control queue or ready list)
  *       -> engine (a worker) -> io_requests | name_requests | object_requests | lock_requests | control_requests |
- *          direct_requests
+ *          direct_requests | session_requests
  *       -> reply
+ *
+ * The first HELLO of a session is answered by dispatch itself.
  *
  * One mutex (`lock`) guards the job table, the scheduler, the sessions, locks and the lists of requests. It
  * is held for bookkeeping only: never while bytes move, or the store or the namespace is called. The only message that
@@ -39,21 +41,21 @@ typedef struct themis_server_workers {
     pthread_t *threads;
     uint32_t count; /* started */
     pthread_cond_t idle;
-    uint32_t idle_count; /* that sleep on `idle` */
+    uint32_t idle_count; /* workers that sleep on `idle` */
     int polling;         /* 1: `poller` is in themis_net_progress */
     pthread_t poller;
     uint64_t turns; /* how often a worker began to poll or to serve */
-    int guarded;    /* 1: a sleeping worker looks from time to time whether `turns` grows */
+    int guarded;    /* 1: a sleeping worker checks periodically that `turns` grows */
     int stopped;
-    uint64_t next_tick; /* ns; when leases and jobs are looked at again */
+    uint64_t next_tick; /* ns; next check of leases and jobs */
 } themis_server_workers_t;
 
 /* Slices under way, and their windows (slices.c). */
 typedef struct themis_server_slices {
-    uint32_t in_service; /* slices that a worker or the network has, those of metadata included */
+    uint32_t in_service; /* slices held by a worker or the network, those of metadata included */
     uint32_t counted;    /* slices of data that count towards `limit` */
     uint32_t limit;
-    uint32_t stalled_count;                /* stalled slices, those that move again included */
+    uint32_t stalled_count;                /* stalled slices, including those that move again */
     uint32_t extra_count;                  /* slices of their jobs beyond `limit` */
     struct themis_server_request *moving;  /* list: the network has them; oldest first */
     struct themis_server_request *stalled; /* list: the same of stalled ones */
@@ -61,7 +63,7 @@ typedef struct themis_server_slices {
     uint32_t window_count, windows_made;
 } themis_server_slices_t;
 
-/* The end of a server (drain.c): new requests are refused, queued ones served until `end`. */
+/* Shutdown (drain.c): new requests are refused, queued ones served until `end`. */
 typedef struct themis_server_drain {
     _Atomic int active;
     uint64_t end; /* ns */
@@ -70,7 +72,7 @@ typedef struct themis_server_drain {
 /* Connections without a session (pending.c). */
 typedef struct themis_server_pending {
     struct themis_server_pending_conn *list; /* oldest first */
-    uint32_t per_user;                       /* as many may be of one user */
+    uint32_t per_user;                       /* limit for one user */
     uint64_t closed;                         /* by this server, since the start */
     uint64_t warn_again;                     /* ns */
 } themis_server_pending_t;
@@ -83,14 +85,14 @@ typedef struct themis_server_totals {
 
 typedef struct themis_server {
     themis_server_config_t config;
-    uint64_t incarnation;             /* another one for each process */
+    uint64_t incarnation;             /* new for each process of the server */
     themis_store_identity_t identity; /* of the store */
     themis_store_identity_t boot;     /* of the machine, since it was started */
     uint64_t started;                 /* ns */
-    uint16_t port;                    /* that it listens at */
+    uint16_t port;                    /* that it listens on */
     pthread_mutex_t lock;
     /* parts with their own locking */
-    themis_net_options_t net_options; /* without keys once the net is made */
+    themis_net_options_t net_options; /* its keys are cleared once `net` is made */
     themis_net_t *net;
     themis_store_t *store;
     themis_server_namespace_t *names;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each test is a line of the table `kinds`: how its argument is read, and when it holds. */
+/* Each test is a row of the table `kinds`: how its argument is parsed, and when the test is true. */
 #define _GNU_SOURCE
 #include "tools/find_expression.h"
 #include <ctype.h>
@@ -25,7 +25,7 @@ struct themis_tools_find_kind {
     const char *name;
     parse_fn parse; /* NULL: no argument */
     holds_fn holds;
-    uint64_t unit; /* of its number: bytes or ns */
+    uint64_t unit; /* ns in one unit of the argument; 0: it is no time */
 };
 
 /* --- reading arguments -------------------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static int text_parse(find_test_t *test, const char *option)
     return THEMIS_TOOLS_OK;
 }
 
-/* "+N", "-N" or "N"; *end is what follows. Returns 0 if it is none. */
+/* "+N", "-N" or "N"; *end is what follows the number. Returns 0 if there is none. */
 static int number_parse(find_test_t *test, char **end)
 {
     const char *digits = test->text;

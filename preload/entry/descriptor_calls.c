@@ -1,307 +1,397 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on open files: bytes, offsets, sizes. */
+/* Calls on descriptors: opening, closing, duplicating, flags, locks; and memory maps. */
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
-#include <limits.h>
+#include <linux/close_range.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/uio.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include "preload/entry/entry.h"
 
-enum { COPY_BYTES = 1 << 20 };
-
-#define ONE(buffer, bytes) (&(struct iovec){(void *)(uintptr_t)(buffer), bytes})
-
-/* --- reading and writing -------------------------------------------------------------------------------------------
+/* --- opening -------------------------------------------------------------------------------------------------------
  */
 
-EXPORTED ssize_t read(int fd, void *buffer, size_t bytes)
+static int fail(int error)
 {
-    if (!themis_preload_is_ours(fd))
-        return REAL(read)(fd, buffer, bytes);
-    RETURN_CORE(ssize_t, -1, read(fd, ONE(buffer, bytes), 1));
-}
-
-EXPORTED ssize_t write(int fd, const void *buffer, size_t bytes)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(write)(fd, buffer, bytes);
-    RETURN_CORE(ssize_t, -1, write(fd, ONE(buffer, bytes), 1));
-}
-
-EXPORTED ssize_t pread(int fd, void *buffer, size_t bytes, off_t offset)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(pread)(fd, buffer, bytes, offset);
-    RETURN_CORE(ssize_t, -1, read_at(fd, ONE(buffer, bytes), 1, offset));
-}
-
-EXPORTED ssize_t pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(pwrite)(fd, buffer, bytes, offset);
-    RETURN_CORE(ssize_t, -1, write_at(fd, ONE(buffer, bytes), 1, offset, 0));
-}
-
-EXPORTED ssize_t readv(int fd, const struct iovec *vector, int count)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(readv)(fd, vector, count);
-    RETURN_CORE(ssize_t, -1, read(fd, vector, count));
-}
-
-EXPORTED ssize_t writev(int fd, const struct iovec *vector, int count)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(writev)(fd, vector, count);
-    RETURN_CORE(ssize_t, -1, write(fd, vector, count));
-}
-
-EXPORTED ssize_t preadv(int fd, const struct iovec *vector, int count, off_t offset)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(preadv)(fd, vector, count, offset);
-    RETURN_CORE(ssize_t, -1, read_at(fd, vector, count, offset));
-}
-
-EXPORTED ssize_t pwritev(int fd, const struct iovec *vector, int count, off_t offset)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(pwritev)(fd, vector, count, offset);
-    RETURN_CORE(ssize_t, -1, write_at(fd, vector, count, offset, 0));
-}
-
-/* Hints that change nothing here are ignored. */
-static int flags_refused(int flags, int known)
-{
-    if (!(flags & ~known))
-        return 0;
-    errno = EOPNOTSUPP;
-    return 1;
-}
-
-EXPORTED ssize_t preadv2(int fd, const struct iovec *vector, int count, off_t offset, int flags)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(preadv2)(fd, vector, count, offset, flags);
-    if (flags_refused(flags, RWF_HIPRI))
-        return -1;
-    return offset == -1 ? readv(fd, vector, count) : preadv(fd, vector, count, offset);
-}
-
-static ssize_t write_at(int fd, const struct iovec *vector, int count, off_t offset, int append)
-{
-    RETURN_CORE(ssize_t, -1, write_at(fd, vector, count, offset, append));
-}
-
-EXPORTED ssize_t pwritev2(int fd, const struct iovec *vector, int count, off_t offset, int flags)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(pwritev2)(fd, vector, count, offset, flags);
-    if (flags_refused(flags, RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_APPEND))
-        return -1;
-    const ssize_t done =
-        offset == -1 ? writev(fd, vector, count) : write_at(fd, vector, count, offset, (flags & RWF_APPEND) != 0);
-    return done > 0 && flags & (RWF_DSYNC | RWF_SYNC) && fsync(fd) != 0 ? -1 : done;
-}
-
-ALIAS(pread64, pread);
-ALIAS(pwrite64, pwrite);
-ALIAS(preadv64, preadv);
-ALIAS(pwritev64, pwritev);
-ALIAS(preadv64v2, preadv2);
-ALIAS(pwritev64v2, pwritev2);
-ALIAS(__read, read);
-ALIAS(__write, write);
-ALIAS(__pread64, pread);
-ALIAS(__pwrite64, pwrite);
-
-/* Of programs that were compiled with _FORTIFY_SOURCE: `room` is that of the buffer. */
-ssize_t __read_chk(int fd, void *buffer, size_t bytes, size_t room);
-ssize_t __pread_chk(int fd, void *buffer, size_t bytes, off_t offset, size_t room);
-ssize_t __pread64_chk(int fd, void *buffer, size_t bytes, off_t offset, size_t room);
-void __chk_fail(void) __attribute__((noreturn));
-
-EXPORTED ssize_t __read_chk(int fd, void *buffer, size_t bytes, size_t room)
-{
-    if (bytes > room)
-        __chk_fail();
-    return read(fd, buffer, bytes);
-}
-
-EXPORTED ssize_t __pread_chk(int fd, void *buffer, size_t bytes, off_t offset, size_t room)
-{
-    if (bytes > room)
-        __chk_fail();
-    return pread(fd, buffer, bytes, offset);
-}
-
-ALIAS(__pread64_chk, __pread_chk);
-
-/* --- offsets and sizes ---------------------------------------------------------------------------------------------
- */
-
-EXPORTED off_t lseek(int fd, off_t offset, int whence)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(lseek)(fd, offset, whence);
-    RETURN_CORE(off_t, -1, seek(fd, offset, whence));
-}
-
-ALIAS(lseek64, lseek);
-ALIAS(__lseek, lseek);
-
-EXPORTED int ftruncate(int fd, off_t size)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(ftruncate)(fd, size);
-    RETURN_CORE(int, -1, resize(fd, size));
-}
-
-ALIAS(ftruncate64, ftruncate);
-
-EXPORTED int fsync(int fd)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(fsync)(fd);
-    RETURN_CORE(int, -1, sync(fd));
-}
-
-EXPORTED int fdatasync(int fd)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(fdatasync)(fd);
-    RETURN_CORE(int, -1, sync(fd));
-}
-
-EXPORTED int syncfs(int fd)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(syncfs)(fd);
-    RETURN_CORE(int, -1, sync(fd));
-}
-
-/* Waiting for what is being written is all that can be asked here in part. */
-EXPORTED int sync_file_range(int fd, off_t offset, off_t bytes, unsigned flags)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(sync_file_range)(fd, offset, bytes, flags);
-    if (offset < 0 || bytes < 0 || offset > LLONG_MAX - bytes) {
-        errno = EINVAL;
-        return -1;
-    }
-    return flags ? fsync(fd) : 0;
-}
-
-EXPORTED int fallocate(int fd, int mode, off_t offset, off_t length)
-{
-    if (!themis_preload_is_ours(fd))
-        return REAL(fallocate)(fd, mode, offset, length);
-    RETURN_CORE(int, -1, allocate(fd, mode, offset, length));
-}
-
-ALIAS(fallocate64, fallocate);
-
-EXPORTED int posix_fallocate(int fd, off_t offset, off_t length)
-{
-    const int error = errno;
-
-    if (!themis_preload_is_ours(fd))
-        return REAL(posix_fallocate)(fd, offset, length);
-    const int result = fallocate(fd, 0, offset, length) == 0 ? 0 : errno;
     errno = error;
+    return -1;
+}
+
+/* What the core has opened becomes known as one of ours. */
+static int opened(int fd)
+{
+    const int owns = themis_preload_owns(), known = !owns || themis_preload_mark(fd);
+    const themis_preload_core_t *core;
+
+    if (owns && known)
+        return fd;
+    if ((core = themis_preload_enter())) {
+        if (known) /* its number means nothing to the process whose memory this is */
+            core->forget(fd);
+        else
+            core->close(fd);
+        themis_preload_leave();
+    }
+    return known ? fd : fail(EMFILE);
+}
+
+int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode)
+{
+    const mode_t masked = mode & 07777 & ~themis_preload_umask();
+    const int exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    const int wanted = path->is_directory ? (flags & ~O_NOFOLLOW) | O_DIRECTORY : flags;
+    int below = 1, fd = -1;
+
+    if (path->is_directory && flags & O_CREAT)
+        return fail(EISDIR);
+    CALL_CORE(fd, below, path, !(flags & O_NOFOLLOW) && !exclusive, open(path->remote, wanted, masked));
+    if (below == 1 && fd >= 0)
+        return opened(fd);
+    if (below == 0)
+        return themis_preload_internal(REAL(openat)(path->directory, path->path, flags, mode));
+    return fd;
+}
+
+static int open_with(int directory, const char *path, int flags, mode_t mode)
+{
+    themis_preload_path_t where;
+    const int below = themis_preload_resolve(directory, path, &where);
+
+    if (below != 0)
+        return below < 0 ? -1 : themis_preload_open(&where, flags, mode);
+    return themis_preload_internal(REAL(openat)(where.directory, where.path, flags, mode));
+}
+
+#define MODE_GET(mode, flags)                                                                                          \
+    mode_t mode = 0;                                                                                                   \
+    if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {                                                         \
+        va_list list;                                                                                                  \
+        va_start(list, flags);                                                                                         \
+        mode = va_arg(list, mode_t);                                                                                   \
+        va_end(list);                                                                                                  \
+    }
+
+EXPORTED int open(const char *path, int flags, ...)
+{
+    MODE_GET(mode, flags)
+    themis_preload_path_t where;
+    const int below = themis_preload_resolve(AT_FDCWD, path, &where);
+
+    if (below != 0)
+        return below < 0 ? -1 : themis_preload_open(&where, flags, mode);
+    return themis_preload_internal(REAL(open)(where.path, flags, mode));
+}
+
+EXPORTED int openat(int directory, const char *path, int flags, ...)
+{
+    MODE_GET(mode, flags)
+    return open_with(directory, path, flags, mode);
+}
+
+EXPORTED int creat(const char *path, mode_t mode)
+{
+    return open_with(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+int __open_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+
+EXPORTED int __open_2(const char *path, int flags)
+{
+    return open_with(AT_FDCWD, path, flags, 0);
+}
+
+EXPORTED int __openat_2(int directory, const char *path, int flags)
+{
+    return open_with(directory, path, flags, 0);
+}
+
+ALIAS(open64, open);
+ALIAS(__open, open);
+ALIAS(__open64, open);
+ALIAS(openat64, openat);
+ALIAS(creat64, creat);
+ALIAS(__open64_2, __open_2);
+ALIAS(__openat64_2, __openat_2);
+
+/* --- closing and duplicating ---------------------------------------------------------------------------------------
+ */
+
+EXPORTED int close(int fd)
+{
+    if (themis_preload_inside) {
+        themis_preload_internal_forget(fd);
+        return REAL(close)(fd);
+    }
+    if (!themis_preload_is_ours(fd))
+        return themis_preload_is_directory_descriptor(fd) || themis_preload_is_internal(fd) ? fail(EBADF)
+                                                                                            : REAL(close)(fd);
+    if (!themis_preload_loaded() || !themis_preload_owns()) { /* nothing was done with it here */
+        themis_preload_closed(fd);
+        return REAL(close)(fd);
+    }
+    const themis_preload_core_t *core = themis_preload_enter();
+    if (!core)
+        return -1;
+    themis_preload_unmark(fd);
+    const int result = core->close(fd);
+    themis_preload_leave();
     return result;
 }
 
-ALIAS(posix_fallocate64, posix_fallocate);
+ALIAS(__close, close);
 
-EXPORTED int posix_fadvise(int fd, off_t offset, off_t length, int advice)
+EXPORTED int dup(int fd)
 {
-    if (!themis_preload_is_ours(fd))
-        return REAL(posix_fadvise)(fd, offset, length, advice);
-    return length < 0 || advice < POSIX_FADV_NORMAL || advice > POSIX_FADV_NOREUSE ? EINVAL : 0;
+    const int duplicate = REAL(dup)(fd);
+
+    return themis_preload_is_ours(fd) ? themis_preload_duplicated(fd, duplicate) : themis_preload_internal(duplicate);
 }
 
-ALIAS(posix_fadvise64, posix_fadvise);
+static int over(int fd, int duplicate)
+{
+    const int result = themis_preload_is_ours(fd) || themis_preload_is_ours(duplicate)
+                           ? themis_preload_duplicated(fd, duplicate)
+                           : duplicate;
 
-/* --- copying -------------------------------------------------------------------------------------------------------
+    if (result >= 0 && result <= 2)
+        themis_preload_standard_stream(result);
+    return result;
+}
+
+/* 1: a program would take the number from the core, which would write to the program's file. */
+static int is_taken(int duplicate)
+{
+    return (themis_preload_is_internal(duplicate) || themis_preload_is_directory_descriptor(duplicate)) &&
+           !themis_preload_inside && themis_preload_owns();
+}
+
+EXPORTED int dup2(int fd, int duplicate)
+{
+    if (fd != duplicate && is_taken(duplicate))
+        return fail(EBUSY);
+    const int result = REAL(dup2)(fd, duplicate);
+
+    return result < 0 || fd == duplicate ? result : over(fd, result);
+}
+
+ALIAS(__dup2, dup2);
+
+EXPORTED int dup3(int fd, int duplicate, int flags)
+{
+    if (fd != duplicate && is_taken(duplicate))
+        return fail(EBUSY);
+    const int result = REAL(dup3)(fd, duplicate, flags);
+
+    return result < 0 ? result : over(fd, result);
+}
+
+static int is_kept(unsigned fd)
+{
+    return themis_preload_is_internal((int)fd) || themis_preload_is_directory_descriptor((int)fd);
+}
+
+/* All but the kept ones, in the ranges between them. */
+static int range_close(unsigned first, unsigned last, int flags)
+{
+    const unsigned end = last < THEMIS_PRELOAD_DESCRIPTORS ? last : THEMIS_PRELOAD_DESCRIPTORS;
+    const unsigned known = themis_preload_loaded() || themis_preload_has_directory_descriptor() ? 4096 : 0;
+    int result = 0;
+
+    for (unsigned fd = first; fd <= end && fd < known && result == 0; fd++) {
+        if (!is_kept(fd))
+            continue;
+        result = fd > first ? REAL(close_range)(first, fd - 1, flags) : 0;
+        first = fd + 1;
+    }
+    return result == 0 && first <= last ? REAL(close_range)(first, last, flags) : result;
+}
+
+EXPORTED int close_range(unsigned first, unsigned last, int flags)
+{
+    const unsigned end = last < THEMIS_PRELOAD_DESCRIPTORS ? last : THEMIS_PRELOAD_DESCRIPTORS - 1;
+
+    if (!(flags & CLOSE_RANGE_CLOEXEC))
+        for (unsigned fd = first; fd <= end; fd++) {
+            if (fd % 8 == 0 && !__atomic_load_n(&themis_preload_table[fd / 8], __ATOMIC_RELAXED))
+                fd += 7;
+            else if (themis_preload_is_ours((int)fd))
+                close((int)fd);
+        }
+    return range_close(first, last, flags);
+}
+
+EXPORTED void closefrom(int least)
+{
+    close_range(least < 0 ? 0 : (unsigned)least, ~0u, 0);
+}
+
+/* --- flags and locks -----------------------------------------------------------------------------------------------
  */
 
-/* Of a descriptor of whatever kind; `offset` NULL: that of the descriptor. */
-static ssize_t piece_read(int fd, off_t *offset, void *buffer, size_t bytes)
+static int duplicate_from(int fd, int command, long least)
 {
-    const ssize_t done = offset ? pread(fd, buffer, bytes, *offset) : read(fd, buffer, bytes);
+    const int duplicate = REAL(fcntl)(fd, command, least);
 
-    if (done > 0 && offset)
-        *offset += done;
-    return done;
+    return duplicate < 0 ? duplicate : themis_preload_duplicated(fd, duplicate);
 }
 
-static ssize_t piece_write(int fd, off_t *offset, const char *buffer, size_t bytes)
+static int control(int fd, int command, void *argument)
 {
-    size_t at = 0;
-
-    while (at < bytes) {
-        const ssize_t done = offset ? pwrite(fd, buffer + at, bytes - at, *offset) : write(fd, buffer + at, bytes - at);
-        if (done <= 0)
-            break;
-        if (offset)
-            *offset += done;
-        at += (size_t)done;
+    switch (command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+        return duplicate_from(fd, command, (long)(intptr_t)argument);
+    case F_GETFL:
+        RETURN_CORE(int, -1, flags(fd));
+    case F_SETFL:
+        RETURN_CORE(int, -1, set_flags(fd, (int)(intptr_t)argument));
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+        RETURN_CORE(int, -1, lock(fd, command, argument));
+    case F_GETFD:
+    case F_SETFD:
+    case F_GETOWN:
+    case F_SETOWN:
+        return REAL(fcntl)(fd, command, argument);
+    default: /* leases, seals, locks of open file descriptions, pipes */
+        return fail(EINVAL);
     }
-    return at > 0 ? (ssize_t)at : -1;
 }
 
-/* What was read and could not be written is given back to the offset. */
-static void piece_return(int fd, off_t *offset, ssize_t bytes)
+EXPORTED int fcntl(int fd, int command, ...)
 {
-    const int error = errno;
+    va_list list;
 
-    if (offset)
-        *offset -= bytes;
-    else
-        lseek(fd, -bytes, SEEK_CUR);
-    errno = error;
+    va_start(list, command);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    if (themis_preload_is_ours(fd))
+        return control(fd, command, argument);
+    const int result = REAL(fcntl)(fd, command, argument);
+    return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? themis_preload_fresh(result) : result;
 }
 
-/* One piece of at most COPY_BYTES, as the kernel's calls may do less than was asked for. */
-static ssize_t copy(int in, off_t *in_offset, int out, off_t *out_offset, size_t bytes)
-{
-    const size_t room = bytes < COPY_BYTES ? bytes : COPY_BYTES;
-    char *buffer = room > 0 ? malloc(room) : NULL;
+ALIAS(fcntl64, fcntl);
+ALIAS(__fcntl, fcntl);
 
-    if (!buffer)
-        return room > 0 ? -1 : 0;
-    ssize_t got = piece_read(in, in_offset, buffer, room), put = got;
-    if (got > 0) {
-        put = piece_write(out, out_offset, buffer, (size_t)got);
-        if (put < got)
-            piece_return(in, in_offset, got - (put > 0 ? put : 0));
+EXPORTED int flock(int fd, int operation)
+{
+    if (!themis_preload_is_ours(fd))
+        return REAL(flock)(fd, operation);
+    RETURN_CORE(int, -1, flock(fd, operation));
+}
+
+/* From the present offset on, as lockf(3) says. */
+EXPORTED int lockf(int fd, int command, off_t length)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_len = length};
+
+    if (!themis_preload_is_ours(fd))
+        return REAL(lockf)(fd, command, length);
+    switch (command) {
+    case F_LOCK:
+        return fcntl(fd, F_SETLKW, &lock);
+    case F_TLOCK:
+        return fcntl(fd, F_SETLK, &lock);
+    case F_ULOCK:
+        lock.l_type = F_UNLCK;
+        return fcntl(fd, F_SETLK, &lock);
+    case F_TEST:
+        if (fcntl(fd, F_GETLK, &lock) != 0)
+            return -1;
+        return lock.l_type == F_UNLCK ? 0 : fail(EACCES);
+    default:
+        return fail(EINVAL);
     }
-    const int error = errno;
-    free(buffer);
-    errno = error;
-    return put;
 }
 
-EXPORTED ssize_t sendfile(int out, int in, off_t *offset, size_t bytes)
+ALIAS(lockf64, lockf);
+
+EXPORTED int ioctl(int fd, unsigned long request, ...)
 {
-    if (!themis_preload_is_ours(in) && !themis_preload_is_ours(out))
-        return REAL(sendfile)(out, in, offset, bytes);
-    return copy(in, offset, out, NULL, bytes);
+    va_list list;
+
+    va_start(list, request);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    if (request == FICLONE && themis_preload_is_ours((int)(intptr_t)argument))
+        return fail(EXDEV);
+    if (!themis_preload_is_ours(fd))
+        return REAL(ioctl)(fd, request, argument);
+    if (request == FIOCLEX || request == FIONCLEX)
+        return REAL(ioctl)(fd, request, argument);
+    return fail(request == FICLONE || request == FICLONERANGE || request == FIDEDUPERANGE ? EOPNOTSUPP : ENOTTY);
 }
 
-ALIAS(sendfile64, sendfile);
+/* --- memory --------------------------------------------------------------------------------------------------------
+ */
 
-EXPORTED ssize_t copy_file_range(int in, off_t *in_offset, int out, off_t *out_offset, size_t bytes, unsigned flags)
+/* The core if it has maps and its caller is not the core itself. */
+static const themis_preload_core_t *core_with_maps(void)
 {
-    if (!themis_preload_is_ours(in) && !themis_preload_is_ours(out))
-        return REAL(copy_file_range)(in, in_offset, out, out_offset, bytes, flags);
-    if (flags || (fcntl(out, F_GETFL) & O_APPEND)) {
-        errno = flags ? EINVAL : EBADF;
-        return -1;
+    const themis_preload_core_t *core = themis_preload_loaded();
+
+    return core && !themis_preload_inside && core->has_maps() ? core : NULL;
+}
+
+static void unmap(void *address, size_t length)
+{
+    const themis_preload_core_t *core = core_with_maps();
+
+    if (core && (core = themis_preload_enter())) {
+        core->unmap(address, length);
+        themis_preload_leave();
     }
-    return copy(in, in_offset, out, out_offset, bytes);
+}
+
+EXPORTED void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    if (flags & MAP_FIXED)
+        unmap(address, length);
+    if (flags & MAP_ANONYMOUS || !themis_preload_is_ours(fd))
+        return REAL(mmap)(address, length, protection, flags, fd, offset);
+    RETURN_CORE(void *, MAP_FAILED, map(address, length, protection, flags, fd, offset));
+}
+
+ALIAS(mmap64, mmap);
+
+EXPORTED int munmap(void *address, size_t length)
+{
+    unmap(address, length);
+    return REAL(munmap)(address, length);
+}
+
+/* A map of ours stays as it is: programs then make another. */
+EXPORTED void *mremap(void *address, size_t length, size_t new_length, int flags, ...)
+{
+    const themis_preload_core_t *core = core_with_maps();
+    va_list list;
+
+    va_start(list, flags);
+    void *new_address = va_arg(list, void *);
+    va_end(list);
+    if (core && core->meets_maps(address, length)) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return REAL(mremap)(address, length, new_length, flags, new_address);
+}
+
+EXPORTED int msync(void *address, size_t length, int flags)
+{
+    const themis_preload_core_t *core = core_with_maps();
+
+    if (core && (core = themis_preload_enter())) {
+        const int result = core->map_sync(address, length);
+        themis_preload_leave();
+        if (result != 0)
+            return result;
+    }
+    return REAL(msync)(address, length, flags);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many clients in one process: crowd NUMBER. Connects that many, or until a server refuses one; the first client must
- * be served all the time, and when the others have disconnected a new one must be accepted. Prints how many were
- * connected, and why no more. */
+/* Many clients in one process: crowd NUMBER. Connects that many, 2 to 400, or until a server refuses one; the first
+ * client must keep being served, and when the others have disconnected a new one must be accepted. Prints how many were
+ * connected, and why it stopped before NUMBER. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

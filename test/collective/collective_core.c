@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * collective/ against brute force, without ROMIO and without servers: random patterns, and file operations on a local
+ * collective/ against a brute-force model, without ROMIO and without servers: random patterns, and file operations on a local
  * file.
  *
  *     mpirun -n N collective_core FILE [SEED [CALLS]]
  *
- * Each call has its own random choice of mode, method, placement, number of aggregators, buffer size, stripes, and of
- * blocking or not. Prints one line and returns 1 on the first byte that is wrong.
+ * Each session of up to 8 calls has a random choice of mode, method, placement, number of aggregators, buffer size and
+ * stripes; each call has one of direction, memory layout, and blocking or not. Rank 0 prints a summary. After a failure
+ * the run stops, says on stderr what was wrong, and returns 1.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -29,7 +30,7 @@ static uint64_t draw(uint64_t below)
 
 /* --- allocations that fail: the linker wraps those of this program --- */
 
-static long allocations_left = -1; /* until one fails; below 0: none does */
+static long allocations_left = -1; /* allocations before one fails; negative: none does */
 static int refused;
 
 static int refuse(void)
@@ -40,7 +41,7 @@ static int refuse(void)
     return 1;
 }
 
-/* What was freed reads as zeros, so that a later use of it shows. */
+/* Memory is zeroed before it is freed, so that a use after free shows. */
 void __real_free(void *memory);
 void __wrap_free(void *memory);
 void __wrap_free(void *memory)
@@ -72,11 +73,11 @@ void *__wrap_realloc(void *old, size_t size)
     return refuse() ? NULL : __real_realloc(old, size);
 }
 
-/* --- operations on a local file, whose requests end after some tests --- */
+/* --- operations on a local file, whose requests complete only after they were tested a few times --- */
 
 typedef struct local_file {
     int fd;
-    int fail_at; /* starts before the one from which on all fail; -1: none does */
+    int fail_at; /* starts that succeed before all later ones fail; -1: none fails */
 } local_file_t;
 
 typedef struct file_request {
@@ -92,7 +93,7 @@ static themis_status_t ops_start(void *arg, themis_direction_t direction, const 
 {
     local_file_t *file = arg;
     long left = allocations_left;
-    allocations_left = -1; /* those of the file operations do not count */
+    allocations_left = -1; /* allocations by the file operations are not counted */
     file_request_t *r = calloc(1, sizeof *r);
     r->direction = direction;
     r->memory_count = list->memory_count;

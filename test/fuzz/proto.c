@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libFuzzer: any bytes are refused or decoded, what was decoded can be walked, and encodes to the same bytes again. */
+/* libFuzzer: any bytes are either refused or decoded. What was decoded can be walked, and encodes to the same bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static void require(int good)
         abort();
 }
 
-/* Lists are given to the encoder as arrays of structs, unlike what the decoder gives. */
+/* The encoder takes lists as arrays of structs; the decoder gives them as they came. */
 static void encode_runs(const themis_proto_io_t *io, themis_proto_io_t *out)
 {
     themis_proto_run_t *runs = calloc(io->runs + 1, sizeof *runs);
@@ -60,7 +60,7 @@ static void encode_ends(const themis_proto_settled_t *settled, themis_proto_sett
     out->bytes = (const uint8_t *)ends;
 }
 
-/* To be freed. */
+/* Owned by the caller. */
 static const uint8_t *encode_list(const uint8_t *bytes, uint32_t count)
 {
     themis_proto_listed_t *list = calloc(count + 1, sizeof *list);
@@ -90,7 +90,8 @@ static void walk_xattrs(const themis_proto_xattrs_t *xattrs)
 
     while (themis_proto_xattrs_next(xattrs, &cursor, &name, &value)) {
         require(name.length > 0 && name.length <= THEMIS_PROTO_MAX_NAME && value.length <= THEMIS_PROTO_MAX_XATTR);
-        require(value.length == 0 || value.bytes[0] + value.bytes[value.length - 1] < 512); /* reads both ends */
+        /* true: both ends are read for ASan */
+        require(value.length == 0 || value.bytes[0] + value.bytes[value.length - 1] < 512);
         count++;
     }
     require(count == xattrs->count);

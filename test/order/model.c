@@ -6,8 +6,8 @@
 
 /* --- bytes --- */
 
-/* Values 1 to 255 are an id, shifted by an amount that depends on the place in the file; 0 is a byte that was not
- * written. PERIOD is no multiple of any block, so that bytes at a wrong place are noticed. */
+/* Values 1 to 255 encode an id, shifted by an amount that depends on the place in the file; 0 is a byte that was not
+ * written. PERIOD is a prime, so that bytes displaced by some blocks are noticed. */
 enum { VALUES = 255, POISON = ORDER_IDS, NOTHING = -1, PERIOD = 65521 };
 
 static const unsigned char *shifts(void)
@@ -28,7 +28,7 @@ static int id_of(unsigned char value, unsigned char shift)
     return value == 0 ? NOTHING : id < 0 ? id + VALUES : id;
 }
 
-/* Bytes of the place from `done` on that are in one piece. */
+/* Length of the contiguous piece at byte `done` of the place. */
 static int64_t piece_bytes(const order_place_t *place, int64_t done)
 {
     const order_view_t *view = &place->view;
@@ -85,7 +85,7 @@ static int64_t bytes_within(const order_place_t *place, int64_t first, int64_t e
     return to > from ? to - from : 0;
 }
 
-/* --- which access is before which --- */
+/* --- which access happens before which --- */
 
 static int is_before(const order_model_t *model, const order_access_t *a, const order_access_t *b)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The evaluation of the PerSched paper: its platform, its applications, its ten sets, and what it publishes of them. */
+/* The evaluation of the PerSched paper: its platform, its applications, its ten sets, and the results that it reports
+ * for them. */
 #pragma once
 #include "persched/persched.h"
 
 enum { PAPER_SETS = 10, PAPER_APPLICATIONS = 4 };
 
-/* Table 1; processors divided by 64 and computing times multiplied by it, as the paper does for its cluster. */
+/* Table 1; processors divided by 64 and computing times multiplied by 64, as the paper does for its cluster. */
 static const themis_persched_application_t paper_application[PAPER_APPLICATIONS] = {
     {"Turbulence1", 70 * 64, 128.2e9, 512, 1, 1},
     {"Turbulence2", 1.2 * 64, 235.8e9, 64, 1, 1},
@@ -15,10 +16,10 @@ static const themis_persched_application_t paper_application[PAPER_APPLICATIONS]
 
 typedef struct paper_set {
     uint32_t number[PAPER_APPLICATIONS];       /* table 2 */
-    double first_period;                       /* where the authors begin their search, s */
+    double first_period;                       /* s; the first one that the authors try */
     double efficiency, dilation;               /* PerSched, table 4 */
-    double bound, fair_dilation;               /* upper bound of SysEff, min dilation */
-    double online_efficiency, online_dilation; /* the best of any online heuristic */
+    double bound, fair_dilation;               /* upper bound of SysEff; PerSched's dilation when it minimises that */
+    double online_efficiency, online_dilation; /* best of all online heuristics, for each measure */
 } paper_set_t;
 
 static const paper_set_t paper_set[PAPER_SETS] = {
@@ -34,7 +35,7 @@ static const paper_set_t paper_set[PAPER_SETS] = {
     {{1, 0, 1, 0}, 16000, .986171, 1.00919, .98822, 1.00864, .985, 1.015},
 };
 
-/* The problem of a set, counted from 0; `application` [PAPER_APPLICATIONS] holds it. */
+/* The problem of a set, counted from 0; its applications are stored in `application` [PAPER_APPLICATIONS]. */
 static inline themis_persched_problem_t paper_problem(int set, themis_persched_application_t *application)
 {
     themis_persched_problem_t problem = {{640, 3e9, 0.01e9}, application, 0};

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "test/store/durable.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,31 +140,45 @@ void pages_copy(int in, int out, off_t size)
     }
 }
 
-static void file_copy(const char *from, const char *to)
+/* 0: there is no such file any more. */
+static int file_copy(const char *from, const char *to)
 {
-    int in = open(from, O_RDONLY), out = open(to, O_RDWR | O_CREAT | O_EXCL, 0600);
+    int in = open(from, O_RDONLY);
     struct stat stat;
 
+    if (in < 0 && errno == ENOENT)
+        return 0;
+    int out = open(to, O_RDWR | O_CREAT | O_EXCL, 0600);
     REQUIRE(in >= 0 && out >= 0 && fstat(in, &stat) == 0);
     pages_copy(in, out, stat.st_size);
     close(in);
     close(out);
+    return 1;
 }
 
-void directory_copy(const char *from, const char *to)
+static int files_copy(const char *from, const char *to)
 {
     DIR *list = opendir(from);
     const struct dirent *entry;
     char source[512], target[512];
+    int complete = 1;
 
     REQUIRE(list && mkdir(to, 0700) == 0);
-    while ((entry = readdir(list)))
+    while (complete && (entry = readdir(list)))
         if (entry->d_name[0] != '.') {
             snprintf(source, sizeof source, "%s/%.200s", from, entry->d_name);
             snprintf(target, sizeof target, "%s/%.200s", to, entry->d_name);
-            file_copy(source, target);
+            complete = file_copy(source, target);
         }
     closedir(list);
+    return complete;
+}
+
+/* A store that is open may put a new file of its log in the place of others meanwhile; then the copy begins again. */
+void directory_copy(const char *from, const char *to)
+{
+    while (!files_copy(from, to))
+        directory_remove(to);
 }
 
 void directory_remove(const char *path)
