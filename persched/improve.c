@@ -13,7 +13,7 @@
 /* Candidates kept and tried; periods tried when one is shortened without a linear program. */
 enum { KEPT = 64, TRIED = 10, SHORTENINGS = 40, DEFAULT_SIZE = 6000, ORDERS = 4 };
 
-/* Differences that rounding may make, and the least gain in SysEff that counts. */
+/* Differences that rounding may make, and the least difference of measures that counts. */
 static const double ROUNDING = 1e-9, GAIN = 1e-7;
 
 typedef struct candidate {
@@ -24,7 +24,7 @@ typedef struct candidate {
 typedef struct improvement {
     const themis_persched_tasks_t *tasks;
     const themis_persched_parameters_t *parameters;
-    double bandwidth, dilation; /* the dilation not to exceed */
+    double bandwidth, efficiency, dilation; /* of the plan: not to become worse */
     uint32_t size;
     themis_persched_filling_t filling;
     candidate_t candidate[KEPT]; /* [candidates], the most promising first */
@@ -76,7 +76,7 @@ static void candidate_add(improvement_t *m, candidate_t candidate)
 /* Whether these measures are better than those of the best pattern so far, and not worse than those of the plan. */
 static int measures_improve(const improvement_t *m, double efficiency, double dilation)
 {
-    if (efficiency < m->best->efficiency || dilation > m->dilation)
+    if (efficiency < m->efficiency || efficiency < m->best->efficiency - GAIN || dilation > m->dilation)
         return 0;
     return efficiency > m->best->efficiency + GAIN || dilation < m->best->dilation - GAIN;
 }
@@ -235,6 +235,7 @@ themis_status_t themis_persched_improve(const themis_persched_problem_t *problem
 {
     improvement_t m = {.parameters = parameters,
                        .bandwidth = problem->platform.bandwidth,
+                       .efficiency = plan->efficiency,
                        .dilation = plan->dilation,
                        .size = size ? size : DEFAULT_SIZE};
     themis_persched_tasks_t *tasks = NULL;

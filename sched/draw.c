@@ -18,6 +18,7 @@ static const struct {
     {"stride", THEMIS_SCHED_DRAW_SHARES, &themis_sched_draw_stride},
     {"statistical", THEMIS_SCHED_DRAW_SHARES, &themis_sched_draw_statistical},
     {"fifo", THEMIS_SCHED_DRAW_POLICY, &themis_sched_draw_fifo},
+    {"min-dilation", THEMIS_SCHED_DRAW_POLICY, &themis_sched_draw_min_dilation},
     {"gift", THEMIS_SCHED_DRAW_POLICY, COMPARATOR(themis_sched_draw_gift)},
     {"tbf", THEMIS_SCHED_DRAW_POLICY, COMPARATOR(themis_sched_draw_tbf)},
 };

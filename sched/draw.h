@@ -37,7 +37,7 @@ typedef struct themis_sched_draw_ops {
 
 /* Each in the file of its name; the comparators gift and tbf only if they are built. */
 extern const themis_sched_draw_ops_t themis_sched_draw_fifo, themis_sched_draw_stride, themis_sched_draw_statistical,
-    themis_sched_draw_gift, themis_sched_draw_tbf;
+    themis_sched_draw_min_dilation, themis_sched_draw_gift, themis_sched_draw_tbf;
 
 typedef enum themis_sched_draw_kind {
     THEMIS_SCHED_DRAW_SHARES, /* chosen by the option draw, serves all policies with shares */

@@ -51,7 +51,7 @@ static themis_status_t parse_chain(const char *text, themis_sched_policy_t *poli
         themis_sched_policy_level_t level = parse_level(&at);
         if (level == THEMIS_SCHED_LEVELS)
             return syntax_error(text, start,
-                                start == text ? "expected fifo, gift, tbf, periodic, group, user, priority, size or job"
+                                start == text ? "expected fifo, min-dilation, gift, tbf, periodic, group, user, priority, size or job"
                                               : "expected group, user, priority, size or job",
                                 error, size);
         if (has_level(policy, level))

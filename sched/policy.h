@@ -2,7 +2,7 @@
 /*
  * The policy language.
  *
- *   policy  = "fifo" | "gift" | "tbf" | "periodic" | [ "periodic-then-" ] chain
+ *   policy  = "fifo" | "min-dilation" | "gift" | "tbf" | "periodic" | [ "periodic-then-" ] chain
  *   chain   = level *( "-then-" level ) "-fair"
  *   level   = "group" | "user" | "priority" | "size" | "job"
  *
@@ -11,7 +11,8 @@
  * where it names groups or users, their jobs share evenly. "priority" and "size" before the last level make one class
  * of all jobs of equal priority or node count, weighted by that number. "job" can only be last, and no level may occur
  * twice. "periodic" gives jobs their windows in a plan (periodic.h), and all else as the chain says, "job-fair" if
- * there is none. fifo, gift and tbf know no shares; gift and tbf may be left out of a build (draw.h).
+ * there is none. "min-dilation" serves the job first that suffers most from the others (min_dilation.c). It, fifo, gift
+ * and tbf know no shares; gift and tbf may be left out of a build (draw.h).
  *
  * Pure computation; no locks, no logging.
  */

@@ -20,9 +20,9 @@
  * probability (1 - s)^k, slices being equal.
  *
  * How the next job is chosen is up to a table of operations (draw.h): the draws stride and statistical over the shares
- * of the policy; fifo; and the comparators. Pure computation on the times that it is given; no allocation in enqueue,
- * next, done and cancel; O(log jobs) each, except that gift looks at all jobs, and that shares are recomputed, in
- * O(jobs), when jobs become active or idle.
+ * of the policy; fifo; min-dilation; and the comparators. Pure computation on the times that it is given; no allocation
+ * in enqueue, next, done and cancel; O(log jobs) each, except that gift looks at all jobs, and that shares are
+ * recomputed, in O(jobs), when jobs become active or idle.
  *
  * Threads: the caller serialises all calls (one mutex of the engine); no call blocks.
  */
@@ -55,13 +55,14 @@ typedef struct themis_sched_item {
 } themis_sched_item_t;
 
 typedef struct themis_sched_options {
-    const char *policy;     /* "fifo", "job-fair", "user-then-size-fair", ... (policy.h) */
-    const char *draw;       /* "stride" or "statistical" */
-    uint64_t quantum;       /* bytes of a slice; default 1 MiB */
-    uint64_t bandwidth;     /* bytes/s; the bandwidth limit of the store, 0: none */
-    uint64_t seed;          /* of the random numbers */
-    uint64_t gift_interval; /* ns; default 500 ms */
-    double tbf_rate;        /* requests/s of each rule; default 10000 */
+    const char *policy;      /* "fifo", "job-fair", "user-then-size-fair", ... (policy.h) */
+    const char *draw;        /* "stride" or "statistical" */
+    uint64_t quantum;        /* bytes of a slice; default 1 MiB */
+    uint64_t bandwidth;      /* bytes/s; the bandwidth limit of the store, 0: none */
+    uint64_t seed;           /* of the random numbers */
+    uint64_t gift_interval;  /* ns; default 500 ms */
+    double tbf_rate;         /* requests/s of each rule; default 10000 */
+    uint64_t node_bandwidth; /* bytes/s that one node can move at this server, for min-dilation; default 0: unknown */
 } themis_sched_options_t;
 
 void themis_sched_options_init(themis_sched_options_t *options);

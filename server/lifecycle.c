@@ -73,6 +73,7 @@ static themis_status_t sched_create(themis_server_t *server)
     options.seed = server->incarnation;
     options.gift_interval = config->gift_interval;
     options.tbf_rate = (double)config->tbf_rate;
+    options.node_bandwidth = config->node_bandwidth;
     themis_status_t status =
         themis_sched_create(&options, themis_util_clock_now(), error, sizeof error, &server->sched);
     if (status == THEMIS_OK)

@@ -86,6 +86,8 @@ static const config_key_t keys[] = {
     {CHOICE_KEY("sharing", expired, "drain|drop"), RELOAD, "drain", "what to do with its requests: serve or drop them"},
     {NUMBER_KEY("sharing", max_nodes, 1, UINT32_MAX), RELOAD, "16384", "nodes that a job may claim"},
     {NUMBER_KEY("sharing", max_priority, 1, UINT32_MAX), RELOAD, "100", "priority that a job may claim"},
+    {BYTES_KEY("sharing", node_bandwidth, 0, MAX_BYTES), RESTART, "0",
+     "bytes/s that a node can move at this server, for the policy min-dilation; 0 for unknown"},
     {TIME_KEY("sharing", gift_interval), RESTART, "500ms", "interval of the policy gift"},
     {NUMBER_KEY("sharing", tbf_rate, 1, 1000000000), RESTART, "10000", "requests/s of the policy tbf"},
     {TEXT_KEY("metrics", metrics_listen), RESTART, "127.0.0.1", "address of the metrics"},

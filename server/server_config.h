@@ -59,6 +59,7 @@ typedef struct themis_server_config {
     int64_t max_nodes, max_priority; /* up to which a client is believed */
     uint64_t gift_interval;
     int64_t tbf_rate;
+    uint64_t node_bandwidth;
     /* [metrics] */
     char metrics_listen[256];
     int64_t metrics_port; /* 0: off */

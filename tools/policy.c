@@ -157,7 +157,7 @@ const themis_tools_command_t themis_tools_policy = {
     "policy", "[-s HOST:PORT,...] [get | explain | set POLICY [--plan FILE [--tolerance SECONDS]]]",
     "Shows or sets the policy by which servers share; explain prints the tree with every share.",
     "  -s LIST  these servers instead of those configured\n"
-    "  POLICY   fifo, job-fair, user-fair, size-fair, group-fair, priority-fair, and chains such as\n"
+    "  POLICY   fifo, min-dilation, job-fair, user-fair, size-fair, group-fair, priority-fair, and chains such as\n"
     "           user-then-size-fair or group-then-user-then-size-fair; gift and tbf for comparison;\n"
     "           periodic, or periodic-then- before a chain, follows a plan\n"
     "  --plan FILE          the plan: what themis periodic plan --json has written\n"

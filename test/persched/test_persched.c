@@ -191,6 +191,28 @@ TEST(improved)
     themis_persched_pattern_free(better);
 }
 
+/* Patterns of the same SysEff but for rounding, which is another one at each scale: that of the least dilation counts.
+ */
+TEST(improved_at_any_scale)
+{
+    static const double scales[] = {1000, 250, 1};
+    double scale = scales[_i], bandwidth = 48 * 1048576;
+    themis_persched_application_t a = {"turbulence", 76.8 / scale, 235.8 / 3 / scale * bandwidth, 64, 10, 1};
+    themis_persched_problem_t problem = {{640, bandwidth, bandwidth / 300}, &a, 1};
+    themis_persched_parameters_t parameters = themis_persched_defaults;
+    themis_persched_pattern_t *plan, *better;
+
+    parameters.factor = 3;
+    ck_assert_int_eq(themis_persched_plan(&problem, &parameters, &plan, NULL), THEMIS_OK);
+    ck_assert_int_eq(themis_persched_improve(&problem, &parameters, plan, 0, &better), THEMIS_OK);
+#if THEMIS_GLPK
+    ck_assert_double_ge(better->efficiency, 0.0977099);
+    ck_assert_double_le(better->dilation, 1.76536);
+#endif
+    themis_persched_pattern_free(plan);
+    themis_persched_pattern_free(better);
+}
+
 /* ---- any problem ---- */
 
 TEST(random_problems)
@@ -449,7 +471,7 @@ int main(void)
 
     test_case(suite, "paper", 120, seed_set, NULL,
               TESTS({table_4, PAPER_SETS}, {table_4_online, PAPER_SETS}, {crowded_period, 1}, {factor_converges, 1},
-                    {epsilon_converges, 4}, {improved, PAPER_SETS}));
+                    {epsilon_converges, 4}, {improved, PAPER_SETS}, {improved_at_any_scale, 3}));
     test_case(suite, "model", 60, seed_set, NULL,
               TESTS({random_problems, 60}, {a_single_application_never_waits, 1}, {doubt_reserves_more, 1},
                     {a_thousand_in_a_second, 3}));
