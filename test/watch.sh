@@ -106,7 +106,7 @@ check "and are whole on the screen" screen
 # shellcheck disable=SC2086 # a list of process ids
 set -- $testlib_servers
 kill -9 "$1"
-gone() { THEMIS_TIMEOUT=2s fits themis top --once && grep -q '^  0 no answer' "$T/top" && grep -q '1 of 2 servers' "$T/top"; }
+gone() { THEMIS_TIMEOUT=2s fits themis top --once && grep -q "^  0 127.0.0.1:[0-9]* *DOWN" "$T/top" && grep -q '1 of 2 servers' "$T/top"; }
 check "so does the output with a server that does not answer" gone
 rest() {
     ! THEMIS_TIMEOUT=2s limit 30 themis policy set job-fair >"$T/set" 2>"$T/set.err" && grep -q '^server 1: job-fair' "$T/set" &&

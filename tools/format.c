@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/format.h"
+#include <time.h>
 #include <unistd.h>
 
 /* With three digits and a unit; units[0] is none. */
@@ -30,6 +31,17 @@ static int is_control(const char *text)
     const unsigned char *byte = (const unsigned char *)text;
 
     return byte[0] < ' ' || byte[0] == 127 || (byte[0] == 0xC2 && byte[1] >= 0x80 && byte[1] <= 0x9F);
+}
+
+const char *themis_tools_format_since(double seconds, char text[THEMIS_TOOLS_SINCE_BYTES])
+{
+    time_t since = seconds > 0 && seconds < 1e11 ? (time_t)seconds : 0;
+    struct tm local;
+
+    text[0] = '\0';
+    if (since && localtime_r(&since, &local))
+        strftime(text, THEMIS_TOOLS_SINCE_BYTES, " since %Y-%m-%d %H:%M:%S", &local);
+    return text;
 }
 
 void themis_tools_format_name(const char *name, FILE *out)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/json.h"
+#include "tools/sessions.h"
 #include "util/clock.h"
 
 /* Only jobs that have asked for something: monitoring clients are not shown. */
@@ -40,6 +41,20 @@ json_t *themis_tools_statistics_jobs(themis_t *session, uint32_t server, const c
         snprintf(question, sizeof question, "jobs %.0f", last);
     } while (last > before);
     return jobs;
+}
+
+double themis_tools_statistics_missed(const json_t *server, uint32_t number, double before)
+{
+    json_t *missed;
+    size_t i;
+
+    json_array_foreach(json_object_get(server, "unreachable"), i, missed)
+    {
+        double since = themis_tools_json_number(missed, "since_s");
+        if (themis_tools_json_number(missed, "index") == number && (before == 0 || since < before))
+            before = since;
+    }
+    return before;
 }
 
 static void server_fill(themis_tools_server_t *server, json_t *json)
@@ -132,6 +147,12 @@ static void dues_add(themis_tools_statistics_t *sample, const double *weights, d
         }
 }
 
+/* A counter that has fallen is that of a server that was started again: it began at 0. */
+static double growth(double counter, double before)
+{
+    return counter < before ? counter : counter - before;
+}
+
 static double server_weight(const themis_tools_statistics_t *before, const themis_tools_server_t *server,
                             uint32_t index)
 {
@@ -139,7 +160,7 @@ static double server_weight(const themis_tools_statistics_t *before, const themi
 
     if (!old)
         return 0;
-    return server->bytes_read + server->bytes_written - old->bytes_read - old->bytes_written;
+    return growth(server->bytes_read, old->bytes_read) + growth(server->bytes_written, old->bytes_written);
 }
 
 static int dues_compute(const themis_tools_statistics_t *before, themis_tools_statistics_t *sample)
@@ -161,25 +182,33 @@ static int dues_compute(const themis_tools_statistics_t *before, themis_tools_st
     return 0;
 }
 
+/* What was known of the job; zeros where it was not there, or has left and come back since, with counters from 0. */
+static themis_tools_job_t job_before(const themis_tools_statistics_t *before, const themis_tools_job_t *job)
+{
+    const themis_tools_job_t *old = job_find(before, job->id, job->uid);
+    int is_same = old && job->bytes_read >= old->bytes_read && job->bytes_written >= old->bytes_written &&
+                  job->cost >= old->cost && job->waits >= old->waits;
+
+    return is_same ? *old : (themis_tools_job_t){0};
+}
+
 static void rates_compute(const themis_tools_statistics_t *before, themis_tools_statistics_t *sample)
 {
     double seconds = (double)(sample->time - before->time) / 1e9, all = 0;
 
     for (uint32_t s = 0; s < sample->servers && s < before->servers; s++) {
         themis_tools_server_t *server = &sample->server[s];
-        server->read_s = (server->bytes_read - before->server[s].bytes_read) / seconds;
-        server->written_s = (server->bytes_written - before->server[s].bytes_written) / seconds;
+        server->read_s = growth(server->bytes_read, before->server[s].bytes_read) / seconds;
+        server->written_s = growth(server->bytes_written, before->server[s].bytes_written) / seconds;
     }
     for (uint32_t i = 0; i < sample->count; i++) {
-        static const themis_tools_job_t none;
-        themis_tools_job_t *job = &sample->job[i];
-        const themis_tools_job_t *found = job_find(before, job->id, job->uid), *old = found ? found : &none;
-        job->read_s = (job->bytes_read - old->bytes_read) / seconds;
-        job->written_s = (job->bytes_written - old->bytes_written) / seconds;
-        job->got = job->cost - old->cost;
+        themis_tools_job_t *job = &sample->job[i], old = job_before(before, job);
+        job->read_s = (job->bytes_read - old.bytes_read) / seconds;
+        job->written_s = (job->bytes_written - old.bytes_written) / seconds;
+        job->got = job->cost - old.cost;
         all += job->got;
-        if (job->waits > old->waits)
-            job->wait_ms = 1e3 * (job->wait - old->wait) / (job->waits - old->waits);
+        if (job->waits > old.waits)
+            job->wait_ms = 1e3 * (job->wait - old.wait) / (job->waits - old.waits);
     }
     for (uint32_t i = 0; i < sample->count && all > 0; i++)
         sample->job[i].got /= all;
@@ -193,30 +222,51 @@ static int job_compare(const void *a, const void *b)
     return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->id, y->id);
 }
 
+/* The answers of server `s`, whose address is given. `again`: one that was down is tried again. Returns -1 if out of
+ * memory. */
+static int server_take(themis_t *session, themis_tools_statistics_t *sample, uint32_t s, const char *address, int again)
+{
+    const char *error = "it accepts no connection";
+    json_t **texts = &sample->texts[2 * s];
+
+    if (again || !themis_tools_session_is_down(session, s, NULL))
+        texts[0] = themis_tools_json_query(session, s, "server", &error);
+    texts[1] = texts[0] ? themis_tools_statistics_jobs(session, s, &error) : NULL;
+    sample->server[s] = (themis_tools_server_t){.name = address, .policy = "", .draw = "", .error = error};
+    if (!texts[1])
+        return 0;
+    server_fill(&sample->server[s], texts[0]);
+    return rows_add(sample, texts[1]);
+}
+
+static void missed_fill(themis_tools_statistics_t *sample)
+{
+    for (uint32_t s = 0; s < sample->servers; s++)
+        for (uint32_t k = 0; k < sample->servers && !sample->server[s].reachable; k++)
+            if (sample->server[k].reachable)
+                sample->server[s].down_since =
+                    themis_tools_statistics_missed(sample->texts[2 * k], s, sample->server[s].down_since);
+}
+
 int themis_tools_statistics_take(themis_t *session, const themis_tools_statistics_t *before,
                                  themis_tools_statistics_t *sample)
 {
     themis_session_info_t info;
-    const char *error;
     int failed = 0;
 
     themis_session_info(session, &info);
     *sample = (themis_tools_statistics_t){.time = themis_util_clock_now(), .servers = info.servers};
     sample->server = calloc(info.servers, sizeof *sample->server);
     sample->texts = calloc(2 * (size_t)info.servers, sizeof *sample->texts);
-    if (!sample->server || !sample->texts)
+    sample->addresses = strdup(info.server_list);
+    if (!sample->server || !sample->texts || !sample->addresses)
         return -1;
+    char *rest = sample->addresses;
     for (uint32_t s = 0; s < info.servers && !failed; s++) {
-        json_t **texts = &sample->texts[2 * s];
-        texts[0] = themis_tools_json_query(session, s, "server", &error);
-        texts[1] = texts[0] ? themis_tools_statistics_jobs(session, s, &error) : NULL;
-        if (texts[1]) {
-            server_fill(&sample->server[s], texts[0]);
-            failed = rows_add(sample, texts[1]);
-        } else {
-            sample->server[s] = (themis_tools_server_t){.name = "", .policy = "", .draw = "", .error = "no answer"};
-        }
+        const char *address = strsep(&rest, ",");
+        failed = server_take(session, sample, s, address ? address : "", before != NULL);
     }
+    missed_fill(sample);
     if (before && sample->time > before->time)
         rates_compute(before, sample);
     failed |= dues_compute(before, sample);
@@ -230,6 +280,7 @@ void themis_tools_statistics_release(themis_tools_statistics_t *sample)
     for (uint32_t i = 0; sample->texts && i < 2 * sample->servers; i++)
         json_decref(sample->texts[i]);
     free(sample->texts);
+    free(sample->addresses);
     free(sample->server);
     free(sample->job);
     *sample = (themis_tools_statistics_t){0};
@@ -242,6 +293,11 @@ static json_int_t whole(double value)
 
 static json_t *server_json(const themis_tools_server_t *server)
 {
+    if (!server->reachable && server->down_since > 0)
+        return json_pack("{s:b, s:s, s:s, s:f}", "reachable", 0, "name", server->name, "error", server->error,
+                         "down_since_s", server->down_since);
+    if (!server->reachable)
+        return json_pack("{s:b, s:s, s:s}", "reachable", 0, "name", server->name, "error", server->error);
     return json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reachable", server->reachable, "name",
                      server->name, "policy", server->policy, "draw", server->draw, "jobs", whole(server->jobs),
                      "queued", whole(server->queued), "capacity_bytes", whole(server->capacity), "used_bytes",

@@ -19,7 +19,8 @@ typedef struct themis_tools_job {
 
 typedef struct themis_tools_server {
     int reachable;
-    const char *name, *policy, *draw, *error; /* borrowed from the sample */
+    const char *name, *policy, *draw, *error; /* borrowed from the sample; not reachable: `name` is the address */
+    double down_since;                        /* s since 1970; 0: unknown, or reachable */
     double jobs, queued, capacity, used, bytes_read, bytes_written, read_s, written_s;
 } themis_tools_server_t;
 
@@ -29,11 +30,16 @@ typedef struct themis_tools_statistics {
     themis_tools_server_t *server; /* owned */
     themis_tools_job_t *job;       /* owned; in descending order of bytes/s; only jobs that asked for something */
     json_t **texts;                /* owned: the answers of the servers, two of each */
+    char *addresses;               /* owned: of the servers, each ends with 0 */
 } themis_tools_statistics_t;
 
 /* All jobs of a server that have asked for data or metadata, page by page; an array owned by the caller. NULL: *error
  * says why, borrowed. */
 json_t *themis_tools_statistics_jobs(themis_t *session, uint32_t server, const char **error);
+
+/* When server `number` was first missed, s since 1970, as far as `server`, an answer of another one, tells; else
+ * `before`. 0: unknown. */
+double themis_tools_statistics_missed(const json_t *server, uint32_t number, double before);
 
 /* Queries all servers; one that does not answer is not reachable. `before`: an earlier sample, or NULL. Release with
  * themis_tools_statistics_release. Returns 0, or -1 if out of memory. */

@@ -2,8 +2,8 @@
 /* themis status: each server and its jobs. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include "tools/command.h"
+#include "tools/format.h"
 #include "tools/json.h"
 #include "tools/policies.h"
 #include "tools/sessions.h"
@@ -34,20 +34,15 @@ static json_t *server_query(themis_t *session, uint32_t index, const char *addre
 }
 
 /* When the servers that answer first missed server `number`, in seconds since 1970; 0: none knows. */
-static double first_missed(const json_t *rows, double number)
+static double first_missed(const json_t *rows, uint32_t number)
 {
     double first = 0;
-    size_t i, k;
-    json_t *row, *missed;
+    size_t i;
+    json_t *row;
 
     json_array_foreach(rows, i, row)
     {
-        json_array_foreach(json_object_get(json_object_get(row, "server"), "unreachable"), k, missed)
-        {
-            double since = themis_tools_json_number(missed, "since_s");
-            if (themis_tools_json_number(missed, "index") == number && (first == 0 || since < first))
-                first = since;
-        }
+        first = themis_tools_statistics_missed(json_object_get(row, "server"), number, first);
     }
     return first;
 }
@@ -62,7 +57,7 @@ static void missed_add(json_t *rows)
     {
         double since = json_is_true(json_object_get(row, "reachable"))
                            ? 0
-                           : first_missed(rows, themis_tools_json_number(row, "number"));
+                           : first_missed(rows, (uint32_t)themis_tools_json_number(row, "number"));
         if (since > 0)
             json_object_set_new(row, "down_since_s", json_real(since));
     }
@@ -72,15 +67,10 @@ static void missed_add(json_t *rows)
 static void print_down(const json_t *row)
 {
     const char *error = themis_tools_json_text(row, "error");
-    double seconds = themis_tools_json_number(row, "down_since_s");
-    time_t since = seconds > 0 && seconds < 1e11 ? (time_t)seconds : 0;
-    char text[64] = "";
-    struct tm local;
+    char since[THEMIS_TOOLS_SINCE_BYTES];
 
-    if (since && localtime_r(&since, &local))
-        strftime(text, sizeof text, " since %Y-%m-%d %H:%M:%S", &local);
     printf("%3.0f  %-22s DOWN%s: %s\n", themis_tools_json_number(row, "number"), themis_tools_json_text(row, "address"),
-           text, error);
+           themis_tools_format_since(themis_tools_json_number(row, "down_since_s"), since), error);
 }
 
 static void print_server(const json_t *row)

@@ -73,14 +73,15 @@ static void put_head(page_t *page, const themis_tools_statistics_t *sample)
 
 static void put_servers(page_t *page, const themis_tools_statistics_t *sample, uint32_t max)
 {
-    char read[8], written[8], used[8], size[8], jobs[8], queued[8];
+    char read[8], written[8], used[8], size[8], jobs[8], queued[8], since[THEMIS_TOOLS_SINCE_BYTES];
 
     put_line(page, A_REVERSE, "%3s %-26s %5s %7s %8s %8s %15s", "NO", "SERVER", "JOBS", "QUEUED", "READ/S", "WRITE/S",
              "STORE USED");
     for (uint32_t s = 0; s < sample->servers && s < max; s++) {
         const themis_tools_server_t *server = &sample->server[s];
         if (!server->reachable)
-            put_line(page, 0, "%3u %s", s, server->error);
+            put_line(page, A_BOLD, "%3u %-26.26s DOWN%s: %s", s, server->name,
+                     themis_tools_format_since(server->down_since, since), server->error);
         else
             put_line(page, 0, "%3u %-26.26s %5s %7s %8s %8s %7s of %-5s", s, server->name,
                      themis_tools_format_count(server->jobs, jobs), themis_tools_format_count(server->queued, queued),
