@@ -422,6 +422,7 @@ static void code_table(themis_proto_coder_t *coder, themis_proto_table_t *table)
     themis_proto_code_u64(coder, &table->round);
     themis_proto_code_u64(coder, &table->capacity);
     code_label(coder, &table->policy, THEMIS_PROTO_MAX_POLICY);
+    themis_proto_code_u64(coder, &table->policy_set);
     themis_proto_code_u32(coder, &table->total);
     themis_proto_code_u32(coder, &table->rows);
     themis_proto_check(coder, !coder->bad && table->index < THEMIS_PROTO_MAX_SERVERS && table->rows <= table->total);

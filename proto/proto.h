@@ -13,7 +13,7 @@
 #include "themis/status.h"
 
 enum {
-    THEMIS_PROTO_VERSION = 4,
+    THEMIS_PROTO_VERSION = 5,
     THEMIS_PROTO_HEADER_BYTES = 32,
     THEMIS_PROTO_MAX_MESSAGE = 1 << 20, /* bytes, header included; bulk data does not travel in messages */
     THEMIS_PROTO_MAX_PATH = 4096,       /* bytes without a terminating NUL */
@@ -488,6 +488,7 @@ typedef struct themis_proto_table {
     uint64_t round;
     uint64_t capacity;          /* bytes per second that it can move; 0: unknown */
     themis_proto_text_t policy; /* by which it shares */
+    uint64_t policy_set;        /* ns since 1970, when that was set; 0: it is that of its configuration */
     uint32_t total;             /* rows of the table, which may come in several messages */
     uint32_t rows;              /* in this one */
     const uint8_t *bytes;       /* walked with themis_proto_table_next; when encoding: themis_proto_table_row_t array */

@@ -50,10 +50,11 @@ static themis_status_t parse_chain(const char *text, themis_sched_policy_t *poli
         const char *start = at;
         themis_sched_policy_level_t level = parse_level(&at);
         if (level == THEMIS_SCHED_LEVELS)
-            return syntax_error(text, start,
-                                start == text ? "expected fifo, min-dilation, gift, tbf, periodic, group, user, priority, size or job"
-                                              : "expected group, user, priority, size or job",
-                                error, size);
+            return syntax_error(
+                text, start,
+                start == text ? "expected fifo, min-dilation, gift, tbf, periodic, group, user, priority, size or job"
+                              : "expected group, user, priority, size or job",
+                error, size);
         if (has_level(policy, level))
             return syntax_error(text, start, "this level occurs twice", error, size);
         if (has_level(policy, THEMIS_SCHED_LEVEL_JOB))

@@ -24,10 +24,11 @@ static json_t *policy_json(themis_server_t *server)
     char differs[512];
 
     themis_server_peers_differ(server, differs, sizeof differs);
-    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o}", "policy", themis_sched_policy(server->sched), "plan",
-                     themis_sched_plan_identity(server->sched), "draw", themis_sched_draw(server->sched),
-                     "quantum_bytes", (json_int_t)server->config.quantum, "store_bandwidth_bytes_per_s",
-                     (json_int_t)server->config.store_bandwidth, "differs", themis_server_report_string(differs));
+    return json_pack("{s:s, s:f, s:s, s:s, s:I, s:I, s:o}", "policy", themis_sched_policy(server->sched), "set_s",
+                     (double)server->sharing.set_at / 1e9, "plan", themis_sched_plan_identity(server->sched), "draw",
+                     themis_sched_draw(server->sched), "quantum_bytes", (json_int_t)server->config.quantum,
+                     "store_bandwidth_bytes_per_s", (json_int_t)server->config.store_bandwidth, "differs",
+                     themis_server_report_string(differs));
 }
 
 /* An answer is one message: of a tree that is too large the first lines are shown. */
@@ -203,9 +204,8 @@ static void policy_serve(themis_server_request_t *request)
         snprintf(policy, sizeof policy, "%.*s", (int)requested->length, requested->length ? requested->bytes : "");
         pthread_mutex_lock(&server->lock);
         status = themis_server_policy_set(server, policy, who, error, sizeof error);
-        if (status == THEMIS_OK)
-            snprintf(server->config.policy, sizeof server->config.policy, "%s", policy);
         pthread_mutex_unlock(&server->lock);
+        themis_server_policy_keep(server);
     }
     policy_reply(request, status, policy, error);
 }
@@ -220,8 +220,6 @@ static void plan_serve(themis_server_request_t *request)
     if (status == THEMIS_OK) {
         pthread_mutex_lock(&server->lock);
         status = themis_server_policy_set_plan(server, &request->body.text.text, who, policy, error, sizeof error);
-        if (status == THEMIS_OK)
-            snprintf(server->config.policy, sizeof server->config.policy, "%s", policy);
         pthread_mutex_unlock(&server->lock);
     }
     policy_reply(request, status, policy, error);

@@ -216,6 +216,7 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   themis_server_direct_create,
                                                                   names_create,
                                                                   records_load,
+                                                                  themis_server_policy_load,
                                                                   capabilities_create_last,
                                                                   themis_server_slices_create,
                                                                   net_create,
@@ -276,7 +277,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     memcpy(draw, config->draw, sizeof draw);
     themis_server_config_reload(config, fresh, kept, sizeof kept);
     themis_server_policy_load_plan(server);
-    themis_status_t status = themis_server_policy_set(server, config->policy, NULL, error, sizeof error);
+    themis_status_t status = themis_server_policy_reload(server, policy, error, sizeof error);
     if (status != THEMIS_OK) {
         memcpy(config->policy, policy, sizeof policy);
         memcpy(config->draw, draw, sizeof draw);
@@ -285,6 +286,7 @@ void themis_server_reload(themis_server_t *server, const themis_server_config_t 
     themis_server_direct_reload(server);
     themis_server_peers_kick(server); /* lambda may have changed */
     pthread_mutex_unlock(&server->lock);
+    themis_server_policy_keep(server);
     themis_server_namespace_set_layout(server->names, &layout);
     themis_server_capabilities_set_lifetime(server->capabilities, config->capability_lifetime);
     if (themis_util_log_level_parse(fresh->log, &level) == 0)

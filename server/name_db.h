@@ -32,6 +32,7 @@ enum {
     THEMIS_SERVER_NAME_DB_INTENT = 'I',
     THEMIS_SERVER_NAME_DB_LOCKING = 'L',
     THEMIS_SERVER_NAME_DB_OBJECT_LIST = 'O',
+    THEMIS_SERVER_NAME_DB_POLICY = 'P',
     THEMIS_SERVER_NAME_DB_REPLY = 'R'
 };
 typedef struct themis_server_name_db_record {

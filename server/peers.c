@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "sched/lambda_exchange.h"
 #include "server/server.h"
+#include "server/server_policy.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -27,6 +28,7 @@ typedef struct peer {
     uint64_t next_id;        /* of messages */
     uint64_t warn_after;     /* ns; servers that start together find each other without a warning */
     int warned;
+    int heard;     /* 1: it has sent something, so it is there, since it was tried last; atomic */
     uint64_t lost; /* wall-clock ns, since when it cannot be reached, or 0; atomic */
 } peer_t;
 
@@ -105,8 +107,9 @@ static int peer_connect(themis_server_t *server, peer_t *peer)
 {
     uint64_t now = themis_util_clock_now();
 
-    if (peer->conn || now < peer->next_try)
+    if (peer->conn || (now < peer->next_try && !__atomic_load_n(&peer->heard, __ATOMIC_RELAXED)))
         return 1;
+    __atomic_store_n(&peer->heard, 0, __ATOMIC_RELAXED);
     themis_status_t status = themis_net_connect(server->net, peer->host, peer->port, CONNECT_TIMEOUT, &peer->conn);
     if (status == THEMIS_OK)
         status = themis_server_peers_hello(server, server->peers->session, peer->next_id++, peer->conn);
@@ -148,9 +151,14 @@ static void table_send(themis_server_t *server)
 
     for (uint32_t i = 1; i < peers->count; i++) {
         peer_t *peer = &peers->list[(peers->self + i) % peers->count];
+        if (peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK) {
+            peer_lose(peer);
+            peer->next_try = 0; /* now: it may have been started again; if not, this tells */
+        }
+        int is_new = !peer->conn;
         if (may_wait)
             may_wait = peer_connect(server, peer);
-        if (peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK)
+        if (is_new && peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK)
             peer_lose(peer);
     }
 }
@@ -199,6 +207,7 @@ static themis_status_t table_encode(themis_server_t *server, uint64_t now)
     themis_proto_header_t header = request_header(THEMIS_OP_TABLE, themis_sched_lambda_exchange_rounds(exchange) + 1);
     themis_status_t status = themis_sched_lambda_exchange_table(exchange, server->jobs, server->sched, now, &table);
 
+    table.policy_set = server->sharing.set_at;
     if (status == THEMIS_OK)
         status = parts_encode(&server->peers->parts, &header, &table);
     if (status != THEMIS_OK)
@@ -278,6 +287,21 @@ static uint64_t compute_due(const themis_server_peers_t *peers, uint64_t lambda)
     return peers->fresh ? peers->computed + pause : UINT64_MAX;
 }
 
+/* ns between rounds: lambda while there are jobs. Without any, as often as clients send heartbeats, so that a server
+ * that is lost is noticed, and policies are agreed on; one that is lost is tried again sooner. 0: there are none. */
+static uint64_t rounds_interval(const themis_server_t *server)
+{
+    const themis_server_peers_t *peers = server->peers;
+    uint64_t lambda = server->config.lambda, idle = server->config.heartbeat;
+
+    if (lambda == 0 || themis_sched_job_table_count(server->jobs) > 0)
+        return lambda;
+    for (uint32_t i = 0; i < peers->count; i++)
+        if (peers->list[i].lost && idle > RETRY_AFTER)
+            idle = RETRY_AFTER;
+    return idle > lambda ? idle : lambda;
+}
+
 static void *peers_main(void *arg)
 {
     themis_server_t *server = arg;
@@ -286,18 +310,19 @@ static void *peers_main(void *arg)
 
     pthread_mutex_lock(&server->lock);
     while (!peers->stop) {
-        uint64_t now = themis_util_clock_now(), lambda = server->config.lambda;
-        if (lambda == 0 || themis_sched_job_table_count(server->jobs) == 0) {
+        uint64_t now = themis_util_clock_now(), interval = rounds_interval(server);
+        themis_sched_lambda_exchange_set_interval(peers->exchange, interval);
+        if (interval == 0) {
             wait_until(server, UINT64_MAX);
-        } else if (now < due && due - now <= lambda) {
-            uint64_t soon = compute_due(peers, lambda);
+        } else if (now < due && due - now <= interval) {
+            uint64_t soon = compute_due(peers, interval);
             if (soon <= now)
                 allocation_compute(server);
             else
                 wait_until(server, soon < due ? soon : due);
         } else {
-            /* rounds are lambda apart, unless one was missed */
-            due = due && now - due < lambda ? due + lambda : now + lambda;
+            /* rounds are that far apart, unless one was missed */
+            due = due && now - due < interval ? due + interval : now + interval;
             round_run(server, now);
         }
     }
@@ -377,7 +402,6 @@ void themis_server_peers_kick(themis_server_t *server)
 {
     if (!server->peers)
         return;
-    themis_sched_lambda_exchange_set_interval(server->peers->exchange, server->config.lambda);
     pthread_cond_signal(&server->peers->kick);
 }
 
@@ -388,9 +412,14 @@ themis_status_t themis_server_peers_take(themis_server_t *server, const themis_p
     themis_status_t status =
         themis_sched_lambda_exchange_receive(server->peers->exchange, table, themis_util_clock_now());
     pthread_mutex_lock(&server->lock);
+    if (status == THEMIS_OK)
+        themis_server_policy_adopt(server, &table->policy, table->policy_set, table->index);
+    if (status == THEMIS_OK)
+        __atomic_store_n(&server->peers->list[table->index].heard, 1, __ATOMIC_RELAXED);
     server->peers->fresh = 1;
     pthread_cond_signal(&server->peers->kick);
     pthread_mutex_unlock(&server->lock);
+    themis_server_policy_keep(server);
     return status;
 }
 

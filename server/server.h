@@ -20,6 +20,7 @@
 #include "net/net.h"
 #include "sched/control_queue.h"
 #include "sched/job_table.h"
+#include "sched/policy.h"
 #include "sched/sched.h"
 #include "server/capabilities.h"
 #include "server/counters.h"
@@ -77,6 +78,13 @@ typedef struct themis_server_pending {
     uint64_t warn_again;                     /* ns */
 } themis_server_pending_t;
 
+/* The policy in force, beyond what the scheduler knows of it (server_policy.c). */
+typedef struct themis_server_sharing {
+    char configured[THEMIS_SCHED_POLICY_TEXT_BYTES]; /* what the configuration says */
+    uint64_t set_at; /* ns since 1970 when a policy was set last; 0: never, it is that of the configuration */
+    uint64_t kept;   /* the same of what the database has */
+} themis_server_sharing_t;
+
 /* Counters since the start. */
 typedef struct themis_server_totals {
     uint64_t heartbeats;
@@ -124,4 +132,5 @@ typedef struct themis_server {
     themis_server_slices_t slices;
     themis_server_drain_t drain;
     themis_server_totals_t totals;
+    themis_server_sharing_t sharing;
 } themis_server_t;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/server_policy.h"
+#include <endian.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "sched/policy.h"
 #include "server/periodic_plan.h"
@@ -15,8 +17,15 @@ static int is_periodic(const char *policy)
     return themis_sched_policy_parse(policy, &parsed, error, sizeof error) == THEMIS_OK && parsed.periodic;
 }
 
-themis_status_t themis_server_policy_set(themis_server_t *server, const char *policy,
-                                         const themis_sched_job_identity_t *who, char *error, size_t size)
+/* The configuration's policy, which was found valid, is as short. */
+static void text_copy(char to[THEMIS_SCHED_POLICY_TEXT_BYTES], const char *policy)
+{
+    snprintf(to, THEMIS_SCHED_POLICY_TEXT_BYTES, "%.*s", THEMIS_SCHED_POLICY_TEXT_BYTES - 1, policy);
+}
+
+/* Makes it the scheduler's. `source`: who asks, for the log. */
+static themis_status_t policy_apply(themis_server_t *server, const char *policy, const char *source, char *error,
+                                    size_t size)
 {
     char old[THEMIS_PROTO_MAX_POLICY + 1];
 
@@ -27,14 +36,163 @@ themis_status_t themis_server_policy_set(themis_server_t *server, const char *po
     }
     themis_status_t status =
         themis_sched_set_policy(server->sched, policy, server->config.draw, themis_util_clock_now(), error, size);
-    if (status != THEMIS_OK || strcmp(old, policy) == 0)
+    if (status != THEMIS_OK)
         return status;
-    if (who == NULL)
-        themis_info("policy %s set by the configuration; it was %s", policy, old);
-    else
-        themis_info("policy %s set by job %s of user %u; it was %s", policy, who->id, who->uid, old);
+    snprintf(server->config.policy, sizeof server->config.policy, "%s", themis_sched_policy(server->sched));
+    if (strcmp(old, policy) != 0)
+        themis_info("policy %s set by %s; it was %s", policy, source, old);
     return THEMIS_OK;
 }
+
+/* Later than whatever was set before, also where clocks differ. */
+static void policy_stamp(themis_server_sharing_t *sharing)
+{
+    uint64_t now = themis_util_clock_wall();
+
+    sharing->set_at = now > sharing->set_at ? now : sharing->set_at + 1;
+}
+
+themis_status_t themis_server_policy_set(themis_server_t *server, const char *policy,
+                                         const themis_sched_job_identity_t *who, char *error, size_t size)
+{
+    char source[sizeof who->id + 40];
+
+    snprintf(source, sizeof source, "job %s of user %u", who->id, who->uid);
+    themis_status_t status = policy_apply(server, policy, source, error, size);
+    if (status == THEMIS_OK)
+        policy_stamp(&server->sharing);
+    return status;
+}
+
+themis_status_t themis_server_policy_reload(themis_server_t *server, const char *before, char *error, size_t size)
+{
+    themis_server_sharing_t *sharing = &server->sharing;
+    char configured[sizeof sharing->configured];
+
+    text_copy(configured, server->config.policy);
+    int is_changed = strcmp(configured, sharing->configured) != 0;
+    themis_status_t status = policy_apply(server, is_changed ? configured : before, "the configuration", error, size);
+    if (status == THEMIS_OK && is_changed) {
+        memcpy(sharing->configured, configured, sizeof configured);
+        policy_stamp(sharing);
+    }
+    return status;
+}
+
+void themis_server_policy_adopt(themis_server_t *server, const themis_proto_text_t *policy, uint64_t set_at,
+                                uint32_t index)
+{
+    char text[THEMIS_SCHED_POLICY_TEXT_BYTES], source[40], error[512];
+
+    if (set_at <= server->sharing.set_at || policy->length >= sizeof text)
+        return;
+    snprintf(text, sizeof text, "%.*s", (int)policy->length, policy->length ? policy->bytes : "");
+    snprintf(source, sizeof source, "server %u, of later", index);
+    if (!is_periodic(text) && policy_apply(server, text, source, error, sizeof error) == THEMIS_OK)
+        server->sharing.set_at = set_at;
+}
+
+/* --- the record: when it was set, what the configuration said then, and the policy, the texts ended by NUL ----------
+ */
+
+enum { RECORD_BYTES = sizeof(uint64_t) + 2 * THEMIS_SCHED_POLICY_TEXT_BYTES };
+static const char record_key[] = {THEMIS_SERVER_NAME_DB_POLICY};
+
+/* Returns 0 if it is none. The texts are borrowed. */
+static int record_read(const char *record, size_t length, uint64_t *set_at, const char **configured,
+                       const char **policy)
+{
+    const char *end = record + length, *texts = record + sizeof *set_at;
+
+    if (length <= sizeof *set_at || length > RECORD_BYTES || end[-1] != '\0')
+        return 0;
+    memcpy(set_at, record, sizeof *set_at);
+    *set_at = le64toh(*set_at);
+    *configured = texts;
+    *policy = texts + strlen(texts) + 1;
+    return *policy < end && *policy + strlen(*policy) + 1 == end;
+}
+
+static void record_apply(themis_server_t *server, const char *record, size_t length)
+{
+    themis_server_sharing_t *sharing = &server->sharing;
+    const char *configured, *policy;
+    char error[512];
+
+    if (!record_read(record, length, &sharing->set_at, &configured, &policy)) {
+        themis_warn("the policy that was set before the restart cannot be read; %s of the configuration is in force",
+                    server->config.policy);
+        sharing->set_at = 0;
+        return;
+    }
+    sharing->kept = sharing->set_at;
+    if (strcmp(configured, sharing->configured) != 0) {
+        policy_stamp(sharing); /* the administrator has changed it since */
+        return;
+    }
+    if (policy_apply(server, policy, "a client before the restart", error, sizeof error) != THEMIS_OK)
+        themis_warn("%s; %s of the configuration is in force", error, server->config.policy);
+}
+
+themis_status_t themis_server_policy_load(themis_server_t *server)
+{
+    themis_server_name_db_t *db = themis_server_namespace_db(server->names);
+    themis_status_t status = THEMIS_OK;
+    void *record = NULL;
+    size_t length = 0;
+
+    text_copy(server->sharing.configured, server->config.policy);
+    if (db)
+        status = themis_server_name_db_read(db, record_key, sizeof record_key, &record, &length);
+    if (status == THEMIS_OK && record)
+        record_apply(server, record, length);
+    free(record);
+    themis_server_policy_keep(server);
+    return status;
+}
+
+/* With the lock: what is to be written, in `record`; returns its length, 0 if there is nothing. */
+static size_t record_make(themis_server_t *server, char record[RECORD_BYTES], uint64_t *set_at)
+{
+    const char *policy = themis_sched_policy(server->sched);
+    const themis_server_sharing_t *sharing = &server->sharing;
+    uint64_t word = htole64(sharing->set_at);
+
+    *set_at = sharing->set_at;
+    if (sharing->set_at == sharing->kept || is_periodic(policy))
+        return 0;
+    memcpy(record, &word, sizeof word);
+    size_t length = sizeof word +
+                    (size_t)snprintf(record + sizeof word, THEMIS_SCHED_POLICY_TEXT_BYTES, "%s", sharing->configured) +
+                    1;
+    return length + (size_t)snprintf(record + length, THEMIS_SCHED_POLICY_TEXT_BYTES, "%s", policy) + 1;
+}
+
+void themis_server_policy_keep(themis_server_t *server)
+{
+    themis_server_name_db_t *db = themis_server_namespace_db(server->names);
+    char record[RECORD_BYTES];
+    uint64_t set_at;
+    size_t length;
+
+    if (!db)
+        return;
+    pthread_mutex_lock(&server->lock);
+    while ((length = record_make(server, record, &set_at)) > 0) {
+        themis_server_name_db_record_t written = {record_key, record, sizeof record_key, length, NULL};
+        pthread_mutex_unlock(&server->lock);
+        themis_status_t status = themis_server_name_db_write(db, &written);
+        if (status == THEMIS_OK)
+            status = themis_server_name_db_sync(db);
+        pthread_mutex_lock(&server->lock);
+        server->sharing.kept = set_at; /* another one may have been set meanwhile */
+        if (status != THEMIS_OK)
+            themis_warn("the policy that was set will not outlive this server: %s", themis_status_string(status));
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* --- plans, and requests of jobs ---------------------------------------------------------------------------------- */
 
 static themis_server_periodic_plan_clock_t plan_clock(void)
 {

@@ -63,4 +63,20 @@ check "says that once" [ "$(grep -c DOWN "$T/out")" = 1 ]
 check "with every name" [ "$(grep -c '^d[1-8]/$' "$T/out")" = 8 ]
 check "ls of two directories" within 3000 1 "themis:/: of [1-9][0-9]* entries only the names are known" themis ls themis:/ themis:/
 check "says that a server is missing once, too" [ "$(grep -c DOWN "$T/out")" = 1 ]
+stop_servers
+
+# Servers without jobs look after each other as often as clients send heartbeats.
+start_servers 2 heartbeat=1s
+know_each_other() { timeout 20 themis status --json | jq -e 'all(.[].server; .servers_known == 2)'; }
+await 20 know_each_other
+sleep 1
+died=$(date +%s)
+kill -KILL "${testlib_servers##* }"
+wait "${testlib_servers##* }" 2>/dev/null
+check "an idle server says within two heartbeats that another one is gone" await 3 grep -q "server ${THEMIS_SERVERS#*,} cannot be reached" "$T/srv0/log"
+sleep 1
+down_at() { timeout 20 themis status --json | jq -e --argjson died "$died" 'map(select(.reachable | not))[0].down_since_s | . >= $died and . <= $died + 3'; }
+check "since then it is down, and not since somebody asks" down_at
+check "top names it" within 3000 0 "^  1 ${THEMIS_SERVERS#*,} *DOWN since" themis top --once
+check "so does jobs" within 3000 1 "server 1, ${THEMIS_SERVERS#*,}, is down since" themis jobs
 finish

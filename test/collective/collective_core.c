@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * collective/ against a brute-force model, without ROMIO and without servers: random patterns, and file operations on a local
- * file.
+ * collective/ against a brute-force model, without ROMIO and without servers: random patterns, and file operations on a
+ * local file.
  *
  *     mpirun -n N collective_core FILE [SEED [CALLS]]
  *

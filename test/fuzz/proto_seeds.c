@@ -119,7 +119,7 @@ static struct {
             .counter = {1, CAPABILITY, THEMIS_PROTO_COUNTER_ADD, 3},
             .counted = {3},
             .text = {TEXT("jobs")},
-            .table = {1, 2, 3, 4, TEXT("fifo"), 2, 2, (const uint8_t *)rows, 0},
+            .table = {1, 2, 3, 4, TEXT("fifo"), 5, 2, 2, (const uint8_t *)rows, 0},
             .settle = {4, (const uint8_t *)steps, 0},
             .settled = {3, (const uint8_t *)ends},
             .enlist = {1, CAPABILITY, 1, 2, (const uint8_t *)listed},

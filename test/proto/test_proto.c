@@ -691,6 +691,7 @@ TEST(texts_and_tables)
                                   .round = 3,
                                   .capacity = 4,
                                   .policy = TEXT("fifo"),
+                                  .policy_set = 13,
                                   .total = 5,
                                   .rows = 2,
                                   .bytes = (const uint8_t *)rows};
@@ -704,7 +705,7 @@ TEST(texts_and_tables)
     length = encode(request(THEMIS_OP_TABLE), &table);
     themis_proto_table_t seen = decode(length).table;
     ck_assert(seen.index == 1 && seen.incarnation == 2 && seen.round == 3 && seen.capacity == 4 && seen.total == 5 &&
-              seen.rows == 2 && text_is(seen.policy, "fifo"));
+              seen.rows == 2 && text_is(seen.policy, "fifo") && seen.policy_set == 13);
     ck_assert_int_eq(themis_proto_table_next(&seen, &cursor, &row), 1);
     ck_assert(text_is(row.job, "a") && row.uid == 1 && row.served == 6);
     ck_assert_int_eq(themis_proto_table_next(&seen, &cursor, &row), 1);
