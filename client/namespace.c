@@ -15,6 +15,7 @@
 #include "client/striping.h"
 #include "util/clock.h"
 #include "util/min.h"
+#include "util/status.h"
 
 enum { ENTRIES_PER_MESSAGE = 1024 };
 /* For a rename to be settled; servers do that at once if all of them can be reached. */
@@ -255,8 +256,7 @@ static themis_status_t check_other_home(themis_t *session, const char *path, the
  * it by that home. */
 static themis_status_t left_to_servers(themis_status_t status)
 {
-    int is_out_of_reach = status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED || status == THEMIS_TIMED_OUT ||
-                          status == THEMIS_SHUTTING_DOWN;
+    int is_out_of_reach = themis_util_status_is_away(status) || status == THEMIS_SHUTTING_DOWN;
 
     return is_out_of_reach ? THEMIS_OK : status;
 }

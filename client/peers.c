@@ -13,6 +13,7 @@ enum { PASSES = 2 }; /* of the poller: one finds that a connection is closed, th
 static const uint64_t max_tick = THEMIS_NS_PER_S;
 static const uint64_t meeting = THEMIS_NS_PER_S;
 static const uint64_t avoidance = 10 * THEMIS_NS_PER_S;
+static const uint64_t max_step = 100 * THEMIS_NS_PER_MS; /* between two looks whether all refuse */
 static const uint64_t step = 20 * THEMIS_NS_PER_MS;
 static const uint64_t head_start = 200 * THEMIS_NS_PER_MS; /* of the servers that are tried before */
 
@@ -121,6 +122,15 @@ static int is_any_connecting(themis_client_peers_t *peers)
     return 0;
 }
 
+/* All have been tried, and nobody listens at any of their ports. */
+static int all_refuse(const themis_client_peers_t *peers)
+{
+    for (uint32_t i = 0; i < peers->count; i++)
+        if (peers->array[i].why != THEMIS_NO_SERVER)
+            return 0;
+    return peers->probed == peers->count;
+}
+
 /* Tries the first server, after a while two more, then four, and so on until one answers or the time is up: one that
  * hangs costs little, and if the first ones answer the others are spared. */
 static const themis_client_peer_t *probe_until_answer(themis_client_peers_t *peers)
@@ -130,13 +140,15 @@ static const themis_client_peer_t *probe_until_answer(themis_client_peers_t *pee
     const themis_client_peer_t *answered = NULL;
 
     for (; !answered && now - start < timeout; now = themis_util_clock_now()) {
+        if (now - start >= peers->common.settings->refusal && all_refuse(peers))
+            break;
         if (peers->probed < peers->count && (now >= next || !is_any_connecting(peers))) {
             peers->probed = peers->count - peers->probed < more ? peers->count : peers->probed + more;
             more *= 2;
             next = peers->probed < peers->count ? now + head_start : UINT64_MAX;
         }
         peers->common.poller->due = 1;
-        uint64_t left = start + timeout - now;
+        uint64_t left = themis_util_min(start + timeout - now, max_step);
         themis_client_poller_step(peers->common.poller, next > now ? themis_util_min(next - now, left) : left);
         answered = find_answered(peers);
     }
@@ -149,6 +161,7 @@ static const themis_client_peer_t *probe_until_answer(themis_client_peers_t *pee
 themis_status_t themis_client_peers_connect_any(themis_client_peers_t *peers)
 {
     const themis_client_settings_t *settings = peers->common.settings;
+    uint64_t start = themis_util_clock_now();
     const themis_client_peer_t *answered = probe_until_answer(peers);
     themis_status_t why = THEMIS_TIMED_OUT;
 
@@ -163,7 +176,7 @@ themis_status_t themis_client_peers_connect_any(themis_client_peers_t *peers)
     if (answered)
         return themis_client_fail(answered->why, "%s", answered->cause);
     return themis_client_fail(THEMIS_UNREACHABLE, "no server of %s answered within %.1f s: %s", settings->server_list,
-                              (double)settings->meeting / 1e9, themis_status_string(why));
+                              (double)(themis_util_clock_now() - start) / 1e9, themis_status_string(why));
 }
 
 /* --- servers that are wanted -------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 enum { ERROR_BYTES = 512, TEXT_BYTES = THEMIS_PROTO_MAX_TEXT + 1 };
 /* An open that finds no server has failed on all ranks of a program within 10 s. */
 static const uint64_t default_timeout = 60 * THEMIS_NS_PER_S, default_meeting = 9 * THEMIS_NS_PER_S;
+static const uint64_t default_refusal = 900 * THEMIS_NS_PER_MS;
 
 /* Where batch systems put the job's number, size, name and account; the first that is set counts. */
 static const struct {
@@ -308,6 +309,7 @@ static themis_status_t find_timeout(const themis_options_t *options, themis_clie
         return themis_client_fail(THEMIS_CONFIG, "THEMIS_TIMEOUT=%s is not a time such as 10s", text);
     settings->timeout = timeout ? timeout : default_timeout;
     settings->meeting = timeout ? timeout : default_meeting;
+    settings->refusal = timeout ? timeout : default_refusal;
     return THEMIS_OK;
 }
 

@@ -21,6 +21,7 @@ typedef struct themis_client_settings {
     char *policy;     /* owned; "" for none */
     uint64_t timeout; /* ns; how long calls wait for a server that this session has met */
     uint64_t meeting; /* ns; the same for others; not above `timeout` */
+    uint64_t refusal; /* ns; the same where every server of the list refuses connections; not above `meeting` */
     themis_net_network_t network;
     themis_net_auth_t auth; /* what servers of other hosts are shown, and have to show */
     int direct;             /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */

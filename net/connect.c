@@ -50,7 +50,7 @@ void themis_net_connect_on_ready(themis_net_conn_t *conn, const themis_net_frame
 /* Causes that the caller is told. */
 static int is_final(themis_status_t why)
 {
-    return why == THEMIS_VERSION || why == THEMIS_REFUSED || why == THEMIS_ACCESS;
+    return why == THEMIS_VERSION || why == THEMIS_REFUSED || why == THEMIS_ACCESS || why == THEMIS_NO_SERVER;
 }
 
 /* The server has sent WELCOME or its proof, or the connection is lost. */

@@ -70,8 +70,8 @@ void themis_net_destroy(themis_net_t *net);
 themis_status_t themis_net_listen(themis_net_t *net, const char *host, uint16_t port, uint16_t *bound);
 
 /*
- * Connects, progressing `net` meanwhile. THEMIS_UNREACHABLE or THEMIS_TIMED_OUT after at most `timeout` ns; never
- * hangs. The caller owns one reference.
+ * Connects, progressing `net` meanwhile. THEMIS_NO_SERVER, THEMIS_UNREACHABLE or THEMIS_TIMED_OUT after at most
+ * `timeout` ns; never hangs. The caller owns one reference.
  */
 themis_status_t themis_net_connect(themis_net_t *net, const char *host, uint16_t port, uint64_t timeout,
                                    themis_net_conn_t **conn);

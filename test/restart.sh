@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Servers that are killed and started again under a running MPI program: lost data are an error on every rank, and a
 # posix store goes on.
+# alone
 # timeout: 400
 . "$(dirname "$0")/lib/testlib.sh"
 

@@ -24,6 +24,13 @@ within() {
 
 free_port
 check "a list of servers that are not there" within 1000 1 "no server of 127.0.0.1:$testlib_port answered" env "THEMIS_SERVERS=127.0.0.1:$testlib_port" themis ls
+without_servers() (
+    began=$(date +%s%3N)
+    ! THEMIS_SERVERS=127.0.0.1:$testlib_port limit 30 ranks 2 "$THEMIS_BUILD/examples/cube" --size 8 themis:/f >"$T/out" 2>&1 &&
+        took=$(($(date +%s%3N) - began)) && [ "$took" -lt 4000 ] && grep -q "no server of .* answered.*connection refused" "$T/out" && return 0
+    echo "$took ms" && cat "$T/out" && return 1
+)
+check "nor does a program of MPI wait for them" without_servers
 check "THEMIS_TIMEOUT waits longer" sh -c 'began=$(date +%s); THEMIS_TIMEOUT=3s THEMIS_SERVERS=$1 timeout 20 themis ls; [ $(($(date +%s) - began)) -ge 2 ]' sh "127.0.0.1:$testlib_port"
 for i in 1 2 3 4 5 6 7 8; do timeout 20 themis mkdir "themis:/d$i"; done
 

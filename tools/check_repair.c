@@ -7,6 +7,7 @@
 #include "tools/check_ask.h"
 #include "tools/check_lines.h"
 #include "tools/command.h"
+#include "util/status.h"
 
 enum { QUESTION_BYTES = THEMIS_TOOLS_CHECK_LINE_BYTES + 64 };
 
@@ -38,7 +39,7 @@ static themis_status_t ask(repair_t *repair, uint32_t server, char **text)
     themis_status_t status = themis_check(repair->session, server, repair->question, text);
     if (status != THEMIS_OK)
         repair->cause = themis_last_error();
-    repair->down[server] = status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED || status == THEMIS_TIMED_OUT;
+    repair->down[server] = (uint8_t)themis_util_status_is_away(status);
     return status;
 }
 
@@ -148,8 +149,7 @@ static void finding_repair(repair_t *repair, finding_t *finding, int force)
     themis_status_t status = finding_mend(repair, finding);
     finding->mended = status == THEMIS_OK;
     /* what has changed meanwhile, or cannot be reached, says nothing of what it is */
-    finding->unsettled = status == THEMIS_BUSY || status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED ||
-                         status == THEMIS_TIMED_OUT;
+    finding->unsettled = status == THEMIS_BUSY || themis_util_status_is_away(status);
     if (!finding->mended)
         finding_note(finding, repair->cause);
 }

@@ -11,6 +11,7 @@
 #include "tools/json.h"
 #include "tools/listing.h"
 #include "tools/sessions.h"
+#include "util/status.h"
 
 typedef struct order {
     int time, size, reverse; /* else by name */
@@ -75,7 +76,7 @@ static int is_unreachable(const listing_t *listing, themis_status_t status)
     uint32_t down;
 
     themis_tools_session_is_down(listing->session, 0, &down);
-    return down > 0 && (status == THEMIS_UNREACHABLE || status == THEMIS_DISCONNECTED || status == THEMIS_TIMED_OUT);
+    return down > 0 && themis_util_status_is_away(status);
 }
 
 /* A name without attributes (its creation was interrupted) does not exist. */

@@ -82,3 +82,9 @@ themis_status_t themis_util_status_from_errno(int error)
             return errors[i].status;
     return THEMIS_IO;
 }
+
+int themis_util_status_is_away(themis_status_t status)
+{
+    return status == THEMIS_UNREACHABLE || status == THEMIS_NO_SERVER || status == THEMIS_DISCONNECTED ||
+           status == THEMIS_TIMED_OUT;
+}

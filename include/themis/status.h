@@ -56,6 +56,7 @@ extern "C" {
     X(OPCODE, -65, "unknown operation")                                                                                \
     X(REFUSED, -66, "refused by server")                                                                               \
     X(SHUTTING_DOWN, -67, "server is shutting down")                                                                   \
+    X(NO_SERVER, -68, "connection refused: no server is running there")                                                \
     /* the configuration */                                                                                            \
     X(CONFIG, -80, "invalid configuration")                                                                            \
     X(PARSE, -81, "syntax error")

@@ -43,7 +43,7 @@ typedef struct themis_options {
     uint32_t priority;   /* 0: from the environment (THEMIS_PRIORITY), else 1 */
     const char *policy;  /* policy that is requested of the servers; NULL: none */
     uint64_t timeout;    /* ns; how long a server may be unreachable; 0: THEMIS_TIMEOUT, else 60 s, or 9 s for one that
-                            this session has not met */
+                            this session has not met, and less than 1 s where all servers refuse connections */
     int direct;          /* copies from and to the memory of servers of this host without a message: -1 never, 1 where
                             they grant it; 0: THEMIS_DIRECT (auto, on, off), else as 1 */
     const char *application; /* its name in the history of jobs where neither THEMIS_APPLICATION nor the batch system

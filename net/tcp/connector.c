@@ -59,6 +59,8 @@ static themis_status_t connect_status(int error)
 {
     if (error == EMFILE || error == ENFILE)
         return THEMIS_NO_DESCRIPTOR;
+    if (error == ECONNREFUSED)
+        return THEMIS_NO_SERVER;
     return error == ENOMEM || error == ENOBUFS ? THEMIS_NO_MEMORY : THEMIS_UNREACHABLE;
 }
 

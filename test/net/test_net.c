@@ -335,8 +335,8 @@ TEST(reconnect)
         client->closed = 0;
         themis_net_conn_unref(client->conn);
         uint64_t start = themis_util_clock_now();
-        ck_assert_int_eq(themis_net_connect(client->net, "127.0.0.1", port, 5 * SECOND, &client->conn),
-                         THEMIS_UNREACHABLE);
+        themis_status_t status = themis_net_connect(client->net, "127.0.0.1", port, 5 * SECOND, &client->conn);
+        ck_assert(status == THEMIS_NO_SERVER || status == THEMIS_UNREACHABLE); /* UCX does not say why */
         ck_assert_uint_lt(themis_util_clock_now() - start, 2 * SECOND);
         client->peer = test_peer_start(&options, port);
         ck_assert_uint_eq(client->peer.port, port);
