@@ -9,7 +9,7 @@ EXTRA_DIST += examples/quickstart.sh examples/example.h examples/example.c examp
 	examples/checkpoint.c \
 	examples/hdf5_slab.c
 mountexamplesdir = $(docdir)/examples
-dist_mountexamples_DATA = examples/themis.mount
+dist_mountexamples_DATA = examples/themis.conf examples/themis.mount
 # For Slurm: job scripts, what slurm.conf may name, a burst buffer and a SPANK plugin (doc/slurm.md). Packages of the whole.
 slurmexamplesdir = $(docdir)/examples/slurm
 dist_slurmexamples_DATA = examples/slurm/private.sbatch examples/slurm/site.sbatch examples/slurm/task_prolog.sh \

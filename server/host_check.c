@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/host_check.h"
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -140,6 +142,38 @@ static void check_file(finding_t *finding)
             available >> 20);
 }
 
+/* Bytes that the files of a directory have. */
+static unsigned long long space_of_files(const char *path)
+{
+    unsigned long long bytes = 0;
+    struct stat info;
+    struct dirent *entry;
+    DIR *list = opendir(path);
+
+    while (list && (entry = readdir(list)))
+        if (fstatat(dirfd(list), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
+            bytes += (unsigned long long)info.st_blocks * 512;
+    if (list)
+        closedir(list);
+    return bytes;
+}
+
+/* The same for an arena in a directory, which takes its space in steps. */
+static void check_size(finding_t *finding)
+{
+    const themis_server_config_t *config = finding->config;
+    char parent[THEMIS_SERVER_CONFIG_TEXT];
+    struct stat info;
+
+    snprintf(parent, sizeof parent, "%s", config->directory);
+    if (stat(parent, &info) != 0)
+        parent_of(parent); /* it will be made there */
+    unsigned long long available = space_free(parent) + space_of_files(config->directory);
+    if (available > 0 && config->size > available)
+        fault(finding, &config->size, "%llu MiB do not fit into %s, which has %llu MiB for it",
+              (unsigned long long)(config->size >> 20), config->directory, available >> 20);
+}
+
 /* Its directory has to be there. */
 static void check_log(finding_t *finding)
 {
@@ -224,6 +258,8 @@ int themis_server_host_check(const themis_server_config_t *config, FILE *out, FI
     check_directory(&finding, "state", config->state, 1);
     if (!arena || *config->directory)
         check_directory(&finding, "directory", config->directory, arena);
+    if (arena && *config->directory)
+        check_size(&finding);
     if (arena && *config->file)
         check_file(&finding);
     check_directory(&finding, "history", config->history, 1);

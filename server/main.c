@@ -43,7 +43,7 @@ static void usage(FILE *out)
                  "  --port-fd          the same for an open file descriptor, which is closed then\n"
                  "  --key-fd           open file descriptor that has the key of clients' rights\n"
                  "  --check            checks the configuration and exits\n"
-                 "  --help, --version\n"
+                 "  -h, --help; -V, --version\n"
                  "keys of the configuration file as options (doc/configuration.md):\n");
     themis_server_config_help(out);
 }
@@ -91,7 +91,7 @@ static int command_line_parse(command_line_t *line, char **argv)
             usage(stdout);
             return 1 + EXIT_SUCCESS;
         }
-        if (strcmp(word, "--version") == 0) {
+        if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
             printf("themisd %s\n", PACKAGE_VERSION);
             return 1 + EXIT_SUCCESS;
         }

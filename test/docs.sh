@@ -46,7 +46,7 @@ else
     not_ok "links lead nowhere:$broken"
 fi
 
-for page in themis.1 themisd.8 themis.conf.5; do
+for page in themis.1 themisd.8 themis.conf.5 themis-hints.7; do
     check "$page is installed and has a body" grep -q '^.SH DESCRIPTION' "$THEMIS_PREFIX/share/man/man${page##*.}/$page"
 done
 finish

@@ -88,6 +88,14 @@ sed 's/^servers = /server = /' "$conf" >"$T/client.conf"
 check "and of an unknown key" fails_with "$T/client.conf:9: [client] server = " \
     env THEMIS_CONFIG="$T/client.conf" timeout 20 themis ls themis:/
 
+check "-V is --version" [ "$(themisd -V)" = "$(themisd --version)" ]
+check "an arena that does not fit onto its disk" fails_with "do not fit into $T/data, which has" \
+    limit 10 themisd --store arena --size 10000g --state "$T/state" --directory "$T/data" --check
+mkdir -p "$T/lib/objects"
+sed -e "s|/etc/themis/key|$T/key|" -e "s|/var/lib/themis|$T/lib|" -e 's/node[12]:7711/127.0.0.1:771&/g; s/771node\([12]\):7711/771\1/g' \
+    "$THEMIS_PREFIX/share/doc/themis/examples/themis.conf" >"$T/example.conf"
+check "the example is a valid configuration" limit 10 themisd -c "$T/example.conf" --listen 127.0.0.1 --port 7711 --check
+
 check "a log file in no directory" fails_with "[server] log_file: $T/none: No such file" limit 10 themisd --log-file "$T/none/log" --check
 check "which does not start either" fails_with "log_file = $T/none/log: No such file" limit 10 themisd --listen 127.0.0.1 --port 0 --log-file "$T/none/log"
 check "a start that fails says why on the terminal too" fails_with "$T/plain" \

@@ -124,6 +124,8 @@ a.txt" themis ls -r themis:/t
 check "--json -R tells the directories" json '[.[] | select(.name == "c.txt")] == [.[] | select(.directory == "themis:/t/sub/deep")]' \
     themis ls --json -R themis:/t
 check "integers are integers" json '.[0].uid | type == "number"' themis ls --json themis:/t
+check "policy --json" json 'length == 2 and all(.policy == "job-fair" and .draw == "stride")' themis policy --json
+check "policy explain --json" json 'all(.tree | test("job-fair"))' themis policy explain --json
 check "without a fraction" sh -c '! themis top --once --json | grep -E "(bytes|per_s|jobs|queued|requests)\": [0-9]+\.[0-9]"'
 check "and there are some" json '.servers | length == 2 and all(.capacity_bytes > 1000000)' themis top --once --json
 if command -v script >/dev/null; then

@@ -9,7 +9,8 @@
 #include "tools/policies.h"
 #include "tools/sessions.h"
 
-static int policy_show(themis_t *session, uint32_t servers, int explain)
+/* Prints a line, or the tree, for each server, or adds what it says to `rows` if that is not NULL. */
+static int policy_show(themis_t *session, uint32_t servers, int explain, json_t *rows)
 {
     themis_tools_policies_t policies = {.differ = 0};
     int result = THEMIS_TOOLS_OK;
@@ -19,10 +20,14 @@ static int policy_show(themis_t *session, uint32_t servers, int explain)
         json_t *json = themis_tools_json_query(session, s, "policy", &error);
         if (!json) {
             result = themis_tools_error("server %u: %s", s, error);
+            if (rows)
+                json_array_append_new(rows, json_null());
             continue;
         }
         themis_tools_policies_add(&policies, json);
-        if (explain)
+        if (rows)
+            json_array_append(rows, json);
+        else if (explain)
             printf("server %u, draw %s: %s", s, themis_tools_json_text(json, "draw"),
                    themis_tools_json_text(json, "tree"));
         else
@@ -61,6 +66,7 @@ static int policy_set(themis_t *session, uint32_t servers, const char *policy, c
 
 typedef struct arguments {
     const char *servers, *verb, *policy, *plan, *tolerance;
+    int as_json;
 } arguments_t;
 
 /* The plan of the file as servers take it. NULL after an error message; owned by the caller. */
@@ -101,6 +107,8 @@ static const char *arguments_fault(const arguments_t *given)
         return "--tolerance goes with --plan";
     if (!sets && given->plan)
         return "takes no plan";
+    if (sets && given->as_json)
+        return "--json goes with get and explain";
     return !sets && policy ? "takes no policy" : NULL;
 }
 
@@ -110,6 +118,7 @@ static int arguments_parse(int argc, char **argv, arguments_t *given)
     const themis_tools_option_t options[] = {{'s', "servers", NULL, &given->servers},
                                              {0, "plan", NULL, &given->plan},
                                              {0, "tolerance", NULL, &given->tolerance},
+                                             {0, "json", &given->as_json, NULL},
                                              {0}};
     const char *word[3] = {"get"};
     int words = 0, at = themis_tools_options(argc, argv, options), next = at;
@@ -145,18 +154,22 @@ static int run_policy(int argc, char **argv)
         return THEMIS_TOOLS_FAILED;
     }
     themis_session_info(session, &info);
+    json_t *rows = given.as_json ? json_array() : NULL;
     if (given.policy)
         result = policy_set(session, info.servers, given.policy, plan);
     else
-        result = policy_show(session, info.servers, strcmp(given.verb, "explain") == 0);
+        result = policy_show(session, info.servers, strcmp(given.verb, "explain") == 0, rows);
+    if (rows)
+        themis_tools_json_print(rows);
     free(plan);
     return result;
 }
 
 const themis_tools_command_t themis_tools_policy = {
-    "policy", "[-s HOST:PORT,...] [get | explain | set POLICY [--plan FILE [--tolerance SECONDS]]]",
+    "policy", "[-s HOST:PORT,...] [--json] [get | explain | set POLICY [--plan FILE [--tolerance SECONDS]]]",
     "Shows or sets the policy by which servers share; explain prints the tree with every share.",
     "  -s LIST  these servers instead of those configured\n"
+    "  --json   get and explain: an array with an object for each server, null for one that does not answer\n"
     "  POLICY   fifo, min-dilation, job-fair, user-fair, size-fair, group-fair, priority-fair, and chains such as\n"
     "           user-then-size-fair or group-then-user-then-size-fair; gift and tbf for comparison;\n"
     "           periodic, or periodic-then- before a chain, follows a plan\n"
