@@ -66,15 +66,16 @@ static themis_status_t object_find(const themis_server_request_t *request, uint6
                                                           &request->body.object.capability)
                             : THEMIS_STORE_COMMON;
 
-    if (!(flags & THEMIS_PROTO_FLAG_EXISTS) || themis_server_tombstones_has(server->tombstones, id))
-        return change ? themis_server_object_requests_open(server, id, flags & THEMIS_PROTO_FLAG_LISTED, owner, object)
-                      : themis_store_open(server->store, id, 0, owner, object);
+    int exists = flags & THEMIS_PROTO_FLAG_EXISTS;
+
+    if (change && (!exists || themis_server_tombstones_has(server->tombstones, id)))
+        return themis_server_object_requests_open(server, id, flags & THEMIS_PROTO_FLAG_LISTED, owner, object);
     themis_status_t status = themis_store_open(server->store, id, 0, owner, object);
     if (status != THEMIS_NO_ENTRY)
         return status;
-    if (themis_server_tombstones_has(server->tombstones, id)) /* by now */
-        return change ? THEMIS_STALE : THEMIS_NO_ENTRY;
-    return THEMIS_LOST;
+    if (themis_server_tombstones_has(server->tombstones, id)) /* no hole, and nothing is lost; nor is there to sync */
+        return change || request->header.opcode != THEMIS_OP_SYNC ? THEMIS_STALE : THEMIS_NO_ENTRY;
+    return exists ? THEMIS_LOST : THEMIS_NO_ENTRY;
 }
 
 themis_status_t themis_server_object_requests_find(themis_server_request_t *request, uint64_t id, int change,

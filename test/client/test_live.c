@@ -377,6 +377,34 @@ TEST(names_come_and_go)
     ck_assert_int_eq(themis_stat(session, "names", &stat), THEMIS_BAD_NAME);
 }
 
+/* Whoever has a file open that another process removes is told; what it reads is not the end of the file. */
+TEST(what_another_removes_is_no_empty_file)
+{
+    unsigned char bytes[100000];
+    themis_t *other;
+    themis_file_t *file, *empty;
+    themis_stat_t stat;
+    size_t done;
+
+    memset(bytes, 7, sizeof bytes);
+    file = open_file("/removed", TEST_SERVERS);
+    ck_ok(themis_write(file, bytes, sizeof bytes, 0, &done));
+    ck_ok(themis_read(file, bytes, sizeof bytes, 0, &done));
+    ck_assert_uint_eq(done, sizeof bytes);
+    ck_ok(themis_open(session, "/empty", create, 0644, NULL, &empty));
+    ck_ok(test_connect(test_server_list, UINT64_C(10000000000), &other));
+    ck_ok(themis_unlink(other, "/removed"));
+    ck_ok(themis_unlink(other, "/empty"));
+    ck_assert_int_eq(themis_read(file, bytes, sizeof bytes, 0, &done), THEMIS_STALE);
+    ck_assert_int_eq(themis_read(file, bytes, sizeof bytes, 50000, &done), THEMIS_STALE);
+    ck_assert_int_eq(themis_write(file, bytes, sizeof bytes, 0, &done), THEMIS_STALE);
+    ck_assert_int_eq(themis_file_stat(file, &stat), THEMIS_STALE);
+    ck_assert_int_eq(themis_read(empty, bytes, sizeof bytes, 0, &done), THEMIS_STALE);
+    themis_close(file);
+    themis_close(empty);
+    themis_disconnect(other);
+}
+
 typedef struct seen {
     int count, sorted;
     char last[256];
@@ -692,12 +720,14 @@ int main(void)
               TESTS({lists_read_what_lists_wrote, TEST_SERVERS}, {holes_read_as_zeros_up_to_the_end, 1},
                     {large_offsets_and_long_lists, 1}, {many_requests_at_once, 1}, {threads_share_a_file, 1},
                     {wrong_lists_are_refused, 1}, {handles_travel_as_bytes, 1}, {names_come_and_go, 1},
-                    {directories_are_listed_in_order, 1}, {renaming, 1}, {entries_follow_names, 1},
-                    {locks_exclude_other_handles, 1}, {counters_count, 1}, {servers_have_one_identity, 1},
-                    {sessions_report_what_is_in_force, 1}, {a_session_makes_its_job_larger, 1}));
+                    {what_another_removes_is_no_empty_file, 1}, {directories_are_listed_in_order, 1}, {renaming, 1},
+                    {entries_follow_names, 1}, {locks_exclude_other_handles, 1}, {counters_count, 1},
+                    {servers_have_one_identity, 1}, {sessions_report_what_is_in_force, 1},
+                    {a_session_makes_its_job_larger, 1}));
     test_case(suite, "messages", 60, connect_without_direct, disconnect_session,
               TESTS({lists_read_what_lists_wrote, TEST_SERVERS}, {holes_read_as_zeros_up_to_the_end, 1},
-                    {large_offsets_and_long_lists, 1}, {many_requests_at_once, 1}, {threads_share_a_file, 1}));
+                    {large_offsets_and_long_lists, 1}, {many_requests_at_once, 1}, {threads_share_a_file, 1},
+                    {what_another_removes_is_no_empty_file, 1}));
     test_case(suite, "rights", 60, connect_as_user, disconnect_session, TESTS({refusals_change_nothing, 1}));
     int failed = test_run(suite);
     test_servers_stop();
