@@ -52,7 +52,7 @@ int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode)
     if (below == 1 && fd >= 0)
         return opened(fd);
     if (below == 0)
-        return themis_preload_internal(REAL(openat)(path->directory, path->path, flags, mode));
+        return themis_preload_opened_local(REAL(openat)(path->directory, path->path, flags, mode), path->path);
     return fd;
 }
 
@@ -63,7 +63,7 @@ static int open_with(int directory, const char *path, int flags, mode_t mode)
 
     if (below != 0)
         return below < 0 ? -1 : themis_preload_open(&where, flags, mode);
-    return themis_preload_internal(REAL(openat)(where.directory, where.path, flags, mode));
+    return themis_preload_opened_local(REAL(openat)(where.directory, where.path, flags, mode), where.path);
 }
 
 #define MODE_GET(mode, flags)                                                                                          \
@@ -83,7 +83,7 @@ EXPORTED int open(const char *path, int flags, ...)
 
     if (below != 0)
         return below < 0 ? -1 : themis_preload_open(&where, flags, mode);
-    return themis_preload_internal(REAL(open)(where.path, flags, mode));
+    return themis_preload_opened_local(REAL(open)(where.path, flags, mode), where.path);
 }
 
 EXPORTED int openat(int directory, const char *path, int flags, ...)
@@ -253,13 +253,16 @@ static int control(int fd, int command, void *argument)
     case F_GETLK:
     case F_SETLK:
     case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
         RETURN_CORE(int, -1, lock(fd, command, argument));
     case F_GETFD:
     case F_SETFD:
     case F_GETOWN:
     case F_SETOWN:
         return REAL(fcntl)(fd, command, argument);
-    default: /* leases, seals, locks of open file descriptions, pipes */
+    default: /* leases, seals, pipes */
         return fail(EINVAL);
     }
 }
