@@ -19,7 +19,7 @@ preload_libthemis_posix_la_LIBADD = -ldl
 preload_libthemis_posix_core_la_SOURCES = preload/core.h preload/core/byte_calls.c preload/core/calls.h preload/core/core.c \
 	preload/core/follow.c preload/core/kernel.c preload/core/target.c preload/core/target.h preload/core/xattr_calls.c \
 	preload/core/locks.c preload/core/locks.h preload/core/maps.c preload/core/maps.h preload/core/name_calls.c \
-	preload/core/open_files.c preload/core/open_files.h preload/core/state.c preload/core/state.h preload/core/walk.c \
+	preload/core/open_files.c preload/core/open_files.h preload/core/rights.c preload/core/rights.h preload/core/state.c preload/core/state.h preload/core/walk.c \
 	preload/core/walk.h preload/description.c preload/kernel.h
 preload_libthemis_posix_core_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version \
 	-Wl,--version-script=$(top_srcdir)/preload/libthemis-posix-core.map -Wl,-Bsymbolic-functions

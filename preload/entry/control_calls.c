@@ -343,7 +343,7 @@ static const themis_preload_core_t *core_with_maps(void)
     return core && !themis_preload_inside && core->has_maps() ? core : NULL;
 }
 
-static void unmap(void *address, size_t length)
+void themis_preload_unmap(void *address, size_t length)
 {
     const themis_preload_core_t *core = core_with_maps();
 
@@ -353,48 +353,57 @@ static void unmap(void *address, size_t length)
     }
 }
 
+void *themis_preload_map(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    RETURN_CORE(void *, MAP_FAILED, map(address, length, protection, flags, fd, offset));
+}
+
 EXPORTED void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
     if (flags & MAP_FIXED)
-        unmap(address, length);
-    if (flags & MAP_ANONYMOUS || !themis_preload_is_ours(fd))
-        return REAL(mmap)(address, length, protection, flags, fd, offset);
-    RETURN_CORE(void *, MAP_FAILED, map(address, length, protection, flags, fd, offset));
+        themis_preload_unmap(address, length);
+    return flags & MAP_ANONYMOUS || !themis_preload_is_ours(fd)
+               ? REAL(mmap)(address, length, protection, flags, fd, offset)
+               : themis_preload_map(address, length, protection, flags, fd, offset);
 }
 
 ALIAS(mmap64, mmap);
 
 EXPORTED int munmap(void *address, size_t length)
 {
-    unmap(address, length);
+    themis_preload_unmap(address, length);
     return REAL(munmap)(address, length);
 }
 
-/* A map of ours stays as it is: programs then make another. */
-EXPORTED void *mremap(void *address, size_t length, size_t new_length, int flags, ...)
+int themis_preload_map_stays(const void *address, size_t length)
 {
     const themis_preload_core_t *core = core_with_maps();
+
+    if (!core || !core->meets_maps(address, length))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+EXPORTED void *mremap(void *address, size_t length, size_t new_length, int flags, ...)
+{
     va_list list;
 
     va_start(list, flags);
     void *new_address = va_arg(list, void *);
     va_end(list);
-    if (core && core->meets_maps(address, length)) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
-    return REAL(mremap)(address, length, new_length, flags, new_address);
+    return themis_preload_map_stays(address, length) ? MAP_FAILED
+                                                     : REAL(mremap)(address, length, new_length, flags, new_address);
+}
+
+int themis_preload_map_sync(void *address, size_t length)
+{
+    if (!core_with_maps())
+        return 0;
+    RETURN_CORE(int, 0, map_sync(address, length));
 }
 
 EXPORTED int msync(void *address, size_t length, int flags)
 {
-    const themis_preload_core_t *core = core_with_maps();
-
-    if (core && (core = themis_preload_enter())) {
-        const int result = core->map_sync(address, length);
-        themis_preload_leave();
-        if (result != 0)
-            return result;
-    }
-    return REAL(msync)(address, length, flags);
+    return themis_preload_map_sync(address, length) == 0 ? REAL(msync)(address, length, flags) : -1;
 }

@@ -215,6 +215,21 @@ int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode);
 /* The umask of the process. */
 mode_t themis_preload_umask(void);
 
+/* --- maps (entry/control_calls.c) -----------------------------------------------------------------------------------
+ */
+
+/* Of a descriptor that is ours. */
+void *themis_preload_map(void *address, size_t length, int protection, int flags, int fd, off_t offset);
+/* Before the kernel unmaps these pages. */
+void themis_preload_unmap(void *address, size_t length);
+/* Writes what is in maps of ours among these pages; 0 also if there are none. */
+int themis_preload_map_sync(void *address, size_t length);
+/* 1, with ENOMEM: a map of ours is among these pages. It stays as it is: programs then make another. */
+int themis_preload_map_stays(const void *address, size_t length);
+
+/* --- streams -------------------------------------------------------------------------------------------------------
+ */
+
 /* stdin, stdout and stderr: after the descriptor 0, 1 or 2 has become another file's (entry/stream_calls.c). */
 void themis_preload_standard_stream(int fd);
 /* Before the end of the process: those of files on servers. */

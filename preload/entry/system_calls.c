@@ -61,6 +61,13 @@ static long path_current(char *buffer, size_t size)
     return getcwd(buffer, size) ? (long)strlen(buffer) + 1 : -1;
 }
 
+/* The kernel does the rest. */
+static int unmapped(void *address, size_t length)
+{
+    themis_preload_unmap(address, length);
+    return 0;
+}
+
 static int set_times(int directory, const char *path, const struct timespec times[2], int flags)
 {
     return path ? utimensat(directory, path, times, flags) : futimens(directory, times);

@@ -6,10 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <aio.h>
+#include <dirent.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -302,8 +304,35 @@ static void trees(void)
     CHECK(ftw("d", note_plain, 5) == 0 && strstr(visited, "d/sub/deep/two ") && strstr(visited, "d/one "));
 }
 
+/* --- no more descriptors */
+
+static void exhausted(void)
+{
+    enum { MOST = 64 };
+    const struct rlimit most = {MOST, MOST};
+    int all[MOST], count = 0, fd;
+
+    put("f", "text");
+    CHECK(mkdir("d", 0755) == 0 && setrlimit(RLIMIT_NOFILE, &most) == 0);
+    while ((fd = open("f", O_RDONLY)) >= 0) {
+        CHECK(count < MOST);
+        all[count++] = fd;
+    }
+    CHECK(errno == EMFILE && count > MOST / 2);
+    CHECK(open("new", O_CREAT | O_WRONLY, 0600) == -1 && errno == EMFILE);
+    CHECK(!opendir("d") && errno == EMFILE && !fopen("f", "r") && errno == EMFILE);
+    char buffer[4];
+    for (int i = 0; i < count; i++)
+        CHECK(read(all[i], buffer, 4) == 4 && memcmp(buffer, "text", 4) == 0 && close(all[i]) == 0);
+    put("f", "other");
+    CHECK(holds("f", "other") && access("f", R_OK) == 0);
+    DIR *directory = opendir("d");
+    CHECK(directory && closedir(directory) == 0);
+}
+
 static const test_case_t cases[] = {{"proc", proc},           {"passed", passed},       {"aio", aio},
-                                    {"aio_lists", aio_lists}, {"described", described}, {"trees", trees}};
+                                    {"aio_lists", aio_lists}, {"described", described}, {"trees", trees},
+                                    {"exhausted", exhausted}};
 
 int main(int argc, char **argv)
 {
