@@ -111,5 +111,7 @@ EXPORTED long syscall(long number, ...)
     if (!themis_preload_inside && intercept(number, a, &result))
         return result;
     result = REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (number == SYS_pidfd_getfd)
+        themis_preload_received(themis_preload_fresh((int)result));
     return number == SYS_pidfd_open ? themis_preload_internal((int)result) : result;
 }

@@ -125,6 +125,8 @@ static void passed(void)
     send_descriptor(pair[0], fd, 1);
     send_descriptor(pair[0], local, 0);
     CHECK(ended_well(child) && lseek(fd, 0, SEEK_CUR) == 6 && holds("f", "Xbcdefghi"));
+    const int own = (int)syscall(SYS_pidfd_open, getpid(), 0), again = (int)syscall(SYS_pidfd_getfd, own, fd, 0);
+    CHECK((again >= 0 && lseek(again, 0, SEEK_CUR) == 6) || errno == EPERM || errno == ENOSYS);
     CHECK(read(fd, buffer, 3) == 3 && memcmp(buffer, "ghi", 3) == 0);
 }
 
