@@ -4,7 +4,7 @@
 lib_LTLIBRARIES += preload/libthemis-posix.la preload/libthemis-posix-core.la
 preload_libthemis_posix_la_SOURCES = preload/core.h preload/description.c preload/description.h preload/kernel.h \
 	preload/entry/aio_calls.c preload/entry/attribute_calls.c preload/entry/control_calls.c preload/entry/descriptor_calls.c \
-	preload/entry/descriptor_names.c preload/entry/descriptors.c preload/entry/directory_calls.c preload/entry/entry.h preload/entry/internal_calls.c preload/entry/load.c \
+	preload/entry/descriptor_names.c preload/entry/descriptors.c preload/entry/directory_calls.c preload/entry/entry.h preload/entry/fts_calls.c preload/entry/internal_calls.c preload/entry/load.c \
 	preload/entry/message_calls.c \
 	preload/entry/name_calls.c preload/entry/paths.c preload/entry/process_calls.c preload/entry/real.c \
 	preload/entry/real.def preload/entry/stream_calls.c preload/entry/system_calls.c preload/entry/system_calls.def \

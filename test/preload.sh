@@ -89,6 +89,7 @@ case_run aio "aio_read, aio_write, aio_fsync and their notices"
 case_run aio_lists "lio_listio of files there and elsewhere"
 case_run described "locks of open file descriptions"
 case_run trees "nftw and ftw"
+case_run hierarchies "fts"
 case_run exhausted "no more descriptors"
 for each in errors attributes unlinked append_flag append_lines directories; do
     in_posix mkdir "$M/py-$each"

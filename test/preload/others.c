@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <aio.h>
 #include <dirent.h>
+#include <fts.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
@@ -306,6 +307,74 @@ static void trees(void)
     CHECK(ftw("d", note_plain, 5) == 0 && strstr(visited, "d/sub/deep/two ") && strstr(visited, "d/one "));
 }
 
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* What a walk through the roots shows: a letter, the level and the name of each. `skip`, a name, is not entered; that
+ * of `follow` is what its link leads to. */
+static const char *shown(int options, const char *skip, const char *follow)
+{
+    static const char letters[] = "?dcxrotefinslS"; /* by fts_info */
+    char directory[] = "d", link[] = "top", none[] = "none", *roots[] = {directory, link, none, NULL};
+    FTS *stream = fts_open(roots, options, by_name);
+    size_t end = 0;
+    struct stat stats;
+    FTSENT *entry;
+
+    CHECK(stream);
+    visited[0] = '\0';
+    while ((entry = fts_read(stream))) {
+        end += (size_t)snprintf(visited + end, sizeof visited - end, "%c%d%s ", letters[entry->fts_info],
+                                entry->fts_level, entry->fts_name);
+        CHECK(entry->fts_info == FTS_NS || entry->fts_info == FTS_DP || lstat(entry->fts_accpath, &stats) == 0);
+        if (skip && strcmp(entry->fts_name, skip) == 0)
+            CHECK(fts_set(stream, entry, FTS_SKIP) == 0);
+        if (follow && strcmp(entry->fts_name, follow) == 0 && entry->fts_info == FTS_SL)
+            CHECK(fts_set(stream, entry, FTS_FOLLOW) == 0);
+    }
+    CHECK(errno == 0 && fts_close(stream) == 0);
+    return visited;
+}
+
+static void shows(int options, const char *skip, const char *follow, const char *expected)
+{
+    if (strcmp(shown(options, skip, follow), expected) == 0)
+        return;
+    fprintf(stderr, "%s\n is not\n%s\n", visited, expected);
+    exit(1);
+}
+
+static void hierarchies(void)
+{
+    char directory[] = "d", *roots[] = {directory, NULL};
+
+    CHECK(mkdir("d", 0755) == 0 && mkdir("d/sub", 0755) == 0 && mkdir("d/sub/deep", 0755) == 0);
+    CHECK(mkdir("d/empty", 0755) == 0 && symlink("d/sub", "top") == 0 && symlink("nowhere", "d/dangling") == 0);
+    put("d/one", "1");
+    put("d/sub/deep/two", "2");
+    CHECK(symlink("..", "d/sub/up") == 0);
+    shows(FTS_PHYSICAL | FTS_NOCHDIR, NULL, NULL,
+          "d0d l1dangling d1empty t1empty f1one d1sub d2deep f3two t2deep l2up t1sub t0d n0none l0top ");
+    shows(FTS_PHYSICAL, "sub", NULL, "d0d l1dangling d1empty t1empty f1one d1sub t1sub t0d n0none l0top ");
+    shows(FTS_PHYSICAL | FTS_COMFOLLOW, NULL, NULL,
+          "d0d l1dangling d1empty t1empty f1one d1sub d2deep f3two t2deep l2up t1sub t0d n0none "
+          "d0top d1deep f2two t1deep l1up t0top ");
+    shows(FTS_PHYSICAL | FTS_NOCHDIR, "deep", "top",
+          "d0d l1dangling d1empty t1empty f1one d1sub d2deep t2deep l2up t1sub t0d n0none "
+          "l0top d0top d1deep t1deep l1up t0top ");
+    shows(FTS_LOGICAL, NULL, NULL,
+          "d0d S1dangling d1empty t1empty f1one d1sub d2deep f3two t2deep c2up t1sub t0d n0none "
+          "d0top d1deep f2two t1deep d1up S2dangling d2empty t2empty f2one c2sub t1up t0top ");
+    FTS *stream = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    CHECK(stream && strcmp(fts_children(stream, 0)->fts_name, "d") == 0 && fts_read(stream));
+    FTSENT *entry = fts_children(stream, 0);
+    CHECK(entry && strcmp(entry->fts_name, "dangling") == 0 && strcmp(entry->fts_link->fts_name, "empty") == 0);
+    CHECK(fts_set(stream, entry, FTS_SKIP) == 0 && fts_set(stream, entry, 99) != 0 && errno == EINVAL);
+    CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "empty") == 0 && fts_close(stream) == 0);
+}
+
 /* --- no more descriptors */
 
 static void exhausted(void)
@@ -332,8 +401,13 @@ static void exhausted(void)
     CHECK(directory && closedir(directory) == 0);
 }
 
-static const test_case_t cases[] = {{"proc", proc},           {"passed", passed},       {"aio", aio},
-                                    {"aio_lists", aio_lists}, {"described", described}, {"trees", trees},
+static const test_case_t cases[] = {{"proc", proc},
+                                    {"passed", passed},
+                                    {"aio", aio},
+                                    {"aio_lists", aio_lists},
+                                    {"described", described},
+                                    {"trees", trees},
+                                    {"hierarchies", hierarchies},
                                     {"exhausted", exhausted}};
 
 int main(int argc, char **argv)
