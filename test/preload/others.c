@@ -371,8 +371,9 @@ static void hierarchies(void)
     CHECK(stream && strcmp(fts_children(stream, 0)->fts_name, "d") == 0 && fts_read(stream));
     FTSENT *entry = fts_children(stream, 0);
     CHECK(entry && strcmp(entry->fts_name, "dangling") == 0 && strcmp(entry->fts_link->fts_name, "empty") == 0);
-    CHECK(fts_set(stream, entry, FTS_SKIP) == 0 && fts_set(stream, entry, 99) != 0 && errno == EINVAL);
-    CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "empty") == 0 && fts_close(stream) == 0);
+    CHECK(fts_set(stream, entry->fts_link, FTS_SKIP) == 0 && fts_set(stream, entry, 99) != 0 && errno == EINVAL);
+    CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "dangling") == 0);
+    CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "one") == 0 && fts_close(stream) == 0);
 }
 
 /* --- no more descriptors */
