@@ -21,6 +21,8 @@ mount/mount.themis: $(srcdir)/mount/mount.themis.in
 	$(AM_V_GEN)$(MKDIR_P) mount && sed 's|@bindir[@]|$(bindir)|' $(srcdir)/mount/mount.themis.in >$@.new && chmod +x $@.new && mv $@.new $@
 
 # Serves test/mount.sh.
-check_PROGRAMS += test/mount/doors
+check_PROGRAMS += test/mount/doors test/mount/mpi_door
 test_mount_doors_CPPFLAGS = $(MPI_CFLAGS)
 test_mount_doors_LDADD = $(MPI_LIBS)
+test_mount_mpi_door_CPPFLAGS = $(MPI_CFLAGS)
+test_mount_mpi_door_LDADD = $(MPI_LIBS)

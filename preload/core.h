@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 /* Changes with this interface: both libraries are of one installation. */
-enum { THEMIS_PRELOAD_INTERFACE = 2 };
+enum { THEMIS_PRELOAD_INTERFACE = 3 };
 /* Numbers of descriptors that can be files on servers. */
 enum { THEMIS_PRELOAD_DESCRIPTORS = 1 << 20 };
 /* Beside AT_SYMLINK_NOFOLLOW among `flags`: only a directory can be meant, else ENOTDIR. */
@@ -43,10 +43,11 @@ typedef struct themis_preload_core {
     int (*close)(int fd);
     void (*share)(int fd, int duplicate);         /* after the kernel has duplicated it */
     void (*forget)(int fd);                       /* after the kernel has closed it, or given its number to another */
+    void (*inherit)(void);                        /* other processes may use all from now on */
     int (*path)(int fd, char *path, size_t size); /* of the file as it is now; ENOENT: it was removed */
     int (*flags)(int fd);                         /* as F_GETFL */
     int (*set_flags)(int fd, int flags);          /* as F_SETFL */
-    int (*lock)(int fd, int command, struct flock *lock); /* F_GETLK, F_SETLK, F_SETLKW */
+    int (*lock)(int fd, int command, struct flock *lock); /* F_GETLK, F_SETLK, F_SETLKW, F_OFD_... */
     int (*flock)(int fd, int operation);
 
     ssize_t (*read)(int fd, const struct iovec *vector, int count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* By system calls, as the functions of the C library are intercepted. */
+/* By calls of the kernel, as the functions of the C library are intercepted. */
 #define _GNU_SOURCE
 #include "preload/description.h"
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "preload/kernel.h"
 
 static const char magic[8] = "THEMISFD";
 enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
@@ -20,7 +20,7 @@ static int reopen(int fd, int flags)
     char path[40];
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+    return (int)themis_preload_kernel(SYS_openat, AT_FDCWD, path, flags, 0);
 }
 
 static int fill(int fd, const themis_preload_description_t *description, const char *path, const void *handle)
@@ -32,17 +32,18 @@ static int fill(int fd, const themis_preload_description_t *description, const c
                                   {(void *)(uintptr_t)path, header.path_bytes},
                                   {(void *)(uintptr_t)handle, header.handle_bytes}};
     const size_t bytes = parts[0].iov_len + parts[1].iov_len + parts[2].iov_len;
-    if (syscall(SYS_writev, fd, parts, 3) != (long)bytes) {
+    if (themis_preload_kernel(SYS_writev, fd, parts, 3) != (long)bytes) {
         errno = errno ? errno : ENOSPC;
         return -1;
     }
-    return (int)syscall(SYS_fcntl, fd, F_ADD_SEALS, SEALS);
+    return (int)themis_preload_kernel(SYS_fcntl, fd, F_ADD_SEALS, SEALS);
 }
 
 int themis_preload_description_make(const themis_preload_description_t *description, const char *path,
                                     const void *handle, int status)
 {
-    const int memory = (int)syscall(SYS_memfd_create, "themis", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const int memory =
+        (int)themis_preload_kernel(SYS_memfd_create, THEMIS_PRELOAD_MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int made = -1;
 
     if (memory < 0)
@@ -50,14 +51,14 @@ int themis_preload_description_make(const themis_preload_description_t *descript
     if (fill(memory, description, path, handle) == 0)
         made = reopen(memory, O_WRONLY | (status & (O_APPEND | O_NONBLOCK | O_CLOEXEC)));
     const int error = errno;
-    syscall(SYS_close, memory);
+    themis_preload_kernel(SYS_close, memory);
     errno = error;
     return made;
 }
 
 static int is_sealed(int fd)
 {
-    return syscall(SYS_fcntl, fd, F_GET_SEALS) == SEALS;
+    return themis_preload_kernel(SYS_fcntl, fd, F_GET_SEALS) == SEALS;
 }
 
 /* The file of a descriptor that is sealed as ours are, to read from; -1 none. */
@@ -83,8 +84,8 @@ themis_preload_kind_t themis_preload_description_look(int fd)
 
     if (file < 0)
         return THEMIS_PRELOAD_NONE;
-    const long bytes = syscall(SYS_pread64, file, &header, sizeof header, 0L);
-    syscall(SYS_close, file);
+    const long bytes = themis_preload_kernel(SYS_pread64, file, &header, sizeof header, 0L);
+    themis_preload_kernel(SYS_close, file);
     errno = error;
     return is_good(&header, bytes) ? (themis_preload_kind_t)header.kind : THEMIS_PRELOAD_NONE;
 }
@@ -98,8 +99,8 @@ int themis_preload_description_read(int fd, void *buffer, size_t size, themis_pr
         errno = EBADF;
         return -1;
     }
-    const long bytes = syscall(SYS_pread64, file, buffer, size, 0L);
-    syscall(SYS_close, file);
+    const long bytes = themis_preload_kernel(SYS_pread64, file, buffer, size, 0L);
+    themis_preload_kernel(SYS_close, file);
     if (bytes < (long)sizeof *description) {
         errno = EBADF;
         return -1;

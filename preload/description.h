@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the memory files, which the kernel shows. */
+#define THEMIS_PRELOAD_MEMORY_NAME "themis"
+
 typedef enum themis_preload_kind {
     THEMIS_PRELOAD_NONE = 0,             /* not ours */
     THEMIS_PRELOAD_OPENED = 1,           /* an open file or directory */

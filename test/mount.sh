@@ -49,7 +49,19 @@ call append_flag "fcntl sets and clears O_APPEND"
 call append_lines "8 processes append lines, and none is torn"
 call directories "3,000 names in a directory, and a tree that is renamed"
 check "two ends of a rename in one directory" sh -c 'echo a >"$1/a" && mv "$1/a" "$1/b" && mv -n "$1/b" "$1/c" && [ "$(cat "$1/c")" = a ] && rm "$1/c"' sh "$M"
-check "random operations are as in a model" limit $((${MOUNT_SECONDS:-30} + 60)) python3 "$THEMIS_SRC/test/mount/exercise.py" "$M/$(mkdir "$M/random" && echo random)" "${MOUNT_SECONDS:-30}"
+seconds=${MOUNT_SECONDS:-30}
+random() { limit $((seconds + 60)) python3 "$THEMIS_SRC/test/mount/exercise.py" "$@"; }
+mkdir "$M/random" "$M/mixed"
+check "random operations are as in a model" random "$M/random" $((seconds / 3))
+mount_at "$T/mixed" -o directory_timeout=0
+case $THEMIS_VARIANT in
+asan | tsan) check "so they are by the command, too" random --command themis:/mixed "$T/mixed/mixed" "$seconds" ;;
+*)
+    check "so they are by a preloaded library, the command and MPI-IO, too" random --preload "$THEMIS_PREFIX/lib/libthemis-posix.so" \
+        /themis/mixed --command themis:/mixed --mpi "$(preload)" "$THEMIS_BUILD/test/mount/mpi_door" themis:/mixed "$T/mixed/mixed" "$seconds"
+    ;;
+esac
+themis umount "$T/mixed"
 
 # --- with other clients
 

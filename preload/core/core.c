@@ -52,6 +52,7 @@ __attribute__((visibility("default"))) const themis_preload_core_t themis_preloa
     .close = themis_preload_core_close,
     .share = themis_preload_open_file_share,
     .forget = themis_preload_core_forget,
+    .inherit = themis_preload_open_files_inherit,
     .path = themis_preload_core_path,
     .flags = themis_preload_core_flags,
     .set_flags = themis_preload_core_set_flags,

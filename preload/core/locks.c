@@ -198,14 +198,10 @@ static int lock_set(themis_posix_file_t *handle, short type, const range_t *rang
 }
 
 /* Who holds a lock that is in the way, and of which range, servers do not tell. */
-static int lock_test(themis_posix_file_t *file, struct flock *lock, const range_t *range)
+static int lock_test(themis_posix_file_t *handle, struct flock *lock, const range_t *range)
 {
-    themis_posix_file_t *handle = handle_get(file);
-
-    if (!handle)
-        return ENOLCK;
     const themis_status_t status = themis_posix_lock_probe(handle->file, range->offset, range->length, &lock->l_type);
-    themis_posix_file_release(handle);
+
     if (status != THEMIS_OK)
         return lock_error(status, 0);
     if (lock->l_type == F_UNLCK)
@@ -217,21 +213,47 @@ static int lock_test(themis_posix_file_t *file, struct flock *lock, const range_
     return 0;
 }
 
-static int lock_change(themis_preload_open_t *open, short type, const range_t *range, int wait)
+static int may_lock(const themis_preload_open_t *open, short type)
 {
     const int access = open->flags & O_ACCMODE;
 
-    if ((type == F_RDLCK && access == O_WRONLY) || (type == F_WRLCK && access == O_RDONLY))
-        return EBADF;
+    return (type != F_RDLCK || access != O_WRONLY) && (type != F_WRLCK || access != O_RDONLY);
+}
+
+/* Of the process. */
+static int record_lock(themis_preload_open_t *open, int command, struct flock *lock, const range_t *range)
+{
     themis_posix_file_t *handle = handle_get(open->file);
-    const int error = handle ? lock_set(handle, type, range, wait) : ENOLCK;
-    pthread_mutex_lock(&mutex);
-    locked_t *file = find(open->node->object);
-    if (!error && file)
-        records_set(file, range, type != F_UNLCK);
-    pthread_mutex_unlock(&mutex);
+    int error;
+
+    if (!handle)
+        return ENOLCK;
+    if (command == F_GETLK) {
+        error = lock_test(handle, lock, range);
+    } else {
+        error = lock_set(handle, lock->l_type, range, command == F_SETLKW);
+        pthread_mutex_lock(&mutex);
+        locked_t *file = find(open->node->object);
+        if (!error && file)
+            records_set(file, range, lock->l_type != F_UNLCK);
+        pthread_mutex_unlock(&mutex);
+    }
     themis_posix_file_release(handle);
     return error;
+}
+
+/* Of the open file description, as those of flock. */
+static int description_lock(themis_preload_open_t *open, int command, struct flock *lock, const range_t *range)
+{
+    if (lock->l_pid != 0)
+        return EINVAL;
+    return command == F_OFD_GETLK ? lock_test(open->file, lock, range)
+                                  : lock_set(open->file, lock->l_type, range, command == F_OFD_SETLKW);
+}
+
+static int is_test(int command)
+{
+    return command == F_GETLK || command == F_OFD_GETLK;
 }
 
 int themis_preload_core_lock(int fd, int command, struct flock *lock)
@@ -245,9 +267,12 @@ int themis_preload_core_lock(int fd, int command, struct flock *lock)
     if (themis_preload_call_begin(fd, &open) != 0)
         return -1;
     error = open->file ? range_of(open, fd, lock, &range) : EBADF;
+    if (!error && !is_test(command) && !may_lock(open, lock->l_type))
+        error = EBADF;
     if (!error && range.length > 0)
-        error = command == F_GETLK ? lock_test(open->file, lock, &range)
-                                   : lock_change(open, lock->l_type, &range, command == F_SETLKW);
+        error = command == F_GETLK || command == F_SETLK || command == F_SETLKW
+                    ? record_lock(open, command, lock, &range)
+                    : description_lock(open, command, lock, &range);
     return themis_preload_call_end_with(open, error);
 }
 

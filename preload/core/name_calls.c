@@ -14,6 +14,7 @@
 #include "preload/core/calls.h"
 #include "preload/core/locks.h"
 #include "preload/core/maps.h"
+#include "preload/core/rights.h"
 #include "preload/core/state.h"
 #include "preload/core/target.h"
 #include "preload/core/walk.h"
@@ -56,14 +57,21 @@ static int open_node(themis_posix_t *filesystem, themis_posix_node_t *node, int 
     return *fd < 0 ? errno : 0;
 }
 
-/* A directory has to be readable to be listed; that is found out when it is opened. */
+/* A directory has to be readable to be listed; of a file servers know. */
 static int open_existing(themis_posix_t *filesystem, const char *path, int flags, int *fd)
 {
     themis_posix_node_t *node;
     struct stat stat;
     const int error = themis_preload_walk(filesystem, path, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0, &node, &stat);
 
-    return error ? error : open_node(filesystem, node, flags, fd);
+    if (error)
+        return error;
+    if (node->type == THEMIS_TYPE_DIRECTORY && !(flags & O_PATH) &&
+        !themis_preload_may_access(&stat, R_OK, geteuid(), getegid())) {
+        themis_posix_release(filesystem, node, 1);
+        return EACCES;
+    }
+    return open_node(filesystem, node, flags, fd);
 }
 
 static int open_or_create(themis_posix_t *filesystem, const char *path, int flags, mode_t mode, int *fd)
@@ -258,6 +266,7 @@ static int attributes_set(int fd, const char *path, int flags, int mask, const s
     else if (mask)
         error = themis_posix_setattr(target.filesystem, themis_preload_caller(), target.node,
                                      target.open ? target.open->file : NULL, mask, wanted, &stat);
+    themis_preload_walk_changed(target.filesystem, target.node);
     return themis_preload_target_end(&target, error);
 }
 
@@ -307,31 +316,6 @@ int themis_preload_core_space(struct statvfs *space)
     return themis_preload_end_with(themis_posix_space(filesystem, space));
 }
 
-static int is_member(gid_t group, gid_t own)
-{
-    gid_t groups[256];
-    const int count = getgroups(256, groups);
-
-    for (int i = 0; i < count; i++)
-        if (groups[i] == group)
-            return 1;
-    return own == group;
-}
-
-/* As the servers decide for this process. */
-static int may_access(const struct stat *stat, int mode, uid_t uid, gid_t gid)
-{
-    mode_t bits = stat->st_mode & 7;
-
-    if (uid == 0)
-        return !(mode & X_OK) || S_ISDIR(stat->st_mode) || stat->st_mode & 0111;
-    if (stat->st_uid == uid)
-        bits = stat->st_mode >> 6 & 7;
-    else if (is_member(stat->st_gid, gid))
-        bits = stat->st_mode >> 3 & 7;
-    return ((mode_t)mode & ~bits & 7) == 0;
-}
-
 int themis_preload_core_access(const char *path, int mode, int flags)
 {
     const int effective = flags & AT_EACCESS;
@@ -342,7 +326,8 @@ int themis_preload_core_access(const char *path, int mode, int flags)
     int error = themis_preload_target_begin(-1, path, flags, &target);
     if (error)
         return themis_preload_result(error);
-    if (!may_access(&target.stat, mode, effective ? geteuid() : getuid(), effective ? getegid() : getgid()))
+    if (!themis_preload_may_access(&target.stat, mode, effective ? geteuid() : getuid(),
+                                   effective ? getegid() : getgid()))
         error = EACCES;
     return themis_preload_target_end(&target, error);
 }

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 #include "posix/names.h"
+#include "preload/core/rights.h"
 #include "preload/core/state.h"
 #include "util/clock.h"
 
@@ -17,10 +19,11 @@ static struct {
     struct {
         themis_posix_node_t *node; /* NULL: none */
         uint64_t seen;             /* when the servers had it */
+        int closed;                /* then nobody here could pass it */
     } places[HELD];                /* by serial numbers */
 } held;                            /* guarded by the lock of the file system */
 
-static void hold(themis_posix_t *filesystem, themis_posix_node_t *node)
+static void hold(themis_posix_t *filesystem, themis_posix_node_t *node, int closed)
 {
     pthread_mutex_lock(&filesystem->lock);
     if (held.generation != themis_preload_generation()) {
@@ -34,6 +37,15 @@ static void hold(themis_posix_t *filesystem, themis_posix_node_t *node)
         *place = node;
     }
     held.places[node->serial % HELD].seen = themis_util_clock_now();
+    held.places[node->serial % HELD].closed = closed;
+    pthread_mutex_unlock(&filesystem->lock);
+}
+
+void themis_preload_walk_changed(themis_posix_t *filesystem, const themis_posix_node_t *node)
+{
+    pthread_mutex_lock(&filesystem->lock);
+    if (held.places[node->serial % HELD].node == node)
+        held.places[node->serial % HELD].seen = 0;
     pthread_mutex_unlock(&filesystem->lock);
 }
 
@@ -42,6 +54,15 @@ static int is_believed(const themis_posix_node_t *node)
 {
     return held.generation == themis_preload_generation() && held.places[node->serial % HELD].node == node &&
            themis_util_clock_now() - held.places[node->serial % HELD].seen < believed;
+}
+
+/* Servers check the directories above a name as far as they are their own. */
+static int is_closed(themis_posix_t *filesystem, const themis_posix_node_t *node)
+{
+    pthread_mutex_lock(&filesystem->lock);
+    const int closed = is_believed(node) && held.places[node->serial % HELD].closed;
+    pthread_mutex_unlock(&filesystem->lock);
+    return closed;
 }
 
 /* A directory that is known, with a reference; NULL: none is. */
@@ -67,7 +88,7 @@ int themis_preload_walk_child(themis_posix_t *filesystem, themis_posix_node_t *p
         return 0;
     const int error = themis_posix_lookup(filesystem, themis_preload_caller(), parent, name, node, &stat);
     if (!error && (*node)->type == THEMIS_TYPE_DIRECTORY)
-        hold(filesystem, *node);
+        hold(filesystem, *node, !themis_preload_may_access(&stat, X_OK, geteuid(), getegid()));
     return error;
 }
 
@@ -79,6 +100,9 @@ static int step(themis_posix_t *filesystem, const char *name, themis_posix_node_
 
     if (!error && (*node)->type != THEMIS_TYPE_DIRECTORY) {
         error = (*node)->type == THEMIS_TYPE_SYMLINK ? ELOOP : ENOTDIR;
+        themis_posix_release(filesystem, *node, 1);
+    } else if (!error && is_closed(filesystem, *node)) {
+        error = EACCES;
         themis_posix_release(filesystem, *node, 1);
     }
     themis_posix_release(filesystem, parent, 1);

@@ -17,6 +17,9 @@ typedef struct themis_preload_place {
 int themis_preload_walk_child(themis_posix_t *filesystem, themis_posix_node_t *parent, const char *name,
                               themis_posix_node_t **node);
 
+/* After this process has changed its mode or owner: it is asked for again. */
+void themis_preload_walk_changed(themis_posix_t *filesystem, const themis_posix_node_t *node);
+
 /* The directory of a path, and its last name. Release with themis_posix_release(place->parent). ELOOP: a symbolic link
  * is on the way, or "..", of which only links tell where it leads (core/follow.c). */
 int themis_preload_walk_parent(themis_posix_t *filesystem, const char *path, themis_preload_place_t *place);

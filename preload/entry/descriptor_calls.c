@@ -52,7 +52,7 @@ int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode)
     if (below == 1 && fd >= 0)
         return opened(fd);
     if (below == 0)
-        return themis_preload_internal(REAL(openat)(path->directory, path->path, flags, mode));
+        return themis_preload_opened_local(REAL(openat)(path->directory, path->path, flags, mode), path->path);
     return fd;
 }
 
@@ -63,7 +63,7 @@ static int open_with(int directory, const char *path, int flags, mode_t mode)
 
     if (below != 0)
         return below < 0 ? -1 : themis_preload_open(&where, flags, mode);
-    return themis_preload_internal(REAL(openat)(where.directory, where.path, flags, mode));
+    return themis_preload_opened_local(REAL(openat)(where.directory, where.path, flags, mode), where.path);
 }
 
 #define MODE_GET(mode, flags)                                                                                          \
@@ -83,7 +83,7 @@ EXPORTED int open(const char *path, int flags, ...)
 
     if (below != 0)
         return below < 0 ? -1 : themis_preload_open(&where, flags, mode);
-    return themis_preload_internal(REAL(open)(where.path, flags, mode));
+    return themis_preload_opened_local(REAL(open)(where.path, flags, mode), where.path);
 }
 
 EXPORTED int openat(int directory, const char *path, int flags, ...)
@@ -253,13 +253,16 @@ static int control(int fd, int command, void *argument)
     case F_GETLK:
     case F_SETLK:
     case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
         RETURN_CORE(int, -1, lock(fd, command, argument));
     case F_GETFD:
     case F_SETFD:
     case F_GETOWN:
     case F_SETOWN:
         return REAL(fcntl)(fd, command, argument);
-    default: /* leases, seals, locks of open file descriptions, pipes */
+    default: /* leases, seals, pipes */
         return fail(EINVAL);
     }
 }
@@ -340,7 +343,7 @@ static const themis_preload_core_t *core_with_maps(void)
     return core && !themis_preload_inside && core->has_maps() ? core : NULL;
 }
 
-static void unmap(void *address, size_t length)
+void themis_preload_unmap(void *address, size_t length)
 {
     const themis_preload_core_t *core = core_with_maps();
 
@@ -350,48 +353,57 @@ static void unmap(void *address, size_t length)
     }
 }
 
+void *themis_preload_map(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    RETURN_CORE(void *, MAP_FAILED, map(address, length, protection, flags, fd, offset));
+}
+
 EXPORTED void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
     if (flags & MAP_FIXED)
-        unmap(address, length);
-    if (flags & MAP_ANONYMOUS || !themis_preload_is_ours(fd))
-        return REAL(mmap)(address, length, protection, flags, fd, offset);
-    RETURN_CORE(void *, MAP_FAILED, map(address, length, protection, flags, fd, offset));
+        themis_preload_unmap(address, length);
+    return flags & MAP_ANONYMOUS || !themis_preload_is_ours(fd)
+               ? REAL(mmap)(address, length, protection, flags, fd, offset)
+               : themis_preload_map(address, length, protection, flags, fd, offset);
 }
 
 ALIAS(mmap64, mmap);
 
 EXPORTED int munmap(void *address, size_t length)
 {
-    unmap(address, length);
+    themis_preload_unmap(address, length);
     return REAL(munmap)(address, length);
 }
 
-/* A map of ours stays as it is: programs then make another. */
-EXPORTED void *mremap(void *address, size_t length, size_t new_length, int flags, ...)
+int themis_preload_map_stays(const void *address, size_t length)
 {
     const themis_preload_core_t *core = core_with_maps();
+
+    if (!core || !core->meets_maps(address, length))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+EXPORTED void *mremap(void *address, size_t length, size_t new_length, int flags, ...)
+{
     va_list list;
 
     va_start(list, flags);
     void *new_address = va_arg(list, void *);
     va_end(list);
-    if (core && core->meets_maps(address, length)) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
-    return REAL(mremap)(address, length, new_length, flags, new_address);
+    return themis_preload_map_stays(address, length) ? MAP_FAILED
+                                                     : REAL(mremap)(address, length, new_length, flags, new_address);
+}
+
+int themis_preload_map_sync(void *address, size_t length)
+{
+    if (!core_with_maps())
+        return 0;
+    RETURN_CORE(int, 0, map_sync(address, length));
 }
 
 EXPORTED int msync(void *address, size_t length, int flags)
 {
-    const themis_preload_core_t *core = core_with_maps();
-
-    if (core && (core = themis_preload_enter())) {
-        const int result = core->map_sync(address, length);
-        themis_preload_leave();
-        if (result != 0)
-            return result;
-    }
-    return REAL(msync)(address, length, flags);
+    return themis_preload_map_sync(address, length) == 0 ? REAL(msync)(address, length, flags) : -1;
 }

@@ -4,9 +4,10 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include "preload/description.h"
 #include "preload/entry/entry.h"
+#include "preload/kernel.h"
+#include "util/mount_point.h"
 
 uint8_t themis_preload_table[THEMIS_PRELOAD_DESCRIPTORS / 8];
 
@@ -24,15 +25,16 @@ int themis_preload_owns(void)
 {
     if (themis_preload_is_unseen_child())
         themis_preload_forked();
-    return owner == (pid_t)syscall(SYS_getpid);
+    return owner == (pid_t)themis_preload_kernel(SYS_getpid);
 }
 
 static void page_make(void)
 {
     const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    void *page = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+    void *page = (void *)themis_preload_kernel(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
 
-    if (page != MAP_FAILED && syscall(SYS_madvise, page, bytes, MADV_WIPEONFORK) == 0)
+    if (page != MAP_FAILED && themis_preload_kernel(SYS_madvise, page, bytes, MADV_WIPEONFORK) == 0)
         alive = page;
 }
 
@@ -96,6 +98,13 @@ int themis_preload_duplicated(int fd, int duplicate)
     return duplicate;
 }
 
+void themis_preload_received(int fd)
+{
+    if (fd >= 0 && themis_preload_owns() && *themis_util_mount_point() &&
+        themis_preload_description_look(fd) == THEMIS_PRELOAD_OPENED)
+        themis_preload_mark(fd);
+}
+
 /* --- at the start of a program -------------------------------------------------------------------------------------
  */
 
@@ -118,18 +127,19 @@ static int list(void)
 {
     char buffer[2048];
     long length;
-    const int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    const int fd =
+        (int)themis_preload_kernel(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 
     if (fd < 0)
         return 0;
-    while ((length = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
+    while ((length = themis_preload_kernel(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
         for (long at = 0; at < length;) {
             const struct dirent64 *entry = (const struct dirent64 *)(buffer + at);
             if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && atoi(entry->d_name) != fd)
                 look_at(atoi(entry->d_name));
             at += entry->d_reclen;
         }
-    syscall(SYS_close, fd);
+    themis_preload_kernel(SYS_close, fd);
     return length == 0;
 }
 
@@ -144,7 +154,7 @@ void themis_preload_descriptors_inherit(void)
 
 void themis_preload_descriptors_own(void)
 {
-    owner = (pid_t)syscall(SYS_getpid);
+    owner = (pid_t)themis_preload_kernel(SYS_getpid);
     if (alive)
         *alive = 1;
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <glob.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "preload/entry/entry.h"
@@ -194,6 +195,63 @@ EXPORTED int readdir64_r(DIR *stream, struct dirent64 *entry, struct dirent64 **
     return readdir_r(stream, (struct dirent *)entry, (struct dirent **)result);
 }
 #pragma GCC diagnostic pop
+
+typedef struct packing {
+    char *at, *end;
+    uint64_t place; /* of the next entry */
+    int full;
+} packing_t;
+
+static int pack(void *arg, uint64_t index, uint64_t number, const char *name, unsigned char type)
+{
+    packing_t *packing = arg;
+    const size_t head = offsetof(struct dirent64, d_name), length = (head + strlen(name) + 8) / 8 * 8;
+    struct dirent64 *entry = (struct dirent64 *)(void *)packing->at;
+
+    packing->full = length > (size_t)(packing->end - packing->at);
+    if (packing->full)
+        return 1;
+    memset(entry, 0, length);
+    packing->place = index + DOTS + 1;
+    entry->d_ino = number;
+    entry->d_off = (off_t)packing->place;
+    entry->d_type = type;
+    entry->d_reclen = (unsigned short)length;
+    strcpy(packing->at + head, name);
+    packing->at += length;
+    return 0;
+}
+
+static int list_packed(int fd, packing_t *packing)
+{
+    struct stat stat;
+
+    if (packing->place == 0 && (fstat(fd, &stat) != 0 || !S_ISDIR(stat.st_mode))) {
+        errno = ENOTDIR;
+        return -1;
+    }
+    while (packing->place < DOTS && !packing->full)
+        pack(packing, packing->place - DOTS, 1, packing->place ? ".." : ".", DT_DIR);
+    if (packing->full)
+        return 0;
+    RETURN_CORE(int, -1, list(fd, packing->place - DOTS, pack, packing));
+}
+
+EXPORTED ssize_t getdents64(int fd, void *buffer, size_t bytes)
+{
+    if (!themis_preload_is_ours(fd))
+        return REAL(getdents64)(fd, buffer, bytes);
+    const off_t place = lseek(fd, 0, SEEK_CUR);
+    packing_t packing = {.at = buffer, .end = (char *)buffer + bytes, .place = (uint64_t)place};
+
+    if (place < 0 || list_packed(fd, &packing) != 0)
+        return -1;
+    if (packing.full && packing.at == buffer) {
+        errno = EINVAL;
+        return -1;
+    }
+    return lseek(fd, (off_t)packing.place, SEEK_SET) < 0 ? -1 : packing.at - (char *)buffer;
+}
 
 EXPORTED void rewinddir(DIR *stream)
 {

@@ -64,6 +64,8 @@ static inline int themis_preload_is_ours(int fd)
 /* 1: the core has it now; 0: its number is too large. */
 int themis_preload_mark(int fd);
 void themis_preload_unmark(int fd);
+/* Marks it if it says of itself that it is one; has come from another process. */
+void themis_preload_received(int fd);
 /* Marks those that this program has inherited. */
 void themis_preload_descriptors_inherit(void);
 /* After `duplicate` has become one of fd; it may have been another before. Returns it. */
@@ -127,6 +129,16 @@ typedef struct themis_preload_path {
 /* 1: the path, relative to the descriptor of a directory or AT_FDCWD, is below the mount point, and `result` complete.
  * 0: it is not. -1, with errno: it is, and something is wrong with it. */
 int themis_preload_resolve(int directory, const char *path, themis_preload_path_t *result);
+
+/* The same for the link of a descriptor, of this process or another (entry/descriptor_names.c). */
+int themis_preload_resolve_descriptor(const char *path, themis_preload_path_t *result);
+/* The path of an open file of ours, in the second half of the buffer; NULL, with errno. */
+const char *themis_preload_path_of(int fd, themis_preload_path_t *result);
+/* 1: the last name is a number, as those of descriptors in /proc are. */
+int themis_preload_is_number(const char *path);
+/* After the kernel has opened a path, by which the memory file of a descriptor may be meant: returns it, or -1 with
+ * ENOENT. */
+int themis_preload_opened_local(int fd, const char *path);
 
 /* After the core has said ELOOP: the path becomes what it leads to, through a link at its end only with `last` or if it
  * ends as a directory. 1, 0 and -1 as above. */
@@ -202,6 +214,21 @@ enum { THEMIS_PRELOAD_TRIES = 3 /* links may change between following them and t
 int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode);
 /* The umask of the process. */
 mode_t themis_preload_umask(void);
+
+/* --- maps (entry/control_calls.c) -----------------------------------------------------------------------------------
+ */
+
+/* Of a descriptor that is ours. */
+void *themis_preload_map(void *address, size_t length, int protection, int flags, int fd, off_t offset);
+/* Before the kernel unmaps these pages. */
+void themis_preload_unmap(void *address, size_t length);
+/* Writes what is in maps of ours among these pages; 0 also if there are none. */
+int themis_preload_map_sync(void *address, size_t length);
+/* 1, with ENOMEM: a map of ours is among these pages. It stays as it is: programs then make another. */
+int themis_preload_map_stays(const void *address, size_t length);
+
+/* --- streams -------------------------------------------------------------------------------------------------------
+ */
 
 /* stdin, stdout and stderr: after the descriptor 0, 1 or 2 has become another file's (entry/stream_calls.c). */
 void themis_preload_standard_stream(int fd);

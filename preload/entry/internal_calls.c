@@ -6,13 +6,10 @@
  */
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include "preload/entry/entry.h"
 
@@ -122,38 +119,4 @@ EXPORTED int accept4(int fd, struct sockaddr *address, socklen_t *length, int fl
 EXPORTED int accept(int fd, struct sockaddr *address, socklen_t *length)
 {
     return themis_preload_internal(REAL(accept)(fd, address, length));
-}
-
-/* Descriptors that come with a message. */
-EXPORTED ssize_t recvmsg(int fd, struct msghdr *message, int flags)
-{
-    const ssize_t done = REAL(recvmsg)(fd, message, flags);
-
-    if (done < 0)
-        return done;
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int)) {
-            int came;
-            memcpy(&came, (char *)part + at, sizeof came);
-            came = themis_preload_internal(came);
-            memcpy((char *)part + at, &came, sizeof came);
-        }
-    }
-    return done;
-}
-
-EXPORTED long syscall(long number, ...)
-{
-    long argument[6];
-    va_list list;
-
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        argument[i] = va_arg(list, long);
-    va_end(list);
-    const long result =
-        REAL(syscall)(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
-    return number == SYS_pidfd_open ? themis_preload_internal((int)result) : result;
 }

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include "preload/description.h"
 #include "preload/entry/entry.h"
+#include "preload/kernel.h"
 #include "util/mount_point.h"
 
 /* --- the working directory -----------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ static __thread struct {
 
 static int is_child(void)
 {
-    return child.pid && child.pid == (pid_t)syscall(SYS_getpid);
+    return child.pid && child.pid == (pid_t)themis_preload_kernel(SYS_getpid);
 }
 
 /* The path in a descriptor, or NULL; `buffer`: for its description. */
@@ -78,7 +78,7 @@ static int is_nowhere(void)
 {
     char path[PATH_MAX];
     const int error = errno;
-    const long length = syscall(SYS_getcwd, path, sizeof path);
+    const long length = themis_preload_kernel(SYS_getcwd, path, sizeof path);
 
     errno = error;
     if (length <= 0)
@@ -94,7 +94,7 @@ void themis_preload_directory_inherit(int fd)
     const char *path = is_nowhere() && working.fd < 0 ? described_path(fd, buffer) : NULL;
 
     if (!path) {
-        syscall(SYS_close, fd);
+        themis_preload_kernel(SYS_close, fd);
         return;
     }
     strcpy(working.path, path);
@@ -111,9 +111,9 @@ static int descriptor_make(const char *path)
     if (fd < 0)
         return -1;
     for (int least = 1000; least > 100; least /= 2) {
-        const int high = (int)syscall(SYS_fcntl, fd, F_DUPFD, least);
+        const int high = (int)themis_preload_kernel(SYS_fcntl, fd, F_DUPFD, least);
         if (high >= 0) {
-            syscall(SYS_close, fd);
+            themis_preload_kernel(SYS_close, fd);
             return high;
         }
     }
@@ -134,14 +134,14 @@ static void working_set(int fd, const char *path)
     if (themis_preload_owns()) {
         const int before = __atomic_exchange_n(&working.fd, fd, __ATOMIC_RELAXED);
         if (before >= 0)
-            syscall(SYS_close, before);
+            themis_preload_kernel(SYS_close, before);
         strcpy(working.path, path);
         return;
     }
     const int before = is_child() ? child.fd : working.fd;
     if (before >= 0) /* the child's number only */
-        syscall(SYS_close, before);
-    child.pid = (pid_t)syscall(SYS_getpid);
+        themis_preload_kernel(SYS_close, before);
+    child.pid = (pid_t)themis_preload_kernel(SYS_getpid);
     child.fd = fd;
 }
 
@@ -157,7 +157,7 @@ static int directory_set(const char *remote)
     const int fd = descriptor_make(normal);
     if (fd < 0 || enter_nowhere() != 0) {
         if (fd >= 0)
-            syscall(SYS_close, fd);
+            themis_preload_kernel(SYS_close, fd);
         return -1;
     }
     working_set(fd, normal);
@@ -187,7 +187,7 @@ static int directory_find(void *arg)
 /* The same by a child, whose result is in memory that both have. */
 static int directory_find_apart(themis_preload_path_t *where)
 {
-    themis_preload_path_t *shared = (themis_preload_path_t *)syscall(
+    themis_preload_path_t *shared = (themis_preload_path_t *)themis_preload_kernel(
         SYS_mmap, NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0L);
 
     if (shared == MAP_FAILED)
@@ -198,7 +198,7 @@ static int directory_find_apart(themis_preload_path_t *where)
     *where = *shared;
     where->remote = shared->remote ? where->buffer : NULL;
     where->path = where->buffer;
-    syscall(SYS_munmap, shared, sizeof *shared);
+    themis_preload_kernel(SYS_munmap, shared, sizeof *shared);
     return error;
 }
 
@@ -309,31 +309,6 @@ static int is_intricate(const char *path)
     return path[0] == '.' && path[1] == '.' && (path[2] == '/' || path[2] == '\0');
 }
 
-/* The number of a descriptor that a path such as /dev/stdin or /proc/self/fd/3 names; -1 none. */
-static int descriptor_named(const char *path)
-{
-    static const struct {
-        const char *name;
-        int fd;
-    } names[] = {{"/dev/stdin", 0}, {"/dev/stdout", 1}, {"/dev/stderr", 2}};
-    static const char *const directories[] = {"/proc/self/fd/", "/dev/fd/", "/proc/thread-self/fd/"};
-    char *end;
-
-    if (path[0] != '/' || (path[1] != 'd' && path[1] != 'p'))
-        return -1;
-    for (size_t i = 0; i < 3; i++)
-        if (strcmp(path, names[i].name) == 0)
-            return names[i].fd;
-    for (size_t i = 0; i < 3; i++) {
-        const size_t length = strlen(directories[i]);
-        if (strncmp(path, directories[i], length) == 0 && path[length] >= '0' && path[length] <= '9') {
-            const long fd = strtol(path + length, &end, 10);
-            return *end == '\0' && fd <= INT_MAX ? (int)fd : -1;
-        }
-    }
-    return -1;
-}
-
 static int fail(int error)
 {
     errno = error;
@@ -352,19 +327,6 @@ static void end_see(themis_preload_path_t *result, const char *path)
         if (--begin == 0 || path[begin - 1] == '/')
             result->dots = (int)(end - begin) <= 2 ? (int)(end - begin) : 0;
     result->is_directory |= result->dots > 0;
-}
-
-/* The path of an open file of ours, in the second half of the buffer; NULL, with errno. */
-static const char *path_of(int fd, themis_preload_path_t *result)
-{
-    const themis_preload_core_t *core = themis_preload_enter();
-    char *path = result->buffer + THEMIS_PATH_BYTES;
-
-    if (!core)
-        return NULL;
-    const int error = core->path(fd, path, THEMIS_PATH_BYTES);
-    themis_preload_leave();
-    return error == 0 ? path : NULL;
 }
 
 /* 1: there is ".." after a name, of which only servers know whether it is a link. */
@@ -452,7 +414,7 @@ static int local_path(int directory, char path[2 * PATH_MAX + 2])
     if (directory == AT_FDCWD)
         return REAL(getcwd)(path, PATH_MAX) != NULL;
     snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
-    const long length = syscall(SYS_readlinkat, AT_FDCWD, link, path, (size_t)PATH_MAX - 1);
+    const long length = themis_preload_kernel(SYS_readlinkat, AT_FDCWD, link, path, (size_t)PATH_MAX - 1);
     errno = error;
     if (length <= 0 || *path != '/')
         return 0;
@@ -490,7 +452,7 @@ static int resolve_relative(themis_preload_path_t *result)
     }
     if (!themis_preload_is_ours(result->directory))
         return settle_local(result);
-    const char *directory = path_of(result->directory, result);
+    const char *directory = themis_preload_path_of(result->directory, result);
     return directory ? settle_relative(directory, result->path, result) : -1;
 }
 
@@ -519,12 +481,9 @@ int themis_preload_resolve(int directory, const char *path, themis_preload_path_
     result->dots = 0;
     if (themis_preload_inside || !path || !*path || !*themis_util_mount_point())
         return 0;
-    int below = -1;
-    const int named = descriptor_named(path);
-    if (named >= 0 && themis_preload_is_ours(named)) {
-        result->remote = path_of(named, result);
-        return result->remote ? 1 : -1;
-    }
+    int below = themis_preload_resolve_descriptor(path, result);
+    if (below != 0)
+        return below;
     if (*path == '/')
         below = settle(path, result);
     else

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdarg.h>
 #include "preload/entry/entry.h"
+#include "preload/kernel.h"
 
 static const struct {
     const char *name;
@@ -38,4 +40,16 @@ void themis_preload_real_begin(void)
     for (int i = 0; i < THEMIS_PRELOAD_REALS; i++)
         if (functions[i].eager && !themis_preload_reals[i])
             themis_preload_real_find(i);
+}
+
+long themis_preload_kernel(long number, ...)
+{
+    long argument[6];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        argument[i] = va_arg(list, long);
+    va_end(list);
+    return REAL(syscall)(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }

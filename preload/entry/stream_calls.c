@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+#include "preload/description.h"
 #include "preload/entry/entry.h"
 
 /* --- below the buffers ---------------------------------------------------------------------------------------------
@@ -173,13 +174,24 @@ static FILE *open_remote(themis_preload_path_t *where, const char *mode)
     return stream;
 }
 
+/* What the kernel has opened is not to be the memory file of a descriptor. */
+static FILE *opened_local(FILE *file, const char *path)
+{
+    if (!file || !themis_preload_is_number(path) ||
+        themis_preload_description_look(REAL(fileno)(file)) == THEMIS_PRELOAD_NONE)
+        return file;
+    REAL(fclose)(file);
+    errno = ENOENT;
+    return NULL;
+}
+
 EXPORTED FILE *fopen(const char *path, const char *mode)
 {
     themis_preload_path_t where;
     const int below = themis_preload_resolve(AT_FDCWD, path, &where);
 
     if (below == 0)
-        return REAL(fopen)(where.path, mode);
+        return opened_local(REAL(fopen)(where.path, mode), where.path);
     return below < 0 ? NULL : open_remote(&where, mode);
 }
 

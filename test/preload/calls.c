@@ -24,45 +24,10 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "test/preload/cases.h"
 
 extern char **environ;
 static const char *self;
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno));                       \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static void put(const char *name, const char *text)
-{
-    const int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY, 0644);
-
-    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0);
-}
-
-static int holds(const char *name, const char *text)
-{
-    char found[4096] = "";
-    const int fd = open(name, O_RDONLY);
-    const ssize_t length = fd < 0 ? -1 : read(fd, found, sizeof found - 1);
-
-    if (fd >= 0)
-        close(fd);
-    if (length == (ssize_t)strlen(text) && memcmp(found, text, (size_t)length) == 0)
-        return 1;
-    fprintf(stderr, "%s has '%s', not '%s'\n", name, found, text);
-    return 0;
-}
-
-static int ended_well(pid_t child)
-{
-    int status;
-
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 /* Runs this program again. */
 static int run(const char *name, const char *argument)
@@ -614,32 +579,20 @@ static void removed(void)
     CHECK(ended_well(child) && close(fd) == 0);
 }
 
-static const struct {
-    const char *name;
-    void (*function)(void);
-} cases[] = {{"plain", plain},           {"duplicates", duplicates},
-             {"streams", streams},       {"standard", standard},
-             {"inherited", inherited},   {"children", children},
-             {"vforked", vforked},       {"unseen", unseen},
-             {"numbers", numbers},       {"cancelled", cancelled},
-             {"remembered", remembered}, {"ends", ends},
-             {"refused", refused},       {"offset", offset_shared},
-             {"threads", threads},       {"directories", directories},
-             {"working", working},       {"maps", maps},
-             {"locks", locks},           {"copies", copies},
-             {"ready", ready},           {"removed", removed}};
+static const test_case_t cases[] = {{"plain", plain},           {"duplicates", duplicates},
+                                    {"streams", streams},       {"standard", standard},
+                                    {"inherited", inherited},   {"children", children},
+                                    {"vforked", vforked},       {"unseen", unseen},
+                                    {"numbers", numbers},       {"cancelled", cancelled},
+                                    {"remembered", remembered}, {"ends", ends},
+                                    {"refused", refused},       {"offset", offset_shared},
+                                    {"threads", threads},       {"directories", directories},
+                                    {"working", working},       {"maps", maps},
+                                    {"locks", locks},           {"copies", copies},
+                                    {"ready", ready},           {"removed", removed}};
 
 int main(int argc, char **argv)
 {
-    if (argc < 3 || chdir(argv[2]) != 0) {
-        fprintf(stderr, "calls CASE DIRECTORY: %s\n", strerror(errno));
-        return 2;
-    }
     self = argv[0];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (strcmp(cases[i].name, argv[1]) == 0) {
-            cases[i].function();
-            return 0;
-        }
-    return 2;
+    return cases_run(argc, argv, cases, sizeof cases / sizeof *cases);
 }

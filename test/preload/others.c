@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * others CASE DIRECTORY: descriptors that have come in other ways than by opening, asynchronous accesses, locks of open
+ * files, and walks through trees; each case in an empty directory. The same program is to succeed below a mount point
+ * and on a local file system.
+ */
+#define _GNU_SOURCE
+#include <aio.h>
+#include <dirent.h>
+#include <fts.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include "test/preload/cases.h"
+
+/* --- descriptors by their names in /proc */
+
+/* Through a path that is not absolute a file on servers is not found. */
+static int holds_or_missing(const char *name, const char *text)
+{
+    const int fd = open(name, O_RDONLY);
+
+    if (fd < 0)
+        return errno == ENOENT;
+    close(fd);
+    return holds(name, text);
+}
+
+static void proc(void)
+{
+    char path[100], here[5000], alias[40];
+    struct stat stats;
+    const pid_t parent = getpid();
+
+    put("f", "hello");
+    CHECK(getcwd(here, sizeof here));
+    const int fd = open("f", O_RDWR);
+    const int gone = open("gone", O_RDWR | O_CREAT, 0600);
+    CHECK(write(gone, "gone", 4) == 4 && unlink("gone") == 0);
+    snprintf(path, sizeof path, "/proc/self/task/%ld/fd/%d", syscall(SYS_gettid), fd);
+    CHECK(holds(path, "hello"));
+    snprintf(path, sizeof path, "/proc/thread-self/fd/%d", fd);
+    CHECK(holds(path, "hello"));
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)parent, fd);
+    CHECK(holds(path, "hello") && stat(path, &stats) == 0 && stats.st_size == 5);
+    const pid_t child = fork();
+    if (child == 0) {
+        CHECK(close(fd) == 0 && holds(path, "hello") && stat(path, &stats) == 0 && stats.st_size == 5);
+        FILE *file = fopen(path, "r");
+        CHECK(file && fgets(here, 100, file) && strcmp(here, "hello") == 0 && fclose(file) == 0);
+        const int again = open(path, O_WRONLY | O_TRUNC);
+        CHECK(again >= 0 && write(again, "HELLO!", 6) == 6);
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)parent, gone);
+        CHECK(holds_or_missing(path, "gone"));
+        exit(0);
+    }
+    CHECK(ended_well(child) && holds("f", "HELLO!") && chdir("/proc/self/fd") == 0);
+    snprintf(path, sizeof path, "%d", fd);
+    CHECK(holds_or_missing(path, "HELLO!"));
+    const int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY), found = openat(directory, path, O_RDONLY);
+    CHECK(found >= 0 || errno == ENOENT);
+    snprintf(alias, sizeof alias, "/tmp/themis-others-%d", (int)parent);
+    CHECK(chdir(here) == 0 && symlink("/proc/self/fd", alias) == 0);
+    snprintf(path, sizeof path, "%s/%d", alias, fd);
+    const int right = holds_or_missing(path, "HELLO!");
+    CHECK(unlink(alias) == 0 && right);
+}
+
+/* --- descriptors that come by a socket */
+
+static void send_descriptor(int through, int fd, int many)
+{
+    char data = 'd', room[CMSG_SPACE(sizeof(int))] = "";
+    struct iovec vector = {&data, 1};
+    struct mmsghdr message = {
+        .msg_hdr = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room}};
+    struct cmsghdr *part = CMSG_FIRSTHDR(&message.msg_hdr);
+
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(part), &fd, sizeof fd);
+    CHECK(many ? sendmmsg(through, &message, 1, 0) == 1 : sendmsg(through, &message.msg_hdr, 0) == 1);
+}
+
+static int receive_descriptor(int through, int many)
+{
+    char data, room[CMSG_SPACE(sizeof(int))];
+    struct iovec vector = {&data, 1};
+    struct mmsghdr message = {
+        .msg_hdr = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room}};
+    int fd;
+
+    CHECK(many ? recvmmsg(through, &message, 1, 0, NULL) == 1 : recvmsg(through, &message.msg_hdr, 0) == 1);
+    const struct cmsghdr *part = CMSG_FIRSTHDR(&message.msg_hdr);
+    CHECK(part && part->cmsg_type == SCM_RIGHTS);
+    memcpy(&fd, CMSG_DATA(part), sizeof fd);
+    return fd;
+}
+
+static void passed(void)
+{
+    char buffer[20] = "";
+    int pair[2];
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    const pid_t child = fork(); /* before there is any file */
+    if (child == 0) {
+        const int first = receive_descriptor(pair[1], 0);
+        CHECK(read(first, buffer, 3) == 3 && memcmp(buffer, "abc", 3) == 0);
+        CHECK(pwrite(first, "X", 1, 0) == 1 && lseek(first, 0, SEEK_CUR) == 3);
+        const int second = receive_descriptor(pair[1], 1);
+        CHECK(second != first && close(first) == 0 && read(second, buffer, 3) == 3 && memcmp(buffer, "def", 3) == 0);
+        const int local = receive_descriptor(pair[1], 0);
+        CHECK(read(local, buffer, 1) == 0);
+        exit(0);
+    }
+    put("f", "abcdefghi");
+    const int fd = open("f", O_RDWR), local = open("/dev/null", O_RDONLY);
+    send_descriptor(pair[0], fd, 0);
+    send_descriptor(pair[0], fd, 1);
+    send_descriptor(pair[0], local, 0);
+    CHECK(ended_well(child) && lseek(fd, 0, SEEK_CUR) == 6 && holds("f", "Xbcdefghi"));
+    const int own = (int)syscall(SYS_pidfd_open, getpid(), 0), again = (int)syscall(SYS_pidfd_getfd, own, fd, 0);
+    CHECK((again >= 0 && lseek(again, 0, SEEK_CUR) == 6) || errno == EPERM || errno == ENOSYS);
+    CHECK(read(fd, buffer, 3) == 3 && memcmp(buffer, "ghi", 3) == 0);
+}
+
+/* --- asynchronous accesses */
+
+static volatile sig_atomic_t signalled;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t told = PTHREAD_COND_INITIALIZER;
+static int value;
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    signalled = info->si_value.sival_int;
+}
+
+static void on_thread(union sigval given)
+{
+    pthread_mutex_lock(&mutex);
+    value = given.sival_int;
+    pthread_cond_signal(&told);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void await_aio(struct aiocb *control, ssize_t expected)
+{
+    const struct aiocb *list[] = {control};
+
+    while (aio_error(control) == EINPROGRESS)
+        CHECK(aio_suspend(list, 1, NULL) == 0 || errno == EINTR);
+    CHECK(aio_error(control) == 0 && aio_return(control) == expected);
+}
+
+static void aio(void)
+{
+    char buffer[10] = "", text[] = "written";
+    const int fd = open("f", O_RDWR | O_CREAT, 0644);
+    struct aiocb control = {.aio_fildes = fd, .aio_buf = text, .aio_nbytes = 7, .aio_offset = 3};
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+
+    sigaction(SIGUSR1, &action, NULL);
+    CHECK(aio_write(&control) == 0);
+    await_aio(&control, 7);
+    CHECK(aio_fsync(O_SYNC, &control) == 0);
+    await_aio(&control, 0);
+    control.aio_buf = buffer;
+    control.aio_sigevent =
+        (struct sigevent){.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 17};
+    CHECK(aio_read(&control) == 0);
+    await_aio(&control, 7);
+    while (!signalled)
+        usleep(1000);
+    CHECK(signalled == 17 && memcmp(buffer, text, 7) == 0);
+    control.aio_sigevent = (struct sigevent){.sigev_notify = SIGEV_THREAD, .sigev_value.sival_int = 18};
+    control.aio_sigevent.sigev_notify_function = on_thread;
+    CHECK(aio_read(&control) == 0);
+    pthread_mutex_lock(&mutex);
+    while (!value)
+        pthread_cond_wait(&told, &mutex);
+    pthread_mutex_unlock(&mutex);
+    await_aio(&control, 7);
+    CHECK(value == 18 && aio_cancel(fd, NULL) == AIO_ALLDONE && aio_cancel(fd, &control) == AIO_ALLDONE);
+    control = (struct aiocb){.aio_fildes = fd, .aio_buf = buffer, .aio_nbytes = 1, .aio_offset = -1};
+    if (aio_read(&control) == 0)
+        CHECK((aio_error(&control) == EINVAL || aio_error(&control) == EINPROGRESS));
+}
+
+/* A list may have files of both kinds. */
+static void aio_lists(void)
+{
+    char path[] = "/tmp/themis-others-XXXXXX", text[] = "text", back[2][5] = {"", ""};
+    const int here = open("f", O_RDWR | O_CREAT, 0644), there = mkstemp(path);
+    struct aiocb a = {.aio_fildes = here, .aio_buf = text, .aio_nbytes = 4, .aio_lio_opcode = LIO_WRITE};
+    struct aiocb b = a, nothing = {.aio_fildes = -1, .aio_lio_opcode = LIO_NOP};
+    struct aiocb *list[] = {&a, NULL, &b, &nothing};
+
+    unlink(path);
+    b.aio_fildes = there;
+    CHECK(lio_listio(LIO_WAIT, list, 4, NULL) == 0 && aio_return(&a) == 4 && aio_return(&b) == 4);
+    a.aio_lio_opcode = b.aio_lio_opcode = LIO_READ;
+    a.aio_buf = back[0];
+    b.aio_buf = back[1];
+    CHECK(lio_listio(LIO_NOWAIT, list, 4, NULL) == 0);
+    await_aio(&a, 4);
+    await_aio(&b, 4);
+    CHECK(strcmp(back[0], text) == 0 && strcmp(back[1], text) == 0);
+    const int reading = open("f", O_RDONLY);
+    a.aio_fildes = reading;
+    a.aio_lio_opcode = LIO_WRITE;
+    CHECK(lio_listio(LIO_WAIT, list, 4, NULL) == -1 && errno == EIO && aio_error(&a) == EBADF && aio_error(&b) == 0);
+}
+
+/* --- locks of open file descriptions */
+
+static void described(void)
+{
+    const int first = open("f", O_RDWR | O_CREAT, 0644), second = open("f", O_RDWR), third = dup(first);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 100, .l_len = 100}, test = lock;
+
+    CHECK(fcntl(first, F_OFD_SETLK, &lock) == 0 && fcntl(third, F_OFD_SETLK, &lock) == 0);
+    CHECK(fcntl(second, F_OFD_SETLK, &lock) == -1 && (errno == EAGAIN || errno == EACCES));
+    CHECK(fcntl(second, F_OFD_GETLK, &test) == 0 && test.l_type == F_WRLCK && test.l_pid == -1);
+    test = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 100};
+    CHECK(fcntl(second, F_OFD_SETLK, &test) == 0);
+    const int other = open("f", O_RDWR);
+    CHECK(close(other) == 0 && fcntl(second, F_OFD_SETLK, &lock) == -1); /* unlike record locks */
+    test.l_pid = 1;
+    CHECK(fcntl(second, F_OFD_SETLK, &test) == -1 && errno == EINVAL);
+    CHECK(close(first) == 0 && fcntl(second, F_OFD_SETLK, &lock) == -1 && close(third) == 0);
+    CHECK(fcntl(second, F_OFD_SETLKW, &lock) == 0);
+    const int reader = open("f", O_RDONLY);
+    lock.l_start = 300;
+    CHECK(fcntl(reader, F_OFD_SETLK, &lock) == -1 && errno == EBADF);
+}
+
+/* --- walks */
+
+static char visited[4000];
+static int stop_at, changed;
+
+static int note(const char *path, const struct stat *stats, int type, struct FTW *place)
+{
+    static const char types[] = "fdnsLDX"; /* FTW_F, FTW_D, FTW_DNR, FTW_NS, FTW_SL, FTW_DP, FTW_SLN */
+    char line[300];
+
+    CHECK(type == FTW_NS || S_ISDIR(stats->st_mode) == (type == FTW_D || type == FTW_DP));
+    if (changed)
+        CHECK(access(path + place->base, F_OK) == 0 || type == FTW_SL || place->level == 0);
+    snprintf(line, sizeof line, "%c%d%s ", types[type], place->level, path + place->base);
+    strcat(visited, line);
+    return stop_at && place->level == stop_at ? 7 : 0;
+}
+
+static int note_plain(const char *path, const struct stat *stats, int type)
+{
+    (void)stats;
+    (void)type;
+    strcat(strcat(visited, path), " ");
+    return 0;
+}
+
+static int count(const char *text, char of)
+{
+    int found = 0;
+
+    for (; *text; text++)
+        found += *text == of && (text == visited || text[-1] == ' ');
+    return found;
+}
+
+static int walk(int flags)
+{
+    visited[0] = '\0';
+    return nftw("d", note, 5, flags);
+}
+
+static void trees(void)
+{
+    CHECK(mkdir("d", 0755) == 0 && mkdir("d/sub", 0755) == 0 && mkdir("d/sub/deep", 0755) == 0);
+    put("d/one", "1");
+    put("d/sub/deep/two", "2");
+    CHECK(symlink("one", "d/link") == 0 && symlink("nowhere", "d/dangling") == 0 && symlink("..", "d/sub/up") == 0);
+    CHECK(walk(FTW_PHYS) == 0 && count(visited, 'd') == 3 && count(visited, 'f') == 2 && count(visited, 'L') == 3);
+    CHECK(strncmp(visited, "d0d ", 4) == 0 && strstr(visited, "f3two "));
+    CHECK(walk(FTW_PHYS | FTW_DEPTH) == 0 && count(visited, 'D') == 3 &&
+          strstr(visited, "D0d ") + 4 == visited + strlen(visited));
+    CHECK(walk(0) == 0 && count(visited, 'd') == 3 && count(visited, 'f') == 3 && count(visited, 'X') == 1);
+    changed = 1;
+    CHECK(walk(FTW_CHDIR | FTW_PHYS) == 0 && count(visited, 'f') == 2 && access("d/one", F_OK) == 0);
+    changed = 0;
+    stop_at = 2;
+    CHECK(walk(FTW_PHYS) == 7);
+    stop_at = 0;
+    CHECK(nftw("none", note, 5, 0) == -1 && errno == ENOENT);
+    visited[0] = '\0';
+    CHECK(ftw("d", note_plain, 5) == 0 && strstr(visited, "d/sub/deep/two ") && strstr(visited, "d/one "));
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* What a walk through the roots shows: a letter, the level and the name of each. `skip`, a name, is not entered; that
+ * of `follow` is what its link leads to. */
+static const char *shown(int options, const char *skip, const char *follow)
+{
+    static const char letters[] = "?dcxrotefinslS"; /* by fts_info */
+    char directory[] = "d", link[] = "top", none[] = "none", *roots[] = {directory, link, none, NULL};
+    FTS *stream = fts_open(roots, options, by_name);
+    size_t end = 0;
+    struct stat stats;
+    FTSENT *entry;
+
+    CHECK(stream);
+    visited[0] = '\0';
+    while ((entry = fts_read(stream))) {
+        end += (size_t)snprintf(visited + end, sizeof visited - end, "%c%d%s ", letters[entry->fts_info],
+                                entry->fts_level, entry->fts_name);
+        CHECK(entry->fts_info == FTS_NS || entry->fts_info == FTS_DP || lstat(entry->fts_accpath, &stats) == 0);
+        if (skip && strcmp(entry->fts_name, skip) == 0)
+            CHECK(fts_set(stream, entry, FTS_SKIP) == 0);
+        if (follow && strcmp(entry->fts_name, follow) == 0 && entry->fts_info == FTS_SL)
+            CHECK(fts_set(stream, entry, FTS_FOLLOW) == 0);
+    }
+    CHECK(errno == 0 && fts_close(stream) == 0);
+    return visited;
+}
+
+static void shows(int options, const char *skip, const char *follow, const char *expected)
+{
+    if (strcmp(shown(options, skip, follow), expected) == 0)
+        return;
+    fprintf(stderr, "%s\n is not\n%s\n", visited, expected);
+    exit(1);
+}
+
+static void hierarchies(void)
+{
+    char directory[] = "d", *roots[] = {directory, NULL};
+
+    CHECK(mkdir("d", 0755) == 0 && mkdir("d/sub", 0755) == 0 && mkdir("d/sub/deep", 0755) == 0);
+    CHECK(mkdir("d/empty", 0755) == 0 && symlink("d/sub", "top") == 0 && symlink("nowhere", "d/dangling") == 0);
+    put("d/one", "1");
+    put("d/sub/deep/two", "2");
+    CHECK(symlink("..", "d/sub/up") == 0);
+    shows(FTS_PHYSICAL | FTS_NOCHDIR, NULL, NULL,
+          "d0d l1dangling d1empty t1empty f1one d1sub d2deep f3two t2deep l2up t1sub t0d n0none l0top ");
+    shows(FTS_PHYSICAL, "sub", NULL, "d0d l1dangling d1empty t1empty f1one d1sub t1sub t0d n0none l0top ");
+    shows(FTS_PHYSICAL | FTS_COMFOLLOW, NULL, NULL,
+          "d0d l1dangling d1empty t1empty f1one d1sub d2deep f3two t2deep l2up t1sub t0d n0none "
+          "d0top d1deep f2two t1deep l1up t0top ");
+    shows(FTS_PHYSICAL | FTS_NOCHDIR, "deep", "top",
+          "d0d l1dangling d1empty t1empty f1one d1sub d2deep t2deep l2up t1sub t0d n0none "
+          "l0top d0top d1deep t1deep l1up t0top ");
+    shows(FTS_LOGICAL, NULL, NULL,
+          "d0d S1dangling d1empty t1empty f1one d1sub d2deep f3two t2deep c2up t1sub t0d n0none "
+          "d0top d1deep f2two t1deep d1up S2dangling d2empty t2empty f2one c2sub t1up t0top ");
+    FTS *stream = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    CHECK(stream && strcmp(fts_children(stream, 0)->fts_name, "d") == 0 && fts_read(stream));
+    FTSENT *entry = fts_children(stream, 0);
+    CHECK(entry && strcmp(entry->fts_name, "dangling") == 0 && strcmp(entry->fts_link->fts_name, "empty") == 0);
+    CHECK(fts_set(stream, entry->fts_link, FTS_SKIP) == 0 && fts_set(stream, entry, 99) != 0 && errno == EINVAL);
+    CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "dangling") == 0);
+    CHECK((entry = fts_read(stream)) && strcmp(entry->fts_name, "one") == 0 && fts_close(stream) == 0);
+}
+
+/* --- no more descriptors */
+
+static void exhausted(void)
+{
+    enum { MOST = 64 };
+    const struct rlimit most = {MOST, MOST};
+    int all[MOST], count = 0, fd;
+
+    put("f", "text");
+    CHECK(mkdir("d", 0755) == 0 && setrlimit(RLIMIT_NOFILE, &most) == 0);
+    while ((fd = open("f", O_RDONLY)) >= 0) {
+        CHECK(count < MOST);
+        all[count++] = fd;
+    }
+    CHECK(errno == EMFILE && count > MOST / 2);
+    CHECK(open("new", O_CREAT | O_WRONLY, 0600) == -1 && errno == EMFILE);
+    CHECK(!opendir("d") && errno == EMFILE && !fopen("f", "r") && errno == EMFILE);
+    char buffer[4];
+    for (int i = 0; i < count; i++)
+        CHECK(read(all[i], buffer, 4) == 4 && memcmp(buffer, "text", 4) == 0 && close(all[i]) == 0);
+    put("f", "other");
+    CHECK(holds("f", "other") && access("f", R_OK) == 0);
+    DIR *directory = opendir("d");
+    CHECK(directory && closedir(directory) == 0);
+}
+
+static const test_case_t cases[] = {{"proc", proc},
+                                    {"passed", passed},
+                                    {"aio", aio},
+                                    {"aio_lists", aio_lists},
+                                    {"described", described},
+                                    {"trees", trees},
+                                    {"hierarchies", hierarchies},
+                                    {"exhausted", exhausted}};
+
+int main(int argc, char **argv)
+{
+    return cases_run(argc, argv, cases, sizeof cases / sizeof *cases);
+}
