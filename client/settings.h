@@ -3,6 +3,7 @@
 #pragma once
 #include <stdint.h>
 #include "client/auth.h"
+#include "client/placement.h"
 #include "themis/themis.h"
 
 typedef struct themis_client_server {
@@ -22,8 +23,9 @@ typedef struct themis_client_settings {
     uint64_t timeout; /* ns; how long calls wait for a server that this session has met */
     uint64_t meeting; /* ns; the same for others; not above `timeout` */
     themis_net_network_t network;
-    themis_net_auth_t auth; /* what servers of other hosts are shown, and have to show */
-    int direct;             /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
+    themis_net_auth_t auth;              /* what servers of other hosts are shown, and have to show */
+    int direct;                          /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
+    themis_client_placement_t placement; /* owned; of new files */
 } themis_client_settings_t;
 
 /* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the text of the error says why. */

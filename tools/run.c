@@ -32,6 +32,8 @@ static int environment_set(void *arg)
 
     if (running->list)
         setenv("THEMIS_SERVERS", running->list, 1);
+    if (running->with_servers)
+        unsetenv("THEMIS_PLACEMENT"); /* it is of other servers */
     if (running->with_servers && themis_tools_private_servers_are_local(&running->servers))
         themis_util_config_env_default("UCX_NET_DEVICES", "lo");
     return 0;

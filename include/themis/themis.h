@@ -49,6 +49,9 @@ typedef struct themis_options {
     const char *application; /* its name in the history of jobs where neither THEMIS_APPLICATION nor the batch system
                                 gives one. NULL: that of the program. "": none, which leaves it to the job's other
                                 clients; for tools that work on a job's files */
+    const char *placement;   /* "host:port,host:port" of the list of servers: those that new files are on, but for files
+                                with a first server of their own. NULL: THEMIS_PLACEMENT, then the configuration file
+                                ([client] placement = ...), else all servers. THEMIS_CONFIG: one is not in the list */
 } themis_options_t;
 
 THEMIS_API void themis_options_init(themis_options_t *options);
@@ -110,7 +113,7 @@ typedef enum themis_type { THEMIS_TYPE_FILE = 1, THEMIS_TYPE_DIRECTORY = 2, THEM
 typedef struct themis_layout {
     uint64_t stripe_size; /* bytes, a multiple of 4 KiB; 0 at creation: the server's default */
     uint32_t count;       /* 0 at creation: all servers */
-    uint32_t first;       /* THEMIS_FIRST_ANY at creation: by hash of the path */
+    uint32_t first;       /* THEMIS_FIRST_ANY at creation: by hash of the path, within the session's placement */
 } themis_layout_t;
 #define THEMIS_FIRST_ANY UINT32_MAX
 
