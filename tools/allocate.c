@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis allocate: which servers a job is to use, from what earlier runs of its application did. */
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "dfra/decision_json.h"
 #include "tools/allocate_state.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -17,48 +16,26 @@ typedef struct settings {
     themis_dfra_range_t range[MOST_RANGES];
     uint32_t ranges;
     uint32_t count; /* of nodes */
-    themis_tools_allocate_site_t site_file;
+    themis_dfra_named_site_t site_file;
     themis_tools_allocate_history_t history_file;
     themis_tools_allocate_state_t state_file;
     themis_dfra_application_t known;
 } settings_t;
 
-static int node_read(const char **text, uint32_t *node)
-{
-    char *end;
-
-    errno = 0;
-    unsigned long long number = **text >= '0' && **text <= '9' ? strtoull(*text, &end, 10) : ULLONG_MAX;
-    if (errno || number >= UINT32_MAX)
-        return 0;
-    *text = end;
-    *node = (uint32_t)number;
-    return 1;
-}
-
-/* "0-255,600,700-710", in ascending order */
 static int nodes_read(settings_t *s)
 {
-    const char *at = s->nodes;
-    uint64_t next = 0;
+    if (themis_dfra_nodes_parse(s->nodes, s->range, MOST_RANGES, &s->ranges, &s->count) == THEMIS_OK)
+        return THEMIS_TOOLS_OK;
+    return themis_tools_misuse("--nodes %s: not numbers of nodes in ascending order, such as 0-255,600", s->nodes);
+}
 
-    for (;; at++) {
-        themis_dfra_range_t *range = &s->range[s->ranges];
-        int good = s->ranges < MOST_RANGES && node_read(&at, &range->first);
+static int site_read(settings_t *s)
+{
+    char error[512];
 
-        if (good) {
-            range->last = range->first;
-            good = *at != '-' || (at++, node_read(&at, &range->last));
-        }
-        if (!good || range->first < next || range->last < range->first || (*at && *at != ','))
-            return themis_tools_misuse("--nodes %s: not numbers of nodes in ascending order, such as 0-255,600",
-                                       s->nodes);
-        next = (uint64_t)range->last + 1;
-        s->count += range->last - range->first + 1;
-        s->ranges++;
-        if (!*at)
-            return THEMIS_TOOLS_OK;
-    }
+    return themis_dfra_site_read(&s->site_file, s->site, error, sizeof error) == THEMIS_OK
+               ? THEMIS_TOOLS_OK
+               : themis_tools_misuse("%s", error);
 }
 
 static void decision_print(const settings_t *s, const themis_dfra_decision_t *d, const char *text)
@@ -72,25 +49,10 @@ static void decision_print(const settings_t *s, const themis_dfra_decision_t *d,
 
 static int decision_print_json(const settings_t *s, const themis_dfra_decision_t *d, const char *text)
 {
-    static const char *const tests[] = {"eligible", "new", "volume", "nodes", "metadata"};
-    char classes[96], others[96];
-    json_t *servers = json_array();
+    json_t *json = themis_dfra_decision_json(&s->site_file, d, text, s->known.records);
 
-    for (uint32_t i = 0; i < d->servers; i++)
-        json_array_append_new(servers, json_string(s->site_file.name[d->server[i]]));
-    themis_dfra_classes_text(d->classes, classes, sizeof classes);
-    themis_dfra_classes_text(d->other_classes, others, sizeof others);
-    json_t *json =
-        json_pack("{s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "decision",
-                  themis_dfra_kind_name(d->kind), "servers", servers, "reason", text, "eligibility",
-                  tests[d->eligibility], "records", (json_int_t)s->known.records, "nodes", (json_int_t)d->nodes,
-                  "default_servers", (json_int_t)d->defaults, "wanted_servers", (json_int_t)d->wanted, "idle_servers",
-                  (json_int_t)d->idle, "replaced_servers", (json_int_t)d->replaced, "neighbours",
-                  (json_int_t)d->neighbours, "classes", classes, "disturbing_classes", others);
     if (!json)
         return themis_tools_error("the decision cannot be written as JSON");
-    if (d->disturbing != UINT32_MAX)
-        json_object_set_new(json, "disturbing_job", json_integer((json_int_t)d->disturbing + 1));
     themis_tools_json_print(json);
     return THEMIS_TOOLS_OK;
 }
@@ -119,7 +81,7 @@ static int settings_run(settings_t *s)
     int result = nodes_read(s);
 
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_allocate_site_read(&s->site_file, s->site);
+        result = site_read(s);
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_allocate_history_open(&s->history_file, s->history);
     if (result == THEMIS_TOOLS_OK && s->state)
@@ -143,7 +105,7 @@ static int run_allocate(int argc, char **argv)
     int result = settings_run(&s);
     themis_tools_allocate_state_release(&s.state_file);
     themis_tools_allocate_history_close(&s.history_file);
-    themis_tools_allocate_site_release(&s.site_file);
+    themis_dfra_site_release(&s.site_file);
     return result;
 }
 

@@ -2,7 +2,7 @@
 # One command with subcommands: each is a file and a line in the table of main.c.
 bin_PROGRAMS += tools/themis
 tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/address.c tools/address.h tools/agent.c tools/agent.h tools/allocate.c tools/allocate_history.c \
-	tools/allocate_history.h tools/allocate_site.c tools/allocate_site.h tools/allocate_state.c tools/allocate_state.h tools/array.h tools/attributes.c tools/attributes.h tools/cat.c tools/chmod.c \
+	tools/allocate_history.h tools/allocate_state.c tools/allocate_state.h tools/array.h tools/attributes.c tools/attributes.h tools/cat.c tools/chmod.c \
 	tools/chown.c \
 	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_link.c tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
 	tools/copy_tree.h tools/check.c tools/check_ask.c tools/check_ask.h tools/check_compare.c tools/check_compare.h tools/check_lines.c tools/check_lines.h \
