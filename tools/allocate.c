@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "dfra/decision_json.h"
+#include "tools/allocate_service.h"
 #include "tools/allocate_state.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -91,32 +92,86 @@ static int settings_run(settings_t *s)
     return result == THEMIS_TOOLS_OK ? decide(s) : result;
 }
 
-static int run_allocate(int argc, char **argv)
+static int site_run(settings_t *s)
 {
-    settings_t s = {0};
-    const themis_tools_option_t options[] = {{0, "site", NULL, &s.site},   {0, "history", NULL, &s.history},
-                                             {0, "state", NULL, &s.state}, {0, "application", NULL, &s.application},
-                                             {0, "user", NULL, &s.user},   {0, "nodes", NULL, &s.nodes},
-                                             {0, "json", &s.json, NULL},   {0}};
+    int result = settings_run(s);
 
-    if (themis_tools_options(argc, argv, options) != argc || !s.site || !s.history || !s.application ||
-        !*s.application || !s.nodes)
-        return themis_tools_usage();
-    int result = settings_run(&s);
-    themis_tools_allocate_state_release(&s.state_file);
-    themis_tools_allocate_history_close(&s.history_file);
-    themis_dfra_site_release(&s.site_file);
+    themis_tools_allocate_state_release(&s->state_file);
+    themis_tools_allocate_history_close(&s->history_file);
+    themis_dfra_site_release(&s->site_file);
     return result;
 }
 
+/* Is it one of what the command does, and nothing of another? */
+static int is_sound(const settings_t *s, const themis_tools_allocate_service_t *service)
+{
+    int decides = s->application && *s->application;
+    int others = s->state || s->history, wish = s->user || service->wish.job || s->nodes || s->application;
+
+    if (s->site)
+        return s->history && decides && s->nodes && !service->servers && !service->list && !service->release &&
+               !service->renew && !service->wish.lease && !service->wish.job;
+    if (others || service->list + !!service->release + !!service->renew + !!s->application != 1)
+        return 0;
+    if (service->wish.lease && !s->application && !service->renew)
+        return 0;
+    return s->application ? decides : !wish;
+}
+
+static int run_allocate(int argc, char **argv)
+{
+    settings_t s = {0};
+    themis_tools_allocate_service_t service = {0};
+    const themis_tools_option_t options[] = {{0, "site", NULL, &s.site},
+                                             {0, "history", NULL, &s.history},
+                                             {0, "state", NULL, &s.state},
+                                             {0, "application", NULL, &s.application},
+                                             {0, "user", NULL, &s.user},
+                                             {0, "nodes", NULL, &s.nodes},
+                                             {0, "json", &s.json, NULL},
+                                             {'s', "servers", NULL, &service.servers},
+                                             {0, "lease", NULL, &service.wish.lease},
+                                             {0, "job", NULL, &service.wish.job},
+                                             {0, "release", NULL, &service.release},
+                                             {0, "renew", NULL, &service.renew},
+                                             {0, "list", &service.list, NULL},
+                                             {0}};
+
+    if (themis_tools_options(argc, argv, options) != argc || !is_sound(&s, &service))
+        return themis_tools_usage();
+    if (s.site)
+        return site_run(&s);
+    service.wish.application = s.application;
+    service.wish.nodes = s.nodes;
+    service.wish.user = s.user;
+    service.json = s.json;
+    return themis_tools_allocate_service_run(&service);
+}
+
 const themis_tools_command_t themis_tools_allocate = {
-    "allocate", "--site FILE --history FILE --application NAME --nodes LIST [OPTION]...",
+    "allocate",
+    "--application NAME [--nodes LIST] [--lease TIME] [--job NAME] [--user NAME] | --release ID | --renew ID "
+    "[--lease TIME] | --list  [--json] [-s HOST:PORT,...]\n"
+    "       themis allocate --site FILE --history FILE --application NAME --nodes LIST [--user NAME] [--state FILE] "
+    "[--json]",
     "Decides which servers a job is to use, from what earlier runs of its application did.",
+    "Without --site the allocation service of the servers decides, and keeps the servers for the job until they are "
+    "released,\n"
+    "or the lease is over.\n"
+    "  --application NAME         the job's application\n"
+    "  --nodes LIST               the job's nodes, by their numbers, such as 0-255,600, or by hosts whose names end "
+    "with these;\n"
+    "                             without it those of the batch system's job\n"
+    "  --user NAME                counts only this user's runs; of the service: whose job it is, for administrators\n"
+    "  --lease TIME               ends the allocation after that, such as 12h\n"
+    "  --job NAME                 the job's name on the servers, if it is not that of this environment\n"
+    "  --release ID               ends an allocation\n"
+    "  --renew ID                 begins its lease again\n"
+    "  --list                     the allocations in force, and servers that are too slow to be allocated\n"
+    "  -s LIST                    these servers instead of those configured\n"
+    "  --json                     as JSON\n"
+    "Without servers, from files:\n"
     "  --site FILE                servers, bandwidths and thresholds (see doc/dfra.md)\n"
     "  --history FILE             one JSON object a line for each job that has run, or the directory of servers\n"
-    "  --application NAME         the job's application\n"
-    "  --nodes LIST               the job's nodes, by their numbers, such as 0-255,600\n"
-    "  --user NAME                counts only this user's runs\n"
-    "  --state FILE               jobs that run now and anomalous servers, as JSON\n"
-    "  --json                     as JSON\n",
+    "  --state FILE               jobs that run now and anomalous servers, as JSON\n",
     run_allocate};

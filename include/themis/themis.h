@@ -335,6 +335,9 @@ THEMIS_API themis_status_t themis_policy_set(themis_t *session, uint32_t index, 
 /* Gives server `index` a plan of periodic I/O (JSON, doc/periodic.md) and the policy that follows it; *text as above.
  */
 THEMIS_API themis_status_t themis_plan_set(themis_t *session, uint32_t index, const char *plan, char **text);
+/* Asks the allocation service of server `index` for servers, or about them (JSON, server/allocation_requests.h); *text,
+ * JSON as well, is freed by the caller. THEMIS_UNSUPPORTED: that server has none. */
+THEMIS_API themis_status_t themis_allocation_ask(themis_t *session, uint32_t index, const char *question, char **text);
 /* Asks server `index` what it has, or has it mend something, as `themis check` does (server/check.h has the questions
  * and the form of the answers, which are not stable); the text is freed by the caller. For administrators. */
 THEMIS_API themis_status_t themis_check(themis_t *session, uint32_t index, const char *question, char **text);
