@@ -32,9 +32,13 @@ server_themisd_SOURCES = server/main.c util/backtrace_symbols.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
+check_PROGRAMS += test/server/test_allocations test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
 	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_check test/server/test_server_direct test/server/test_durable test/server/many_jobs
+test_server_test_allocations_SOURCES = test/server/test_allocations.c test/server/engine_rig.c test/server/engine_rig.h
+test_server_test_allocations_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+test_server_test_allocations_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la $(JANSSON_LIBS) $(TEST_LIBS)
+test_server_test_allocations_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 test_server_test_namespace_SOURCES = test/server/test_namespace.c test/server/names_rig.c test/server/names_rig.h
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_intents_SOURCES = test/server/test_intents.c test/server/names_rig.c test/server/names_rig.h

@@ -176,4 +176,38 @@ used() {
 }
 check "servers that a job without an allocation uses are not idle" await 30 used
 kill "$busy_pid" 2>/dev/null
+
+# --- slow servers
+
+head -c 40000000 /dev/urandom >"$T/load"
+# Each server has a client of its own, so that none waits for the slow one.
+stop_servers
+for i in 0 1 2 3 4 5; do
+    # limited INDEX LIMIT: starts that server
+    limited() {
+        rm -f "$T/srv$1/port"
+        # shellcheck disable=SC2046,SC2086 # words of a command
+        (cd "$T/srv$1" && exec themisd $(server_options "$1" "$all") --lambda 200ms --direct off --store-bandwidth "$2" $3) </dev/null >>"$T/srv$1/log" 2>&1 &
+        limited_pid=$!
+        testlib_servers="$testlib_servers $limited_pid"
+        await_files 60 "$T/srv$1/port"
+    }
+    case $i in
+    0) limited 0 10m "--state $T/state --allocate $T/site.ini --allocate-history $history" ;;
+    3) limited 3 1m && slow_pid=$limited_pid ;;
+    *) limited "$i" 10m ;;
+    esac
+done
+for i in 0 1 2 3 4 5; do
+    spawn env "THEMIS_JOB=load$i" "THEMIS_PLACEMENT=$(name "$i")" THEMIS_TIMEOUT=20s sh -c 'while [ -e "$1" ]; do timeout 60 themis cp "$1" "themis:/load$2"; done' sh "$T/load" "$i" 2>/dev/null
+done
+slow_is() { allocate --list --json >"$T/list" && jq -ce "$1" "$T/list"; }
+check "a slow server is noticed" await 60 slow_is ".anomalous == [\"$(name 3)\"]" || { cat "$T/list" "$T/srv0/log"; }
+check "it is not allocated" json ".servers | index(\"$(name 3)\") == null" allocate --json --application calm --nodes 0-7
+check "and the log says so" grep -q "server $(name 3) is much slower" "$T/srv0/log"
+end_pids "$slow_pid"
+testlib_servers=$(echo " $testlib_servers " | sed "s/ $slow_pid / /")
+limited 3 10m
+check "one that is healed is used again" await 60 slow_is '.anomalous == []' || { cat "$T/list"; }
+rm "$T/load"
 finish
