@@ -290,6 +290,16 @@ allocation_t *themis_server_allocations_find_token(const allocations_t *allocati
     return NULL;
 }
 
+allocation_t *themis_server_allocations_find_job(const allocations_t *allocations, uint32_t user, const char *job)
+{
+    allocation_t *found = NULL;
+
+    for (allocation_t *a = allocations->list; a && *job; a = a->next)
+        if (a->user == user && strcmp(a->job, job) == 0)
+            found = a;
+    return found;
+}
+
 allocation_t *themis_server_allocations_next(const allocations_t *allocations, uint64_t after)
 {
     for (allocation_t *a = allocations->list; a; a = a->next)

@@ -56,6 +56,9 @@ void themis_server_allocations_expire(themis_server_allocations_t *allocations, 
 themis_server_allocation_t *themis_server_allocations_find(const themis_server_allocations_t *allocations, uint64_t id);
 themis_server_allocation_t *themis_server_allocations_find_token(const themis_server_allocations_t *allocations,
                                                                  uint32_t user, uint64_t token);
+/* The last one of a job. */
+themis_server_allocation_t *themis_server_allocations_find_job(const themis_server_allocations_t *allocations,
+                                                               uint32_t user, const char *job);
 /* By id: the first with one above `after`; NULL: no more. */
 themis_server_allocation_t *themis_server_allocations_next(const themis_server_allocations_t *allocations,
                                                            uint64_t after);

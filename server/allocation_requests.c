@@ -84,6 +84,7 @@ static themis_status_t wish_read(asked_t *asked, themis_server_allocation_wish_t
         return refuse(asked, THEMIS_ACCESS, "only administrators allocate for another user");
     wish->user = (uint32_t)user;
     wish->is_limited = !is_admin(asked);
+    wish->is_once = json_is_true(json_object_get(asked->json, "once"));
     wish->range = range;
     return status;
 }

@@ -3,8 +3,10 @@
  * What clients ask the allocation service (JOB_SERVERS), as one JSON object of at most 64 KiB:
  *
  *   {"action": "allocate", "application": TEXT, "nodes": "0-255,600", "job": TEXT, "user": UID, "lease_s": SECONDS,
- *    "token": NUMBER}    decides and keeps it. All but application and nodes may be missing; only administrators name
- *                        another user. The same token again gives the allocation that is there.
+ *    "token": NUMBER, "once": true}
+ *                        decides and keeps it. All but application and nodes may be missing; only administrators name
+ *                        another user. The same token again gives the allocation that is there, and so does the same
+ *                        job with "once".
  *   {"action": "release", "id": ID}                      it ends; THEMIS_NO_ENTRY: there is none. These two only for
  *   {"action": "renew", "id": ID, "lease_s": SECONDS}    its user and administrators
  *   {"action": "list", "after": ID}                      those with larger ids: a user's own, and all for

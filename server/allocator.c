@@ -261,6 +261,8 @@ themis_status_t themis_server_allocator_allocate(themis_server_t *server, const 
     themis_server_allocations_expire(allocator->allocations, now_seconds());
     const themis_server_allocation_t *known =
         themis_server_allocations_find_token(allocator->allocations, wish->user, wish->token);
+    if (!known && wish->is_once)
+        known = themis_server_allocations_find_job(allocator->allocations, wish->user, wish->job);
     if (known) {
         *reply = themis_server_allocation_json(known, &allocator->site);
         status = *reply ? THEMIS_OK : THEMIS_NO_MEMORY;

@@ -33,6 +33,7 @@ typedef struct themis_server_allocation_wish {
     const char *application, *job;
     uint32_t user;
     int is_limited;        /* 1: it is the user who asks */
+    int is_once;           /* 1: a job that has an allocation gets that again */
     uint64_t token, lease; /* s */
     const themis_dfra_range_t *range;
     uint32_t ranges, nodes;

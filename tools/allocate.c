@@ -106,11 +106,12 @@ static int site_run(settings_t *s)
 static int is_sound(const settings_t *s, const themis_tools_allocate_service_t *service)
 {
     int decides = s->application && *s->application;
-    int others = s->state || s->history, wish = s->user || service->wish.job || s->nodes || s->application;
+    int others = s->state || s->history;
+    int wish = s->user || service->wish.job || s->nodes || s->application || service->wish.once;
 
     if (s->site)
         return s->history && decides && s->nodes && !service->servers && !service->list && !service->release &&
-               !service->renew && !service->wish.lease && !service->wish.job;
+               !service->renew && !service->wish.lease && !service->wish.job && !service->wish.once;
     if (others || service->list + !!service->release + !!service->renew + !!s->application != 1)
         return 0;
     if (service->wish.lease && !s->application && !service->renew)
@@ -135,6 +136,7 @@ static int run_allocate(int argc, char **argv)
                                              {0, "release", NULL, &service.release},
                                              {0, "renew", NULL, &service.renew},
                                              {0, "list", &service.list, NULL},
+                                             {0, "once", &service.wish.once, NULL},
                                              {0}};
 
     if (themis_tools_options(argc, argv, options) != argc || !is_sound(&s, &service))
@@ -150,7 +152,7 @@ static int run_allocate(int argc, char **argv)
 
 const themis_tools_command_t themis_tools_allocate = {
     "allocate",
-    "--application NAME [--nodes LIST] [--lease TIME] [--job NAME] [--user NAME] | --release ID | --renew ID "
+    "--application NAME [--nodes LIST] [--lease TIME] [--job NAME] [--once] [--user NAME] | --release ID | --renew ID "
     "[--lease TIME] | --list  [--json] [-s HOST:PORT,...]\n"
     "       themis allocate --site FILE --history FILE --application NAME --nodes LIST [--user NAME] [--state FILE] "
     "[--json]",
@@ -165,6 +167,7 @@ const themis_tools_command_t themis_tools_allocate = {
     "  --user NAME                counts only this user's runs; of the service: whose job it is, for administrators\n"
     "  --lease TIME               ends the allocation after that, such as 12h\n"
     "  --job NAME                 the job's name on the servers, if it is not that of this environment\n"
+    "  --once                     gives a job the allocation that it has already, if it has one\n"
     "  --release ID               ends an allocation\n"
     "  --renew ID                 begins its lease again\n"
     "  --list                     the allocations in force, and servers that are too slow to be allocated\n"

@@ -204,6 +204,7 @@ int themis_tools_allocation_make(const char *servers, const themis_tools_allocat
         if (getrandom(&token, sizeof token, 0) == sizeof token && (token & INT64_MAX))
             json_object_set_new(question, "token", json_integer((json_int_t)(token & INT64_MAX)));
         json_object_set_new(question, "nodes", json_string(nodes));
+        json_object_set_new(question, "once", json_boolean(wish->once));
         result = ask(servers, json_incref(question), reply);
     }
     json_decref(question);

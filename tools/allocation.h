@@ -12,6 +12,7 @@ typedef struct themis_tools_allocation_wish {
     const char *job;   /* NULL: as programs that are started from here call theirs */
     const char *user;  /* name or number */
     const char *lease; /* a time */
+    int once;          /* 1: what the job has already, if it has */
 } themis_tools_allocation_wish_t;
 
 /*

@@ -141,6 +141,8 @@ TEST(questions_that_are_none)
     ck_assert_str_eq(answer, "{\"allocations\":[],\"anomalous\":[],\"more\":false}");
 }
 
+#define JOB(name) "{\"action\": \"allocate\", \"application\": \"a\", \"nodes\": \"0\", \"job\": \"" name "\""
+
 TEST(a_question_that_is_sent_again)
 {
     static const char question[] =
@@ -150,6 +152,10 @@ TEST(a_question_that_is_sent_again)
     ck_assert_int_eq(ask_id(question), id);
     ck_assert_ptr_nonnull(strstr(answer, "\"servers\":[\"a:1\",\"b:1\"]"));
     ck_assert_int_ne(ask_id("{\"action\": \"allocate\", \"application\": \"a\", \"nodes\": \"0-7\"}"), id);
+    id = ask_id("{\"action\": \"allocate\", \"application\": \"a\", \"nodes\": \"0-7\", \"job\": \"j\"}");
+    ck_assert_int_eq(ask_id(JOB("j") ", \"once\": true}"), id);
+    ck_assert_int_ne(ask_id(JOB("k") ", \"once\": true}"), id);
+    ck_assert_int_ne(ask_id(JOB("j") "}"), id);
 }
 
 TEST(allocations_outlive_the_server)
