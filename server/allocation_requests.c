@@ -18,6 +18,8 @@ typedef struct asked {
     themis_server_t *server;
     const themis_sched_job_identity_t *who;
     const json_t *json;
+    uint64_t lease; /* s, of who names none */
+    int for_users;  /* 1: not only administrators allocate */
     json_t *reply;
     char error[ERROR_BYTES]; /* "": the status says it */
 } asked_t;
@@ -92,9 +94,9 @@ static themis_status_t wish_read(asked_t *asked, themis_server_allocation_wish_t
 static themis_status_t allocate_answer(asked_t *asked)
 {
     themis_server_t *server = asked->server;
-    themis_server_allocation_wish_t wish = {.lease = server->config.allocate_lease / THEMIS_NS_PER_S};
+    themis_server_allocation_wish_t wish = {.lease = asked->lease};
 
-    if (strcmp(server->config.allocate_by, "admins") == 0 && !is_admin(asked))
+    if (!asked->for_users && !is_admin(asked))
         return refuse(asked, THEMIS_ACCESS, "only administrators allocate servers here");
     themis_dfra_range_t *range = calloc(MOST_RANGES, sizeof *range);
     if (!range)
@@ -138,7 +140,7 @@ static themis_status_t release_answer(asked_t *asked)
 static themis_status_t renew_answer(asked_t *asked)
 {
     struct themis_server_allocator *allocator = asked->server->allocator;
-    uint64_t lease = asked->server->config.allocate_lease / THEMIS_NS_PER_S;
+    uint64_t lease = asked->lease;
     themis_server_allocation_t *allocation;
     themis_status_t status = number_get(asked, "lease_s", 1, lease_most, &lease);
 
@@ -201,10 +203,22 @@ static themis_status_t answer_locked(asked_t *asked, themis_status_t (*answer)(a
     return status;
 }
 
+/* The configuration may be read anew meanwhile. */
+static void settings_take(asked_t *asked)
+{
+    themis_server_t *server = asked->server;
+
+    pthread_mutex_lock(&server->lock);
+    asked->lease = server->config.allocate_lease / THEMIS_NS_PER_S;
+    asked->for_users = strcmp(server->config.allocate_by, "users") == 0;
+    pthread_mutex_unlock(&server->lock);
+}
+
 static themis_status_t question_answer(asked_t *asked)
 {
     const char *action = json_string_value(json_object_get(asked->json, "action"));
 
+    settings_take(asked);
     if (!action)
         return refuse(asked, THEMIS_PARSE, "not a JSON object with an action");
     if (strcmp(action, "allocate") == 0)

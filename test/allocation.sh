@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The allocation service of a server: decisions from the servers' history, what is in force, who may end it, what survives kill -9,
 # leases, servers that are slow, and themis run --allocate.
-# timeout: 300
+# timeout: 500
 . "$(dirname "$0")/lib/testlib.sh"
 . "$THEMIS_SRC/test/lib/answers.sh"
 
@@ -40,7 +40,6 @@ EOF
 # The first server has the service. Its options are in $T/service; it is started again by service_start.
 start_servers $servers lambda=200ms "$@"
 all=$THEMIS_SERVERS
-first=$(echo "$all" | cut -d, -f1)
 name() { echo "$all" | cut -d, -f$(($1 + 1)); }
 site >"$T/site.ini"
 check "without the key there is no service" refused 1 "none of the servers has the allocation service" limit 30 themis allocate --application wide --nodes 0-7
@@ -147,7 +146,6 @@ check "nothing is left" json '.allocations == []' allocate --list --json
 # --- programs
 
 head -c 3000000 /dev/urandom >"$T/bytes"
-run() { limit 60 $(run_env) themis run -q --allocate "$@"; }
 export THEMIS_NODES=8
 check "themis run allocates" prints "$(name 2),$(name 3),$(name 4),$(name 5)" env THEMIS_APPLICATION=wide THEMIS_JOB=j timeout 60 themis run -q --allocate --nodes 0-7 sh -c 'echo $THEMIS_PLACEMENT'
 check "and releases" json '.allocations == []' allocate --list --json
@@ -193,21 +191,21 @@ for i in 0 1 2 3 4 5; do
         await_files 60 "$T/srv$1/port"
     }
     case $i in
-    0) limited 0 10m "--state $T/state --allocate $T/site.ini --allocate-history $history" ;;
-    3) limited 3 1m && slow_pid=$limited_pid ;;
-    *) limited "$i" 10m ;;
+    0) limited 0 4m "--state $T/state --allocate $T/site.ini --allocate-history $history" ;;
+    3) limited 3 400k && slow_pid=$limited_pid ;;
+    *) limited "$i" 4m ;;
     esac
 done
 for i in 0 1 2 3 4 5; do
     spawn env "THEMIS_JOB=load$i" "THEMIS_PLACEMENT=$(name "$i")" THEMIS_TIMEOUT=20s sh -c 'while [ -e "$1" ]; do timeout 60 themis cp "$1" "themis:/load$2"; done' sh "$T/load" "$i" 2>/dev/null
 done
 slow_is() { allocate --list --json >"$T/list" && jq -ce "$1" "$T/list"; }
-check "a slow server is noticed" await 60 slow_is ".anomalous == [\"$(name 3)\"]" || { cat "$T/list" "$T/srv0/log"; }
+check "a slow server is noticed" await 150 slow_is ".anomalous == [\"$(name 3)\"]" || { cat "$T/list" "$T/srv0/log"; }
 check "it is not allocated" json ".servers | index(\"$(name 3)\") == null" allocate --json --application calm --nodes 0-7
 check "and the log says so" grep -q "server $(name 3) is much slower" "$T/srv0/log"
 end_pids "$slow_pid"
 testlib_servers=$(echo " $testlib_servers " | sed "s/ $slow_pid / /")
-limited 3 10m
-check "one that is healed is used again" await 60 slow_is '.anomalous == []' || { cat "$T/list"; }
+limited 3 4m
+check "one that is healed is used again" await 150 slow_is '.anomalous == []' || { cat "$T/list"; }
 rm "$T/load"
 finish
