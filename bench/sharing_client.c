@@ -8,10 +8,10 @@
  * Both take servers=LIST, start=S (seconds from now, or from the monotonic time at=T) and seconds=S. A job takes
  * job=NAME nodes=N priority=N (or THEMIS_PRIORITY) uid=N gid=N processes=N depth=N (requests outstanding)
  * request=BYTES file=BYTES mode=rw|write|stat|counter|status|bsp think=US (pause after each request, but in mode bsp)
- * server=N (its files are on that server alone) check=0|1 (fill before writing, compare after reading) rounds=N (of
- * mode bsp: pause `think`, then write the file; ends after them) linger=S (stay connected after the end) period=MS
- * busy=MS (of each period the first `busy` are a window: outside of it the job has no requests) steady=1 (nor fewer: it
- * only counts). The sampler takes every=MS.
+ * server=N (its files are on that server alone) shared=1 (one file, of which each process has a part of `file` bytes)
+ * check=0|1 (fill before writing, compare after reading) rounds=N (of mode bsp: pause `think`, then write the file;
+ * ends after them) linger=S (stay connected after the end) period=MS busy=MS (of each period the first `busy` are a
+ * window: outside of it the job has no requests) steady=1 (nor fewer: it only counts). The sampler takes every=MS.
  *
  * A job prints "NAME bytes=N operations=N in_windows=N seconds=S" when it ends; in_windows leaves out the first 20 ms
  * of each window. The sampler prints "time_s,server,job,bytes,requests, metadata,queued,share" with times from its
@@ -38,7 +38,7 @@ typedef struct settings {
     const char *servers, *job, *mode;
     double at, start, seconds, linger;
     long nodes, priority, uid, gid, processes, depth, request, file, think, server, check, rounds, every;
-    long period, busy, steady;
+    long period, busy, steady, shared;
 } settings_t;
 
 /* Counters that the processes of a job share. */
@@ -81,7 +81,7 @@ static int take_option(settings_t *settings, const char *option)
         {"server", NULL, &settings->server, NULL},     {"check", NULL, &settings->check, NULL},
         {"rounds", NULL, &settings->rounds, NULL},     {"every", NULL, &settings->every, NULL},
         {"period", NULL, &settings->period, NULL},     {"busy", NULL, &settings->busy, NULL},
-        {"steady", NULL, &settings->steady, NULL},
+        {"steady", NULL, &settings->steady, NULL},     {"shared", NULL, &settings->shared, NULL},
     };
     const char *equals = strchr(option, '=');
 
@@ -109,6 +109,7 @@ typedef struct process {
     themis_file_t *file;
     unsigned char *buffer;
     unsigned char pattern;
+    uint64_t base; /* of its part of the file */
 } process_t;
 
 static int fail(const process_t *process, const char *what)
@@ -152,7 +153,7 @@ static themis_status_t begin(process_t *process, int writes, long offset, struct
     long length = settings->file - offset < settings->request ? settings->file - offset : settings->request;
 
     *memory = (struct iovec){process->buffer + offset, (size_t)length};
-    *run = (themis_run_t){(uint64_t)offset, (uint64_t)length, (uint64_t)length, 1};
+    *run = (themis_run_t){process->base + (uint64_t)offset, (uint64_t)length, (uint64_t)length, 1};
     themis_list_t list = {memory, 1, run, 1};
     return writes ? themis_iwrite_list(process->file, &list, request)
                   : themis_iread_list(process->file, &list, request);
@@ -301,7 +302,9 @@ static int run_process(const settings_t *settings, totals_t *totals, int rank, d
     options.nodes = (uint32_t)settings->nodes;
     options.priority = (uint32_t)settings->priority;
     process.buffer = malloc((size_t)settings->file);
-    snprintf(path, sizeof path, "/%s.%u.%ld.%d", settings->job, (unsigned)getuid(), settings->server, rank);
+    process.base = settings->shared ? (uint64_t)rank * (uint64_t)settings->file : 0;
+    snprintf(path, sizeof path, "/%s.%u.%ld.%d", settings->job, (unsigned)getuid(), settings->server,
+             settings->shared ? 0 : rank);
     if (process.buffer == NULL || themis_connect(&options, &process.session) != THEMIS_OK)
         return fail(&process, "connect");
     /* what an earlier process has left may be lost with its server */

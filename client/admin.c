@@ -48,6 +48,11 @@ themis_status_t themis_plan_set(themis_t *session, uint32_t index, const char *p
     return ask_text(session, index, THEMIS_OP_PLAN, plan, text);
 }
 
+themis_status_t themis_allocation_ask(themis_t *session, uint32_t index, const char *question, char **text)
+{
+    return ask_text(session, index, THEMIS_OP_JOB_SERVERS, question, text);
+}
+
 themis_status_t themis_check(themis_t *session, uint32_t index, const char *question, char **text)
 {
     return ask_text(session, index, THEMIS_OP_CHECK, question, text);

@@ -7,7 +7,7 @@ client_libthemis_client_la_SOURCES = client/admin.c client/array.h client/auth.c
 	client/direct_view.h client/enlist.c client/enlist.h client/error.c client/error.h client/extent.h client/extra.c client/extra.h client/links.c client/links.h client/file.c client/file.h \
 	client/io.c client/io.h client/held_locks.c client/held_locks.h client/lock.c client/lock.h client/multicall.c client/multicall.h client/namespace.c \
 	client/namespace.h client/open.c client/path.c client/path.h client/peer.c client/peer.h client/peers.c \
-	client/peers.h client/striping.c client/striping.h client/poller.c client/poller.h client/read_ahead.c \
+	client/peers.h client/placement.c client/placement.h client/striping.c client/striping.h client/poller.c client/poller.h client/read_ahead.c \
 	client/read_ahead.h client/rename.c client/request.c client/request.h \
 	client/session.c client/session.h client/settings.c client/settings.h client/short_read.c client/short_read.h \
 	client/split.c client/split.h client/write_behind.c client/write_behind.h
@@ -31,6 +31,9 @@ EXTRA_DIST += client/themis.pc.in
 check_PROGRAMS += test/client/test_striping
 test_client_test_striping_SOURCES = test/client/test_striping.c test/client/random.h
 test_client_test_striping_LDADD = client/libthemis-client.la util/libthemis-util.la $(TEST_LIBS)
+
+check_PROGRAMS += test/client/test_placement
+test_client_test_placement_LDADD = client/libthemis-client.la util/libthemis-util.la $(TEST_LIBS)
 
 check_PROGRAMS += test/client/test_settings
 test_client_test_settings_LDADD = $(CLIENT_LIBS) $(TEST_LIBS)

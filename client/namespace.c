@@ -156,13 +156,31 @@ static uint64_t store_of(themis_t *session, uint32_t server)
     }
 }
 
-/* Where the bytes of a new file begin, as its home would choose, and what store is there. */
+/* How many servers a new file is on where nobody says it, as the first server says that is connected; 0: all. */
+static uint32_t usual_count(themis_t *session)
+{
+    uint32_t usual = 0, i = 0;
+
+    pthread_mutex_lock(&session->poller.lock);
+    while (i < session->peers.count && session->peers.array[i].state != THEMIS_CLIENT_PEER_READY)
+        i++;
+    if (i < session->peers.count)
+        usual = session->peers.array[i].layout.count;
+    pthread_mutex_unlock(&session->poller.lock);
+    return usual;
+}
+
+/* Where the bytes of a new file begin, as its home would choose or within the placement, and what store is there. */
 static void first_choose(themis_t *session, const char *path, themis_proto_attr_t *attr)
 {
+    const themis_client_placement_t *placement = &session->settings.placement;
     uint32_t count = session->peers.count;
+    uint64_t hash = themis_util_hash_ring_hash(path, strlen(path));
 
-    if (attr->layout.first == UINT32_MAX)
-        attr->layout.first = (uint32_t)(themis_util_hash_ring_hash(path, strlen(path)) % count);
+    if (attr->layout.first == UINT32_MAX && placement->runs > 0)
+        themis_client_placement_choose(placement, hash, usual_count(session), &attr->layout);
+    else if (attr->layout.first == UINT32_MAX)
+        attr->layout.first = (uint32_t)(hash % count);
     attr->store = store_of(session, attr->layout.first % count);
 }
 

@@ -96,7 +96,7 @@ static int is_server_list(const char *text)
 
 /* What configuration files say; texts are owned, NULL: not said. */
 typedef struct file_reading {
-    char *list, *mount;
+    char *list, *mount, *placement;
     themis_client_auth_texts_t auth;
     const char *why; /* what is wrong, in more detail than the status */
 } file_reading_t;
@@ -124,6 +124,20 @@ static themis_status_t read_mount(file_reading_t *reading, const char *value)
     return reading->mount ? THEMIS_OK : THEMIS_NO_MEMORY;
 }
 
+static themis_status_t read_list(file_reading_t *reading, const char *value, char **list)
+{
+    if (*list) {
+        reading->why = "given twice";
+        return THEMIS_CONFIG;
+    }
+    if (!is_server_list(value)) {
+        reading->why = "wanted: host:port,host:port";
+        return THEMIS_PARSE;
+    }
+    *list = strdup(value);
+    return *list ? THEMIS_OK : THEMIS_NO_MEMORY;
+}
+
 /* The section [client]; other sections are for other programs. */
 static themis_status_t read_entry(void *arg, const char *section, const char *key, const char *value, int line)
 {
@@ -133,18 +147,11 @@ static themis_status_t read_entry(void *arg, const char *section, const char *ke
         return THEMIS_OK;
     if (strcmp(key, "mount") == 0)
         return read_mount(reading, value);
-    if (strcmp(key, "servers") != 0)
-        return read_auth(reading, key, value);
-    if (reading->list) {
-        reading->why = "given twice";
-        return THEMIS_CONFIG;
-    }
-    if (!is_server_list(value)) {
-        reading->why = "wanted: host:port,host:port";
-        return THEMIS_PARSE;
-    }
-    reading->list = strdup(value);
-    return reading->list ? THEMIS_OK : THEMIS_NO_MEMORY;
+    if (strcmp(key, "servers") == 0)
+        return read_list(reading, value, &reading->list);
+    if (strcmp(key, "placement") == 0)
+        return read_list(reading, value, &reading->placement);
+    return read_auth(reading, key, value);
 }
 
 /* Reads it over what is there. *read: 1 if there is such a file. */
@@ -167,6 +174,15 @@ static int is_hidden(const char *path)
     return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) != 0 && errno == EACCES;
 }
 
+/* What the user's file says counts before what was read since. */
+static void prefer(char *users, char **text)
+{
+    if (!users)
+        return;
+    free(*text);
+    *text = users;
+}
+
 /* The user's file, or else that of the system where the user's has no server list. */
 static themis_status_t read_files(file_reading_t *reading)
 {
@@ -181,13 +197,11 @@ static themis_status_t read_files(file_reading_t *reading)
         status = read_file(path, 0, reading, &read);
     if (status == THEMIS_OK && !reading->list) {
         reading->auth = read ? reading->auth : (themis_client_auth_texts_t){0};
-        char *mount = reading->mount;
-        reading->mount = NULL;
+        char *mount = reading->mount, *placement = reading->placement;
+        reading->mount = reading->placement = NULL;
         status = read_file("/etc/themis/themis.conf", 0, reading, &read);
-        if (mount) {
-            free(reading->mount);
-            reading->mount = mount;
-        }
+        prefer(mount, &reading->mount);
+        prefer(placement, &reading->placement);
     }
     return status;
 }
@@ -198,6 +212,7 @@ themis_status_t themis_configured_mount(char **mount)
     themis_status_t status = read_files(&found);
 
     free(found.list);
+    free(found.placement);
     explicit_bzero(&found.auth, sizeof found.auth);
     if (status == THEMIS_OK)
         *mount = found.mount;
@@ -206,8 +221,14 @@ themis_status_t themis_configured_mount(char **mount)
     return status;
 }
 
-/* *list is NULL if no servers are configured. `auth` may be NULL. */
-static themis_status_t find_servers(const themis_options_t *options, char **list, themis_client_auth_texts_t *auth)
+/* What else the files say beside the servers; the text is owned, NULL: not said. */
+typedef struct found {
+    themis_client_auth_texts_t auth;
+    char *placement;
+} found_t;
+
+/* *list is NULL if no servers are configured. `found` may be NULL. */
+static themis_status_t find_servers(const themis_options_t *options, char **list, found_t *found)
 {
     const char *given =
         options->servers && *options->servers ? options->servers : themis_util_config_env("THEMIS_SERVERS");
@@ -215,11 +236,13 @@ static themis_status_t find_servers(const themis_options_t *options, char **list
     themis_status_t status = THEMIS_OK;
 
     *list = NULL;
-    if (!given || auth)
+    if (!given || found)
         status = read_files(&reading);
     free(reading.mount);
-    if (auth)
-        *auth = reading.auth;
+    if (found)
+        *found = (found_t){reading.auth, reading.placement};
+    else
+        free(reading.placement);
     if (status == THEMIS_OK && !given) {
         *list = reading.list;
         return THEMIS_OK;
@@ -326,26 +349,72 @@ static themis_status_t find_direct(const themis_options_t *options, int *direct)
     return THEMIS_OK;
 }
 
+/* That of the environment or a file is for the configured servers: where others are named and have none of it, it does
+ * not count. `from_file` may be NULL. */
+static themis_status_t find_placement(const themis_options_t *options, const char *from_file,
+                                      themis_client_settings_t *settings)
+{
+    const char *text = options->placement && *options->placement ? options->placement : NULL;
+    const char *what = text ? "placement" : "THEMIS_PLACEMENT";
+    int is_asked = text != NULL;
+    char unknown[TEXT_BYTES];
+    uint32_t known;
+
+    if (!text)
+        text = themis_util_config_env("THEMIS_PLACEMENT");
+    if (!text && from_file) {
+        text = from_file;
+        what = "[client] placement";
+    }
+    if (!text)
+        return THEMIS_OK;
+    themis_status_t status = themis_client_placement_read(text, settings->server_list, &settings->placement, &known,
+                                                          unknown, sizeof unknown);
+    if (status == THEMIS_OK || (status == THEMIS_NO_ENTRY && known == 0 && !is_asked && options->servers))
+        return THEMIS_OK;
+    if (status == THEMIS_NO_MEMORY)
+        return no_memory();
+    if (status == THEMIS_NO_ENTRY)
+        return themis_client_fail(THEMIS_CONFIG, "%s: '%s' is not in the list of servers, %.256s%s", what, unknown,
+                                  settings->server_list, strlen(settings->server_list) > 256 ? "..." : "");
+    return themis_client_fail(THEMIS_CONFIG, "%s names no server", what);
+}
+
+static themis_status_t settings_complete(const themis_options_t *options, const found_t *found,
+                                         themis_client_settings_t *settings)
+{
+    themis_status_t status;
+
+    if ((status = find_placement(options, found->placement, settings)) != THEMIS_OK ||
+        (status = find_job(options, settings)) != THEMIS_OK ||
+        (status = find_timeout(options, settings)) != THEMIS_OK ||
+        (status = find_direct(options, &settings->direct)) != THEMIS_OK)
+        return status;
+    return themis_client_auth_load(&found->auth, &settings->network, &settings->auth);
+}
+
 static themis_status_t settings_fill(const themis_options_t *options, themis_client_settings_t *settings)
 {
     char *list;
-    themis_client_auth_texts_t auth;
+    found_t found = {.placement = NULL};
     uint32_t priority = positive_env("THEMIS_PRIORITY");
-    themis_status_t status = find_servers(options, &list, &auth);
+    themis_status_t status = find_servers(options, &list, &found);
 
-    if (status != THEMIS_OK)
+    if (status == THEMIS_OK && list)
+        status = parse_list(settings, list);
+    if (status == THEMIS_OK && list)
+        status = settings_complete(options, &found, settings);
+    free(found.placement);
+    explicit_bzero(&found.auth, sizeof found.auth);
+    if (status != THEMIS_OK) {
+        free(list);
         return status;
+    }
     if (!list)
         return themis_client_fail(THEMIS_CONFIG,
                                   "no servers: set THEMIS_SERVERS=host:port,host:port, or start the program with "
                                   "'themis run'");
-    status = parse_list(settings, list);
     free(list);
-    if (status != THEMIS_OK || (status = find_job(options, settings)) != THEMIS_OK ||
-        (status = find_timeout(options, settings)) != THEMIS_OK ||
-        (status = find_direct(options, &settings->direct)) != THEMIS_OK ||
-        (status = themis_client_auth_load(&auth, &settings->network, &settings->auth)) != THEMIS_OK)
-        return status;
     find_application(options, settings);
     settings->priority = options->priority ? options->priority : priority ? priority : 1;
     settings->policy = strdup(options->policy ? options->policy : "");
@@ -391,6 +460,7 @@ void themis_client_settings_free(themis_client_settings_t *settings)
     free(settings->server_list);
     free(settings->job);
     free(settings->policy);
+    themis_client_placement_free(&settings->placement);
     explicit_bzero(&settings->auth, sizeof settings->auth);
     *settings = (themis_client_settings_t){0};
 }

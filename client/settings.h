@@ -3,6 +3,7 @@
 #pragma once
 #include <stdint.h>
 #include "client/auth.h"
+#include "client/placement.h"
 #include "themis/themis.h"
 
 typedef struct themis_client_server {
@@ -23,8 +24,9 @@ typedef struct themis_client_settings {
     uint64_t meeting; /* ns; the same for others; not above `timeout` */
     uint64_t refusal; /* ns; the same where every server of the list refuses connections; not above `meeting` */
     themis_net_network_t network;
-    themis_net_auth_t auth; /* what servers of other hosts are shown, and have to show */
-    int direct;             /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
+    themis_net_auth_t auth;              /* what servers of other hosts are shown, and have to show */
+    int direct;                          /* as in themis_options_t, never 0 if THEMIS_DIRECT says more */
+    themis_client_placement_t placement; /* owned; of new files */
 } themis_client_settings_t;
 
 /* On failure (THEMIS_CONFIG, THEMIS_NO_MEMORY) `settings` is empty and the text of the error says why. */

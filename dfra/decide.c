@@ -82,13 +82,39 @@ static void interference_check(choice_t *c)
     }
 }
 
-/* Takes up to `count` idle servers, spare ones first; those that are chosen are marked as used. */
+/* The first of `count` neighbours that are idle, looked for from the first spare server on, among the next `among`; or
+ * else the first spare server. */
+static uint32_t neighbours_find(const choice_t *c, uint32_t count, uint32_t among)
+{
+    uint32_t length = 0;
+
+    for (uint32_t k = 0; k < among; k++) {
+        length = is_idle(c, (uint32_t)(((uint64_t)c->site->defaults + k) % c->site->servers)) ? length + 1 : 0;
+        if (length == count)
+            return (uint32_t)(((uint64_t)c->site->defaults + k + 1 - count) % c->site->servers);
+    }
+    return c->site->defaults;
+}
+
+static uint32_t spare_count(const choice_t *c)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = c->site->defaults; i < c->site->servers; i++)
+        count += is_idle(c, i) ? 1 : 0;
+    return count;
+}
+
+/* Takes up to `count` idle servers, spare ones first, and neighbours where there are so many of them; those that are
+ * chosen are marked as used. */
 static void idle_take(choice_t *c, uint32_t count)
 {
     themis_dfra_decision_t *d = c->decision;
+    int are_spare = spare_count(c) >= count;
+    uint32_t first = neighbours_find(c, count, c->site->servers - (are_spare ? c->site->defaults : 0));
 
     for (uint32_t k = 0; k < c->site->servers && count > 0; k++) {
-        uint32_t server = (uint32_t)(((uint64_t)c->site->defaults + k) % c->site->servers);
+        uint32_t server = (uint32_t)(((uint64_t)first + k) % c->site->servers);
 
         if (!is_idle(c, server))
             continue;

@@ -173,9 +173,9 @@ unsigned themis_dfra_classes(const themis_dfra_site_t *site, const themis_dfra_a
  *  - otherwise, if it is likely to interfere with a job on its default servers that is not quiet, and D are idle: D of
  * these (dedicated);
  *  - otherwise its default servers. A default server that is anomalous or another job's own is replaced by an idle one,
- * or without any left out; the last one is replaced by any server that is neither. Idle spare servers are taken before
- * idle default ones. *decision is the caller's, to release. INVALID: an argument is out of range, and `error` says
- * which. RANGE: every server is anomalous or another job's own.
+ * or without any left out; the last one is replaced by any server that is neither. Idle spare servers are taken,
+ * neighbours where there are enough of them, before idle default ones. *decision is the caller's, to release. INVALID:
+ * an argument is out of range, and `error` says which. RANGE: every server is anomalous or another job's own.
  */
 themis_status_t themis_dfra_decide(const themis_dfra_site_t *site, const themis_dfra_pool_t *pool,
                                    const themis_dfra_job_t *job, themis_dfra_decision_t *decision, char *error,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* memmem */
 #include "history/record.h"
 #include <float.h>
 #include <jansson.h>
@@ -402,4 +403,16 @@ themis_status_t themis_history_record_decode(const char *text, size_t length, re
     else
         themis_history_series_release(&samples);
     return status;
+}
+
+size_t themis_history_record_cut(char *line, size_t length)
+{
+    static const char key[] = ",\"series\":{"; /* not in a name, where quotes are escaped */
+    char *series = memmem(line, length, key, sizeof key - 1);
+    const char *end = series ? memchr(series, '}', length - (size_t)(series - line)) : NULL;
+
+    if (!end || end + 2 != line + length || end[1] != '}')
+        return length;
+    *series = '}';
+    return (size_t)(series - line) + 1;
 }

@@ -77,3 +77,7 @@ themis_status_t themis_history_record_encode(const themis_history_record_t *reco
  */
 themis_status_t themis_history_record_decode(const char *text, size_t length, themis_history_record_t *record,
                                              themis_history_series_t *series, char *error, size_t size);
+
+/* Cuts the series off a record's line, where it comes last, as servers write it: most of a record is series, and few
+ * are needed. Returns the length of what is left, an object without it. */
+size_t themis_history_record_cut(char *line, size_t length);

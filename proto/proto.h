@@ -68,6 +68,7 @@ enum {
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
     X(CHECK, 67, text, text)         /* what a server has, and repairs of it, for administrators: server/check.h */    \
     X(PLAN, 72, text, text)          /* a plan of periodic I/O as JSON; the reply is the policy in force */            \
+    X(JOB_SERVERS, 73, text, text)   /* a question to the allocation service as JSON: server/allocation_requests.h */  \
     X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */                     \
     X(SETTLE, 81, settle, settled)   /* server to server: steps that end changes of names */
 

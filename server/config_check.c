@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "sched/policy.h"
+#include "server/allocator.h"
 #include "server/auth.h"
 #include "server/periodic_plan.h"
 #include "server/server_config.h"
@@ -196,6 +197,25 @@ static themis_status_t check_history(const checking_t *checking)
     return THEMIS_OK;
 }
 
+static themis_status_t check_allocate(const checking_t *checking)
+{
+    const themis_server_config_t *config = checking->config;
+    themis_dfra_named_site_t site = {0};
+    char why[THEMIS_SERVER_CONFIG_TEXT] = "";
+
+    if (config->allocate_lease < THEMIS_NS_PER_S)
+        return check_failed(checking, &config->allocate_lease, "must be at least 1s");
+    if (!*config->allocate)
+        return THEMIS_OK;
+    if (!*config->servers)
+        return check_failed(checking, config->allocate, "needs the key servers, whose names the site has");
+    themis_status_t status = themis_server_allocator_read_site(config, &site, NULL, why, sizeof why);
+    themis_dfra_site_release(&site);
+    if (status != THEMIS_OK)
+        return check_failed(checking, config->allocate, "%s", *why ? why : themis_status_string(status));
+    return THEMIS_OK;
+}
+
 themis_status_t themis_server_config_check(themis_server_config_t *config, char *error, size_t size)
 {
     const checking_t checking = {config, error, size};
@@ -221,6 +241,8 @@ themis_status_t themis_server_config_check(themis_server_config_t *config, char 
         status = check_address(&checking, config->metrics_listen);
     if (status == THEMIS_OK)
         status = check_history(&checking);
+    if (status == THEMIS_OK)
+        status = check_allocate(&checking);
     if (status == THEMIS_OK && config->heartbeat == 0)
         status = check_failed(&checking, &config->heartbeat, "must not be 0");
     return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "sched/policy.h"
 #include "server/access.h"
+#include "server/allocation_requests.h"
 #include "server/check.h"
 #include "server/direct.h"
 #include "server/drain.h"
@@ -256,6 +257,9 @@ void themis_server_control_requests_serve(themis_server_request_t *request)
         return;
     case THEMIS_OP_PLAN:
         plan_serve(request);
+        return;
+    case THEMIS_OP_JOB_SERVERS:
+        themis_server_allocation_requests_serve(request);
         return;
     case THEMIS_OP_SHUTDOWN:
         shutdown_serve(request);

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include <utlist.h>
+#include "server/allocator.h"
 #include "server/auth.h"
 #include "server/capability_key.h"
 #include "server/client_session.h"
@@ -223,7 +224,8 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   themis_server_peers_create,
                                                                   themis_server_settler_create,
                                                                   themis_server_monitoring_create,
-                                                                  themis_server_history_create};
+                                                                  themis_server_history_create,
+                                                                  themis_server_allocator_create};
     themis_server_t *made = calloc(1, sizeof *made);
     themis_status_t status = THEMIS_OK;
 
@@ -257,6 +259,8 @@ themis_status_t themis_server_start(themis_server_t *server)
 
     if (status == THEMIS_OK)
         status = themis_server_history_start(server);
+    if (status == THEMIS_OK)
+        status = themis_server_allocator_start(server);
     if (status == THEMIS_OK)
         status = themis_server_settler_start(server);
     if (status == THEMIS_OK)
@@ -322,6 +326,7 @@ void themis_server_destroy(themis_server_t *server)
     themis_server_settler_stop(server);
     themis_server_peers_destroy(server);
     themis_server_settler_destroy(server);
+    themis_server_allocator_destroy(server);
     themis_server_history_destroy(server);
     if (server->sessions)
         sessions_end(server);

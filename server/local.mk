@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += server/libthemis-server.la
-server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth.c server/auth.h server/beacon.c server/beacon.h server/capabilities.c server/capabilities.h server/capability_key.c server/capability_key.h \
+server_libthemis_server_la_SOURCES = server/access.c server/access.h server/allocation.c server/allocation.h server/allocation_requests.c server/allocation_requests.h \
+	server/allocation_runs.c server/allocation_runs.h server/allocation_watch.c server/allocation_watch.h server/allocator.c server/allocator.h server/auth.c server/auth.h server/beacon.c server/beacon.h server/capabilities.c server/capabilities.h server/capability_key.c server/capability_key.h \
 	server/check.c server/check.h server/client_session.c server/client_session.h server/config_check.c server/control_requests.c server/control_requests.h \
 	server/counters.c server/counters.h server/cursor.c server/cursor.h server/direct.c server/direct.h \
 	server/direct_clients.c server/direct_grants.c server/direct_requests.c server/direct_requests.h \
@@ -22,7 +23,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth
 	server/session_table.c server/session_table.h server/settle.c server/settle.h server/settle_batch.c server/settle_batch.h server/settle_peers.c server/settle_peers.h server/settler.c server/settler.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
 server_libthemis_server_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(NETTLE_CFLAGS) \
 	$(XXHASH_CFLAGS)
-server_libthemis_server_la_LIBADD = history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la \
+server_libthemis_server_la_LIBADD = dfra/libthemis-dfra.la history/libthemis-history.la store/libthemis-store.la sched/libthemis-sched.la \
 	proto/libthemis-proto.la net/libthemis-net.la util/libthemis-util.la $(JANSSON_LIBS) $(MICROHTTPD_LIBS) \
 	$(NETTLE_LIBS) $(ROCKSDB_LIBS)
 
@@ -31,9 +32,13 @@ server_themisd_SOURCES = server/main.c util/backtrace_symbols.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
+check_PROGRAMS += test/server/test_allocations test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
 	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_check test/server/test_server_direct test/server/test_durable test/server/many_jobs
+test_server_test_allocations_SOURCES = test/server/test_allocations.c test/server/engine_rig.c test/server/engine_rig.h
+test_server_test_allocations_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+test_server_test_allocations_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la $(JANSSON_LIBS) $(TEST_LIBS)
+test_server_test_allocations_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 test_server_test_namespace_SOURCES = test/server/test_namespace.c test/server/names_rig.c test/server/names_rig.h
 test_server_test_namespace_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_intents_SOURCES = test/server/test_intents.c test/server/names_rig.c test/server/names_rig.h

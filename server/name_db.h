@@ -28,7 +28,8 @@ typedef struct themis_server_name_db themis_server_name_db_t;
 enum {
     THEMIS_SERVER_NAME_DB_NAME = 'A', /* and the path: what it has (name_record.h), for who restores it */
     THEMIS_SERVER_NAME_DB_COUNTER = 'C',
-    THEMIS_SERVER_NAME_DB_ENTRY = 'E', /* directory, NUL and name, for who lists all of them */
+    THEMIS_SERVER_NAME_DB_ENTRY = 'E',      /* directory, NUL and name, for who lists all of them */
+    THEMIS_SERVER_NAME_DB_ALLOCATION = 'G', /* in a database of its own (allocation.h) */
     THEMIS_SERVER_NAME_DB_INTENT = 'I',
     THEMIS_SERVER_NAME_DB_LOCKING = 'L',
     THEMIS_SERVER_NAME_DB_OBJECT_LIST = 'O',

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "sched/lambda_exchange.h"
+#include "server/allocator.h"
 #include "server/server.h"
 #include "server/server_policy.h"
 #include "util/clock.h"
@@ -209,6 +210,8 @@ static themis_status_t table_encode(themis_server_t *server, uint64_t now)
 
     table.policy_set = server->sharing.set_at;
     if (status == THEMIS_OK)
+        themis_server_allocator_note(server, &table, (const themis_proto_table_row_t *)table.bytes);
+    if (status == THEMIS_OK)
         status = parts_encode(&server->peers->parts, &header, &table);
     if (status != THEMIS_OK)
         themis_warn("this server's table of jobs cannot be sent: %s; it is tried again in the next round",
@@ -409,6 +412,7 @@ themis_status_t themis_server_peers_take(themis_server_t *server, const themis_p
 {
     if (!server->peers)
         return THEMIS_UNSUPPORTED;
+    themis_server_allocator_note(server, table, NULL);
     themis_status_t status =
         themis_sched_lambda_exchange_receive(server->peers->exchange, table, themis_util_clock_now());
     pthread_mutex_lock(&server->lock);

@@ -4,7 +4,7 @@
  *
  *   net -> dispatch (decode, session, admission) -> queue (scheduler, control queue or ready list)
  *       -> engine (a worker) -> io_requests | name_requests | object_requests | lock_requests | control_requests |
- *          direct_requests | session_requests
+ *          direct_requests | session_requests | allocation_requests
  *       -> reply
  *
  * The first HELLO of a session is answered by dispatch itself.
@@ -112,7 +112,8 @@ typedef struct themis_server {
     struct themis_server_settler *settler;
     _Atomic uint32_t settling; /* SETTLEs that are being served */
     struct themis_server_monitoring *monitoring;
-    struct themis_server_history *history; /* NULL: none is kept */
+    struct themis_server_history *history;     /* NULL: none is kept */
+    struct themis_server_allocator *allocator; /* NULL: this server allocates none */
     /* guarded by lock */
     themis_sched_job_table_t *jobs;
     themis_sched_t *sched;

@@ -99,6 +99,11 @@ static const config_key_t keys[] = {
     {BYTES_KEY("history", history_size, 1 << 20, MAX_BYTES), RESTART, "1GiB",
      "bytes of records beyond which the oldest are removed"},
     {CHOICE_KEY("history", history_public, "no|yes"), RESTART, "no", "may users read the records of others"},
+    {TEXT_KEY("allocate", allocate), RESTART, NULL, "file of the site whose servers this one allocates to jobs (none)"},
+    {TEXT_KEY("allocate", allocate_history), RESTART, NULL,
+     "directories of the records that decisions rest on, separated by commas (history)"},
+    {CHOICE_KEY("allocate", allocate_by, "users|admins"), RELOAD, "users", "who may allocate servers"},
+    {TIME_KEY("allocate", allocate_lease), RELOAD, "24h", "time after which an allocation ends that names none"},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 static_assert(sizeof keys / sizeof *keys <= (size_t)THEMIS_SERVER_CONFIG_KEYS, "a line for each key");

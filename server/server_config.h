@@ -70,6 +70,11 @@ typedef struct themis_server_config {
     uint64_t history_keep;                   /* ns */
     uint64_t history_size;                   /* bytes */
     char history_public[4];                  /* "yes" or "no": may users read the records of others */
+    /* [allocate] */
+    char allocate[THEMIS_SERVER_CONFIG_TEXT];         /* file of the site; empty: this server allocates none */
+    char allocate_history[THEMIS_SERVER_CONFIG_TEXT]; /* directories of records, by commas; empty: that of `history` */
+    char allocate_by[8];                              /* "users" or "admins": who may allocate */
+    uint64_t allocate_lease;                          /* ns, of an allocation that names none */
     int key_fd; /* open file that has the key, closed when it was read; -1: none. No key of the file */
     /* Where values come from, for messages: the file's path, and for each key (in the order of the table in
      * server_config.c) its line there; 0: a default, -1: an option. */

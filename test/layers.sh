@@ -8,7 +8,8 @@
 # may LAYER: the layers whose headers it may include beside its own and util; include/themis is open to all.
 may() {
     case $1 in
-    util | lap | persched | dfra | history | proto | store) ;;
+    util | lap | persched | history | proto | store) ;;
+    dfra) echo history ;;
     tools) echo persched dfra history mount ;;
     sched | net) echo proto ;;
     aggregation) echo lap ;;
@@ -17,12 +18,12 @@ may() {
     posix) echo client proto net ;;
     mount) echo posix client proto net ;;
     preload) echo posix client proto net ;;
-    server) echo proto net sched store history ;;
+    server) echo proto net sched store history dfra ;;
     adio) echo client collective aggregation ;;
     esac
 }
 
-layers="util lap persched dfra history proto sched store aggregation collective net client posix mount preload server adio tools"
+layers="util lap persched history dfra proto sched store aggregation collective net client posix mount preload server adio tools"
 
 # foreign LAYER: "file: included header" for every include that the layer may not have.
 foreign() {

@@ -37,6 +37,36 @@ if [ "${1-}" = --slurm ]; then
     . "$(dirname "$0")/slurm/cluster.sh"
 fi
 
+# --- servers for a job: the scripts of slurm.conf, without a batch system
+
+allocation_scripts() {
+    start_servers 2
+    printf '[servers]\nservers = %s\nnodes_per_server = 1\nserver_bandwidth = 2\nnode_bandwidth = 1\n' "$(echo "$THEMIS_SERVERS" | tr , ' ')" >"$T/site.ini"
+    # shellcheck disable=SC2086 # a list
+    end_pids $testlib_servers
+    testlib_servers=
+    allocating=$THEMIS_SERVERS
+    for i in 0 1; do
+        rm -f "$T/srv$i/port"
+        # shellcheck disable=SC2046 # words of a command
+        (cd "$T/srv$i" && exec themisd $(server_options $i "$allocating") $([ $i = 1 ] || echo "--allocate $T/site.ini")) </dev/null >>"$T/srv$i/log" 2>&1 &
+        testlib_servers="$testlib_servers $!"
+    done
+    await_files 60 "$T/srv0/port" "$T/srv1/port"
+    slurm_job() { env THEMIS_KEPT="$T/kept" SLURM_JOB_ID=77 SLURM_JOB_UID="$(id -u)" SLURM_JOB_NAME='an app' SLURM_JOB_NODELIST='node[1]' timeout 60 sh "$examples/$1"; }
+    check "the prolog allocates" slurm_job prolog.sh
+    check "for the job" json '.allocations | map([.job, .application, .servers[0]]) == [["slurm:77", "an app", "'"${allocating#*,}"'"]]' themis allocate --list --json
+    check "once for all of its nodes" slurm_job prolog.sh
+    check "which is one allocation" json '.allocations | length == 1' themis allocate --list --json
+    check "tasks get it" shows "^export THEMIS_PLACEMENT=${allocating#*,}\$" slurm_job task_prolog.sh
+    env -u SLURM_JOB_UID THEMIS_KEPT="$T/kept" SLURM_JOB_ID=77 timeout 60 sh "$examples/epilog.sh"
+    check "the epilog releases" json '.allocations == []' themis allocate --list --json
+    check "and keeps nothing" sh -c '! [ -e "$1/kept/77" ]' sh "$T"
+    stop_servers
+    unset THEMIS_SERVERS
+}
+allocation_scripts
+
 lua=
 for name in lua5.3 lua5.4 lua5.1 lua; do ! command -v $name >/dev/null || lua="$lua $name"; done
 case ${THEMIS_VARIANT-} in

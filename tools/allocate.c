@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* themis allocate: which servers a job is to use, from what earlier runs of its application did. */
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "dfra/decision_json.h"
+#include "tools/allocate_service.h"
 #include "tools/allocate_state.h"
 #include "tools/command.h"
 #include "tools/json.h"
@@ -17,48 +17,26 @@ typedef struct settings {
     themis_dfra_range_t range[MOST_RANGES];
     uint32_t ranges;
     uint32_t count; /* of nodes */
-    themis_tools_allocate_site_t site_file;
+    themis_dfra_named_site_t site_file;
     themis_tools_allocate_history_t history_file;
     themis_tools_allocate_state_t state_file;
     themis_dfra_application_t known;
 } settings_t;
 
-static int node_read(const char **text, uint32_t *node)
-{
-    char *end;
-
-    errno = 0;
-    unsigned long long number = **text >= '0' && **text <= '9' ? strtoull(*text, &end, 10) : ULLONG_MAX;
-    if (errno || number >= UINT32_MAX)
-        return 0;
-    *text = end;
-    *node = (uint32_t)number;
-    return 1;
-}
-
-/* "0-255,600,700-710", in ascending order */
 static int nodes_read(settings_t *s)
 {
-    const char *at = s->nodes;
-    uint64_t next = 0;
+    if (themis_dfra_nodes_parse(s->nodes, s->range, MOST_RANGES, &s->ranges, &s->count) == THEMIS_OK)
+        return THEMIS_TOOLS_OK;
+    return themis_tools_misuse("--nodes %s: not numbers of nodes in ascending order, such as 0-255,600", s->nodes);
+}
 
-    for (;; at++) {
-        themis_dfra_range_t *range = &s->range[s->ranges];
-        int good = s->ranges < MOST_RANGES && node_read(&at, &range->first);
+static int site_read(settings_t *s)
+{
+    char error[512];
 
-        if (good) {
-            range->last = range->first;
-            good = *at != '-' || (at++, node_read(&at, &range->last));
-        }
-        if (!good || range->first < next || range->last < range->first || (*at && *at != ','))
-            return themis_tools_misuse("--nodes %s: not numbers of nodes in ascending order, such as 0-255,600",
-                                       s->nodes);
-        next = (uint64_t)range->last + 1;
-        s->count += range->last - range->first + 1;
-        s->ranges++;
-        if (!*at)
-            return THEMIS_TOOLS_OK;
-    }
+    return themis_dfra_site_read(&s->site_file, s->site, error, sizeof error) == THEMIS_OK
+               ? THEMIS_TOOLS_OK
+               : themis_tools_misuse("%s", error);
 }
 
 static void decision_print(const settings_t *s, const themis_dfra_decision_t *d, const char *text)
@@ -72,25 +50,10 @@ static void decision_print(const settings_t *s, const themis_dfra_decision_t *d,
 
 static int decision_print_json(const settings_t *s, const themis_dfra_decision_t *d, const char *text)
 {
-    static const char *const tests[] = {"eligible", "new", "volume", "nodes", "metadata"};
-    char classes[96], others[96];
-    json_t *servers = json_array();
+    json_t *json = themis_dfra_decision_json(&s->site_file, d, text, s->known.records);
 
-    for (uint32_t i = 0; i < d->servers; i++)
-        json_array_append_new(servers, json_string(s->site_file.name[d->server[i]]));
-    themis_dfra_classes_text(d->classes, classes, sizeof classes);
-    themis_dfra_classes_text(d->other_classes, others, sizeof others);
-    json_t *json =
-        json_pack("{s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "decision",
-                  themis_dfra_kind_name(d->kind), "servers", servers, "reason", text, "eligibility",
-                  tests[d->eligibility], "records", (json_int_t)s->known.records, "nodes", (json_int_t)d->nodes,
-                  "default_servers", (json_int_t)d->defaults, "wanted_servers", (json_int_t)d->wanted, "idle_servers",
-                  (json_int_t)d->idle, "replaced_servers", (json_int_t)d->replaced, "neighbours",
-                  (json_int_t)d->neighbours, "classes", classes, "disturbing_classes", others);
     if (!json)
         return themis_tools_error("the decision cannot be written as JSON");
-    if (d->disturbing != UINT32_MAX)
-        json_object_set_new(json, "disturbing_job", json_integer((json_int_t)d->disturbing + 1));
     themis_tools_json_print(json);
     return THEMIS_TOOLS_OK;
 }
@@ -119,7 +82,7 @@ static int settings_run(settings_t *s)
     int result = nodes_read(s);
 
     if (result == THEMIS_TOOLS_OK)
-        result = themis_tools_allocate_site_read(&s->site_file, s->site);
+        result = site_read(s);
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_allocate_history_open(&s->history_file, s->history);
     if (result == THEMIS_TOOLS_OK && s->state)
@@ -129,32 +92,89 @@ static int settings_run(settings_t *s)
     return result == THEMIS_TOOLS_OK ? decide(s) : result;
 }
 
-static int run_allocate(int argc, char **argv)
+static int site_run(settings_t *s)
 {
-    settings_t s = {0};
-    const themis_tools_option_t options[] = {{0, "site", NULL, &s.site},   {0, "history", NULL, &s.history},
-                                             {0, "state", NULL, &s.state}, {0, "application", NULL, &s.application},
-                                             {0, "user", NULL, &s.user},   {0, "nodes", NULL, &s.nodes},
-                                             {0, "json", &s.json, NULL},   {0}};
+    int result = settings_run(s);
 
-    if (themis_tools_options(argc, argv, options) != argc || !s.site || !s.history || !s.application ||
-        !*s.application || !s.nodes)
-        return themis_tools_usage();
-    int result = settings_run(&s);
-    themis_tools_allocate_state_release(&s.state_file);
-    themis_tools_allocate_history_close(&s.history_file);
-    themis_tools_allocate_site_release(&s.site_file);
+    themis_tools_allocate_state_release(&s->state_file);
+    themis_tools_allocate_history_close(&s->history_file);
+    themis_dfra_site_release(&s->site_file);
     return result;
 }
 
+/* Is it one of what the command does, and nothing of another? */
+static int is_sound(const settings_t *s, const themis_tools_allocate_service_t *service)
+{
+    int decides = s->application && *s->application;
+    int others = s->state || s->history;
+    int wish = s->user || service->wish.job || s->nodes || s->application || service->wish.once;
+
+    if (s->site)
+        return s->history && decides && s->nodes && !service->servers && !service->list && !service->release &&
+               !service->renew && !service->wish.lease && !service->wish.job && !service->wish.once;
+    if (others || service->list + !!service->release + !!service->renew + !!s->application != 1)
+        return 0;
+    if (service->wish.lease && !s->application && !service->renew)
+        return 0;
+    return s->application ? decides : !wish;
+}
+
+static int run_allocate(int argc, char **argv)
+{
+    settings_t s = {0};
+    themis_tools_allocate_service_t service = {0};
+    const themis_tools_option_t options[] = {{0, "site", NULL, &s.site},
+                                             {0, "history", NULL, &s.history},
+                                             {0, "state", NULL, &s.state},
+                                             {0, "application", NULL, &s.application},
+                                             {0, "user", NULL, &s.user},
+                                             {0, "nodes", NULL, &s.nodes},
+                                             {0, "json", &s.json, NULL},
+                                             {'s', "servers", NULL, &service.servers},
+                                             {0, "lease", NULL, &service.wish.lease},
+                                             {0, "job", NULL, &service.wish.job},
+                                             {0, "release", NULL, &service.release},
+                                             {0, "renew", NULL, &service.renew},
+                                             {0, "list", &service.list, NULL},
+                                             {0, "once", &service.wish.once, NULL},
+                                             {0}};
+
+    if (themis_tools_options(argc, argv, options) != argc || !is_sound(&s, &service))
+        return themis_tools_usage();
+    if (s.site)
+        return site_run(&s);
+    service.wish.application = s.application;
+    service.wish.nodes = s.nodes;
+    service.wish.user = s.user;
+    service.json = s.json;
+    return themis_tools_allocate_service_run(&service);
+}
+
 const themis_tools_command_t themis_tools_allocate = {
-    "allocate", "--site FILE --history FILE --application NAME --nodes LIST [OPTION]...",
+    "allocate",
+    "--application NAME [--nodes LIST] [--lease TIME] [--job NAME] [--once] [--user NAME] | --release ID | --renew ID "
+    "[--lease TIME] | --list  [--json] [-s HOST:PORT,...]\n"
+    "       themis allocate --site FILE --history FILE --application NAME --nodes LIST [--user NAME] [--state FILE] "
+    "[--json]",
     "Decides which servers a job is to use, from what earlier runs of its application did.",
+    "Without --site the allocation service of the servers decides, and keeps the servers for the job until they are "
+    "released,\n"
+    "or the lease is over.\n"
+    "  --application NAME         the job's application\n"
+    "  --nodes LIST               the job's nodes, by their numbers, such as 0-255,600, or by hosts whose names end "
+    "with these;\n"
+    "                             without it those of the batch system's job\n"
+    "  --user NAME                counts only this user's runs; of the service: whose job it is, for administrators\n"
+    "  --lease TIME               ends the allocation after that, such as 12h\n"
+    "  --job NAME                 the job's name on the servers, if it is not that of this environment\n"
+    "  --once                     gives a job the allocation that it has already, if it has one\n"
+    "  --release ID               ends an allocation\n"
+    "  --renew ID                 begins its lease again\n"
+    "  --list                     the allocations in force, and servers that are too slow to be allocated\n"
+    "  -s LIST                    these servers instead of those configured\n"
+    "  --json                     as JSON\n"
+    "Without servers, from files:\n"
     "  --site FILE                servers, bandwidths and thresholds (see doc/dfra.md)\n"
     "  --history FILE             one JSON object a line for each job that has run, or the directory of servers\n"
-    "  --application NAME         the job's application\n"
-    "  --nodes LIST               the job's nodes, by their numbers, such as 0-255,600\n"
-    "  --user NAME                counts only this user's runs\n"
-    "  --state FILE               jobs that run now and anomalous servers, as JSON\n"
-    "  --json                     as JSON\n",
+    "  --state FILE               jobs that run now and anomalous servers, as JSON\n",
     run_allocate};

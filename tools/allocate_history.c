@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "dfra/run.h"
 #include "tools/command.h"
 #include "tools/history_read.h"
 #include "tools/json.h"
@@ -66,21 +67,6 @@ static int refuse(const search_t *s, const char *reason)
     return themis_tools_misuse("%s:%zu: %s", s->history->path, s->line, reason);
 }
 
-/* Where it is not known, no file counts as one that all processes share. */
-static int sharing_read(const char *text, themis_dfra_sharing_t *sharing)
-{
-    if (strcmp(text, "unknown") == 0) {
-        *sharing = THEMIS_DFRA_N_N;
-        return 1;
-    }
-    for (themis_dfra_sharing_t i = 0; i < THEMIS_DFRA_SHARINGS; i++)
-        if (strcmp(text, themis_dfra_sharing_name(i)) == 0) {
-            *sharing = i;
-            return 1;
-        }
-    return 0;
-}
-
 /* All numbers of a record, in the order of `names`; the first that is missing or negative, or NULL. */
 static const char *numbers_read(const json_t *record, const char *const *names, size_t count, double *value)
 {
@@ -124,7 +110,7 @@ static int record_read(search_t *s, const json_t *record, themis_dfra_applicatio
     /* Requests are as large at the peak as on average. */
     a->peak_iops = a->volume > 0 ? v[6] * (v[9] / a->volume) : 0;
     *end = v[3];
-    if (!sharing_read(themis_tools_json_text(record, "sharing"), &a->sharing))
+    if (!themis_dfra_run_sharing(themis_tools_json_text(record, "sharing"), &a->sharing))
         return refuse(s, "sharing is not \"N-N\", \"N-1\", \"1-1\", \"N-M\" or \"unknown\"");
     return themis_dfra_application_check(a, error, sizeof error) == THEMIS_OK ? THEMIS_TOOLS_OK : refuse(s, error);
 }
@@ -182,24 +168,14 @@ static int line_parse(search_t *s, const char *text, size_t length)
 
 /* ---- directories of servers ---- */
 
-/* Of a run on several servers, operations that wait are those of the server with most. */
 static int record_take(search_t *s, const themis_history_record_t *record)
 {
-    double volume = (double)record->read_bytes + (double)record->written_bytes, operations = (double)record->requests;
-    themis_dfra_application_t a = {.nodes = record->nodes,
-                                   .io_nodes = record->io_nodes,
-                                   .duration = record->end - record->start,
-                                   .volume = volume,
-                                   .operations = operations,
-                                   .metadata_waiting = record->metadata_waiting,
-                                   .peak_bandwidth = record->peak_bandwidth,
-                                   .peak_iops = volume > 0 ? operations * (record->peak_bandwidth / volume) : 0,
-                                   .records = s->known->records + 1};
+    themis_dfra_application_t a;
     char error[256];
 
-    if (!sharing_read(themis_history_sharing_name(record->sharing), &a.sharing) ||
-        themis_dfra_application_check(&a, error, sizeof error) != THEMIS_OK)
+    if (themis_dfra_run_take(record, &a, error, sizeof error) != THEMIS_OK)
         return themis_tools_error("%s: job %s: %s", s->history->path, record->job, error);
+    a.records = s->known->records + 1;
     if (a.records > 1 && record->end < s->end)
         s->known->records = a.records;
     else

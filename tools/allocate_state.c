@@ -7,11 +7,11 @@
 
 typedef themis_tools_allocate_state_t state_t;
 
-static int server_read(const themis_tools_allocate_site_t *site, const json_t *name, const char *path, uint32_t *server)
+static int server_read(const themis_dfra_named_site_t *site, const json_t *name, const char *path, uint32_t *server)
 {
     const char *text = json_string_value(name);
 
-    *server = text ? themis_tools_allocate_server_find(site, text) : UINT32_MAX;
+    *server = text ? themis_dfra_site_find(site, text) : UINT32_MAX;
     if (*server != UINT32_MAX)
         return THEMIS_TOOLS_OK;
     return themis_tools_misuse("%s: '%s' is not a server of the site", path, text ? text : "(not a text)");
@@ -51,7 +51,7 @@ static int user_read(const json_t *json, const char *path, uint32_t job, char *u
     return THEMIS_TOOLS_OK;
 }
 
-static int job_read(state_t *state, const themis_tools_allocate_site_t *site,
+static int job_read(state_t *state, const themis_dfra_named_site_t *site,
                     const themis_tools_allocate_history_t *history, const char *path, uint32_t job)
 {
     const json_t *json = json_array_get(json_object_get(state->json, "jobs"), job);
@@ -83,7 +83,7 @@ static int job_read(state_t *state, const themis_tools_allocate_site_t *site,
     return result;
 }
 
-int themis_tools_allocate_state_read(state_t *state, const themis_tools_allocate_site_t *site,
+int themis_tools_allocate_state_read(state_t *state, const themis_dfra_named_site_t *site,
                                      const themis_tools_allocate_history_t *history, const char *path)
 {
     json_error_t error;

@@ -62,20 +62,6 @@ static int may_be_wanted(const history_t *h, const char *line, size_t length)
            (!f->name || memmem(line, length, f->name, strlen(f->name)));
 }
 
-/* Cuts the series off the line, where it comes last, as servers write it: most of a record is series, and few are
- * needed. Returns the length of what is left, an object without it. */
-static size_t series_cut(char *line, size_t length)
-{
-    static const char key[] = ",\"series\":{"; /* not in a name, where quotes are escaped */
-    char *series = memmem(line, length, key, sizeof key - 1);
-    const char *end = series ? memchr(series, '}', length - (size_t)(series - line)) : NULL;
-
-    if (!end || end + 2 != line + length || end[1] != '}')
-        return length;
-    *series = '}';
-    return (size_t)(series - line) + 1;
-}
-
 static int line_take(history_t *h, const reading_t *r, char *line, size_t length)
 {
     themis_history_entry_t entry = {.source = r->source, .place = r->place};
@@ -84,7 +70,7 @@ static int line_take(history_t *h, const reading_t *r, char *line, size_t length
     if (length == 0 || !may_be_wanted(h, line, length))
         return THEMIS_TOOLS_OK;
     if (!has_series(h))
-        length = series_cut(line, length);
+        length = themis_history_record_cut(line, length);
     if (themis_history_record_decode(line, length, &entry.record, &entry.series, error, sizeof error) != THEMIS_OK) {
         line_skip(h, r, error);
         return THEMIS_TOOLS_OK;

@@ -2,7 +2,7 @@
 # One command with subcommands: each is a file and a line in the table of main.c.
 bin_PROGRAMS += tools/themis
 tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/address.c tools/address.h tools/agent.c tools/agent.h tools/allocate.c tools/allocate_history.c \
-	tools/allocate_history.h tools/allocate_site.c tools/allocate_site.h tools/allocate_state.c tools/allocate_state.h tools/array.h tools/attributes.c tools/attributes.h tools/cat.c tools/chmod.c \
+	tools/allocate_history.h tools/allocate_service.c tools/allocate_service.h tools/allocate_state.c tools/allocate_state.h tools/allocation.c tools/allocation.h tools/array.h tools/attributes.c tools/attributes.h tools/cat.c tools/chmod.c \
 	tools/chown.c \
 	tools/command.c tools/command.h tools/copy.c tools/copy.h tools/copy_link.c tools/copy_pool.c tools/copy_pool.h tools/copy_tree.c \
 	tools/copy_tree.h tools/check.c tools/check_ask.c tools/check_ask.h tools/check_compare.c tools/check_compare.h tools/check_lines.c tools/check_lines.h \
@@ -18,7 +18,7 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/addre
 	tools/periodic_report.c tools/periodic_report.h tools/periodic_svg.c tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
 	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policies.c tools/policies.h tools/policy.c tools/port_reservation.c \
 	tools/port_reservation.h tools/preload.c tools/preload.h tools/private_servers.c tools/private_servers.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \
-	tools/run.c tools/server_command.c tools/server_command.h tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/staging.c tools/staging.h tools/start.c tools/stat.c \
+	tools/run.c tools/run_allocation.c tools/run_allocation.h tools/server_command.c tools/server_command.h tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/staging.c tools/staging.h tools/start.c tools/stat.c \
 	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/supervisor.c \
 	tools/supervisor.h tools/svg.c tools/svg.h tools/tail.c tools/top.c tools/topo.c tools/walk.c tools/walk.h
 tools_themis_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) $(XXHASH_CFLAGS) -DTHEMIS_SBINDIR='"$(sbindir)"' -DTHEMIS_LIBDIR='"$(libdir)"' \

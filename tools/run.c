@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "themis/themis.h"
 #include "tools/command.h"
+#include "tools/run_allocation.h"
 #include "tools/discard.h"
 #include "tools/options.h"
 #include "tools/preload.h"
@@ -22,6 +23,7 @@ typedef struct running {
     int with_servers; /* 1: of its own */
     int posix;        /* 1: file calls are intercepted, too */
     const char *list; /* that the command gets, or NULL */
+    themis_tools_run_allocation_t allocation;
     char **command;
 } running_t;
 
@@ -32,6 +34,9 @@ static int environment_set(void *arg)
 
     if (running->list)
         setenv("THEMIS_SERVERS", running->list, 1);
+    if (running->with_servers)
+        unsetenv("THEMIS_PLACEMENT"); /* it is of other servers */
+    themis_tools_run_allocation_export(&running->allocation);
     if (running->with_servers && themis_tools_private_servers_are_local(&running->servers))
         themis_util_config_env_default("UCX_NET_DEVICES", "lo");
     return 0;
@@ -67,14 +72,17 @@ static void servers_look(void *arg)
 {
     running_t *running = arg;
 
-    themis_tools_private_servers_look(&running->servers);
+    if (running->with_servers)
+        themis_tools_private_servers_look(&running->servers);
+    else
+        themis_tools_run_allocation_renew(&running->allocation);
 }
 
 static int supervised_run(running_t *running, char **command, int (*prepare)(void *arg))
 {
     themis_tools_supervised_t supervised = {command, prepare, child_ended, child_is_server, NULL, running};
 
-    if (running->with_servers && !themis_tools_private_servers_are_local(&running->servers))
+    if (running->with_servers ? !themis_tools_private_servers_are_local(&running->servers) : running->allocation.wanted)
         supervised.look = servers_look;
     return themis_tools_supervisor_run(&supervised);
 }
@@ -110,6 +118,17 @@ static int stages_run(running_t *running)
     return result == THEMIS_TOOLS_OK ? copied : result;
 }
 
+/* On servers that are there, with some of them for this job if it wants that. */
+static int allocated_run(running_t *running)
+{
+    themis_tools_run_allocation_make(&running->allocation, running->list, running->command);
+    int result = stages_run(running);
+
+    themis_tools_supervisor_go_on(); /* one that made an end of the command leaves this its time */
+    themis_tools_run_allocation_release(&running->allocation);
+    return result;
+}
+
 static int is_interrupted(void)
 {
     return themis_tools_supervisor_signal() == SIGINT;
@@ -134,7 +153,7 @@ static int work(void *arg)
     running_t *running = arg;
 
     if (!running->with_servers)
-        return stages_run(running);
+        return allocated_run(running);
     running->servers.options.cancelled = themis_tools_supervisor_signal;
     int result = themis_tools_private_servers_start(&running->servers, &running->list);
     if (result != THEMIS_TOOLS_OK)
@@ -188,14 +207,23 @@ static int run_run(int argc, char **argv)
     themis_tools_private_servers_t *private = &running.servers;
     themis_tools_local_servers_options_t *servers = &private->options;
     themis_tools_staging_t *staging = &running.staging;
-    const themis_tools_option_t options[] = {
-        {'s', "servers", NULL, &servers->number, NULL},  {0, "size", NULL, &servers->size, NULL},
-        {'p', "policy", NULL, &servers->policy, NULL},   {'o', "set", NULL, &servers->settings, NULL},
-        {0, "stage-in", NULL, NULL, &staging->in},       {0, "stage-out", NULL, NULL, &staging->out},
-        {0, "keep", NULL, &staging->keep, NULL},         {0, "verify", &staging->verify, NULL, NULL},
-        {0, "hosts", NULL, &private->hosts_given, NULL}, {0, "launcher", NULL, &private->launcher, NULL},
-        {0, "network", NULL, &private->network, NULL},   {'q', "quiet", &staging->quiet, NULL, NULL},
-        {0, "posix", &running.posix, NULL, NULL},        {0}};
+    const themis_tools_option_t options[] = {{'s', "servers", NULL, &servers->number, NULL},
+                                             {0, "size", NULL, &servers->size, NULL},
+                                             {'p', "policy", NULL, &servers->policy, NULL},
+                                             {'o', "set", NULL, &servers->settings, NULL},
+                                             {0, "stage-in", NULL, NULL, &staging->in},
+                                             {0, "stage-out", NULL, NULL, &staging->out},
+                                             {0, "keep", NULL, &staging->keep, NULL},
+                                             {0, "verify", &staging->verify, NULL, NULL},
+                                             {0, "hosts", NULL, &private->hosts_given, NULL},
+                                             {0, "launcher", NULL, &private->launcher, NULL},
+                                             {0, "network", NULL, &private->network, NULL},
+                                             {'q', "quiet", &staging->quiet, NULL, NULL},
+                                             {0, "posix", &running.posix, NULL, NULL},
+                                             {0, "allocate", &running.allocation.wanted, NULL, NULL},
+                                             {0, "nodes", NULL, &running.allocation.nodes, NULL},
+                                             {0, "lease", NULL, &running.allocation.lease, NULL},
+                                             {0}};
     int at = themis_tools_options(argc, argv, options);
     char list[LIST_BYTES];
 
@@ -207,8 +235,13 @@ static int run_run(int argc, char **argv)
         result = themis_tools_staging_check(staging);
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_preload_merge(running.posix, running.command);
+    if (result == THEMIS_TOOLS_OK && !running.allocation.wanted &&
+        (running.allocation.nodes || running.allocation.lease))
+        result = themis_tools_misuse("--nodes and --lease are for --allocate");
     if (result == THEMIS_TOOLS_OK)
         result = servers_choose(&running, list);
+    if (result == THEMIS_TOOLS_OK && running.with_servers && running.allocation.wanted)
+        result = themis_tools_misuse("--allocate is for servers that are configured: its own serve nobody else");
     if (result == THEMIS_TOOLS_OK)
         result = themis_tools_supervise(work, &running);
     themis_tools_private_servers_free(private);
@@ -218,7 +251,8 @@ static int run_run(int argc, char **argv)
 const themis_tools_command_t themis_tools_run = {
     "run",
     "[-s N[/node]] [--hosts FILE or LIST] [--launcher NAME] [--network NAME] [--size BYTES] [-p POLICY] "
-    "[-o KEY=VALUE,...] [--stage-in SRC[:DST]] [--stage-out SRC:DST] [--keep DIR] [--verify] [--posix] [-q] [--] "
+    "[-o KEY=VALUE,...] [--allocate [--nodes LIST] [--lease TIME]] [--stage-in SRC[:DST]] [--stage-out SRC:DST] "
+    "[--keep DIR] [--verify] [--posix] [-q] [--] "
     "COMMAND...",
     "Runs an MPI program on Themis files.",
     "Sets the preload of the driver. Servers are those configured, else those of 'themis start'; where there are none, "
@@ -237,6 +271,11 @@ const themis_tools_command_t themis_tools_run = {
     "  --size B  memory that each may use; by default half of what is free, divided among them\n"
     "  -p NAME   their policy\n"
     "  -o K=V    any other key of themisd's configuration\n"
+    "  --allocate   asks the allocation service of the servers configured for some of them, for the command's new "
+    "files,\n"
+    "               and releases them after it\n"
+    "  --nodes LIST nodes of the job (as of themis allocate); by default those of the batch system's\n"
+    "  --lease TIME after which the service releases them where this process cannot\n"
     "  --stage-in SRC[:DST]  copies a file or directory to DST on the servers before (themis:/ without DST); "
     "repeatable\n"
     "  --stage-out SRC:DST   copies SRC of the servers to DST after the command, also when it has failed; repeatable\n"

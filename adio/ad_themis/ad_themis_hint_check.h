@@ -6,6 +6,7 @@
 /* X(name, kind, choices): the hint is "themis_<name>"; its value is checked by its kind. */
 #define AD_THEMIS_HINTS(X)                                                                                             \
     X(servers, SERVERS, NULL)                                                                                          \
+    X(file_servers, SERVERS, NULL)                                                                                     \
     X(policy, TEXT, NULL)                                                                                              \
     X(timeout, DURATION, NULL)                                                                                         \
     X(collective, CHOICE, "auto|twophase|list")                                                                        \

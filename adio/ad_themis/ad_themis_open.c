@@ -124,6 +124,7 @@ static void options_from_hints(ADIO_File fd, const char *servers, uint32_t nodes
 
     themis_options_init(options);
     options->servers = *servers ? servers : ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_servers);
+    options->placement = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_file_servers);
     options->policy = ADIOI_THEMIS_Hints_text(fd, AD_THEMIS_HINT_policy);
     options->nodes = nodes;
     if (timeout)

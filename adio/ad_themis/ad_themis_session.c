@@ -12,8 +12,9 @@
 
 typedef struct session_entry {
     themis_t *session;
-    char *asked, *servers; /* lists: as the options had it, NULL for none; and as it is */
-    char *job, *policy;    /* as it is; of the options, NULL for none */
+    char *asked, *servers;    /* lists: as the options had it, NULL for none; and as it is */
+    char *job;                /* as it is */
+    char *policy, *placement; /* of the options, NULL for none */
     uint64_t timeout;
     int warned; /* 1: that the policy was not granted */
     struct session_entry *next;
@@ -42,6 +43,7 @@ static void entry_free(session_entry_t *entry)
     free(entry->servers);
     free(entry->job);
     free(entry->policy);
+    free(entry->placement);
     free(entry);
 }
 
@@ -79,7 +81,7 @@ static session_entry_t *entry_find(const themis_options_t *options)
     for (session_entry_t *entry = table.first; entry; entry = entry->next)
         if ((same(entry->asked, options->servers) || same(entry->servers, options->servers)) &&
             (!options->job || same(entry->job, options->job)) && same(entry->policy, options->policy) &&
-            entry->timeout == options->timeout)
+            same(entry->placement, options->placement) && entry->timeout == options->timeout)
             return entry;
     return NULL;
 }
@@ -103,6 +105,7 @@ static themis_status_t entry_make(const themis_options_t *options, session_entry
     entry->servers = copy(info.server_list);
     entry->job = copy(info.job);
     entry->policy = copy(options->policy);
+    entry->placement = copy(options->placement);
     entry->timeout = options->timeout;
     *made = entry;
     return THEMIS_OK;

@@ -49,6 +49,9 @@ typedef struct themis_options {
     const char *application; /* its name in the history of jobs where neither THEMIS_APPLICATION nor the batch system
                                 gives one. NULL: that of the program. "": none, which leaves it to the job's other
                                 clients; for tools that work on a job's files */
+    const char *placement;   /* "host:port,host:port" of the list of servers: those that new files are on, but for files
+                                with a first server of their own. NULL: THEMIS_PLACEMENT, then the configuration file
+                                ([client] placement = ...), else all servers. THEMIS_CONFIG: one is not in the list */
 } themis_options_t;
 
 THEMIS_API void themis_options_init(themis_options_t *options);
@@ -110,7 +113,7 @@ typedef enum themis_type { THEMIS_TYPE_FILE = 1, THEMIS_TYPE_DIRECTORY = 2, THEM
 typedef struct themis_layout {
     uint64_t stripe_size; /* bytes, a multiple of 4 KiB; 0 at creation: the server's default */
     uint32_t count;       /* 0 at creation: all servers */
-    uint32_t first;       /* THEMIS_FIRST_ANY at creation: by hash of the path */
+    uint32_t first;       /* THEMIS_FIRST_ANY at creation: by hash of the path, within the session's placement */
 } themis_layout_t;
 #define THEMIS_FIRST_ANY UINT32_MAX
 
@@ -332,6 +335,9 @@ THEMIS_API themis_status_t themis_policy_set(themis_t *session, uint32_t index, 
 /* Gives server `index` a plan of periodic I/O (JSON, doc/periodic.md) and the policy that follows it; *text as above.
  */
 THEMIS_API themis_status_t themis_plan_set(themis_t *session, uint32_t index, const char *plan, char **text);
+/* Asks the allocation service of server `index` for servers, or about them (JSON, server/allocation_requests.h); *text,
+ * JSON as well, is freed by the caller. THEMIS_UNSUPPORTED: that server has none. */
+THEMIS_API themis_status_t themis_allocation_ask(themis_t *session, uint32_t index, const char *question, char **text);
 /* Asks server `index` what it has, or has it mend something, as `themis check` does (server/check.h has the questions
  * and the form of the answers, which are not stable); the text is freed by the caller. For administrators. */
 THEMIS_API themis_status_t themis_check(themis_t *session, uint32_t index, const char *question, char **text);

@@ -70,6 +70,42 @@ TEST(direct_access_is_on_or_off)
     unsetenv("THEMIS_DIRECT");
 }
 
+static themis_status_t place(const char *servers, const char *given, uint32_t *runs)
+{
+    themis_options_t options = {.servers = servers, .placement = given};
+    themis_client_settings_t settings;
+    themis_status_t status = themis_client_settings_load(&options, &settings);
+
+    *runs = settings.placement.runs;
+    if (status == THEMIS_OK)
+        themis_client_settings_free(&settings);
+    return status;
+}
+
+TEST(new_files_have_a_placement)
+{
+    uint32_t runs;
+
+    ck_assert_int_eq(place("a:1,b:1,c:1,d:1", NULL, &runs), THEMIS_OK);
+    ck_assert_uint_eq(runs, 0);
+    ck_assert_int_eq(place("a:1,b:1,c:1,d:1", "a:1,c:1", &runs), THEMIS_OK);
+    ck_assert_uint_eq(runs, 2);
+    setenv("THEMIS_PLACEMENT", "b:1 c:1", 1);
+    ck_assert_int_eq(place("a:1,b:1,c:1,d:1", NULL, &runs), THEMIS_OK);
+    ck_assert_uint_eq(runs, 1);
+    ck_assert_int_eq(place("a:1,b:1", NULL, &runs), THEMIS_CONFIG);
+    ck_assert_str_eq(themis_last_error(), "THEMIS_PLACEMENT: 'c:1' is not in the list of servers, a:1,b:1");
+    ck_assert_int_eq(place("x:1,y:1", NULL, &runs), THEMIS_OK); /* it is of others */
+    ck_assert_uint_eq(runs, 0);
+    ck_assert_int_eq(place("x:1,y:1", "b:1", &runs), THEMIS_CONFIG);
+    setenv("THEMIS_SERVERS", "x:1,y:1", 1);
+    ck_assert_int_eq(place(NULL, NULL, &runs), THEMIS_CONFIG);
+    setenv("THEMIS_PLACEMENT", ",", 1);
+    ck_assert_int_eq(place(NULL, NULL, &runs), THEMIS_CONFIG);
+    unsetenv("THEMIS_PLACEMENT");
+    unsetenv("THEMIS_SERVERS");
+}
+
 static void expect_application(const char *application, const char *project)
 {
     themis_options_t options = {.servers = "localhost:1"};
@@ -227,8 +263,8 @@ int main(void)
     test_case(suite, "all", 20, clear_environment, clear_environment,
               TESTS({batch_systems_name_job_and_nodes, 1}, {the_application_has_a_name, 1},
                     {the_larger_number_of_nodes_counts, 1}, {direct_access_is_on_or_off, 1},
-                    {own_names_come_before_the_batch_system, 1}, {hydra_names_the_proxy, 1},
-                    {configured_servers_are_found_without_a_session, 1}, {auth_comes_from_environment_and_file, 1},
-                    {paths_are_normalised_with_a_text_for_errors, 1}));
+                    {new_files_have_a_placement, 1}, {own_names_come_before_the_batch_system, 1},
+                    {hydra_names_the_proxy, 1}, {configured_servers_are_found_without_a_session, 1},
+                    {auth_comes_from_environment_and_file, 1}, {paths_are_normalised_with_a_text_for_errors, 1}));
     return test_run(suite);
 }

@@ -3,7 +3,8 @@
 #include <check.h>
 #include <math.h>
 #include <string.h>
-#include "dfra/dfra.h"
+#include "dfra/run.h"
+#include "dfra/site.h"
 #include "test/lib/run.h"
 
 enum { N_N, N_1, ONE, DNDC, APT, CLASSES };
@@ -221,6 +222,30 @@ TEST(at_most_the_idle_servers)
     themis_dfra_release(&d);
 }
 
+/* A file is on neighbours: eight of them are taken before eight that come earlier. */
+TEST(neighbours_are_preferred)
+{
+    themis_dfra_site_t site = machine();
+    uint32_t used[] = {82, 87, 96, 100};
+    themis_dfra_running_t running = {.known = &class_row[ONE], .server = used, .servers = 4};
+    themis_dfra_pool_t pool = {NULL, &running, 1};
+
+    themis_dfra_decision_t d = decide(&site, &pool, &rows[0].known, 0, 256);
+    ck_assert_uint_eq(d.servers, 8);
+    for (uint32_t i = 0; i < d.servers; i++)
+        ck_assert_uint_eq(d.server[i], 88 + i);
+    themis_dfra_release(&d);
+    site.servers = 96; /* spare ones that are no neighbours before default ones that are */
+    used[2] = 91;
+    running.servers = 3;
+    d = decide(&site, &pool, &rows[0].known, 0, 256);
+    ck_assert_uint_eq(d.servers, 8);
+    ck_assert_uint_eq(d.server[0], 80);
+    ck_assert_uint_eq(d.server[2], 83);
+    ck_assert_uint_eq(d.server[7], 89);
+    themis_dfra_release(&d);
+}
+
 TEST(no_more_than_the_default_is_not_scaled)
 {
     themis_dfra_application_t a = rows[0].known;
@@ -435,6 +460,52 @@ TEST(jobs_and_pools)
     ck_assert_ptr_null(d.server);
 }
 
+/* ---- files ---- */
+
+TEST(nodes_are_a_list_of_numbers)
+{
+    static const char *const wrong[] = {"",    ",",     "1,",         "a",   "3-2", "1-",
+                                        "5,4", "0-3,3", "4294967295", "1 2", "-1",  "1,2,3,4"};
+    themis_dfra_range_t range[3];
+    uint32_t ranges, nodes;
+
+    ck_assert_int_eq(themis_dfra_nodes_parse("0-255,600,700-710", range, 3, &ranges, &nodes), THEMIS_OK);
+    ck_assert_uint_eq(ranges, 3);
+    ck_assert_uint_eq(nodes, 268);
+    ck_assert_uint_eq(range[2].last, 710);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_msg(themis_dfra_nodes_parse(wrong[i], range, 3, &ranges, &nodes) == THEMIS_INVALID, "%s", wrong[i]);
+}
+
+TEST(a_run_on_several_servers)
+{
+    themis_history_record_t record = {.nodes = 4,
+                                      .io_nodes = 2,
+                                      .start = 100,
+                                      .end = 110,
+                                      .read_bytes = 1000,
+                                      .written_bytes = 3000,
+                                      .requests = 40,
+                                      .metadata_waiting = 1,
+                                      .sharing = THEMIS_HISTORY_SHARING_N_1,
+                                      .peak_bandwidth = 800};
+    themis_dfra_application_t run, more;
+
+    ck_assert_int_eq(themis_dfra_run_take(&record, &run, error, sizeof error), THEMIS_OK);
+    ck_assert_double_eq(run.volume, 4000);
+    ck_assert_double_eq_tol(run.peak_iops, 8, 1e-9);
+    ck_assert_int_eq(run.sharing, THEMIS_DFRA_N_1);
+    record.io_nodes = 3, record.sharing = THEMIS_HISTORY_SHARING_UNKNOWN;
+    ck_assert_int_eq(themis_dfra_run_take(&record, &more, error, sizeof error), THEMIS_OK);
+    themis_dfra_run_add(&run, &more);
+    ck_assert_double_eq(run.volume, 8000);
+    ck_assert_double_eq(run.peak_bandwidth, 1600);
+    ck_assert_uint_eq(run.io_nodes, 3);
+    ck_assert_int_eq(run.sharing, THEMIS_DFRA_N_M);
+    record.io_nodes = 5;
+    ck_assert_int_eq(themis_dfra_run_take(&record, &more, error, sizeof error), THEMIS_INVALID);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("dfra");
@@ -443,11 +514,13 @@ int main(void)
               TESTS({table_of_applications, ROWS}, {tests_at_their_limits, 1},
                     {interference_of_pairs, CLASSES * CLASSES}, {what_neighbours_do_now, 1}));
     test_case(suite, "pool", 10, NULL, NULL,
-              TESTS({at_most_the_idle_servers, 1}, {no_more_than_the_default_is_not_scaled, 1},
-                    {anomalous_servers_are_left_out, 1}, {servers_of_another_job_are_not_shared, 1}));
+              TESTS({at_most_the_idle_servers, 1}, {neighbours_are_preferred, 1},
+                    {no_more_than_the_default_is_not_scaled, 1}, {anomalous_servers_are_left_out, 1},
+                    {servers_of_another_job_are_not_shared, 1}));
     test_case(suite, "slow servers", 10, NULL, NULL,
               TESTS({slow_servers_are_found, 100}, {noise_is_no_anomaly, 100}, {slow_servers_heal, 1}));
     test_case(suite, "errors", 10, NULL, NULL,
-              TESTS({values_of_an_application, 1}, {values_of_a_site, 1}, {jobs_and_pools, 1}));
+              TESTS({values_of_an_application, 1}, {values_of_a_site, 1}, {jobs_and_pools, 1},
+                    {nodes_are_a_list_of_numbers, 1}, {a_run_on_several_servers, 1}));
     return test_run(suite);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tools/allocate_site.h"
+#include "dfra/site.h"
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/command.h"
 #include "util/config.h"
 
-typedef themis_tools_allocate_site_t site_t;
+typedef themis_dfra_named_site_t site_t;
 
 static themis_status_t refuse(site_t *s, themis_status_t status, const char *reason)
 {
@@ -14,7 +15,7 @@ static themis_status_t refuse(site_t *s, themis_status_t status, const char *rea
     return status;
 }
 
-uint32_t themis_tools_allocate_server_find(const site_t *s, const char *name)
+uint32_t themis_dfra_site_find(const site_t *s, const char *name)
 {
     for (uint32_t i = 0; i < s->site.servers; i++)
         if (strcmp(s->name[i], name) == 0)
@@ -35,7 +36,7 @@ static themis_status_t servers_add(site_t *s, const char *list)
             return refuse(s, THEMIS_RANGE, "a server's name is longer than 255 bytes");
         snprintf(one, sizeof one, "%.*s", (int)length, list);
         list += length;
-        if (themis_tools_allocate_server_find(s, one) != UINT32_MAX)
+        if (themis_dfra_site_find(s, one) != UINT32_MAX)
             return refuse(s, THEMIS_EXISTS, "a server is named twice");
         if (s->site.servers == THEMIS_DFRA_MOST_SERVERS)
             return refuse(s, THEMIS_RANGE, "too many servers");
@@ -114,22 +115,68 @@ static themis_status_t on_entry(void *arg, const char *section, const char *key,
     return refuse(s, THEMIS_CONFIG, "no such key; doc/dfra.md lists those of [servers] and [thresholds]");
 }
 
-int themis_tools_allocate_site_read(site_t *s, const char *path)
+themis_status_t themis_dfra_site_read(site_t *s, const char *path, char *error, size_t size)
 {
-    char error[256];
+    char wrong[256];
 
     s->site = themis_dfra_defaults;
-    if (themis_util_config_read(path, on_entry, s, error, sizeof error) != THEMIS_OK)
-        return themis_tools_misuse("%s%s%s", error, s->reason[0] ? ": " : "", s->reason);
+    themis_status_t status = themis_util_config_read(path, on_entry, s, wrong, sizeof wrong);
+    if (status != THEMIS_OK) {
+        snprintf(error, size, "%s%s%s", wrong, s->reason[0] ? ": " : "", s->reason);
+        return status;
+    }
     s->site.defaults = s->site.defaults ? s->site.defaults : s->site.servers;
-    if (themis_dfra_site_check(&s->site, error, sizeof error) != THEMIS_OK)
-        return themis_tools_misuse("%s: %s", path, error);
-    return THEMIS_TOOLS_OK;
+    status = themis_dfra_site_check(&s->site, wrong, sizeof wrong);
+    if (status != THEMIS_OK)
+        snprintf(error, size, "%s: %s", path, wrong);
+    return status;
 }
 
-void themis_tools_allocate_site_release(site_t *s)
+void themis_dfra_site_release(site_t *s)
 {
     for (uint32_t i = 0; i < s->site.servers; i++)
         free(s->name[i]);
     free(s->name);
+}
+
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
+
+static int node_read(const char **text, uint32_t *node)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long long number = **text >= '0' && **text <= '9' ? strtoull(*text, &end, 10) : ULLONG_MAX;
+    if (errno || number >= UINT32_MAX)
+        return 0;
+    *text = end;
+    *node = (uint32_t)number;
+    return 1;
+}
+
+themis_status_t themis_dfra_nodes_parse(const char *text, themis_dfra_range_t *range, uint32_t most, uint32_t *ranges,
+                                        uint32_t *nodes)
+{
+    uint64_t next = 0, count = 0;
+    uint32_t used = 0;
+
+    for (;; text++) {
+        themis_dfra_range_t one;
+        int good = used < most && node_read(&text, &one.first);
+
+        if (good) {
+            one.last = one.first;
+            good = *text != '-' || (text++, node_read(&text, &one.last));
+        }
+        if (!good || one.first < next || one.last < one.first || (*text && *text != ','))
+            return THEMIS_INVALID;
+        next = (uint64_t)one.last + 1;
+        count += one.last - one.first + 1;
+        range[used++] = one;
+        if (!*text)
+            break;
+    }
+    *ranges = used;
+    *nodes = (uint32_t)count;
+    return THEMIS_OK;
 }

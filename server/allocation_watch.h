@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What jobs do now and how fast servers are, as far as one server knows it: the tables that servers send each other
+ * (sched/lambda_exchange.h) tell what each job was charged on each server, and whether it had requests there most of
+ * the time; requests and metadata operations are those of this server alone. Names are spread over all servers, so as
+ * many metadata operations are taken to be on each other one, and as many requests for data on each other server that
+ * the job uses.
+ *
+ * Threads: any; nothing here takes another lock.
+ */
+#pragma once
+#include "dfra/dfra.h"
+#include "proto/proto.h"
+#include "sched/job_table.h"
+
+/* Jobs that are watched at a time. */
+enum { THEMIS_SERVER_ALLOCATION_WATCH_JOBS = 1024 };
+
+typedef struct themis_server_allocation_watch themis_server_allocation_watch_t;
+
+/* `self`: number of this server among `servers`. */
+themis_status_t themis_server_allocation_watch_create(uint32_t servers, uint32_t self,
+                                                      themis_server_allocation_watch_t **watch);
+void themis_server_allocation_watch_destroy(themis_server_allocation_watch_t *watch); /* NULL is allowed */
+
+/* A table, or a part of one, of a server: its rows are in `rows`, or encoded in the table where that is NULL. `now`:
+ * ns.
+ */
+void themis_server_allocation_watch_table(themis_server_allocation_watch_t *watch, const themis_proto_table_t *table,
+                                          const themis_proto_table_row_t *rows, uint64_t now);
+/* A job of this server, about once a second; `shared_file`: its processes share one. */
+void themis_server_allocation_watch_job(themis_server_allocation_watch_t *watch, const themis_sched_job_t *job,
+                                        int shared_file, uint64_t now);
+/* Forgets jobs that were not seen for some minutes. */
+void themis_server_allocation_watch_expire(themis_server_allocation_watch_t *watch, uint64_t now);
+
+/* What a job has done so far; zeros if it was not seen. */
+void themis_server_allocation_watch_observe(themis_server_allocation_watch_t *watch, uint32_t uid, const char *job,
+                                            uint64_t now, themis_dfra_observation_t *observation);
+
+/* A job that has moved bytes on servers in the last minute or so; texts and lists are borrowed for the call. */
+typedef struct themis_server_allocation_watched {
+    const char *job, *application; /* application "": unknown */
+    uint32_t uid, nodes;
+    const uint32_t *server; /* [servers] */
+    uint32_t servers;
+    themis_dfra_observation_t now;
+} themis_server_allocation_watched_t;
+typedef void (*themis_server_allocation_watch_fn)(void *arg, const themis_server_allocation_watched_t *watched);
+void themis_server_allocation_watch_each(themis_server_allocation_watch_t *watch, uint64_t now,
+                                         themis_server_allocation_watch_fn each, void *arg);
+
+/*
+ * Judges servers (themis_dfra_find_slow) by what they moved in the last minutes while jobs had requests for them most
+ * of the time, in samples of two seconds. `slow` [servers] has the state before and after; a server without such a
+ * sample for ten minutes is taken to be as the others again.
+ */
+void themis_server_allocation_watch_judge(themis_server_allocation_watch_t *watch, uint64_t now, uint8_t *slow);
