@@ -15,8 +15,8 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth
 	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h server/name_directory.c server/name_directory.h server/name_intents.c server/name_intents.h server/name_path.c server/name_path.h server/name_record.c server/name_record.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_lists.c server/object_lists.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
-	server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
-	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
+	server/owners.c server/owners.h server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
+	server/queue.h server/quota.c server/quota.h server/quota_exchange.c server/quota_requests.c server/quota_requests.h server/quota_state.h server/recount.c server/recount.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
 	server/xattrs.c server/xattrs.h server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
 	server/session_table.c server/session_table.h server/settle.c server/settle.h server/settle_batch.c server/settle_batch.h server/settle_peers.c server/settle_peers.h server/settler.c server/settler.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h

@@ -59,6 +59,7 @@ struct themis_server_name_db {
     int lock_fd;              /* of the directory; -1: in memory */
     pthread_mutex_t ids_lock; /* of the next two */
     uint64_t next_id, reserved_id;
+    themis_store_accounts_t *accounts; /* NULL: names are not counted */
     uint32_t index;    /* of the server */
     uint64_t first_id; /* of this database; 0: not known */
 };
@@ -238,15 +239,64 @@ static rocksdb_writebatch_t *batch_create(const themis_server_name_db_record_t *
     return batch;
 }
 
+/* The name that a batch changes, if any. */
+typedef struct name_change {
+    const void *key;
+    size_t key_length; /* 0: none */
+    const void *record; /* NULL: it is removed */
+    size_t length;
+} name_change_t;
+
+static themis_store_account_t *record_account(themis_server_name_db_t *db, const void *record, size_t length)
+{
+    themis_proto_attr_t attr;
+
+    return record && themis_server_name_record_attr(record, length, &attr) == THEMIS_OK
+               ? themis_store_accounts_get(db->accounts, attr.uid)
+               : NULL;
+}
+
+/* The account of who has the name before it is changed; NULL: there is none, or it does not matter. */
+static themis_store_account_t *old_account(themis_server_name_db_t *db, const name_change_t *change)
+{
+    char *error = NULL, *value = NULL;
+    size_t length = 0;
+
+    if (db->accounts && change->key_length)
+        value = rocksdb_get(db->db, db->read, change->key, change->key_length, &length, &error);
+    themis_store_account_t *account = value ? record_account(db, value, length) : NULL;
+    rocksdb_free(value);
+    rocksdb_free(error);
+    return account;
+}
+
+static void name_count(themis_server_name_db_t *db, const name_change_t *change, themis_store_account_t *old)
+{
+    themis_store_account_t *fresh =
+        db->accounts && change->key_length ? record_account(db, change->record, change->length) : NULL;
+
+    if (fresh == old)
+        return;
+    if (old)
+        atomic_fetch_sub(&old->names, 1);
+    if (fresh)
+        atomic_fetch_add(&fresh->names, 1);
+}
+
+static const name_change_t no_change;
+
 /* Writes a batch, which is destroyed, in one of the two ways. */
 static themis_status_t batch_write_as(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted,
-                                      rocksdb_writeoptions_t *way)
+                                      rocksdb_writeoptions_t *way, const name_change_t *change)
 {
     char *error = NULL;
     themis_status_t status = change_begin(db, wanted);
 
     if (status == THEMIS_OK) {
+        themis_store_account_t *old = old_account(db, change);
         rocksdb_write(db->db, way, batch, &error);
+        if (!error)
+            name_count(db, change, old);
         status = change_end(db, error);
     }
     rocksdb_writebatch_destroy(batch);
@@ -255,7 +305,13 @@ static themis_status_t batch_write_as(themis_server_name_db_t *db, rocksdb_write
 
 static themis_status_t batch_write(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted)
 {
-    return batch_write_as(db, batch, wanted, db->write);
+    return batch_write_as(db, batch, wanted, db->write, &no_change);
+}
+
+/* The length of the key if it is that of a name, else 0. */
+static size_t is_name(const char *key, size_t length)
+{
+    return length && *key == THEMIS_SERVER_NAME_DB_NAME ? length : 0;
 }
 
 static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length,
@@ -263,8 +319,10 @@ static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key
 {
     rocksdb_writebatch_t *batch = batch_create(with);
 
+    const name_change_t change = {key->bytes, is_name(key->bytes, key->length), value, length};
+
     rocksdb_writebatch_put(batch, key->bytes, key->length, value, length);
-    return batch_write(db, batch, FREE_TO_ADD);
+    return batch_write_as(db, batch, FREE_TO_ADD, db->write, &change);
 }
 
 static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key,
@@ -272,8 +330,10 @@ static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *
 {
     rocksdb_writebatch_t *batch = batch_create(with);
 
+    const name_change_t change = {key->bytes, is_name(key->bytes, key->length), NULL, 0};
+
     rocksdb_writebatch_delete(batch, key->bytes, key->length);
-    return batch_write(db, batch, FREE_TO_REMOVE);
+    return batch_write_as(db, batch, FREE_TO_REMOVE, db->write, &change);
 }
 
 /* *value is NULL if there is none, else to be freed with rocksdb_free. */
@@ -527,19 +587,31 @@ themis_status_t themis_server_name_db_list(themis_server_name_db_t *db, const th
 
 /* --- other records ------------------------------------------------------------------------------------------------ */
 
+/* At most one of them is a name. */
+static themis_status_t records_write(themis_server_name_db_t *db, const themis_server_name_db_record_t *records,
+                                     uint64_t wanted)
+{
+    name_change_t change = no_change;
+
+    for (const themis_server_name_db_record_t *at = records; at; at = at->next)
+        if (is_name(at->key, at->key_length))
+            change = (name_change_t){at->key, at->key_length, at->value, at->value_length};
+    return batch_write_as(db, batch_create(records), wanted, db->write, &change);
+}
+
 themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const themis_server_name_db_record_t *records)
 {
     int adds = 0;
 
     for (const themis_server_name_db_record_t *at = records; at; at = at->next)
         adds |= at->value != NULL;
-    return batch_write(db, batch_create(records), adds ? FREE_TO_ADD : FREE_TO_REMOVE);
+    return records_write(db, records, adds ? FREE_TO_ADD : FREE_TO_REMOVE);
 }
 
 themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
                                                 const themis_server_name_db_record_t *records)
 {
-    return batch_write(db, batch_create(records), FREE_TO_REMOVE);
+    return records_write(db, records, FREE_TO_REMOVE);
 }
 
 themis_status_t themis_server_name_db_read(themis_server_name_db_t *db, const void *key, size_t key_length,
@@ -628,6 +700,23 @@ themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, cha
     return records_scan(db, &key, 1, each, arg);
 }
 
+static themis_status_t name_add(void *arg, const themis_server_name_db_record_t *record)
+{
+    themis_store_account_t *account = record_account(arg, record->value, record->value_length);
+
+    if (account)
+        atomic_fetch_add(&account->names, 1);
+    return THEMIS_OK;
+}
+
+themis_status_t themis_server_name_db_count(themis_server_name_db_t *db, themis_store_accounts_t *accounts)
+{
+    static const char prefix = THEMIS_SERVER_NAME_DB_NAME;
+
+    db->accounts = accounts;
+    return themis_server_name_db_scan(db, &prefix, 1, name_add, db);
+}
+
 /* --- object ids -------------------------------------------------------------------------------------------------- */
 
 /*
@@ -650,7 +739,7 @@ static themis_status_t ids_reserve(themis_server_name_db_t *db)
 
     /* synced: after a loss of power, with a clock that is behind, ids must not come again */
     rocksdb_writebatch_put(batch, key.bytes, key.length, (const char *)words, sizeof words);
-    themis_status_t status = batch_write_as(db, batch, FREE_TO_REMOVE, db->write_synced);
+    themis_status_t status = batch_write_as(db, batch, FREE_TO_REMOVE, db->write_synced, &no_change);
     if (status == THEMIS_OK)
         db->reserved_id = db->next_id + ID_BATCH;
     return status;

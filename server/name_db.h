@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
+#include "store/accounts.h"
 #include "store/identity.h"
 #include "themis/status.h"
 
@@ -32,7 +33,9 @@ enum {
     THEMIS_SERVER_NAME_DB_INTENT = 'I',
     THEMIS_SERVER_NAME_DB_LOCKING = 'L',
     THEMIS_SERVER_NAME_DB_OBJECT_LIST = 'O',
-    THEMIS_SERVER_NAME_DB_REPLY = 'R'
+    THEMIS_SERVER_NAME_DB_QUOTA = 'Q',
+    THEMIS_SERVER_NAME_DB_REPLY = 'R',
+    THEMIS_SERVER_NAME_DB_OWNER = 'U'
 };
 typedef struct themis_server_name_db_record {
     const void *key, *value; /* value NULL: the record is removed */
@@ -50,6 +53,10 @@ typedef struct themis_server_name_db_record {
 themis_status_t themis_server_name_db_open(const char *directory, int fresh, uint32_t index,
                                            const themis_store_identity_t *identity, themis_server_name_db_t **db);
 void themis_server_name_db_close(themis_server_name_db_t *db); /* NULL is allowed */
+
+/* Counts the names of each owner from now on, those that are there first. Once, before others use the database;
+ * `accounts` is borrowed. */
+themis_status_t themis_server_name_db_count(themis_server_name_db_t *db, themis_store_accounts_t *accounts);
 
 /* THEMIS_NO_ENTRY: no attributes of that path, as of "/" until they are put. */
 themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const themis_proto_text_t *path,

@@ -56,6 +56,14 @@ themis_status_t themis_server_object_requests_open(themis_server_t *server, uint
     return THEMIS_STALE;
 }
 
+void themis_server_object_requests_claim(themis_server_t *server, uint64_t id,
+                                         const themis_proto_capability_t *capability, themis_store_object_t *object)
+{
+    /* root needs no capability, and then does not say whose the file is */
+    if (capability->rights && themis_store_owner(server->store, object) == THEMIS_STORE_NOBODY)
+        themis_server_owners_claim(server->owners, id, object, capability->owner);
+}
+
 static themis_status_t object_find(const themis_server_request_t *request, uint64_t id, int change,
                                    themis_store_object_t **object)
 {
@@ -82,6 +90,8 @@ themis_status_t themis_server_object_requests_find(themis_server_request_t *requ
 {
     themis_status_t status = object_find(request, id, change, object);
 
+    if (status == THEMIS_OK && change)
+        themis_server_object_requests_claim(request->server, id, &request->body.object.capability, *object);
     request->found = status == THEMIS_OK && request->header.opcode <= THEMIS_OP_SYNC;
     return status;
 }
@@ -90,6 +100,8 @@ static themis_status_t object_erase(themis_server_t *server, uint64_t id)
 {
     themis_status_t status = themis_store_remove(server->store, id);
 
+    if (status == THEMIS_OK)
+        status = themis_server_owners_forget(server->owners, id);
     return status == THEMIS_OK ? themis_server_object_lists_forget(server->object_lists, id) : status;
 }
 
@@ -170,6 +182,7 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     uint64_t id = request->body.object.object;
     themis_proto_body_t reply = {.size = {0}};
     themis_store_object_t *object;
+    char text[THEMIS_SERVER_QUOTA_TEXT] = "";
 
     if (opcode == THEMIS_OP_ENLIST) {
         enlist_serve(request);
@@ -189,6 +202,9 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
         status = themis_server_object_requests_find(request, id, changes, &object);
         if (status == THEMIS_OK) {
             status = object_serve(request, object, &reply);
+            if (status == THEMIS_QUOTA)
+                themis_server_quota_explain(server->quota, themis_store_owner(server->store, object), text,
+                                            sizeof text);
             themis_store_close(server->store, object);
         } else if (status == THEMIS_NO_ENTRY) {
             /* nothing was written here: size 0, nothing to sync */
@@ -200,5 +216,5 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     if (opcode == THEMIS_OP_SIZE)
         size_reply(request, status, &reply.size);
     else
-        themis_server_reply_send(request, status, &reply, NULL);
+        themis_server_reply_send(request, status, &reply, *text ? text : NULL);
 }
