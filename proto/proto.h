@@ -230,7 +230,8 @@ enum {
     THEMIS_PROTO_CREATE_REPLACE =
         4, /* replace a file of that name; the reply's attr is then the old one's. Without ADOPT: there is one, and the
               new one, which is empty, has its mode, owner and extended attributes */
-    THEMIS_PROTO_CREATE_GROUP = 8 /* the group of `attr`, if it is one of the user's; for directories with S_ISGID */
+    THEMIS_PROTO_CREATE_GROUP = 8, /* the group of `attr`, if it is one of the user's; for directories with S_ISGID */
+    THEMIS_PROTO_CREATE_MOVED = 16 /* a directory that takes the place of another one, which is about to be removed */
 };
 typedef struct themis_proto_create {
     themis_proto_text_t path;

@@ -31,7 +31,7 @@ server_themisd_SOURCES = server/main.c util/backtrace_symbols.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
+check_PROGRAMS += test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_quota test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
 	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_check test/server/test_server_direct test/server/test_durable test/server/many_jobs
 test_server_test_namespace_SOURCES = test/server/test_namespace.c test/server/names_rig.c test/server/names_rig.h
@@ -44,6 +44,8 @@ test_server_test_locks_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_identity_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_counters_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_object_lists_LDADD = server/libthemis-server.la $(TEST_LIBS)
+test_server_test_quota_SOURCES = test/server/test_quota.c test/server/names_rig.c test/server/names_rig.h
+test_server_test_quota_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_fences_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_config_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_engine_SOURCES = test/server/test_engine.c test/server/engine_rig.c test/server/engine_rig.h

@@ -16,7 +16,7 @@
 #include "util/clock.h"
 #include "util/hash_ring.h"
 
-enum { LOCKS = 64 };
+enum { LOCKS = 64, MOVED_NAMES = 64 /* beyond a limit, of directories that are being renamed */ };
 static const uint32_t all_access = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_WRITE | THEMIS_PROTO_RIGHT_TRUNCATE |
                                    THEMIS_PROTO_RIGHT_LOCK | THEMIS_PROTO_RIGHT_TOUCH | THEMIS_PROTO_RIGHT_SIZE;
 
@@ -350,12 +350,12 @@ static themis_status_t extra_check(const themis_proto_create_t *create)
     return themis_server_xattrs_check(&create->extra.xattrs);
 }
 
-/* THEMIS_QUOTA: the user may not have one more name. */
-static themis_status_t name_admit(const themis_server_namespace_t *names, uint32_t uid)
+/* THEMIS_QUOTA: the user has as many names as he may, and `more`. */
+static themis_status_t name_admit(const themis_server_namespace_t *names, uint32_t uid, int64_t more)
 {
     const themis_store_account_t *account = names->accounts ? themis_store_accounts_get(names->accounts, uid) : NULL;
 
-    return account && account->names >= account->name_limit ? THEMIS_QUOTA : THEMIS_OK;
+    return account && account->names - more >= account->name_limit ? THEMIS_QUOTA : THEMIS_OK;
 }
 
 /* Makes the attributes of a new name, or of one that replaces `old`. */
@@ -370,7 +370,7 @@ static themis_status_t name_make(themis_server_namespace_t *names, const themis_
     if (status == THEMIS_OK && old)
         status = themis_server_access_remove(names->groups, who, old, parents->known ? &parents->nearest : NULL);
     if (status == THEMIS_OK && !old && !(create->flags & THEMIS_PROTO_CREATE_ADOPT))
-        status = name_admit(names, who->uid);
+        status = name_admit(names, who->uid, create->flags & THEMIS_PROTO_CREATE_MOVED ? MOVED_NAMES : 0);
     if (status == THEMIS_OK)
         status = create->flags & THEMIS_PROTO_CREATE_ADOPT ? attr_adopt(names, who, create, made)
                                                            : attr_create(names, who, create, made);

@@ -14,6 +14,10 @@ check_PROGRAMS += test/store/test_store
 test_store_test_store_SOURCES = test/store/test_store.c test/store/objects.c test/store/objects.h
 test_store_test_store_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
 
+check_PROGRAMS += test/store/test_accounts
+test_store_test_accounts_SOURCES = test/store/test_accounts.c test/store/objects.c test/store/objects.h
+test_store_test_accounts_LDADD = store/libthemis-store.la util/libthemis-util.la $(TEST_LIBS)
+
 check_PROGRAMS += test/store/test_store_direct
 test_store_test_store_direct_SOURCES = test/store/test_store_direct.c test/store/grants.c test/store/grants.h \
 	test/store/objects.c test/store/objects.h
