@@ -69,7 +69,7 @@ enum {
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
     X(CHECK, 67, text, text)         /* what a server has, and repairs of it, for administrators: server/check.h */    \
-    X(QUOTA, 68, text, text)         /* what users have and may have, and changes of it: server/quota_requests.h */      \
+    X(QUOTA, 68, text, text)         /* what users have and may have, and changes of it: server/quota_requests.h */    \
     X(PLAN, 72, text, text)          /* a plan of periodic I/O as JSON; the reply is the policy in force */            \
     X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */                     \
     X(SETTLE, 81, settle, settled)   /* server to server: steps that end changes of names */                           \
@@ -559,11 +559,13 @@ typedef struct themis_proto_usage {
     uint64_t version; /* of its table of limits: later ones are larger; 0: it has none */
     uint32_t setter;  /* the server where that table was set; of two of one version, that of the larger one counts */
     uint32_t first, last;
-    uint8_t has_limits;         /* 1: the table is here, else there are none */
-    uint32_t limits;            /* up to THEMIS_PROTO_MAX_LIMITS */
-    const uint8_t *limit_bytes; /* decoded with themis_proto_usage_limit_get; when encoding: themis_proto_limit_t array */
-    uint32_t rows;              /* up to THEMIS_PROTO_MAX_USAGE */
-    const uint8_t *row_bytes; /* decoded with themis_proto_usage_row_get; when encoding: themis_proto_usage_row_t array */
+    uint8_t has_limits; /* 1: the table is here, else there are none */
+    uint32_t limits;    /* up to THEMIS_PROTO_MAX_LIMITS */
+    const uint8_t
+        *limit_bytes; /* decoded with themis_proto_usage_limit_get; when encoding: themis_proto_limit_t array */
+    uint32_t rows;    /* up to THEMIS_PROTO_MAX_USAGE */
+    const uint8_t
+        *row_bytes; /* decoded with themis_proto_usage_row_get; when encoding: themis_proto_usage_row_t array */
 } themis_proto_usage_t;
 
 typedef struct themis_proto_none {

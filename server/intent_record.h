@@ -19,12 +19,13 @@ typedef struct themis_server_intent {
     uint64_t ended;               /* generation of the name that ended, of a RENAME the one replaced; 0: none did */
     uint64_t destroyed;           /* object whose bytes are to be freed, 0: none */
     themis_proto_layout_t layout; /* of that object, of an OWNER of `object` */
-    uint64_t rename; /* generation of the name that a rename has made, by which it is known; 0: none. OWNER: its stamp */
+    uint64_t
+        rename; /* generation of the name that a rename has made, by which it is known; 0: none. OWNER: its stamp */
     /* RENAME: the object, generation of its old name, who renames, and the record of the name that is replaced
      * (name_record.h; no bytes: none was) */
     uint64_t object, old_generation;
     uint32_t uid, gid; /* OWNER: `uid` is the new one */
-    int old_is_gone; /* RENAME: the old name is, so it cannot be taken back */
+    int old_is_gone;   /* RENAME: the old name is, so it cannot be taken back */
     const void *replaced;
     size_t replaced_length;
 } themis_server_intent_t;

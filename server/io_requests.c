@@ -154,8 +154,8 @@ static void request_finish(themis_server_request_t *request, themis_status_t sta
         done.end = size.end;
     }
     if (status == THEMIS_QUOTA && request->object)
-        themis_server_quota_explain(request->server->quota,
-                                    themis_store_owner(request->server->store, request->object), text, sizeof text);
+        themis_server_quota_explain(request->server->quota, themis_store_owner(request->server->store, request->object),
+                                    text, sizeof text);
     /* before the reply: what the client removes after it is free at once */
     if (request->object)
         themis_store_close(request->server->store, request->object);

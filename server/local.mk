@@ -12,7 +12,7 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/auth
 	server/intent_record.c server/intent_record.h server/intents.c server/intents.h server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
 	server/lock_deadlock.c server/lock_holders.c server/lock_holders.h server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
-	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h server/name_directory.c server/name_directory.h server/name_intents.c server/name_intents.h server/name_path.c server/name_path.h server/name_record.c server/name_record.h \
+	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_count.c server/name_count.h server/name_db.c server/name_db.h server/name_directory.c server/name_directory.h server/name_ids.c server/name_ids.h server/name_intents.c server/name_intents.h server/name_path.c server/name_path.h server/name_record.c server/name_record.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_lists.c server/object_lists.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
 	server/owners.c server/owners.h server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \

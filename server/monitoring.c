@@ -36,7 +36,8 @@ static char *text_compose(themis_server_t *server, const themis_store_usage_t *u
     return themis_server_open_metrics_text(&metrics, server->jobs, server->sched);
 }
 
-/* The first MAX_USERS with something here or limits of their own, of those the ones with limits; owned by the caller. */
+/* The first MAX_USERS with something here or limits of their own, of those the ones with limits; owned by the caller.
+ */
 static themis_server_quota_state_t *users_find(themis_server_t *server, size_t *count)
 {
     themis_server_quota_state_t *users =

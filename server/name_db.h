@@ -95,6 +95,9 @@ themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const t
 /* The same for what ends a change that was begun: also where there is no space for more names. */
 themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
                                                 const themis_server_name_db_record_t *records);
+/* The same, of records that are no names; it survives a power failure when this returns. */
+themis_status_t themis_server_name_db_write_synced(themis_server_name_db_t *db,
+                                                   const themis_server_name_db_record_t *records);
 /* The value of a record, to be freed with free; NULL and 0 if there is none, or it is empty. */
 themis_status_t themis_server_name_db_read(themis_server_name_db_t *db, const void *key, size_t key_length,
                                            void **value, size_t *length);

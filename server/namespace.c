@@ -685,8 +685,8 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
     reply = now;
     rights_give(names, who, &reply, set->mask & THEMIS_PROTO_SET_MODIFIED ? THEMIS_PROTO_RIGHT_TOUCH : 0);
     if (set->mask)
-        status = attr_store(names, &set->path, &now,
-                            themis_server_name_intents_record(left, records_make(with, &reply)));
+        status =
+            attr_store(names, &set->path, &now, themis_server_name_intents_record(left, records_make(with, &reply)));
     themis_server_intents_end(names->intents, left, status);
     if (status == THEMIS_OK)
         *attr = reply;

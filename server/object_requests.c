@@ -157,6 +157,31 @@ static void enlist_serve(themis_server_request_t *request)
     themis_server_reply_send(request, status, &reply, NULL);
 }
 
+/* Finds the object of a request, and serves it; `text` says why the owner may not have more. */
+static themis_status_t found_serve(themis_server_request_t *request, int changes, themis_proto_body_t *reply,
+                                   char text[THEMIS_SERVER_QUOTA_TEXT])
+{
+    themis_server_t *server = request->server;
+    unsigned opcode = request->header.opcode;
+    uint64_t id = request->body.object.object;
+    themis_store_object_t *object;
+    themis_status_t status = themis_server_object_requests_find(request, id, changes, &object);
+
+    if (status == THEMIS_OK) {
+        status = object_serve(request, object, reply);
+        if (status == THEMIS_QUOTA)
+            themis_server_quota_explain(server->quota, themis_store_owner(server->store, object), text,
+                                        THEMIS_SERVER_QUOTA_TEXT);
+        themis_store_close(server->store, object);
+    } else if (status == THEMIS_NO_ENTRY) {
+        /* nothing was written here: size 0, nothing to sync */
+        int removed = (opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE) &&
+                      themis_server_tombstones_has(server->tombstones, id);
+        status = removed ? THEMIS_STALE : THEMIS_OK;
+    }
+    return status;
+}
+
 /* SIZE of an object and, at the first server of its file, the list of the others. */
 static void size_reply(themis_server_request_t *request, themis_status_t status, themis_proto_size_t *size)
 {
@@ -181,7 +206,6 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     const themis_proto_capability_t *capability = &request->body.object.capability;
     uint64_t id = request->body.object.object;
     themis_proto_body_t reply = {.size = {0}};
-    themis_store_object_t *object;
     char text[THEMIS_SERVER_QUOTA_TEXT] = "";
 
     if (opcode == THEMIS_OP_ENLIST) {
@@ -199,19 +223,7 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
         status = themis_server_object_requests_remove(server, id);
     } else if (status == THEMIS_OK) {
-        status = themis_server_object_requests_find(request, id, changes, &object);
-        if (status == THEMIS_OK) {
-            status = object_serve(request, object, &reply);
-            if (status == THEMIS_QUOTA)
-                themis_server_quota_explain(server->quota, themis_store_owner(server->store, object), text,
-                                            sizeof text);
-            themis_store_close(server->store, object);
-        } else if (status == THEMIS_NO_ENTRY) {
-            /* nothing was written here: size 0, nothing to sync */
-            int removed = (opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE) &&
-                          themis_server_tombstones_has(server->tombstones, id);
-            status = removed ? THEMIS_STALE : THEMIS_OK;
-        }
+        status = found_serve(request, changes, &reply, text);
     }
     if (opcode == THEMIS_OP_SIZE)
         size_reply(request, status, &reply.size);

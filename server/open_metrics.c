@@ -171,8 +171,8 @@ typedef struct user_family {
 static const user_family_t user_families[] = {
     {"themis_user_used_bytes", "Bytes that the user has on all servers that this one knows of.",
      offsetof(themis_server_quota_state_t, total_bytes), offsetof(themis_server_quota_state_t, limits.bytes)},
-    {"themis_user_limit_bytes", "Bytes that the user may have.",
-     offsetof(themis_server_quota_state_t, limits.bytes), offsetof(themis_server_quota_state_t, limits.bytes)},
+    {"themis_user_limit_bytes", "Bytes that the user may have.", offsetof(themis_server_quota_state_t, limits.bytes),
+     offsetof(themis_server_quota_state_t, limits.bytes)},
     {"themis_user_used_files", "Files, directories and links that the user has, as of themis_user_used_bytes.",
      offsetof(themis_server_quota_state_t, total_names), offsetof(themis_server_quota_state_t, limits.names)},
     {"themis_user_limit_files", "Files, directories and links that the user may have.",

@@ -43,13 +43,13 @@ typedef struct themis_server_peers {
     themis_sched_lambda_exchange_t *exchange;
     uint64_t session;
     pthread_t thread;
-    parts_t parts; /* of the thread */
+    parts_t parts;  /* of the thread */
     uint8_t *usage; /* a message of THEMIS_PROTO_MAX_MESSAGE bytes; of the thread, owned */
     /* guarded by the server's lock */
     int started, stop;
-    int fresh;         /* 1: a table has come since the last computation */
+    int fresh;          /* 1: a table has come since the last computation */
     uint64_t usage_due; /* ns; when what users have is told again */
-    uint64_t computed; /* ns; when the last computation ended, and how long it took */
+    uint64_t computed;  /* ns; when the last computation ended, and how long it took */
     uint64_t took;
     uint64_t differ_since; /* ns; since when policies differ, or 0 */
     int differ;            /* 1: for longer than POLICIES_MAY_DIFFER */

@@ -2,8 +2,9 @@
 /*
  * The other servers of the list. Every lambda, while there are jobs, a thread sends them this server's job table,
  * computes the allocation from the tables that it has received and gives the weights to the scheduler (the tables'
- * content: sched/lambda_exchange.h). It also tells them what users have, if any has limits, every lambda, or every second
- * where that is shorter or lambda is 0 (server/quota.h), whether there are jobs or not. A server that cannot be reached is tried again later and delays no other.
+ * content: sched/lambda_exchange.h). It also tells them what users have, if any has limits, every lambda, or every
+ * second where that is shorter or lambda is 0 (server/quota.h), whether there are jobs or not. A server that cannot be
+ * reached is tried again later and delays no other.
  */
 #pragma once
 #include <stddef.h>

@@ -208,10 +208,10 @@ void themis_server_quota_apply(themis_server_quota_t *quota, themis_store_accoun
     themis_server_quota_limits_t limits;
 
     limits_find(quota, account->uid, &limits);
-    account->byte_limit = part_of(quota, limits.bytes, at_least_none(account->bytes), account->other_bytes,
-                                  account->byte_limit, refill);
-    account->name_limit = part_of(quota, limits.names, at_least_none(account->names), account->other_names,
-                                  account->name_limit, refill);
+    account->byte_limit =
+        part_of(quota, limits.bytes, at_least_none(account->bytes), account->other_bytes, account->byte_limit, refill);
+    account->name_limit =
+        part_of(quota, limits.names, at_least_none(account->names), account->other_names, account->name_limit, refill);
 }
 
 static void account_begin(void *arg, themis_store_account_t *account)

@@ -3,10 +3,10 @@
  * Quotas: how many bytes and names each user may have on all servers together (doc/quota.md).
  *
  * What users have here is in their accounts (store/accounts.h). The table of limits is the same on all servers: it has
- * a version, each change makes a later one, and the latest one wins; a server keeps it in its database of names. Servers
- * tell each other in USAGE what users with limits have at them, and the version of their table, and whoever has a later
- * one sends it along. So each knows what a user has elsewhere, and sets the limits of its accounts to what is left of
- * the whole: all of it as long as the user has less than nine tenths, then an equal share.
+ * a version, each change makes a later one, and the latest one wins; a server keeps it in its database of names.
+ * Servers tell each other in USAGE what users with limits have at them, and the version of their table, and whoever has
+ * a later one sends it along. So each knows what a user has elsewhere, and sets the limits of its accounts to what is
+ * left of the whole: all of it as long as the user has less than nine tenths, then an equal share.
  *
  * The servers' own user, root and what belongs to nobody that is known have no limits.
  *
@@ -57,7 +57,8 @@ typedef struct themis_server_quota_state {
     themis_server_quota_limits_t limits;
     int has_limits, is_own; /* 1: there are any; they are the user's own, not the default */
 } themis_server_quota_state_t;
-/* Of users from `uid` on that have something, or limits of their own, by user id; returns how many, at most `capacity`. */
+/* Of users from `uid` on that have something, or limits of their own, by user id; returns how many, at most `capacity`.
+ */
 size_t themis_server_quota_list(themis_server_quota_t *quota, uint32_t uid, themis_server_quota_state_t *states,
                                 size_t capacity);
 

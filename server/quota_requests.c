@@ -110,9 +110,8 @@ static json_t *users_json(themis_server_t *server, uint32_t first, uint32_t last
         next = json_integer((json_int_t)states[count - 1].uid + 1);
     free(states);
     snprintf(text, sizeof text, "%llu.%u", (unsigned long long)version.time, version.setter);
-    return json_pack("{s:s, s:b, s:o, s:o, s:o}", "version", text, "counting",
-                     (int)atomic_load(&server->recounting), "default", default_json(server->quota), "users", users,
-                     "next", next);
+    return json_pack("{s:s, s:b, s:o, s:o, s:o}", "version", text, "counting", (int)atomic_load(&server->recounting),
+                     "default", default_json(server->quota), "users", users, "next", next);
 }
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */

@@ -4,10 +4,9 @@
  * between single blanks and numbers in decimal; the answer is JSON.
  *
  *   show [UID]             the user's own, or of another, for administrators
- *   all UID                of all users from UID on that have something here, or limits; for administrators. "next" in the
- *                          answer is where to go on, null after the last one
- *   set WHO BYTES NAMES    sets the limits of a user id, or of `default`: numbers, `none`, or `-` for what it is now
- *   unset WHO              it has no limits of its own any more
+ *   all UID                of all users from UID on that have something here, or limits; for administrators. "next" in
+ * the answer is where to go on, null after the last one set WHO BYTES NAMES    sets the limits of a user id, or of
+ * `default`: numbers, `none`, or `-` for what it is now unset WHO              it has no limits of its own any more
  *
  * USAGE: what other servers tell of theirs (server/quota.h).
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that counts what an earlier process has left in the store (themis_store_recount), while the server serves. */
+/* A thread that counts what an earlier process has left in the store (themis_store_recount), while the server serves.
+ */
 #pragma once
 #include "themis/status.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In rounds: takes intents that are due, first has old names of renames removed, then takes renames back whose old name
- * has ended in another way, then tells servers of new owners, has bytes freed, and at last entries removed. All servers work on their steps at the
- * same time.
+ * has ended in another way, then tells servers of new owners, has bytes freed, and at last entries removed. All servers
+ * work on their steps at the same time.
  */
 #include "server/settler.h"
 #include <inttypes.h>

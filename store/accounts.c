@@ -107,8 +107,7 @@ themis_store_account_t *themis_store_accounts_get(themis_store_accounts_t *accou
         account_init(account, uid);
         if (accounts->on_new)
             accounts->on_new(accounts->arg, account);
-        memmove(accounts->list + place + 1, accounts->list + place,
-                (accounts->count - place) * sizeof *accounts->list);
+        memmove(accounts->list + place + 1, accounts->list + place, (accounts->count - place) * sizeof *accounts->list);
         accounts->list[place] = account;
         accounts->count++;
     }

@@ -53,8 +53,8 @@ struct themis_store_arena_extent {
 
 /* Empty when all others are zeros. */
 typedef struct themis_store_arena_extents {
-    uint32_t owner;     /* whose memory they are in */
-    uint64_t allocated; /* bytes */
+    uint32_t owner;                            /* whose memory they are in */
+    uint64_t allocated;                        /* bytes */
     _Atomic(themis_store_account_t *) account; /* that they count for; NULL: none */
     uint32_t count, capacity;
     themis_store_arena_extent_t **extent;  /* [count], by offset; owned */

@@ -169,8 +169,7 @@ static int posix_set_owner(themis_store_t *base, object_t *object, uint32_t uid)
     pthread_mutex_lock(&store->lock);
     int is_gone = !object->in_table;
     if (!is_gone)
-        object_give(store, object,
-                    uid == THEMIS_STORE_NOBODY ? NULL : themis_store_accounts_get(store->accounts, uid));
+        object_give(store, object, uid == THEMIS_STORE_NOBODY ? NULL : themis_store_accounts_get(store->accounts, uid));
     pthread_mutex_unlock(&store->lock);
     return is_gone;
 }
@@ -379,8 +378,7 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
     if (window->direction == THEMIS_READ && move_window(window) < 0)
         return object_failed(window->object, "read");
     if (window->direction == THEMIS_WRITE && is_limited(window->object)) {
-        themis_status_t status =
-            themis_store_posix_space_cut(window->object->fd, window->object->account, window);
+        themis_status_t status = themis_store_posix_space_cut(window->object->fd, window->object->account, window);
         if (status != THEMIS_OK)
             return status;
     }
@@ -411,9 +409,9 @@ static themis_status_t posix_truncate(themis_store_t *store, object_t *object, u
 
 static themis_status_t posix_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
-    if (is_limited(object) && !themis_store_account_has_room(object->account,
-                                                             themis_store_posix_space_missing(
-                                                                 object->fd, range->offset, range->length)))
+    if (is_limited(object) &&
+        !themis_store_account_has_room(object->account,
+                                       themis_store_posix_space_missing(object->fd, range->offset, range->length)))
         return THEMIS_QUOTA;
     int cause = posix_fallocate(object->fd, (off_t)range->offset, (off_t)range->length);
     object_recount((posix_store_t *)store, object);

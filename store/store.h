@@ -177,8 +177,8 @@ void themis_store_close(themis_store_t *store, themis_store_object_t *object);
 
 /*
  * Provides memory for the first bytes of the window's extents, at least for one. THEMIS_NO_SPACE: there is none for a
- * single byte, THEMIS_QUOTA: the owner may not have it; what was written before stays. Before a read the caller cuts the extents to the object's end; holes read
- * as zeros. On failure there is nothing to finish.
+ * single byte, THEMIS_QUOTA: the owner may not have it; what was written before stays. Before a read the caller cuts
+ * the extents to the object's end; holes read as zeros. On failure there is nothing to finish.
  */
 themis_status_t themis_store_prepare(themis_store_t *store, themis_store_window_t *window);
 /* Ends what prepare began. `moved`: the result of the transfer; returned if the store itself does not fail. */

@@ -17,9 +17,9 @@ typedef struct themis_tools_quota_user {
 typedef struct themis_tools_quota_sum {
     themis_tools_quota_user_t *users; /* [count], by user id; owned */
     size_t count;
-    char version[64]; /* of the limits; "": no server has answered */
-    int differ;       /* 1: not all servers have that version */
-    int failed;       /* 1: memory was short */
+    char version[64];  /* of the limits; "": no server has answered */
+    int differ;        /* 1: not all servers have that version */
+    int failed;        /* 1: memory was short */
     uint32_t counting; /* servers that do not know yet all that they have */
     int has_default;
     uint64_t default_bytes, default_files;

@@ -13,7 +13,7 @@
     }
 #define CAPABILITY                                                                                                     \
     {                                                                                                                  \
-        .rights = 3, .uid = 1000, .owner = 1001, .expires = 1 << 20, .mac = { 1, 2, 3 }                                               \
+        .rights = 3, .uid = 1000, .owner = 1001, .expires = 1 << 20, .mac = { 1, 2, 3 }                                \
     }
 #define LAYOUT                                                                                                         \
     {                                                                                                                  \

@@ -881,11 +881,11 @@ int main(void)
     Suite *suite = suite_create("proto");
 
     test_case(suite, "messages", 60, NULL, NULL,
-              TESTS({hello_and_welcome, 1}, {usage, 1}, {unsound_usage, 1}, {flags, 1}, {lists_of_servers, 1}, {names, 1}, {attributes_and_layouts, 1},
-                    {name_operations, 1}, {symbolic_links, 1}, {steps_of_changes, 1}, {renames, 1},
-                    {extended_attributes, 1}, {entries_that_were_added, 1}, {directories, 1}, {runs, 1},
-                    {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1}, {maps, 1},
-                    {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
+              TESTS({hello_and_welcome, 1}, {usage, 1}, {unsound_usage, 1}, {flags, 1}, {lists_of_servers, 1},
+                    {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1}, {symbolic_links, 1},
+                    {steps_of_changes, 1}, {renames, 1}, {extended_attributes, 1}, {entries_that_were_added, 1},
+                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1},
+                    {maps, 1}, {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
                     {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
                     {damaged_messages, 1}));
     return test_run(suite);

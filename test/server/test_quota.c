@@ -116,7 +116,8 @@ TEST(limits_are_set_and_unset)
 {
     themis_server_quota_limits_t limits;
 
-    ck_assert(!themis_server_quota_is_active(rigs[0].quota) && !themis_server_quota_find(rigs[0].quota, ALICE, &limits));
+    ck_assert(!themis_server_quota_is_active(rigs[0].quota) &&
+              !themis_server_quota_find(rigs[0].quota, ALICE, &limits));
     set(0, ALICE, 10 * MIB, 5);
     ck_assert(themis_server_quota_is_active(rigs[0].quota) && themis_server_quota_find(rigs[0].quota, ALICE, &limits));
     ck_assert(limits.bytes == 10 * MIB && limits.names == 5);
