@@ -37,6 +37,13 @@ finish
 fi
 chmod 755 "$T"
 MiB=1048576
+export THEMIS_TIMEOUT=15s # busy machines
+mkdir "$T/programs"
+mpicc.mpich -O2 -o "$T/programs/errors" "$THEMIS_SRC/test/adio/errors.c" || not_ok "the MPI program compiles"
+
+unmount() { ! grep -q " $T/mount " /proc/mounts || themis umount -l "$T/mount"; }
+trap 'unmount; testlib_clean' EXIT
+trap 'unmount; testlib_clean; exit 130' INT TERM HUP
 
 fill() { head -c "$2" /dev/urandom >"$1" && chmod 644 "$1"; }
 fill "$T/1m" $MiB
@@ -128,6 +135,27 @@ files_hold() {
     check "$name: then there is one more" await 3 as $alice themis mkdir "themis:/$alice/d4"
 }
 
+doors_hold() {
+    export THEMIS_MOUNT=/themis
+    check "$name: a preloaded program gets EDQUOT" refused 'Disk quota exceeded' \
+        as $alice env "LD_PRELOAD=$THEMIS_PREFIX/lib/libthemis-posix.so" dd "if=$T/20m" "of=/themis/$alice/posix" bs=1M
+    themis rm "themis:/$alice/posix"
+    sleep 1.5 # until both servers know
+    # shellcheck disable=SC2046 # words of a command
+    check "$name: MPI-IO has MPI_ERR_QUOTA, on all ranks" as $alice $(ranks_command 2) "$T/programs/errors" over-quota "themis:/$alice/mpi"
+    themis rm "themis:/$alice/mpi"
+    mkdir -p "$T/mount" && chown $alice "$T/mount"
+    # the device is root's on many machines
+    if timeout -k 5 60 setpriv --reuid=$alice --regid=$alice --clear-groups --inh-caps=+dac_override,+sys_admin \
+        --ambient-caps=+dac_override,+sys_admin env HOME=/ "$(command -v themis)" mount "$T/mount" >"$T/out" 2>&1; then
+        check "$name: a mount has EDQUOT" refused 'Disk quota exceeded' as $alice dd "if=$T/20m" "of=$T/mount/$alice/mounted" bs=1M
+        unmount
+        themis rm "themis:/$alice/mounted"
+    else
+        skip "$name: a mount has EDQUOT" "$(head -n 1 "$T/out")"
+    fi
+}
+
 given_away() {
     before=$(used $alice bytes)
     check "$name: a file is given to another" themis chown $bob "themis:/$alice/one"
@@ -172,6 +200,7 @@ for direct in auto off; do
     rm -rf "$T"/srv?
     start_servers 2 size=256m stripe_size=64k direct=$direct
     limits_hold "arena, direct $direct"
+    doors_hold
     files_hold
     given_away
     stop_servers
@@ -183,6 +212,7 @@ for store in arena posix; do
     start_servers 2 store=$store state=names directory=objects size=256m stripe_size=64k
     options="--store $store --state names --directory objects --size 256m --stripe_size 64k"
     limits_hold "$store on disk"
+    doors_hold
     files_hold
     given_away
     outlive
