@@ -368,7 +368,9 @@ static void limit_text(uint64_t total, uint64_t limit, int is_bytes, char text[9
         snprintf(has, sizeof has, "%" PRIu64, total);
         snprintf(may, sizeof may, "%" PRIu64 " files", limit);
     }
-    snprintf(text, 96, limit == UINT64_MAX ? "" : "%s of at most %s", has, may);
+    *text = '\0';
+    if (limit != UINT64_MAX)
+        snprintf(text, 96, "%s of at most %s", has, may);
 }
 
 void themis_server_quota_explain(themis_server_quota_t *quota, uint32_t uid, char *text, size_t size)
