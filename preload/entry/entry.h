@@ -215,7 +215,8 @@ int themis_preload_open(themis_preload_path_t *path, int flags, mode_t mode);
 /* The umask of the process. */
 mode_t themis_preload_umask(void);
 
-/* --- maps (entry/descriptor_calls.c) -----------------------------------------------------------------------------------
+/* --- maps (entry/descriptor_calls.c)
+ * -----------------------------------------------------------------------------------
  */
 
 /* Of a descriptor that is ours. */
