@@ -58,11 +58,6 @@ themis_status_t themis_check(themis_t *session, uint32_t index, const char *ques
     return ask_text(session, index, THEMIS_OP_CHECK, question, text);
 }
 
-themis_status_t themis_quota(themis_t *session, uint32_t index, const char *question, char **text)
-{
-    return ask_text(session, index, THEMIS_OP_QUOTA, question, text);
-}
-
 themis_status_t themis_shutdown(themis_t *session, uint32_t index)
 {
     themis_proto_none_t none = {0};

@@ -109,7 +109,7 @@ static themis_status_t undo_directory(themis_t *session, const char *from, const
 static themis_status_t make_directory(themis_t *session, const char *from, const char *to,
                                       const themis_proto_attr_t *attr)
 {
-    const uint32_t flags = THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_GROUP | THEMIS_PROTO_CREATE_MOVED;
+    const uint32_t flags = THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_GROUP;
     themis_client_extra_t extra;
     themis_proto_attr_t made;
     themis_status_t status = themis_client_extra_of(session, from, attr, &extra);

@@ -2,7 +2,7 @@
 # Manual pages are made from the pages of this directory.
 EXTRA_DIST += doc/man.awk doc/architecture.md doc/building.md doc/collective.md \
 	doc/configuration.md doc/dfra.md doc/durability.md doc/hints.md doc/history.md doc/names.md doc/performance.md doc/periodic.md \
-	doc/quick-tour.md doc/quota.md doc/security.md doc/slurm.md doc/site.md doc/themis.md doc/themisd.md doc/wire.md
+	doc/quick-tour.md doc/security.md doc/slurm.md doc/site.md doc/themis.md doc/themisd.md doc/wire.md
 nodist_man_MANS = doc/themis.1 doc/themisd.8 doc/themis.conf.5 doc/themis-hints.7
 CLEANFILES += $(nodist_man_MANS)
 MAN_PAGE = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -f $(srcdir)/doc/man.awk

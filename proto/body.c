@@ -8,7 +8,7 @@ enum {
     STRIPE_UNIT = 4096,
     MAX_ENTRIES = 4096,
     CREATE_FLAGS = THEMIS_PROTO_CREATE_EXCLUSIVE | THEMIS_PROTO_CREATE_ADOPT | THEMIS_PROTO_CREATE_REPLACE |
-                   THEMIS_PROTO_CREATE_GROUP | THEMIS_PROTO_CREATE_MOVED,
+                   THEMIS_PROTO_CREATE_GROUP,
     SET_MASK = THEMIS_PROTO_SET_MODE | THEMIS_PROTO_SET_OWNER | THEMIS_PROTO_SET_MODIFIED | THEMIS_PROTO_SET_LAYOUT,
     XATTR_FLAGS = THEMIS_PROTO_XATTR_CREATE | THEMIS_PROTO_XATTR_REPLACE | THEMIS_PROTO_XATTR_REMOVE,
     LAST_ROLE = 2
@@ -109,7 +109,6 @@ static void code_capability(themis_proto_coder_t *coder, themis_proto_capability
 {
     code_rights(coder, &capability->rights);
     themis_proto_code_u32(coder, &capability->uid);
-    themis_proto_code_u32(coder, &capability->owner);
     themis_proto_code_u64(coder, &capability->expires);
     themis_proto_code_bytes(coder, capability->mac, sizeof capability->mac);
 }
@@ -443,26 +442,6 @@ static void code_settled(themis_proto_coder_t *coder, themis_proto_settled_t *se
     themis_proto_code_u32(coder, &settled->count);
     if (!coder->bad)
         themis_proto_code_statuses(coder, settled);
-}
-
-static void code_usage(themis_proto_coder_t *coder, themis_proto_usage_t *usage)
-{
-    themis_proto_code_u32(coder, &usage->index);
-    themis_proto_code_u64(coder, &usage->incarnation);
-    themis_proto_code_u64(coder, &usage->round);
-    themis_proto_code_u64(coder, &usage->version);
-    themis_proto_code_u32(coder, &usage->setter);
-    themis_proto_code_u32(coder, &usage->first);
-    themis_proto_code_u32(coder, &usage->last);
-    code_flag(coder, &usage->has_limits);
-    themis_proto_code_u32(coder, &usage->limits);
-    themis_proto_code_u32(coder, &usage->rows);
-    themis_proto_check(coder, !coder->bad && usage->index < THEMIS_PROTO_MAX_SERVERS &&
-                                  usage->setter < THEMIS_PROTO_MAX_SERVERS && usage->first <= usage->last &&
-                                  usage->last < THEMIS_PROTO_USAGE_DEFAULT &&
-                                  (usage->has_limits || usage->limits == 0));
-    if (!coder->bad)
-        themis_proto_code_usage_lists(coder, usage);
 }
 
 void themis_proto_code_body(themis_proto_coder_t *coder, const themis_proto_header_t *header, void *body)

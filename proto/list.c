@@ -252,7 +252,7 @@ static void code_step(themis_proto_coder_t *coder, themis_proto_settle_step_t *s
     themis_proto_code_path(coder, &step->renamed, 1);
     themis_proto_code_path(coder, &step->path, 0);
     themis_proto_check(coder, !coder->bad && step->action >= THEMIS_PROTO_SETTLE_DESTROY &&
-                                  step->action <= THEMIS_PROTO_SETTLE_OWNER);
+                                  step->action <= THEMIS_PROTO_SETTLE_RENAME);
 }
 
 int themis_proto_settle_next(const themis_proto_settle_t *settle, uint32_t *cursor, themis_proto_settle_step_t *step)

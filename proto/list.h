@@ -22,4 +22,3 @@ void themis_proto_code_rows(themis_proto_coder_t *coder, themis_proto_table_t *t
 void themis_proto_code_listed(themis_proto_coder_t *coder, uint32_t count, const uint8_t **list);
 void themis_proto_code_steps(themis_proto_coder_t *coder, themis_proto_settle_t *settle);
 void themis_proto_code_statuses(themis_proto_coder_t *coder, themis_proto_settled_t *settled);
-void themis_proto_code_usage_lists(themis_proto_coder_t *coder, themis_proto_usage_t *usage);

@@ -27,8 +27,6 @@ enum {
     THEMIS_PROTO_MAX_MAPPED = 512, /* extents in the reply to one MAP */
     THEMIS_PROTO_MAX_SERVERS = 4096,
     THEMIS_PROTO_MAX_SETTLE = 200,      /* steps in one SETTLE */
-    THEMIS_PROTO_MAX_USAGE = 16384,     /* users in one USAGE */
-    THEMIS_PROTO_MAX_LIMITS = 8192,     /* users with limits of their own, and the default */
     THEMIS_PROTO_DESCRIPTOR_BYTES = 40, /* a bulk descriptor as net/ makes it, opaque here */
     THEMIS_PROTO_IDENTITY_BYTES = 16,
     THEMIS_PROTO_MAC_BYTES = 16
@@ -69,12 +67,10 @@ enum {
     X(POLICY, 65, text, text)        /* sets the policy; the reply is the policy in force */                           \
     X(SHUTDOWN, 66, none, none)      /* drain and stop */                                                              \
     X(CHECK, 67, text, text)         /* what a server has, and repairs of it, for administrators: server/check.h */    \
-    X(QUOTA, 68, text, text)         /* what users have and may have, and changes of it: server/quota_requests.h */    \
     X(PLAN, 72, text, text)          /* a plan of periodic I/O as JSON; the reply is the policy in force */            \
     X(JOB_SERVERS, 73, text, text)   /* a question to the allocation service as JSON: server/allocation_requests.h */  \
     X(TABLE, 80, table, none)        /* server to server: job table for lambda-delayed fairness */                     \
-    X(SETTLE, 81, settle, settled)   /* server to server: steps that end changes of names */                           \
-    X(USAGE, 82, usage, none)        /* server to server: what users with limits have, and the limits */
+    X(SETTLE, 81, settle, settled)   /* server to server: steps that end changes of names */
 
 typedef enum themis_proto_opcode {
 #define THEMIS_PROTO_ENUM(name, number, request, reply) THEMIS_OP_##name = number,
@@ -182,7 +178,6 @@ enum {
 typedef struct themis_proto_capability {
     uint32_t rights;  /* THEMIS_PROTO_RIGHT_*; 0: none */
     uint32_t uid;     /* of the holder */
-    uint32_t owner;   /* user id of the file's owner, as whose its bytes count */
     uint64_t expires; /* ns since 1970 */
     uint8_t mac[THEMIS_PROTO_MAC_BYTES];
 } themis_proto_capability_t;
@@ -231,8 +226,7 @@ enum {
     THEMIS_PROTO_CREATE_REPLACE =
         4, /* replace a file of that name; the reply's attr is then the old one's. Without ADOPT: there is one, and the
               new one, which is empty, has its mode, owner and extended attributes */
-    THEMIS_PROTO_CREATE_GROUP = 8, /* the group of `attr`, if it is one of the user's; for directories with S_ISGID */
-    THEMIS_PROTO_CREATE_MOVED = 16 /* a directory that takes the place of another one, which is about to be removed */
+    THEMIS_PROTO_CREATE_GROUP = 8 /* the group of `attr`, if it is one of the user's; for directories with S_ISGID */
 };
 typedef struct themis_proto_create {
     themis_proto_text_t path;
@@ -506,24 +500,22 @@ typedef struct themis_proto_table {
  * A step that a server asks of another, to end what the client of a request may have left. Each may be asked for again.
  * DESTROY: frees the object. ENTRY: removes the entry of a name that does not exist; THEMIS_BUSY: it was added not long
  * ago, perhaps for a name that is being created. NAME: REMOVE of a name that was renamed, for that user. RENAME:
- * nothing, but THEMIS_BUSY while that server may yet ask how the old name of that rename has ended. OWNER: the file of
- * the object has been given to `uid`; `rename` is the stamp of that: of a later change it is larger.
+ * nothing, but THEMIS_BUSY while that server may yet ask how the old name of that rename has ended.
  */
 enum {
     THEMIS_PROTO_SETTLE_DESTROY = 1,
     THEMIS_PROTO_SETTLE_ENTRY = 2,
     THEMIS_PROTO_SETTLE_NAME = 3,
-    THEMIS_PROTO_SETTLE_RENAME = 4,
-    THEMIS_PROTO_SETTLE_OWNER = 5
+    THEMIS_PROTO_SETTLE_RENAME = 4
 };
 typedef struct themis_proto_settle_step {
     uint8_t action;
-    uint64_t object;     /* of DESTROY, NAME and OWNER */
+    uint64_t object;     /* of DESTROY and NAME */
     uint64_t generation; /* of NAME */
-    uint64_t rename;     /* of NAME and RENAME: generation of the new name; of OWNER: its stamp */
-    uint32_t uid, gid;   /* these and the next one: of NAME; of OWNER the first one */
+    uint64_t rename;     /* of NAME and RENAME: generation of the new name */
+    uint32_t uid, gid;   /* these and the next one: of NAME */
     themis_proto_text_t renamed;
-    themis_proto_text_t path; /* "/" in DESTROY and OWNER */
+    themis_proto_text_t path; /* "/" in DESTROY */
 } themis_proto_settle_step_t;
 
 typedef struct themis_proto_settle {
@@ -537,38 +529,6 @@ typedef struct themis_proto_settled {
     uint32_t count;
     const uint8_t *bytes; /* decoded with themis_proto_settled_get; when encoding: themis_status_t array */
 } themis_proto_settled_t;
-
-/* What a user has at a server. */
-typedef struct themis_proto_usage_row {
-    uint32_t uid;
-    uint64_t bytes, names;
-} themis_proto_usage_row_t;
-
-/* What a user may have on all servers; UINT64_MAX: no limit. */
-typedef struct themis_proto_limit {
-    uint32_t uid; /* THEMIS_PROTO_USAGE_DEFAULT: of all who have none of their own */
-    uint64_t bytes, names;
-} themis_proto_limit_t;
-
-#define THEMIS_PROTO_USAGE_DEFAULT UINT32_MAX
-
-/* What users `first` to `last` have at the sending server; of those without a row it has nothing to tell. A table of
- * many users comes in several messages. Both lists are by user id. */
-typedef struct themis_proto_usage {
-    uint32_t index; /* of the sending server */
-    uint64_t incarnation;
-    uint64_t round;
-    uint64_t version; /* of its table of limits: later ones are larger; 0: it has none */
-    uint32_t setter;  /* the server where that table was set; of two of one version, that of the larger one counts */
-    uint32_t first, last;
-    uint8_t has_limits; /* 1: the table is here, else there are none */
-    uint32_t limits;    /* up to THEMIS_PROTO_MAX_LIMITS */
-    const uint8_t
-        *limit_bytes; /* decoded with themis_proto_usage_limit_get; when encoding: themis_proto_limit_t array */
-    uint32_t rows;    /* up to THEMIS_PROTO_MAX_USAGE */
-    const uint8_t
-        *row_bytes; /* decoded with themis_proto_usage_row_get; when encoding: themis_proto_usage_row_t array */
-} themis_proto_usage_t;
 
 typedef struct themis_proto_none {
     char unused;
@@ -626,7 +586,6 @@ typedef union themis_proto_body {
     themis_proto_rename_end_t rename_end;
     themis_proto_settle_t settle;
     themis_proto_settled_t settled;
-    themis_proto_usage_t usage;
 } themis_proto_body_t;
 
 /* Reads a whole message: header and body. Errors as themis_proto_decode_header; `body` is written only on success.
@@ -669,10 +628,6 @@ int themis_proto_settle_next(const themis_proto_settle_t *settle, uint32_t *curs
 
 /* How step number `index` (below settled->count) of a decoded reply has ended. */
 themis_status_t themis_proto_settled_get(const themis_proto_settled_t *settled, uint32_t index);
-
-/* Row and limit number `index` of a decoded USAGE, which has more than that. */
-themis_proto_usage_row_t themis_proto_usage_row_get(const themis_proto_usage_t *usage, uint32_t index);
-themis_proto_limit_t themis_proto_usage_limit_get(const themis_proto_usage_t *usage, uint32_t index);
 
 /* Is it a request with another result if it were done twice? The server keeps its last replies to these for a client
  * that has not got them. */

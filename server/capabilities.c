@@ -52,7 +52,7 @@ static void words_hash(const themis_server_capabilities_t *capabilities, const u
 static void capability_words(uint64_t object, const themis_proto_capability_t *capability,
                              uint64_t words[CAPABILITY_WORDS])
 {
-    words[0] = (uint64_t)capability->owner << 32 | KIND_CAPABILITY;
+    words[0] = KIND_CAPABILITY;
     words[1] = object;
     words[2] = (uint64_t)capability->uid << 32 | capability->rights;
     words[3] = capability->expires;
@@ -126,7 +126,7 @@ void themis_server_capabilities_sign(const themis_server_capabilities_t *capabil
     uint32_t rights = attr->id ? capability->rights : 0;
     uint64_t words[CAPABILITY_WORDS], lifetime = capabilities->lifetime;
 
-    *capability = (themis_proto_capability_t){.rights = rights, .uid = uid, .owner = attr->uid};
+    *capability = (themis_proto_capability_t){.rights = rights, .uid = uid};
     memset(attr->seal, 0, sizeof attr->seal);
     if (!rights)
         return;
@@ -170,7 +170,7 @@ static int mac_is_genuine(themis_server_capabilities_t *capabilities, const uint
                           const uint8_t mac[THEMIS_PROTO_MAC_BYTES])
 {
     static _Thread_local cached_t cache[CACHE_ENTRIES];
-    uint64_t hash = (words[0] ^ words[1] ^ words[2] << 20 ^ words[3]) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (words[1] ^ words[2] << 20 ^ words[3]) * UINT64_C(0x9e3779b97f4a7c15);
     cached_t *entry = &cache[(hash >> 32) % CACHE_ENTRIES];
     uint8_t right[THEMIS_PROTO_MAC_BYTES];
 

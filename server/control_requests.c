@@ -14,7 +14,6 @@
 #include "server/drain.h"
 #include "server/monitoring.h"
 #include "server/peers.h"
-#include "server/quota_requests.h"
 #include "server/reply.h"
 #include "server/report.h"
 #include "server/server_policy.h"
@@ -270,12 +269,6 @@ void themis_server_control_requests_serve(themis_server_request_t *request)
         return;
     case THEMIS_OP_TABLE:
         table_serve(request);
-        return;
-    case THEMIS_OP_QUOTA:
-        themis_server_quota_requests_serve(request);
-        return;
-    case THEMIS_OP_USAGE:
-        themis_server_quota_requests_take(request);
         return;
     case THEMIS_OP_SETTLE:
         themis_server_settle_serve(request);

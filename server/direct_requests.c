@@ -70,7 +70,6 @@ static themis_status_t mapping_pin(mapping_t *mapping)
             : themis_store_open(server->store, grant->id, 0, uid, &grant->object);
     if (status != THEMIS_OK)
         return status;
-    themis_server_object_requests_claim(server, grant->id, &mapping->map->capability, grant->object);
     status = themis_store_pin(server->store, grant->object, uid, &grant->cell);
     if (status != THEMIS_OK)
         themis_store_close(server->store, grant->object);

@@ -81,9 +81,8 @@ static themis_status_t request_admit(themis_server_request_t *request, themis_se
 {
     unsigned opcode = request->header.opcode;
 
-    if (!session->job && opcode != THEMIS_OP_TABLE && opcode != THEMIS_OP_SETTLE && opcode != THEMIS_OP_USAGE &&
-        opcode > THEMIS_OP_GOODBYE) {
-        *text = "a server may only send tables and what users have, and settle changes of names";
+    if (!session->job && opcode != THEMIS_OP_TABLE && opcode != THEMIS_OP_SETTLE && opcode > THEMIS_OP_GOODBYE) {
+        *text = "a server may only send tables and settle changes of names";
         return THEMIS_REFUSED;
     }
     if (themis_server_drain_refuses(request->server, opcode))

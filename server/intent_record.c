@@ -54,7 +54,7 @@ themis_status_t themis_server_intent_record_unpack(const void *bytes, size_t len
     for (int i = 0; i < WORDS; i++)
         words[i] = le64toh(words[i]);
     uint32_t path = (uint32_t)(words[1] >> 32), other = (uint32_t)words[1], kind = (uint32_t)words[0];
-    if (words[0] >> 32 != VERSION || kind < THEMIS_SERVER_INTENT_REMOVAL || kind > THEMIS_SERVER_INTENT_OWNER ||
+    if (words[0] >> 32 != VERSION || kind < THEMIS_SERVER_INTENT_REMOVAL || kind > THEMIS_SERVER_INTENT_RENAME ||
         path == 0 || path > THEMIS_PROTO_MAX_PATH || other > THEMIS_PROTO_MAX_PATH || words[10] > length ||
         length != HEAD + path + other + words[10])
         return THEMIS_CORRUPT;

@@ -9,8 +9,6 @@
  * be removed and the bytes of a replaced file are to be freed, or, if the old name has ended in another way or may not
  * be removed, the new name becomes what it was.
  *
- * OWNER: all servers of a file are to be told who owns it now (owners.h).
- *
  * An intent also tells how a name of some generation has ended: the REMOVAL of a name that was renamed is kept until
  * the RENAME at the home of the new name is settled, which therefore needs no more answer. So a name of which nothing
  * is known has ended in another way.

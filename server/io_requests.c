@@ -146,22 +146,18 @@ static void request_finish(themis_server_request_t *request, themis_status_t sta
 {
     themis_proto_io_done_t done = {.bytes = request->total, .end = request->end};
     themis_store_size_t size;
-    char text[THEMIS_SERVER_QUOTA_TEXT] = "";
 
     request->item.bytes = 0;
     if (status == THEMIS_OK && request->end == UINT64_MAX) {
         status = themis_store_size(request->server->store, request->object, &size);
         done.end = size.end;
     }
-    if (status == THEMIS_QUOTA && request->object)
-        themis_server_quota_explain(request->server->quota, themis_store_owner(request->server->store, request->object),
-                                    text, sizeof text);
     /* before the reply: what the client removes after it is free at once */
     if (request->object)
         themis_store_close(request->server->store, request->object);
     request->object = NULL;
     if (status != THEMIS_DISCONNECTED)
-        themis_server_reply_send(request, status, &done, *text ? text : NULL);
+        themis_server_reply_send(request, status, &done, NULL);
 }
 
 themis_status_t themis_server_io_requests_serve(themis_server_request_t *request, int resumed)

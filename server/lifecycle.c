@@ -18,7 +18,6 @@
 #include "server/monitoring.h"
 #include "server/peers.h"
 #include "server/pending.h"
-#include "server/recount.h"
 #include "server/server_policy.h"
 #include "server/settler.h"
 #include "server/slices.h"
@@ -103,21 +102,9 @@ static themis_status_t identity_create(themis_server_t *server)
     return status;
 }
 
-/* Before there are records of owners nobody is known. */
-static uint32_t owner_of(void *arg, uint64_t id)
-{
-    const themis_server_t *server = arg;
-
-    return server->owners ? themis_server_owners_find(server->owners, id) : THEMIS_STORE_NOBODY;
-}
-
 static themis_status_t store_create(themis_server_t *server)
 {
     const themis_server_config_t *config = &server->config;
-    themis_status_t status = themis_store_accounts_create(&server->accounts);
-
-    if (status != THEMIS_OK)
-        return status;
     themis_store_options_t options = {.type = config->store,
                                       .size = config->size,
                                       .path = has_arena(config) ? config->file : config->directory,
@@ -126,10 +113,7 @@ static themis_status_t store_create(themis_server_t *server)
                                       .index = (uint32_t)config->index,
                                       .identity = &server->identity,
                                       .warm = config->warm,
-                                      .direct = strcmp(config->direct, "off") != 0,
-                                      .accounts = server->accounts,
-                                      .owner_of = owner_of,
-                                      .owner_arg = server};
+                                      .direct = strcmp(config->direct, "off") != 0};
 
     return themis_store_create(&options, &server->store);
 }
@@ -142,8 +126,7 @@ static themis_status_t names_create(themis_server_t *server)
                                                  .index = (uint32_t)config->index,
                                                  .identity = is_volatile(config) ? NULL : &server->identity,
                                                  .servers = (uint32_t)config->count,
-                                                 .layout = default_layout(config),
-                                                 .accounts = server->accounts};
+                                                 .layout = default_layout(config)};
 
     return themis_server_namespace_create(&options, &server->names);
 }
@@ -163,24 +146,6 @@ static themis_status_t records_load(themis_server_t *server)
         status = themis_server_lock_holders_create(db, server->locks, server->started + server->config.lease,
                                                    &server->lock_holders);
     return status;
-}
-
-/* As whose what is here counts, and how much that may be. */
-static themis_status_t quota_create(themis_server_t *server)
-{
-    const themis_server_config_t *config = &server->config;
-    themis_server_name_db_t *db = themis_server_namespace_any_db(server->names);
-    const themis_server_quota_options_t options = {.accounts = server->accounts,
-                                                   .db = db,
-                                                   .index = (uint32_t)config->index,
-                                                   .servers = *config->servers ? (uint32_t)config->count : 1,
-                                                   .incarnation = server->incarnation,
-                                                   .exempt = geteuid()};
-    themis_status_t status = themis_server_owners_create(db, server->store, &server->owners);
-
-    if (status == THEMIS_OK)
-        status = themis_server_owners_load(server->owners);
-    return status == THEMIS_OK ? themis_server_quota_create(&options, &server->quota) : status;
 }
 
 /* A key that the state directory keeps is read once that is this server's, any other one before anything is made. */
@@ -253,7 +218,6 @@ themis_status_t themis_server_create(const themis_server_config_t *config, themi
                                                                   names_create,
                                                                   records_load,
                                                                   themis_server_policy_load,
-                                                                  quota_create,
                                                                   capabilities_create_last,
                                                                   themis_server_slices_create,
                                                                   net_create,
@@ -301,8 +265,6 @@ themis_status_t themis_server_start(themis_server_t *server)
         status = themis_server_settler_start(server);
     if (status == THEMIS_OK)
         status = themis_server_peers_start(server);
-    if (status == THEMIS_OK)
-        status = themis_server_recount_start(server);
     if (status != THEMIS_OK)
         themis_server_engine_stop(server);
     return status;
@@ -361,7 +323,6 @@ void themis_server_destroy(themis_server_t *server)
     if (!server)
         return;
     themis_server_monitoring_destroy(server);
-    themis_server_recount_stop(server);
     themis_server_settler_stop(server);
     themis_server_peers_destroy(server);
     themis_server_settler_destroy(server);
@@ -383,12 +344,9 @@ void themis_server_destroy(themis_server_t *server)
     themis_sched_job_table_destroy(server->jobs);
     themis_server_tombstones_destroy(server->tombstones);
     themis_server_capabilities_destroy(server->capabilities);
-    themis_server_quota_destroy(server->quota);
+    themis_server_namespace_destroy(server->names);
     themis_server_slices_destroy(server);
     themis_store_destroy(server->store);
-    themis_server_owners_destroy(server->owners);
-    themis_server_namespace_destroy(server->names);
-    themis_store_accounts_destroy(server->accounts);
     pthread_cond_destroy(&server->workers.idle);
     pthread_mutex_destroy(&server->lock);
     free(server->workers.threads);

@@ -13,11 +13,11 @@ server_libthemis_server_la_SOURCES = server/access.c server/access.h server/allo
 	server/intent_record.c server/intent_record.h server/intents.c server/intents.h server/io_requests.c server/io_requests.h server/lease.c server/lease.h server/lifecycle.c server/lifecycle.h \
 	server/lock_deadlock.c server/lock_holders.c server/lock_holders.h server/lock_requests.c server/lock_requests.h server/lock_table.c \
 	server/lock_table.h server/locks.c server/locks.h server/metrics_http.c \
-	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_count.c server/name_count.h server/name_db.c server/name_db.h server/name_directory.c server/name_directory.h server/name_ids.c server/name_ids.h server/name_intents.c server/name_intents.h server/name_path.c server/name_path.h server/name_record.c server/name_record.h \
+	server/metrics_http.h server/monitoring.c server/monitoring.h server/name_db.c server/name_db.h server/name_directory.c server/name_directory.h server/name_intents.c server/name_intents.h server/name_path.c server/name_path.h server/name_record.c server/name_record.h \
 	server/name_requests.c server/name_requests.h server/namespace.c server/namespace.h server/object_lists.c server/object_lists.h server/object_requests.c \
 	server/notify.c server/notify.h server/object_requests.h server/open_metrics.c server/open_metrics.h server/peers.c server/peers.h \
-	server/owners.c server/owners.h server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
-	server/queue.h server/quota.c server/quota.h server/quota_exchange.c server/quota_requests.c server/quota_requests.h server/quota_state.h server/recount.c server/recount.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
+	server/pending.c server/pending.h server/periodic_plan.c server/periodic_plan.h server/queue.c \
+	server/queue.h server/reply.c server/reply.h server/report.c server/report.h server/request.c server/request.h \
 	server/xattrs.c server/xattrs.h server/saved_replies.c server/saved_replies.h server/server.h server/server_config.c server/server_config.h \
 	server/server_policy.c server/server_policy.h server/session_requests.c server/session_requests.h \
 	server/session_table.c server/session_table.h server/settle.c server/settle.h server/settle_batch.c server/settle_batch.h server/settle_peers.c server/settle_peers.h server/settler.c server/settler.h server/slices.c server/slices.h server/tombstones.c server/tombstones.h
@@ -32,7 +32,7 @@ server_themisd_SOURCES = server/main.c util/backtrace_symbols.c
 server_themisd_LDADD = $(INIH_ARCHIVE) server/libthemis-server.la
 server_themisd_LDFLAGS = $(AM_LDFLAGS) $(INIH_LDFLAGS)
 
-check_PROGRAMS += test/server/test_allocations test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_quota test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
+check_PROGRAMS += test/server/test_allocations test/server/test_namespace test/server/test_intents test/server/test_name_extra test/server/test_locks test/server/test_identity test/server/test_counters test/server/test_object_lists test/server/test_fences test/server/test_config test/server/test_engine test/server/test_clients test/server/test_floods \
 	test/server/test_periodic_plan test/server/test_report test/server/test_server_history test/server/test_history_store test/server/test_capabilities \
 	test/server/test_rights test/server/test_server_check test/server/test_server_direct test/server/test_durable test/server/many_jobs
 test_server_test_allocations_SOURCES = test/server/test_allocations.c test/server/engine_rig.c test/server/engine_rig.h
@@ -49,8 +49,6 @@ test_server_test_locks_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_identity_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_counters_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_object_lists_LDADD = server/libthemis-server.la $(TEST_LIBS)
-test_server_test_quota_SOURCES = test/server/test_quota.c test/server/names_rig.c test/server/names_rig.h
-test_server_test_quota_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_fences_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_config_LDADD = server/libthemis-server.la $(TEST_LIBS)
 test_server_test_engine_SOURCES = test/server/test_engine.c test/server/engine_rig.c test/server/engine_rig.h

@@ -8,8 +8,6 @@
 #include "server/peers.h"
 #include "util/clock.h"
 
-enum { MAX_USERS = 1024 };
-
 struct themis_server_monitoring {
     themis_server_metrics_http_t *http; /* NULL: off */
     char *text;                         /* the last one, or NULL; this and the next with the server's lock */
@@ -17,8 +15,7 @@ struct themis_server_monitoring {
 };
 
 /* With the lock. */
-static char *text_compose(themis_server_t *server, const themis_store_usage_t *usage,
-                          const themis_server_quota_state_t *users, size_t user_count)
+static char *text_compose(themis_server_t *server, const themis_store_usage_t *usage)
 {
     themis_server_open_metrics_t metrics = {.name = server->config.name,
                                             .index = (uint32_t)server->config.index,
@@ -26,9 +23,7 @@ static char *text_compose(themis_server_t *server, const themis_store_usage_t *u
                                             .workers = server->workers.count,
                                             .sessions = themis_server_sessions_count(server->sessions),
                                             .capacity = usage->capacity,
-                                            .used = usage->used,
-                                            .users = users,
-                                            .user_count = user_count};
+                                            .used = usage->used};
 
     themis_server_direct_usage(server, &metrics.direct);
     themis_server_history_counts(server, &metrics.history);
@@ -36,38 +31,21 @@ static char *text_compose(themis_server_t *server, const themis_store_usage_t *u
     return themis_server_open_metrics_text(&metrics, server->jobs, server->sched);
 }
 
-/* The first MAX_USERS with something here or limits of their own, of those the ones with limits; owned by the caller.
- */
-static themis_server_quota_state_t *users_find(themis_server_t *server, size_t *count)
-{
-    themis_server_quota_state_t *users =
-        themis_server_quota_is_active(server->quota) ? malloc(MAX_USERS * sizeof *users) : NULL;
-    size_t found = users ? themis_server_quota_list(server->quota, 0, users, MAX_USERS) : 0;
-
-    for (size_t i = 0; i < found; i++)
-        if (users[i].has_limits)
-            users[(*count)++] = users[i];
-    return users;
-}
-
 char *themis_server_monitoring_text(themis_server_t *server)
 {
     struct themis_server_monitoring *monitoring = server->monitoring;
     themis_store_usage_t usage = {0};
-    size_t user_count = 0;
-    themis_server_quota_state_t *users = users_find(server, &user_count);
 
     themis_store_usage(server->store, &usage);
     pthread_mutex_lock(&server->lock);
     uint64_t now = themis_util_clock_now(), started = themis_util_clock_thread();
     if (now >= monitoring->due || !monitoring->text) {
         free(monitoring->text);
-        monitoring->text = text_compose(server, &usage, users, user_count);
+        monitoring->text = text_compose(server, &usage);
         monitoring->due = now + THEMIS_SCHED_CONTROL_DIVISOR * (themis_util_clock_thread() - started);
     }
     char *text = monitoring->text ? strdup(monitoring->text) : NULL;
     pthread_mutex_unlock(&server->lock);
-    free(users);
     return text;
 }
 

@@ -19,9 +19,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <rocksdb/c.h>
-#include "server/name_count.h"
 #include "server/name_directory.h"
-#include "server/name_ids.h"
 #include "server/name_record.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -29,10 +27,13 @@
 enum {
     KEY_BYTES = 2 * (THEMIS_PROTO_MAX_PATH + 2),
     ENTRY_BYTES = 9,
+    ID_BATCH = 1 << 20, /* as many as there are in a second if they follow the clock */
+    INDEX_SHIFT = THEMIS_SERVER_NAME_DB_INDEX_SHIFT,
     WRITE_BUFFER = 8 << 20,
     BLOOM_BITS = 10, /* for each key */
     PROBE_BYTES = 1 << 20
 };
+#define ID_EPOCH_S UINT64_C(1577836800) /* 2020 */
 
 /* Free bytes of the file system that adding needs, and that removing needs: the log and the tables that RocksDB writes
  * meanwhile have room then, and names can be removed where no more can be added. */
@@ -55,9 +56,11 @@ struct themis_server_name_db {
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read;
     rocksdb_writeoptions_t *write, *write_synced;
-    int lock_fd; /* of the directory; -1: in memory */
-    themis_server_name_ids_t ids;
-    themis_store_accounts_t *accounts; /* NULL: names are not counted */
+    int lock_fd;              /* of the directory; -1: in memory */
+    pthread_mutex_t ids_lock; /* of the next two */
+    uint64_t next_id, reserved_id;
+    uint32_t index;    /* of the server */
+    uint64_t first_id; /* of this database; 0: not known */
 };
 
 typedef struct name_key {
@@ -235,34 +238,15 @@ static rocksdb_writebatch_t *batch_create(const themis_server_name_db_record_t *
     return batch;
 }
 
-/* The account of who has the name before it is changed; NULL: there is none, or it does not matter. */
-static themis_store_account_t *old_account(themis_server_name_db_t *db, const themis_server_name_change_t *change)
-{
-    char *error = NULL, *value = NULL;
-    size_t length = 0;
-
-    if (db->accounts && change->key)
-        value = rocksdb_get(db->db, db->read, change->key, change->key_length, &length, &error);
-    themis_store_account_t *account = themis_server_name_count_account(db->accounts, value, length);
-    rocksdb_free(value);
-    rocksdb_free(error);
-    return account;
-}
-
-static const themis_server_name_change_t no_change;
-
 /* Writes a batch, which is destroyed, in one of the two ways. */
 static themis_status_t batch_write_as(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted,
-                                      rocksdb_writeoptions_t *way, const themis_server_name_change_t *change)
+                                      rocksdb_writeoptions_t *way)
 {
     char *error = NULL;
     themis_status_t status = change_begin(db, wanted);
 
     if (status == THEMIS_OK) {
-        themis_store_account_t *old = old_account(db, change);
         rocksdb_write(db->db, way, batch, &error);
-        if (!error)
-            themis_server_name_count_done(db->accounts, change, old);
         status = change_end(db, error);
     }
     rocksdb_writebatch_destroy(batch);
@@ -271,7 +255,7 @@ static themis_status_t batch_write_as(themis_server_name_db_t *db, rocksdb_write
 
 static themis_status_t batch_write(themis_server_name_db_t *db, rocksdb_writebatch_t *batch, uint64_t wanted)
 {
-    return batch_write_as(db, batch, wanted, db->write, &no_change);
+    return batch_write_as(db, batch, wanted, db->write);
 }
 
 static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key, const void *value, size_t length,
@@ -279,10 +263,8 @@ static themis_status_t db_put(themis_server_name_db_t *db, const name_key_t *key
 {
     rocksdb_writebatch_t *batch = batch_create(with);
 
-    const themis_server_name_change_t change = themis_server_name_count_change(key->bytes, key->length, value, length);
-
     rocksdb_writebatch_put(batch, key->bytes, key->length, value, length);
-    return batch_write_as(db, batch, FREE_TO_ADD, db->write, &change);
+    return batch_write(db, batch, FREE_TO_ADD);
 }
 
 static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *key,
@@ -290,10 +272,8 @@ static themis_status_t db_delete(themis_server_name_db_t *db, const name_key_t *
 {
     rocksdb_writebatch_t *batch = batch_create(with);
 
-    const themis_server_name_change_t change = themis_server_name_count_change(key->bytes, key->length, NULL, 0);
-
     rocksdb_writebatch_delete(batch, key->bytes, key->length);
-    return batch_write_as(db, batch, FREE_TO_REMOVE, db->write, &change);
+    return batch_write(db, batch, FREE_TO_REMOVE);
 }
 
 /* *value is NULL if there is none, else to be freed with rocksdb_free. */
@@ -547,33 +527,19 @@ themis_status_t themis_server_name_db_list(themis_server_name_db_t *db, const th
 
 /* --- other records ------------------------------------------------------------------------------------------------ */
 
-static themis_status_t records_write(themis_server_name_db_t *db, const themis_server_name_db_record_t *records,
-                                     uint64_t wanted)
-{
-    const themis_server_name_change_t change = themis_server_name_count_find(records);
-
-    return batch_write_as(db, batch_create(records), wanted, db->write, &change);
-}
-
 themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const themis_server_name_db_record_t *records)
 {
     int adds = 0;
 
     for (const themis_server_name_db_record_t *at = records; at; at = at->next)
         adds |= at->value != NULL;
-    return records_write(db, records, adds ? FREE_TO_ADD : FREE_TO_REMOVE);
+    return batch_write(db, batch_create(records), adds ? FREE_TO_ADD : FREE_TO_REMOVE);
 }
 
 themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
                                                 const themis_server_name_db_record_t *records)
 {
-    return records_write(db, records, FREE_TO_REMOVE);
-}
-
-themis_status_t themis_server_name_db_write_synced(themis_server_name_db_t *db,
-                                                   const themis_server_name_db_record_t *records)
-{
-    return batch_write_as(db, batch_create(records), FREE_TO_REMOVE, db->write_synced, &no_change);
+    return batch_write(db, batch_create(records), FREE_TO_REMOVE);
 }
 
 themis_status_t themis_server_name_db_read(themis_server_name_db_t *db, const void *key, size_t key_length,
@@ -662,39 +628,86 @@ themis_status_t themis_server_name_db_scan_from(themis_server_name_db_t *db, cha
     return records_scan(db, &key, 1, each, arg);
 }
 
-static themis_status_t name_add(void *arg, const themis_server_name_db_record_t *record)
-{
-    const themis_server_name_db_t *db = arg;
-    const themis_server_name_change_t change = themis_server_name_count_find(record);
-
-    themis_server_name_count_done(db->accounts, &change, NULL);
-    return THEMIS_OK;
-}
-
-themis_status_t themis_server_name_db_count(themis_server_name_db_t *db, themis_store_accounts_t *accounts)
-{
-    static const char prefix = THEMIS_SERVER_NAME_DB_NAME;
-
-    db->accounts = accounts;
-    return themis_server_name_db_scan(db, &prefix, 1, name_add, db);
-}
-
 /* --- object ids -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Ids are never used twice, even by a server that lost its state while others kept objects: they are the microseconds
+ * since 2020, or count up where that is not above the last one, with the server's index in the highest bits. After a
+ * start they may be ahead of the clock by ID_BATCH.
+ */
+static uint64_t id_of_now(uint32_t index)
+{
+    uint64_t us = (themis_util_clock_wall() - ID_EPOCH_S * THEMIS_NS_PER_S) / THEMIS_NS_PER_US;
+
+    return (uint64_t)(index + 1) << INDEX_SHIFT | (us & ((UINT64_C(1) << INDEX_SHIFT) - 1));
+}
+
+static themis_status_t ids_reserve(themis_server_name_db_t *db)
+{
+    static const name_key_t key = {.length = 1, .bytes = "N"};
+    const uint64_t words[] = {htole64(db->next_id + ID_BATCH), htole64(db->first_id)};
+    rocksdb_writebatch_t *batch = batch_create(NULL);
+
+    /* synced: after a loss of power, with a clock that is behind, ids must not come again */
+    rocksdb_writebatch_put(batch, key.bytes, key.length, (const char *)words, sizeof words);
+    themis_status_t status = batch_write_as(db, batch, FREE_TO_REMOVE, db->write_synced);
+    if (status == THEMIS_OK)
+        db->reserved_id = db->next_id + ID_BATCH;
+    return status;
+}
 
 themis_status_t themis_server_name_db_new_id(themis_server_name_db_t *db, uint64_t *id)
 {
-    return themis_server_name_ids_next(&db->ids, db, id);
+    themis_status_t status = THEMIS_OK;
+
+    pthread_mutex_lock(&db->ids_lock);
+    uint64_t now = id_of_now(db->index);
+    if (now > db->next_id)
+        db->next_id = now;
+    if (db->next_id >= db->reserved_id)
+        status = ids_reserve(db);
+    if (status == THEMIS_OK)
+        *id = db->next_id++;
+    pthread_mutex_unlock(&db->ids_lock);
+    return status;
 }
 
 uint64_t themis_server_name_db_first_id(const themis_server_name_db_t *db)
 {
-    return db->ids.first;
+    return db->first_id;
 }
 
 int themis_server_name_db_id_is_lost(const themis_server_name_db_t *db, uint64_t id)
 {
-    return id < db->ids.first &&
-           id >> THEMIS_SERVER_NAME_DB_INDEX_SHIFT == db->ids.first >> THEMIS_SERVER_NAME_DB_INDEX_SHIFT;
+    return id < db->first_id && id >> INDEX_SHIFT == db->first_id >> INDEX_SHIFT;
+}
+
+static themis_status_t ids_load(themis_server_name_db_t *db, uint32_t index)
+{
+    static const name_key_t key = {.length = 1, .bytes = "N"};
+    size_t length = 0;
+    uint64_t words[2] = {0}; /* the second one is missing in old databases */
+    char *value;
+    themis_status_t status = db_get(db, &key, &value, &length);
+
+    if (status != THEMIS_OK)
+        return status;
+    db->index = index;
+    db->next_id = id_of_now(index);
+    db->first_id = value ? 0 : db->next_id;
+    if (value && (length == sizeof words || length == sizeof *words)) {
+        memcpy(words, value, length);
+        db->first_id = le64toh(words[1]);
+    }
+    if (value)
+        rocksdb_free(value);
+    uint64_t word = le64toh(words[0]);
+    if (word > db->next_id && word >> INDEX_SHIFT == db->next_id >> INDEX_SHIFT)
+        db->next_id = word;
+    db->reserved_id = db->next_id;
+    if (!value) /* where it fails, the database is taken for a newer one at the next start */
+        ids_reserve(db);
+    return THEMIS_OK;
 }
 
 /* --- opening and closing ----------------------------------------------------------------------------------------- */
@@ -751,7 +764,7 @@ themis_status_t themis_server_name_db_open(const char *directory, int fresh, uin
     if (!made)
         return THEMIS_NO_MEMORY;
     made->lock_fd = -1;
-    pthread_mutex_init(&made->ids.lock, NULL);
+    pthread_mutex_init(&made->ids_lock, NULL);
     pthread_mutex_init(&made->writing, NULL);
     handle_lock_init(&made->handle);
     themis_status_t status =
@@ -759,7 +772,7 @@ themis_status_t themis_server_name_db_open(const char *directory, int fresh, uin
     if (status == THEMIS_OK)
         status = db_open(made, directory, fresh);
     if (status == THEMIS_OK)
-        status = themis_server_name_ids_load(&made->ids, made, index);
+        status = ids_load(made, index);
     if (status != THEMIS_OK) {
         themis_server_name_db_close(made);
         return status;
@@ -785,7 +798,7 @@ void themis_server_name_db_close(themis_server_name_db_t *db)
     if (db->memory)
         rocksdb_env_destroy(db->memory);
     pthread_rwlock_destroy(&db->handle);
-    pthread_mutex_destroy(&db->ids.lock);
+    pthread_mutex_destroy(&db->ids_lock);
     pthread_mutex_destroy(&db->writing);
     free(db->directory);
     free(db);

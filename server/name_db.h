@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/proto.h"
-#include "store/accounts.h"
 #include "store/identity.h"
 #include "themis/status.h"
 
@@ -35,9 +34,7 @@ enum {
     THEMIS_SERVER_NAME_DB_LOCKING = 'L',
     THEMIS_SERVER_NAME_DB_OBJECT_LIST = 'O',
     THEMIS_SERVER_NAME_DB_POLICY = 'P',
-    THEMIS_SERVER_NAME_DB_QUOTA = 'Q',
-    THEMIS_SERVER_NAME_DB_REPLY = 'R',
-    THEMIS_SERVER_NAME_DB_OWNER = 'U'
+    THEMIS_SERVER_NAME_DB_REPLY = 'R'
 };
 typedef struct themis_server_name_db_record {
     const void *key, *value; /* value NULL: the record is removed */
@@ -55,10 +52,6 @@ typedef struct themis_server_name_db_record {
 themis_status_t themis_server_name_db_open(const char *directory, int fresh, uint32_t index,
                                            const themis_store_identity_t *identity, themis_server_name_db_t **db);
 void themis_server_name_db_close(themis_server_name_db_t *db); /* NULL is allowed */
-
-/* Counts the names of each owner from now on, those that are there first. Once, before others use the database;
- * `accounts` is borrowed. */
-themis_status_t themis_server_name_db_count(themis_server_name_db_t *db, themis_store_accounts_t *accounts);
 
 /* THEMIS_NO_ENTRY: no attributes of that path, as of "/" until they are put. */
 themis_status_t themis_server_name_db_get(themis_server_name_db_t *db, const themis_proto_text_t *path,
@@ -97,9 +90,6 @@ themis_status_t themis_server_name_db_write(themis_server_name_db_t *db, const t
 /* The same for what ends a change that was begun: also where there is no space for more names. */
 themis_status_t themis_server_name_db_write_end(themis_server_name_db_t *db,
                                                 const themis_server_name_db_record_t *records);
-/* The same, of records that are no names; it survives a power failure when this returns. */
-themis_status_t themis_server_name_db_write_synced(themis_server_name_db_t *db,
-                                                   const themis_server_name_db_record_t *records);
 /* The value of a record, to be freed with free; NULL and 0 if there is none, or it is empty. */
 themis_status_t themis_server_name_db_read(themis_server_name_db_t *db, const void *key, size_t key_length,
                                            void **value, size_t *length);

@@ -67,26 +67,6 @@ themis_status_t themis_server_name_intents_rename(themis_server_intents_t *inten
     return status;
 }
 
-/* The stamp: ids grow, and those of all servers do so with the time. */
-themis_status_t themis_server_name_intents_owner(themis_server_intents_t *intents, themis_server_name_db_t *db,
-                                                 const themis_proto_text_t *path, const themis_proto_attr_t *attr,
-                                                 themis_server_intent_entry_t **left)
-{
-    static const uint64_t time_bits = (UINT64_C(1) << THEMIS_SERVER_NAME_DB_INDEX_SHIFT) - 1;
-    themis_server_intent_t intent = {.kind = THEMIS_SERVER_INTENT_OWNER,
-                                     .path = *path,
-                                     .object = attr->id,
-                                     .layout = attr->layout,
-                                     .uid = attr->uid,
-                                     .gid = attr->gid};
-    themis_status_t status = themis_server_intents_room(intents);
-
-    if (status == THEMIS_OK)
-        status = themis_server_name_db_new_id(db, &intent.rename);
-    intent.rename &= time_bits;
-    return status == THEMIS_OK ? themis_server_intents_begin(intents, &intent, left) : status;
-}
-
 /* The record of the name that was replaced, with another generation: a late message of who has renamed or removed that
  * name before must not mean the one that is there again. */
 static themis_status_t replaced_record(themis_server_name_db_t *db, const themis_server_intent_t *intent, void **record,

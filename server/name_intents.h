@@ -18,11 +18,6 @@ themis_status_t themis_server_name_intents_rename(themis_server_intents_t *inten
                                                   const themis_proto_create_t *create, const themis_proto_attr_t *old,
                                                   const themis_proto_attr_t *made, themis_server_intent_entry_t **left);
 
-/* The file of these attributes gets the owner that they tell of. */
-themis_status_t themis_server_name_intents_owner(themis_server_intents_t *intents, themis_server_name_db_t *db,
-                                                 const themis_proto_text_t *path, const themis_proto_attr_t *attr,
-                                                 themis_server_intent_entry_t **left);
-
 /* The record of an intent (NULL: none), before others. */
 const themis_server_name_db_record_t *themis_server_name_intents_record(themis_server_intent_entry_t *left,
                                                                         const themis_server_name_db_record_t *others);

@@ -91,7 +91,6 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     unsigned opcode = request->header.opcode;
     themis_proto_attr_t attr = {0};
     const char *text = NULL;
-    char exceeded[THEMIS_SERVER_QUOTA_TEXT];
     saving_t saving = {.request = request};
     const themis_server_namespace_with_t with = {reply_make, &saving};
 
@@ -119,9 +118,5 @@ void themis_server_name_requests_serve(themis_server_request_t *request)
     if (status == THEMIS_QUOTA &&
         themis_server_intents_room(themis_server_namespace_intents(server->names)) == THEMIS_QUOTA)
         text = "too many changes of names wait for servers that cannot be reached";
-    if (status == THEMIS_QUOTA && !text) {
-        themis_server_quota_explain(server->quota, who->uid, exceeded, sizeof exceeded);
-        text = *exceeded ? exceeded : NULL;
-    }
     themis_server_reply_send(request, status, &saving.body, text);
 }

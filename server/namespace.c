@@ -16,7 +16,7 @@
 #include "util/clock.h"
 #include "util/hash_ring.h"
 
-enum { LOCKS = 64, MOVED_NAMES = 64 /* beyond a limit, of directories that are being renamed */ };
+enum { LOCKS = 64 };
 static const uint32_t all_access = THEMIS_PROTO_RIGHT_READ | THEMIS_PROTO_RIGHT_WRITE | THEMIS_PROTO_RIGHT_TRUNCATE |
                                    THEMIS_PROTO_RIGHT_LOCK | THEMIS_PROTO_RIGHT_TOUCH | THEMIS_PROTO_RIGHT_SIZE;
 
@@ -24,7 +24,6 @@ struct themis_server_namespace {
     themis_server_name_db_t *db;
     themis_server_intents_t *intents;
     themis_server_groups_t *groups;
-    themis_store_accounts_t *accounts; /* or NULL */
     pthread_mutex_t locks[LOCKS];
     uint32_t servers;
     int durable;                 /* 1: the names outlive the process */
@@ -61,9 +60,6 @@ themis_status_t themis_server_namespace_create(const themis_server_namespace_opt
     if (status == THEMIS_OK)
         status = themis_server_name_db_open(options->directory ? options->directory : "", options->fresh,
                                             options->index, options->identity, &made->db);
-    made->accounts = options->accounts;
-    if (status == THEMIS_OK && made->accounts)
-        status = themis_server_name_db_count(made->db, made->accounts);
     if (status == THEMIS_OK)
         status = themis_server_intents_create(made->db, &made->intents);
     if (status != THEMIS_OK) {
@@ -350,14 +346,6 @@ static themis_status_t extra_check(const themis_proto_create_t *create)
     return themis_server_xattrs_check(&create->extra.xattrs);
 }
 
-/* THEMIS_QUOTA: the user has as many names as he may, and `more`. */
-static themis_status_t name_admit(const themis_server_namespace_t *names, uint32_t uid, int64_t more)
-{
-    const themis_store_account_t *account = names->accounts ? themis_store_accounts_get(names->accounts, uid) : NULL;
-
-    return account && account->names - more >= account->name_limit ? THEMIS_QUOTA : THEMIS_OK;
-}
-
 /* Makes the attributes of a new name, or of one that replaces `old`. */
 static themis_status_t name_make(themis_server_namespace_t *names, const themis_sched_job_identity_t *who,
                                  const themis_proto_create_t *create, const themis_proto_attr_t *old,
@@ -369,8 +357,6 @@ static themis_status_t name_make(themis_server_namespace_t *names, const themis_
         return old ? attr_renew(names, who, create, old, made) : THEMIS_NO_ENTRY;
     if (status == THEMIS_OK && old)
         status = themis_server_access_remove(names->groups, who, old, parents->known ? &parents->nearest : NULL);
-    if (status == THEMIS_OK && !old && !(create->flags & THEMIS_PROTO_CREATE_ADOPT))
-        status = name_admit(names, who->uid, create->flags & THEMIS_PROTO_CREATE_MOVED ? MOVED_NAMES : 0);
     if (status == THEMIS_OK)
         status = create->flags & THEMIS_PROTO_CREATE_ADOPT ? attr_adopt(names, who, create, made)
                                                            : attr_create(names, who, create, made);
@@ -649,7 +635,6 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
                                     const themis_proto_setattr_t *set, const themis_server_namespace_with_t *with,
                                     themis_proto_attr_t *attr)
 {
-    themis_server_intent_entry_t *left = NULL;
     themis_proto_attr_t now, reply;
     parents_t parents;
 
@@ -672,22 +657,15 @@ static themis_status_t name_setattr(themis_server_namespace_t *names, const them
     if (set->mask & THEMIS_PROTO_SET_MODE)
         now.mode = set->mode & 07777;
     if (set->mask & THEMIS_PROTO_SET_OWNER) {
-        int is_given = now.uid != set->uid && now.type == THEMIS_PROTO_FILE;
         now.uid = set->uid;
         now.gid = set->gid;
-        if (is_given && names->accounts)
-            status = themis_server_name_intents_owner(names->intents, names->db, &set->path, &now, &left);
     }
-    if (status != THEMIS_OK)
-        return status;
     if (set->mask & THEMIS_PROTO_SET_MODIFIED)
         now.modified = set->modified;
     reply = now;
     rights_give(names, who, &reply, set->mask & THEMIS_PROTO_SET_MODIFIED ? THEMIS_PROTO_RIGHT_TOUCH : 0);
     if (set->mask)
-        status =
-            attr_store(names, &set->path, &now, themis_server_name_intents_record(left, records_make(with, &reply)));
-    themis_server_intents_end(names->intents, left, status);
+        status = attr_store(names, &set->path, &now, records_make(with, &reply));
     if (status == THEMIS_OK)
         *attr = reply;
     return status;

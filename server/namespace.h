@@ -32,7 +32,6 @@ typedef struct themis_server_namespace_options {
     const themis_store_identity_t *identity; /* of the store of the objects; NULL: any */
     uint32_t servers;                        /* number of servers, which bounds layouts */
     themis_proto_layout_t layout;            /* default for new files; count 0: all */
-    themis_store_accounts_t *accounts;       /* that names count for, borrowed; NULL: none */
 } themis_server_namespace_options_t;
 
 /* THEMIS_CONFIG: the directory cannot be opened, or holds something else or another server's names, and is left as it

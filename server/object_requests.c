@@ -56,14 +56,6 @@ themis_status_t themis_server_object_requests_open(themis_server_t *server, uint
     return THEMIS_STALE;
 }
 
-void themis_server_object_requests_claim(themis_server_t *server, uint64_t id,
-                                         const themis_proto_capability_t *capability, themis_store_object_t *object)
-{
-    /* root needs no capability, and then does not say whose the file is */
-    if (capability->rights && themis_store_owner(server->store, object) == THEMIS_STORE_NOBODY)
-        themis_server_owners_claim(server->owners, id, object, capability->owner);
-}
-
 static themis_status_t object_find(const themis_server_request_t *request, uint64_t id, int change,
                                    themis_store_object_t **object)
 {
@@ -91,8 +83,6 @@ themis_status_t themis_server_object_requests_find(themis_server_request_t *requ
 {
     themis_status_t status = object_find(request, id, change, object);
 
-    if (status == THEMIS_OK && change)
-        themis_server_object_requests_claim(request->server, id, &request->body.object.capability, *object);
     request->found = status == THEMIS_OK && request->header.opcode <= THEMIS_OP_SYNC;
     return status;
 }
@@ -101,8 +91,6 @@ static themis_status_t object_erase(themis_server_t *server, uint64_t id)
 {
     themis_status_t status = themis_store_remove(server->store, id);
 
-    if (status == THEMIS_OK)
-        status = themis_server_owners_forget(server->owners, id);
     return status == THEMIS_OK ? themis_server_object_lists_forget(server->object_lists, id) : status;
 }
 
@@ -158,31 +146,6 @@ static void enlist_serve(themis_server_request_t *request)
     themis_server_reply_send(request, status, &reply, NULL);
 }
 
-/* Finds the object of a request, and serves it; `text` says why the owner may not have more. */
-static themis_status_t found_serve(themis_server_request_t *request, int changes, themis_proto_body_t *reply,
-                                   char text[THEMIS_SERVER_QUOTA_TEXT])
-{
-    themis_server_t *server = request->server;
-    unsigned opcode = request->header.opcode;
-    uint64_t id = request->body.object.object;
-    themis_store_object_t *object;
-    themis_status_t status = themis_server_object_requests_find(request, id, changes, &object);
-
-    if (status == THEMIS_OK) {
-        status = object_serve(request, object, reply);
-        if (status == THEMIS_QUOTA)
-            themis_server_quota_explain(server->quota, themis_store_owner(server->store, object), text,
-                                        THEMIS_SERVER_QUOTA_TEXT);
-        themis_store_close(server->store, object);
-    } else if (status == THEMIS_NO_ENTRY) {
-        /* nothing was written here: size 0, nothing to sync */
-        int removed = (opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE) &&
-                      themis_server_tombstones_has(server->tombstones, id);
-        status = removed ? THEMIS_STALE : THEMIS_OK;
-    }
-    return status;
-}
-
 /* SIZE of an object and, at the first server of its file, the list of the others. */
 static void size_reply(themis_server_request_t *request, themis_status_t status, themis_proto_size_t *size)
 {
@@ -207,7 +170,7 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     const themis_proto_capability_t *capability = &request->body.object.capability;
     uint64_t id = request->body.object.object;
     themis_proto_body_t reply = {.size = {0}};
-    char text[THEMIS_SERVER_QUOTA_TEXT] = "";
+    themis_store_object_t *object;
 
     if (opcode == THEMIS_OP_ENLIST) {
         enlist_serve(request);
@@ -224,10 +187,19 @@ void themis_server_object_requests_serve(themis_server_request_t *request)
     if (status == THEMIS_OK && opcode == THEMIS_OP_DESTROY) {
         status = themis_server_object_requests_remove(server, id);
     } else if (status == THEMIS_OK) {
-        status = found_serve(request, changes, &reply, text);
+        status = themis_server_object_requests_find(request, id, changes, &object);
+        if (status == THEMIS_OK) {
+            status = object_serve(request, object, &reply);
+            themis_store_close(server->store, object);
+        } else if (status == THEMIS_NO_ENTRY) {
+            /* nothing was written here: size 0, nothing to sync */
+            int removed = (opcode == THEMIS_OP_TRUNCATE || opcode == THEMIS_OP_ALLOCATE) &&
+                          themis_server_tombstones_has(server->tombstones, id);
+            status = removed ? THEMIS_STALE : THEMIS_OK;
+        }
     }
     if (opcode == THEMIS_OP_SIZE)
         size_reply(request, status, &reply.size);
     else
-        themis_server_reply_send(request, status, &reply, *text ? text : NULL);
+        themis_server_reply_send(request, status, &reply, NULL);
 }

@@ -14,9 +14,5 @@ themis_status_t themis_server_object_requests_open(themis_server_t *server, uint
  * THEMIS_STALE: as above. THEMIS_LOST: it does not exist, was not removed, and the client knows that it did exist. */
 themis_status_t themis_server_object_requests_find(themis_server_request_t *request, uint64_t id, int change,
                                                    themis_store_object_t **object);
-/* An object that is opened to be changed counts as that of the owner of whom the capability tells, unless it is known
- * whose it is. */
-void themis_server_object_requests_claim(themis_server_t *server, uint64_t id,
-                                         const themis_proto_capability_t *capability, themis_store_object_t *object);
 /* Frees an object; success also if there is none. */
 themis_status_t themis_server_object_requests_remove(themis_server_t *server, uint64_t id);

@@ -162,37 +162,6 @@ static void put_history(FILE *out, const themis_server_history_counts_t *history
     put_counter(out, "themis_history_written_bytes", "Bytes written to the history of jobs.", history->bytes);
 }
 
-/* What users with limits have on all servers, as far as this one knows, and may have. */
-typedef struct user_family {
-    const char *name, *help;
-    size_t used, limit; /* in the state */
-} user_family_t;
-
-static const user_family_t user_families[] = {
-    {"themis_user_used_bytes", "Bytes that the user has on all servers that this one knows of.",
-     offsetof(themis_server_quota_state_t, total_bytes), offsetof(themis_server_quota_state_t, limits.bytes)},
-    {"themis_user_limit_bytes", "Bytes that the user may have.", offsetof(themis_server_quota_state_t, limits.bytes),
-     offsetof(themis_server_quota_state_t, limits.bytes)},
-    {"themis_user_used_files", "Files, directories and links that the user has, as of themis_user_used_bytes.",
-     offsetof(themis_server_quota_state_t, total_names), offsetof(themis_server_quota_state_t, limits.names)},
-    {"themis_user_limit_files", "Files, directories and links that the user may have.",
-     offsetof(themis_server_quota_state_t, limits.names), offsetof(themis_server_quota_state_t, limits.names)},
-};
-
-static void put_users(FILE *out, const themis_server_quota_state_t *users, size_t count)
-{
-    for (size_t k = 0; k < sizeof user_families / sizeof *user_families; k++) {
-        const user_family_t *family = &user_families[k];
-        put_family(out, family->name, "gauge", family->help);
-        for (size_t i = 0; i < count; i++) {
-            const char *user = (const char *)&users[i];
-            if (*(const uint64_t *)(user + family->limit) != UINT64_MAX)
-                fprintf(out, "%s{uid=\"%u\"} %llu\n", family->name, users[i].uid,
-                        (unsigned long long)*(const uint64_t *)(user + family->used));
-        }
-    }
-}
-
 static void put_server(FILE *out, const themis_server_open_metrics_t *server, uint32_t jobs,
                        const themis_sched_t *sched)
 {
@@ -212,8 +181,6 @@ static void put_server(FILE *out, const themis_server_open_metrics_t *server, ui
     fprintf(out, "themis_exchange_rounds_total %llu\n", (unsigned long long)server->rounds);
     put_direct(out, &server->direct);
     put_history(out, &server->history);
-    if (server->user_count)
-        put_users(out, server->users, server->user_count);
     put_gauge(out, "themis_uptime_seconds", "Time since the server started.", (double)server->uptime / 1e9);
 }
 

@@ -6,7 +6,6 @@
 #include "sched/sched.h"
 #include "server/direct.h"
 #include "server/history_store.h"
-#include "server/quota.h"
 
 /* The server as a whole. */
 typedef struct themis_server_open_metrics {
@@ -19,8 +18,6 @@ typedef struct themis_server_open_metrics {
     uint64_t capacity, used; /* bytes of the store */
     themis_server_direct_usage_t direct;
     themis_server_history_counts_t history;
-    const themis_server_quota_state_t *users; /* [user_count], those with limits; borrowed for the call */
-    size_t user_count;
 } themis_server_open_metrics_t;
 
 /* "# EOF" included; only jobs that have asked for something. A family's samples stand together, as the format demands.

@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include "sched/lambda_exchange.h"
 #include "server/allocator.h"
-#include "server/quota.h"
 #include "server/server.h"
 #include "server/server_policy.h"
 #include "util/clock.h"
@@ -19,7 +18,6 @@
 #define RETRY_AFTER (2 * THEMIS_NS_PER_S)
 #define START_UP (10 * THEMIS_NS_PER_S)
 #define POLICIES_MAY_DIFFER (2 * THEMIS_NS_PER_S) /* while one is set on all servers */
-#define USAGE_INTERVAL THEMIS_NS_PER_S            /* at most */
 
 enum { DIFFERENCE_BYTES = 512 };
 
@@ -46,13 +44,11 @@ typedef struct themis_server_peers {
     themis_sched_lambda_exchange_t *exchange;
     uint64_t session;
     pthread_t thread;
-    parts_t parts;  /* of the thread */
-    uint8_t *usage; /* a message of THEMIS_PROTO_MAX_MESSAGE bytes; of the thread, owned */
+    parts_t parts; /* of the thread */
     /* guarded by the server's lock */
     int started, stop;
-    int fresh;          /* 1: a table has come since the last computation */
-    uint64_t usage_due; /* ns; when what users have is told again */
-    uint64_t computed;  /* ns; when the last computation ended, and how long it took */
+    int fresh;         /* 1: a table has come since the last computation */
+    uint64_t computed; /* ns; when the last computation ended, and how long it took */
     uint64_t took;
     uint64_t differ_since; /* ns; since when policies differ, or 0 */
     int differ;            /* 1: for longer than POLICIES_MAY_DIFFER */
@@ -164,39 +160,6 @@ static void table_send(themis_server_t *server)
         if (may_wait)
             may_wait = peer_connect(server, peer);
         if (is_new && peer->conn && peer_send(peer, &peers->parts) != THEMIS_OK)
-            peer_lose(peer);
-    }
-}
-
-/* All messages of a round to one server. */
-static themis_status_t usage_send_to(themis_server_t *server, uint32_t index)
-{
-    themis_server_peers_t *peers = server->peers;
-    uint32_t from = 0;
-    size_t length;
-    themis_status_t status;
-
-    do {
-        status = themis_server_quota_encode(server->quota, index, &from, peers->usage, &length);
-        if (status == THEMIS_OK)
-            status = themis_net_send(peers->list[index].conn, peers->usage, length);
-    } while (status == THEMIS_OK && from);
-    return status;
-}
-
-/* As table_send. */
-static void usage_send(themis_server_t *server)
-{
-    themis_server_peers_t *peers = server->peers;
-    int may_wait = 1;
-
-    themis_server_quota_begin_round(server->quota);
-    for (uint32_t i = 1; i < peers->count; i++) {
-        uint32_t index = (peers->self + i) % peers->count;
-        peer_t *peer = &peers->list[index];
-        if (may_wait)
-            may_wait = peer_connect(server, peer);
-        if (peer->conn && usage_send_to(server, index) != THEMIS_OK)
             peer_lose(peer);
     }
 }
@@ -342,25 +305,6 @@ static uint64_t rounds_interval(const themis_server_t *server)
     return idle > lambda ? idle : lambda;
 }
 
-/* With the server's lock, which is released meanwhile. */
-static void usage_run(themis_server_t *server, uint64_t now)
-{
-    uint64_t lambda = server->config.lambda;
-
-    server->peers->usage_due = now + (lambda && lambda < USAGE_INTERVAL ? lambda : USAGE_INTERVAL);
-    pthread_mutex_unlock(&server->lock);
-    usage_send(server);
-    pthread_mutex_lock(&server->lock);
-}
-
-/* Waits for what is due first. */
-static void wait_until_due(themis_server_t *server, uint64_t due)
-{
-    uint64_t usage_due = server->peers->usage_due;
-
-    wait_until(server, usage_due < due ? usage_due : due);
-}
-
 static void *peers_main(void *arg)
 {
     themis_server_t *server = arg;
@@ -371,16 +315,14 @@ static void *peers_main(void *arg)
     while (!peers->stop) {
         uint64_t now = themis_util_clock_now(), interval = rounds_interval(server);
         themis_sched_lambda_exchange_set_interval(peers->exchange, interval);
-        if (peers->usage_due <= now) {
-            usage_run(server, now);
-        } else if (interval == 0) {
-            wait_until_due(server, UINT64_MAX);
+        if (interval == 0) {
+            wait_until(server, UINT64_MAX);
         } else if (now < due && due - now <= interval) {
             uint64_t soon = compute_due(peers, interval);
             if (soon <= now)
                 allocation_compute(server);
             else
-                wait_until_due(server, soon < due ? soon : due);
+                wait_until(server, soon < due ? soon : due);
         } else {
             /* rounds are that far apart, unless one was missed */
             due = due && now - due < interval ? due + interval : now + interval;
@@ -421,18 +363,14 @@ themis_status_t themis_server_peers_create(themis_server_t *server)
     if (!peers)
         return THEMIS_NO_MEMORY;
     peers->count = (uint32_t)config->count;
-    peers->usage_due = UINT64_MAX;
     server->peers = peers;
-    peers->usage = malloc(THEMIS_PROTO_MAX_MESSAGE);
-    return peers->usage ? peers_init(server, peers) : THEMIS_NO_MEMORY;
+    return peers_init(server, peers);
 }
 
 themis_status_t themis_server_peers_start(themis_server_t *server)
 {
     if (!server->peers)
         return THEMIS_OK;
-    if (themis_server_quota_is_active(server->quota))
-        server->peers->usage_due = 0;
     int cause = pthread_create(&server->peers->thread, NULL, peers_main, server);
     server->peers->started = cause == 0;
     if (cause)
@@ -457,7 +395,6 @@ void themis_server_peers_destroy(themis_server_t *server)
         peer_disconnect(&peers->list[i], 0);
     themis_sched_lambda_exchange_destroy(peers->exchange);
     pthread_cond_destroy(&peers->kick);
-    free(peers->usage);
     free(peers->parts.messages);
     free(peers->parts.lengths);
     free(peers);
@@ -468,14 +405,6 @@ void themis_server_peers_kick(themis_server_t *server)
 {
     if (!server->peers)
         return;
-    pthread_cond_signal(&server->peers->kick);
-}
-
-void themis_server_peers_tell_usage(themis_server_t *server)
-{
-    if (!server->peers)
-        return;
-    server->peers->usage_due = 0;
     pthread_cond_signal(&server->peers->kick);
 }
 

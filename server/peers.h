@@ -2,9 +2,7 @@
 /*
  * The other servers of the list. Every lambda, while there are jobs, a thread sends them this server's job table,
  * computes the allocation from the tables that it has received and gives the weights to the scheduler (the tables'
- * content: sched/lambda_exchange.h). It also tells them what users have, if any has limits, every lambda, or every
- * second where that is shorter or lambda is 0 (server/quota.h), whether there are jobs or not. A server that cannot be
- * reached is tried again later and delays no other.
+ * content: sched/lambda_exchange.h). A server that cannot be reached is tried again later and delays no other.
  */
 #pragma once
 #include <stddef.h>
@@ -24,8 +22,6 @@ void themis_server_peers_destroy(struct themis_server *server);
 
 /* The first job has come, or lambda has changed. With the server's lock. */
 void themis_server_peers_kick(struct themis_server *server);
-/* What users have here or may have is told to the others as soon as possible: limits were set. With the lock. */
-void themis_server_peers_tell_usage(struct themis_server *server);
 /* A table has arrived. THEMIS_UNSUPPORTED: this server knows no others. Without the lock. */
 themis_status_t themis_server_peers_take(struct themis_server *server, const themis_proto_table_t *table);
 /* Servers whose tables are known, this one included, and rounds of the exchange so far; unchanged for a single server.

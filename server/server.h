@@ -30,8 +30,6 @@
 #include "server/locks.h"
 #include "server/namespace.h"
 #include "server/object_lists.h"
-#include "server/owners.h"
-#include "server/quota.h"
 #include "server/server_config.h"
 #include "server/session_table.h"
 #include "server/tombstones.h"
@@ -109,11 +107,6 @@ typedef struct themis_server {
     themis_server_tombstones_t *tombstones;
     themis_server_counters_t *counters;
     themis_server_object_lists_t *object_lists;
-    themis_store_accounts_t *accounts;
-    themis_server_owners_t *owners;
-    themis_server_quota_t *quota;
-    struct themis_server_recount *recount; /* NULL: it has not begun */
-    _Atomic int recounting;                /* 1: accounts do not have yet all that is in the store */
     themis_server_capabilities_t *capabilities;
     struct themis_server_peers *peers; /* NULL: a single server */
     struct themis_server_settler *settler;

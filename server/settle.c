@@ -4,7 +4,6 @@
 #include "server/access.h"
 #include "server/name_intents.h"
 #include "server/object_requests.h"
-#include "server/owners.h"
 #include "server/reply.h"
 
 static themis_status_t name_settle(themis_server_t *server, const themis_proto_settle_step_t *step)
@@ -30,10 +29,6 @@ static themis_status_t step_do(themis_server_t *server, const themis_proto_settl
         return themis_server_namespace_settle_entry(server->names, &step->path, asked);
     case THEMIS_PROTO_SETTLE_NAME:
         return name_settle(server, step);
-    case THEMIS_PROTO_SETTLE_OWNER:
-        return themis_server_tombstones_has(server->tombstones, step->object)
-                   ? THEMIS_OK
-                   : themis_server_owners_set(server->owners, step->object, step->uid, step->rename);
     case THEMIS_PROTO_SETTLE_RENAME:
         return themis_server_intents_rename_settled(themis_server_namespace_intents(server->names), step->rename);
     default:

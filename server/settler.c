@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In rounds: takes intents that are due, first has old names of renames removed, then takes renames back whose old name
- * has ended in another way, then tells servers of new owners, has bytes freed, and at last entries removed. All servers
- * work on their steps at the same time.
+ * has ended in another way, then has bytes freed, and at last entries removed. All servers work on their steps at the
+ * same time.
  */
 #include "server/settler.h"
 #include <inttypes.h>
@@ -66,38 +66,18 @@ static void old_name_remove(themis_server_t *server, themis_server_intent_entry_
         themis_server_settle_peers_add(server->settler->peers, home_of(server->settler, &intent->other), entry, &step);
 }
 
-/* A step for all servers of the layout. */
-static void layout_add(themis_server_t *server, themis_server_intent_entry_t *entry,
-                       const themis_proto_settle_step_t *step)
-{
-    const themis_proto_layout_t *layout = &entry->intent.layout;
-    uint32_t count = server->settler->count;
-
-    for (uint32_t i = 0; i < layout->count && i < count; i++)
-        themis_server_settle_peers_add(server->settler->peers, (layout->first % count + i) % count, entry, step);
-}
-
 static void bytes_destroy(themis_server_t *server, themis_server_intent_entry_t *entry)
 {
     const themis_server_intent_t *intent = &entry->intent;
     const themis_proto_settle_step_t step = {
         .action = THEMIS_PROTO_SETTLE_DESTROY, .object = intent->destroyed, .path = {"/", 1}};
+    uint32_t count = server->settler->count;
 
-    if (!is_open_rename(entry) && intent->destroyed)
-        layout_add(server, entry, &step);
-}
-
-static void owner_tell(themis_server_t *server, themis_server_intent_entry_t *entry)
-{
-    const themis_server_intent_t *intent = &entry->intent;
-    const themis_proto_settle_step_t step = {.action = THEMIS_PROTO_SETTLE_OWNER,
-                                             .object = intent->object,
-                                             .rename = intent->rename,
-                                             .uid = intent->uid,
-                                             .path = {"/", 1}};
-
-    if (intent->kind == THEMIS_SERVER_INTENT_OWNER)
-        layout_add(server, entry, &step);
+    if (is_open_rename(entry) || !intent->destroyed)
+        return;
+    for (uint32_t i = 0; i < intent->layout.count && i < count; i++)
+        themis_server_settle_peers_add(server->settler->peers, (intent->layout.first % count + i) % count, entry,
+                                       &step);
 }
 
 /* These steps are in messages without those that take long: whether there is a name may change meanwhile. */
@@ -214,7 +194,6 @@ static void round_run(themis_server_t *server, themis_server_intent_entry_t **en
             entries[left++] = entries[i];
     server->settler->taken_back += count - left;
     report(server->settler);
-    steps_run(server, owner_tell, entries, left, SHORT_WAIT);
     steps_run(server, bytes_destroy, entries, left, LONG_WAIT);
     steps_run(server, entry_remove, entries, left, LONG_WAIT);
     themis_server_intents_give_back(themis_server_namespace_intents(server->names), entries, left);

@@ -46,32 +46,6 @@ static void object_free(arena_t *arena, object_t *object)
     free(object);
 }
 
-/* With the arena's accounts. An object that was removed counts as long as it is open. */
-static void object_account(const arena_t *arena, object_t *object, uint32_t uid)
-{
-    if (!arena->accounts)
-        return;
-    pthread_mutex_lock(&object->lock);
-    themis_store_arena_extents_set_account(&object->extents, themis_store_accounts_get(arena->accounts, uid));
-    pthread_mutex_unlock(&object->lock);
-}
-
-static uint32_t arena_owner(themis_store_t *store, object_t *object)
-{
-    const themis_store_account_t *account = object->extents.account;
-
-    return account ? account->uid : ((arena_t *)store)->accounts ? THEMIS_STORE_NOBODY : 0;
-}
-
-/* What is in a user's memory is known to be his. */
-static int arena_set_owner(themis_store_t *store, object_t *object, uint32_t uid)
-{
-    const arena_t *arena = (const arena_t *)store;
-
-    object_account(arena, object, uid);
-    return !arena->log || object->extents.owner == uid;
-}
-
 static themis_status_t arena_open(themis_store_t *store, uint64_t id, int create, uint32_t owner, object_t **result)
 {
     shard_t *shard = themis_store_arena_shard((arena_t *)store, id);
@@ -473,10 +447,7 @@ static themis_status_t arena_allocate(themis_store_t *store, object_t *object, c
 
     pthread_mutex_lock(&object->lock);
     /* else it would take all that there is from others before it fails */
-    uint64_t units = status == THEMIS_OK ? units_missing(object, at, end) : 0;
-    if (units && !themis_store_account_has_room(object->extents.account, units * PAGE))
-        status = THEMIS_QUOTA;
-    if (status == THEMIS_OK && !themis_store_space_has_room(space, units))
+    if (status == THEMIS_OK && !themis_store_space_has_room(space, units_missing(object, at, end)))
         status = THEMIS_NO_SPACE;
     if (status == THEMIS_OK)
         themis_store_arena_durable_clear_tail(arena, object);
@@ -602,8 +573,6 @@ static const themis_store_ops_t arena_ops = {.name = "arena",
                                              .remove = arena_remove,
                                              .usage = arena_usage,
                                              .list = arena_list,
-                                             .owner = arena_owner,
-                                             .set_owner = arena_set_owner,
                                              .direct = themis_store_arena_direct,
                                              .pin = themis_store_arena_direct_pin,
                                              .unpin = themis_store_arena_direct_unpin,
@@ -611,15 +580,6 @@ static const themis_store_ops_t arena_ops = {.name = "arena",
                                              .block_allocate = themis_store_arena_direct_block_allocate,
                                              .block_free = themis_store_arena_direct_block_free,
                                              .segment = themis_store_arena_direct_segment};
-
-/* What was recovered in a user's memory counts as his. */
-static void owners_take_over(arena_t *arena)
-{
-    for (int i = 0; i < SHARDS; i++)
-        for (object_t *object = arena->shards[i].objects; object; object = object->hh.next)
-            if (object->extents.owner != THEMIS_STORE_COMMON)
-                object_account(arena, object, object->extents.owner);
-}
 
 themis_status_t themis_store_arena_create(const themis_store_options_t *options, themis_store_t **store)
 {
@@ -631,7 +591,6 @@ themis_status_t themis_store_arena_create(const themis_store_options_t *options,
     arena->directory = arena->lock_fd = -1;
     pthread_mutex_init(&arena->blocks_lock, NULL);
     arena->mapped_file = options->path && *options->path;
-    arena->accounts = options->accounts;
     for (int i = 0; i < SHARDS; i++)
         pthread_mutex_init(&arena->shards[i].lock, NULL);
     void *zeros = mmap(NULL, ZEROS, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -641,8 +600,6 @@ themis_status_t themis_store_arena_create(const themis_store_options_t *options,
         status = themis_store_arena_durable_start(arena, options);
     else if (status == THEMIS_OK)
         status = themis_store_space_create(options, NULL, -1, &arena->space);
-    if (status == THEMIS_OK)
-        owners_take_over(arena);
     if (status != THEMIS_OK) {
         arena_destroy(&arena->base);
         return status;

@@ -110,32 +110,9 @@ static void extent_abandon(themis_store_arena_extent_t *extent)
     extent->changes = NULL;
 }
 
-/* --- whose they are ----------------------------------------------------------------------------------------------- */
-
-void themis_store_arena_extents_set_account(themis_store_arena_extents_t *extents, themis_store_account_t *account)
-{
-    themis_store_account_add(extents->account, -(int64_t)extents->allocated);
-    extents->account = account;
-    themis_store_account_add(account, (int64_t)extents->allocated);
-}
-
-static int64_t order_bytes(unsigned order)
-{
-    return (int64_t)THEMIS_STORE_ARENA_PAGE << order;
-}
-
-/* Counts a block of *order, or of the highest lower one that the owner may have; 0: of none. */
-static int block_count(const themis_store_arena_extents_t *extents, unsigned *order)
-{
-    while (!themis_store_account_add_limited(extents->account, order_bytes(*order)))
-        if ((*order)-- == 0)
-            return 0;
-    return 1;
-}
-
 /* --- extents ------------------------------------------------------------------------------------------------------ */
 
-/* Puts an extent at `index` of the list, which has room for it; it is counted. */
+/* Puts an extent at `index` of the list, which has room for it. */
 static void extent_place(themis_store_arena_extents_t *extents, uint32_t index, themis_store_arena_extent_t *extent)
 {
     memmove(extents->extent + index + 1, extents->extent + index, (extents->count - index) * sizeof *extents->extent);
@@ -152,15 +129,10 @@ static themis_status_t extent_insert(themis_store_arena_extents_t *extents, them
 
     if (!extents_reserve(extents, extents->count + 1))
         return THEMIS_NO_MEMORY;
-    if (!block_count(extents, &order))
-        return THEMIS_QUOTA;
-    int64_t counted = order_bytes(order);
     themis_status_t status = themis_store_space_allocate(space, extents->owner, order, &order, &unit);
-    themis_store_arena_extent_t *extent =
-        status == THEMIS_OK ? calloc(1, sizeof *extent + (sizeof *extent->state << order)) : NULL;
-    themis_store_account_add(extents->account, (extent ? order_bytes(order) : 0) - counted);
     if (status != THEMIS_OK)
         return status;
+    themis_store_arena_extent_t *extent = calloc(1, sizeof *extent + (sizeof *extent->state << order));
     if (!extent) {
         themis_store_space_free(space, unit, order);
         return THEMIS_NO_MEMORY;
@@ -290,12 +262,6 @@ void themis_store_arena_extents_collect(themis_store_arena_extents_t *extents, t
     }
 }
 
-static void extent_discount(themis_store_arena_extents_t *extents, const themis_store_arena_extent_t *extent)
-{
-    extents->allocated -= (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
-    themis_store_account_add(extents->account, -(int64_t)extent->pages * THEMIS_STORE_ARENA_PAGE);
-}
-
 void themis_store_arena_extents_reserved(themis_store_arena_extents_t *extents, themis_store_space_t *space, int keep)
 {
     uint32_t count = 0;
@@ -303,7 +269,7 @@ void themis_store_arena_extents_reserved(themis_store_arena_extents_t *extents, 
     for (uint32_t i = 0; i < extents->count; i++) {
         themis_store_arena_extent_t *extent = extents->extent[i];
         if (extent->reserved && !keep) {
-            extent_discount(extents, extent);
+            extents->allocated -= (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
             extent_free(space, extent);
             continue;
         }
@@ -317,7 +283,6 @@ void themis_store_arena_extents_reserved(themis_store_arena_extents_t *extents, 
 
 void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, themis_store_space_t *space)
 {
-    themis_store_arena_extents_set_account(extents, NULL);
     themis_store_arena_extents_collect(extents, space);
     for (uint32_t i = 0; i < extents->count; i++)
         extent_free(space, extents->extent[i]);
@@ -327,7 +292,7 @@ void themis_store_arena_extents_release(themis_store_arena_extents_t *extents, t
 static void extent_retire(themis_store_arena_extents_t *extents, themis_store_arena_extent_t *extent)
 {
     extent_abandon(extent);
-    extent_discount(extents, extent);
+    extents->allocated -= (uint64_t)extent->pages * THEMIS_STORE_ARENA_PAGE;
     extent->next = extents->retired;
     extents->retired = extent;
 }
@@ -400,7 +365,6 @@ static void extents_splice(themis_store_arena_extents_t *extents, uint32_t index
     memcpy(extents->extent + index, other->extent, other->count * sizeof *extents->extent);
     extents->count += other->count - 1;
     extents->allocated += other->allocated;
-    themis_store_account_add(extents->account, (int64_t)other->allocated); /* whatever the limit: who cuts needs them */
 }
 
 themis_status_t themis_store_arena_extents_replace(themis_store_arena_extents_t *extents, themis_store_space_t *space,

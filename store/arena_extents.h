@@ -12,7 +12,6 @@
 #pragma once
 #include <stdatomic.h>
 #include <stdint.h>
-#include "store/accounts.h"
 #include "store/space.h"
 #include "util/direct.h"
 
@@ -53,9 +52,8 @@ struct themis_store_arena_extent {
 
 /* Empty when all others are zeros. */
 typedef struct themis_store_arena_extents {
-    uint32_t owner;                            /* whose memory they are in */
-    uint64_t allocated;                        /* bytes */
-    _Atomic(themis_store_account_t *) account; /* that they count for; NULL: none */
+    uint32_t owner;     /* whose memory they are in */
+    uint64_t allocated; /* bytes */
     uint32_t count, capacity;
     themis_store_arena_extent_t **extent;  /* [count], by offset; owned */
     themis_store_arena_extent_t *retired;  /* no longer the object's, but still in use */
@@ -74,12 +72,10 @@ uint32_t themis_store_arena_extents_find(const themis_store_arena_extents_t *ext
 /*
  * Adds an extent at `index` of the list. It begins at the page of `offset`, in a hole, and has about `length` bytes:
  * fewer if the space has no such block, more where the object grows. `populate`: 1: it is about to be used; 0: it is
- * only reserved, and extents_reserved tells then whether it stays. THEMIS_NO_SPACE, THEMIS_QUOTA, THEMIS_NO_MEMORY.
+ * only reserved, and extents_reserved tells then whether it stays. THEMIS_NO_SPACE, THEMIS_NO_MEMORY.
  */
 themis_status_t themis_store_arena_extents_add(themis_store_arena_extents_t *extents, themis_store_space_t *space,
                                                uint32_t index, uint64_t offset, uint64_t length, int populate);
-/* They count for another account. */
-void themis_store_arena_extents_set_account(themis_store_arena_extents_t *extents, themis_store_account_t *account);
 /* Ends a reservation: keeps the extents that were added for it, or frees them. */
 void themis_store_arena_extents_reserved(themis_store_arena_extents_t *extents, themis_store_space_t *space, int keep);
 

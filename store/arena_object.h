@@ -62,7 +62,6 @@ typedef struct themis_store_arena {
     themis_store_space_t *space;
     uint8_t *zeros; /* read-only */
     int mapped_file;
-    themis_store_accounts_t *accounts; /* NULL: nothing is counted */
     /* of a durable arena */
     themis_store_log_t *log; /* NULL: it ends with the process */
     int directory, lock_fd;

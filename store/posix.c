@@ -10,10 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 #include "store/exclusive_use.h"
-#include "store/posix_space.h"
 #include "util/clock.h"
 #include "util/directory.h"
 #include "util/log.h"
@@ -29,8 +27,6 @@ struct themis_store_object {
     int fd;
     uint32_t references; /* without the table's; under the store's lock */
     int in_table;
-    _Atomic uint64_t counted;                  /* bytes; changes with the store's lock, as the next one */
-    _Atomic(themis_store_account_t *) account; /* of the owner; NULL: not known, or it is removed */
     UT_hash_handle hh;
     struct themis_store_object *next, *prev; /* in `unused` */
 };
@@ -43,10 +39,6 @@ typedef struct posix_store {
     object_t *objects; /* uthash */
     object_t *unused;  /* utlist of those in the table without references, least recently used first */
     uint32_t unused_count;
-    themis_store_accounts_t *accounts; /* NULL: nothing is counted */
-    uint32_t (*owner_of)(void *arg, uint64_t id);
-    void *owner_arg;
-    uint64_t recounted; /* objects with hashes up to this one are in the accounts, others not yet; with the lock */
     /* Directories with new names that are not on disk yet, as far as this process knows: at first all of them. */
     uint8_t root_changed, upper_changed[FAN_OUT], lower_changed[FAN_OUT][FAN_OUT];
     pthread_mutex_t
@@ -93,88 +85,6 @@ static int file_create(posix_store_t *store, const place_t *place)
         store->lower_changed[place->upper][place->lower] = 1;
     return fd;
 }
-
-/* --- accounts ----------------------------------------------------------------------------------------------------- */
-
-static uint64_t stat_bytes(const struct stat *stat)
-{
-    return (uint64_t)stat->st_blocks * 512;
-}
-
-/* The account of the owner of an object that is not in the table; NULL: not known. */
-static themis_store_account_t *account_find(const posix_store_t *store, uint64_t id)
-{
-    uint32_t uid = store->accounts && store->owner_of ? store->owner_of(store->owner_arg, id) : THEMIS_STORE_NOBODY;
-
-    return uid == THEMIS_STORE_NOBODY ? NULL : themis_store_accounts_get(store->accounts, uid);
-}
-
-/* With the store's lock, as the next ones. */
-static void account_add(const posix_store_t *store, themis_store_account_t *account, uint64_t id, int64_t bytes)
-{
-    if (themis_store_list_hash(id) <= store->recounted)
-        themis_store_account_add(account, bytes);
-}
-
-/* The object has so many bytes now. */
-static void object_count(posix_store_t *store, object_t *object, uint64_t bytes)
-{
-    if (!store->accounts || atomic_load_explicit(&object->counted, memory_order_relaxed) == bytes)
-        return;
-    pthread_mutex_lock(&store->lock);
-    account_add(store, object->account, object->id, (int64_t)(bytes - object->counted));
-    object->counted = bytes;
-    pthread_mutex_unlock(&store->lock);
-}
-
-static void object_recount(posix_store_t *store, object_t *object)
-{
-    struct stat stat;
-
-    if (store->accounts && fstat(object->fd, &stat) == 0)
-        object_count(store, object, stat_bytes(&stat));
-}
-
-/* `account` NULL: of none. */
-static void object_give(posix_store_t *store, object_t *object, themis_store_account_t *account)
-{
-    account_add(store, object->account, object->id, -(int64_t)object->counted);
-    object->account = account;
-    account_add(store, account, object->id, (int64_t)object->counted);
-}
-
-static void object_account_begin(posix_store_t *store, object_t *object)
-{
-    struct stat stat;
-
-    if (!store->accounts)
-        return;
-    object->counted = fstat(object->fd, &stat) == 0 ? stat_bytes(&stat) : 0;
-    object->account = account_find(store, object->id);
-}
-
-static uint32_t posix_owner(themis_store_t *store, object_t *object)
-{
-    const themis_store_account_t *account = object->account;
-
-    return account ? account->uid : ((posix_store_t *)store)->accounts ? THEMIS_STORE_NOBODY : 0;
-}
-
-static int posix_set_owner(themis_store_t *base, object_t *object, uint32_t uid)
-{
-    posix_store_t *store = (posix_store_t *)base;
-
-    if (!store->accounts)
-        return 1;
-    pthread_mutex_lock(&store->lock);
-    int is_gone = !object->in_table;
-    if (!is_gone)
-        object_give(store, object, uid == THEMIS_STORE_NOBODY ? NULL : themis_store_accounts_get(store->accounts, uid));
-    pthread_mutex_unlock(&store->lock);
-    return is_gone;
-}
-
-/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 /* With the store's lock. */
 static int file_open(posix_store_t *store, uint64_t id, int create)
@@ -235,7 +145,6 @@ static themis_status_t object_create(posix_store_t *store, uint64_t id, int crea
         return THEMIS_NO_MEMORY;
     }
     object->in_table = 1;
-    object_account_begin(store, object);
     *result = object;
     return THEMIS_OK;
 }
@@ -280,15 +189,6 @@ static void posix_close(themis_store_t *base, object_t *object)
         object_free(old);
 }
 
-/* An object that nobody has opened is about to be removed. */
-static void cold_discount(const posix_store_t *store, uint64_t id, const place_t *place)
-{
-    struct stat stat;
-
-    if (store->accounts && fstatat(store->directory, place->name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
-        account_add(store, account_find(store, id), id, -(int64_t)stat_bytes(&stat));
-}
-
 static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
 {
     posix_store_t *store = (posix_store_t *)base;
@@ -299,11 +199,8 @@ static themis_status_t posix_remove(themis_store_t *base, uint64_t id)
     pthread_mutex_lock(&store->lock);
     HASH_FIND(hh, store->objects, &id, sizeof id, object);
     if (object) {
-        object_give(store, object, NULL);
         table_remove(store, object);
         gone = object->references == 0 ? object : NULL;
-    } else {
-        cold_discount(store, id, &place);
     }
     int cause = unlinkat(store->directory, place.name, 0) < 0 && errno != ENOENT ? errno : 0;
     pthread_mutex_unlock(&store->lock);
@@ -353,13 +250,6 @@ static int move_window(const themis_store_window_t *window)
     return 0;
 }
 
-static int is_limited(const object_t *object)
-{
-    const themis_store_account_t *account = object->account;
-
-    return account && account->byte_limit != THEMIS_STORE_NO_LIMIT;
-}
-
 static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_t *window)
 {
     size_t count = 0;
@@ -377,11 +267,6 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
     window->extent_count = count;
     if (window->direction == THEMIS_READ && move_window(window) < 0)
         return object_failed(window->object, "read");
-    if (window->direction == THEMIS_WRITE && is_limited(window->object)) {
-        themis_status_t status = themis_store_posix_space_cut(window->object->fd, window->object->account, window);
-        if (status != THEMIS_OK)
-            return status;
-    }
     window->pieces[0] = (struct iovec){.iov_base = window->staging, .iov_len = window->bytes};
     window->piece_count = 1;
     return THEMIS_OK;
@@ -389,32 +274,22 @@ static themis_status_t posix_prepare(themis_store_t *store, themis_store_window_
 
 static themis_status_t posix_finish(themis_store_t *store, themis_store_window_t *window, themis_status_t moved)
 {
-    if (moved != THEMIS_OK || window->direction != THEMIS_WRITE)
-        return moved;
-    themis_status_t status = move_window(window) < 0 ? object_failed(window->object, "write") : THEMIS_OK;
-    if (is_limited(window->object)) /* others are counted when the request ends, which asks for the size */
-        object_recount((posix_store_t *)store, window->object);
-    return status;
+    if (moved == THEMIS_OK && window->direction == THEMIS_WRITE && move_window(window) < 0)
+        return object_failed(window->object, "write");
+    return moved;
 }
 
 /* --- whole objects ----------------------------------------------------------------------------------------------- */
 
 static themis_status_t posix_truncate(themis_store_t *store, object_t *object, uint64_t size)
 {
-    if (ftruncate(object->fd, (off_t)size) < 0)
-        return object_failed(object, "truncate");
-    object_recount((posix_store_t *)store, object);
-    return THEMIS_OK;
+    return ftruncate(object->fd, (off_t)size) < 0 ? object_failed(object, "truncate") : THEMIS_OK;
 }
 
 static themis_status_t posix_allocate(themis_store_t *store, object_t *object, const themis_store_extent_t *range)
 {
-    if (is_limited(object) &&
-        !themis_store_account_has_room(object->account,
-                                       themis_store_posix_space_missing(object->fd, range->offset, range->length)))
-        return THEMIS_QUOTA;
     int cause = posix_fallocate(object->fd, (off_t)range->offset, (off_t)range->length);
-    object_recount((posix_store_t *)store, object);
+
     errno = cause;
     return cause ? object_failed(object, "allocate space for") : THEMIS_OK;
 }
@@ -422,7 +297,7 @@ static themis_status_t posix_allocate(themis_store_t *store, object_t *object, c
 static void size_take(const struct stat *stat, themis_store_size_t *size)
 {
     *size = (themis_store_size_t){.end = (uint64_t)stat->st_size,
-                                  .allocated = stat_bytes(stat),
+                                  .allocated = (uint64_t)stat->st_blocks * 512,
                                   .modified = (uint64_t)stat->st_mtim.tv_sec * THEMIS_NS_PER_S +
                                               (uint64_t)stat->st_mtim.tv_nsec};
 }
@@ -433,7 +308,6 @@ static themis_status_t posix_size(themis_store_t *store, object_t *object, themi
 
     if (fstat(object->fd, &stat) < 0)
         return object_failed(object, "stat");
-    object_count((posix_store_t *)store, object, stat_bytes(&stat));
     size_take(&stat, size);
     return THEMIS_OK;
 }
@@ -566,49 +440,6 @@ static themis_status_t posix_look(themis_store_t *base, uint64_t id, themis_stor
     return THEMIS_OK;
 }
 
-/* Counts the objects of a part. With the lock: so no object is made or removed meanwhile. */
-static void part_recount(posix_store_t *store, const themis_store_list_part_t *part)
-{
-    struct stat stat;
-    place_t place;
-
-    for (size_t i = 0; i < part->count; i++) {
-        uint64_t id = part->ids[i];
-        object_t *object;
-        HASH_FIND(hh, store->objects, &id, sizeof id, object);
-        place_find(id, &place);
-        if (object)
-            themis_store_account_add(object->account, (int64_t)object->counted);
-        else if (fstatat(store->directory, place.name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
-            themis_store_account_add(account_find(store, id), (int64_t)stat_bytes(&stat));
-    }
-    store->recounted = part->end;
-}
-
-/* Others have the store for as long as this has it. */
-static themis_status_t posix_recount(themis_store_t *base, const _Atomic int *stop)
-{
-    posix_store_t *store = (posix_store_t *)base;
-    themis_status_t status = THEMIS_OK;
-
-    while (status == THEMIS_OK && store->accounts && store->recounted != UINT64_MAX && !*stop) {
-        themis_store_list_part_t part = {.after = store->recounted};
-        uint64_t begun = themis_util_clock_now();
-        pthread_mutex_lock(&store->lock);
-        status = posix_list(base, &part);
-        if (status == THEMIS_OK)
-            part_recount(store, &part);
-        pthread_mutex_unlock(&store->lock);
-        free(part.ids);
-        uint64_t took = themis_util_clock_now() - begun;
-        const struct timespec pause = {.tv_sec = (time_t)(took / THEMIS_NS_PER_S),
-                                       .tv_nsec = (long)(took % THEMIS_NS_PER_S)};
-        if (part.count)
-            nanosleep(&pause, NULL);
-    }
-    return status;
-}
-
 static void posix_destroy(themis_store_t *base)
 {
     posix_store_t *store = (posix_store_t *)base;
@@ -641,9 +472,6 @@ static const themis_store_ops_t posix_ops = {.name = "posix",
                                              .remove = posix_remove,
                                              .usage = posix_usage,
                                              .list = posix_list,
-                                             .owner = posix_owner,
-                                             .set_owner = posix_set_owner,
-                                             .recount = posix_recount,
                                              .look = posix_look};
 
 static themis_status_t lock_directory(const themis_store_options_t *options, int *lock_fd)
@@ -673,9 +501,6 @@ themis_status_t themis_store_posix_create(const themis_store_options_t *options,
         return status;
     }
     made->base.ops = &posix_ops;
-    made->accounts = options->accounts;
-    made->owner_of = options->owner_of;
-    made->owner_arg = options->owner_arg;
     made->directory = directory;
     made->lock_fd = lock_fd;
     pthread_mutex_init(&made->lock, NULL);

@@ -105,21 +105,6 @@ themis_status_t themis_store_usage(themis_store_t *store, themis_store_usage_t *
     return store->ops->usage(store, usage);
 }
 
-uint32_t themis_store_owner(themis_store_t *store, themis_store_object_t *object)
-{
-    return store->ops->owner(store, object);
-}
-
-int themis_store_set_owner(themis_store_t *store, themis_store_object_t *object, uint32_t uid)
-{
-    return store->ops->set_owner(store, object, uid);
-}
-
-themis_status_t themis_store_recount(themis_store_t *store, const _Atomic int *stop)
-{
-    return store->ops->recount ? store->ops->recount(store, stop) : THEMIS_OK;
-}
-
 int themis_store_blocking(const themis_store_t *store)
 {
     return store->ops->blocking;

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
-#include "store/accounts.h"
 #include "store/identity.h"
 #include "store/list.h"
 #include "themis/status.h"
@@ -108,10 +107,6 @@ typedef struct themis_store_options {
     uint64_t warm;         /* arena: bytes whose pages are populated ahead of use, at the start and then on demand */
     uint32_t reserve_step; /* arena: bytes by which the space in use grows, 0: 4 MiB; smaller in tests */
     int direct;            /* arena without a file: 1: memory of users can be passed on to their processes */
-    themis_store_accounts_t *accounts; /* as whose use its bytes count, borrowed; NULL: they are not counted */
-    /* posix: whose an object is, a user id or THEMIS_STORE_NOBODY; NULL: nobody knows */
-    uint32_t (*owner_of)(void *arg, uint64_t id);
-    void *owner_arg;
 } themis_store_options_t;
 
 /* An object of a list. */
@@ -138,9 +133,6 @@ typedef struct themis_store_ops {
     themis_status_t (*remove)(themis_store_t *store, uint64_t id);
     themis_status_t (*usage)(themis_store_t *store, themis_store_usage_t *usage);
     themis_status_t (*list)(themis_store_t *store, themis_store_list_part_t *part);
-    uint32_t (*owner)(themis_store_t *store, themis_store_object_t *object);
-    int (*set_owner)(themis_store_t *store, themis_store_object_t *object, uint32_t uid);
-    themis_status_t (*recount)(themis_store_t *store, const _Atomic int *stop); /* NULL: it knows what it has */
     /* size without open, which may be NULL */
     themis_status_t (*look)(themis_store_t *store, uint64_t id, themis_store_size_t *size);
     int (*direct)(const themis_store_t *store);
@@ -177,8 +169,8 @@ void themis_store_close(themis_store_t *store, themis_store_object_t *object);
 
 /*
  * Provides memory for the first bytes of the window's extents, at least for one. THEMIS_NO_SPACE: there is none for a
- * single byte, THEMIS_QUOTA: the owner may not have it; what was written before stays. Before a read the caller cuts
- * the extents to the object's end; holes read as zeros. On failure there is nothing to finish.
+ * single byte; what was written before stays. Before a read the caller cuts the extents to the object's end; holes read
+ * as zeros. On failure there is nothing to finish.
  */
 themis_status_t themis_store_prepare(themis_store_t *store, themis_store_window_t *window);
 /* Ends what prepare began. `moved`: the result of the transfer; returned if the store itself does not fail. */
@@ -200,20 +192,6 @@ themis_status_t themis_store_usage(themis_store_t *store, themis_store_usage_t *
  * the end, UINT64_MAX. What exists all the time is listed once, whatever comes and goes meanwhile. */
 themis_status_t themis_store_list(themis_store_t *store, uint64_t *position, themis_store_listed_t *listed,
                                   size_t capacity, size_t *count);
-/*
- * Accounts. The bytes of an object count as those of its owner, who is not known at first; what is written where there
- * was nothing is THEMIS_QUOTA if the owner's account has reached its limit, and a window is cut to what is left of it.
- */
-
-/* THEMIS_STORE_NOBODY: not known. */
-uint32_t themis_store_owner(themis_store_t *store, themis_store_object_t *object);
-/* What the object has counts as that of `uid` from now on. Returns 1 if the store knows that after a restart, too, or
- * has not the object any more then; 0: who has opened it has to say it again (posix: by owner_of). */
-int themis_store_set_owner(themis_store_t *store, themis_store_object_t *object, uint32_t uid);
-/* Counts what an earlier process has left; a posix store looks at each object once, which takes long, and meanwhile
- * users seem to have less. Ends early when *stop is not 0. */
-themis_status_t themis_store_recount(themis_store_t *store, const _Atomic int *stop);
-
 /* 1 if prepare and finish may wait for a device. */
 int themis_store_blocking(const themis_store_t *store);
 const char *themis_store_type(const themis_store_t *store);

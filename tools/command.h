@@ -35,7 +35,6 @@ extern const themis_tools_command_t themis_tools_find, themis_tools_tail;
 extern const themis_tools_command_t themis_tools_mount, themis_tools_umount;
 extern const themis_tools_command_t themis_tools_topo, themis_tools_plan, themis_tools_periodic, themis_tools_allocate;
 extern const themis_tools_command_t themis_tools_history, themis_tools_agent, themis_tools_check;
-extern const themis_tools_command_t themis_tools_quota;
 
 /* Runs a subcommand; the functions below are for it. */
 int themis_tools_command_run(const themis_tools_command_t *command, int argc, char **argv);

@@ -17,7 +17,7 @@ tools_themis_SOURCES = tools/access_pattern.c tools/access_pattern.h tools/addre
 	tools/periodic_view.c tools/periodic_view.h tools/plan_text.c tools/plan_text.h \
 	tools/periodic_report.c tools/periodic_report.h tools/periodic_svg.c tools/pipelined_copy.c tools/pipelined_copy.h tools/plan.c \
 	tools/plan_job.c tools/plan_job.h tools/plan_report.c tools/plan_report.h tools/policies.c tools/policies.h tools/policy.c tools/port_reservation.c \
-	tools/port_reservation.h tools/quota.c tools/quota_sum.c tools/quota_sum.h tools/preload.c tools/preload.h tools/private_servers.c tools/private_servers.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \
+	tools/port_reservation.h tools/preload.c tools/preload.h tools/private_servers.c tools/private_servers.h tools/reach.c tools/reach.h tools/rm.c tools/rmdir.c \
 	tools/run.c tools/run_allocation.c tools/run_allocation.h tools/server_command.c tools/server_command.h tools/server_list.c tools/server_list.h tools/sessions.c tools/sessions.h tools/staging.c tools/staging.h tools/start.c tools/stat.c \
 	tools/statistics.c tools/statistics.h tools/status.c tools/stop.c tools/supervisor.c \
 	tools/supervisor.h tools/svg.c tools/svg.h tools/tail.c tools/top.c tools/topo.c tools/walk.c tools/walk.h

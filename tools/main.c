@@ -13,7 +13,7 @@ static const themis_tools_command_t *const commands[] = {
     &themis_tools_du,     &themis_tools_df,       &themis_tools_find,     &themis_tools_tail,    &themis_tools_mount,
     &themis_tools_umount, &themis_tools_jobs,     &themis_tools_policy,   &themis_tools_top,     &themis_tools_topo,
     &themis_tools_plan,   &themis_tools_periodic, &themis_tools_allocate, &themis_tools_history, &themis_tools_agent,
-    &themis_tools_check,  &themis_tools_quota,
+    &themis_tools_check,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

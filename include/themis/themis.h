@@ -341,10 +341,6 @@ THEMIS_API themis_status_t themis_allocation_ask(themis_t *session, uint32_t ind
 /* Asks server `index` what it has, or has it mend something, as `themis check` does (server/check.h has the questions
  * and the form of the answers, which are not stable); the text is freed by the caller. For administrators. */
 THEMIS_API themis_status_t themis_check(themis_t *session, uint32_t index, const char *question, char **text);
-/* Asks server `index` what users have there and may have on all servers, or sets that, as `themis quota` does
- * (server/quota_requests.h has the questions and the form of the answers, which are not stable); the text is freed by
- * the caller. Users may ask for what they have themselves, all else is for administrators. */
-THEMIS_API themis_status_t themis_quota(themis_t *session, uint32_t index, const char *question, char **text);
 /* Tells server `index` to complete its requests and stop. */
 THEMIS_API themis_status_t themis_shutdown(themis_t *session, uint32_t index);
 

@@ -224,28 +224,6 @@ static void sequential_view(const char *name)
     MPI_File_close(&file);
 }
 
-/* The file is of a user who may have less than all ranks write, and something. */
-static void over_quota(const char *name)
-{
-    enum { BYTES = 8 << 20, FEW = 64 << 10 };
-    MPI_File file = open_ok(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
-    MPI_Offset mine = (MPI_Offset)rank * BYTES;
-    char *bytes = calloc(1, BYTES);
-    int code = MPI_File_preallocate(file, (MPI_Offset)ranks * BYTES);
-
-    expect(class_of(code) == MPI_ERR_QUOTA && strstr(text, "quota exceeded: user"), "preallocate");
-    code = MPI_File_write_at_all(file, mine, bytes, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
-    expect(class_of(code) == MPI_ERR_QUOTA && strstr(text, "quota exceeded: user"), "a collective write");
-    code = MPI_File_write_at(file, mine + ((MPI_Offset)1 << 30), bytes, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
-    expect(class_of(code) == MPI_ERR_QUOTA && strstr(text, "quota exceeded: user"), "an independent write");
-    expect(class_of(MPI_File_set_size(file, 0)) == MPI_SUCCESS, "to empty the file");
-    sleep(2); /* by then all servers know */
-    code = MPI_File_write_at_all(file, mine, bytes, FEW, MPI_BYTE, MPI_STATUS_IGNORE);
-    expect(class_of(code) == MPI_SUCCESS, "what fits");
-    expect(class_of(MPI_File_close(&file)) == MPI_SUCCESS, "close");
-    free(bytes);
-}
-
 /* Arguments that must be the same on all ranks, and differ, or are wrong on one. */
 static void wrong_argument(const char *name)
 {
@@ -367,12 +345,11 @@ static void long_list(const char *name)
 }
 
 static const test_case_t cases[] = {
-    {"no-server", no_server},       {"half-dead", half_dead},           {"no-file", no_file},
-    {"exclusive", exclusive},       {"not-directory", not_directory},   {"long-name", long_name},
-    {"bad-amode", bad_amode},       {"read-only", read_only},           {"no-access", no_access},
-    {"wrong-buffer", wrong_buffer}, {"wrong-view", wrong_view},         {"sequential-view", sequential_view},
-    {"over-quota", over_quota},     {"wrong-argument", wrong_argument}, {"wrong-address", wrong_address},
-    {"long-list", long_list},
+    {"no-server", no_server},           {"half-dead", half_dead},         {"no-file", no_file},
+    {"exclusive", exclusive},           {"not-directory", not_directory}, {"long-name", long_name},
+    {"bad-amode", bad_amode},           {"read-only", read_only},         {"no-access", no_access},
+    {"wrong-buffer", wrong_buffer},     {"wrong-view", wrong_view},       {"sequential-view", sequential_view},
+    {"wrong-argument", wrong_argument}, {"wrong-address", wrong_address}, {"long-list", long_list},
 };
 
 int main(int argc, char **argv)

@@ -98,23 +98,6 @@ static void walk_xattrs(const themis_proto_xattrs_t *xattrs)
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-/* One array for both lists. */
-static void *encode_usage(const themis_proto_usage_t *usage, themis_proto_usage_t *given)
-{
-    themis_proto_limit_t *limits =
-        malloc((usage->limits + 1) * sizeof *limits + (usage->rows + 1) * sizeof(themis_proto_usage_row_t));
-    require(limits != NULL);
-    themis_proto_usage_row_t *rows = (themis_proto_usage_row_t *)(limits + usage->limits + 1);
-
-    for (uint32_t i = 0; i < usage->limits; i++)
-        limits[i] = themis_proto_usage_limit_get(usage, i);
-    for (uint32_t i = 0; i < usage->rows; i++)
-        rows[i] = themis_proto_usage_row_get(usage, i);
-    given->limit_bytes = (const uint8_t *)limits;
-    given->row_bytes = (const uint8_t *)rows;
-    return limits;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static uint8_t again[THEMIS_PROTO_MAX_MESSAGE];
@@ -133,8 +116,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     } else if (request && header.opcode == THEMIS_OP_TABLE) {
         encode_rows(&body.table, &given.table);
         list = given.table.bytes;
-    } else if (request && header.opcode == THEMIS_OP_USAGE) {
-        list = encode_usage(&body.usage, &given.usage);
     } else if (request && header.opcode == THEMIS_OP_ENLIST) {
         list = given.enlist.list = encode_list(body.enlist.list, body.enlist.count);
     } else if (!request && good && header.opcode == THEMIS_OP_SIZE) {

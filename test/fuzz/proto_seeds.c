@@ -13,7 +13,7 @@
     }
 #define CAPABILITY                                                                                                     \
     {                                                                                                                  \
-        .rights = 3, .uid = 1000, .owner = 1001, .expires = 1 << 20, .mac = { 1, 2, 3 }                                \
+        .rights = 3, .uid = 1000, .expires = 1 << 20, .mac = { 1, 2, 3 }                                               \
     }
 #define LAYOUT                                                                                                         \
     {                                                                                                                  \
@@ -43,10 +43,7 @@ static const themis_proto_settle_step_t steps[] = {
      .gid = 2,
      .renamed = TEXT("/b"),
      .path = TEXT("/a")},
-    {.action = THEMIS_PROTO_SETTLE_RENAME, .rename = 7, .path = TEXT("/b")},
-    {.action = THEMIS_PROTO_SETTLE_OWNER, .object = 5, .rename = 8, .uid = 1, .path = TEXT("/")}};
-static const themis_proto_usage_row_t uses[] = {{5, 1, 2}, {7, 3, 4}};
-static const themis_proto_limit_t limits[] = {{5, 1, UINT64_MAX}, {THEMIS_PROTO_USAGE_DEFAULT, UINT64_MAX, 3}};
+    {.action = THEMIS_PROTO_SETTLE_RENAME, .rename = 7, .path = TEXT("/b")}};
 static const themis_proto_listed_t listed[] = {{0, 77}, {3, 78}};
 static const themis_status_t ends[] = {THEMIS_OK, THEMIS_BUSY, THEMIS_NO_ENTRY};
 static uint8_t entry_bytes[256], xattr_bytes[256];
@@ -89,7 +86,6 @@ static struct {
     themis_proto_settled_t settled;
     themis_proto_enlist_t enlist;
     themis_proto_enlisted_t enlisted;
-    themis_proto_usage_t usage;
 } bodies = {.hello = {1, TEXT("job"), 1, 2, 4, 1, TEXT("host"), 77, TEXT("job-fair"), 0, TEXT("ap"), TEXT("pr"), 1},
             .welcome = {1, 0, 2, 1000, LAYOUT, TEXT("s"), TEXT("fifo"), 1, TEXT(""), {1, 2}, {3, 4}},
             .lookup = {TEXT("/a/b"), THEMIS_PROTO_RIGHT_READ},
@@ -124,11 +120,10 @@ static struct {
             .counted = {3},
             .text = {TEXT("jobs")},
             .table = {1, 2, 3, 4, TEXT("fifo"), 5, 2, 2, (const uint8_t *)rows, 0},
-            .settle = {5, (const uint8_t *)steps, 0},
+            .settle = {4, (const uint8_t *)steps, 0},
             .settled = {3, (const uint8_t *)ends},
             .enlist = {1, CAPABILITY, 1, 2, (const uint8_t *)listed},
-            .enlisted = {UINT32_MAX},
-            .usage = {1, 2, 3, 4, 1, 5, 9, 1, 2, (const uint8_t *)limits, 2, (const uint8_t *)uses}};
+            .enlisted = {UINT32_MAX}};
 
 static const char *directory;
 static int failed;

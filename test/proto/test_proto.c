@@ -276,7 +276,7 @@ TEST(attributes_and_layouts)
     assert_only_whole(length);
     create.flags = THEMIS_PROTO_CREATE_ADOPT; /* takes all over, so all has to be there */
     refuse(request(THEMIS_OP_CREATE), &create);
-    create.flags = 32;
+    create.flags = 16;
     refuse(request(THEMIS_OP_CREATE), &create);
 }
 
@@ -349,7 +349,7 @@ TEST(steps_of_changes)
               text_is(step.renamed, "/n") && text_is(step.path, "/o"));
     ck_assert(!themis_proto_settle_next(&seen, &cursor, &step));
     settle = (themis_proto_settle_t){.count = 1, .bytes = (const uint8_t *)&bad};
-    bad.action = THEMIS_PROTO_SETTLE_OWNER + 1;
+    bad.action = THEMIS_PROTO_SETTLE_RENAME + 1;
     refuse(request(THEMIS_OP_SETTLE), &settle);
     bad.action = THEMIS_PROTO_SETTLE_NAME;
     bad.path = (themis_proto_text_t)TEXT("/../o");
@@ -570,7 +570,7 @@ TEST(capabilities)
         THEMIS_OP_READ, THEMIS_OP_WRITE, THEMIS_OP_TRUNCATE, THEMIS_OP_ALLOCATE, THEMIS_OP_SIZE,    THEMIS_OP_SYNC,
         THEMIS_OP_MAP,  THEMIS_OP_LOCK,  THEMIS_OP_UNLOCK,   THEMIS_OP_COUNTER,  THEMIS_OP_DESTROY, THEMIS_OP_TOUCH};
     static const themis_proto_capability_t capability = {
-        .rights = 129, .uid = 7, .owner = 9, .expires = 8, .mac = "0123456789abcde"};
+        .rights = 129, .uid = 7, .expires = 8, .mac = "0123456789abcde"};
     const themis_proto_run_t run = {0, 1, 1, 1};
 
     for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
@@ -583,78 +583,11 @@ TEST(capabilities)
         seen = decode(encode(request(opcodes[i]), &body));
         ck_assert_uint_eq(seen.object.object, 99);
         ck_assert(seen.object.capability.rights == 129 && seen.object.capability.uid == 7 &&
-                  seen.object.capability.owner == 9 && seen.object.capability.expires == 8);
+                  seen.object.capability.expires == 8);
         ck_assert_mem_eq(seen.object.capability.mac, capability.mac, sizeof capability.mac);
         body.object.capability.rights = THEMIS_PROTO_RIGHTS + 1;
         refuse(request(opcodes[i]), &body);
     }
-}
-
-TEST(usage)
-{
-    themis_proto_usage_row_t rows[] = {{5, 1, 2}, {7, UINT64_MAX, 4}};
-    themis_proto_limit_t limits[] = {{9, 1, UINT64_MAX}, {THEMIS_PROTO_USAGE_DEFAULT, UINT64_MAX, 3}};
-    const themis_proto_usage_t sound = {.index = 1,
-                                        .incarnation = 2,
-                                        .round = 3,
-                                        .version = 4,
-                                        .setter = 5,
-                                        .first = 5,
-                                        .last = 7,
-                                        .has_limits = 1,
-                                        .limits = 2,
-                                        .limit_bytes = (const uint8_t *)limits,
-                                        .rows = 2,
-                                        .row_bytes = (const uint8_t *)rows};
-    size_t length = encode(request(THEMIS_OP_USAGE), &sound);
-    const themis_proto_usage_t seen = decode(length).usage;
-
-    ck_assert(seen.index == 1 && seen.incarnation == 2 && seen.round == 3 && seen.version == 4 && seen.setter == 5 &&
-              seen.first == 5 && seen.last == 7 && seen.has_limits && seen.limits == 2 && seen.rows == 2);
-    ck_assert_uint_eq(themis_proto_usage_row_get(&seen, 1).bytes, UINT64_MAX);
-    ck_assert_uint_eq(themis_proto_usage_limit_get(&seen, 1).uid, THEMIS_PROTO_USAGE_DEFAULT);
-    ck_assert_uint_eq(themis_proto_usage_limit_get(&seen, 0).names, UINT64_MAX);
-    assert_only_whole(length);
-}
-
-TEST(unsound_usage)
-{
-    themis_proto_usage_row_t rows[] = {{5, 1, 2}, {7, 3, 4}};
-    themis_proto_limit_t limits[] = {{9, 1, 2}, {10, 3, 4}};
-    const themis_proto_usage_t sound = {.first = 5,
-                                        .last = 7,
-                                        .has_limits = 1,
-                                        .limits = 2,
-                                        .limit_bytes = (const uint8_t *)limits,
-                                        .rows = 2,
-                                        .row_bytes = (const uint8_t *)rows};
-    themis_proto_usage_t bad = sound;
-
-    rows[1].uid = 5; /* twice */
-    refuse(request(THEMIS_OP_USAGE), &sound);
-    rows[1].uid = 8; /* out of range */
-    refuse(request(THEMIS_OP_USAGE), &sound);
-    rows[1].uid = 7;
-    limits[1].uid = 8; /* not in order */
-    refuse(request(THEMIS_OP_USAGE), &sound);
-    limits[1].uid = 10;
-    bad.first = 8;
-    refuse(request(THEMIS_OP_USAGE), &bad);
-    bad = sound;
-    bad.last = THEMIS_PROTO_USAGE_DEFAULT;
-    refuse(request(THEMIS_OP_USAGE), &bad);
-    bad = sound;
-    bad.has_limits = 0;
-    refuse(request(THEMIS_OP_USAGE), &bad);
-    bad = sound;
-    bad.index = THEMIS_PROTO_MAX_SERVERS;
-    refuse(request(THEMIS_OP_USAGE), &bad);
-    bad = sound;
-    bad.rows = THEMIS_PROTO_MAX_USAGE + 1;
-    refuse(request(THEMIS_OP_USAGE), &bad);
-    bad = sound;
-    bad.limits = THEMIS_PROTO_MAX_LIMITS + 1;
-    refuse(request(THEMIS_OP_USAGE), &bad);
 }
 
 TEST(maps)
@@ -882,11 +815,11 @@ int main(void)
     Suite *suite = suite_create("proto");
 
     test_case(suite, "messages", 60, NULL, NULL,
-              TESTS({hello_and_welcome, 1}, {usage, 1}, {unsound_usage, 1}, {flags, 1}, {lists_of_servers, 1},
-                    {names, 1}, {attributes_and_layouts, 1}, {name_operations, 1}, {symbolic_links, 1},
-                    {steps_of_changes, 1}, {renames, 1}, {extended_attributes, 1}, {entries_that_were_added, 1},
-                    {directories, 1}, {runs, 1}, {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1},
-                    {maps, 1}, {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
+              TESTS({hello_and_welcome, 1}, {flags, 1}, {lists_of_servers, 1}, {names, 1}, {attributes_and_layouts, 1},
+                    {name_operations, 1}, {symbolic_links, 1}, {steps_of_changes, 1}, {renames, 1},
+                    {extended_attributes, 1}, {entries_that_were_added, 1}, {directories, 1}, {runs, 1},
+                    {runs_stay_in_63_bits, 1}, {object_operations, 1}, {capabilities, 1}, {maps, 1},
+                    {unsound_extents, 1}, {locks_and_counters, 1}, {texts_and_tables, 1},
                     {empty_bodies_and_failures, 1}, {other_versions_and_opcodes, 1}, {small_buffers, 1},
                     {damaged_messages, 1}));
     return test_run(suite);
