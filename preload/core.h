@@ -45,6 +45,7 @@ typedef struct themis_preload_core {
     void (*forget)(int fd);                       /* after the kernel has closed it, or given its number to another */
     void (*inherit)(void);                        /* other processes may use all from now on */
     int (*path)(int fd, char *path, size_t size); /* of the file as it is now; ENOENT: it was removed */
+    int (*look)(int fd, char *path, size_t size); /* the same of one that is not ours to use, of which nothing stays */
     int (*flags)(int fd);                         /* as F_GETFL */
     int (*set_flags)(int fd, int flags);          /* as F_SETFL */
     int (*lock)(int fd, int command, struct flock *lock); /* F_GETLK, F_SETLK, F_SETLKW, F_OFD_... */

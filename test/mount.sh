@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Files on servers through a mount: POSIX calls and their errors, ordinary programs, MPI-IO beside it, interrupts, and
 # the end of servers.
-# timeout: 300
+# timeout: 400
 . "$(dirname "$0")/lib/testlib.sh"
 
 . "$(dirname "$0")/lib/mountlib.sh"

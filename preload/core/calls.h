@@ -17,6 +17,7 @@ int themis_preload_core_open(const char *path, int flags, mode_t mode);
 int themis_preload_core_close(int fd);
 void themis_preload_core_forget(int fd);
 int themis_preload_core_path(int fd, char *path, size_t size);
+int themis_preload_core_look(int fd, char *path, size_t size);
 int themis_preload_core_flags(int fd);
 int themis_preload_core_set_flags(int fd, int flags);
 

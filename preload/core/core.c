@@ -54,6 +54,7 @@ __attribute__((visibility("default"))) const themis_preload_core_t themis_preloa
     .forget = themis_preload_core_forget,
     .inherit = themis_preload_open_files_inherit,
     .path = themis_preload_core_path,
+    .look = themis_preload_core_look,
     .flags = themis_preload_core_flags,
     .set_flags = themis_preload_core_set_flags,
     .lock = themis_preload_core_lock,

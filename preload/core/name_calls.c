@@ -176,6 +176,20 @@ int themis_preload_core_path(int fd, char *path, size_t size)
     return themis_preload_call_end_with(open, error);
 }
 
+/* Locks of this process stay, unlike with a close. */
+int themis_preload_core_look(int fd, char *path, size_t size)
+{
+    const int result = themis_preload_core_path(fd, path, size), error = errno;
+    themis_posix_t *filesystem;
+
+    if (themis_preload_begin(&filesystem) == 0) {
+        themis_preload_open_file_put(themis_preload_open_file_take(fd));
+        themis_preload_end();
+    }
+    errno = error;
+    return result;
+}
+
 int themis_preload_core_flags(int fd)
 {
     const int status = O_APPEND | O_NONBLOCK;

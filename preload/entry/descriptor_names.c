@@ -91,16 +91,22 @@ int themis_preload_is_number(const char *path)
 /* --- which file that is --------------------------------------------------------------------------------------------
  */
 
-const char *themis_preload_path_of(int fd, themis_preload_path_t *result)
+/* In the second half of the buffer; NULL, with errno. */
+static const char *path_get(int fd, int is_own, themis_preload_path_t *result)
 {
     const themis_preload_core_t *core = themis_preload_enter();
     char *path = result->buffer + THEMIS_PATH_BYTES;
 
     if (!core)
         return NULL;
-    const int error = core->path(fd, path, THEMIS_PATH_BYTES);
+    const int error = (is_own ? core->path : core->look)(fd, path, THEMIS_PATH_BYTES);
     themis_preload_leave();
     return error == 0 ? path : NULL;
+}
+
+const char *themis_preload_path_of(int fd, themis_preload_path_t *result)
+{
+    return path_get(fd, 1, result);
 }
 
 /* The file behind a memory file that this process has open for as long. */
@@ -110,14 +116,8 @@ static int memory_resolve(int fd, themis_preload_path_t *result)
 
     if (kind != THEMIS_PRELOAD_OPENED)
         return kind == THEMIS_PRELOAD_NONE ? 0 : fail(ENOENT);
-    result->remote = themis_preload_path_of(fd, result);
-    const int error = errno;
-    const themis_preload_core_t *core = themis_preload_enter();
-    if (core) {
-        core->forget(fd);
-        themis_preload_leave();
-    }
-    return result->remote ? 1 : fail(error);
+    result->remote = path_get(fd, 0, result);
+    return result->remote ? 1 : -1;
 }
 
 /* Of another process. */

@@ -55,6 +55,12 @@ static void proc(void)
         CHECK(file && fgets(here, 100, file) && strcmp(here, "hello") == 0 && fclose(file) == 0);
         const int again = open(path, O_WRONLY | O_TRUNC);
         CHECK(again >= 0 && write(again, "HELLO!", 6) == 6);
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+        CHECK(fcntl(again, F_SETLK, &lock) == 0 && stat(path, &stats) == 0);
+        const pid_t other = fork();
+        if (other == 0)
+            exit(fcntl(again, F_SETLK, &lock) == 0); /* a look has not released it */
+        CHECK(ended_well(other));
         snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)parent, gone);
         CHECK(holds_or_missing(path, "gone"));
         exit(0);
