@@ -400,7 +400,7 @@ int themis_preload_map_sync(void *address, size_t length)
 {
     if (!core_with_maps())
         return 0;
-    RETURN_CORE(int, 0, map_sync(address, length));
+    RETURN_CORE(int, -1, map_sync(address, length));
 }
 
 EXPORTED int msync(void *address, size_t length, int flags)

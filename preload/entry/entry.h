@@ -166,15 +166,19 @@ const themis_preload_core_t *themis_preload_loaded(void);
 /* 1: the caller is the core, whose own files are none of ours. */
 extern __thread int themis_preload_inside __attribute__((tls_model("initial-exec")));
 
-/* Returns the result of a call of the core from the function that this stands in. A thread may be cancelled before. */
+/* Returns the result of a call of the core from the function that this stands in. A thread may be cancelled before.
+ * errno changes with failures only, as programs such as netCDF expect. */
 #define RETURN_CORE(type, failure, call)                                                                               \
     do {                                                                                                               \
+        const int errno_before = errno;                                                                                \
         pthread_testcancel();                                                                                          \
         const themis_preload_core_t *core = themis_preload_enter();                                                    \
         if (!core)                                                                                                     \
             return failure;                                                                                            \
         type result_of_core = core->call;                                                                              \
         themis_preload_leave();                                                                                        \
+        if (result_of_core != failure)                                                                                 \
+            errno = errno_before;                                                                                      \
         return result_of_core;                                                                                         \
     } while (0)
 
@@ -184,6 +188,7 @@ enum { THEMIS_PRELOAD_TRIES = 3 /* links may change between following them and t
  * has led to a local path, which `path` has now; or -1, with errno. */
 #define CALL_CORE(result, below, path, last, call)                                                                     \
     do {                                                                                                               \
+        const int errno_before = errno;                                                                                \
         pthread_testcancel();                                                                                          \
         for (int tries = THEMIS_PRELOAD_TRIES; below == 1; below = themis_preload_follow(path, last)) {                \
             const themis_preload_core_t *core = themis_preload_enter();                                                \
@@ -194,6 +199,8 @@ enum { THEMIS_PRELOAD_TRIES = 3 /* links may change between following them and t
             if (result != -1 || errno != ELOOP || --tries == 0)                                                        \
                 break;                                                                                                 \
         }                                                                                                              \
+        if (result != -1)                                                                                              \
+            errno = errno_before;                                                                                      \
     } while (0)
 
 /* Returns, from the function that this stands in, the result of a call of the core if `name` is below the mount point,
