@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 #include "store/log.h"
 #include "store/space_file.h"
 #include "store/space_memory.h"
 #include "store/space_state.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/min.h"
 #include "util/status.h"
@@ -24,7 +25,6 @@ enum {
     SEGMENTS = 64, /* about so many, unless they would be too small or too large */
     SEGMENT_MIN = RANGE,
     SEGMENT_MAX = 1 << 30,
-    LOW_PRIORITY = 19,
     UNIT_ORDER = THEMIS_STORE_SPACE_UNIT_ORDER,
     UNIT_USED_BEFORE = THEMIS_STORE_SPACE_UNIT_USED_BEFORE,
     SEGMENT_EMPTY = THEMIS_STORE_SPACE_SEGMENT_EMPTY,
@@ -33,6 +33,8 @@ enum {
     SEGMENT_CHANGING = THEMIS_STORE_SPACE_SEGMENT_CHANGING
 };
 #define NOWHERE THEMIS_STORE_SPACE_NOWHERE
+enum { PAUSES = 16 }; /* of the populator on a busy machine, in terms of the time that a range took */
+#define MAX_PAUSE (100 * THEMIS_NS_PER_MS)
 
 typedef themis_store_space_unit_t unit_t;
 typedef themis_store_space_pool_t pool_t;
@@ -393,19 +395,35 @@ static int next_untouched(themis_store_space_t *space, uint32_t *range)
     return 0;
 }
 
+/*
+ * While it makes pages the kernel holds a lock of the address space, for which each thread of the server that needs a
+ * page, or maps memory, waits. So this is done with the priority of those threads: one of a low priority keeps the lock
+ * for seconds where others want the processor, and the server hangs. Where they do, which shows in less processor time
+ * than time, it pauses instead.
+ */
+static void range_populate_ahead(themis_store_space_t *space, uint32_t range)
+{
+    uint64_t start = themis_util_clock_now(), processor = themis_util_clock_thread();
+
+    range_populate(space, range);
+    uint64_t took = themis_util_clock_now() - start, used = themis_util_clock_thread() - processor;
+    uint64_t pause = took > 2 * used ? themis_util_min(PAUSES * took, MAX_PAUSE) : 0;
+    struct timespec time = {.tv_nsec = (long)pause};
+    if (pause)
+        nanosleep(&time, NULL);
+}
+
 static void *populator_main(void *arg)
 {
     themis_store_space_t *space = arg;
     uint32_t range;
 
-    /* Not SCHED_IDLE: the kernel holds its lock of the address space while it clears a page. */
-    setpriority(PRIO_PROCESS, (id_t)gettid(), LOW_PRIORITY);
     while (!space->stop) {
         uint8_t untouched = RANGE_UNTOUCHED;
         if (!next_untouched(space, &range))
             sem_wait(&space->wanted);
         else if (atomic_compare_exchange_strong(&space->ranges[range], &untouched, RANGE_SMALL))
-            range_populate(space, range);
+            range_populate_ahead(space, range);
     }
     return NULL;
 }

@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 /* All stores: most tests run once for each. */
 #include <check.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "test/lib/run.h"
@@ -365,6 +367,23 @@ TEST(an_arena_holds_many_small_objects)
     close_store();
 }
 
+/* A thread of a low priority that holds the kernel's lock of the address space would stop all others. */
+static void expect_one_priority(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    int own = getpriority(PRIO_PROCESS, 0), count = 0;
+    const struct dirent *entry;
+
+    ck_assert_ptr_nonnull(threads);
+    while ((entry = readdir(threads)))
+        if (entry->d_name[0] != '.') {
+            ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)atoi(entry->d_name)), own);
+            count++;
+        }
+    closedir(threads);
+    ck_assert_int_ge(count, 2);
+}
+
 TEST(an_arena_is_touched_ahead_by_what_was_asked)
 {
     themis_store_usage_t usage = {0};
@@ -376,6 +395,7 @@ TEST(an_arena_is_touched_ahead_by_what_was_asked)
     }
     ck_assert_uint_ge(usage.warm, 8 * MIB);
     ck_assert_uint_le(usage.warm, 10 * MIB);
+    expect_one_priority();
     close_store();
 }
 
