@@ -3,7 +3,7 @@
 # What programs do to each other on one server, by pairs, and what an allocation of servers changes: synthetic programs of the classes of
 # the DFRA paper, on real servers behind store_bandwidth, under fifo and job-fair.
 #
-#   one      1-1: one process, one file, a third of the server's bandwidth
+#   one      1-1: one process, one file, a sixth of the server's bandwidth
 #   wide     N-N, high bandwidth: four processes with a file each, as fast as they can
 #   shared   N-1: four processes with parts of one file, as fast as they can
 #   meta     metadata: four processes that ask for attributes all the time
@@ -27,12 +27,13 @@ bench_options "seconds bandwidth policies programs" "$@"
 export THEMIS_TIMEOUT=60s
 programs=$(echo "$programs" | tr , ' ')
 client=$THEMIS_BUILD/bench/sharing_client
+number=0
 : >"$T/rows"
 
 # options PROGRAM: of bench/sharing_client
 options() {
     case $1 in
-    one) echo "mode=write request=262144 file=4194304 think=$((40000 * 20 / bandwidth))" ;;
+    one) echo "mode=write request=262144 file=4194304 think=$((80000 * 20 / bandwidth))" ;;
     wide) echo mode=write processes=4 depth=4 request=1048576 file=8388608 ;;
     shared) echo mode=write processes=4 depth=2 request=262144 file=2097152 shared=1 ;;
     meta) echo mode=stat processes=4 think=500 file=4096 ;;
@@ -103,35 +104,35 @@ alone() {
     await 40 known >/dev/null || { echo "the history has no record of $last" >&2 && exit 1; }
 }
 
-# pair POLICY HOW A B
+# pair POLICY HOW A B: files of their own for each pair, since those that are there stay where they are
 pair() {
-    rm -f "$T/a" "$T/b"
+    number=$((number + 1))
     for side in a b; do
         program=$3
         [ $side = a ] || program=$4
         if [ "$2" = with ]; then
-            timeout 30 themis allocate --application "$program" --nodes 0 --job "$side" >"$T/$side" || exit 1
+            timeout 30 themis allocate --application "$program" --nodes 0 --job "$side$number" >"$T/$side" || exit 1
         else
             printf '# default\nTHEMIS_PLACEMENT=%s\n' "$(name 0)" >"$T/$side"
         fi
     done
     soon
-    launch a "$3" "$(sed -n 's/^THEMIS_PLACEMENT=//p' "$T/a")"
+    launch "a$number" "$3" "$(sed -n 's/^THEMIS_PLACEMENT=//p' "$T/a")"
     first=$!
-    launch b "$4" "$(sed -n 's/^THEMIS_PLACEMENT=//p' "$T/b")"
+    launch "b$number" "$4" "$(sed -n 's/^THEMIS_PLACEMENT=//p' "$T/b")"
     wait $first $!
     for side in a b; do
         [ "$2" != with ] || themis allocate --release "$(sed -n 's/^THEMIS_ALLOCATION=//p' "$T/$side")"
     done
-    decision=$(sed -n '1s/^# \([a-z]*\).*/\1/p' "$T/b")
-    row "$1" "$2" "$3" "$4" "$(operations a)" "$decision"
-    [ "$3" = "$4" ] || row "$1" "$2" "$4" "$3" "$(operations b)" "$decision"
+    decisions=$(sed -n '1s/^# \([a-z]*\).*/\1/p' "$T/a"),$(sed -n '1s/^# \([a-z]*\).*/\1/p' "$T/b")
+    row "$1" "$2" "$3" "$4" "$(operations "a$number")" "$decisions"
+    [ "$3" = "$4" ] || row "$1" "$2" "$4" "$3" "$(operations "b$number")" "$decisions"
 }
 
-# row POLICY HOW A B OPERATIONS_OF_A DECISION
+# row POLICY HOW A B OPERATIONS_OF_A DECISIONS
 row() {
     awk -v policy="$1" -v how="$2" -v a="$3" -v b="$4" -v n="$5" -v d="$6" -v alone="$(cat "$T/alone.$3")" -v s="$seconds" 'BEGIN {
-        printf "{\"policy\": \"%s\", \"allocation\": \"%s\", \"program\": \"%s\", \"beside\": \"%s\", \"slowdown\": %.2f, \"alone_operations_per_s\": %.0f, \"decision\": \"%s\"}\n",
+        printf "{\"policy\": \"%s\", \"allocation\": \"%s\", \"program\": \"%s\", \"beside\": \"%s\", \"slowdown\": %.2f, \"alone_operations_per_s\": %.0f, \"decisions\": \"%s\"}\n",
             policy, how, a, b, (n > 0 ? alone / n : 999), alone / s, d }' >>"$T/rows"
 }
 

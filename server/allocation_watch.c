@@ -15,6 +15,7 @@ enum { SAMPLES = 12 };
 #define WINDOW (2 * THEMIS_NS_PER_S)
 #define SAMPLE_LASTS (600 * THEMIS_NS_PER_S)
 #define JOB_LASTS (300 * THEMIS_NS_PER_S)
+#define JOB_RUNS (15 * THEMIS_NS_PER_S) /* after it was seen last */
 #define HALF_LIFE (20 * THEMIS_NS_PER_S)
 #define MOST_PAUSE (3 * THEMIS_NS_PER_S) /* between tables that belong together */
 
@@ -136,13 +137,14 @@ static void flow_note(job_t *job, uint32_t server, uint64_t served, uint64_t now
 {
     flow_t *flow = &job->flow[server];
     int known = flow->seen != 0;
-    uint64_t moved = !known || served < flow->served ? served : served - flow->served; /* the job has joined again */
+    /* what was there when it was seen first is of another time; less than before: it has joined again */
+    uint64_t moved = !known ? 0 : served < flow->served ? served : served - flow->served;
 
     flow->recent = recent_of(flow, now) + (double)moved;
     flow->served = served;
     flow->seen = now;
     job->sum.volume += (double)moved;
-    job->bytes += known ? (double)moved : 0;
+    job->bytes += (double)moved;
 }
 
 void themis_server_allocation_watch_job(watch_t *watch, const themis_sched_job_t *from, int shared_file, uint64_t now)
@@ -188,7 +190,7 @@ void themis_server_allocation_watch_expire(watch_t *watch, uint64_t now)
 
     pthread_mutex_lock(&watch->lock);
     HASH_ITER(hh, watch->jobs, job, next)
-    if (now - job->last > JOB_LASTS)
+    if ((job->looked && job->looked < now) || now - job->last > JOB_LASTS)
         job_free(watch, job);
     pthread_mutex_unlock(&watch->lock);
 }
@@ -231,7 +233,7 @@ void themis_server_allocation_watch_each(watch_t *watch, uint64_t now, themis_se
                                                             .server = server,
                                                             .servers = servers_used(watch, job, now, server),
                                                             .now = observation_of(job, now)};
-        if (watched.servers > 0)
+        if (watched.servers > 0 && now - job->last < JOB_RUNS)
             each(arg, &watched);
     }
     pthread_mutex_unlock(&watch->lock);

@@ -31,14 +31,16 @@ void themis_server_allocation_watch_table(themis_server_allocation_watch_t *watc
 /* A job of this server, about once a second; `shared_file`: its processes share one. */
 void themis_server_allocation_watch_job(themis_server_allocation_watch_t *watch, const themis_sched_job_t *job,
                                         int shared_file, uint64_t now);
-/* Forgets jobs that were not seen for some minutes. */
+/* After all jobs of this server were looked at, at `now`: forgets those that it had and has no more, and others that no
+ * table told of for some minutes. */
 void themis_server_allocation_watch_expire(themis_server_allocation_watch_t *watch, uint64_t now);
 
 /* What a job has done so far; zeros if it was not seen. */
 void themis_server_allocation_watch_observe(themis_server_allocation_watch_t *watch, uint32_t uid, const char *job,
                                             uint64_t now, themis_dfra_observation_t *observation);
 
-/* A job that has moved bytes on servers in the last minute or so; texts and lists are borrowed for the call. */
+/* A job that has moved bytes on servers in the last minute or so, and was seen in the last 15 s; texts and lists are
+ * borrowed for the call. */
 typedef struct themis_server_allocation_watched {
     const char *job, *application; /* application "": unknown */
     uint32_t uid, nodes;

@@ -160,6 +160,13 @@ none_left() { allocate --list --json >"$T/list" && jq -e '.allocations | length 
 check "while it runs it is in force" await 20 one
 kill -TERM "$runner"
 check "and ends with a signal" await 20 none_left
+THEMIS_APPLICATION=wide spawn themis run -q --allocate --nodes 0-7 --lease 3s sleep 12
+runner=$!
+check "a short lease" await 20 one
+sleep 5
+check "is renewed while the command runs" one
+kill -TERM "$runner"
+await 20 none_left
 check "with servers of its own there is nothing to allocate" refused 2 "allocate" limit 30 themis run -q -s 1 --allocate true
 
 # --- what jobs do

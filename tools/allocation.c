@@ -16,7 +16,7 @@
 
 /* How long the service may read its history before it decides. */
 #define PATIENCE (60 * THEMIS_NS_PER_S)
-enum { PAUSE_US = 200000, MOST_PAGES = 100000 };
+enum { PAUSE_US = 200000 };
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
 
@@ -233,14 +233,15 @@ int themis_tools_allocation_list(const char *servers, json_t **list, json_t **an
     int result = all ? THEMIS_TOOLS_OK : themis_tools_error("out of memory"), more = 1;
 
     *anomalous = NULL;
-    for (int page = 0; result == THEMIS_TOOLS_OK && more && page < MOST_PAGES; page++) {
+    while (result == THEMIS_TOOLS_OK && more) {
         result = ask(servers, json_pack("{s:s, s:I}", "action", "list", "after", (json_int_t)after), &reply);
         if (result != THEMIS_TOOLS_OK)
             break;
         const json_t *found = json_object_get(reply, "allocations");
         size_t count = json_array_size(found);
-        more = json_is_true(json_object_get(reply, "more")) && count > 0;
-        after = count > 0 ? themis_tools_allocation_id(json_array_get(found, count - 1)) : 0;
+        uint64_t last = count > 0 ? themis_tools_allocation_id(json_array_get(found, count - 1)) : 0;
+        more = json_is_true(json_object_get(reply, "more")) && last > after;
+        after = last;
         json_array_extend(all, json_object_get(reply, "allocations"));
         json_decref(*anomalous);
         *anomalous = json_incref(json_object_get(reply, "anomalous"));
