@@ -243,6 +243,7 @@ static themis_status_t allocate(allocator_t *allocator, const themis_server_allo
     }
     json_object_set_new(json, "id", json_integer((json_int_t)kept->id));
     json_object_set_new(json, "expires", json_integer((json_int_t)kept->expires));
+    json_object_set_new(json, "lease_s", json_integer((json_int_t)wish->lease));
     *reply = json;
     return THEMIS_OK;
 }
@@ -258,7 +259,8 @@ themis_status_t themis_server_allocator_allocate(themis_server_t *server, const 
         return THEMIS_BUSY;
     }
     pthread_mutex_lock(&allocator->lock);
-    themis_server_allocations_expire(allocator->allocations, now_seconds());
+    uint64_t now = now_seconds();
+    themis_server_allocations_expire(allocator->allocations, now);
     const themis_server_allocation_t *known =
         themis_server_allocations_find_token(allocator->allocations, wish->user, wish->token);
     if (!known && wish->is_once)
@@ -266,6 +268,8 @@ themis_status_t themis_server_allocator_allocate(themis_server_t *server, const 
     if (known) {
         *reply = themis_server_allocation_json(known, &allocator->site);
         status = *reply ? THEMIS_OK : THEMIS_NO_MEMORY;
+        /* what has expired is not in the table */
+        json_object_set_new(*reply, "lease_s", json_integer((json_int_t)(known->expires - now)));
     } else {
         status = allocate(allocator, wish, reply, error, size);
     }
@@ -333,7 +337,10 @@ static void look(themis_server_t *server, unsigned number)
     servers_judge(allocator);
     pthread_mutex_lock(&allocator->lock);
     themis_server_allocations_expire(allocator->allocations, now_seconds());
+    themis_server_allocation_t *expired = themis_server_allocations_take_expired(allocator->allocations);
     pthread_mutex_unlock(&allocator->lock);
+    if (expired)
+        themis_server_allocations_forget(allocator->allocations, expired);
 }
 
 static void *allocator_main(void *arg)

@@ -156,6 +156,26 @@ TEST(a_question_that_is_sent_again)
     ck_assert_int_eq(ask_id(JOB("j") ", \"once\": true}"), id);
     ck_assert_int_ne(ask_id(JOB("k") ", \"once\": true}"), id);
     ck_assert_int_ne(ask_id(JOB("j") "}"), id);
+    ck_assert_ptr_nonnull(strstr(answer, "\"lease_s\":86400"));
+}
+
+TEST(a_job_s_allocations_end_together)
+{
+    ask_id(JOB("j") "}");
+    ask_id(JOB("k") "}");
+    json_int_t last = ask_id(JOB("j") "}");
+    ck_assert_int_eq(ask_id(JOB("j") ", \"once\": true}"), last);
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"job\": \"j\"}"), THEMIS_OK);
+    ck_assert_str_eq(answer, "{\"released\":2}");
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"job\": \"j\"}"), THEMIS_OK);
+    ck_assert_str_eq(answer, "{\"released\":0}");
+    ask_id(JOB("j") ", \"token\": 5}");
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"token\": 5}"), THEMIS_OK);
+    ck_assert_str_eq(answer, "{\"released\":1}");
+    ck_assert_int_eq(ask("{\"action\": \"release\", \"job\": \"\"}"), THEMIS_INVALID);
+    ck_assert_int_eq(ask("{\"action\": \"list\"}"), THEMIS_OK);
+    ck_assert_ptr_nonnull(strstr(answer, "\"job\":\"k\""));
+    ck_assert_ptr_null(strstr(answer, "\"job\":\"j\""));
 }
 
 TEST(allocations_outlive_the_server)
@@ -203,6 +223,8 @@ TEST(users_have_a_limit)
     ck_assert_uint_eq(themis_server_allocations_count(allocations), THEMIS_SERVER_ALLOCATIONS_OF_USER);
     themis_server_allocations_expire(allocations, 1000);
     ck_assert_uint_eq(themis_server_allocations_count(allocations), 0);
+    themis_server_allocations_forget(allocations, themis_server_allocations_take_expired(allocations));
+    ck_assert_ptr_null(themis_server_allocations_take_expired(allocations));
     themis_server_allocations_destroy(allocations);
     themis_dfra_site_release(&site);
 }
@@ -449,6 +471,7 @@ int main(void)
 
     test_case(suite, "questions", 60, set_up, tear_down,
               TESTS({questions_that_are_none, 1}, {a_question_that_is_sent_again, 1},
+                    {a_job_s_allocations_end_together, 1},
                     {allocations_outlive_the_server, 1}, {users_have_a_limit, 1}));
     test_case(suite, "history", 120, set_up, tear_down, TESTS({what_is_appended_is_read, 1}, {a_decision_is_quick, 1}));
     test_case(suite, "tables", 20, NULL, NULL,
