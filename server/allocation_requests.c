@@ -141,9 +141,8 @@ static themis_status_t release_all(asked_t *asked)
         return refuse(asked, THEMIS_INVALID, "a release has an id, a job or a token");
     if (status == THEMIS_OK && user != asked->who->uid && !is_admin(asked))
         return refuse(asked, THEMIS_ACCESS, "only administrators release what another user has");
-    while (status == THEMIS_OK &&
-           (a = token ? themis_server_allocations_find_token(allocations, (uint32_t)user, token)
-                      : themis_server_allocations_find_job(allocations, (uint32_t)user, job))) {
+    while (status == THEMIS_OK && (a = token ? themis_server_allocations_find_token(allocations, (uint32_t)user, token)
+                                             : themis_server_allocations_find_job(allocations, (uint32_t)user, job))) {
         status = themis_server_allocations_remove(allocations, a);
         released++;
     }

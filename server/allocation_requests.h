@@ -16,8 +16,9 @@
  * administrators
  *
  * The reply is an object, too: of allocate the decision (dfra/decision_json.h) with "id", "expires" and "lease_s", the
- * seconds that are left, of release and renew the allocation, of renew with "lease_s", too; of list "allocations", "anomalous" (servers that are much slower than others) and "more". A
- * server without the key `allocate` answers THEMIS_UNSUPPORTED.
+ * seconds that are left, of release and renew the allocation, of renew with "lease_s", too; of list "allocations",
+ * "anomalous" (servers that are much slower than others) and "more". A server without the key `allocate` answers
+ * THEMIS_UNSUPPORTED.
  */
 #pragma once
 #include "server/request.h"

@@ -111,7 +111,8 @@ static int is_sound(const settings_t *s, const themis_tools_allocate_service_t *
     int ends = service->list + !!service->release + !!service->release_job + !!service->renew;
 
     if (s->site)
-        return s->history && decides && s->nodes && !service->servers && !ends && !service->wish.lease && !service->wish.job && !service->wish.once;
+        return s->history && decides && s->nodes && !service->servers && !ends && !service->wish.lease &&
+               !service->wish.job && !service->wish.once;
     if (others || ends + !!s->application != 1 || (s->user && !s->application && !service->release_job))
         return 0;
     if (service->wish.lease && !s->application && !service->renew)

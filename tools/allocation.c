@@ -169,8 +169,8 @@ static int nodes_check(const char *given)
 {
     themis_dfra_range_t *range = calloc(MOST_RANGES, sizeof *range);
     uint32_t ranges, count;
-    int good = !is_numbers(given) || (range && themis_dfra_nodes_parse(given, range, MOST_RANGES, &ranges, &count) ==
-                                                   THEMIS_OK);
+    int good = !is_numbers(given) ||
+               (range && themis_dfra_nodes_parse(given, range, MOST_RANGES, &ranges, &count) == THEMIS_OK);
 
     free(range);
     return good ? THEMIS_TOOLS_OK

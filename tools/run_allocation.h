@@ -16,8 +16,8 @@ typedef struct themis_tools_run_allocation {
     char application[256], job[256];
 } themis_tools_run_allocation_t;
 
-/* Does nothing unless it is wanted. Where THEMIS_ALLOCATION and THEMIS_PLACEMENT are set the command gets these, and they
- * remain another's. `servers` is borrowed until the release. */
+/* Does nothing unless it is wanted. Where THEMIS_ALLOCATION and THEMIS_PLACEMENT are set the command gets these, and
+ * they remain another's. `servers` is borrowed until the release. */
 void themis_tools_run_allocation_make(themis_tools_run_allocation_t *allocation, const char *servers,
                                       char *const *command);
 /* In the child, or for it: sets THEMIS_PLACEMENT, THEMIS_ALLOCATION, and by what names the service knows the job. */

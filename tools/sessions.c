@@ -24,7 +24,7 @@ typedef struct known {
 } known_t;
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER; /* cp names locations in several threads */
-static uint64_t usual_timeout; /* ns; 0: the library's */
+static uint64_t usual_timeout;                                 /* ns; 0: the library's */
 static known_t *all_known;                                     /* new ones in front; the others do not change */
 
 char *themis_tools_session_list(const char *servers)
